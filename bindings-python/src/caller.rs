@@ -4,7 +4,7 @@ use crate::classify;
 use crate::clock;
 use crate::failure::Failure;
 use crate::guards::set::Guards;
-use crate::on::{On, OnResult};
+use crate::on::OnResult;
 use crate::operation::{Next, Operation};
 use crate::policy::Policy;
 use crate::retried::{ASYNC_GENERATOR, COROUTINE, Decoration, GENERATOR, Retried, code_flags};
@@ -15,7 +15,6 @@ use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
-use pyo3::{PyTraverseError, PyVisit};
 
 impl Retrying {
     /// The loop. Until an attempt fails it is only the call itself, without PyO3's bookkeeping (see
@@ -217,7 +216,7 @@ impl Calls for Retrying {
     }
 }
 
-methods! { Retrying as retrying;
+methods! { Retrying(self, py);
     impl {
         #[new]
         #[pyo3(
@@ -225,9 +224,7 @@ methods! { Retrying as retrying;
             text_signature = None
         )]
         fn made<'py>(
-            py: Python<'py>,
-            policy: Option<Bound<'py, PyAny>>,
-            options: Option<&Bound<'py, PyDict>>,
+            py: Python<'py>, policy: Option<Bound<'py, PyAny>>, options: Option<&Bound<'py, PyDict>>
         ) -> PyResult<Self> {
             Self::of(&Options::new(py, options)?.with_policy(policy.as_ref())?)
         }
@@ -245,28 +242,12 @@ methods! { Retrying as retrying;
         }
 
         /// Call the function until it succeeds or the policy gives up.
-        #[pyo3(signature = (
-            function: "Callable[_P, _R]", /, *args: "_P.args", **kwargs: "_P.kwargs"
-        ) -> "_R")]
+        #[pyo3(signature = (function: "Callable[_P, _R]", /, *args: "_P.args", **kwargs: "_P.kwargs") -> "_R")]
         pub(crate) fn call<'py>(
-            slf: &Bound<'py, Self>,
-            function: &Bound<'py, PyAny>,
-            args: &Bound<'py, PyTuple>,
-            kwargs: Option<&Bound<'py, PyDict>>,
+            slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>,
+            kwargs: Option<&Bound<'py, PyDict>>
         ) -> Returned<'py> {
             Self::run_known(slf, Invocation { function, with: Arguments::Packed(args, kwargs) })
-        }
-
-        /// The policy.
-        #[getter]
-        fn policy(&self, py: Python<'_>) -> Py<Policy> {
-            self.policy.clone_ref(py)
-        }
-
-        /// The guards of the option, else the policy's own; None without any.
-        #[getter(guards)]
-        fn guards(&self, py: Python<'_>) -> Option<Py<Guards>> {
-            self.guards.as_ref().map(|guards| guards.clone_ref(py))
         }
 
         /// True if a second attempt may run beside the first.
@@ -274,65 +255,49 @@ methods! { Retrying as retrying;
         fn may_hedge(&self) -> bool {
             self.hedges()
         }
-
-        /// True if an attempt has nothing but a breaker.
-        #[getter(quick)]
-        fn is_quick(&self) -> bool {
-            self.quick
-        }
-
-        /// The permit of a closed breaker, where an attempt has nothing but a breaker; else None.
-        fn enter(&self) -> Option<u32> {
-            let guards = self.guards.as_ref().filter(|_| self.quick)?;
-            guards.get().acquire_closed().map(Permit::as_raw)
-        }
-
-        /// The attempt with this permit succeeded. After a failure make an `Operation` with the permit.
-        fn leave(&self, py: Python<'_>, permit: u32) -> PyResult<()> {
-            self.guards.as_ref().map_or(Ok(()), |guards| guards.get().record_success(py, Permit::from_raw(permit)))
-        }
-
-        /// True if an attempt has a limit or a cancel token, or hands a token down.
-        #[getter]
-        fn watches(&self) -> bool {
-            let policy = self.policy.get();
-            self.cancel.is_some() || policy.nesting.is_some() || policy.core().first_limit().is_some()
-        }
-
-        /// The failure of an error; None for a fault of the program itself, which guards do not count.
-        #[pyo3(signature = (error, *, timed_out = false))]
-        fn failure_of(&self, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<Option<Failure>> {
-            Ok(classify::classify(error.as_any(), timed_out, self)?.map(Failure))
-        }
-
-        fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-            visit.call(&self.policy)?;
-            if let On::Types(on) | On::Predicate(on) = &self.on {
-                visit.call(on)?;
-            }
-            if let Some(OnResult::Predicate(on_result)) = &self.on_result {
-                visit.call(on_result)?;
-            }
-            visit.call(&self.classify)?;
-            visit.call(&self.on_retry)?;
-            visit.call(&self.on_give_up)?;
-            visit.call(&self.fallback)?;
-            visit.call(&self.guards)?;
-            visit.call(&self.options)?;
-            visit.call(&self.cancel)
-        }
     }
 
-    get {
-        /// True if the first attempt has a limit, a token, a judged value, or guards.
-        guarded: bool = retrying.guarded;
+    /// The permit of a closed breaker, where an attempt has nothing but a breaker; else None.
+    ref enter() -> Option<u32> = {
+        let guards = self.guards.as_ref().filter(|_| self.quick)?;
+        guards.get().acquire_closed().map(Permit::as_raw)
+    };
 
-        /// True if a fallback replaces the last error.
-        falls_back: bool = retrying.fallback.is_some();
+    /// The failure of an error; None for a fault of the program itself, which guards do not count.
+    ref failure_of(error: &Bound<'_, PyException>; timed_out: bool = false) -> PyResult<Option<Failure>> =
+        Ok(classify::classify(error.as_any(), timed_out, self)?.map(Failure));
 
-        /// True if a returned value may be a failure.
-        judges: bool = retrying.on_result.is_some();
-    }
+    /// The attempt with this permit succeeded. After a failure make an `Operation` with the permit.
+    ref leave(permit: u32) -> PyResult<()> =
+        self.guards.as_ref().map_or(Ok(()), |guards| guards.get().record_success(py, Permit::from_raw(permit)));
+
+    visits
+        &self.policy, &self.guards, &self.options, &self.classify, &self.on_retry, &self.on_give_up, &self.fallback,
+        &self.cancel, self.on.object(), self.on_result.as_ref().and_then(OnResult::object);
+
+    /// The policy.
+    get policy: Py<Policy> = self.policy.clone_ref(py);
+
+    /// The guards of the option, else the policy's own; None without any.
+    get guards: Option<Py<Guards>> = self.guards.as_ref().map(|guards| guards.clone_ref(py));
+
+    /// True if an attempt has nothing but a breaker.
+    get quick: bool = self.quick;
+
+    /// True if an attempt has a limit or a cancel token, or hands a token down.
+    get watches: bool = {
+        let policy = self.policy.get();
+        self.cancel.is_some() || policy.nesting.is_some() || policy.core().first_limit().is_some()
+    };
+
+    /// True if the first attempt has a limit, a token, a judged value, or guards.
+    get guarded: bool = self.guarded;
+
+    /// True if a fallback replaces the last error.
+    get falls_back: bool = self.fallback.is_some();
+
+    /// True if a returned value may be a failure.
+    get judges: bool = self.on_result.is_some();
 }
 
 #[doc = include_str!("help/retry.txt")]

@@ -25,34 +25,27 @@ impl Explanation {
     }
 }
 
-#[pymethods]
-impl Explanation {
-    fn __iter__(&self) -> Rows {
-        Rows(self.0.iter())
-    }
+methods! { Explanation(self, py);
+    shown "<Explanation of {}>", self.0.to_string().lines().next().unwrap_or_default();
 
-    fn __str__(&self) -> String {
-        self.0.to_string()
-    }
+    special __iter__() -> Rows = Rows(self.0.iter());
 
-    fn __repr__(&self) -> String {
-        let first = self.0.to_string().lines().next().unwrap_or_default().to_owned();
-        format!("<Explanation of {first}>")
-    }
+    special __str__() -> String = self.0.to_string();
 }
 
 /// The rows of an explanation, one by one.
 #[pyclass(module = "holdoff._holdoff")]
 pub(crate) struct Rows(holdoff_core::Rows);
 
-#[pymethods]
-impl Rows {
-    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
-    }
+methods! { Rows(self, py);
+    impl {
+        fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+            slf
+        }
 
-    fn __next__(&mut self) -> Option<Row> {
-        self.0.next().map(Row)
+        fn __next__(&mut self) -> Option<Row> {
+            self.0.next().map(Row)
+        }
     }
 }
 
@@ -61,39 +54,32 @@ impl Rows {
 #[derive(PartialEq)]
 pub(crate) struct Row(holdoff_core::Row);
 
-methods! { Row as row;
-    impl {
-        fn __repr__(&self) -> String {
-            let row = &self.0;
-            format!("<Row retry {}: {} to {}, typically {}>", row.retry, row.min, row.max, row.typical)
-        }
-    }
+methods! { Row(self, py);
+    shown "<Row retry {}: {} to {}, typically {}>", self.0.retry, self.0.min, self.0.max, self.0.typical;
 
-    get {
-        /// The number of the retry, from 1.
-        retry: u32 = row.0.retry;
+    /// The number of the retry, from 1.
+    get retry: u32 = self.0.retry;
 
-        /// The shortest delay.
-        min: u64 = row.0.min.as_nanos();
+    /// The shortest delay.
+    get min: u64 = self.0.min.as_nanos();
 
-        /// The delay when every draw is 1/2.
-        typical: u64 = row.0.typical.as_nanos();
+    /// The delay when every draw is 1/2.
+    get typical: u64 = self.0.typical.as_nanos();
 
-        /// The longest delay.
-        max: u64 = row.0.max.as_nanos();
+    /// The longest delay.
+    get max: u64 = self.0.max.as_nanos();
 
-        /// The sum so far when every draw is at the short end.
-        min_total: u64 = row.0.min_total.as_nanos();
+    /// The sum so far when every draw is at the short end.
+    get min_total: u64 = self.0.min_total.as_nanos();
 
-        /// The sum so far when every draw is 1/2.
-        typical_total: u64 = row.0.typical_total.as_nanos();
+    /// The sum so far when every draw is 1/2.
+    get typical_total: u64 = self.0.typical_total.as_nanos();
 
-        /// The sum so far when every draw is at the long end.
-        max_total: u64 = row.0.max_total.as_nanos();
+    /// The sum so far when every draw is at the long end.
+    get max_total: u64 = self.0.max_total.as_nanos();
 
-        /// Before the deadline "always", "sometimes" or "never".
-        in_time: InTime = InTime(row.0.in_time);
-    }
+    /// Before the deadline "always", "sometimes" or "never".
+    get in_time: InTime = InTime(self.0.in_time);
 }
 
 /// One warning about a policy.
@@ -111,29 +97,25 @@ impl Lint {
     }
 }
 
-methods! { Lint as lint, shown "<Lint {}>", lint.0;
-    impl {
-        fn __str__(&self) -> String {
-            self.0.to_string()
-        }
-    }
+methods! { Lint(self, py);
+    shown "<Lint {}>", self.0;
 
-    get {
-        /// Its number, the same in every language.
-        code: u16 = lint.0.kind.code();
+    special __str__() -> String = self.0.to_string();
 
-        /// Its word, the same in every language.
-        name: &'static str = lint.0.kind.name();
+    /// Its number, the same in every language.
+    get code: u16 = self.0.kind.code();
 
-        /// The warning in words.
-        text: &'static str = lint.0.kind.text();
+    /// Its word, the same in every language.
+    get name: &'static str = self.0.kind.name();
 
-        /// The value in the policy: seconds or a number; None without one.
-        found: Option<f64> = number(lint.0.found);
+    /// The warning in words.
+    get text: &'static str = self.0.kind.text();
 
-        /// The limit that the value breaks, in the same unit.
-        limit: Option<f64> = number(lint.0.limit);
-    }
+    /// The value in the policy: seconds or a number; None without one.
+    get found: Option<f64> = number(self.0.found);
+
+    /// The limit that the value breaks, in the same unit.
+    get limit: Option<f64> = number(self.0.limit);
 }
 
 fn number(value: Number) -> Option<f64> {

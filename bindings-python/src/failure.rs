@@ -14,49 +14,41 @@ use pyo3::{inspect::PyStaticExpr, type_hint_identifier};
 #[derive(PartialEq)]
 pub(crate) struct Failure(pub(crate) holdoff_core::Failure);
 
-methods! { Failure as failure;
-    impl {
-        #[new]
-        #[pyo3(signature = (
-            kind = None, *, hint: "Duration | Literal['never'] | None" = None, hint_ns: "int | None" = None
-        ))]
-        fn new(kind: Option<Kind>, hint: Option<&Bound<'_, PyAny>>, hint_ns: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-            let kind = kind.map_or(holdoff_core::FailureKind::Transient, |kind| kind.0);
-            let hint = match (hint, hint_ns) {
-                (None, None) => Hint::NONE,
-                (Some(hint), None) if hint.eq("never")? => Hint::NEVER,
-                (Some(hint), None) => Hint::after(crate::config::span("hint", hint)?),
-                (None, Some(nanos)) => Hint::after(nanos_span(nanos)?),
-                (Some(_), Some(_)) => return Err(PyTypeError::new_err("give hint or hint_ns, not both")),
-            };
-            Ok(Self(holdoff_core::Failure::new(kind).with_hint(hint)))
-        }
+methods! { Failure(self, py);
+    new(
+        kind: Option<Kind> = None;
+        hint: Option<&Bound<'_, PyAny>> as "Duration | Literal['never'] | None" = None,
+        hint_ns: Option<&Bound<'_, PyAny>> as "int | None" = None
+    ) -> PyResult<Self> = {
+        let kind = kind.map_or(holdoff_core::FailureKind::Transient, |kind| kind.0);
+        let hint = match (hint, hint_ns) {
+            (None, None) => Hint::NONE,
+            (Some(hint), None) if hint.eq("never")? => Hint::NEVER,
+            (Some(hint), None) => Hint::after(crate::config::span("hint", hint)?),
+            (None, Some(nanos)) => Hint::after(nanos_span(nanos)?),
+            (Some(_), Some(_)) => return Err(PyTypeError::new_err("give hint or hint_ns, not both")),
+        };
+        Ok(Self(holdoff_core::Failure::new(kind).with_hint(hint)))
+    };
 
-        fn __repr__(&self) -> String {
-            match self.0.hint {
-                hint if hint.is_never() => format!("Failure('{}', hint='never')", self.0.kind.name()),
-                hint => match hint.span() {
-                    Some(span) => format!("Failure('{}', hint='{span}')", self.0.kind.name()),
-                    None => format!("Failure('{}')", self.0.kind.name()),
-                },
-            }
-        }
+    special __repr__() -> String = match self.0.hint {
+        hint if hint.is_never() => format!("Failure('{}', hint='never')", self.0.kind.name()),
+        hint => match hint.span() {
+            Some(span) => format!("Failure('{}', hint='{span}')", self.0.kind.name()),
+            None => format!("Failure('{}')", self.0.kind.name()),
+        },
+    };
 
-        fn __hash__(&self) -> u64 {
-            self.0.hint.as_raw().wrapping_mul(31) ^ u64::from(self.0.kind.code())
-        }
-    }
+    special __hash__() -> u64 = self.0.hint.as_raw().wrapping_mul(31) ^ u64::from(self.0.kind.code());
 
-    get {
-        /// "transient", "throttled", "timeout" or "permanent".
-        kind: Word = Word(failure.0.kind);
+    /// "transient", "throttled", "timeout" or "permanent".
+    get kind: Word = Word(self.0.kind);
 
-        /// Seconds to wait after the failure, "never" for no retry, or None without a hint.
-        hint: Option<HintSeconds> = HintSeconds::of(failure.0.hint);
+    /// Seconds to wait after the failure, "never" for no retry, or None without a hint.
+    get hint: Option<HintSeconds> = HintSeconds::of(self.0.hint);
 
-        /// The hint in nanoseconds; None when there is none or it is "never".
-        hint_ns: Option<u64> = failure.0.hint.span().map(Span::as_nanos);
-    }
+    /// The hint in nanoseconds; None when there is none or it is "never".
+    get hint_ns: Option<u64> = self.0.hint.span().map(Span::as_nanos);
 }
 
 /// The seconds of a hint, or "never".

@@ -19,7 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// `new` lists the optional parameters, `seed` and `now`, of guards that use them.
 macro_rules! guard {
     (
-        $class:ident as $object:ident $section:literal: $state:ty, $config:ty;
+        $class:ident $context:tt $section:literal: $state:ty, $config:ty;
         fresh |$builder:ident, $seed:pat_param, $now:pat_param| $fresh:expr;
         save |$s_config:pat_param, $s_state:pat_param, $s_now:pat_param| $save:expr;
         restore |$bytes:ident, $r_config:ident, $r_now:pat_param| $restore:expr;
@@ -48,7 +48,7 @@ macro_rules! guard {
             }
         }
 
-        methods! { $class as $object;
+        methods! { $class $context;
             impl {
                 #[new]
                 #[pyo3(signature = (config: $options = None, /, $(*, $($optional = None,)+)? **fields: $fields), text_signature = None)]

@@ -3,11 +3,16 @@
 use crate::config::{exception, refused, shown};
 use holdoff_core::{Document, DocumentError, ErrorCode, FormReader};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyDict, PyString};
 
 /// The value of JSON text, by Python's own reader.
 pub(crate) fn loads<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     imported!(text.py(), "json", "loads")?.call1((text,))
+}
+
+/// The dict of JSON text.
+pub(crate) fn dict<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
+    Ok(loads(&PyString::new(py, text))?.cast_into()?)
 }
 
 /// The policy document in a text; of another system's form if there is a reader for it.

@@ -1,7 +1,7 @@
 //! A retry inside a retry as one machine.
 
 use crate::failure::Failure;
-use crate::machine::Step;
+use crate::machine::{Step, begun};
 use crate::parameters::{Level, SeedNumber, StartTime, StopReason, StopWord, TicketNumber, Time};
 use crate::policy::PolicyOrName;
 use pyo3::prelude::*;
@@ -11,19 +11,13 @@ use pyo3::prelude::*;
 #[derive(PartialEq)]
 pub(crate) struct Layers(holdoff_core::Layers);
 
-#[pymethods]
-impl Layers {
-    /// `attempts` caps both levels together. The outer level continues after the reasons in `go_on_after` of the inner level:
-    /// attempts, deadline and hint unless given.
-    #[new]
-    #[pyo3(signature = (outer, inner, *, attempts = None, go_on_after: "Sequence[StopReason] | None" = None))]
-    fn new(
-        py: Python<'_>,
-        outer: PolicyOrName<'_>,
-        inner: PolicyOrName<'_>,
-        attempts: Option<u32>,
-        go_on_after: Option<Vec<StopWord>>,
-    ) -> PyResult<Self> {
+methods! { Layers(self, py);
+    /// `attempts` caps both levels together. The outer level continues after the reasons in `go_on_after` of the inner
+    /// level: attempts, deadline and hint unless given.
+    new(
+        outer: PolicyOrName<'_>, inner: PolicyOrName<'_>; attempts: Option<u32> = None,
+        go_on_after: Option<Vec<StopWord>> as "Sequence[StopReason] | None" = None
+    ) -> PyResult<Self> = {
         let (outer, inner) = (*outer.core(), *inner.core());
         let mut layers = crate::config::valid(py, holdoff_core::Layers::new(outer, inner, attempts))?;
         if let Some(reasons) = go_on_after {
@@ -32,94 +26,69 @@ impl Layers {
             }
         }
         Ok(Self(layers))
-    }
+    };
 
     /// The most attempts there can be over both levels; None without a limit.
-    #[getter]
-    fn attempts(&self) -> Option<u32> {
-        self.0.attempts()
-    }
+    get attempts: Option<u32> = self.0.attempts();
 
-    fn __repr__(&self) -> String {
-        match self.0.attempts() {
-            Some(attempts) => format!("<Layers at most {attempts} attempts>"),
-            None => "<Layers attempts for ever>".to_owned(),
-        }
-    }
+    special __repr__() -> String = match self.0.attempts() {
+        Some(attempts) => format!("<Layers at most {attempts} attempts>"),
+        None => "<Layers attempts for ever>".to_owned(),
+    };
 }
 
 /// A call inside a call, from the first attempt to the end; driven as a `Call` is.
 #[pyclass(module = "holdoff.machines")]
 pub(crate) struct Layered(holdoff_core::Layered);
 
-methods! { Layered as layered,
-    shown "<Layered attempt {} ({} of {})>", layered.attempt(), layered.inner_attempt(), layered.outer_attempt();
+methods! { Layered(self, py);
+    shown "<Layered attempt {} ({} of {})>", self.0.attempt(), self.0.inner_attempt(), self.0.outer_attempt();
 
-    impl {
-        /// Begin: the machine and its first step, the first attempt of both levels.
-        #[staticmethod]
-        fn begin(layers: &Layers, seed: SeedNumber, now: Time) -> (Self, Step) {
-            let (layered, step) = holdoff_core::Layered::begin(&layers.0, seed.0, now.0);
-            (Self(layered), Step(step))
-        }
+    /// Begin: the machine and its first step, the first attempt of both levels.
+    static begin(layers: &Layers, seed: SeedNumber, now: Time) -> (Self, Step) =
+        begun(holdoff_core::Layered::begin(&layers.0, seed.0, now.0), Self);
 
-        /// A call whose first attempt, ticket 1, has run since `started`.
-        #[staticmethod]
-        fn underway(layers: &Layers, seed: SeedNumber, started: StartTime) -> Self {
-            Self(holdoff_core::Layered::underway(&layers.0, seed.0, started.0))
-        }
+    /// A call whose first attempt, ticket 1, has run since `started`.
+    static underway(layers: &Layers, seed: SeedNumber, started: StartTime) -> Self =
+        Self(holdoff_core::Layered::underway(&layers.0, seed.0, started.0));
 
-        /// The attempt with this ticket failed. `outward` is the failure for the outer level if the inner level gives up now,
-        /// for any reason.
-        #[pyo3(signature = (layers, ticket, now, failure, *, outward = None))]
-        fn fail(
-            &mut self,
-            layers: &Layers,
-            ticket: TicketNumber,
-            now: Time,
-            failure: &Failure,
-            outward: Option<&Bound<'_, Failure>>,
-        ) -> Step {
-            let outward = outward.map(|outward| outward.get().0);
-            Step(self.0.fail_as(&layers.0, ticket.0, now.0, failure.0, outward))
-        }
-    }
+    /// The attempt with this ticket failed. `outward` is the failure for the outer level if the inner level gives up now,
+    /// for any reason.
+    mut fail(
+        layers: &Layers, ticket: TicketNumber, now: Time, failure: &Failure;
+        outward: Option<&Bound<'_, Failure>> = None
+    ) -> Step =
+        Step(self.0.fail_as(&layers.0, ticket.0, now.0, failure.0, outward.map(|outward| outward.get().0)));
 
-    mut {
-        /// The attempt with this ticket succeeded.
-        succeed(ticket: TicketNumber, now: Time) -> Step = Step(layered.0.succeed(ticket.0, now.0));
+    /// The attempt with this ticket succeeded.
+    mut succeed(ticket: TicketNumber, now: Time) -> Step = Step(self.0.succeed(ticket.0, now.0));
 
-        /// Time has passed: returns the next attempt when its sleep is over.
-        tick(layers: &Layers, now: Time) -> Step = Step(layered.0.tick(&layers.0, now.0));
+    /// Time has passed: returns the next attempt when its sleep is over.
+    mut tick(layers: &Layers, now: Time) -> Step = Step(self.0.tick(&layers.0, now.0));
 
-        /// The caller cancels the call.
-        cancel(now: Time) -> Step = Step(layered.0.cancel(now.0));
-    }
+    /// The caller cancels the call.
+    mut cancel(now: Time) -> Step = Step(self.0.cancel(now.0));
 
-    ref {
-        /// Why the inner level would give up if the attempt with this ticket failed like that; None when it would not.
-        would_give_up(layers: &Layers, ticket: TicketNumber, now: Time, failure: &Failure) -> Option<StopReason> =
-            layered.0.would_give_up(&layers.0, ticket.0, now.0, failure.0).map(StopReason);
+    /// Why the inner level would give up if the attempt with this ticket failed like that; None when it would not.
+    ref would_give_up(layers: &Layers, ticket: TicketNumber, now: Time, failure: &Failure) -> Option<StopReason> =
+        self.0.would_give_up(&layers.0, ticket.0, now.0, failure.0).map(StopReason);
 
-        /// Nanoseconds still to sleep; 0 when the call does not sleep.
-        remaining(now: Time) -> u64 = layered.0.remaining(now.0).as_nanos();
-    }
+    /// Nanoseconds still to sleep; 0 when the call does not sleep.
+    ref remaining(now: Time) -> u64 = self.0.remaining(now.0).as_nanos();
 
-    get {
-        /// The attempt in flight or the last one that ran, over both levels; from 1.
-        attempt: u32 = layered.0.attempt();
+    /// The attempt in flight or the last one that ran, over both levels; from 1.
+    get attempt: u32 = self.0.attempt();
 
-        /// The attempt of the outer level, from 1.
-        outer_attempt: u32 = layered.0.outer_attempt();
+    /// The attempt of the outer level, from 1.
+    get outer_attempt: u32 = self.0.outer_attempt();
 
-        /// The attempt of the inner level in this attempt of the outer level, from 1.
-        inner_attempt: u32 = layered.0.inner_attempt();
+    /// The attempt of the inner level in this attempt of the outer level, from 1.
+    get inner_attempt: u32 = self.0.inner_attempt();
 
-        /// The level that gave up: "inner", "outer", or "cap" (the cap stopped a level that would have continued); None unless a
-        /// level gave up.
-        stopped_by: Option<Level> = layered.0.stopped_by().map(Level);
+    /// The level that gave up: "inner", "outer", or "cap" (the cap stopped a level that would have continued); None unless a
+    /// level gave up.
+    get stopped_by: Option<Level> = self.0.stopped_by().map(Level);
 
-        /// Why the inner level last gave up; None when it has not.
-        inner_reason: Option<StopReason> = layered.0.inner_reason().map(StopReason);
-    }
+    /// Why the inner level last gave up; None when it has not.
+    get inner_reason: Option<StopReason> = self.0.inner_reason().map(StopReason);
 }

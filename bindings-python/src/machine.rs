@@ -33,102 +33,95 @@ impl Step {
     }
 }
 
-methods! { Step as step, shown "<Step {:?}>", step.0;
-    get {
-        /// "attempt", "sleep", "wait" or "stop".
-        kind: StepKind = StepKind(match step.0 {
-            holdoff_core::Step::Attempt { .. } => "attempt",
-            holdoff_core::Step::Sleep { .. } => "sleep",
-            holdoff_core::Step::Wait { .. } => "wait",
-            holdoff_core::Step::Stop(_) => "stop",
-        });
+methods! { Step(self, py);
+    shown "<Step {:?}>", self.0;
 
-        /// Stop: "succeeded", "gave_up" or "cancelled".
-        outcome: Option<OutcomeWord> = match step.0 {
-            holdoff_core::Step::Stop(Outcome::Succeeded) => Some(OutcomeWord("succeeded")),
-            holdoff_core::Step::Stop(Outcome::GaveUp { .. }) => Some(OutcomeWord("gave_up")),
-            holdoff_core::Step::Stop(Outcome::Cancelled) => Some(OutcomeWord("cancelled")),
-            _ => None,
-        };
+    /// "attempt", "sleep", "wait" or "stop".
+    get kind: StepKind = StepKind(match self.0 {
+        holdoff_core::Step::Attempt { .. } => "attempt",
+        holdoff_core::Step::Sleep { .. } => "sleep",
+        holdoff_core::Step::Wait { .. } => "wait",
+        holdoff_core::Step::Stop(_) => "stop",
+    });
 
-        /// Gave up: why.
-        reason: Option<StopReason> = step.gave_up().map(|(reason, _)| StopReason(reason));
+    /// Stop: "succeeded", "gave_up" or "cancelled".
+    get outcome: Option<OutcomeWord> = match self.0 {
+        holdoff_core::Step::Stop(Outcome::Succeeded) => Some(OutcomeWord("succeeded")),
+        holdoff_core::Step::Stop(Outcome::GaveUp { .. }) => Some(OutcomeWord("gave_up")),
+        holdoff_core::Step::Stop(Outcome::Cancelled) => Some(OutcomeWord("cancelled")),
+        _ => None,
+    };
 
-        /// Gave up: when another try might succeed; NEVER when nobody knows.
-        retry_at: Option<u64> = step.gave_up().map(|(_, retry_at)| retry_at);
+    /// Gave up: why.
+    get reason: Option<StopReason> = self.gave_up().map(|(reason, _)| StopReason(reason));
 
-        /// Attempt: its number, from 1.
-        attempt: Option<u32> = step.started().map(|(ticket, ..)| ticket.attempt());
+    /// Gave up: when another try might succeed; NEVER when nobody knows.
+    get retry_at: Option<u64> = self.gave_up().map(|(_, retry_at)| retry_at);
 
-        /// Attempt: its ticket, which goes back with its result.
-        ticket: Option<u64> = step.started().map(|(ticket, ..)| ticket.as_raw());
+    /// Attempt: its number, from 1.
+    get attempt: Option<u32> = self.started().map(|(ticket, ..)| ticket.attempt());
 
-        /// Attempt: when to abort it; NEVER without a limit.
-        abort_at: Option<u64> = step.started().map(|(_, abort_at, _)| abort_at);
+    /// Attempt: its ticket, which goes back with its result.
+    get ticket: Option<u64> = self.started().map(|(ticket, ..)| ticket.as_raw());
 
-        /// Attempt: when to tick although it still runs; NEVER unless the call hedges.
-        wake_at: Option<u64> = step.started().map(|(.., wake_at)| wake_at);
+    /// Attempt: when to abort it; NEVER without a limit.
+    get abort_at: Option<u64> = self.started().map(|(_, abort_at, _)| abort_at);
 
-        /// Sleep, wait: when to tick.
-        until: Option<u64> = match step.0 {
-            holdoff_core::Step::Sleep { until, .. } | holdoff_core::Step::Wait { until } => Some(until.as_nanos()),
-            _ => None,
-        };
+    /// Attempt: when to tick although it still runs; NEVER unless the call hedges.
+    get wake_at: Option<u64> = self.started().map(|(.., wake_at)| wake_at);
 
-        /// Sleep: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
-        cause: Option<Cause> = if let holdoff_core::Step::Sleep { cause, .. } = step.0 { Some(Cause(cause)) } else { None };
-    }
+    /// Sleep, wait: when to tick.
+    get until: Option<u64> = match self.0 {
+        holdoff_core::Step::Sleep { until, .. } | holdoff_core::Step::Wait { until } => Some(until.as_nanos()),
+        _ => None,
+    };
+
+    /// Sleep: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
+    get cause: Option<Cause> = if let holdoff_core::Step::Sleep { cause, .. } = self.0 { Some(Cause(cause)) } else { None };
 }
 
 /// The whole loop as a machine. Every method returns the current step; see the guide for the contract.
 #[pyclass(module = "holdoff")]
 pub(crate) struct Call(pub(crate) holdoff_core::Call);
 
-methods! { Call as call, shown "<Call attempt {}>", call.0.attempt();
-    impl {
-        /// Begin a call: the machine and its first step, the first attempt.
-        #[staticmethod]
-        fn begin(policy: PolicyOrName<'_>, seed: SeedNumber, now: Time) -> (Self, Step) {
-            let (call, step) = holdoff_core::Call::begin(policy.core(), seed.0, now.0);
-            (Self(call), Step(step))
-        }
+methods! { Call(self, py);
+    shown "<Call attempt {}>", self.0.attempt();
 
-        /// A call whose first attempt, ticket 1, has run since `started`: for hosts that make the machine after the first failure.
-        #[staticmethod]
-        fn underway(seed: SeedNumber, started: StartTime) -> Self {
-            Self(holdoff_core::Call::underway(seed.0, started.0))
-        }
-    }
+    /// Begin a call: the machine and its first step, the first attempt.
+    static begin(policy: PolicyOrName<'_>, seed: SeedNumber, now: Time) -> (Self, Step) =
+        begun(holdoff_core::Call::begin(policy.core(), seed.0, now.0), Self);
 
-    saved by call.0, resumed by call;
+    /// A call whose first attempt, ticket 1, has run since `started`: for hosts that make the machine after the first failure.
+    static underway(seed: SeedNumber, started: StartTime) -> Self = Self(holdoff_core::Call::underway(seed.0, started.0));
 
-    mut {
-        /// The attempt with this ticket succeeded.
-        succeed(ticket: TicketNumber, now: Time) -> Step = Step(call.0.succeed(ticket.0, now.0));
+    /// The attempt with this ticket succeeded.
+    mut succeed(ticket: TicketNumber, now: Time) -> Step = Step(self.0.succeed(ticket.0, now.0));
 
-        /// The attempt with this ticket failed.
-        fail(policy: PolicyOrName<'_>, ticket: TicketNumber, now: Time, failure: &Failure) -> Step =
-            Step(call.0.fail(policy.core(), ticket.0, now.0, failure.0));
+    /// The attempt with this ticket failed.
+    mut fail(policy: PolicyOrName<'_>, ticket: TicketNumber, now: Time, failure: &Failure) -> Step =
+        Step(self.0.fail(policy.core(), ticket.0, now.0, failure.0));
 
-        /// Time has passed: returns the next attempt when its sleep is over.
-        tick(policy: PolicyOrName<'_>, now: Time) -> Step = Step(call.0.tick(policy.core(), now.0));
+    /// Time has passed: returns the next attempt when its sleep is over.
+    mut tick(policy: PolicyOrName<'_>, now: Time) -> Step = Step(self.0.tick(policy.core(), now.0));
 
-        /// The caller cancels the call.
-        cancel(now: Time) -> Step = Step(call.0.cancel(now.0));
-    }
+    /// The caller cancels the call.
+    mut cancel(now: Time) -> Step = Step(self.0.cancel(now.0));
 
-    ref {
-        /// Nanoseconds still to sleep; 0 when the call does not sleep.
-        remaining(now: Time) -> u64 = call.0.remaining(now.0).as_nanos();
-    }
+    /// Nanoseconds still to sleep; 0 when the call does not sleep.
+    ref remaining(now: Time) -> u64 = self.0.remaining(now.0).as_nanos();
 
-    get {
-        /// The attempt in flight or, asleep or at the end, the last one that ran.
-        attempt: u32 = call.0.attempt();
+    saves self.0, resumed by call;
 
-        /// When the call began.
-        started: u64 = call.0.started().as_nanos();
-    }
+    /// The attempt in flight or, asleep or at the end, the last one that ran.
+    get attempt: u32 = self.0.attempt();
+
+    /// When the call began.
+    get started: u64 = self.0.started().as_nanos();
+}
+
+/// A call that has begun, and its first step.
+pub(crate) fn begun<M, C>((machine, step): (M, holdoff_core::Step), class: impl FnOnce(M) -> C) -> (C, Step) {
+    (class(machine), Step(step))
 }
 
 /// The answer to a failure: sleep until a time, or give up for a reason.
@@ -149,81 +142,69 @@ impl Decision {
     }
 }
 
-methods! { Decision as decision, shown "<Decision {:?}>", decision.0;
-    get {
-        /// "sleep" or "give_up".
-        kind: DecisionKind = DecisionKind(if decision.sleep().is_some() { "sleep" } else { "give_up" });
+methods! { Decision(self, py);
+    shown "<Decision {:?}>", self.0;
 
-        /// Sleep: until when.
-        until: Option<u64> = decision.sleep().map(|(until, _)| until);
+    /// "sleep" or "give_up".
+    get kind: DecisionKind = DecisionKind(if self.sleep().is_some() { "sleep" } else { "give_up" });
 
-        /// Sleep: "backoff", "hint" or "clip".
-        cause: Option<Cause> = decision.sleep().map(|(_, cause)| Cause(cause));
+    /// Sleep: until when.
+    get until: Option<u64> = self.sleep().map(|(until, _)| until);
 
-        /// Give up: why.
-        reason: Option<StopReason> = decision.end().map(|(reason, _)| StopReason(reason));
+    /// Sleep: "backoff", "hint" or "clip".
+    get cause: Option<Cause> = self.sleep().map(|(_, cause)| Cause(cause));
 
-        /// Give up: when another try might succeed; NEVER when nobody knows.
-        retry_at: Option<u64> = decision.end().map(|(_, retry_at)| retry_at);
-    }
+    /// Give up: why.
+    get reason: Option<StopReason> = self.end().map(|(reason, _)| StopReason(reason));
+
+    /// Give up: when another try might succeed; NEVER when nobody knows.
+    get retry_at: Option<u64> = self.end().map(|(_, retry_at)| retry_at);
 }
 
 /// The state of one operation without its loop: one decision for each failure.
 #[pyclass(module = "holdoff")]
 pub(crate) struct Retry(holdoff_core::Retry);
 
-methods! { Retry as retry, shown "<Retry after {} failures>", retry.0.failures();
-    impl {
-        #[new]
-        fn new(seed: SeedNumber, started: StartTime) -> Self {
-            Self(holdoff_core::Retry::new(seed.0, started.0))
-        }
-    }
+methods! { Retry(self, py);
+    shown "<Retry after {} failures>", self.0.failures();
 
-    saved by retry.0, resumed by retry;
+    new(seed: SeedNumber, started: StartTime) -> Self = Self(holdoff_core::Retry::new(seed.0, started.0));
 
-    mut {
-        /// Decide what to do about an attempt that failed at that time.
-        on_failure(policy: PolicyOrName<'_>, now: Time, failure: &Failure) -> Decision =
-            Decision(retry.0.on_failure(policy.core(), now.0, failure.0));
-    }
+    /// Decide what to do about an attempt that failed at that time.
+    mut on_failure(policy: PolicyOrName<'_>, now: Time, failure: &Failure) -> Decision =
+        Decision(self.0.on_failure(policy.core(), now.0, failure.0));
 
-    ref {
-        /// When the operation as a whole must be over; NEVER without a deadline.
-        deadline(policy: PolicyOrName<'_>) -> u64 = retry.0.deadline(policy.core()).as_nanos();
-    }
+    /// When the operation as a whole must be over; NEVER without a deadline.
+    ref deadline(policy: PolicyOrName<'_>) -> u64 = self.0.deadline(policy.core()).as_nanos();
 
-    get {
-        /// How many attempts have failed.
-        failures: u32 = retry.0.failures();
+    saves self.0, resumed by retry;
 
-        /// When the first attempt began.
-        started: u64 = retry.0.started().as_nanos();
-    }
+    /// How many attempts have failed.
+    get failures: u32 = self.0.failures();
+
+    /// When the first attempt began.
+    get started: u64 = self.0.started().as_nanos();
 }
 
 /// The delays of a policy in nanoseconds, one after the other, as if every attempt failed at once.
 #[pyclass(module = "holdoff")]
 pub(crate) struct Schedule(pub(crate) holdoff_core::Schedule);
 
-#[pymethods]
-impl Schedule {
-    #[new]
-    fn new(policy: PolicyOrName<'_>, seed: SeedNumber) -> Self {
-        Self(holdoff_core::Schedule::new(policy.core(), seed.0))
-    }
+methods! { Schedule(self, py);
+    new(policy: PolicyOrName<'_>, seed: SeedNumber) -> Self =
+        Self(holdoff_core::Schedule::new(policy.core(), seed.0));
 
     /// The base delay, before jitter, after failure n (from 0), in nanoseconds.
-    #[staticmethod]
-    fn base_at(policy: PolicyOrName<'_>, n: FailureNumber) -> u64 {
-        holdoff_core::Schedule::base_at(policy.core(), n.0).as_nanos()
-    }
+    static base_at(policy: PolicyOrName<'_>, n: FailureNumber) -> u64 =
+        holdoff_core::Schedule::base_at(policy.core(), n.0).as_nanos();
 
-    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
-    }
+    impl {
+        fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+            slf
+        }
 
-    fn __next__(&mut self) -> Option<u64> {
-        self.0.next().map(Span::as_nanos)
+        fn __next__(&mut self) -> Option<u64> {
+            self.0.next().map(Span::as_nanos)
+        }
     }
 }

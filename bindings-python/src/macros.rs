@@ -1,157 +1,149 @@
 //! The macros of this crate, in scope in every module.
 
-/// Declares the methods and properties of a class in one `#[pymethods]` block, in sections that may be left out:
+/// Declares the methods and properties of a class, each one row, in one `#[pymethods]` block. A row begins with its kind:
 ///
-/// - `shown` is what `repr()` shows.
-/// - `impl` has methods in full.
-/// - `saved by machine` adds the methods that save the machine, and `resumed by method` adds `resume`.
-/// - `borrows guards, result -> type` has transitions that borrow guards, each one row: `name(parameters; optional parameters) =
-///   value;`, where `result` makes the result of the value.
-/// - `mut` and `ref` have methods of one row: `name(parameters) -> type = value;`.
-/// - `at` has transitions of a guard, of one row: `name(parameters) -> type = |config, state, now| value;`. Their last parameter
-///   is the time, the clock's unless given.
-/// - `get` has properties of one row: `name: type = value;`.
+/// - `ref` and `mut` are methods of an object, `static` is one of the class, `new` is the constructor:
+///   `ref name[parameters](parameters; parameters) -> type = value;`, each parameter `name: type as "type in the stub" = default`.
+///   Parameters in brackets are given by place alone, parameters after the semicolon by name alone.
+/// - `get name: type = value;` is a property.
+/// - `special __name__(parameters) -> type = value;` is a method that the interpreter calls.
+/// - `at name(parameters) -> type = |config, state, now| value;` is a transition of a guard. Its last parameter is the time, the
+///   clock's unless given.
+/// - `shown "format", value;` is what `repr()` shows.
+/// - `saves machine;` declares the methods that save a machine; with `resumed by method` also `resume`.
+/// - `visits object, object;` are the Python objects that an object holds, for the garbage collector.
+/// - `impl { ... }` has methods in full.
 ///
-/// In a row `$object` is the object.
+/// A value may use `self`, `py` and `'py`. The rows are read one after the other into a list of methods, because PyO3 needs all
+/// methods in one block.
 macro_rules! methods {
-    ($class:ident as $object:ident $(, shown $format:literal $(, $shown:expr)*)?;
-        $(impl { $($item:tt)* })*
-        $(saved by $machine:expr $(, resumed by $resume:ident)?;)?
-        $(borrows $guards:ident, $result:ident -> $borrows_out:ty { $(
-            $(#[doc = $borrows_doc:literal])*
-            $borrows:ident(
-                $($borrows_arg:ident: $borrows_type:ty),* $(; $($option:ident: $option_type:ty = $option_default:tt),+)?
-            ) = $borrows_value:expr;
-        )* })?
-        $(mut { $(
-            $(#[doc = $mut_doc:literal])*
-            $mut:ident($($mut_arg:ident: $mut_type:ty $(= $mut_default:tt)?),*) $(-> $mut_out:ty)? = $mut_value:expr;
-        )* })?
-        $(ref { $(
-            $(#[doc = $ref_doc:literal])*
-            $ref:ident($($ref_arg:ident: $ref_type:ty $(= $ref_default:tt)?),*) $(-> $ref_out:ty)? = $ref_value:expr;
-        )* })?
-        $(at { $(
-            $(#[doc = $at_doc:literal])*
-            $at:ident($($at_arg:ident: $at_type:ty $(= $at_default:tt)?),*) -> $at_out:ty =
-                |$config:pat_param, $state:pat_param, $now:pat_param| $at_value:expr;
-        )* })?
-        $(get { $(
-            $(#[doc = $get_doc:literal])*
-            $get:ident: $get_type:ty = $get_value:expr;
-        )* })?
-    ) => {
+    (@ $context:tt [$class:ident] [$($done:tt)*]) => {
         #[pymethods]
-        impl $class {
-            $($($item)*)*
-
-            $(
-                fn __repr__(&self) -> String {
-                    let $object = self;
-                    format!($format $(, $shown)*)
-                }
-            )?
-
-            $(
-                /// The state at that time as bytes, for `resume`, without permits of guards. The policy is that of the operation.
-                fn save<'py>(
-                    &self,
-                    py: Python<'py>,
-                    policy: PolicyOrName<'_>,
-                    now: Time,
-                ) -> Bound<'py, pyo3::types::PyBytes> {
-                    let $object = self;
-                    pyo3::types::PyBytes::new(py, &$machine.save(policy.core(), now.0))
-                }
-
-                /// The state at that time as JSON text.
-                fn to_json(&self, policy: PolicyOrName<'_>, now: Time) -> String {
-                    let $object = self;
-                    $machine.saved(policy.core(), now.0).to_string()
-                }
-
-                /// The state at that time as a dict: the fields of its JSON.
-                #[pyo3(signature = (policy, now) -> "dict[str, str | int]")]
-                fn to_dict<'py>(
-                    &self,
-                    py: Python<'py>,
-                    policy: PolicyOrName<'_>,
-                    now: Time,
-                ) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
-                    let $object = self;
-                    $crate::save::fields(py, &$machine.saved(policy.core(), now.0))
-                }
-
-                $(
-                    /// Resumes a saved state: bytes, JSON text or a dict, from any language, on a clock that reads `now`. Time
-                    /// since the save is counted only if `away` is given; `force` accepts a state that was saved under another
-                    /// policy.
-                    #[staticmethod]
-                    #[pyo3(signature = (
-                        state: "bytes | str | Mapping[str, Any]", policy, now, *, away = None, force = false
-                    ))]
-                    fn resume(
-                        state: &Bound<'_, PyAny>,
-                        policy: PolicyOrName<'_>,
-                        now: Time,
-                        away: Option<$crate::parameters::Duration<'_, '_>>,
-                        force: bool,
-                    ) -> PyResult<Self> {
-                        let saved = $crate::save::read(state, policy.core(), away, force)?;
-                        $crate::save::resumed(state.py(), saved.$resume(policy.core(), now.0)).map(Self)
-                    }
-                )?
-            )?
-
-            $($(
-                $(#[doc = $borrows_doc])*
-                #[pyo3(signature = ($($borrows_arg,)* $(*, $($option = $option_default),+)?))]
-                fn $borrows(
-                    &mut self,
-                    py: Python<'_>,
-                    $($borrows_arg: $borrows_type,)*
-                    $($($option: $option_type),+)?
-                ) -> $borrows_out {
-                    let $object = self;
-                    $result($guards.lend(py, |$guards| $borrows_value))
-                }
-            )*)?
-
-            $($(
-                $(#[doc = $mut_doc])*
-                #[pyo3(signature = ($($mut_arg $(= $mut_default)?),*))]
-                fn $mut(&mut self, $($mut_arg: $mut_type),*) $(-> $mut_out)? {
-                    let $object = self;
-                    $mut_value
-                }
-            )*)?
-
-            $($(
-                $(#[doc = $ref_doc])*
-                #[pyo3(signature = ($($ref_arg $(= $ref_default)?),*))]
-                fn $ref(&self, $($ref_arg: $ref_type),*) $(-> $ref_out)? {
-                    let $object = self;
-                    $ref_value
-                }
-            )*)?
-
-            $($(
-                $(#[doc = $at_doc])*
-                #[pyo3(signature = ($($at_arg $(= $at_default)?,)* now = None))]
-                fn $at(&self, py: Python<'_>, $($at_arg: $at_type,)* now: Now) -> PyResult<$at_out> {
-                    self.0.at(py, now, |$config, $state, $now| $at_value)
-                }
-            )*)?
-
-            $($(
-                $(#[doc = $get_doc])*
-                #[getter]
-                fn $get(&self) -> $get_type {
-                    let $object = self;
-                    $get_value
-                }
-            )*)?
+        #[allow(clippy::needless_lifetimes, clippy::too_many_arguments)]
+        impl $class { $($done)* }
+    };
+    (@ $context:tt $class:tt [$($done:tt)*] impl { $($item:tt)* } $($rest:tt)*) => {
+        methods! { @ $context $class [$($done)* $($item)*] $($rest)* }
+    };
+    (@ ($this:ident, $py:ident) $class:tt $done:tt $(#[$doc:meta])* ref $($rest:tt)*) => {
+        methods! { @method ($this, $py) $class $done [$(#[$doc])*] [&$this,] $($rest)* }
+    };
+    (@ ($this:ident, $py:ident) $class:tt $done:tt $(#[$doc:meta])* mut $($rest:tt)*) => {
+        methods! { @method ($this, $py) $class $done [$(#[$doc])*] [&mut $this,] $($rest)* }
+    };
+    (@ $context:tt $class:tt $done:tt $(#[$doc:meta])* static $($rest:tt)*) => {
+        methods! { @method $context $class $done [$(#[$doc])* #[staticmethod]] [] $($rest)* }
+    };
+    (@ $context:tt $class:tt $done:tt $(#[$doc:meta])* new $($rest:tt)*) => {
+        methods! { @method $context $class $done [$(#[$doc])* #[new]] [] new $($rest)* }
+    };
+    (@method ($this:ident, $py:ident) $class:tt [$($done:tt)*] [$($attribute:tt)*] [$($receiver:tt)*]
+        $name:ident $([$($place:ident: $place_type:ty $(as $place_hint:literal)? $(= $place_default:tt)?),+])? (
+            $($arg:ident: $type:ty $(as $hint:literal)? $(= $default:tt)?),*
+            $(; $($option:ident: $option_type:ty $(as $option_hint:literal)? $(= $option_default:tt)?),+)?
+        ) $(-> $out:ty $(as $out_hint:literal)?)? = $value:expr;
+        $($rest:tt)*
+    ) => {
+        methods! { @ ($this, $py) $class [
+            $($done)*
+            $($attribute)*
+            #[pyo3(signature = (
+                $($($place $(: $place_hint)? $(= $place_default)?,)+ /,)? $($arg $(: $hint)? $(= $default)?,)*
+                $(*, $($option $(: $option_hint)? $(= $option_default)?),+)?
+            ) $($(-> $out_hint)?)?)]
+            fn $name<'py>(
+                $($receiver)* $py: Python<'py>,
+                $($($place: $place_type,)+)? $($arg: $type,)* $($($option: $option_type),+)?
+            ) $(-> $out)? {
+                let _ = $py;
+                $value
+            }
+        ] $($rest)* }
+    };
+    (@ ($this:ident, $py:ident) $class:tt [$($done:tt)*]
+        $(#[$doc:meta])* get $name:ident: $type:ty = $value:expr; $($rest:tt)*
+    ) => {
+        methods! { @ ($this, $py) $class [
+            $($done)*
+            $(#[$doc])*
+            #[getter]
+            fn $name<'py>(&$this, $py: Python<'py>) -> $type {
+                let _ = $py;
+                $value
+            }
+        ] $($rest)* }
+    };
+    (@ ($this:ident, $py:ident) $class:tt [$($done:tt)*]
+        $(#[$doc:meta])* special $name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)? = $value:expr; $($rest:tt)*
+    ) => {
+        methods! { @ ($this, $py) $class [
+            $($done)*
+            $(#[$doc])*
+            fn $name<'py>(&$this, $py: Python<'py>, $($arg: $type),*) $(-> $out)? {
+                let _ = $py;
+                $value
+            }
+        ] $($rest)* }
+    };
+    (@ ($this:ident, $py:ident) $class:tt [$($done:tt)*]
+        $(#[$doc:meta])* at $name:ident($($arg:ident: $type:ty $(= $default:tt)?),*) -> $out:ty =
+            |$config:pat_param, $state:pat_param, $now:pat_param| $value:expr; $($rest:tt)*
+    ) => {
+        methods! { @ ($this, $py) $class [
+            $($done)*
+            $(#[$doc])*
+            #[pyo3(signature = ($($arg $(= $default)?,)* now = None))]
+            fn $name(&$this, $py: Python<'_>, $($arg: $type,)* now: Now) -> PyResult<$out> {
+                $this.0.at($py, now, |$config, $state, $now| $value)
+            }
+        ] $($rest)* }
+    };
+    (@ ($this:ident, $py:ident) $class:tt $done:tt shown $format:literal $(, $shown:expr)*; $($rest:tt)*) => {
+        methods! { @ ($this, $py) $class $done
+            special __repr__() -> String = format!($format $(, $shown)*);
+            $($rest)*
         }
+    };
+    (@ ($this:ident, $py:ident) $class:tt [$($done:tt)*] visits $($object:expr),+; $($rest:tt)*) => {
+        methods! { @ ($this, $py) $class [
+            $($done)*
+            fn __traverse__(&$this, visit: pyo3::PyVisit<'_>) -> Result<(), pyo3::PyTraverseError> {
+                $(visit.call($object)?;)+
+                Ok(())
+            }
+        ] $($rest)* }
+    };
+    (@ ($this:ident, $py:ident) $class:tt $done:tt saves $machine:expr $(, resumed by $resume:ident)?; $($rest:tt)*) => {
+        methods! { @ ($this, $py) $class $done
+            /// The state at that time as bytes, for `resume`, without permits of guards. The policy is that of the operation.
+            ref save(policy: PolicyOrName<'_>, now: Time) -> Bound<'py, pyo3::types::PyBytes> =
+                pyo3::types::PyBytes::new($py, &$machine.save(policy.core(), now.0));
+
+            /// The state at that time as JSON text.
+            ref to_json(policy: PolicyOrName<'_>, now: Time) -> String = $machine.saved(policy.core(), now.0).to_string();
+
+            /// The state at that time as a dict: the fields of its JSON.
+            ref to_dict(policy: PolicyOrName<'_>, now: Time) -> PyResult<Bound<'py, pyo3::types::PyDict>>
+                as "dict[str, str | int]" = $crate::json::dict($py, &$machine.saved(policy.core(), now.0).to_string());
+
+            $(
+                /// Resumes a saved state: bytes, JSON text or a dict, from any language, on a clock that reads `now`. Time
+                /// since the save is counted only if `away` is given; `force` accepts a state that was saved under another
+                /// policy.
+                static resume(
+                    state: &Bound<'_, PyAny> as "bytes | str | Mapping[str, Any]", policy: PolicyOrName<'_>, now: Time;
+                    away: Option<$crate::parameters::Duration<'_, '_>> = None, force: bool = false
+                ) -> PyResult<Self> = {
+                    let saved = $crate::save::read(state, policy.core(), away, force)?;
+                    $crate::save::resumed($py, saved.$resume(policy.core(), now.0)).map(Self)
+                };
+            )?
+
+            $($rest)*
+        }
+    };
+    ($class:ident $context:tt; $($rows:tt)*) => {
+        methods! { @ $context [$class] [] $($rows)* }
     };
 }
 

@@ -16,6 +16,11 @@ pub(crate) enum On {
 }
 
 impl On {
+    /// The object that it holds.
+    pub(crate) fn object(&self) -> Option<&Py<PyAny>> {
+        if let Self::Types(on) | Self::Predicate(on) = self { Some(on) } else { None }
+    }
+
     pub(crate) fn new(on: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(types) = on.cast::<PyTuple>() {
             for one in types {
@@ -46,6 +51,11 @@ pub(crate) enum OnResult {
 }
 
 impl OnResult {
+    /// The object that it holds.
+    pub(crate) fn object(&self) -> Option<&Py<PyAny>> {
+        if let Self::Predicate(on_result) = self { Some(on_result) } else { None }
+    }
+
     /// None for False: every value is a success.
     pub(crate) fn new(on_result: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if let Ok(answers) = on_result.cast::<PyBool>() {

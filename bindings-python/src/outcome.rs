@@ -18,50 +18,39 @@ pub(crate) struct Outcome {
     pub(crate) retry_at: Timestamp,
 }
 
-methods! { Outcome as outcome;
-    impl {
-        #[new]
-        #[pyo3(signature = (reason, attempts, retry_at_ns = None))]
-        fn new(reason: StopWord, attempts: u32, retry_at_ns: Option<u64>) -> Self {
-            Self { reason: reason.0, attempts, retry_at: retry_at_ns.map_or(Timestamp::NEVER, Timestamp::from_nanos) }
-        }
+methods! { Outcome(self, py);
+    new(reason: StopWord, attempts: u32, retry_at_ns: Option<u64> = None) -> Self =
+        Self { reason: reason.0, attempts, retry_at: retry_at_ns.map_or(Timestamp::NEVER, Timestamp::from_nanos) };
 
-        /// Seconds from now until another try might succeed, 0 when that is past; None if unknown.
-        #[getter]
-        fn retry_in(&self, py: Python<'_>) -> PyResult<Option<f64>> {
-            if self.retry_at.is_never() {
-                return Ok(None);
-            }
-            Ok(Some(convert::seconds(self.retry_at.since(clock::now(py)?).as_nanos())))
-        }
+    /// Outcomes are pickled with their errors.
+    special __getnewargs__() -> (StopReason, u32, Option<u64>) =
+        (StopReason(self.reason), self.attempts, self.retry_at_ns(py));
 
-        /// Outcomes are pickled with their errors.
-        fn __getnewargs__(&self) -> (StopReason, u32, Option<u64>) {
-            (StopReason(self.reason), self.attempts, self.retry_at_ns())
-        }
+    special __repr__() -> String = {
+        let retry_at = self.retry_at(py).map_or_else(|| "None".to_owned(), |at| format!("{at:?}"));
+        format!("Outcome(reason='{}', attempts={}, retry_at={retry_at})", self.reason, self.attempts)
+    };
 
-        fn __repr__(&self) -> String {
-            let retry_at = self.retry_at().map_or_else(|| "None".to_owned(), |at| format!("{at:?}"));
-            format!("Outcome(reason='{}', attempts={}, retry_at={retry_at})", self.reason, self.attempts)
-        }
-    }
+    /// Seconds from now until another try might succeed, 0 when that is past; None if unknown.
+    get retry_in: PyResult<Option<f64>> = {
+        let known = (!self.retry_at.is_never()).then(|| clock::now(py)).transpose()?;
+        Ok(known.map(|now| convert::seconds(self.retry_at.since(now).as_nanos())))
+    };
 
-    get {
-        /// "permanent", "attempts", "deadline", "hint", "budget", "breaker", "limiter", "bulkhead" or "cancelled".
-        reason: StopReason = StopReason(outcome.reason);
+    /// "permanent", "attempts", "deadline", "hint", "budget", "breaker", "limiter", "bulkhead" or "cancelled".
+    get reason: StopReason = StopReason(self.reason);
 
-        /// The reason in a sentence.
-        description: &'static str = outcome.reason.text();
+    /// The reason in a sentence.
+    get description: &'static str = self.reason.text();
 
-        /// How many attempts began.
-        attempts: u32 = outcome.attempts;
+    /// How many attempts began.
+    get attempts: u32 = self.attempts;
 
-        /// When another try might succeed, on the clock of time.monotonic; None if unknown.
-        retry_at: Option<f64> = outcome.retry_at_ns().map(convert::seconds);
+    /// When another try might succeed, on the clock of time.monotonic; None if unknown.
+    get retry_at: Option<f64> = self.retry_at_ns(py).map(convert::seconds);
 
-        /// When another try might succeed, on the clock of time.monotonic_ns; None if unknown.
-        retry_at_ns: Option<u64> = (!outcome.retry_at.is_never()).then(|| outcome.retry_at.as_nanos());
-    }
+    /// When another try might succeed, on the clock of time.monotonic_ns; None if unknown.
+    get retry_at_ns: Option<u64> = (!self.retry_at.is_never()).then(|| self.retry_at.as_nanos());
 }
 
 /// The outcome on an error, if there is one.

@@ -45,78 +45,70 @@ fn parts(recorded: Recorded) -> (Step, Events) {
 #[derive(PartialEq)]
 pub(crate) struct Recorder(holdoff_core::Recorder);
 
-methods! { Recorder as recorder, shown "<Recorder event {}, attempt {}>", recorder.0.sequence(), recorder.0.attempt();
-    impl {
-        /// Begin a call: the machine, its first step and its first events.
-        #[staticmethod]
-        #[pyo3(signature = (policy, seed, now, *, guards = None))]
-        fn begin(
-            py: Python<'_>,
-            policy: PolicyOrName<'_>,
-            seed: SeedNumber,
-            now: Time,
-            guards: MayShare,
-        ) -> (Self, Step, Events) {
-            let begun = guards.lend(py, |guards| holdoff_core::Recorder::begin(policy.core(), guards, seed.0, now.0));
-            (Self(begun.0), Step(begun.1.step), Events(begun.1.events))
-        }
+methods! { Recorder(self, py);
+    shown "<Recorder event {}, attempt {}>", self.0.sequence(), self.0.attempt();
 
-        /// A copy, for a transition that may have to be made again with guards that others have changed meanwhile.
-        fn __copy__(&self) -> Self {
-            Self(self.0)
-        }
-    }
+    /// Begin a call: the machine, its first step and its first events.
+    static begin(
+        policy: PolicyOrName<'_>, seed: SeedNumber, now: Time; guards: MayShare = None
+    ) -> (Self, Step, Events) = {
+        let begun = guards.lend(py, |guards| holdoff_core::Recorder::begin(policy.core(), guards, seed.0, now.0));
+        (Self(begun.0), Step(begun.1.step), Events(begun.1.events))
+    };
 
-    borrows guards, parts -> (Step, Events) {
-        /// The attempt with this ticket succeeded.
-        succeed(ticket: TicketNumber, now: Time; guards: MayShare = None) = recorder.0.succeed(guards, ticket.0, now.0);
+    /// A copy, for a transition that may have to be made again with guards that others have changed meanwhile.
+    special __copy__() -> Self = Self(self.0);
 
-        /// The attempt with this ticket failed.
-        fail(policy: PolicyOrName<'_>, ticket: TicketNumber, now: Time, failure: &Failure; guards: MayShare = None) =
-            recorder.0.fail(policy.core(), guards, ticket.0, now.0, failure.0);
+    /// The attempt with this ticket succeeded.
+    mut succeed(ticket: TicketNumber, now: Time; guards: MayShare = None) -> (Step, Events) =
+        parts(guards.lend(py, |guards| self.0.succeed(guards, ticket.0, now.0)));
 
-        /// The attempt with this ticket ended without a result that guards should count.
-        abandon(ticket: TicketNumber, now: Time; guards: MayShare = None) = recorder.0.abandon(guards, ticket.0, now.0);
+    /// The attempt with this ticket failed.
+    mut fail(
+        policy: PolicyOrName<'_>, ticket: TicketNumber, now: Time, failure: &Failure; guards: MayShare = None
+    ) -> (Step, Events) =
+        parts(guards.lend(py, |guards| self.0.fail(policy.core(), guards, ticket.0, now.0, failure.0)));
 
-        /// Time has passed, or a place in the bulkhead has come free.
-        tick(policy: PolicyOrName<'_>, now: Time; guards: MayShare = None) = recorder.0.tick(policy.core(), guards, now.0);
+    /// The attempt with this ticket ended without a result that guards should count.
+    mut abandon(ticket: TicketNumber, now: Time; guards: MayShare = None) -> (Step, Events) =
+        parts(guards.lend(py, |guards| self.0.abandon(guards, ticket.0, now.0)));
 
-        /// The caller cancels the call.
-        cancel(now: Time; guards: MayShare = None) = recorder.0.cancel(guards, now.0);
+    /// Time has passed, or a place in the bulkhead has come free.
+    mut tick(policy: PolicyOrName<'_>, now: Time; guards: MayShare = None) -> (Step, Events) =
+        parts(guards.lend(py, |guards| self.0.tick(policy.core(), guards, now.0)));
 
-        /// Continue live from a log that was replayed. An attempt that was in flight runs again under its own number, at most
-        /// `reruns` times; then it has failed, by a timeout.
-        resume(policy: PolicyOrName<'_>, now: Time; reruns: u32 = 3, guards: MayShare = None) =
-            recorder.0.resume(policy.core(), guards, now.0, reruns);
-    }
+    /// The caller cancels the call.
+    mut cancel(now: Time; guards: MayShare = None) -> (Step, Events) =
+        parts(guards.lend(py, |guards| self.0.cancel(guards, now.0)));
 
-    ref {
-        /// Nanoseconds still to sleep; 0 when the call does not sleep.
-        remaining(now: Time) -> u64 = recorder.0.remaining(now.0).as_nanos();
-    }
+    /// Continue live from a log that was replayed. An attempt that was in flight runs again under its own number, at most
+    /// `reruns` times; then it has failed, by a timeout.
+    mut resume(policy: PolicyOrName<'_>, now: Time; reruns: u32 = 3, guards: MayShare = None) -> (Step, Events) =
+        parts(guards.lend(py, |guards| self.0.resume(policy.core(), guards, now.0, reruns)));
 
-    get {
-        /// The current step.
-        step: Step = Step(recorder.0.step());
+    /// Nanoseconds still to sleep; 0 when the call does not sleep.
+    ref remaining(now: Time) -> u64 = self.0.remaining(now.0).as_nanos();
 
-        /// The number of the latest event.
-        sequence: u64 = recorder.0.sequence();
+    /// The current step.
+    get step: Step = Step(self.0.step());
 
-        /// The attempt in flight or else the last one that ran, 0 for none.
-        attempt: u32 = recorder.0.attempt();
+    /// The number of the latest event.
+    get sequence: u64 = self.0.sequence();
 
-        /// When the call began.
-        started: u64 = recorder.0.started().as_nanos();
+    /// The attempt in flight or else the last one that ran, 0 for none.
+    get attempt: u32 = self.0.attempt();
 
-        /// How often the attempt in flight was run again because it was interrupted.
-        reruns: u32 = recorder.0.reruns();
+    /// When the call began.
+    get started: u64 = self.0.started().as_nanos();
 
-        /// True if the call began with guards.
-        is_guarded: bool = recorder.0.is_guarded();
+    /// How often the attempt in flight was run again because it was interrupted.
+    get reruns: u32 = self.0.reruns();
 
-        /// A copy of the call in its current state, to be saved or looked at.
-        call: Call = Call(recorder.0.call());
-    }
+    /// True if the call began with guards.
+    get is_guarded: bool = self.0.is_guarded();
+
+    /// A copy of the call in its current state, to be saved or looked at.
+    get call: Call = Call(self.0.call());
 }
 
 /// The recorder of a log: of its events, or of their bytes. Where the policy decides otherwise than the log, mode "follow"

@@ -8,7 +8,6 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
-use pyo3::{PyTraverseError, PyVisit};
 
 /// A decorated function. Python sees a derived class (see [`Callable`]), which is called faster.
 ///
@@ -49,68 +48,50 @@ impl Called for Retried {
     }
 }
 
-#[pymethods]
-impl Retried {
-    #[new]
-    fn new(retrying: Py<Retrying>, function: Py<PyAny>) -> Self {
-        Self { retrying: Some(retrying), function: Some(function) }
-    }
+methods! { Retried(self, py);
+    new(retrying: Py<Retrying>, function: Py<PyAny>) -> Self =
+        Self { retrying: Some(retrying), function: Some(function) };
 
-    #[pyo3(signature = (*args, **kwargs))]
-    fn __call__<'py>(
-        &self,
-        py: Python<'py>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> Returned<'py> {
-        let (retrying, function) = self.parts(py)?;
-        Retrying::run(retrying, Invocation { function, with: Arguments::Packed(args, kwargs) })
-    }
-
-    /// A method of an object binds like any function.
-    fn __get__<'py>(
-        slf: &Bound<'py, Self>,
-        instance: &Bound<'py, PyAny>,
-        owner: Option<&Bound<'py, PyAny>>,
-    ) -> Returned<'py> {
-        let _ = owner;
-        if instance.is_none() {
-            return Ok(slf.clone().into_any());
+    impl {
+        #[pyo3(signature = (*args, **kwargs))]
+        fn __call__<'py>(
+            &self, py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>
+        ) -> Returned<'py> {
+            let (retrying, function) = self.parts(py)?;
+            Retrying::run(retrying, Invocation { function, with: Arguments::Packed(args, kwargs) })
         }
-        imported!(slf.py(), "types", "MethodType")?.call1((slf, instance))
+    }
+
+    impl {
+        /// A method of an object binds like any function.
+        fn __get__<'py>(
+            slf: &Bound<'py, Self>, instance: &Bound<'py, PyAny>, _owner: Option<&Bound<'py, PyAny>>
+        ) -> Returned<'py> {
+            if instance.is_none() {
+                return Ok(slf.clone().into_any());
+            }
+            imported!(slf.py(), "types", "MethodType")?.call1((slf, instance))
+        }
     }
 
     /// The function without retries.
-    #[getter]
-    fn __wrapped__<'py>(&self, py: Python<'py>) -> Returned<'py> {
-        Ok(self.parts(py)?.1.clone())
-    }
+    get __wrapped__: Returned<'py> = Ok(self.parts(py)?.1.clone());
 
     /// The policy and the options.
-    #[getter]
-    fn holdoff(&self, py: Python<'_>) -> PyResult<Decoration> {
+    get holdoff: PyResult<Decoration> = {
         let (retrying, function) = self.parts(py)?;
         Ok(Decoration::new(retrying, function))
-    }
+    };
 
     /// Other attributes of the function.
-    fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> Returned<'py> {
-        self.parts(py)?.1.getattr(name)
-    }
+    special __getattr__(name: &Bound<'py, PyString>) -> Returned<'py> = self.parts(py)?.1.getattr(name);
 
     /// Pickled by name, like a function.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> Returned<'py> {
-        self.parts(py)?.1.getattr(intern!(py, "__qualname__"))
-    }
+    special __reduce__() -> Returned<'py> = self.parts(py)?.1.getattr(intern!(py, "__qualname__"));
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("<retried {}>", self.parts(py)?.1.repr()?))
-    }
+    special __repr__() -> PyResult<String> = Ok(format!("<retried {}>", self.parts(py)?.1.repr()?));
 
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.retrying)?;
-        visit.call(&self.function)
-    }
+    visits &self.retrying, &self.function;
 }
 
 /// The attribute `holdoff` of a decorated function: its policy and its options.
@@ -126,31 +107,23 @@ impl Decoration {
     }
 }
 
-#[pymethods]
-impl Decoration {
-    /// The policy.
-    #[getter]
-    fn policy(&self, py: Python<'_>) -> Py<Policy> {
-        self.retrying.get().policy.clone_ref(py)
+methods! { Decoration(self, py);
+    impl {
+        /// The function, retried with the given options and fields instead of its own; all others stay.
+        #[pyo3(signature = (**options: "Unpack[RetryOptions]") -> "Callable[..., Any]")]
+        fn with_options<'py>(&self, py: Python<'py>, options: Option<&Bound<'py, PyDict>>) -> Returned<'py> {
+            let retrying = Bound::new(py, self.retrying.get().changed(&Options::new(py, options)?)?)?;
+            Retrying::decorate(&retrying, self.function.bind(py))
+        }
     }
+
+    /// The policy.
+    get policy: Py<Policy> = self.retrying.get().policy.clone_ref(py);
 
     /// The policy with its options.
-    #[getter]
-    fn retrying(&self) -> &Py<Retrying> {
-        &self.retrying
-    }
+    get retrying: Py<Retrying> = self.retrying.clone_ref(py);
 
-    /// The function, retried with the given options and fields instead of its own; all others stay.
-    #[pyo3(signature = (**options: "Unpack[RetryOptions]") -> "Callable[..., Any]")]
-    fn with_options<'py>(&self, py: Python<'py>, options: Option<&Bound<'py, PyDict>>) -> Returned<'py> {
-        let retrying = Bound::new(py, self.retrying.get().changed(&Options::new(py, options)?)?)?;
-        Retrying::decorate(&retrying, self.function.bind(py))
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.retrying)?;
-        visit.call(&self.function)
-    }
+    visits &self.retrying, &self.function;
 }
 
 pub(crate) const GENERATOR: u32 = 0x20;

@@ -5,7 +5,7 @@ use crate::json;
 use crate::parameters::Duration;
 use holdoff_core::{Error, ErrorCode, Saved};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
+use pyo3::types::{PyBytes, PyMapping, PyString};
 
 /// Reads a saved state: bytes, JSON text, or a mapping of its fields.
 pub(crate) fn read(
@@ -49,10 +49,4 @@ fn of_fields(fields: &Bound<'_, PyMapping>) -> PyResult<Saved> {
 /// The resumed machine, or its SaveError.
 pub(crate) fn resumed<T>(py: Python<'_>, made: Result<T, Error>) -> PyResult<T> {
     made.map_err(|error| raised(py, &error, "", None))
-}
-
-/// The fields of a saved state, as its JSON has them.
-pub(crate) fn fields<'py>(py: Python<'py>, saved: &Saved) -> PyResult<Bound<'py, PyDict>> {
-    let text = PyString::new(py, &saved.to_string());
-    Ok(json::loads(&text)?.cast_into()?)
 }

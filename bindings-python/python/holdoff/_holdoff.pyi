@@ -301,8 +301,8 @@ class Bucket:
         """
     def reserve(self, now: int, count: int = 1, *, longest: Limit | None = None) -> int | None:
         """
-        Takes `count` tokens; returns how many nanoseconds it takes until they are there. None, and nothing is taken, for more
-        than a burst or when it takes longer than `longest`; with 0 only tokens that are there are taken.
+        Takes `count` tokens; returns how many nanoseconds it takes until they are there. None, and nothing is taken, for
+        more than a burst or when it takes longer than `longest`; with 0 only tokens that are there are taken.
         """
     def tokens(self, now: int) -> float:
         """
@@ -1059,8 +1059,8 @@ class KeyedGuards:
         cls, /, *, most: int = 10000, idle: Limit | None = None, seed: int | None = None, **guards: Unpack[GuardOptions]
     ) -> KeyedGuards:
         """
-        At most `most` keys; keys unused for more than `idle` are forgotten, after ten minutes unless given. A guard object is
-        shared by all keys.
+        At most `most` keys; keys unused for more than `idle` are forgotten, after ten minutes unless given. A guard object
+        is shared by all keys.
         """
     def __repr__(self) -> str: ...
     def forget(self, key: str, /) -> bool:
@@ -1161,8 +1161,8 @@ class Layers:
         go_on_after: Sequence[StopReason] | None = None,
     ) -> Layers:
         """
-        `attempts` caps both levels together. The outer level continues after the reasons in `go_on_after` of the inner level:
-        attempts, deadline and hint unless given.
+        `attempts` caps both levels together. The outer level continues after the reasons in `go_on_after` of the inner
+        level: attempts, deadline and hint unless given.
         """
     def __repr__(self) -> str: ...
     @property
@@ -1307,8 +1307,8 @@ class Notify:
     """
     def add_waiter(self, seen: int, waker: Callable[[], object]) -> int | None:
         """
-        Have the waker called once, in any thread, after the count has passed `seen`. Returns the number for `remove_waiter`;
-        None when the count has passed already, and the waker will not be called.
+        Have the waker called once, in any thread, after the count has passed `seen`. Returns the number for
+        `remove_waiter`; None when the count has passed already, and the waker will not be called.
         """
     def remove_waiter(self, number: int) -> None:
         """
@@ -1359,8 +1359,8 @@ class Operation:
         """
     def fail_one(self, attempt: int, error: Exception, timed_out: bool) -> NextStep:
         """
-        The attempt with this number failed, of several: "sleep", "attempt" (start another one), "wait" (others still run) or
-        "stop": raise the error.
+        The attempt with this number failed, of several: "sleep", "attempt" (start another one), "wait" (others still run)
+        or "stop": raise the error.
         """
     @property
     def fallback(self) -> Any | None:
@@ -1393,7 +1393,7 @@ class Operation:
     @property
     def result(self) -> Any:
         """
-        That value.
+        The returned value after which no attempt follows.
         """
     def resume(self) -> float | None:
         """
@@ -1570,8 +1570,8 @@ class Policy:
         """
     def explain(self, *, rows: int | None = None, after: Word | None = None) -> Explanation:
         """
-        The explanation of the policy: the rows of its delays, and the whole as text by str(). `rows` is the most rows; `after` is
-        the kind of failure.
+        The explanation of the policy: the rows of its delays, and the whole as text by str(). `rows` is the most rows;
+        `after` is the kind of failure.
         """
     @property
     def fingerprint(self) -> int:
@@ -1612,8 +1612,8 @@ class Policy:
         idempotent: bool = True,
     ) -> Failure:
         """
-        The failure after the policy's `retry_on` rules, for an error with this HTTP status, gRPC code (a number, its name or an
-        enum member) and message.
+        The failure after the policy's `retry_on` rules, for an error with this HTTP status, gRPC code (a number, its name
+        or an enum member) and message.
         """
     def lints(self, *, within: Duration | None = None) -> list[Lint]:
         """
@@ -2215,8 +2215,8 @@ class Wheel:
     @staticmethod
     def index(key: int) -> int:
         """
-        A number that no other pending timer has, below the most timers that were ever pending at once since the wheel was made
-        or cleared: the index of a list with an item for each timer.
+        A number that no other pending timer has, below the most timers that were ever pending at once since the wheel was
+        made or cleared: the index of a list with an item for each timer.
         """
     def insert(self, at: int) -> int:
         """
@@ -2229,7 +2229,8 @@ class Wheel:
         """
     def pop(self, now: int) -> tuple[int, int] | None:
         """
-        The next timer that is due at that time, and when it was due; None when no timer is. By time, and then as they were added.
+        The next timer that is due at that time, and when it was due; None when no timer is. By time, and then as they were
+        added.
         """
 
 def grpc_failure(code: GrpcCode | object, pushback: str | bytes | None = None) -> Failure | None:

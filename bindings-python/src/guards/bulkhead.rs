@@ -52,48 +52,34 @@ fn word(py: Python<'_>, entry: Entry) -> PyResult<Bound<'_, PyAny>> {
     })
 }
 
-methods! { Bulkhead as bulkhead;
+methods! { Bulkhead(self, py);
+    shown "<Bulkhead {} of {} run, {} wait>", self.running(py), self.0.config().limit(), self.waiting(py);
+
     impl {
         #[new]
         #[pyo3(signature = (config: "BulkheadConfig" = None, /, **fields: "Unpack[BulkheadFields]"), text_signature = None)]
         fn new(py: Python<'_>, config: Option<&Bound<'_, PyAny>>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
             super::new(py, config, fields, Start::default())
         }
-
-        /// Asks for a place: "entered", "refused", or a place in the queue.
-        #[pyo3(signature = () -> "Literal['entered', 'refused'] | int")]
-        fn enter<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-            word(py, self.0.with(|config, bulkhead| bulkhead.enter(config)))
-        }
-
-        /// The same for a waiter in the queue.
-        #[pyo3(signature = (place) -> "Literal['entered', 'refused'] | int")]
-        fn enter_from<'py>(&self, py: Python<'py>, place: u32) -> PyResult<Bound<'py, PyAny>> {
-            word(py, self.0.with(|config, bulkhead| bulkhead.enter_from(config, QueuePlace::from_raw(place))))
-        }
-
-        /// An attempt that ran is done.
-        fn leave(&self, py: Python<'_>) {
-            self.freed(py, holdoff_core::Bulkhead::leave);
-        }
-
-        /// A waiter leaves the queue.
-        fn leave_queue(&self, py: Python<'_>, place: u32) {
-            self.freed(py, |bulkhead| bulkhead.leave_queue(QueuePlace::from_raw(place)));
-        }
-
-        fn __repr__(&self) -> String {
-            self.0.with(|config, bulkhead| {
-                format!("<Bulkhead {} of {} run, {} wait>", bulkhead.running(), config.limit(), bulkhead.waiting())
-            })
-        }
     }
 
-    get {
-        /// How many attempts run.
-        running: u32 = bulkhead.0.with(|_, bulkhead| bulkhead.running());
+    /// Asks for a place: "entered", "refused", or a place in the queue.
+    ref enter() -> PyResult<Bound<'py, PyAny>> as "Literal['entered', 'refused'] | int" =
+        word(py, self.0.with(|config, bulkhead| bulkhead.enter(config)));
 
-        /// How many waiters are in the queue.
-        waiting: u32 = bulkhead.0.with(|_, bulkhead| bulkhead.waiting());
-    }
+    /// The same for a waiter in the queue.
+    ref enter_from(place: u32) -> PyResult<Bound<'py, PyAny>> as "Literal['entered', 'refused'] | int" =
+        word(py, self.0.with(|config, bulkhead| bulkhead.enter_from(config, QueuePlace::from_raw(place))));
+
+    /// An attempt that ran is done.
+    ref leave() = self.freed(py, holdoff_core::Bulkhead::leave);
+
+    /// A waiter leaves the queue.
+    ref leave_queue(place: u32) = self.freed(py, |bulkhead| bulkhead.leave_queue(QueuePlace::from_raw(place)));
+
+    /// How many attempts run.
+    get running: u32 = self.0.with(|_, bulkhead| bulkhead.running());
+
+    /// How many waiters are in the queue.
+    get waiting: u32 = self.0.with(|_, bulkhead| bulkhead.waiting());
 }

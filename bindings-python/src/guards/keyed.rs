@@ -17,29 +17,27 @@ pub(crate) struct KeyedGuards {
     seed: u64,
 }
 
-#[pymethods]
-impl KeyedGuards {
-    /// At most `most` keys; keys unused for more than `idle` are forgotten, after ten minutes unless given. A guard object is
-    /// shared by all keys.
-    #[new]
-    #[pyo3(signature = (*, most = 10000, idle = None, seed = None, **guards: "Unpack[GuardOptions]"))]
-    fn new(
-        py: Python<'_>,
-        most: usize,
-        idle: Option<Limit<'_, '_>>,
-        seed: Seed,
-        guards: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Self> {
-        let idle = idle.span_or("idle", Span::from_secs(600))?;
-        let recipe = Recipe::of_fields(py, guards)?;
-        // Errors in the options are raised here, and not at the first key.
-        recipe.make(py, 0, clock::now(py)?)?;
-        Ok(Self { sets: Shared::new(recipe, (holdoff_core::Keyed::new(most, idle), 0)), seed: seed.or_default(py)? })
+methods! { KeyedGuards(self, py);
+    shown "<KeyedGuards {} keys>", self.__len__(py);
+
+    impl {
+        /// At most `most` keys; keys unused for more than `idle` are forgotten, after ten minutes unless given. A guard object
+        /// is shared by all keys.
+        #[new]
+        #[pyo3(signature = (*, most = 10000, idle = None, seed = None, **guards: "Unpack[GuardOptions]"))]
+        fn new(
+            py: Python<'_>, most: usize, idle: Option<Limit<'_, '_>>, seed: Seed, guards: Option<&Bound<'_, PyDict>>
+        ) -> PyResult<Self> {
+            let idle = idle.span_or("idle", Span::from_secs(600))?;
+            let recipe = Recipe::of_fields(py, guards)?;
+            // Errors in the options are raised here, and not at the first key.
+            recipe.make(py, 0, clock::now(py)?)?;
+            Ok(Self { sets: Shared::new(recipe, (holdoff_core::Keyed::new(most, idle), 0)), seed: seed.or_default(py)? })
+        }
     }
 
     /// The guards of a key: the same ones each time, for as long as the key is known.
-    #[pyo3(signature = (key, /, now = None))]
-    fn of(&self, py: Python<'_>, key: String, now: Now) -> PyResult<Py<Guards>> {
+    ref of[key: String](now: Now = None) -> PyResult<Py<Guards>> = {
         let now = now.or_default(py)?;
         let seed = {
             let (_, mut state) = self.sets.lock();
@@ -56,24 +54,13 @@ impl KeyedGuards {
         // Not under the lock: making an object may collect garbage, and that may run anything.
         let made = Py::new(py, self.sets.config().make(py, seed, now)?)?;
         Ok(self.sets.with(|_, (sets, _)| sets.entry(key, now, || made.clone_ref(py)).clone_ref(py)))
-    }
+    };
 
     /// Forgets a key; returns True if it was known.
-    #[pyo3(signature = (key, /))]
-    fn forget(&self, key: &str) -> bool {
-        self.sets.with(|_, (sets, _)| sets.remove(key)).is_some()
-    }
+    ref forget[key: &str]() -> bool = self.sets.with(|_, (sets, _)| sets.remove(key)).is_some();
 
     /// The keys in their order.
-    fn keys(&self) -> Vec<String> {
-        self.sets.with(|_, (sets, _)| sets.iter().map(|(key, _)| key.clone()).collect())
-    }
+    ref keys() -> Vec<String> = self.sets.with(|_, (sets, _)| sets.iter().map(|(key, _)| key.clone()).collect());
 
-    fn __len__(&self) -> usize {
-        self.sets.with(|_, (sets, _)| sets.len())
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<KeyedGuards {} keys>", self.__len__())
-    }
+    special __len__() -> usize = self.sets.with(|_, (sets, _)| sets.len());
 }

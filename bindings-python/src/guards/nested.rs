@@ -13,7 +13,9 @@ fn read(value: Text<'_, '_>, of: fn(&[u8]) -> Option<Core>) -> PyResult<Option<T
     Ok(value.bytes("value")?.and_then(|bytes| of(&bytes)).map(Token))
 }
 
-methods! { Token as token, shown "<Token attempt {}, depth {}>", token.attempt(), token.depth();
+methods! { Token(self, py);
+    shown "<Token attempt {}, depth {}>", self.0.attempt(), self.0.depth();
+
     impl {
         /// The name of the header whose value is `header`.
         #[classattr]
@@ -21,43 +23,30 @@ methods! { Token as token, shown "<Token attempt {}, depth {}>", token.attempt()
         /// The name of the gRPC metadata whose value is `grpc`.
         #[classattr]
         const GRPC: &'static str = Core::GRPC;
-
-        /// The token of attempt `attempt` of `attempts`, inside `parent`; None for a retry without a limit.
-        #[new]
-        #[pyo3(signature = (attempt, attempts = None, parent = None))]
-        fn new(attempt: u32, attempts: Option<u32>, parent: Option<&Bound<'_, Self>>) -> Self {
-            Self(Core::child(parent.map(|parent| parent.get().0), attempt, attempts.unwrap_or(u32::MAX)))
-        }
-
-        /// The token in a value of `x-retry-attempt`; None if there is none.
-        #[staticmethod]
-        #[pyo3(signature = (value, /))]
-        fn from_header(value: Text<'_, '_>) -> PyResult<Option<Self>> {
-            read(value, Core::from_header)
-        }
-
-        /// The token in a value of `grpc-previous-rpc-attempts`; None if there is none.
-        #[staticmethod]
-        #[pyo3(signature = (value, /))]
-        fn from_grpc(value: Text<'_, '_>) -> PyResult<Option<Self>> {
-            read(value, Core::from_grpc)
-        }
     }
 
-    get {
-        /// The number of the attempt, from 1.
-        attempt: u32 = token.0.attempt();
+    /// The token of attempt `attempt` of `attempts`, inside `parent`; None for a retry without a limit.
+    new(attempt: u32, attempts: Option<u32> = None, parent: Option<&Bound<'_, Self>> = None) -> Self =
+        Self(Core::child(parent.map(|parent| parent.get().0), attempt, attempts.unwrap_or(u32::MAX)));
 
-        /// How many attempts all retries around may make together; None for ever, or too many to count.
-        allowed: Option<u32> = Some(token.0.allowed()).filter(|allowed| *allowed != u32::MAX);
+    /// The token in a value of `x-retry-attempt`; None if there is none.
+    static from_header[value: Text<'_, '_>]() -> PyResult<Option<Self>> = read(value, Core::from_header);
 
-        /// How many retries there are around.
-        depth: u32 = token.0.depth();
+    /// The token in a value of `grpc-previous-rpc-attempts`; None if there is none.
+    static from_grpc[value: Text<'_, '_>]() -> PyResult<Option<Self>> = read(value, Core::from_grpc);
 
-        /// The value of the header `x-retry-attempt`.
-        header: String = token.0.attempt().to_string();
+    /// The number of the attempt, from 1.
+    get attempt: u32 = self.0.attempt();
 
-        /// The value of the gRPC metadata `grpc-previous-rpc-attempts`; None for a first attempt.
-        grpc: Option<String> = token.0.grpc().map(|before| before.to_string());
-    }
+    /// How many attempts all retries around may make together; None for ever, or too many to count.
+    get allowed: Option<u32> = Some(self.0.allowed()).filter(|allowed| *allowed != u32::MAX);
+
+    /// How many retries there are around.
+    get depth: u32 = self.0.depth();
+
+    /// The value of the header `x-retry-attempt`.
+    get header: String = self.0.attempt().to_string();
+
+    /// The value of the gRPC metadata `grpc-previous-rpc-attempts`; None for a first attempt.
+    get grpc: Option<String> = self.0.grpc().map(|before| before.to_string());
 }

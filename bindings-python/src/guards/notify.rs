@@ -57,12 +57,10 @@ fn report(py: Python<'_>, error: PyErr) {
     }
 }
 
-#[pymethods]
-impl Notify {
-    /// Have the waker called once, in any thread, after the count has passed `seen`. Returns the number for `remove_waiter`;
-    /// None when the count has passed already, and the waker will not be called.
-    #[pyo3(signature = (seen, waker: "Callable[[], object]"))]
-    fn add_waiter(&self, seen: u64, waker: Py<PyAny>) -> Option<u64> {
+methods! { Notify(self, py);
+    /// Have the waker called once, in any thread, after the count has passed `seen`. Returns the number for
+    /// `remove_waiter`; None when the count has passed already, and the waker will not be called.
+    ref add_waiter(seen: u64, waker: Py<PyAny> as "Callable[[], object]") -> Option<u64> = {
         let mut waiters = self.waiters();
         if self.count() != seen {
             return None;
@@ -71,14 +69,14 @@ impl Notify {
         let number = waiters.0;
         waiters.1.push((number, waker));
         Some(number)
-    }
+    };
 
     /// Removes a waker.
-    fn remove_waiter(&self, number: u64) {
+    ref remove_waiter(number: u64) = {
         let mut waiters = self.waiters();
         let index = waiters.1.iter().position(|waiter| waiter.0 == number);
         let removed = index.map(|index| waiters.1.swap_remove(index));
         drop(waiters);
         drop(removed);
-    }
+    };
 }

@@ -6,7 +6,6 @@ use crate::parameters;
 use holdoff_core::{Cause, Span};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::{PyTraverseError, PyVisit};
 
 /// The result of the last attempt that failed.
 pub(super) enum Failed {
@@ -56,44 +55,33 @@ pub(crate) struct RetryEvent {
     pub(super) cause: Cause,
 }
 
-methods! { RetryEvent as event;
-    impl {
-        /// The error that it raised; None when it returned.
-        #[getter]
-        fn error<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyException>> {
-            self.failed.error()?.bind(py).cast().ok().cloned()
-        }
+methods! { RetryEvent(self, py);
+    /// The error that it raised; None when it returned.
+    get error: Option<Bound<'py, PyException>> = self.failed.error()?.bind(py).cast().ok().cloned();
 
-        /// The value that it returned; None also when it raised.
-        #[getter]
-        fn result(&self, py: Python<'_>) -> Py<PyAny> {
-            self.failed.value().map_or_else(|| py.None(), |value| value.clone_ref(py))
-        }
+    /// The value that it returned; None also when it raised.
+    get result: Py<PyAny> = self.failed.value().map_or_else(|| py.None(), |value| value.clone_ref(py));
 
-        fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-            let failed = self.failed.object().bind(py).repr()?;
-            Ok(format!("<RetryEvent attempt {}: {failed}, next in {} ({})>", self.attempt, self.delay, self.cause.name()))
-        }
+    special __repr__() -> PyResult<String> = {
+        let failed = self.failed.object().bind(py).repr()?;
+        let (attempt, delay, cause) = (self.attempt, self.delay, self.cause.name());
+        Ok(format!("<RetryEvent attempt {attempt}: {failed}, next in {delay} ({cause})>"))
+    };
 
-        fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-            visit.call(self.failed.object())
-        }
-    }
+    visits self.failed.object();
 
-    get {
-        /// The number of the attempt that failed, from 1.
-        attempt: u32 = event.attempt;
+    /// The number of the attempt that failed, from 1.
+    get attempt: u32 = self.attempt;
 
-        /// The failure that it was classified as.
-        failure: Failure = Failure(event.failure);
+    /// The failure that it was classified as.
+    get failure: Failure = Failure(self.failure);
 
-        /// Seconds until the next attempt.
-        delay: f64 = convert::seconds(event.delay.as_nanos());
+    /// Seconds until the next attempt.
+    get delay: f64 = convert::seconds(self.delay.as_nanos());
 
-        /// Nanoseconds until the next attempt.
-        delay_ns: u64 = event.delay.as_nanos();
+    /// Nanoseconds until the next attempt.
+    get delay_ns: u64 = self.delay.as_nanos();
 
-        /// Why the sleep is as long as it is: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
-        cause: parameters::Cause = parameters::Cause(event.cause);
-    }
+    /// Why the sleep is as long as it is: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
+    get cause: parameters::Cause = parameters::Cause(self.cause);
 }

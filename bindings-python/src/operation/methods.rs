@@ -9,65 +9,60 @@ use crate::retrying::Retrying;
 use holdoff_core::{Permit, Span, Step, StopReason, Ticket, Timestamp};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::{PyTraverseError, PyVisit};
 
-methods! { Operation as operation;
+methods! { Operation(self, py);
+    new(settings: Py<Retrying>, permit: Option<u32> = None) -> Self =
+        Self::with_permit(settings, permit.map(Permit::from_raw));
+
+    /// The first attempt is about to run. Raises Cancelled when it must not.
+    mut begin() -> PyResult<()> = self.first(py);
+
+    /// An attempt succeeded, the latest one by default.
+    mut succeed(attempt: Option<u64> = None) -> PyResult<()> = self.succeeded(py, attempt.map(Ticket::from_raw));
+
+    /// While an attempt runs: returns True if another one starts beside it.
+    mut beside() -> PyResult<bool> = {
+        let now = clock::now(py)?;
+        let Some(step) = self.transition(py, |call, policy, guards| call.tick(policy, guards, now)) else {
+            return Ok(false);
+        };
+        self.follow(step, None);
+        Ok(matches!(step, Step::Attempt { .. }))
+    };
+
+    /// The seconds to wait next; None when the next attempt runs now.
+    mut resume() -> PyResult<Option<f64>> = Ok(self.woken(py, None)?.map(clock::single_wait));
+
+    /// The caller cancels the operation.
+    mut cancel() = {
+        self.last = None;
+        self.release(py);
+    };
+
+    /// An attempt failed: returns True if another one follows. If not, raise the error, which carries the outcome.
+    mut fail(error: &Bound<'_, PyException>, timed_out: bool = false) -> PyResult<bool> =
+        self.failed(error.as_any(), timed_out, None).map(Next::sleeps);
+
+    /// An attempt returned: returns True if another one follows. If not, the value is the result.
+    mut reject(value: &Bound<'_, PyAny>) -> PyResult<bool> = self.rejected(value, None).map(Next::sleeps);
+
+    /// The attempt with this number failed, of several: "sleep", "attempt" (start another one), "wait" (others still run)
+    /// or "stop": raise the error.
+    mut fail_one(attempt: u64, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<NextStep> =
+        self.failed(error.as_any(), timed_out, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()));
+
+    /// The attempt with this number returned, of several; at "stop" the value is the result.
+    mut reject_one(attempt: u64, value: &Bound<'_, PyAny>) -> PyResult<NextStep> =
+        self.rejected(value, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()));
+
+    /// Wait those seconds in this thread, woken at once by the token.
+    ref wait(seconds: f64) -> PyResult<()> = {
+        let length = Span::from_float(seconds, 1e9).unwrap_or(Span::ZERO);
+        let cancel = self.settings.get().cancel.as_ref().map(|token| token.bind(py));
+        clock::wait(py, length, cancel, self.notify(py)).map_err(|error| self.interrupted(py, error))
+    };
+
     impl {
-        #[new]
-        #[pyo3(signature = (settings, permit = None))]
-        fn new(settings: Py<Retrying>, permit: Option<u32>) -> Self {
-            Self::with_permit(settings, permit.map(Permit::from_raw))
-        }
-
-        /// The first attempt is about to run. Raises Cancelled when it must not.
-        fn begin(&mut self, py: Python<'_>) -> PyResult<()> {
-            self.first(py)
-        }
-
-        /// An attempt failed: returns True if another one follows. If not, raise the error, which carries the outcome.
-        #[pyo3(signature = (error, timed_out = false))]
-        fn fail(&mut self, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<bool> {
-            self.failed(error.as_any(), timed_out, None).map(Next::sleeps)
-        }
-
-        /// An attempt returned: returns True if another one follows. If not, the value is the result.
-        fn reject(&mut self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-            self.rejected(value, None).map(Next::sleeps)
-        }
-
-        /// That value.
-        #[getter]
-        fn result(&self, py: Python<'_>) -> Py<PyAny> {
-            self.ended(py).map_or_else(|| py.None(), Bound::unbind)
-        }
-
-        /// An attempt succeeded, the latest one by default.
-        #[pyo3(signature = (attempt = None))]
-        fn succeed(&mut self, py: Python<'_>, attempt: Option<u64>) -> PyResult<()> {
-            self.succeeded(py, attempt.map(Ticket::from_raw))
-        }
-
-        /// The attempt with this number failed, of several: "sleep", "attempt" (start another one), "wait" (others still run) or
-        /// "stop": raise the error.
-        fn fail_one(&mut self, attempt: u64, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<NextStep> {
-            self.failed(error.as_any(), timed_out, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()))
-        }
-
-        /// The attempt with this number returned, of several; at "stop" the value is the result.
-        fn reject_one(&mut self, attempt: u64, value: &Bound<'_, PyAny>) -> PyResult<NextStep> {
-            self.rejected(value, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()))
-        }
-
-        /// While an attempt runs: returns True if another one starts beside it.
-        fn beside(&mut self, py: Python<'_>) -> PyResult<bool> {
-            let now = clock::now(py)?;
-            let Some(step) = self.transition(py, |call, policy, guards| call.tick(policy, guards, now)) else {
-                return Ok(false);
-            };
-            self.follow(step, None);
-            Ok(matches!(step, Step::Attempt { .. }))
-        }
-
         /// The notify of the bulkhead and the count to wait past; None unless the call waits for a place.
         #[getter(notify)]
         fn place_notify(&self, py: Python<'_>) -> Option<(Py<Notify>, u64)> {
@@ -78,37 +73,6 @@ methods! { Operation as operation;
         #[getter(handed)]
         fn hands_down(&self) -> Option<crate::guards::nested::Token> {
             self.handed().map(crate::guards::nested::Token)
-        }
-
-        /// The function that replaces the error that is about to be raised, if any.
-        #[getter]
-        fn fallback(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-            let fallback = self.settings.get().fallback.as_ref().filter(|_| self.gave_up)?;
-            Some(fallback.clone_ref(py))
-        }
-
-        /// The seconds to wait next; None when the next attempt runs now.
-        fn resume(&mut self, py: Python<'_>) -> PyResult<Option<f64>> {
-            Ok(self.woken(py, None)?.map(clock::single_wait))
-        }
-
-        /// Wait those seconds in this thread, woken at once by the token.
-        fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
-            let length = Span::from_float(seconds, 1e9).unwrap_or(Span::ZERO);
-            let cancel = self.settings.get().cancel.as_ref().map(|token| token.bind(py));
-            clock::wait(py, length, cancel, self.notify(py)).map_err(|error| self.interrupted(py, error))
-        }
-
-        /// The token of the caller.
-        #[getter]
-        fn token(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-            self.settings.get().cancel.as_ref().map(|token| token.clone_ref(py))
-        }
-
-        /// The caller cancels the operation.
-        fn cancel(&mut self, py: Python<'_>) {
-            self.last = None;
-            self.release(py);
         }
 
         /// The Cancelled exception, caused by the last error.
@@ -123,31 +87,36 @@ methods! { Operation as operation;
             Ok(error)
         }
 
-        fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-            visit.call(&self.settings)?;
-            self.last.as_ref().map_or(Ok(()), |failed| visit.call(failed.object()))
-        }
-
         fn __clear__(&mut self) {
             self.last = None;
         }
     }
 
-    get {
-        /// True if the wait took too long for another attempt after a value that failed: return `result` then.
-        over: bool = operation.over;
+    /// The returned value after which no attempt follows.
+    get result: Py<PyAny> = self.ended(py).map_or_else(|| py.None(), Bound::unbind);
 
-        /// When to call `beside`, in nanoseconds of the clock; None for never.
-        wake_at: Option<u64> = (!operation.wake_at.is_never()).then(|| operation.wake_at.as_nanos());
+    /// The function that replaces the error that is about to be raised, if any.
+    get fallback: Option<Py<PyAny>> =
+        self.settings.get().fallback.as_ref().filter(|_| self.gave_up).map(|fallback| fallback.clone_ref(py));
 
-        /// True if only time ends the wait before the next attempt, and the clock is not replaced.
-        undisturbed: bool =
-            operation.seen.is_none() && operation.settings.get().cancel.is_none() && !clock::is_overridden();
+    /// The token of the caller.
+    get token: Option<Py<PyAny>> = self.settings.get().cancel.as_ref().map(|token| token.clone_ref(py));
 
-        /// When the attempt must be over, in nanoseconds of the clock; None without a limit.
-        abort_at: Option<u64> = (!operation.abort_at.is_never()).then(|| operation.abort_at.as_nanos());
+    visits &self.settings, self.last.as_ref().map(Failed::object);
 
-        /// The number of the attempt.
-        attempt: u32 = operation.attempts();
-    }
+    /// True if the wait took too long for another attempt after a value that failed: return `result` then.
+    get over: bool = self.over;
+
+    /// When to call `beside`, in nanoseconds of the clock; None for never.
+    get wake_at: Option<u64> = (!self.wake_at.is_never()).then(|| self.wake_at.as_nanos());
+
+    /// True if only time ends the wait before the next attempt, and the clock is not replaced.
+    get undisturbed: bool =
+        self.seen.is_none() && self.settings.get().cancel.is_none() && !clock::is_overridden();
+
+    /// When the attempt must be over, in nanoseconds of the clock; None without a limit.
+    get abort_at: Option<u64> = (!self.abort_at.is_never()).then(|| self.abort_at.as_nanos());
+
+    /// The number of the attempt.
+    get attempt: u32 = self.attempts();
 }

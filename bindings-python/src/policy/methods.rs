@@ -29,125 +29,20 @@ impl Calls for Policy {
     }
 }
 
-methods! { Policy as policy;
+methods! { Policy(self, py);
     impl {
         #[new]
         #[pyo3(signature = (name: "PresetName | None" = None, /, **fields: "Unpack[PolicyFields]"), text_signature = None)]
         fn made(py: Python<'_>, name: Option<&Bound<'_, PyString>>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-            config::document(py, name.map(|name| name.as_any()), fields.map(|fields| fields.as_mapping()), config::SECOND)
-                .map(Self::new)
-        }
-
-        /// The policy of a document: a mapping of fields, nested or with dots in their names, whose times have a unit.
-        #[staticmethod]
-        #[pyo3(signature = (fields: "Mapping[str, Any]", /))]
-        fn from_dict(fields: &Bound<'_, PyMapping>) -> PyResult<Self> {
-            config::document(fields.py(), None, Some(fields), config::UNITLESS).map(Self::new)
-        }
-
-        /// The policy of a document: JSON text.
-        #[staticmethod]
-        #[pyo3(signature = (text, /))]
-        fn from_json(text: Text<'_, '_>) -> PyResult<Self> {
-            json::document(&text, None).map(Self::new)
-        }
-
-        /// The policy as a document: JSON text in one line. `from_json` makes the same policy of it in every language.
-        fn to_json(&self) -> String {
-            self.document.to_json()
-        }
-
-        /// The policy in another system's form: JSON text or its parsed value. `entry` selects an entry of a service config.
-        #[staticmethod]
-        #[pyo3(signature = (form: "FormName", document: "str | bytes | Mapping[str, Any]", *, entry = None))]
-        fn from_form(form: &str, document: &Bound<'_, PyAny>, entry: Option<u32>) -> PyResult<Self> {
-            let mut reader = self::form(form)?.reader();
-            if let Some(entry) = entry {
-                reader = reader.entry(entry);
-            }
-            json::document(&json::text(document)?, Some(reader)).map(Self::new)
-        }
-
-        /// The policy in another system's form, as JSON text. Raises ConfigError for a field that the form does not have.
-        #[pyo3(signature = (form: "FormName"))]
-        fn to_form(&self, py: Python<'_>, form: &str) -> PyResult<String> {
-            self.document.to_form(self::form(form)?).map_err(|error| json::document_error(py, error.into()))
-        }
-
-        /// The document as a dict; from_dict makes the same policy of it.
-        #[pyo3(signature = () -> "dict[str, Any]")]
-        fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-            Ok(json::loads(&PyString::new(py, &self.to_json()))?.cast_into()?)
-        }
-
-        /// The explanation of the policy: the rows of its delays, and the whole as text by str(). `rows` is the most rows; `after` is
-        /// the kind of failure.
-        #[pyo3(signature = (*, rows = None, after = None))]
-        fn explain(&self, rows: Option<u32>, after: Option<Kind>) -> Explanation {
-            Explanation::of(self, rows, after)
-        }
-
-        /// The failure after the policy's `retry_on` rules, for an error with this HTTP status, gRPC code (a number, its name or an
-        /// enum member) and message.
-        #[pyo3(signature = (
-            failure, *, http = None, grpc: "GrpcCode | object | None" = None, message = "", idempotent = true
-        ))]
-        fn judge(
-            &self,
-            failure: &Failure,
-            http: Option<u16>,
-            grpc: Option<&Bound<'_, PyAny>>,
-            message: &str,
-            idempotent: bool,
-        ) -> PyResult<Failure> {
-            let grpc = grpc.map(hints::grpc_code).transpose()?;
-            let judged = classify::judged(&self.document, failure.0, http.unwrap_or(0), grpc, idempotent, || {
-                Some(message.to_owned())
-            });
-            Ok(Failure(judged))
-        }
-
-        /// True if an HTTP answer is a failure: from 400 on, and below if the policy's `retry_on` lists its status.
-        #[pyo3(signature = (status, *, idempotent = true))]
-        fn is_failure(&self, status: Status, idempotent: bool) -> bool {
-            self.document.rules.is_failure(status.0, idempotent)
-        }
-
-        /// Warnings about the policy, and about a timeout of `within` around it.
-        #[pyo3(signature = (*, within = None))]
-        fn lints(&self, within: Option<Duration<'_, '_>>) -> PyResult<Vec<Lint>> {
-            let within = within.map(|timeout| timeout.span("within")).transpose()?;
-            Ok(Lint::all(self, within))
-        }
-
-        /// The most attempts inside the retries of the token, the first included; None without a limit.
-        #[pyo3(signature = (token = None))]
-        fn attempts_inside(&self, token: Option<&Bound<'_, Token>>) -> Option<u32> {
-            let own = self.core().attempts().unwrap_or(u32::MAX);
-            let attempts = self.nesting.unwrap_or_default().attempts(token.map(|token| token.get().0), own);
-            Some(attempts).filter(|attempts| *attempts != u32::MAX)
-        }
-
-        /// The failure for this policy after a retry inside gave up on a failure.
-        fn after_inner(&self, failure: &Failure) -> Failure {
-            Failure(self.nesting.unwrap_or_default().after_inner(failure.0))
-        }
-
-        /// Its own guards, which all calls under this object share; None if its fields have none.
-        #[getter]
-        fn guards(slf: &Bound<'_, Self>) -> PyResult<Option<Py<Guards>>> {
-            set::of_policy(slf)
+            let fields = fields.map(|fields| fields.as_mapping());
+            config::document(py, name.map(|name| name.as_any()), fields, config::SECOND).map(Self::new)
         }
 
         /// Call the function until it succeeds or the policy gives up.
-        #[pyo3(signature = (
-            function: "Callable[_P, _R]", /, *args: "_P.args", **kwargs: "_P.kwargs"
-        ) -> "_R")]
+        #[pyo3(signature = (function: "Callable[_P, _R]", /, *args: "_P.args", **kwargs: "_P.kwargs") -> "_R")]
         fn call<'py>(
-            slf: &Bound<'py, Self>,
-            function: &Bound<'py, PyAny>,
-            args: &Bound<'py, PyTuple>,
-            kwargs: Option<&Bound<'py, PyDict>>,
+            slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>,
+            kwargs: Option<&Bound<'py, PyDict>>
         ) -> Returned<'py> {
             Retrying::run_policy(slf, Invocation { function, with: Arguments::Packed(args, kwargs) })
         }
@@ -165,17 +60,89 @@ methods! { Policy as policy;
             }
             Retrying::new(slf, &options)
         }
+    }
 
-        fn __hash__(&self) -> u64 {
-            self.fingerprint()
+    /// The policy of a document: a mapping of fields, nested or with dots in their names, whose times have a unit.
+    static from_dict[fields: &Bound<'_, PyMapping> as "Mapping[str, Any]"]() -> PyResult<Self> =
+        config::document(fields.py(), None, Some(fields), config::UNITLESS).map(Self::new);
+
+    /// The policy of a document: JSON text.
+    static from_json[text: Text<'_, '_>]() -> PyResult<Self> = json::document(&text, None).map(Self::new);
+
+    /// The policy in another system's form: JSON text or its parsed value. `entry` selects an entry of a service config.
+    static from_form(
+        form: &str as "FormName", document: &Bound<'_, PyAny> as "str | bytes | Mapping[str, Any]";
+        entry: Option<u32> = None
+    ) -> PyResult<Self> = {
+        let mut reader = self::form(form)?.reader();
+        if let Some(entry) = entry {
+            reader = reader.entry(entry);
         }
+        json::document(&json::text(document)?, Some(reader)).map(Self::new)
+    };
 
-        /// For pickle: the types of errors that are never retried are in no document.
-        #[staticmethod]
-        fn _restored(text: &Bound<'_, PyAny>, error_types: Vec<String>) -> PyResult<Self> {
-            Ok(Self::new(Document { error_types, ..json::document(text, None)? }))
+    /// For pickle: the types of errors that are never retried are in no document.
+    static _restored(text: &Bound<'_, PyAny>, error_types: Vec<String>) -> PyResult<Self> =
+        Ok(Self::new(Document { error_types, ..json::document(text, None)? }));
+
+    /// The policy in another system's form, as JSON text. Raises ConfigError for a field that the form does not have.
+    ref to_form(form: &str as "FormName") -> PyResult<String> =
+        self.document.to_form(self::form(form)?).map_err(|error| json::document_error(py, error.into()));
+
+    /// The document as a dict; from_dict makes the same policy of it.
+    ref to_dict() -> PyResult<Bound<'py, PyDict>> as "dict[str, Any]" = json::dict(py, &self.to_json(py));
+
+    /// The policy as a document: JSON text in one line. `from_json` makes the same policy of it in every language.
+    ref to_json() -> String = self.document.to_json();
+
+    /// The explanation of the policy: the rows of its delays, and the whole as text by str(). `rows` is the most rows;
+    /// `after` is the kind of failure.
+    ref explain(; rows: Option<u32> = None, after: Option<Kind> = None) -> Explanation =
+        Explanation::of(self, rows, after);
+
+    /// The failure after the policy's `retry_on` rules, for an error with this HTTP status, gRPC code (a number, its name
+    /// or an enum member) and message.
+    ref judge(
+        failure: &Failure; http: Option<u16> = None,
+        grpc: Option<&Bound<'_, PyAny>> as "GrpcCode | object | None" = None, message: &str = "",
+        idempotent: bool = true
+    ) -> PyResult<Failure> = {
+        let (http, grpc) = (http.unwrap_or(0), grpc.map(hints::grpc_code).transpose()?);
+        let message = || Some(message.to_owned());
+        Ok(Failure(classify::judged(&self.document, failure.0, http, grpc, idempotent, message)))
+    };
+
+    /// True if an HTTP answer is a failure: from 400 on, and below if the policy's `retry_on` lists its status.
+    ref is_failure(status: Status; idempotent: bool = true) -> bool =
+        self.document.rules.is_failure(status.0, idempotent);
+
+    /// Warnings about the policy, and about a timeout of `within` around it.
+    ref lints(; within: Option<Duration<'_, '_>> = None) -> PyResult<Vec<Lint>> =
+        Ok(Lint::all(self, within.map(|timeout| timeout.span("within")).transpose()?));
+
+    /// The most attempts inside the retries of the token, the first included; None without a limit.
+    ref attempts_inside(token: Option<&Bound<'_, Token>> = None) -> Option<u32> = {
+        let own = self.core().attempts().unwrap_or(u32::MAX);
+        let attempts = self.nesting.unwrap_or_default().attempts(token.map(|token| token.get().0), own);
+        Some(attempts).filter(|attempts| *attempts != u32::MAX)
+    };
+
+    /// The failure for this policy after a retry inside gave up on a failure.
+    ref after_inner(failure: &Failure) -> Failure = Failure(self.nesting.unwrap_or_default().after_inner(failure.0));
+
+    special __hash__() -> u64 = self.fingerprint(py);
+
+    special __repr__() -> PyResult<String> = {
+        let mut shown = Vec::new();
+        let fields = self.to_dict(py)?;
+        fields.del_item("version")?;
+        for (name, value) in fields {
+            shown.push(format!("{}={}", name.str()?, value.repr()?));
         }
+        Ok(format!("Policy({})", shown.join(", ")))
+    };
 
+    impl {
         #[pyo3(signature = () -> "tuple[Callable[[str, list[str]], Policy], tuple[str, list[str]]]")]
         fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
             let document = slf.get().document();
@@ -183,25 +150,19 @@ methods! { Policy as policy;
             (slf.get_type().getattr("_restored")?, parts).into_pyobject(slf.py())
         }
 
-        fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-            let mut shown = Vec::new();
-            let fields = self.to_dict(py)?;
-            fields.del_item("version")?;
-            for (name, value) in fields {
-                shown.push(format!("{}={}", name.str()?, value.repr()?));
-            }
-            Ok(format!("Policy({})", shown.join(", ")))
+        /// Its own guards, which all calls under this object share; None if its fields have none.
+        #[getter]
+        fn guards(slf: &Bound<'_, Self>) -> PyResult<Option<Py<Guards>>> {
+            set::of_policy(slf)
         }
     }
 
-    get {
-        /// The sum of all sleeps without jitter, in seconds; None without an end. The deadline does not count.
-        total_wait: Option<f64> = policy.total_wait_ns().map(convert::seconds);
+    /// The sum of all sleeps without jitter, in seconds; None without an end. The deadline does not count.
+    get total_wait: Option<f64> = self.total_wait_ns(py).map(convert::seconds);
 
-        /// The same in nanoseconds, exactly.
-        total_wait_ns: Option<u64> = policy.core().total_wait().map(Span::as_nanos);
+    /// The same in nanoseconds, exactly.
+    get total_wait_ns: Option<u64> = self.core().total_wait().map(Span::as_nanos);
 
-        /// A number for the decisions of the policy; the same in every language.
-        fingerprint: u64 = policy.core().fingerprint();
-    }
+    /// A number for the decisions of the policy; the same in every language.
+    get fingerprint: u64 = self.core().fingerprint();
 }
