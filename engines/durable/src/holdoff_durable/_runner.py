@@ -44,8 +44,8 @@ class Runner:
     `concurrency` is how many attempts run at once. `guards` is what all steps share: options as those of
     `holdoff.Guards`, then their state is kept in the journal, or a `holdoff.Guards`, whose state is not. `lease` is how
     many seconds another runner leaves a workflow alone after a sign of life of this one. `journal_policy` says how long
-    a journal that cannot be written to is waited for: for ever, unless it is given. `any_policy` goes on with steps whose
-    policy has changed.
+    a journal that cannot be written to is waited for: for ever, unless it is given. `any_policy` goes on with steps
+    whose policy has changed.
     """
 
     def __init__(
