@@ -217,24 +217,16 @@ impl Calls for Retrying {
 }
 
 methods! { Retrying(self, py);
+    #[pyo3(text_signature = None)]
+    new[policy: Option<Bound<'py, PyAny>> as "Policy | PresetName | None" = None](
+        ; **options as "Unpack[RetryingOptions]"
+    ) -> PyResult<Self> = Self::of(&Options::new(py, options)?.with_policy(policy.as_ref())?);
+
+    /// A caller with the given options and fields instead of its own; all others stay.
+    ref with_options(; **options as "Unpack[RetryOptions]") -> PyResult<Self> =
+        self.changed(&Options::new(py, options)?);
+
     impl {
-        #[new]
-        #[pyo3(
-            signature = (policy: "Policy | PresetName | None" = None, /, **options: "Unpack[RetryingOptions]"),
-            text_signature = None
-        )]
-        fn made<'py>(
-            py: Python<'py>, policy: Option<Bound<'py, PyAny>>, options: Option<&Bound<'py, PyDict>>
-        ) -> PyResult<Self> {
-            Self::of(&Options::new(py, options)?.with_policy(policy.as_ref())?)
-        }
-
-        /// A caller with the given options and fields instead of its own; all others stay.
-        #[pyo3(signature = (**options: "Unpack[RetryOptions]"))]
-        fn with_options<'py>(&self, py: Python<'py>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Self> {
-            self.changed(&Options::new(py, options)?)
-        }
-
         /// The function, retried.
         #[pyo3(signature = (function: "Callable[_P, _R]", /) -> "Callable[_P, _R]")]
         fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> Returned<'py> {

@@ -21,13 +21,31 @@ static REPLACED: AtomicBool = AtomicBool::new(false);
 /// An object with `monotonic_ns()`, `time_ns()` and `sleep(seconds)`.
 static REPLACEMENT: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
 
-/// Replaces the clock and the sleep of every operation, for `holdoff.testing`. Returns the previous replacement.
-#[pyfunction]
-#[pyo3(signature = (replacement, /))]
-pub(crate) fn override_time(replacement: Option<Py<PyAny>>) -> Option<Py<PyAny>> {
-    let mut slot = REPLACEMENT.lock().unwrap_or_else(PoisonError::into_inner);
-    REPLACED.store(replacement.is_some(), Ordering::Release);
-    std::mem::replace(&mut *slot, replacement)
+functions! { py;
+    /// Replaces the clock and the sleep of every operation, for `holdoff.testing`. Returns the previous replacement.
+    fn override_time[replacement: Option<Py<PyAny>>]() -> Option<Py<PyAny>> = {
+        let mut slot = REPLACEMENT.lock().unwrap_or_else(PoisonError::into_inner);
+        REPLACED.store(replacement.is_some(), Ordering::Release);
+        std::mem::replace(&mut *slot, replacement)
+    };
+
+    /// The replacement of the clock and the sleep, if any.
+    fn overridden_time() -> Option<Py<PyAny>> = {
+        let replaced = is_overridden().then(|| REPLACEMENT.lock().unwrap_or_else(PoisonError::into_inner))?;
+        replaced.as_ref().map(|time| time.clone_ref(py))
+    };
+
+    /// The clock of the machines: nanoseconds of `time.monotonic_ns`.
+    fn monotonic_ns() -> PyResult<u64> = now(py).map(Timestamp::as_nanos);
+
+    /// Seconds until the attempt that runs now must be over; None when nothing limits it.
+    ///
+    /// For operations that cannot be aborted from outside: hand it on as their timeout.
+    fn remaining() -> PyResult<Option<f64>> = {
+        let limit: Option<u64> = limit(py)?.call_method0(intern!(py, "get"))?.extract()?;
+        let now = limit.map(|_| now(py)).transpose()?;
+        Ok(limit.zip(now).map(|(at, now)| seconds(Timestamp::from_nanos(at).since(now).as_nanos())))
+    };
 }
 
 /// True while a replacement of the clock and the sleep is in force.
@@ -35,23 +53,7 @@ pub(crate) fn is_overridden() -> bool {
     REPLACED.load(Ordering::Acquire)
 }
 
-/// The replacement of the clock and the sleep, if any.
-#[pyfunction]
-#[pyo3(name = "overridden_time")]
-pub(crate) fn overridden_time(py: Python<'_>) -> Option<Py<PyAny>> {
-    if !is_overridden() {
-        return None;
-    }
-    REPLACEMENT.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|time| time.clone_ref(py))
-}
-
-/// The clock of the machines: nanoseconds of `time.monotonic_ns`.
-#[pyfunction]
-pub(crate) fn monotonic_ns(py: Python<'_>) -> PyResult<u64> {
-    now(py).map(Timestamp::as_nanos)
-}
-
-/// The same, read without Python unless it is replaced.
+/// The clock of the machines, read without Python unless it is replaced.
 #[inline]
 pub(crate) fn now(py: Python<'_>) -> PyResult<Timestamp> {
     if is_overridden() {
@@ -117,18 +119,6 @@ pub(crate) fn single_wait(length: Span) -> f64 {
 /// The limit of the attempt that runs in this context, in nanoseconds of the clock.
 fn limit(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     imported!(py, "holdoff._limit", "LIMIT")
-}
-
-/// Seconds until the attempt that runs now must be over; None when nothing limits it.
-///
-/// For operations that cannot be aborted from outside: hand it on as their timeout.
-#[pyfunction]
-pub(crate) fn remaining(py: Python<'_>) -> PyResult<Option<f64>> {
-    let limit: Option<u64> = limit(py)?.call_method0(intern!(py, "get"))?.extract()?;
-    match limit {
-        Some(at) => Ok(Some(seconds(Timestamp::from_nanos(at).since(now(py)?).as_nanos()))),
-        None => Ok(None),
-    }
 }
 
 /// The token that the attempt around this hands down, if any.

@@ -192,8 +192,7 @@ impl<'py> Reading<'py> {
         {
             return if depth > DEPTH { self.set(name, value) } else { self.read_fields(name, fields, depth + 1) };
         }
-        let list = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
-        if !list || depth > DEPTH || value.len()? == 0 {
+        if !is_list(value) || depth > DEPTH || value.len()? == 0 {
             return self.set(name, value);
         }
         for (index, item) in value.try_iter()?.enumerate() {
@@ -203,34 +202,15 @@ impl<'py> Reading<'py> {
     }
 
     fn set(&mut self, name: &str, value: &Bound<'py, PyAny>) -> PyResult<()> {
-        let text;
-        let converted = if value.is_none() {
-            Value::Nothing
-        } else if let Ok(string) = value.cast::<PyString>() {
-            match string.to_cow() {
-                Ok(valid) => {
-                    text = valid;
-                    Value::Text(&text)
-                }
-                Err(_) => Value::Other,
-            }
-        } else if value.cast::<PyMapping>().is_ok_and(|nested| nested.is_empty().unwrap_or(false)) {
-            Value::Empty
-        } else if (value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>()) && value.len()? == 0 {
-            Value::NoItems
-        } else {
-            not_text(value, self.unit)
-        };
-        match self.options.set(name, converted) {
-            Ok(text) => {
-                self.document.store(text);
-                if converted != Value::Nothing {
-                    self.settings.push((name.to_owned(), value.clone()));
-                }
-                Ok(())
-            }
-            Err(error) => Err(raised(value.py(), &error, name, Some(value))),
+        let mut text = String::new();
+        let converted = converted(value, Some(self.unit), &mut text)?;
+        let stored =
+            self.options.set(name, converted).map_err(|error| raised(value.py(), &error, name, Some(value)))?;
+        self.document.store(stored);
+        if converted != Value::Nothing {
+            self.settings.push((name.to_owned(), value.clone()));
         }
+        Ok(())
     }
 
     fn done(mut self, py: Python<'py>) -> PyResult<Document> {
@@ -263,19 +243,37 @@ fn canonical(name: &str) -> String {
     path(name).unwrap_or(name).to_owned()
 }
 
-/// A value that is no text; `unit` is the nanoseconds in what a bare number counts.
-fn not_text(value: &Bound<'_, PyAny>, unit: f64) -> Value<'static> {
-    if value.is_instance_of::<PyBool>() {
-        return Value::Other;
-    }
-    if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() {
+/// A value for the core. `unit` is the nanoseconds in what a bare number counts; none for the fields of saved states and events,
+/// whose numbers are exact. `text` is the storage of a text.
+fn converted<'a>(value: &Bound<'_, PyAny>, unit: Option<f64>, text: &'a mut String) -> PyResult<Value<'a>> {
+    Ok(if value.is_none() {
+        Value::Nothing
+    } else if let Ok(string) = value.cast::<PyString>() {
+        if unit.is_some() && string.to_cow().is_err() {
+            return Ok(Value::Other);
+        }
+        *text = string.to_string_lossy().into_owned();
+        Value::Text(text)
+    } else if value.cast::<PyMapping>().is_ok_and(|nested| nested.is_empty().unwrap_or(false)) {
+        Value::Empty
+    } else if unit.is_some() && is_list(value) && value.len()? == 0 {
+        Value::NoItems
+    } else if value.is_instance_of::<PyBool>() {
+        Value::Other
+    } else if value.is_instance_of::<PyInt>() && unit.is_none() {
+        // No field is negative or beyond 64 bits.
+        value.extract().map_or(Value::Number { value: f64::NAN, unit: 1.0 }, Value::Nanos)
+    } else if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() {
         // An int too large for a double is infinite to the core, which has the rule against it.
-        return Value::Number { value: value.extract().unwrap_or(f64::INFINITY), unit };
-    }
-    match value.cast::<PyDelta>() {
-        Ok(delta) => Value::Nanos(delta_nanos(delta)),
-        Err(_) => Value::Other,
-    }
+        Value::Number { value: value.extract().unwrap_or(f64::INFINITY), unit: unit.unwrap_or(1.0) }
+    } else {
+        let delta = value.cast::<PyDelta>().ok().filter(|_| unit.is_some());
+        delta.map_or(Value::Other, |delta| Value::Nanos(delta_nanos(delta)))
+    })
+}
+
+fn is_list(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>()
 }
 
 /// Sets the fields of a saved state or an event, whose numbers are exact. `within` is the prefix of their names, and `group`
@@ -297,29 +295,10 @@ pub(crate) fn set_exact(
             continue;
         }
         let mut text = String::new();
-        set(&name, exact(&value, &mut text)).map_err(|error| raised(fields.py(), &error, &name, Some(&value)))?;
+        set(&name, converted(&value, None, &mut text)?)
+            .map_err(|error| raised(fields.py(), &error, &name, Some(&value)))?;
     }
     Ok(())
-}
-
-/// A value whose numbers are exact; `text` is the storage of a text.
-fn exact<'a>(value: &Bound<'_, PyAny>, text: &'a mut String) -> Value<'a> {
-    if value.is_none() {
-        return Value::Nothing;
-    }
-    if let Ok(string) = value.cast::<PyString>() {
-        *text = string.to_string_lossy().into_owned();
-        return Value::Text(text);
-    }
-    if value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>() {
-        // No field is negative or beyond 64 bits.
-        return value.extract().map_or(Value::Number { value: f64::NAN, unit: 1.0 }, Value::Nanos);
-    }
-    match value.cast::<PyFloat>() {
-        Ok(float) => Value::Number { value: float.value(), unit: 1.0 },
-        Err(_) if value.cast::<PyMapping>().is_ok_and(|fields| fields.is_empty().unwrap_or(false)) => Value::Empty,
-        Err(_) => Value::Other,
-    }
 }
 
 /// A `timedelta` in nanoseconds; more than any time for a negative one, so that the core refuses it.
@@ -331,14 +310,12 @@ fn delta_nanos(delta: &Bound<'_, PyDelta>) -> u64 {
 
 /// A length of time as people write it, as `name`: seconds, text with a unit, or a `timedelta`.
 pub(crate) fn span(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Span> {
-    let span = if let Ok(text) = value.cast::<PyString>() {
-        Span::parse(&text.to_string_lossy())
-    } else {
-        match not_text(value, SECOND) {
-            Value::Number { value, unit } => Span::from_float(value, unit),
-            Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Some(Span::from_nanos(nanos)),
-            _ => None,
-        }
+    let mut text = String::new();
+    let span = match converted(value, Some(SECOND), &mut text)? {
+        Value::Text(text) => Span::parse(text),
+        Value::Number { value, unit } => Span::from_float(value, unit),
+        Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => Some(Span::from_nanos(nanos)),
+        _ => None,
     };
     span.ok_or_else(|| refused(ErrorCode::NotADuration, name, value))
 }
@@ -354,9 +331,7 @@ pub(crate) fn valid<T>(py: Python<'_>, made: Result<T, Error>) -> PyResult<T> {
     made.map_err(|error| raised(py, &error, "", None))
 }
 
-/// The nanoseconds in a text such as ``"250ms"``, ``"1.5s"`` or ``"2m"``.
-#[pyfunction]
-#[pyo3(signature = (text, /))]
-pub(crate) fn parse_duration(text: &Bound<'_, PyString>) -> PyResult<u64> {
-    span("duration", text.as_any()).map(Span::as_nanos)
+functions! { py;
+    /// The nanoseconds in a text such as ``"250ms"``, ``"1.5s"`` or ``"2m"``.
+    fn parse_duration[text: &Bound<'_, PyString>]() -> PyResult<u64> = span("duration", text.as_any()).map(Span::as_nanos);
 }

@@ -126,17 +126,14 @@ fn number(value: Number) -> Option<f64> {
     }
 }
 
-/// The warning about retries inside one another, the outermost first; None without one. Its `found` is how often the innermost
-/// operation runs at most, None without a limit.
-#[pyfunction]
-#[pyo3(signature = (policies: "Sequence[Policy | PresetName]", /))]
-pub(crate) fn lint_nested(policies: Vec<PolicyOrName<'_>>) -> Option<Lint> {
-    let retries = policies.iter().map(|policy| (policy.core().attempts(), policy.nesting()));
-    holdoff_core::Lint::nested(retries).map(Lint)
-}
+functions! { py;
+    /// The warning about retries inside one another, the outermost first; None without one. Its `found` is how often the
+    /// innermost operation runs at most, None without a limit.
+    fn lint_nested[policies: Vec<PolicyOrName<'_>> as "Sequence[Policy | PresetName]"]() -> Option<Lint> = {
+        let retries = policies.iter().map(|policy| (policy.core().attempts(), policy.nesting()));
+        holdoff_core::Lint::nested(retries).map(Lint)
+    };
 
-/// The names of the presets.
-#[pyfunction]
-pub(crate) fn preset_names() -> Vec<PresetName> {
-    Preset::ALL.into_iter().map(PresetName).collect()
+    /// The names of the presets.
+    fn preset_names() -> Vec<PresetName> = Preset::ALL.into_iter().map(PresetName).collect();
 }

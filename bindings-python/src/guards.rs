@@ -19,7 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// `new` lists the optional parameters, `seed` and `now`, of guards that use them.
 macro_rules! guard {
     (
-        $class:ident $context:tt $section:literal: $state:ty, $config:ty;
+        $class:ident($this:ident, $py:ident) $section:literal: $state:ty, $config:ty;
         fresh |$builder:ident, $seed:pat_param, $now:pat_param| $fresh:expr;
         save |$s_config:pat_param, $s_state:pat_param, $s_now:pat_param| $save:expr;
         restore |$bytes:ident, $r_config:ident, $r_now:pat_param| $restore:expr;
@@ -48,39 +48,26 @@ macro_rules! guard {
             }
         }
 
-        methods! { $class $context;
-            impl {
-                #[new]
-                #[pyo3(signature = (config: $options = None, /, $(*, $($optional = None,)+)? **fields: $fields), text_signature = None)]
-                fn new(
-                    py: Python<'_>,
-                    config: Option<&Bound<'_, PyAny>>,
-                    $($($optional: $type,)+)?
-                    fields: Option<&Bound<'_, PyDict>>,
-                ) -> PyResult<Self> {
-                    #[allow(unused_mut)]
-                    let mut start = $crate::guards::Start::default();
-                    $($(start.$optional = $optional;)+)?
-                    $crate::guards::new(py, config, fields, start)
-                }
+        methods! { $class($this, $py);
+            #[pyo3(text_signature = None)]
+            new[config: Option<&Bound<'_, PyAny>> as $options = None](
+                $(; $($optional: $type = None),+)?; **fields as $fields
+            ) -> PyResult<Self> = {
+                #[allow(unused_mut)]
+                let mut start = $crate::guards::Start::default();
+                $($(start.$optional = $optional;)+)?
+                $crate::guards::new($py, config, fields, start)
+            };
 
-                /// The state as bytes, for `restore`.
-                #[pyo3(signature = (now = None))]
-                fn save<'py>(&self, py: Python<'py>, now: Now) -> PyResult<Bound<'py, PyBytes>> {
-                    $crate::guards::saved(py, self, now)
-                }
+            /// The state as bytes, for `restore`.
+            ref save(now: Now = None) -> PyResult<Bound<'py, PyBytes>> = $crate::guards::saved($py, $this, now);
 
-                /// A guard with this configuration and a saved state.
-                #[staticmethod]
-                #[pyo3(signature = (config: $options, state, now = None))]
-                fn restore(config: &Bound<'_, PyAny>, state: &Bound<'_, PyBytes>, now: Now) -> PyResult<Self> {
-                    $crate::guards::restored(config, state, now)
-                }
+            /// A guard with this configuration and a saved state.
+            static restore(
+                config: &Bound<'_, PyAny> as $options, state: &Bound<'_, PyBytes>, now: Now = None
+            ) -> PyResult<Self> = $crate::guards::restored(config, state, now);
 
-                fn __repr__(&self) -> String {
-                    self.0.with(|$p_config, $p_state| format!($format, $($shown),+))
-                }
-            }
+            special __repr__() -> String = $this.0.with(|$p_config, $p_state| format!($format, $($shown),+));
 
             $($sections)*
         }

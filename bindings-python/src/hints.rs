@@ -4,7 +4,7 @@ use crate::clock;
 use crate::convert::half;
 use crate::failure::Failure;
 use crate::parameters::{Status, WallTime};
-use holdoff_core::{GrpcCode, Hint, HintReader, Span};
+use holdoff_core::{GrpcCode, Hint, HintReader};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -57,32 +57,6 @@ fn bytes<T>(text: &Bound<'_, PyAny>, take: impl FnOnce(&[u8]) -> T) -> PyResult<
     }
 }
 
-/// The failure that an HTTP answer is, from its status and its header lines, or the value of its Retry-After alone. None for
-/// an answer that is no failure.
-#[pyfunction]
-#[pyo3(signature = (
-    status, retry_after: "str | bytes | None" = None, *, headers: "Headers | None" = None, wall_ns = None
-))]
-pub(crate) fn http_failure(
-    py: Python<'_>,
-    status: Status,
-    retry_after: Option<&Bound<'_, PyAny>>,
-    headers: Option<&Bound<'_, PyAny>>,
-    wall_ns: Option<WallTime>,
-) -> PyResult<Option<Failure>> {
-    let status = status.0;
-    let hint = match (retry_after, headers) {
-        (None, None) => Hint::NONE,
-        (None, Some(headers)) => read_hint(py, headers, status, wall_ns)?,
-        (Some(value), None) => {
-            let wall = wall(py, wall_ns)?;
-            bytes(value, |value| Hint::retry_after_at(value, wall))?
-        }
-        (Some(_), Some(_)) => return Err(PyTypeError::new_err("give retry_after or headers, not both")),
-    };
-    Ok(holdoff_core::Failure::of_answer(status, hint).map(Failure))
-}
-
 /// A gRPC code: its number, its name or an enum member. Other codes read as UNKNOWN.
 pub(crate) fn grpc_code(code: &Bound<'_, PyAny>) -> PyResult<u32> {
     let name = code.getattr_opt(intern!(code.py(), "name"))?;
@@ -92,37 +66,51 @@ pub(crate) fn grpc_code(code: &Bound<'_, PyAny>) -> PyResult<u32> {
     }
 }
 
-/// The failure that the end of a gRPC call is, from its status code, as a number, its name or an enum member, and the value of
-/// its grpc-retry-pushback-ms. None for OK.
-#[pyfunction]
-#[pyo3(signature = (code: "GrpcCode | object", pushback: "str | bytes | None" = None))]
-pub(crate) fn grpc_failure(code: &Bound<'_, PyAny>, pushback: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Failure>> {
-    let number = grpc_code(code)?;
-    let failure = match pushback {
-        Some(value) => bytes(value, |value| holdoff_core::Failure::from_grpc(number, Some(value)))?,
-        None => holdoff_core::Failure::from_grpc(number, None),
+functions! { py;
+    /// The failure that an HTTP answer is, from its status and its header lines, or the value of its Retry-After alone. None for
+    /// an answer that is no failure.
+    fn http_failure(
+        status: Status, retry_after: Option<&Bound<'_, PyAny>> as "str | bytes | None" = None;
+        headers: Option<&Bound<'_, PyAny>> as "Headers | None" = None, wall_ns: Option<WallTime> = None
+    ) -> PyResult<Option<Failure>> = {
+        let status = status.0;
+        let hint = match (retry_after, headers) {
+            (None, None) => Hint::NONE,
+            (None, Some(headers)) => read_hint(py, headers, status, wall_ns)?,
+            (Some(value), None) => {
+                let wall = wall(py, wall_ns)?;
+                bytes(value, |value| Hint::retry_after_at(value, wall))?
+            }
+            (Some(_), Some(_)) => return Err(PyTypeError::new_err("give retry_after or headers, not both")),
+        };
+        Ok(holdoff_core::Failure::of_answer(status, hint).map(Failure))
     };
-    Ok(failure.map(Failure))
-}
 
-/// The hint in header lines: nanoseconds, "never", or None. The time of the wall clock is for dates: nanoseconds since the Unix
-/// epoch, NEVER if it is not known.
-#[pyfunction]
-#[pyo3(signature = (headers: "Headers", *, status = None, wall_ns = None) -> "int | Literal['never'] | None")]
-pub(crate) fn hint_of<'py>(
-    py: Python<'py>,
-    headers: &Bound<'py, PyAny>,
-    status: Option<Status>,
-    wall_ns: Option<WallTime>,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let status = status.map_or(0, |status| status.0);
-    match read_hint(py, headers, status, wall_ns)? {
-        hint if hint.is_never() => Ok(Some(PyString::intern(py, "never").into_any())),
-        hint => match hint.span().map(Span::as_nanos) {
-            Some(nanos) => Ok(Some(nanos.into_pyobject(py)?.into_any())),
-            None => Ok(None),
-        },
-    }
+    /// The failure that the end of a gRPC call is, from its status code, as a number, its name or an enum member, and the value
+    /// of its grpc-retry-pushback-ms. None for OK.
+    fn grpc_failure(
+        code: &Bound<'_, PyAny> as "GrpcCode | object",
+        pushback: Option<&Bound<'_, PyAny>> as "str | bytes | None" = None
+    ) -> PyResult<Option<Failure>> = {
+        let number = grpc_code(code)?;
+        let failure = match pushback {
+            Some(value) => bytes(value, |value| holdoff_core::Failure::from_grpc(number, Some(value)))?,
+            None => holdoff_core::Failure::from_grpc(number, None),
+        };
+        Ok(failure.map(Failure))
+    };
+
+    /// The hint in header lines: nanoseconds, "never", or None. The time of the wall clock is for dates: nanoseconds since the
+    /// Unix epoch, NEVER if it is not known.
+    fn hint_of(
+        headers: &Bound<'py, PyAny> as "Headers"; status: Option<Status> = None, wall_ns: Option<WallTime> = None
+    ) -> PyResult<Option<Bound<'py, PyAny>>> as "int | Literal['never'] | None" = {
+        let hint = read_hint(py, headers, status.map_or(0, |status| status.0), wall_ns)?;
+        if hint.is_never() {
+            return Ok(Some(PyString::intern(py, "never").into_any()));
+        }
+        hint.span().map(|span| Ok(span.as_nanos().into_pyobject(py)?.into_any())).transpose()
+    };
 }
 
 fn read_hint(py: Python<'_>, headers: &Bound<'_, PyAny>, status: u32, wall_ns: Option<WallTime>) -> PyResult<Hint> {

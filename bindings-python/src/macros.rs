@@ -3,8 +3,9 @@
 /// Declares the methods and properties of a class, each one row, in one `#[pymethods]` block. A row begins with its kind:
 ///
 /// - `ref` and `mut` are methods of an object, `static` is one of the class, `new` is the constructor:
-///   `ref name[parameters](parameters; parameters) -> type = value;`, each parameter `name: type as "type in the stub" = default`.
-///   Parameters in brackets are given by place alone, parameters after the semicolon by name alone.
+///   `ref name[parameters](parameters; parameters; **name as "type") -> type = value;`, each parameter
+///   `name: type as "type in the stub" = default`. Parameters in brackets are given by place alone, parameters after the semicolon
+///   by name alone; `**` are all others.
 /// - `get name: type = value;` is a property.
 /// - `special __name__(parameters) -> type = value;` is a method that the interpreter calls.
 /// - `at name(parameters) -> type = |config, state, now| value;` is a transition of a guard. Its last parameter is the time, the
@@ -17,6 +18,12 @@
 /// A value may use `self`, `py` and `'py`. The rows are read one after the other into a list of methods, because PyO3 needs all
 /// methods in one block.
 macro_rules! methods {
+    (@ $context:tt [] [$($done:tt)*]) => {
+        $($done)*
+    };
+    (@ $context:tt $class:tt $done:tt $(#[$doc:meta])* fn $($rest:tt)*) => {
+        methods! { @method $context $class $done [$(#[$doc])* #[pyfunction] #[allow(clippy::too_many_arguments)]] [] $($rest)* }
+    };
     (@ $context:tt [$class:ident] [$($done:tt)*]) => {
         #[pymethods]
         #[allow(clippy::needless_lifetimes, clippy::too_many_arguments)]
@@ -37,10 +44,11 @@ macro_rules! methods {
     (@ $context:tt $class:tt $done:tt $(#[$doc:meta])* new $($rest:tt)*) => {
         methods! { @method $context $class $done [$(#[$doc])* #[new]] [] new $($rest)* }
     };
-    (@method ($this:ident, $py:ident) $class:tt [$($done:tt)*] [$($attribute:tt)*] [$($receiver:tt)*]
+    (@method ($this:tt, $py:ident) $class:tt [$($done:tt)*] [$($attribute:tt)*] [$($receiver:tt)*]
         $name:ident $([$($place:ident: $place_type:ty $(as $place_hint:literal)? $(= $place_default:tt)?),+])? (
             $($arg:ident: $type:ty $(as $hint:literal)? $(= $default:tt)?),*
             $(; $($option:ident: $option_type:ty $(as $option_hint:literal)? $(= $option_default:tt)?),+)?
+            $(; ** $others:ident as $others_hint:literal)?
         ) $(-> $out:ty $(as $out_hint:literal)?)? = $value:expr;
         $($rest:tt)*
     ) => {
@@ -49,11 +57,11 @@ macro_rules! methods {
             $($attribute)*
             #[pyo3(signature = (
                 $($($place $(: $place_hint)? $(= $place_default)?,)+ /,)? $($arg $(: $hint)? $(= $default)?,)*
-                $(*, $($option $(: $option_hint)? $(= $option_default)?),+)?
+                $(*, $($option $(: $option_hint)? $(= $option_default)?,)+)? $(**$others: $others_hint)?
             ) $($(-> $out_hint)?)?)]
-            fn $name<'py>(
-                $($receiver)* $py: Python<'py>,
-                $($($place: $place_type,)+)? $($arg: $type,)* $($($option: $option_type),+)?
+            pub(crate) fn $name<'py>(
+                $($receiver)* $py: Python<'py>, $($($place: $place_type,)+)? $($arg: $type,)*
+                $($($option: $option_type,)+)? $($others: Option<&Bound<'py, pyo3::types::PyDict>>)?
             ) $(-> $out)? {
                 let _ = $py;
                 $value
@@ -144,6 +152,13 @@ macro_rules! methods {
     };
     ($class:ident $context:tt; $($rows:tt)*) => {
         methods! { @ $context [$class] [] $($rows)* }
+    };
+}
+
+/// Declares functions of the module, each one row that begins with `fn`, as `methods!` declares methods.
+macro_rules! functions {
+    ($py:ident; $($rows:tt)*) => {
+        methods! { @ (_, $py) [] [] $($rows)* }
     };
 }
 

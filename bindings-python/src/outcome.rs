@@ -75,14 +75,12 @@ pub(crate) fn refused<'py>(
     Ok(error)
 }
 
-/// The outcome of the operation that raised this error; None for other errors.
-///
-/// It is the attribute `__holdoff__` of the error, which engines with loops of their own may set, too.
-#[pyfunction]
-#[pyo3(signature = (error, /))]
-pub(crate) fn outcome_of(error: &Bound<'_, PyBaseException>) -> PyResult<Option<Py<Outcome>>> {
-    let attached = optional(error, intern!(error.py(), "__holdoff__"));
-    Ok(attached.and_then(|outcome| outcome.cast_into::<Outcome>().ok()).map(Bound::unbind))
+functions! { py;
+    /// The outcome of the operation that raised this error; None for other errors.
+    ///
+    /// It is the attribute `__holdoff__` of the error, which engines with loops of their own may set, too.
+    fn outcome_of[error: &Bound<'_, PyBaseException>]() -> Option<Py<Outcome>> =
+        Some(optional(error, intern!(py, "__holdoff__"))?.cast_into::<Outcome>().ok()?.unbind());
 }
 
 /// Attaches the outcome to the error: as an attribute and, from Python 3.11 on, as a note. An exception whose class refuses

@@ -33,7 +33,7 @@ impl PartialEq for Policy {
 }
 
 impl Policy {
-    pub(crate) fn new(document: Document) -> Self {
+    pub(crate) fn of(document: Document) -> Self {
         // They were checked when the document was read.
         let nesting = document.guards.nested().ok().flatten();
         let rules = document.rules != Rules::NONE;
@@ -53,7 +53,7 @@ impl Policy {
         let own = json::loads(&PyString::new(py, &self.document.to_json()))?.cast_into::<PyDict>()?;
         own.update(fields.as_mapping())?;
         let document = config::document(py, None, Some(own.as_mapping()), config::SECOND)?;
-        Bound::new(py, Self::new(Document { error_types: self.document.error_types.clone(), ..document }))
+        Bound::new(py, Self::of(Document { error_types: self.document.error_types.clone(), ..document }))
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn of_option<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
         return Ok(policy.clone());
     }
     if value.is_instance_of::<PyString>() {
-        return Bound::new(value.py(), Policy::new(config::document(value.py(), Some(value), None, config::SECOND)?));
+        return Bound::new(value.py(), Policy::of(config::document(value.py(), Some(value), None, config::SECOND)?));
     }
     let name = config::type_name(value);
     Err(PyTypeError::new_err(format!("policy must be a holdoff.Policy or the name of a preset, not {name}")))
@@ -72,7 +72,7 @@ pub(crate) fn of_option<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
 /// The policy with these fields.
 pub(crate) fn of_fields<'py>(py: Python<'py>, fields: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, Policy>> {
     let document = config::document(py, None, fields.map(|fields| fields.as_mapping()), config::SECOND)?;
-    Bound::new(py, Policy::new(document))
+    Bound::new(py, Policy::of(document))
 }
 
 /// A policy, or the name of a preset.

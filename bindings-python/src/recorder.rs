@@ -111,36 +111,31 @@ methods! { Recorder(self, py);
     get call: Call = Call(self.0.call());
 }
 
-/// The recorder of a log: of its events, or of their bytes. Where the policy decides otherwise than the log, mode "follow"
-/// keeps the recorded decision and "verify" raises ReplayError. `any_policy` accepts a log of another policy.
-#[pyfunction]
-#[pyo3(signature = (
-    policy, events: "Iterable[Event] | bytes", *, mode: "ReplayMode" = "follow", any_policy = false
-))]
-pub(crate) fn replay(
-    policy: PolicyOrName<'_>,
-    events: &Bound<'_, PyAny>,
-    mode: &str,
-    any_policy: bool,
-) -> PyResult<Recorder> {
-    let py = events.py();
-    let modes = ReplayMode::ALL.map(|mode| (mode.name(), mode));
-    let mut replay = Replay::new(choice("mode", mode, &modes)?);
-    if any_policy {
-        replay = replay.any_policy();
-    }
-    let mut apply =
-        |event: &holdoff_core::Event| replay.apply(policy.core(), event).map_err(|error| replay_error(py, &error));
-    if let Ok(bytes) = events.cast::<PyBytes>() {
-        for read in EventReader::new(bytes.as_bytes()) {
-            apply(&read.map_err(|error| raised(py, &error, "", None))?.0)?;
+functions! { py;
+    /// The recorder of a log: of its events, or of their bytes. Where the policy decides otherwise than the log, mode "follow"
+    /// keeps the recorded decision and "verify" raises ReplayError. `any_policy` accepts a log of another policy.
+    fn replay(
+        policy: PolicyOrName<'_>, events: &Bound<'_, PyAny> as "Iterable[Event] | bytes";
+        mode: &str as "ReplayMode" = "follow", any_policy: bool = false
+    ) -> PyResult<Recorder> = {
+        let modes = ReplayMode::ALL.map(|mode| (mode.name(), mode));
+        let mut replay = Replay::new(choice("mode", mode, &modes)?);
+        if any_policy {
+            replay = replay.any_policy();
         }
-    } else {
-        for event in events.try_iter()? {
-            apply(&event?.cast::<Event>()?.get().0)?;
+        let mut apply =
+            |event: &holdoff_core::Event| replay.apply(policy.core(), event).map_err(|error| replay_error(py, &error));
+        if let Ok(bytes) = events.cast::<PyBytes>() {
+            for read in EventReader::new(bytes.as_bytes()) {
+                apply(&read.map_err(|error| raised(py, &error, "", None))?.0)?;
+            }
+        } else {
+            for event in events.try_iter()? {
+                apply(&event?.cast::<Event>()?.get().0)?;
+            }
         }
-    }
-    replay.finish().map(Recorder).map_err(|error| replay_error(py, &error))
+        replay.finish().map(Recorder).map_err(|error| replay_error(py, &error))
+    };
 }
 
 fn replay_error(py: Python<'_>, error: &ReplayError) -> PyErr {

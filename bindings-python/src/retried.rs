@@ -108,14 +108,11 @@ impl Decoration {
 }
 
 methods! { Decoration(self, py);
-    impl {
-        /// The function, retried with the given options and fields instead of its own; all others stay.
-        #[pyo3(signature = (**options: "Unpack[RetryOptions]") -> "Callable[..., Any]")]
-        fn with_options<'py>(&self, py: Python<'py>, options: Option<&Bound<'py, PyDict>>) -> Returned<'py> {
-            let retrying = Bound::new(py, self.retrying.get().changed(&Options::new(py, options)?)?)?;
-            Retrying::decorate(&retrying, self.function.bind(py))
-        }
-    }
+    /// The function, retried with the given options and fields instead of its own; all others stay.
+    ref with_options(; **options as "Unpack[RetryOptions]") -> Returned<'py> as "Callable[..., Any]" = {
+        let retrying = Bound::new(py, self.retrying.get().changed(&Options::new(py, options)?)?)?;
+        Retrying::decorate(&retrying, self.function.bind(py))
+    };
 
     /// The policy.
     get policy: Py<Policy> = self.retrying.get().policy.clone_ref(py);

@@ -32,19 +32,7 @@ pub(crate) struct Retrying {
 }
 
 /// The names of the options of one use.
-const NAMES: [&str; 11] = [
-    "policy",
-    "on",
-    "on_result",
-    "cancel",
-    "seed",
-    "on_retry",
-    "on_give_up",
-    "classify",
-    "idempotent",
-    "guards",
-    "fallback",
-];
+const NAMES: &str = "policy on on_result cancel seed on_retry on_give_up classify idempotent guards fallback";
 
 /// The options of one use, and the fields of a policy beside them, by name; an option that is None is not given.
 pub(crate) struct Options<'py> {
@@ -56,7 +44,8 @@ impl<'py> Options<'py> {
     pub(crate) fn new(py: Python<'py>, arguments: Option<&Bound<'py, PyDict>>) -> PyResult<Self> {
         let (options, fields) = (PyDict::new(py), PyDict::new(py));
         for (name, value) in arguments.into_iter().flatten() {
-            let option = NAMES.contains(&name.cast::<PyString>()?.to_string_lossy().as_ref());
+            let text = name.cast::<PyString>()?.to_string_lossy();
+            let option = NAMES.split(' ').any(|known| known == text);
             if !option {
                 fields.set_item(name, value)?;
             } else if !value.is_none() {
@@ -136,10 +125,10 @@ impl Retrying {
     pub(crate) fn of(options: &Options<'_>) -> PyResult<Self> {
         let policy = options.policy(None)?;
         let default = || policy::of_fields(options.options.py(), None);
-        Self::new(&policy.map_or_else(default, Ok)?, options)
+        Self::of_policy(&policy.map_or_else(default, Ok)?, options)
     }
 
-    pub(crate) fn new(policy: &Bound<'_, Policy>, options: &Options<'_>) -> PyResult<Self> {
+    pub(crate) fn of_policy(policy: &Bound<'_, Policy>, options: &Options<'_>) -> PyResult<Self> {
         let own = if options.get("guards")?.is_none() { set::of_policy(policy)? } else { None };
         Self::with(policy, own).read(options)
     }
@@ -196,7 +185,7 @@ impl Retrying {
             let guards = self.guards.as_ref().map(|guards| guards.clone_ref(py));
             return Self::with(&policy, guards).read(&all);
         }
-        Self::new(&policy, &all)
+        Self::of_policy(&policy, &all)
     }
 
     /// The policy's numbers.

@@ -12,22 +12,26 @@ use std::sync::{Mutex, PoisonError};
 /// The program's seed and how many operations have taken one since it was set.
 static PROGRAM: Mutex<Option<(u64, u64)>> = Mutex::new(None);
 
-/// Make every later operation repeatable: the k-th operation that fails, or that begins under guards, gets the k-th seed of
-/// the sequence that n starts.
-///
-/// None goes back to seeds from the operating system.
-#[pyfunction]
-#[pyo3(signature = (n, /))]
-pub(crate) fn seed(n: Seed) {
-    SET.store(n.is_some(), Ordering::Release);
-    *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) = n.map(|SeedNumber(n)| (n, 0));
-}
+functions! { py;
+    /// Make every later operation repeatable: the k-th operation that fails, or that begins under guards, gets the k-th seed of
+    /// the sequence that n starts.
+    ///
+    /// None goes back to seeds from the operating system.
+    fn seed[n: Seed]() = {
+        SET.store(n.is_some(), Ordering::Release);
+        *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) = n.map(|SeedNumber(n)| (n, 0));
+    };
 
-/// The seed of the k-th failing operation, k from 0, of a program seeded with n.
-#[pyfunction]
-#[pyo3(signature = (n, k, /))]
-pub(crate) fn seed_at(n: ProgramSeed, k: Place) -> u64 {
-    holdoff_core::seed_at(n.0, k.0)
+    /// The seed of the k-th failing operation, k from 0, of a program seeded with n.
+    fn seed_at[n: ProgramSeed, k: Place]() -> u64 = holdoff_core::seed_at(n.0, k.0);
+
+    fn forget_sequence() = START.store(0, Ordering::Release);
+
+    /// Replaces every draw of gates and wait backoffs, for `holdoff.testing`. Returns the uniform that was in force.
+    fn override_uniform[uniform: Option<f64>]() -> Option<f64> = {
+        let old = UNIFORM.swap(uniform.map_or(NONE, f64::to_bits), Ordering::AcqRel);
+        (old != NONE).then(|| f64::from_bits(old))
+    };
 }
 
 /// The seed of an operation: after its first failure, or at once under guards. Seeds come from a sequence that starts at a
@@ -72,11 +76,6 @@ fn begin(py: Python<'_>) -> PyResult<u64> {
     Ok(start)
 }
 
-#[pyfunction]
-fn forget_sequence() {
-    START.store(0, Ordering::Release);
-}
-
 pub(crate) fn from_system() -> PyResult<u64> {
     getrandom::u64().map_err(|error| PyOSError::new_err(format!("the system gives no random seed: {error}")))
 }
@@ -84,14 +83,6 @@ pub(crate) fn from_system() -> PyResult<u64> {
 /// The bits of the uniform that a test puts in place of every draw of a raw machine; `NONE` for no replacement.
 static UNIFORM: AtomicU64 = AtomicU64::new(NONE);
 const NONE: u64 = u64::MAX;
-
-/// Replaces every draw of gates and wait backoffs, for `holdoff.testing`. Returns the uniform that was in force.
-#[pyfunction]
-#[pyo3(signature = (uniform, /))]
-pub(crate) fn override_uniform(uniform: Option<f64>) -> Option<f64> {
-    let old = UNIFORM.swap(uniform.map_or(NONE, f64::to_bits), Ordering::AcqRel);
-    (old != NONE).then(|| f64::from_bits(old))
-}
 
 /// The draws of a raw machine that keeps no seed of its own: from its seed, else from the operating system.
 #[derive(Clone, Default)]

@@ -6,34 +6,23 @@ use crate::policy::PolicyOrName;
 use holdoff_core::Span;
 use pyo3::prelude::*;
 
-/// The delays of a policy if the generator drew nothing but this number: 0 shows the bottom of every range, 2**31 its middle,
-/// 2**32-1 its top.
-#[pyfunction]
-pub(crate) fn pinned(policy: PolicyOrName<'_>, draw: u32) -> Schedule {
-    Schedule(holdoff_core::Schedule::pinned(policy.core(), draw))
-}
+functions! { py;
+    /// The delays of a policy if the generator drew nothing but this number: 0 shows the bottom of every range, 2**31 its
+    /// middle, 2**32-1 its top.
+    fn pinned(policy: PolicyOrName<'_>, draw: u32) -> Schedule =
+        Schedule(holdoff_core::Schedule::pinned(policy.core(), draw));
 
-/// The next delay of a schedule after a failure of this kind if the generator drew u from [0, 1); None at the end.
-#[pyfunction]
-pub(crate) fn next_at(schedule: &Bound<'_, Schedule>, kind: Kind, u: f64) -> PyResult<Option<u64>> {
-    Ok(schedule.try_borrow_mut()?.0.next_at(kind.0, u).map(Span::as_nanos))
-}
+    /// The next delay of a schedule after a failure of this kind if the generator drew u from [0, 1); None at the end.
+    fn next_at(schedule: &Bound<'_, Schedule>, kind: Kind, u: f64) -> PyResult<Option<u64>> =
+        Ok(schedule.try_borrow_mut()?.0.next_at(kind.0, u).map(Span::as_nanos));
 
-/// The delay that the policy's jitter makes of a delay for the draw u from [0, 1). `longest` is the cap, no limit unless
-/// given; `drawn` is the whole number that bounded jitter takes in place of u. All in nanoseconds.
-#[pyfunction]
-#[pyo3(signature = (policy, delay, u = 0.0, *, longest = None, drawn = None))]
-pub(crate) fn jittered(
-    policy: PolicyOrName<'_>,
-    delay: Delay,
-    u: f64,
-    longest: Option<Longest>,
-    drawn: Option<i64>,
-) -> u64 {
-    let (policy, longest) = (policy.core(), longest.map_or(Span::MAX, |longest| longest.0));
-    let jittered = match drawn {
-        Some(drawn) => policy.jitter().apply_drawn(delay.0, drawn),
-        None => policy.jitter().apply_capped(delay.0, longest, policy.cap(), u),
+    /// The delay that the policy's jitter makes of a delay for the draw u from [0, 1). `longest` is the cap, no limit unless
+    /// given; `drawn` is the whole number that bounded jitter takes in place of u. All in nanoseconds.
+    fn jittered(
+        policy: PolicyOrName<'_>, delay: Delay, u: f64 = 0.0; longest: Option<Longest> = None, drawn: Option<i64> = None
+    ) -> u64 = {
+        let (policy, longest) = (policy.core(), longest.map_or(Span::MAX, |longest| longest.0));
+        let capped = || policy.jitter().apply_capped(delay.0, longest, policy.cap(), u);
+        drawn.map_or_else(capped, |drawn| policy.jitter().apply_drawn(delay.0, drawn)).as_nanos()
     };
-    jittered.as_nanos()
 }

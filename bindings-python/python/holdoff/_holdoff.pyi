@@ -1059,8 +1059,8 @@ class KeyedGuards:
         cls, /, *, most: int = 10000, idle: Limit | None = None, seed: int | None = None, **guards: Unpack[GuardOptions]
     ) -> KeyedGuards:
         """
-        At most `most` keys; keys unused for more than `idle` are forgotten, after ten minutes unless given. A guard object
-        is shared by all keys.
+        At most `most` keys; keys unused for more than `idle` are forgotten, after ten minutes unless given. A guard object is
+        shared by all keys.
         """
     def __repr__(self) -> str: ...
     def forget(self, key: str, /) -> bool:
@@ -2235,16 +2235,16 @@ class Wheel:
 
 def grpc_failure(code: GrpcCode | object, pushback: str | bytes | None = None) -> Failure | None:
     """
-    The failure that the end of a gRPC call is, from its status code, as a number, its name or an enum member, and the value of
-    its grpc-retry-pushback-ms. None for OK.
+    The failure that the end of a gRPC call is, from its status code, as a number, its name or an enum member, and the value
+    of its grpc-retry-pushback-ms. None for OK.
     """
 
 def hint_of(
     headers: Headers, *, status: int | None = None, wall_ns: int | None = None
 ) -> int | Literal["never"] | None:
     """
-    The hint in header lines: nanoseconds, "never", or None. The time of the wall clock is for dates: nanoseconds since the Unix
-    epoch, NEVER if it is not known.
+    The hint in header lines: nanoseconds, "never", or None. The time of the wall clock is for dates: nanoseconds since the
+    Unix epoch, NEVER if it is not known.
     """
 
 def http_failure(
@@ -2265,8 +2265,8 @@ def jittered(
 
 def lint_nested(policies: Sequence[Policy | PresetName], /) -> Lint | None:
     """
-    The warning about retries inside one another, the outermost first; None without one. Its `found` is how often the innermost
-    operation runs at most, None without a limit.
+    The warning about retries inside one another, the outermost first; None without one. Its `found` is how often the
+    innermost operation runs at most, None without a limit.
     """
 
 def monotonic_ns() -> int:
@@ -2308,8 +2308,8 @@ def parse_duration(text: str, /) -> int:
 
 def pinned(policy: Policy | PresetName, draw: int) -> Schedule:
     """
-    The delays of a policy if the generator drew nothing but this number: 0 shows the bottom of every range, 2**31 its middle,
-    2**32-1 its top.
+    The delays of a policy if the generator drew nothing but this number: 0 shows the bottom of every range, 2**31 its
+    middle, 2**32-1 its top.
     """
 
 def preset_names() -> list[PresetName]:

@@ -3,7 +3,7 @@
 use crate::parameters::{BreakerState, HintSpan, Now, Seed, Took};
 use holdoff_core::{BreakerConfig, Error, Options, Permit, Span, Timestamp, Verdict};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 
 guard! {
     Breaker(self, py) "breaker": holdoff_core::Breaker, BreakerConfig;

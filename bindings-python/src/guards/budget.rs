@@ -3,7 +3,7 @@
 use crate::parameters::{Kind, Now, Seed};
 use holdoff_core::{BudgetConfig, Error, FailureKind, Options, Timestamp, Withdrawal};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 
 fn or_transient(kind: Option<Kind>) -> FailureKind {
     kind.map_or(FailureKind::Transient, |kind| kind.0)

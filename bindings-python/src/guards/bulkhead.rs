@@ -4,7 +4,7 @@ use super::notify::Notify;
 use super::{Guard, Shared, Start};
 use holdoff_core::{BulkheadConfig, Entry, Error, Options, QueuePlace, Timestamp};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::PyString;
 
 #[doc = include_str!("../help/bulkhead.txt")]
 #[pyclass(frozen, module = "holdoff")]
@@ -55,13 +55,10 @@ fn word(py: Python<'_>, entry: Entry) -> PyResult<Bound<'_, PyAny>> {
 methods! { Bulkhead(self, py);
     shown "<Bulkhead {} of {} run, {} wait>", self.running(py), self.0.config().limit(), self.waiting(py);
 
-    impl {
-        #[new]
-        #[pyo3(signature = (config: "BulkheadConfig" = None, /, **fields: "Unpack[BulkheadFields]"), text_signature = None)]
-        fn new(py: Python<'_>, config: Option<&Bound<'_, PyAny>>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-            super::new(py, config, fields, Start::default())
-        }
-    }
+    #[pyo3(text_signature = None)]
+    new[config: Option<&Bound<'_, PyAny>> as "BulkheadConfig" = None](
+        ; **fields as "Unpack[BulkheadFields]"
+    ) -> PyResult<Self> = super::new(py, config, fields, Start::default());
 
     /// Asks for a place: "entered", "refused", or a place in the queue.
     ref enter() -> PyResult<Bound<'py, PyAny>> as "Literal['entered', 'refused'] | int" =

@@ -3,7 +3,7 @@
 use crate::parameters::{Now, Took};
 use holdoff_core::{Error, HedgeConfig, Latency, Options, Span, Timestamp};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 
 guard! {
     Hedge(self, py) "hedge": Latency, HedgeConfig;

@@ -6,7 +6,6 @@ use crate::clock;
 use crate::parameters::{Limit, Now, OrDefault as _, Seed, SpanOr as _};
 use holdoff_core::{Span, seed_at};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 /// A set of guards for each key: a host, a partition, a tenant. A new key replaces the key used longest ago. May be shared by
 /// threads.
@@ -20,21 +19,18 @@ pub(crate) struct KeyedGuards {
 methods! { KeyedGuards(self, py);
     shown "<KeyedGuards {} keys>", self.__len__(py);
 
-    impl {
-        /// At most `most` keys; keys unused for more than `idle` are forgotten, after ten minutes unless given. A guard object
-        /// is shared by all keys.
-        #[new]
-        #[pyo3(signature = (*, most = 10000, idle = None, seed = None, **guards: "Unpack[GuardOptions]"))]
-        fn new(
-            py: Python<'_>, most: usize, idle: Option<Limit<'_, '_>>, seed: Seed, guards: Option<&Bound<'_, PyDict>>
-        ) -> PyResult<Self> {
-            let idle = idle.span_or("idle", Span::from_secs(600))?;
-            let recipe = Recipe::of_fields(py, guards)?;
-            // Errors in the options are raised here, and not at the first key.
-            recipe.make(py, 0, clock::now(py)?)?;
-            Ok(Self { sets: Shared::new(recipe, (holdoff_core::Keyed::new(most, idle), 0)), seed: seed.or_default(py)? })
-        }
-    }
+    /// At most `most` keys; keys unused for more than `idle` are forgotten, after ten minutes unless given. A guard object is
+    /// shared by all keys.
+    new(;
+        most: usize = 10000, idle: Option<Limit<'_, '_>> = None, seed: Seed = None;
+        **guards as "Unpack[GuardOptions]"
+    ) -> PyResult<Self> = {
+        let idle = idle.span_or("idle", Span::from_secs(600))?;
+        let recipe = Recipe::of_fields(py, guards)?;
+        // Errors in the options are raised here, and not at the first key.
+        recipe.make(py, 0, clock::now(py)?)?;
+        Ok(Self { sets: Shared::new(recipe, (holdoff_core::Keyed::new(most, idle), 0)), seed: seed.or_default(py)? })
+    };
 
     /// The guards of a key: the same ones each time, for as long as the key is known.
     ref of[key: String](now: Now = None) -> PyResult<Py<Guards>> = {

@@ -4,7 +4,7 @@ use super::{Shared, Start};
 use crate::parameters::{Now, OrDefault as _, ThrottleTime};
 use holdoff_core::{AdaptiveConfig, AdaptiveStart, Error, LimiterConfig, Options, Timestamp};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 
 fn saved(config: &LimiterConfig, (state, log): &(holdoff_core::Limiter, Vec<u64>), now: Timestamp) -> Vec<u8> {
     let mut bytes = vec![0; holdoff_core::Limiter::saved(config)];

@@ -3,7 +3,7 @@
 use crate::parameters::{Delay, Now};
 use holdoff_core::{Error, Options, StretchConfig, Timestamp};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 
 guard! {
     Stretch(self, py) "stretch": holdoff_core::Stretch, StretchConfig;

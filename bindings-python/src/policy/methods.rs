@@ -30,14 +30,15 @@ impl Calls for Policy {
 }
 
 methods! { Policy(self, py);
-    impl {
-        #[new]
-        #[pyo3(signature = (name: "PresetName | None" = None, /, **fields: "Unpack[PolicyFields]"), text_signature = None)]
-        fn made(py: Python<'_>, name: Option<&Bound<'_, PyString>>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-            let fields = fields.map(|fields| fields.as_mapping());
-            config::document(py, name.map(|name| name.as_any()), fields, config::SECOND).map(Self::new)
-        }
+    #[pyo3(text_signature = None)]
+    new[name: Option<&Bound<'_, PyString>> as "PresetName | None" = None](
+        ; **fields as "Unpack[PolicyFields]"
+    ) -> PyResult<Self> = {
+        let fields = fields.map(|fields| fields.as_mapping());
+        config::document(py, name.map(|name| name.as_any()), fields, config::SECOND).map(Self::of)
+    };
 
+    impl {
         /// Call the function until it succeeds or the policy gives up.
         #[pyo3(signature = (function: "Callable[_P, _R]", /, *args: "_P.args", **kwargs: "_P.kwargs") -> "_R")]
         fn call<'py>(
@@ -58,16 +59,16 @@ methods! { Policy(self, py);
                     format!("Policy.retrying() got an unexpected keyword argument {name}: the policy has its fields");
                 return Err(PyTypeError::new_err(message));
             }
-            Retrying::new(slf, &options)
+            Retrying::of_policy(slf, &options)
         }
     }
 
     /// The policy of a document: a mapping of fields, nested or with dots in their names, whose times have a unit.
     static from_dict[fields: &Bound<'_, PyMapping> as "Mapping[str, Any]"]() -> PyResult<Self> =
-        config::document(fields.py(), None, Some(fields), config::UNITLESS).map(Self::new);
+        config::document(fields.py(), None, Some(fields), config::UNITLESS).map(Self::of);
 
     /// The policy of a document: JSON text.
-    static from_json[text: Text<'_, '_>]() -> PyResult<Self> = json::document(&text, None).map(Self::new);
+    static from_json[text: Text<'_, '_>]() -> PyResult<Self> = json::document(&text, None).map(Self::of);
 
     /// The policy in another system's form: JSON text or its parsed value. `entry` selects an entry of a service config.
     static from_form(
@@ -78,12 +79,12 @@ methods! { Policy(self, py);
         if let Some(entry) = entry {
             reader = reader.entry(entry);
         }
-        json::document(&json::text(document)?, Some(reader)).map(Self::new)
+        json::document(&json::text(document)?, Some(reader)).map(Self::of)
     };
 
     /// For pickle: the types of errors that are never retried are in no document.
     static _restored(text: &Bound<'_, PyAny>, error_types: Vec<String>) -> PyResult<Self> =
-        Ok(Self::new(Document { error_types, ..json::document(text, None)? }));
+        Ok(Self::of(Document { error_types, ..json::document(text, None)? }));
 
     /// The policy in another system's form, as JSON text. Raises ConfigError for a field that the form does not have.
     ref to_form(form: &str as "FormName") -> PyResult<String> =
