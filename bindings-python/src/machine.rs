@@ -5,7 +5,7 @@ use crate::parameters::{
     Cause, DecisionKind, FailureNumber, OutcomeWord, SeedNumber, StartTime, StepKind, StopReason, TicketNumber, Time,
 };
 use crate::policy::PolicyOrName;
-use holdoff_core::{Outcome, Span};
+use holdoff_core::{RawStep, Span};
 use pyo3::prelude::*;
 
 /// The next action for the host of a `Call`. Fields that do not fit the kind are None.
@@ -14,22 +14,13 @@ use pyo3::prelude::*;
 pub(crate) struct Step(pub(crate) holdoff_core::Step);
 
 impl Step {
-    /// Why the call gave up, and when another try might succeed.
-    fn gave_up(&self) -> Option<(holdoff_core::StopReason, u64)> {
-        match self.0 {
-            holdoff_core::Step::Stop(Outcome::GaveUp { reason, retry_at }) => Some((reason, retry_at.as_nanos())),
-            _ => None,
-        }
+    fn raw(&self) -> RawStep {
+        RawStep::from(self.0)
     }
 
-    /// The ticket of the attempt, when to abort it, and when to tick.
-    fn started(&self) -> Option<(holdoff_core::Ticket, u64, u64)> {
-        match self.0 {
-            holdoff_core::Step::Attempt { ticket, abort_at, wake_at } => {
-                Some((ticket, abort_at.as_nanos(), wake_at.as_nanos()))
-            }
-            _ => None,
-        }
+    /// The numbers of the step if it is of this kind.
+    fn of_kind(&self, kind: u8) -> Option<RawStep> {
+        Some(self.raw()).filter(|raw| raw.kind == kind)
     }
 }
 
@@ -45,39 +36,37 @@ methods! { Step(self, py);
     });
 
     /// Stop: "succeeded", "gave_up" or "cancelled".
-    get outcome: Option<OutcomeWord> = match self.0 {
-        holdoff_core::Step::Stop(Outcome::Succeeded) => Some(OutcomeWord("succeeded")),
-        holdoff_core::Step::Stop(Outcome::GaveUp { .. }) => Some(OutcomeWord("gave_up")),
-        holdoff_core::Step::Stop(Outcome::Cancelled) => Some(OutcomeWord("cancelled")),
+    get outcome: Option<OutcomeWord> = match self.raw().outcome {
+        RawStep::SUCCEEDED => Some(OutcomeWord("succeeded")),
+        RawStep::GAVE_UP => Some(OutcomeWord("gave_up")),
+        RawStep::CANCELLED => Some(OutcomeWord("cancelled")),
         _ => None,
     };
 
     /// Gave up: why.
-    get reason: Option<StopReason> = self.gave_up().map(|(reason, _)| StopReason(reason));
+    get reason: Option<StopReason> = holdoff_core::StopReason::from_code(self.raw().reason.into()).map(StopReason);
 
     /// Gave up: when another try might succeed; NEVER when nobody knows.
-    get retry_at: Option<u64> = self.gave_up().map(|(_, retry_at)| retry_at);
+    get retry_at: Option<u64> = Some(self.raw()).filter(|raw| raw.outcome == RawStep::GAVE_UP).map(|raw| raw.at);
 
     /// Attempt: its number, from 1.
-    get attempt: Option<u32> = self.started().map(|(ticket, ..)| ticket.attempt());
+    get attempt: Option<u32> = self.of_kind(RawStep::ATTEMPT).map(|raw| raw.attempt);
 
     /// Attempt: its ticket, which goes back with its result.
-    get ticket: Option<u64> = self.started().map(|(ticket, ..)| ticket.as_raw());
+    get ticket: Option<u64> = self.of_kind(RawStep::ATTEMPT).map(|raw| raw.ticket().as_raw());
 
     /// Attempt: when to abort it; NEVER without a limit.
-    get abort_at: Option<u64> = self.started().map(|(_, abort_at, _)| abort_at);
+    get abort_at: Option<u64> = self.of_kind(RawStep::ATTEMPT).map(|raw| raw.at);
 
     /// Attempt: when to tick although it still runs; NEVER unless the call hedges.
-    get wake_at: Option<u64> = self.started().map(|(.., wake_at)| wake_at);
+    get wake_at: Option<u64> = self.of_kind(RawStep::ATTEMPT).map(|raw| raw.wake_at);
 
     /// Sleep, wait: when to tick.
-    get until: Option<u64> = match self.0 {
-        holdoff_core::Step::Sleep { until, .. } | holdoff_core::Step::Wait { until } => Some(until.as_nanos()),
-        _ => None,
-    };
+    get until: Option<u64> =
+        self.of_kind(RawStep::SLEEP).or_else(|| self.of_kind(RawStep::WAIT)).map(|raw| raw.at);
 
     /// Sleep: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
-    get cause: Option<Cause> = if let holdoff_core::Step::Sleep { cause, .. } = self.0 { Some(Cause(cause)) } else { None };
+    get cause: Option<Cause> = holdoff_core::Cause::from_code(self.raw().cause.into()).map(Cause);
 }
 
 /// The whole loop as a machine. Every method returns the current step; see the guide for the contract.
@@ -130,15 +119,14 @@ pub(crate) fn begun<M, C>((machine, step): (M, holdoff_core::Step), class: impl 
 pub(crate) struct Decision(holdoff_core::Decision);
 
 impl Decision {
-    fn sleep(&self) -> Option<(u64, holdoff_core::Cause)> {
-        if let holdoff_core::Decision::Sleep { until, cause } = self.0 { Some((until.as_nanos(), cause)) } else { None }
-    }
-
-    fn end(&self) -> Option<(holdoff_core::StopReason, u64)> {
-        match self.0 {
-            holdoff_core::Decision::GiveUp { reason, retry_at } => Some((reason, retry_at.as_nanos())),
-            holdoff_core::Decision::Sleep { .. } => None,
-        }
+    /// The step of a call with this decision.
+    fn step(&self) -> Step {
+        Step(match self.0 {
+            holdoff_core::Decision::Sleep { until, cause } => holdoff_core::Step::Sleep { until, cause },
+            holdoff_core::Decision::GiveUp { reason, retry_at } => {
+                holdoff_core::Step::Stop(holdoff_core::Outcome::GaveUp { reason, retry_at })
+            }
+        })
     }
 }
 
@@ -146,19 +134,19 @@ methods! { Decision(self, py);
     shown "<Decision {:?}>", self.0;
 
     /// "sleep" or "give_up".
-    get kind: DecisionKind = DecisionKind(if self.sleep().is_some() { "sleep" } else { "give_up" });
+    get kind: DecisionKind = DecisionKind(if self.until(py).is_some() { "sleep" } else { "give_up" });
 
     /// Sleep: until when.
-    get until: Option<u64> = self.sleep().map(|(until, _)| until);
+    get until: Option<u64> = self.step().until(py);
 
     /// Sleep: "backoff", "hint" or "clip".
-    get cause: Option<Cause> = self.sleep().map(|(_, cause)| Cause(cause));
+    get cause: Option<Cause> = self.step().cause(py);
 
     /// Give up: why.
-    get reason: Option<StopReason> = self.end().map(|(reason, _)| StopReason(reason));
+    get reason: Option<StopReason> = self.step().reason(py);
 
     /// Give up: when another try might succeed; NEVER when nobody knows.
-    get retry_at: Option<u64> = self.end().map(|(_, retry_at)| retry_at);
+    get retry_at: Option<u64> = self.step().retry_at(py);
 }
 
 /// The state of one operation without its loop: one decision for each failure.
