@@ -76,9 +76,12 @@ fn save_into<G: Guard>(states: &Bound<'_, PyDict>, guard: Option<&Py<G>>, now: T
     bytes.map_or(Ok(()), |bytes| states.set_item(G::SECTION, PyBytes::new(states.py(), &bytes)))
 }
 
-/// Declares sets of guards; the guards are in the order in which their locks are taken.
+/// Declares sets of guards; the guards are in the order in which their locks are taken. `parts` are what the core borrows of a guard.
 macro_rules! set {
-    ($($(#[$doc:meta])* $guard:ident: $class:ident;)*) => {
+    ($bulkhead:ident; $(
+        $(#[$doc:meta])*
+        $guard:ident: $class:ident = |$config:ident, $state:pat_param| $parts:expr;
+    )*) => {
         /// The names of all guards.
         const SECTIONS: &[&str] = &[$($class::SECTION),*];
 
@@ -121,32 +124,48 @@ macro_rules! set {
                 [$(self.$guard.as_ref().map(|_| $class::SECTION)),*].into_iter().flatten().collect()
             }
 
+            /// Lends all guards for one transition, which must not run any Python, and notifies waiters if the transition freed a
+            /// place.
+            pub(crate) fn lend<T>(
+                &self,
+                py: Python<'_>,
+                transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T,
+            ) -> T {
+                $(let mut $guard = self.$guard.as_ref().map(|guard| guard.get().0.lock());)*
+                let before = $bulkhead.as_ref().map_or((0, 0), |(_, state)| (state.running(), state.waiting()));
+                let answer = transition(&mut holdoff_core::Guards { $(
+                    $guard: $guard.as_mut().map(|(config, state)| {
+                        let ($config, $state) = (*config, &mut **state);
+                        $parts
+                    }),
+                )* });
+                let after = $bulkhead.as_ref().map_or((0, 0), |(_, state)| (state.running(), state.waiting()));
+                drop(($($guard),*));
+                if after.1 > 0
+                    && (after.0 < before.0 || after.1 < before.1)
+                    && let Some(notify) = self.notify()
+                {
+                    notify.get().notify_waiters(py);
+                }
+                answer
+            }
+
             fn resumed(self, py: Python<'_>, saved: &Bound<'_, PyMapping>, now: Timestamp) -> PyResult<Self> {
                 Ok(Self { $($guard: resumed(py, self.$guard, saved, now)?,)* ..self })
             }
         }
 
-        #[pymethods]
-        impl Guards {
-            #[new]
-            #[pyo3(signature = (*, seed = None, now = None, **guards: "Unpack[GuardOptions]"))]
-            fn new(py: Python<'_>, seed: Seed, now: Now, guards: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        methods! { Guards(self, py);
+            new(; seed: Seed = None, now: Now = None; **guards as "Unpack[GuardOptions]") -> PyResult<Self> = {
                 let (seed, now) = (seed.or_default(py)?, now.or_default(py)?);
                 Recipe::of_fields(py, guards)?.make(py, seed, now)
-            }
+            };
 
             /// Guards with these options, or of this policy, with the states from `save`. Guards without a saved state are new.
-            #[staticmethod]
-            #[pyo3(signature = (
-                options: "GuardOptions | Policy", saved: "Mapping[str, bytes]", *, seed = None, now = None
-            ))]
-            fn restore(
-                options: &Bound<'_, PyAny>,
-                saved: &Bound<'_, PyMapping>,
-                seed: Seed,
-                now: Now,
-            ) -> PyResult<Self> {
-                let py = options.py();
+            static restore(
+                options: &Bound<'_, PyAny> as "GuardOptions | Policy",
+                saved: &Bound<'_, PyMapping> as "Mapping[str, bytes]"; seed: Seed = None, now: Now = None
+            ) -> PyResult<Self> = {
                 let (seed, now) = (seed.or_default(py)?, now.or_default(py)?);
                 check_names(saved)?;
                 let recipe = match options.cast::<Policy>() {
@@ -154,47 +173,44 @@ macro_rules! set {
                     Err(_) => Recipe::of(options.cast::<PyMapping>()?)?,
                 };
                 recipe.make(py, seed, now)?.resumed(py, saved, now)
-            }
+            };
 
             /// The state of each guard as bytes, by its name. A bulkhead has no state to save: running attempts are not saved.
-            #[pyo3(signature = (now = None) -> "dict[str, bytes]")]
-            fn save<'py>(&self, py: Python<'py>, now: Now) -> PyResult<Bound<'py, PyDict>> {
+            ref save(now: Now = None) -> PyResult<Bound<'py, PyDict>> as "dict[str, bytes]" = {
                 let (states, now) = (PyDict::new(py), now.or_default(py)?);
                 $(save_into(&states, self.$guard.as_ref(), now)?;)*
                 Ok(states)
-            }
+            };
 
             $(
                 $(#[$doc])*
-                #[getter]
-                fn $guard(&self) -> Option<&Py<$class>> {
-                    self.$guard.as_ref()
-                }
+                get $guard: Option<Py<$class>> = self.$guard.as_ref().map(|guard| guard.clone_ref(py));
             )*
 
-            fn __repr__(&self) -> String {
+            special __repr__() -> String = {
                 let names = self.names();
                 format!("<Guards {}>", if names.is_empty() { "none".to_owned() } else { names.join(", ") })
-            }
+            };
         }
     };
 }
 
 set! {
+    bulkhead;
     /// The budget; None without one.
-    budget: Budget;
+    budget: Budget = |config, state| (config, state);
     /// The breaker; None without one.
-    breaker: Breaker;
+    breaker: Breaker = |config, state| (config, state);
     /// The limiter; None without one.
-    limiter: Limiter;
+    limiter: Limiter = |config, (state, storage)| (config, state, storage.as_mut_slice());
     /// The adaptive rate; None without one.
-    adaptive: Adaptive;
+    adaptive: Adaptive = |config, state| (config, state);
     /// The bulkhead; None without one.
-    bulkhead: Bulkhead;
+    bulkhead: Bulkhead = |config, state| (config, state);
     /// The stretch; None without one.
-    stretch: Stretch;
+    stretch: Stretch = |config, state| (config, state);
     /// The hedge; None without one.
-    hedge: Hedge;
+    hedge: Hedge = |config, state| (config, state);
 }
 
 /// Each name must be that of a guard.
@@ -234,39 +250,6 @@ impl Guards {
     /// The notify of the bulkhead.
     pub(crate) fn notify(&self) -> Option<&Py<Notify>> {
         self.bulkhead.as_ref().map(|bulkhead| &bulkhead.get().1)
-    }
-
-    /// Lends all guards for one transition, which must not run any Python, and notifies waiters if the transition freed a place.
-    pub(crate) fn lend<T>(&self, py: Python<'_>, transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T) -> T {
-        let mut budget = self.budget.as_ref().map(|guard| guard.get().0.lock());
-        let mut breaker = self.breaker.as_ref().map(|guard| guard.get().0.lock());
-        let mut limiter = self.limiter.as_ref().map(|guard| guard.get().0.lock());
-        let mut adaptive = self.adaptive.as_ref().map(|guard| guard.get().0.lock());
-        let mut bulkhead = self.bulkhead.as_ref().map(|guard| guard.get().0.lock());
-        let mut stretch = self.stretch.as_ref().map(|guard| guard.get().0.lock());
-        let mut hedge = self.hedge.as_ref().map(|guard| guard.get().0.lock());
-        let before = bulkhead.as_ref().map_or((0, 0), |(_, state)| (state.running(), state.waiting()));
-        let answer = transition(&mut holdoff_core::Guards {
-            budget: budget.as_mut().map(|(config, state)| (*config, &mut **state)),
-            breaker: breaker.as_mut().map(|(config, state)| (*config, &mut **state)),
-            limiter: limiter.as_mut().map(|(config, state)| {
-                let (limiter, storage) = &mut **state;
-                (*config, limiter, storage.as_mut_slice())
-            }),
-            adaptive: adaptive.as_mut().map(|(config, state)| (*config, &mut **state)),
-            bulkhead: bulkhead.as_mut().map(|(config, state)| (*config, &mut **state)),
-            stretch: stretch.as_mut().map(|(config, state)| (*config, &mut **state)),
-            hedge: hedge.as_mut().map(|(config, state)| (*config, &mut **state)),
-        });
-        let after = bulkhead.as_ref().map_or((0, 0), |(_, state)| (state.running(), state.waiting()));
-        drop((budget, breaker, limiter, adaptive, bulkhead, stretch, hedge));
-        if after.1 > 0
-            && (after.0 < before.0 || after.1 < before.1)
-            && let Some(notify) = self.notify()
-        {
-            notify.get().notify_waiters(py);
-        }
-        answer
     }
 
     /// A permit of a closed breaker, without a clock and without a change of state.
