@@ -74,7 +74,9 @@ export const NOT_AN_OBJECT = 142;
 export const NOT_SUPPORTED = 147;
 export const STATE_VERSION = 132;
 export const COUNT_RANGE = 150;
+export const SHARE_RANGE = 151;
 export const RATE_RANGE = 152;
+export const FIELD_MISSING = 153;
 export const NOT_A_GUARD = 154;
 export const GUARD_CONFIG = 155;
 export const GUARD_LENGTH = 156;
@@ -82,8 +84,8 @@ export const TIME_RANGE = 203;
 export const UNKNOWN_FAILURE_KIND = 204;
 
 /** The word and the rule of the error with that number. */
-export function ruleOf(code: number): [word: string, rule: string] {
-  const text = RULES[code] as string;
+export function ruleOf(code: number, rules = RULES): [word: string, rule: string] {
+  const text = (rules[code] ?? RULES[code]) as string;
   const end = text.indexOf(" ");
   return [text.slice(0, end), text.slice(end + 1)];
 }

@@ -121,7 +121,7 @@ function guardsOf(guardFields: GuardFields): Guards {
 }
 
 /** The presets by their names. */
-type Presets = Readonly<Record<string, Base & { readonly guards: boolean }>>;
+type Presets = Readonly<Record<string, Base & { readonly guards?: Readonly<Record<number, number>> }>>;
 
 let known: Presets | undefined;
 
@@ -169,7 +169,10 @@ function build(fields: unknown, reading: Reading): Built {
   const rules = rulesOf(lists, reading);
   const preset = presetOf(options.preset);
   const words = options.build(preset);
-  if (preset?.guards) guardFields.push(...values.filter(({ path, kind }) => path === "preset" && kind === TEXT));
+  if (preset?.guards) {
+    const chosen = values.filter(({ path, kind }) => path === "preset" && kind === TEXT);
+    guardFields.push(...chosen.map((field) => ({ ...field, numbers: preset.guards })));
+  }
   if (guardFields.length > 0) maker?.check(guardFields);
   const built = { words, limit: Math.min(readLong(words, DEADLINE), readLong(words, ATTEMPT_TIMEOUT)), rules };
   return guardFields.some(({ kind }) => kind !== NOTHING && kind !== EMPTY) ? { ...built, guardFields } : built;

@@ -48,8 +48,13 @@ function inner(values: FieldValue[], path: string, value: unknown, number: numbe
   else collect(values, path, value, number, depth + 1);
 }
 
-/** Fields of guards by the names that the core has for them, and a preset's name; or what the core has made of such. */
-export type GuardFields = readonly FieldValue[] | Uint32Array;
+/** A field of a guard by the name that the core has for it, or a preset with the numbers of its guards. */
+export interface GuardField extends FieldValue {
+  readonly numbers?: Readonly<Record<number, number>> | undefined;
+}
+
+/** The fields of guards; or options of the core as words. */
+export type GuardFields = readonly GuardField[] | Uint32Array;
 
 /** True for an object of fields, and not a list, a date, a policy or another value. */
 export function isFields(value: unknown): value is Record<string, unknown> {

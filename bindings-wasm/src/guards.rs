@@ -4,16 +4,16 @@
 //! copied there, so that a program with one set of guards copies nothing: `src-ts/guards/memory.ts` keeps account.
 #![allow(unsafe_code)]
 
-mod builder;
 mod calls;
+mod new;
 mod single;
 
 use crate::shared::{Shared, Value};
 use core::mem::offset_of;
 use holdoff_core::{
-    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Error,
-    FailureKind, GuardedCall, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Options, Policy, Quantity, RawStep,
-    Span, Step, Stretch, StretchConfig, Timestamp, Token,
+    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, FailureKind,
+    GuardedCall, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Policy, RawStep, Span, Step, Stretch,
+    StretchConfig, Timestamp, Token,
 };
 
 /// How many breakers stay in memory: a program that has one for each host takes them by turns. New ones are made in the first
@@ -33,7 +33,6 @@ struct Memory {
     step: RawStep,
     policy: Policy,
     call: GuardedCall,
-    builder: Options,
     token: [u32; 4],
     budget_config: BudgetConfig,
     budget: Budget,
@@ -60,16 +59,16 @@ struct Memory {
 static MEMORY: Shared<Memory> = unsafe { Shared::zeroed() };
 
 /// The index of the first breaker in [`PLACES`], behind that of its configuration.
-const BREAKER_PLACE: usize = 9;
+const BREAKER_PLACE: usize = 8;
 
 /// The offset and the length of each field, in bytes.
 #[unsafe(no_mangle)]
-static PLACES: [[u32; 2]; 22] = {
+static PLACES: [[u32; 2]; 21] = {
     macro_rules! places {
         ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
     }
-    let mut places: [[u32; 2]; 22] = places!(
-        args: [u64; 16], step: RawStep, policy: Policy, call: GuardedCall, builder: Options,
+    let mut places: [[u32; 2]; 21] = places!(
+        args: [u64; 16], step: RawStep, policy: Policy, call: GuardedCall,
         token: [u32; 4], budget_config: BudgetConfig, budget: Budget, breakers: BreakerConfig, breakers: Breaker,
         limiter_config: LimiterConfig, limiter: Limiter, adaptive_config: AdaptiveConfig, adaptive: Adaptive,
         bulkhead_config: BulkheadConfig, bulkhead: Bulkhead, stretch_config: StretchConfig, stretch: Stretch,
@@ -153,21 +152,6 @@ impl Memory {
         if let Some(place) = self.args.get_mut(at) {
             *place = number;
         }
-    }
-
-    /// Leaves an error's value in slot 1 if it is a span, or in slot 2 if it is a number; slot 0 says which, 0 for neither. The
-    /// number of its field goes into slot 3, 0 for none. The number of the error.
-    fn explain(&mut self, error: &Error) -> u32 {
-        let (kind, span, number) = match error.value {
-            Quantity::None => (0, 0, 0),
-            Quantity::Span(span) => (1, span.as_nanos(), 0),
-            Quantity::Number(number) => (2, 0, number.to_bits()),
-        };
-        self.leave(0, kind);
-        self.leave(1, span);
-        self.leave(2, number);
-        self.leave(3, error.field.map_or(0, |field| field.code().into()));
-        error.code.code().into()
     }
 
     /// The breaker that functions work on, and its configuration.

@@ -1,15 +1,23 @@
 /** The base of all guards: a configuration, a state, and its bytes. */
 
-import { problem, WRONG_TYPE } from "../errors.js";
+import {
+  ConfigError,
+  GUARD_CONFIG,
+  GUARD_LENGTH,
+  NOT_A_GUARD,
+  problem,
+  ruleOf,
+  STATE_VERSION,
+  WRONG_TYPE,
+} from "../errors.js";
 import { exact } from "../memory.js";
 import { checkSeed } from "../seed.js";
 import type { Time } from "../times.js";
-import { collect, type FieldValue, type GuardFields, LIST, NUMBER, snake } from "../values.js";
-import { check, writeGuardFields } from "./builder.js";
+import { collect, type FieldValue, LIST, NUMBER, snake } from "../values.js";
+import { type Configs, configsOf } from "./configs.js";
 import {
   BREAKER,
   clear,
-  configAt,
   type GuardName,
   hostNow,
   LIMITER,
@@ -17,13 +25,12 @@ import {
   memory,
   NAMES,
   randomSeed,
-  readArgument,
   reserveTimes,
   type StoredGuard,
   stateAt,
   writeArgument,
 } from "./memory.js";
-import type { Nesting } from "./nested.js";
+import { GUARD_RULES } from "./table.js";
 
 /** Where a guard's randomness comes from, and when it begins. */
 export interface GuardOptions {
@@ -31,39 +38,6 @@ export interface GuardOptions {
   seed?: number | bigint | null | undefined;
   /** Nanoseconds; the host's time unless given. */
   now?: Time | undefined;
-}
-
-/** Configurations, checked: the words of each guard there is, and how long a limiter's log is. */
-export interface Configs {
-  readonly words: readonly (Uint32Array | undefined)[];
-  readonly log: number;
-  readonly nesting: Nesting | undefined;
-  /** True if the breaker asks how long an attempt took, and if it asks when an attempt succeeded. */
-  readonly asksTook: boolean;
-  readonly asksWhen: boolean;
-}
-
-const NO_NESTING = 4;
-
-/** Reads the configurations that fields say. Throws a ConfigError. */
-export function configsOf(guardFields: GuardFields): Configs {
-  clear();
-  const { core } = memory();
-  writeGuardFields(guardFields);
-  check(core.guards_build());
-  const [mask, mode, cap, log] = [readArgument(0), readArgument(1), readArgument(2), readArgument(3)];
-  const words = NAMES.map((_, index) => (mask & (1 << index) ? configAt(index) : undefined));
-  const says = (path: string) => !Array.isArray(guardFields) || guardFields.some((field) => field.path === path);
-  const kind = Array.isArray(guardFields)
-    ? guardFields.find(({ path }) => path === "breaker" || path === "breaker.kind")?.value
-    : "";
-  return {
-    words,
-    log,
-    nesting: mode === NO_NESTING ? undefined : { mode, cap },
-    asksTook: says("breaker.slow_after"),
-    asksWhen: kind !== undefined && kind !== "consecutive",
-  };
 }
 
 /** The fields of sections, as the core names them. */
@@ -184,4 +158,19 @@ export const NONE = 0xffffffff;
 export function counted(value: number, name: string): number {
   if (!(Number.isInteger(value) && value >= 0 && value < NONE)) throw problem(WRONG_TYPE, name, value);
   return value;
+}
+
+/** The fields of a saved state that errors are about. */
+const STATE_FIELDS: Readonly<Record<number, string>> = {
+  [STATE_VERSION]: "layout",
+  [NOT_A_GUARD]: "kind",
+  [GUARD_CONFIG]: "kind",
+  [GUARD_LENGTH]: "length",
+};
+
+/** Throws the error with that number, which the module has just found; 0 is none. */
+function check(code: number): void {
+  if (code === 0) return;
+  const [word, rule] = ruleOf(code, GUARD_RULES);
+  throw new ConfigError(code, word, STATE_FIELDS[code] ?? "", "", rule);
 }

@@ -52,7 +52,6 @@ type Name =
   | "call_underway"
   | "guard_restore"
   | "guard_save"
-  | "guards_build"
   | "guards_new"
   | "hedge_look"
   | "hedge_record"
@@ -76,7 +75,6 @@ const FIELDS = [
   "step",
   "policy",
   "call",
-  "builder",
   "token",
   "budgetConfig",
   "budget",
@@ -269,9 +267,6 @@ export function takeBack({ all }: { readonly all: readonly StoredGuard[] }): voi
     breakers[guard.slot] = undefined;
   }
 }
-
-/** The configuration that lies in a place. */
-export const configAt = (index: number): Uint32Array => memory().copy(CONFIGS[index] as (typeof CONFIGS)[number]);
 
 /** The state that lies in a place. */
 export const stateAt = (index: number): Uint32Array => memory().copy(NAMES[index] as GuardName);

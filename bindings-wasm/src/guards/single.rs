@@ -397,7 +397,7 @@ fn out([at, holds]: [u32; 2], log: usize, length: usize) -> Option<&'static mut 
 extern "C" fn guard_restore(guard: u32, length: u32) -> u32 {
     with(|memory| match restore(memory, guard, length) {
         Ok(()) => 0,
-        Err(error) => memory.explain(&error),
+        Err(error) => error.code.code().into(),
     })
 }
 

@@ -52,8 +52,8 @@ words! {
 }
 
 impl Preset {
-    /// The number of a field of its guards.
-    pub(crate) fn guard(self, field: Field) -> Option<u64> {
+    /// The number of a field of its guards; `None` where it has no such guard or the field has its default.
+    pub fn guard(self, field: Field) -> Option<u64> {
         let (cost, timeout_cost) = match self {
             Self::AwsStandard20 | Self::AwsAdaptive => (5, 10),
             Self::AwsStandard21 => (14, 14),

@@ -354,7 +354,8 @@ fn literal(field: Field, number: u64) -> String {
 fn row(field: Field) -> String {
     let names: Vec<_> = Field::names().filter(|known| known.1 == field).map(|known| known.0).collect();
     let kinds = (0..16).filter(|kind| field.fits(*kind)).fold(0_u32, |bits, kind| bits | 1 << kind);
-    let default = field.default().map_or_else(|| "undefined".to_owned(), |number| literal(field, number));
+    let none = if field.is_guards() && field.is_needed() { "null" } else { "undefined" };
+    let default = field.default().map_or_else(|| none.to_owned(), |number| literal(field, number));
     format!("[{}, {:?}, {kinds}, {default}, {:?}]", field.code(), names.join(" "), takes(field))
 }
 
@@ -365,9 +366,13 @@ fn takes(field: Field) -> String {
             let first = words.iter().next().map_or(0, |word| word.1);
             format!("word {first} {}", field.words().collect::<Vec<_>>().join(" "))
         }
+        Takes::Span { from: 1 } => "span above".into(),
         Takes::Span { .. } => "span".into(),
         Takes::SpanOrNone { none: u64::MAX, .. } => "limit".into(),
         Takes::SpanOrNone { .. } => "longest".into(),
+        Takes::Number(Range::Share) => "number share".into(),
+        Takes::Number(Range::AboveZero) => "number above".into(),
+        Takes::Number(Range::From(1.0)) => "number 1".into(),
         Takes::Number(_) => "number".into(),
         Takes::WholeNumber(from, to) => format!("whole {from} {to}"),
         Takes::Attempts => "attempts".into(),
@@ -391,22 +396,27 @@ const GUARD_CODES: [ErrorCode; 9] = [
 
 fn guards_table_ts() -> String {
     let mut out = format!(
-        "/** The fields of guards and the rules about them, for the checks in JavaScript. {GENERATED} */\n\n\
-         /** A field: number, names, and the values that it takes. */\n\
-         export type Row = readonly [number, string, string];\n\n\
+        "/** The fields of guards and the rules about them, for the checks in JavaScript. {GENERATED} */\n\
+         import {{ LONGEST }} from \"../table.js\";\n\n\
+         /**\n * A field: number, names, the kinds that have a use for it as bits, default, the values that it takes, and its rule where these\n \
+         * do not say it. The default is null for a field that its kinds need.\n */\n\
+         export type Row = readonly [number, string, number, number | bigint | null | undefined, string, string?];\n\n\
          export const ROWS: readonly Row[] = [\n"
     );
     let guards = || Field::ALL.iter().copied().filter(|field| field.is_guards());
     for field in guards() {
-        let names: Vec<_> = Field::names().filter(|known| known.1 == field).map(|known| known.0).collect();
-        let _ = writeln!(out, "  [{}, {:?}, {:?}],", field.code(), names.join(" "), takes(field));
+        let rule = ErrorCode::WrongType.rule(Some(field));
+        let own = match field.takes() {
+            Takes::WholeNumber(from, to) => format!("must be a whole number from {from} to {to}"),
+            Takes::Number(Range::From(0.0)) => ErrorCode::RateRange.rule(None).to_owned(),
+            Takes::Number(Range::Share) => ErrorCode::ShareRange.rule(None).to_owned(),
+            Takes::Number(_) => String::new(),
+            _ => rule.to_owned(),
+        };
+        let rule = if rule == own { String::new() } else { format!(", {rule:?}") };
+        let _ = writeln!(out, "  {}{rule}],", row(field).trim_end_matches(']'));
     }
-    out += "];\n\n/** The rule of each field that is neither a time nor a word. */\n";
-    out += "export const FIELD_RULES: Readonly<Record<number, string>> = {\n";
-    for field in guards().filter(|field| matches!(field.takes(), Takes::Number(_) | Takes::WholeNumber(..))) {
-        let _ = writeln!(out, "  {}: {:?},", field.code(), ErrorCode::WrongType.rule(Some(field)));
-    }
-    out += "};\n\n/** The rules that have other words for a field of a guard. */\n";
+    out += "];\n\n/** The rules that have other words for a field of a guard. */\n";
     let (zero, max) = (ErrorCode::ZeroLimit, ErrorCode::MaxBelowInitial);
     let _ = writeln!(out, "export const NOT_ZERO = {:?};", zero.rule(Some(Field::BudgetWindow)));
     let _ = writeln!(out, "export const OPEN_MAX = {:?};\n", max.rule(Some(Field::BreakerOpenMax)));
@@ -503,9 +513,9 @@ fn presets_ts() -> Result<String> {
          import {{ LONGEST }} from \"../table.js\";\n\n\
          /** A stage: kind, first delay, step, longest delay, number of delays, kind of failure. */\n\
          export type Stage = readonly [number, number, number, number | bigint, number, number];\n\n\
-         /** A named policy; `guards` where the preset has guards, too. */\n\
+         /** A named policy; `guards` are the fields of its guards, where it has some. */\n\
          export interface Preset {{\n  readonly stages: readonly Stage[];\n  \
-         readonly fields: Readonly<Record<number, number | bigint>>;\n  readonly guards: boolean;\n}}\n\n\
+         readonly fields: Readonly<Record<number, number | bigint>>;\n  readonly guards?: Readonly<Record<number, number>>;\n}}\n\n\
          export const PRESETS: Readonly<Record<string, Preset>> = {{\n"
     );
     for preset in Preset::ALL {
@@ -519,9 +529,12 @@ fn presets_ts() -> Result<String> {
                 fields.push(format!("{}: {}", field.code(), literal(*field, number)));
             }
         }
-        let guards = !preset.guards().has_no_guards();
+        let guards = Field::ALL.iter().filter_map(|field| Some((field, preset.guard(*field)?)));
+        let guards: Vec<_> =
+            guards.map(|(field, number)| format!("{}: {}", field.code(), literal(*field, number))).collect();
+        let guards = if guards.is_empty() { String::new() } else { format!(", guards: {{ {} }}", guards.join(", ")) };
         let fields = if fields.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", fields.join(", ")) };
-        let _ = writeln!(out, "  {:?}: {{ stages: [{stages}], fields: {fields}, guards: {guards} }},", preset.name());
+        let _ = writeln!(out, "  {:?}: {{ stages: [{stages}], fields: {fields}{guards} }},", preset.name());
     }
     Ok(out + "};\n")
 }

@@ -94,6 +94,12 @@ impl Random {
     fn guards(&mut self) -> Map<String, Value> {
         let known: Vec<_> = Field::names().filter(|(_, field)| field.is_guards()).collect();
         let mut guards = Map::new();
+        if self.one_in(8) {
+            guards.insert(
+                "preset".to_owned(),
+                self.pick(&["aws-standard-2.0", "aws-standard-2.1", "aws-adaptive"]).into(),
+            );
+        }
         for _ in 0..=self.below(2) {
             let section = self.pick(&Section::GUARDS).name;
             let within = format!("{section}.");

@@ -78,7 +78,8 @@ impl Options {
         let count = |field: Field| field.count(self.count(field));
         let real = |field: Field| field.number(self.real(field));
         let word = |field| self.or_default(field) as u8;
-        let mut config = BreakerConfig { open: self.open_times()?, ..BreakerConfig::default() };
+        self.check_kind(Section::OPEN_FOR, self.or_default(Field::BreakerOpenKind) as u8)?;
+        let mut config = BreakerConfig::default();
         if kind == "consecutive" {
             config.failures = count(Field::BreakerFailures)?;
         } else {
@@ -86,11 +87,6 @@ impl Options {
             config.window = Field::BreakerWindow.span(self.span(Field::BreakerWindow))?;
             config.size = count(if kind == "count" { Field::BreakerSize } else { Field::BreakerSlots })?;
             config.slot_length = slot_length(self.span(Field::BreakerWindow), config.size);
-            config.min_calls = count(Field::BreakerMinCalls)?;
-            if kind == "count" && config.min_calls > config.size {
-                let given = Quantity::Number(config.min_calls.into());
-                return Err(Error::new(ErrorCode::CountRange, Field::BreakerMinCalls, given));
-            }
             config.failure_rate = real(Field::BreakerFailureRate)?;
             config.failures = config.enough_of(config.size);
             let slow_after = self.span(Field::BreakerSlowAfter);
@@ -103,8 +99,14 @@ impl Options {
             if slow_after != Span::MAX {
                 config.slow_after = slow_after.as_nanos();
             }
+            config.min_calls = count(Field::BreakerMinCalls)?;
+            if kind == "count" && config.min_calls > config.size {
+                let given = Quantity::Number(config.min_calls.into());
+                return Err(Error::new(ErrorCode::CountRange, Field::BreakerMinCalls, given));
+            }
         }
         Ok(Some(BreakerConfig {
+            open: self.open_times()?,
             jitter: real(Field::BreakerJitter)?,
             probes: count(Field::BreakerProbes)?,
             successes: count(Field::BreakerSuccesses)?,

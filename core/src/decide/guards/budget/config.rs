@@ -121,8 +121,8 @@ impl BudgetConfig {
     /// # Errors
     /// [`ErrorCode::RateRange`] for a `k` that is negative or not finite, [`ErrorCode::ZeroLimit`] for a window of no time.
     pub fn requests(k: f64, window: Span) -> Result<Self, Error> {
-        let rate = checked!(BudgetK.number(k))?;
-        Ok(Self { kind: REQUESTS, rate, slot: slot(window, SLOTS as u64)?, ..Self::NONE })
+        let slot = slot(window, SLOTS as u64)?;
+        Ok(Self { kind: REQUESTS, rate: checked!(BudgetK.number(k))?, slot, ..Self::NONE })
     }
 
     /// `limit` retries in each window of time, one window after the other.
