@@ -72,14 +72,10 @@ export const DOCUMENT_VERSION = 140;
 export const NOT_JSON = 141;
 export const NOT_AN_OBJECT = 142;
 export const NOT_SUPPORTED = 147;
-export const STATE_VERSION = 132;
 export const COUNT_RANGE = 150;
 export const SHARE_RANGE = 151;
 export const RATE_RANGE = 152;
 export const FIELD_MISSING = 153;
-export const NOT_A_GUARD = 154;
-export const GUARD_CONFIG = 155;
-export const GUARD_LENGTH = 156;
 export const TIME_RANGE = 203;
 export const UNKNOWN_FAILURE_KIND = 204;
 

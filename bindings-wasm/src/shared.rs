@@ -38,15 +38,6 @@ impl<const N: usize> Text<N> {
         at as u32
     }
 
-    /// The first bytes, to be written.
-    #[cfg(feature = "guards")]
-    pub(crate) fn put(&mut self, bytes: &[u8]) -> u32 {
-        self.0.get_mut(..bytes.len()).map_or(0, |room| {
-            room.copy_from_slice(bytes);
-            bytes.len() as u32
-        })
-    }
-
     #[cfg(feature = "classify")]
     #[inline(never)]
     fn write(&mut self, at: &mut usize, part: &str) {

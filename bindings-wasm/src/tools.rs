@@ -11,6 +11,7 @@ mod document;
 mod event;
 mod explain;
 mod ffi;
+mod guard_states;
 mod keyed;
 mod layered;
 mod periodic;

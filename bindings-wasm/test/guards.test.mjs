@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { ConfigError, Policy, retry, wrap } from "holdoff";
 import { Adaptive, Breaker, Budget, Bulkhead, Guards, Hedge, KeyedGuards, Limiter, Stretch } from "holdoff/guards";
-import { fromForm, toForm, toJson } from "holdoff/tools";
+import { fromForm, restoreGuards, saveGuards, toForm, toJson } from "holdoff/tools";
 
 const second = 1_000_000_000n;
 
@@ -133,16 +133,22 @@ test("a state is saved and goes on elsewhere, on another clock", () => {
   guards.budget.withdraw("transient", 5n);
   guards.breaker.record(guards.breaker.acquire(5n).permit, "failure", 0, 5n);
   for (let n = 0; n < 2000; n++) assert.equal(guards.limiter.take(1, 5n), undefined);
-  const saved = guards.save(5n);
+  const saved = saveGuards(guards, 5n);
   assert.deepEqual(Object.keys(saved), ["budget", "breaker", "limiter", "adaptive", "stretch", "hedge"]);
-  const restored = Guards.restore(options, saved, 1_000n * second);
+  const now = 1_000n * second;
+  const restored = new Guards({ ...options, now });
+  restoreGuards(restored, saved, now);
   assert.equal(restored.budget.balance(1_000n * second), 45);
   assert.equal(restored.breaker.state(1_000n * second), "open");
   assert.equal(restored.limiter.take(1, 1_000n * second), 1_001n * second);
-  assert.throws(() => Budget.restore(fields, saved.breaker), { word: "not_a_guard" });
-  assert.throws(() => Budget.restore("ratio", saved.budget), { word: "guard_config" });
-  assert.throws(() => Limiter.restore(options.limiter, new Uint8Array(1 << 20)), { word: "not_a_state" });
-  assert.throws(() => Limiter.restore({ kind: "log", limit: 3 }, saved.limiter), { word: "guard_length" });
+  const refused = (options, saved, word, path) =>
+    assert.throws(() => restoreGuards(new Guards(options), saved), { name: "ConfigError", word, path });
+  refused(options, { budget: saved.breaker }, "not_a_guard", "kind");
+  refused({ budget: "ratio" }, { budget: saved.budget }, "guard_config", "kind");
+  refused(options, { limiter: new Uint8Array(1 << 20) }, "not_a_state", "saved.limiter");
+  refused({ limiter: { kind: "log", limit: 3 } }, { limiter: saved.limiter }, "guard_length", "length");
+  assert.throws(() => restoreGuards(restored, { budget: saved.budget, breaker: saved.budget }, now));
+  assert.equal(restored.breaker.state(now), "open");
 });
 
 test("bulkhead, adaptive rate, stretch and hedge answer by themselves", () => {
@@ -152,7 +158,7 @@ test("bulkhead, adaptive rate, stretch and hedge answer by themselves", () => {
   assert.deepEqual([bulkhead.enter().kind, bulkhead.running, bulkhead.waiting], ["refused", 1, 1]);
   bulkhead.leave();
   assert.deepEqual(bulkhead.enterFrom(place), { kind: "entered" });
-  assert.throws(() => bulkhead.save(), { word: "not_supported" });
+  assert.deepEqual(saveGuards(new Guards({ bulkhead })), {});
   const adaptive = new Adaptive({ kind: "aimd", initialRate: 2, minRate: 1, maxRate: 8 }, { now: 0 });
   assert.deepEqual([adaptive.take(2, 0), adaptive.take(1, 0), adaptive.rate], [undefined, 5e8, 2]);
   const stretch = new Stretch({ factor: 3, minCalls: 1 }, { now: 0 });
@@ -283,13 +289,16 @@ test("keys share what is given as an object, and nothing else", () => {
 
 test("a name that is no guard's is not looked over in what was saved", () => {
   const options = { breaker: { failures: 3 } };
-  const saved = new Guards(options).save();
-  assert.throws(() => Guards.restore(options, { braker: saved.breaker }), {
+  const guards = new Guards(options);
+  const saved = saveGuards(guards);
+  assert.throws(() => restoreGuards(guards, { braker: saved.breaker }), {
     name: "ConfigError",
     path: "saved.braker",
   });
-  assert.throws(() => Guards.restore(options, null), { name: "ConfigError", path: "saved" });
-  assert.throws(() => Guards.restore(options, { breaker: "" }), { name: "ConfigError" });
+  assert.throws(() => restoreGuards(guards, null), { name: "ConfigError", path: "saved" });
+  assert.throws(() => restoreGuards(guards, { breaker: "" }), { name: "ConfigError", path: "saved.breaker" });
+  assert.throws(() => saveGuards({}), { name: "ConfigError", path: "guards" });
+  assert.throws(() => saveGuards(guards, -1), { name: "ConfigError", path: "now" });
 });
 
 test("more breakers by turns than stay in memory keep their own states", () => {
@@ -304,6 +313,7 @@ test("more breakers by turns than stay in memory keep their own states", () => {
     assert.equal(late.state(round), "closed");
   }
   const [first] = breakers;
-  const saved = Breaker.restore({ failures: 1 }, first.save(4), 4);
+  const saved = new Breaker({ failures: 1 });
+  restoreGuards(new Guards({ breaker: saved }), saveGuards(new Guards({ breaker: first }), 4), 4);
   assert.deepEqual([saved.state(5), saved.openings], ["open", first.openings]);
 });

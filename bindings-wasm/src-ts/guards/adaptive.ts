@@ -39,10 +39,6 @@ export class Adaptive extends Guard {
     memory().core.adaptive_start(limits ? 1 : 0);
   }
 
-  static restore(fields: AdaptiveFields["kind"] | AdaptiveFields, bytes: Uint8Array, now?: Time): Adaptive {
-    return new Adaptive(fields, { now }).restored(bytes, now);
-  }
-
   /** Takes as much; undefined, or when it can be taken. */
   take<T extends Time = number>(cost = 1, now?: T): Same<T> | undefined {
     const sample = this.at(now) as T;

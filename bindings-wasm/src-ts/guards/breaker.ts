@@ -39,10 +39,6 @@ export class Breaker extends Guard {
     super(1, fields ?? "consecutive", options);
   }
 
-  static restore(fields: BreakerFields["kind"] | BreakerFields, bytes: Uint8Array, now?: Time): Breaker {
-    return new Breaker(fields, { now }).restored(bytes, now);
-  }
-
   /** May a call run? Its permit, or when to ask again. */
   acquire<T extends Time = number>(now?: T): Acquired<Same<T>> {
     const sample = this.at(now) as T;

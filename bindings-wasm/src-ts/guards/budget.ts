@@ -12,10 +12,6 @@ export class Budget extends Guard {
     super(0, fields ?? "ratio", options);
   }
 
-  static restore(fields: BudgetFields["kind"] | BudgetFields, bytes: Uint8Array, now?: Time): Budget {
-    return new Budget(fields, { now }).restored(bytes, now);
-  }
-
   /** A call begins. */
   begin(now?: Time): void {
     this.at(now);

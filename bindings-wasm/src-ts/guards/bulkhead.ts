@@ -1,5 +1,4 @@
 /** A bulkhead by itself, and who waits for it. */
-import { NOT_SUPPORTED, problem } from "../errors.js";
 import type { BulkheadFields } from "./fields.js";
 import { counted, Guard, type GuardOptions, NONE } from "./guard.js";
 import { load, memory, readArgument } from "./memory.js";
@@ -70,11 +69,6 @@ export class Bulkhead extends Guard {
     load(this);
     memory().core.bulkhead_look();
     return readArgument(1);
-  }
-
-  /** There is nothing to save: what runs does not run elsewhere. */
-  override save(): Uint8Array {
-    throw problem(NOT_SUPPORTED, "bulkhead", "save");
   }
 
   /** @internal */

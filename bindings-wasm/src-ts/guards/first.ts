@@ -1,23 +1,13 @@
 /**
  * First attempts under guards. Most succeed, so what their calls would need to go on is put together only when they fail.
  */
-import { type Clock, system } from "../clock.js";
+import { type Clock, nanosOf, system } from "../clock.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { ATTEMPT, first } from "../operation.js";
 import { isSeeded, seedOf } from "../seed.js";
 import type { Breaker, Success } from "./breaker.js";
 import { Guarded, nestingOf, type SharedGuards } from "./engine.js";
-import {
-  core,
-  loadAll,
-  loadPolicy,
-  nanosOf,
-  permitOf,
-  stepCodes,
-  succeeded,
-  writeArgument,
-  writeSeedWords,
-} from "./memory.js";
+import { core, loadAll, loadPolicy, permitOf, stepCodes, succeeded, writeArgument, writeSeedWords } from "./memory.js";
 
 /**
  * Runs `fn` under a policy and guards. As long as nothing waits and the first attempt, which nothing can abort, succeeds

@@ -1,15 +1,7 @@
 /** The base of all guards: a configuration, a state, and its bytes. */
 
-import {
-  ConfigError,
-  GUARD_CONFIG,
-  GUARD_LENGTH,
-  NOT_A_GUARD,
-  problem,
-  ruleOf,
-  STATE_VERSION,
-  WRONG_TYPE,
-} from "../errors.js";
+import { hostNow } from "../clock.js";
+import { problem, WRONG_TYPE } from "../errors.js";
 import { exact } from "../memory.js";
 import { checkSeed } from "../seed.js";
 import type { Time } from "../times.js";
@@ -19,18 +11,15 @@ import {
   BREAKER,
   clear,
   type GuardName,
-  hostNow,
   LIMITER,
   load,
   memory,
   NAMES,
   randomSeed,
-  reserveTimes,
   type StoredGuard,
   stateAt,
   writeArgument,
 } from "./memory.js";
-import { GUARD_RULES } from "./table.js";
 
 /** Where a guard's randomness comes from, and when it begins. */
 export interface GuardOptions {
@@ -108,27 +97,6 @@ export abstract class Guard {
     Object.assign(this, state);
   }
 
-  /** Its state as bytes that last, for another process or another clock. Attempts in flight are not saved. */
-  save(now?: Time): Uint8Array {
-    this.at(now);
-    const long = this.log ? memory().core.limiter_saved() : 0;
-    if (this.log) behind(this.log, long);
-    const length = memory().core.guard_save(1 << this.index);
-    return (this.log ? behind(this.log, length) : memory().text.subarray(0, length)).slice();
-  }
-
-  /** Replaces its state by a state that was saved under a configuration of the same kind. */
-  protected restored(bytes: Uint8Array, now: Time | undefined): this {
-    if (!(bytes instanceof Uint8Array)) throw problem(WRONG_TYPE, "bytes", bytes);
-    this.at(now);
-    // One byte more than there can be is enough to be told so.
-    const longest = this.log ? memory().core.limiter_saved() + 1 : memory().text.length;
-    const read = bytes.subarray(0, longest);
-    (this.log ? behind(this.log, read.length) : memory().text).set(read);
-    check(memory().core.guard_restore(1 << this.index, read.length));
-    return this;
-  }
-
   /** Lays it down, and the time; the sample of how times come back. */
   protected at(now: Time | undefined): Time {
     load(this);
@@ -137,18 +105,6 @@ export abstract class Guard {
     else memory().writeNumbers(exact(now, "now"));
     return now ?? 0;
   }
-
-  /** @internal */
-  static again(guard: Guard, bytes: Uint8Array, now: Time | undefined): void {
-    guard.restored(bytes, now);
-  }
-}
-
-/** The memory behind a log. */
-function behind(log: Uint32Array, length: number): Uint8Array {
-  const times = log.length / 2;
-  const at = reserveTimes(times + Math.ceil(length / 8));
-  return memory().view(Uint8Array, at + times * 8, length);
 }
 
 /** Nothing held, and no place. */
@@ -158,19 +114,4 @@ export const NONE = 0xffffffff;
 export function counted(value: number, name: string): number {
   if (!(Number.isInteger(value) && value >= 0 && value < NONE)) throw problem(WRONG_TYPE, name, value);
   return value;
-}
-
-/** The fields of a saved state that errors are about. */
-const STATE_FIELDS: Readonly<Record<number, string>> = {
-  [STATE_VERSION]: "layout",
-  [NOT_A_GUARD]: "kind",
-  [GUARD_CONFIG]: "kind",
-  [GUARD_LENGTH]: "length",
-};
-
-/** Throws the error with that number, which the module has just found; 0 is none. */
-function check(code: number): void {
-  if (code === 0) return;
-  const [word, rule] = ruleOf(code, GUARD_RULES);
-  throw new ConfigError(code, word, STATE_FIELDS[code] ?? "", "", rule);
 }

@@ -14,7 +14,7 @@ import { fieldsOf, Guard, type GuardOptions, originOf } from "./guard.js";
 import type { Hedge } from "./hedge.js";
 import type { Limiter } from "./limiter.js";
 import { makeGuardsWith, type SharedStates } from "./maker.js";
-import { BULKHEAD, type GuardName, NAMES, takeBack } from "./memory.js";
+import { type GuardName, NAMES, takeBack } from "./memory.js";
 import type { Nesting } from "./nested.js";
 import { madeOf, type Sections } from "./single.js";
 import type { Stretch } from "./stretch.js";
@@ -26,9 +26,6 @@ export interface GuardsOptions extends Sections {
   /** When they begin, in nanoseconds; at the host's time unless given. */
   now?: Time | undefined;
 }
-
-/** States by the names of their guards. */
-export type SavedGuards = { readonly [Name in GuardName]?: Uint8Array };
 
 /** The parts of a set of guards, to make any number of sets. */
 export interface Blueprint {
@@ -93,36 +90,11 @@ export class Guards implements Guarding {
     fill(this, blueprintOf(options), options);
   }
 
-  /** A set of guards from saved states; guards that the mapping does not name begin anew. */
-  static restore(options: GuardsOptions, saved: SavedGuards, now?: Time): Guards {
-    if (!isFields(saved)) throw problem(WRONG_TYPE, "saved", saved);
-    for (const name in saved) {
-      if (!NAMES.includes(name as GuardName)) throw problem(UNKNOWN_FIELD, `saved.${name}`, saved[name as GuardName]);
-    }
-    const guards = new Guards();
-    fill(guards, blueprintOf(options), { seed: options.seed, now: now ?? options.now });
-    for (const name of NAMES) {
-      const bytes = saved[name];
-      const guard = guards[name];
-      if (bytes !== undefined && bytes !== null && guard && name !== "bulkhead") Guard.again(guard, bytes, now);
-    }
-    return guards;
-  }
-
   /** @internal */
   static of(blueprint: Blueprint, options?: GuardOptions): Guards {
     const guards = Object.create(Guards.prototype) as Guards;
     fill(guards, blueprint, options);
     return guards;
-  }
-
-  /** Their states as bytes that last. A bulkhead has none: what runs does not run elsewhere. */
-  save(now?: Time): SavedGuards {
-    const states: [string, Uint8Array][] = [];
-    for (const guard of this.all) {
-      if (guard.index !== BULKHEAD) states.push([NAMES[guard.index] as GuardName, guard.save(now)]);
-    }
-    return Object.fromEntries(states);
   }
 
   /** Runs `fn` under a policy and these guards, as `retry` does with its option `guards`. */

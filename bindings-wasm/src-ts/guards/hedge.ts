@@ -11,10 +11,6 @@ export class Hedge extends Guard {
     super(6, fields, options);
   }
 
-  static restore(fields: Length | HedgeFields, bytes: Uint8Array, now?: Time): Hedge {
-    return new Hedge(fields, { now }).restored(bytes, now);
-  }
-
   /** An attempt took so many nanoseconds. */
   record(took: Time): void {
     const span = exact(took, "took");

@@ -26,7 +26,7 @@ export type {
   StretchFields,
 } from "./fields.js";
 export type { GuardOptions } from "./guard.js";
-export { Guards, type GuardsOptions, type SavedGuards } from "./guards.js";
+export { Guards, type GuardsOptions } from "./guards.js";
 export { Hedge } from "./hedge.js";
 export { KeyedGuards, type KeyedOptions } from "./keyed.js";
 export { Limiter } from "./limiter.js";

@@ -1,11 +1,11 @@
 /** A set of guards for each key: a host, tenant or partition. */
 
+import { hostNow, nanosOf } from "../clock.js";
 import { problem, WRONG_TYPE } from "../errors.js";
 import { type Length, nanos } from "../memory.js";
 import { seedAt } from "../seed.js";
 import { originOf } from "./guard.js";
 import { type Blueprint, blueprintOf, Guards, type GuardsOptions } from "./guards.js";
-import { hostNow, nanosOf } from "./memory.js";
 
 /** How many sets are kept, and for how long. */
 export interface KeyedOptions {

@@ -11,10 +11,6 @@ export class Limiter extends Guard {
     super(2, fields, options);
   }
 
-  static restore(fields: LimiterFields, bytes: Uint8Array, now?: Time): Limiter {
-    return new Limiter(fields, { now }).restored(bytes, now);
-  }
-
   /** Takes so many; undefined, or when they can be taken. */
   take<T extends Time = number>(count = 1, now?: T): Same<T> | undefined {
     const many = counted(count, "count");

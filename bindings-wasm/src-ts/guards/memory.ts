@@ -6,7 +6,6 @@
  * copies nothing.
  */
 
-import { system } from "../clock.js";
 import { NOT_SUPPORTED, problem } from "../errors.js";
 import { remap } from "../hot.js";
 import { ModuleMemory } from "../memory.js";
@@ -50,14 +49,11 @@ type Name =
   | "call_succeeded"
   | "call_tick"
   | "call_underway"
-  | "guard_restore"
-  | "guard_save"
   | "guards_new"
   | "hedge_look"
   | "hedge_record"
   | "limiter_give_back"
   | "limiter_look"
-  | "limiter_saved"
   | "limiter_take"
   | "nested_attempts"
   | "nested_failure"
@@ -325,15 +321,3 @@ export function writeSeedWords({ low, high }: Seed): void {
 /** A seed that no program counts. */
 export const randomSeed = (): bigint =>
   (BigInt(Math.floor(Math.random() * 2 ** 32)) << 32n) | BigInt(Math.floor(Math.random() * 2 ** 32));
-
-/** The longest time that is not never. */
-const LATEST = 2 ** 63;
-
-/** The time of a clock in nanoseconds. A clock that answers nonsense stands still. */
-export function nanosOf(milliseconds: number): number {
-  const nanos = Math.round(milliseconds * 1e6);
-  return nanos > 0 ? Math.min(nanos, LATEST) : 0;
-}
-
-/** The host's time. */
-export const hostNow = (): number => nanosOf(system.now());

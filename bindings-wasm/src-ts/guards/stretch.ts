@@ -11,10 +11,6 @@ export class Stretch extends Guard {
     super(5, fields, options);
   }
 
-  static restore(fields: number | StretchFields, bytes: Uint8Array, now?: Time): Stretch {
-    return new Stretch(fields, { now }).restored(bytes, now);
-  }
-
   /** An attempt ended. */
   record(failed: boolean, now?: Time): void {
     this.at(now);

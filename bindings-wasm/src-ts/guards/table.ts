@@ -97,13 +97,7 @@ export const OPEN_MAX = "must not be below the open time at first (it is 30s unl
 
 /** The word and the rule of each error about guards alone, by its number. */
 export const GUARD_RULES: Readonly<Record<number, string>> = {
-  130: "not_a_state does not begin as a saved state does",
-  132: "state_version is not the layout that this version reads, which is 1",
-  134: "state_damaged was changed, or its fields contradict each other",
   151: "share_range must be a number above 0 and at most 1",
   152: "rate_range must be a finite number from 0 on",
   153: "field_missing is needed by the chosen kind",
-  154: "not_a_guard the memory holds no such guard",
-  155: "guard_config is another than the one the guard was saved under",
-  156: "guard_length must be as long as its guard saves itself",
 };

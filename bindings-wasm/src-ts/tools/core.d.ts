@@ -331,6 +331,11 @@ export interface Recorded<T extends Time = number> {
     readonly events: readonly Event[];
 }
 
+/** States of guards by the names of the guards. */
+export type SavedGuards = {
+    readonly [Name in "budget" | "breaker" | "limiter" | "adaptive" | "stretch" | "hedge"]?: Uint8Array;
+};
+
 /** The options of a recorded call. */
 export interface RecorderOptions {
     /** The guards that the call shares with others; a call that begins without guards takes none later. */
@@ -730,6 +735,11 @@ export function presets(): PresetName[];
 export function replay(policy: Policy, log: Log, options?: ReplayOptions | null): Recorder;
 
 /**
+ * r" Gives the guards of a set the states that were saved.
+ */
+export function restoreGuards(guards: Guards, saved: SavedGuards, now: Time): void;
+
+/**
  * r" The loop that was saved, on a clock that reads `now`; its `tick` says the next step. An attempt that was in flight is
  * r" abandoned: it fails now, as a timeout.
  */
@@ -744,6 +754,11 @@ export function resumeRetry(saved: Saved, policy: Policy, now: Time, options?: R
  * r" The state of a machine at `now` as bytes: 56 of a retry, 72 of a call.
  */
 export function save(machine: Retry | Call, now: Time): Uint8Array;
+
+/**
+ * r" The states of a set of guards at `now`: bytes by the names of the guards.
+ */
+export function saveGuards(guards: Guards, now: Time): SavedGuards;
 
 /**
  * r" The same as JSON.

@@ -36,6 +36,7 @@ export {
   WaitBackoff,
 } from "./core.js";
 export { Event } from "./event.js";
+export { restoreGuards, saveGuards } from "./guard_states.js";
 export { ReplayError } from "./replay_error.js";
 export type * from "./types.js";
 

@@ -329,6 +329,11 @@ export interface Recorded<T extends Time = number> {
   readonly events: readonly Event[];
 }
 
+/** States of guards by the names of the guards. */
+export type SavedGuards = {
+  readonly [Name in "budget" | "breaker" | "limiter" | "adaptive" | "stretch" | "hedge"]?: Uint8Array;
+};
+
 /** The options of a recorded call. */
 export interface RecorderOptions {
   /** The guards that the call shares with others; a call that begins without guards takes none later. */

@@ -1,9 +1,8 @@
 //! Single guards. Functions that need the time read it from slot 0.
 
-use super::{ADAPTIVE, BREAKER, BUDGET, BreakerSlot, HEDGE, LIMITER, Memory, SLOTS, STRETCH, kind_of, times, with};
+use super::{BreakerSlot, Memory, kind_of, times, with};
 use holdoff_core::{
-    Adaptive, AdaptiveStart, Breaker, Budget, BulkheadConfig, Entry, Error, Latency, Limiter, Permit, QueuePlace, Span,
-    Stretch, Timestamp, Verdict, Withdrawal,
+    Adaptive, AdaptiveStart, BulkheadConfig, Entry, Permit, QueuePlace, Span, Timestamp, Verdict, Withdrawal,
 };
 
 /// The answer of [`budget_withdraw`] and [`bulkhead_enter`] for no deposit and no place.
@@ -334,92 +333,4 @@ extern "C" fn hedge_look() -> u32 {
         memory.leave(2, memory.hedge_config.delay(&memory.hedge).as_nanos());
         memory.hedge.records()
     })
-}
-
-/// The longest state without a log.
-const SAVED: usize = 512;
-
-/// The state of that guard as bytes in the text, or behind the times of the log where it needs log; their number.
-#[unsafe(no_mangle)]
-extern "C" fn guard_save(guard: u32) -> u32 {
-    with(|memory| {
-        let now = memory.time(0);
-        match guard {
-            BUDGET => memory.text.put(&memory.budget.save(&memory.budget_config, now)),
-            BREAKER => {
-                let BreakerSlot { config, breaker } = memory.breaker();
-                let bytes = breaker.save(config, now);
-                memory.text.put(&bytes)
-            }
-            LIMITER => {
-                let log = times(memory.log_buffer, memory.limiter_config.log_capacity());
-                let length = Limiter::saved(&memory.limiter_config);
-                match out(memory.log_buffer, log.len(), length) {
-                    Some(bytes) => {
-                        memory.limiter.save(&memory.limiter_config, log, now, bytes).map_or(0, |_| length as u32)
-                    }
-                    None => {
-                        let mut bytes = [0; SAVED];
-                        let Some(bytes) = bytes.get_mut(..length) else { return 0 };
-                        match memory.limiter.save(&memory.limiter_config, log, now, bytes) {
-                            Some(_) => memory.text.put(bytes),
-                            None => 0,
-                        }
-                    }
-                }
-            }
-            ADAPTIVE => memory.text.put(&memory.adaptive.save(&memory.adaptive_config, now)),
-            STRETCH => memory.text.put(&memory.stretch.save(&memory.stretch_config, now)),
-            HEDGE => memory.text.put(&memory.hedge.save()),
-            _ => 0,
-        }
-    })
-}
-
-/// How many bytes the state of `limiter` is long, saved.
-#[unsafe(no_mangle)]
-extern "C" fn limiter_saved() -> u32 {
-    with(|memory| Limiter::saved(&memory.limiter_config) as u32)
-}
-
-/// The bytes of a long state: behind the times of a log, when there is such a log and the buffer has space for both.
-fn out([at, holds]: [u32; 2], log: usize, length: usize) -> Option<&'static mut [u8]> {
-    if log == 0 || (holds as usize) < log + length.div_ceil(8) {
-        return None;
-    }
-    // SAFETY: as for `times`, which has the part before it.
-    Some(unsafe { core::slice::from_raw_parts_mut((at as usize + log * 8) as *mut u8, length) })
-}
-
-/// The state of that guard := what so many bytes hold that lie where [`guard_save`] leaves them. 0, or the length of what is
-/// wrong.
-#[unsafe(no_mangle)]
-extern "C" fn guard_restore(guard: u32, length: u32) -> u32 {
-    with(|memory| match restore(memory, guard, length) {
-        Ok(()) => 0,
-        Err(error) => error.code.code().into(),
-    })
-}
-
-fn restore(memory: &mut Memory, guard: u32, length: u32) -> Result<(), Error> {
-    let now = memory.time(0);
-    let bytes = memory.text.bytes(length);
-    match guard {
-        BUDGET => memory.budget = Budget::restore(bytes, &memory.budget_config, now)?,
-        BREAKER => {
-            let slot = &mut memory.breakers[memory.breaker_slot as usize % SLOTS];
-            slot.breaker = Breaker::restore(bytes, &slot.config, now)?;
-        }
-        LIMITER => {
-            let log = times(memory.log_buffer, memory.limiter_config.log_capacity());
-            let long = out(memory.log_buffer, log.len(), length as usize);
-            let bytes = long.map_or(bytes, |long| &*long);
-            memory.limiter = Limiter::restore(bytes, &memory.limiter_config, log, now)?;
-        }
-        ADAPTIVE => memory.adaptive = Adaptive::restore(bytes, &memory.adaptive_config, now)?,
-        STRETCH => memory.stretch = Stretch::restore(bytes, &memory.stretch_config, now)?,
-        HEDGE => memory.hedge = Latency::restore(bytes)?,
-        _ => {}
-    }
-    Ok(())
 }

@@ -16,10 +16,10 @@ extern "C" {
     fn check_guards(guards: &JsValue) -> Answer<SharedGuards>;
     /// The guards, their states read back from the module for guards.
     #[wasm_bindgen(method)]
-    fn take(this: &SharedGuards) -> Array;
+    pub(super) fn take(this: &SharedGuards) -> Array;
     /// Wakes the calls that wait for a place in the bulkhead.
     #[wasm_bindgen(method, catch)]
-    fn notify(this: &SharedGuards) -> Answer<()>;
+    pub(super) fn notify(this: &SharedGuards) -> Answer<()>;
 }
 
 impl FromJs for SharedGuards {
@@ -33,14 +33,14 @@ impl FromJs for SharedGuards {
 macro_rules! states {
     ($($index:literal $guard:ident: $config:ty, $state:ty;)+) => {
         #[derive(Default)]
-        struct States {
-            $($guard: Option<($config, $state)>,)+
+        pub(super) struct States {
+            $(pub(super) $guard: Option<($config, $state)>,)+
             /// The times that a limiter's log keeps.
-            times: Vec<u64>,
+            pub(super) times: Vec<u64>,
         }
 
         impl States {
-            fn read(&mut self, guard: &JsValue) -> Answer<()> {
+            pub(super) fn read(&mut self, guard: &JsValue) -> Answer<()> {
                 let (config, words) = (property(guard, "config")?, property(guard, "words")?);
                 match index_of(guard)? {
                     $($index => self.$guard = from_words(&config).zip(from_words(&words)),)+
@@ -54,7 +54,7 @@ macro_rules! states {
                 Ok(())
             }
 
-            fn write(&self, guard: &JsValue) -> Answer<()> {
+            pub(super) fn write(&self, guard: &JsValue) -> Answer<()> {
                 let words = match index_of(guard)? {
                     $($index => self.$guard.as_ref().map(|(_, state)| to_words(state)),)+
                     _ => None,
@@ -80,7 +80,7 @@ states! {
     6 hedge: HedgeConfig, Latency;
 }
 
-fn index_of(guard: &JsValue) -> Answer<u32> {
+pub(super) fn index_of(guard: &JsValue) -> Answer<u32> {
     u32::from_js(&property(guard, "index")?, "index")
 }
 

@@ -18,7 +18,7 @@ import {
   seedAt,
   wrap,
 } from "holdoff";
-import { Breaker, GuardedCall, Guards, KeyedGuards, type SavedGuards } from "holdoff/guards";
+import { Breaker, GuardedCall, Guards, KeyedGuards } from "holdoff/guards";
 import { type Due, Timers, Wheel } from "holdoff/timers";
 import {
   Event,
@@ -33,8 +33,11 @@ import {
   type ReplayError,
   type Row,
   replay,
+  restoreGuards,
   type resumeCall,
+  type SavedGuards,
   save,
+  saveGuards,
   WaitBackoff,
 } from "holdoff/tools";
 
@@ -215,8 +218,8 @@ const guarded = retry(async () => 1 as number, { guards, fallback: () => 0, atte
 check<typeof guarded, Promise<number>>(true);
 check<Policy["guards"], Guards | undefined>(true);
 new Policy({ breaker: { openFor: { kind: "exponential", initial: 5 } }, nested: { mode: "cap", cap: 9 } });
-const kept: SavedGuards = guards.save();
-Guards.restore({ budget: "ratio" }, kept);
+const kept: SavedGuards = saveGuards(guards);
+restoreGuards(new Guards({ budget: "ratio" }), kept, 5n);
 const { permit, retryAt } = new Breaker().acquire(0n);
 check<typeof permit, number | undefined>(true);
 check<typeof retryAt, bigint | undefined>(true);

@@ -15,7 +15,7 @@ const json = (value) =>
 
 export function* log({ policy, seed, task, inputs: [first, ...rest], steps, events, bytes, saved_at, saved }) {
   const rules = Policy.fromJson(policy);
-  const fresh = (now) => Guards.restore({ ...sectionsOf(policy), seed: N(seed) }, {}, now);
+  const fresh = (now) => new Guards({ ...sectionsOf(policy), seed: N(seed), now });
   let [call, said] = Recorder.begin(rules, N(seed), N(first.now), { guards: fresh(N(first.now)), task });
   const [written, binary] = [[], []];
   const write = ({ step, events }) => {
@@ -62,7 +62,7 @@ const bare = (events) => json(events.map(({ payload: _, failureReason: __, ...ev
 
 export function* replayOf({ policy, mode, any_policy: anyPolicy, events, bytes, error, state, resume }) {
   const rules = Policy.fromJson(policy);
-  const guards = Guards.restore({ ...sectionsOf(policy), seed: 0 }, {}, N(resume?.now ?? 0));
+  const guards = new Guards({ ...sectionsOf(policy), seed: 0, now: N(resume?.now ?? 0) });
   let call;
   let wrong = "null";
   try {

@@ -16,7 +16,16 @@ import {
   Stretch,
   Token,
 } from "../../../bindings-wasm/dist/esm/guards.js";
-import { GateConfig, Gates, resumeCall, resumeRetry, save, saveJson } from "../../../bindings-wasm/dist/esm/tools.js";
+import {
+  GateConfig,
+  Gates,
+  restoreGuards,
+  resumeCall,
+  resumeRetry,
+  save,
+  saveGuards,
+  saveJson,
+} from "../../../bindings-wasm/dist/esm/tools.js";
 import "../../../bindings-wasm/dist/esm/classify.js";
 import "../../../bindings-wasm/dist/esm/presets.js";
 import { digest } from "./logs.mjs";
@@ -494,7 +503,7 @@ function* nested({ nested: section, around = [], header, grpc, own, token, attem
 function* guarded({ policy, seed, start, events, steps, after }) {
   const rules = Policy.fromJson(policy);
   const sections = sectionsOf(policy);
-  let guards = Guards.restore({ ...sections, seed: N(seed) }, {}, N(start));
+  let guards = new Guards({ ...sections, seed: N(seed), now: N(start) });
   let calls = [];
   for (const [at, { op, call, seed, ticket, now: time, to, failure }] of events.entries()) {
     const now = N(time);
@@ -509,7 +518,9 @@ function* guarded({ policy, seed, start, events, steps, after }) {
     else if (op === "force_close") guards.breaker.forceClose(now);
     else if (op === "reset") guards.breaker.reset(now);
     else if (op === "move") {
-      guards = Guards.restore({ ...sections, seed: N(seed ?? 0) }, guards.save(now), N(to));
+      const saved = saveGuards(guards, now);
+      guards = new Guards({ ...sections, seed: N(seed ?? 0), now: N(to) });
+      restoreGuards(guards, saved, N(to));
       calls = [];
     } else throw new Error(`unknown event ${op}`);
     yield [expected(steps[at]), step === undefined ? "null" : answer(step)];

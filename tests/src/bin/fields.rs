@@ -382,17 +382,7 @@ fn takes(field: Field) -> String {
 }
 
 /// The errors about guards alone.
-const GUARD_CODES: [ErrorCode; 9] = [
-    ErrorCode::NotAState,
-    ErrorCode::StateVersion,
-    ErrorCode::StateDamaged,
-    ErrorCode::ShareRange,
-    ErrorCode::RateRange,
-    ErrorCode::FieldMissing,
-    ErrorCode::NotAGuard,
-    ErrorCode::GuardConfig,
-    ErrorCode::GuardLength,
-];
+const GUARD_CODES: [ErrorCode; 3] = [ErrorCode::ShareRange, ErrorCode::RateRange, ErrorCode::FieldMissing];
 
 fn guards_table_ts() -> String {
     let mut out = format!(
