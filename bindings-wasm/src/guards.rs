@@ -5,10 +5,9 @@
 #![allow(unsafe_code)]
 
 mod calls;
-mod new;
 mod single;
 
-use crate::shared::{Shared, Value};
+use crate::memory::{Shared, exports};
 use core::mem::offset_of;
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, FailureKind,
@@ -47,7 +46,8 @@ struct Memory {
     stretch: Stretch,
     hedge_config: HedgeConfig,
     hedge: Latency,
-    text: Value,
+    /// The value of a header.
+    text: [u8; 256],
     /// The slot of the breaker that functions work on.
     breaker_slot: u64,
     /// The buffer for the times of a limiter's log: its address, and how many times fit.
@@ -72,7 +72,7 @@ static PLACES: [[u32; 2]; 21] = {
         token: [u32; 4], budget_config: BudgetConfig, budget: Budget, breakers: BreakerConfig, breakers: Breaker,
         limiter_config: LimiterConfig, limiter: Limiter, adaptive_config: AdaptiveConfig, adaptive: Adaptive,
         bulkhead_config: BulkheadConfig, bulkhead: Bulkhead, stretch_config: StretchConfig, stretch: Stretch,
-        hedge_config: HedgeConfig, hedge: Latency, text: Value, breaker_slot: u64
+        hedge_config: HedgeConfig, hedge: Latency, text: [u8; 256], breaker_slot: u64
     );
     places[BREAKER_PLACE][0] += offset_of!(BreakerSlot, breaker) as u32;
     places
@@ -100,11 +100,10 @@ const HEDGE: u32 = 64;
 
 const PAGE: usize = 1 << 16;
 
-/// Reserves a buffer for so many times behind all other memory, which grows to the longest log and not further. The buffer's
-/// address, 0 when there is no memory.
-#[unsafe(no_mangle)]
-extern "C" fn reserve(times: u32) -> u32 {
-    with(|memory| {
+exports! {
+    /// Reserves a buffer for so many times behind all other memory, which grows to the longest log and not further. The buffer's
+    /// address, 0 when there is no memory.
+    fn reserve(times: u32) -> u32 = |memory| {
         let [at, holds] = memory.log_buffer;
         if times <= holds {
             return at;
@@ -119,16 +118,7 @@ extern "C" fn reserve(times: u32) -> u32 {
         let at = if holds == 0 { (before * PAGE) as u32 } else { at };
         memory.log_buffer = [at, (pages * PAGE / 8) as u32];
         at
-    })
-}
-
-/// The first so many times of the buffer.
-fn times([at, holds]: [u32; 2], wanted: usize) -> &'static mut [u64] {
-    if wanted == 0 || wanted > holds as usize {
-        return &mut [];
-    }
-    // SAFETY: `reserve` has made so much memory there, which belongs to nothing else, and each export asks for it once.
-    unsafe { core::slice::from_raw_parts_mut(at as *mut u64, wanted) }
+    };
 }
 
 impl Memory {
@@ -144,6 +134,10 @@ impl Memory {
         Timestamp::from_nanos(self.arg(at))
     }
 
+    fn now(&self) -> Timestamp {
+        self.time(0)
+    }
+
     fn real(&self, at: usize) -> f64 {
         f64::from_bits(self.arg(at))
     }
@@ -154,15 +148,26 @@ impl Memory {
         }
     }
 
-    /// The breaker that functions work on, and its configuration.
-    fn breaker(&mut self) -> &mut BreakerSlot {
-        &mut self.breakers[self.breaker_slot as usize % SLOTS]
+    /// The configuration and the state of the breaker that functions work on.
+    fn breaker(&mut self) -> (&BreakerConfig, &mut Breaker) {
+        let BreakerSlot { config, breaker } = &mut self.breakers[self.breaker_slot as usize % SLOTS];
+        (config, breaker)
+    }
+
+    /// The times of the limiter's log.
+    fn log(&self) -> &'static mut [u64] {
+        let ([at, holds], wanted) = (self.log_buffer, self.limiter_config.log_capacity());
+        if wanted == 0 || wanted > holds as usize {
+            return &mut [];
+        }
+        // SAFETY: `reserve` has made so much memory there, which belongs to nothing else, and each export asks for it once.
+        unsafe { core::slice::from_raw_parts_mut(at as *mut u64, wanted) }
     }
 
     /// The call, its policy, and the guards of a set.
     fn call_under(&mut self, guards: u32) -> (&mut GuardedCall, &Policy, Guards<'_>) {
         let is = |guard: u32| guards & guard != 0;
-        let log = if is(LIMITER) { times(self.log_buffer, self.limiter_config.log_capacity()) } else { &mut [] };
+        let log = if is(LIMITER) { self.log() } else { &mut [] };
         let slot = &mut self.breakers[self.breaker_slot as usize % SLOTS];
         let guards = Guards {
             budget: is(BUDGET).then_some((&self.budget_config, &mut self.budget)),

@@ -4,9 +4,9 @@
 //! the memory. There is no text here, and there are no names.
 #![allow(unsafe_code)]
 
-use crate::memory::Shared;
+use crate::memory::{Shared, exports};
 use core::mem::offset_of;
-use holdoff_core::{Call, Failure, FailureKind, Hint, Policy, RawStep, Step, Ticket, Timestamp};
+use holdoff_core::{Call, Failure, FailureKind, Hint, Policy, RawStep, Ticket, Timestamp};
 
 /// The values that transitions read and write. Each function says which fields it uses.
 #[repr(C)]
@@ -35,10 +35,6 @@ impl Memory {
     fn now(&self) -> Timestamp {
         Timestamp::from_nanos(self.now)
     }
-
-    fn show(&mut self, step: Step) {
-        self.step = step.into();
-    }
 }
 
 /// The address of the memory, which never changes.
@@ -47,28 +43,19 @@ extern "C" fn hot() -> usize {
     MEMORY.address()
 }
 
-/// `call` := underway with `seed` since time 0.
-#[unsafe(no_mangle)]
-extern "C" fn underway() {
-    MEMORY.with(|memory| memory.call = Call::underway(memory.seed, Timestamp::ZERO));
+fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
+    MEMORY.with(work)
 }
 
-/// The attempt with that number failed at `now` with that kind and `hint`; `step`.
-#[unsafe(no_mangle)]
-extern "C" fn fail(attempt: u32, kind: u32) {
-    MEMORY.with(|memory| {
+exports! {
+    /// `call` := underway with `seed` since time 0.
+    fn underway() = |memory| memory.call = Call::underway(memory.seed, Timestamp::ZERO);
+    /// The attempt with that number failed at `now` with that kind and `hint`; `step`.
+    fn fail(attempt: u32, kind: u32) = |memory, now| {
         let kind = FailureKind::from_code(kind).unwrap_or(FailureKind::Permanent);
         let failure = Failure::new(kind).with_hint(Hint::from_raw(memory.hint));
-        let step = memory.call.fail(&memory.policy, Ticket::from_raw(attempt.into()), memory.now(), failure);
-        memory.show(step);
-    });
-}
-
-/// Time has passed for `call` until `now`; `step`.
-#[unsafe(no_mangle)]
-extern "C" fn tick() {
-    MEMORY.with(|memory| {
-        let step = memory.call.tick(&memory.policy, memory.now());
-        memory.show(step);
-    });
+        memory.step = memory.call.fail(&memory.policy, Ticket::from_raw(attempt.into()), now, failure).into();
+    };
+    /// Time has passed for `call` until `now`; `step`.
+    fn tick() = |memory, now| memory.step = memory.call.tick(&memory.policy, now).into();
 }

@@ -26,7 +26,7 @@ mod layout;
 mod machine;
 #[cfg(not(feature = "tools"))]
 mod memory;
-#[cfg(any(feature = "guards", feature = "classify"))]
+#[cfg(feature = "classify")]
 mod shared;
 #[cfg(feature = "tools")]
 mod tools;

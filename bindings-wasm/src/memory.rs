@@ -39,3 +39,26 @@ impl<T> Shared<T> {
         self.0.get() as usize
     }
 }
+
+/// Exports functions that work on the memory of their module, `fn name(numbers) -> number = |memory, now| what is done;`. A
+/// function that takes the time asks the memory for it first.
+#[cfg(any(feature = "hot", feature = "machine", feature = "guards"))]
+macro_rules! exports {
+    ($(
+        $(#[doc = $doc:literal])+
+        fn $name:ident($($argument:ident: $type:ty),*) $(-> $out:ty)? = |$memory:ident $(, $now:ident)?| $body:expr;
+    )+) => {
+        $(
+            $(#[doc = $doc])+
+            #[unsafe(no_mangle)]
+            extern "C" fn $name($($argument: $type),*) $(-> $out)? {
+                with(|$memory| {
+                    $(let $now = $memory.now();)?
+                    $body
+                })
+            }
+        )+
+    };
+}
+#[cfg(any(feature = "hot", feature = "machine", feature = "guards"))]
+pub(crate) use exports;

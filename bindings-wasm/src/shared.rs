@@ -8,7 +8,6 @@ pub(crate) use crate::memory::Shared;
 pub(crate) struct Text<const N: usize>([u8; N]);
 
 /// A field's or a header's name.
-#[cfg(feature = "classify")]
 pub(crate) type Name = Text<1024>;
 /// A value, or a message.
 pub(crate) type Value = Text<4096>;
@@ -20,7 +19,6 @@ impl<const N: usize> Text<N> {
     }
 
     /// The same as text.
-    #[cfg(feature = "classify")]
     pub(crate) fn get(&self, len: u32) -> &str {
         // SAFETY: JavaScript writes text with nothing but a TextEncoder, which makes nothing but UTF-8, and says the length
         // that it wrote. Checking that again would be a tenth of the module.
@@ -28,7 +26,6 @@ impl<const N: usize> Text<N> {
     }
 
     /// Writes lines that fit, and returns their length.
-    #[cfg(feature = "classify")]
     pub(crate) fn lines(&mut self, lines: [&str; 4]) -> u32 {
         let mut at = 0;
         for line in lines {
@@ -38,7 +35,6 @@ impl<const N: usize> Text<N> {
         at as u32
     }
 
-    #[cfg(feature = "classify")]
     #[inline(never)]
     fn write(&mut self, at: &mut usize, part: &str) {
         if let Some(room) = self.0.get_mut(*at..*at + part.len()) {
