@@ -25,91 +25,19 @@ import { EMPTY, type GuardField, type GuardFields, NOTHING } from "../values.js"
 import type { Nesting } from "./nested.js";
 import { GUARD_RULES, NOT_ZERO, OPEN_MAX, ROWS, type Row } from "./table.js";
 
-/** The numbers of the fields that rules are about. */
-const CAPACITY = 26;
-const COST = 27;
-const TIMEOUT_COST = 28;
-const THROTTLED_COST = 29;
-const REWARD = 30;
-const REFILL = 31;
-const RATIO = 32;
-const BUDGET_WINDOW = 33;
-const MIN_PER_SECOND = 34;
-const MIN_CONCURRENCY = 35;
-const K = 36;
-const BUDGET_LIMIT = 37;
-const FAILURES = 39;
-const SIZE = 40;
-const BREAKER_WINDOW = 41;
-const SLOTS = 42;
-const FAILURE_RATE = 43;
-const SLOW_AFTER = 44;
-const SLOW_RATE = 45;
-const MIN_CALLS = 46;
-const OPEN_KIND = 47;
-const OPEN_FOR = 48;
-const OPEN_FACTOR = 49;
-const OPEN_INCREMENT = 50;
-const OPEN_EXPONENT = 51;
-const OPEN_LONGEST = 52;
-const JITTER = 53;
-const PROBES = 54;
-const SUCCESSES = 55;
-const REOPEN = 56;
-const MODE = 57;
-const HINT = 58;
-const BREAKER_REFUSAL = 59;
-const LIMIT = 61;
-const PER = 62;
-const BURST = 63;
-const LIMITER_REFUSAL = 64;
-const PLACES = 65;
-const QUEUE = 66;
-const MAX_WAIT = 67;
-const BETA = 69;
-const SCALE = 70;
-const SMOOTH = 71;
-const INCREASE = 72;
-const MIN_RATE = 73;
-const MAX_RATE = 74;
-const INITIAL_RATE = 75;
-const ADAPTIVE_REFUSAL = 76;
-const STRETCH_FACTOR = 77;
-const STRETCH_WINDOW = 78;
-const STRETCH_CALLS = 79;
-const DELAY = 80;
-const PERCENTILE = 81;
-const ATTEMPTS = 82;
-const NESTED = 83;
-const NESTED_CAP = 84;
-
-/** The numbers of the kinds that rules are about. */
-const TOKEN = 1;
-const THROTTLE = 2;
-const BY_RATIO = 3;
-const SHARE = 4;
-const REQUESTS = 5;
-const CONSECUTIVE = 1;
-const COUNT = 2;
-const LINEAR = 2;
-const GCRA = 1;
-const BUCKET = 2;
-const LOG = 4;
-const AIMD = 2;
+/** The defaults of kinds that differ from those of the others. */
+const OF_KIND: Readonly<Record<string, number>> = {
+  "throttle capacity": 10,
+  "throttle reward": 0.1,
+  "share ratio": 0.2,
+  "requests window": 120e9,
+  "aimd beta": 0.5,
+};
 
 const MOST = 2 ** 32 - 1;
 const MOST_LOGGED = 1_000_000;
 /** The smallest number that is not subnormal. */
 const LEAST = 2 ** -1022;
-
-/** The defaults of one kind that differ from those of the others: the field, the kind and the default. */
-const OF_KIND: readonly (readonly [field: number, kind: number, number: number])[] = [
-  [CAPACITY, THROTTLE, 10],
-  [REWARD, THROTTLE, 0.1],
-  [RATIO, SHARE, 0.2],
-  [BUDGET_WINDOW, REQUESTS, 120e9],
-  [BETA, AIMD, 0.5],
-];
 
 /** Configurations, checked: the words of each guard there is, and how long a limiter's log is. */
 export interface Configs {
@@ -136,16 +64,14 @@ function ruleOfField([, , , , takes, rule]: Row): string {
 }
 
 /** The errors whose rule is that of the field. */
-const OF_FIELD = [WRONG_TYPE, UNKNOWN_WORD, COUNT_RANGE, RATE_RANGE];
+const OF_FIELD = [WRONG_TYPE, UNKNOWN_WORD, COUNT_RANGE, RATE_RANGE, FACTOR_RANGE];
 
 /** Throws the error with that number about a field, or about a name that no field has. */
 function fail(code: number, row: Row | undefined, path: string, value: unknown, meant?: string): never {
   const [word, rule] = ruleOf(code, GUARD_RULES);
   let wanted = rule;
   if (row !== undefined) {
-    const [number] = row;
-    const ofField = OF_FIELD.includes(code) || (code === FACTOR_RANGE && number !== OPEN_EXPONENT);
-    if (ofField) wanted = ruleOfField(row);
+    if (OF_FIELD.includes(code)) wanted = ruleOfField(row);
     else if (code === MAX_BELOW_INITIAL) wanted = OPEN_MAX;
     else if (code === ZERO_LIMIT) wanted = NOT_ZERO;
   }
@@ -205,122 +131,174 @@ function readWords(words: Uint32Array): Input {
 
 /** The fields of one guard, each given or its default, checked. */
 class Section {
-  private readonly rows: readonly Row[];
+  /** The rows by the names of their fields. */
+  private readonly rows: ReadonlyMap<string, Row>;
   private readonly first: number;
   private readonly input: Input;
   /** True if one of its fields was given. */
   readonly isSet: boolean;
-  /** The number of the kind; 0 for none. A guard without kinds has kind 1. */
+  /** The number and the word of the kind; a guard without kinds has kind 1 and no word. */
   readonly kind: number;
+  readonly word: string;
 
   constructor(name: string, input: Input) {
-    this.rows = ROWS.filter(([, names]) => names.startsWith(`${name}.`));
-    const [first, , , , takes] = this.rows[0] as Row;
+    const own = ROWS.filter(([, names]) => names.startsWith(`${name}.`));
+    this.rows = new Map(own.map((row) => [pathOf(row).slice(name.length + 1), row]));
+    const [first, , , start, takes] = own[0] as Row;
+    const [what, , ...words] = takes.split(" ");
     this.first = first;
     this.input = input;
-    this.isSet = this.rows.some(([number]) => this.number(number) !== undefined);
-    this.kind = !this.isSet ? 0 : takes.startsWith("word") ? this.real(first) : 1;
+    this.isSet = own.some((row) => this.numberOf(row) !== undefined);
+    this.kind = what === "word" ? Number(input.numbers[first] ?? input.preset[first] ?? start) : 1;
+    this.word = what === "word" ? (words[this.kind] as string) : "";
     if (this.isSet) this.check();
   }
 
+  /** True if there is such a guard. */
+  get exists(): boolean {
+    return this.isSet && this.word !== "none";
+  }
+
+  private row(name: string): Row {
+    return this.rows.get(name) as Row;
+  }
+
   /** The number that was given: a preset's counts where the guard's kind, or first field, was not given. */
-  number(field: number): Nanos | undefined {
+  private numberOf([field]: Row): Nanos | undefined {
     const { numbers, preset } = this.input;
     return numbers[field] ?? (numbers[this.first] === undefined ? preset[field] : undefined);
   }
 
+  number(name: string): Nanos | undefined {
+    return this.numberOf(this.row(name));
+  }
+
   /** The number of a field, or its default. */
-  of(field: number): Nanos {
-    const own = this.number(field) ?? OF_KIND.find(([of, kind]) => of === field && this.kind === kind)?.[2];
+  of(name: string): Nanos {
+    const row = this.row(name);
+    const own = this.numberOf(row) ?? OF_KIND[`${this.word} ${name}`];
     if (own !== undefined) return own;
-    const number = ROWS.find(([known]) => known === field)?.[3] ?? 0;
+    const number = row[3] ?? 0;
     const real = Number(number);
-    switch (field) {
-      case TIMEOUT_COST:
-      case THROTTLED_COST:
-        return this.of(COST);
-      case MIN_CALLS:
-        return this.kind === COUNT ? Math.min(real, this.real(SIZE)) : number;
-      case OPEN_INCREMENT:
-        return this.of(OPEN_FOR);
-      case BURST:
-        return Math.min(Math.max(Math.trunc(this.real(LIMIT)), 1), MOST);
+    switch (name) {
+      case "timeout_cost":
+      case "throttled_cost":
+        return this.of("cost");
+      case "min_calls":
+        return this.word === "count" ? Math.min(real, this.real("size")) : number;
+      case "open_for.increment":
+        return this.of("open_for");
+      case "burst":
+        return Math.min(Math.max(Math.trunc(this.real("limit")), 1), MOST);
       // The lowest and the highest rate give way to each other where one is not set, the initial one to both.
-      case MIN_RATE: {
-        const most = Number(this.number(MAX_RATE) ?? 0);
+      case "min_rate": {
+        const most = Number(this.number("max_rate") ?? 0);
         return most > 0 ? Math.min(most, real) : real;
       }
-      case MAX_RATE:
-        return Math.max(real, this.real(MIN_RATE));
-      case INITIAL_RATE:
-        return Math.max(Math.min(real, this.real(MAX_RATE)), this.real(MIN_RATE));
+      case "max_rate":
+        return Math.max(real, this.real("min_rate"));
+      case "initial_rate":
+        return Math.max(Math.min(real, this.real("max_rate")), this.real("min_rate"));
       default:
         return number;
     }
   }
 
-  real(field: number): number {
-    return Number(this.of(field));
+  real(name: string): number {
+    return Number(this.of(name));
   }
 
-  private fail(code: number, field: number): never {
-    const row = ROWS.find(([known]) => known === field) as Row;
-    const value = code === FIELD_MISSING ? undefined : this.input.values[field];
-    return fail(code, row, pathOf(row), value);
+  private fail(code: number, name: string): never {
+    const row = this.row(name);
+    return fail(code, row, pathOf(row), code === FIELD_MISSING ? undefined : this.input.values[row[0]]);
   }
 
   private check(): void {
-    const { kind, rows } = this;
-    const isOpen = ([field]: Row) => field >= OPEN_KIND && field <= OPEN_LONGEST;
-    const fits = (row: Row, kind: number) => ((row[2] >> kind) & 1) === 1;
-    const refuse = (row: Row) => {
-      if (this.number(row[0]) !== undefined) this.fail(NOT_FOR_KIND, row[0]);
+    const { kind } = this;
+    const [first, ...others] = this.rows.keys();
+    const isOpen = (name: string) => name.startsWith("open_for");
+    const fits = (name: string, kind: number) => ((this.row(name)[2] >> kind) & 1) === 1;
+    const refuse = (names: string[]) => {
+      for (const name of names) if (this.number(name) !== undefined) this.fail(NOT_FOR_KIND, name);
     };
-    for (const row of rows.slice(1)) if (isOpen(row) ? kind === 0 : !fits(row, kind)) refuse(row);
-    const own = rows.filter((row) => fits(row, isOpen(row) ? this.real(OPEN_KIND) : kind));
-    for (const [field, , , number] of own) {
-      if (number === null && this.number(field) === undefined) this.fail(FIELD_MISSING, field);
+    refuse(others.filter((name) => (isOpen(name) ? kind === 0 : !fits(name, kind))));
+    const own = [first as string, ...others].filter((name) =>
+      fits(name, isOpen(name) ? this.real("open_for.kind") : kind),
+    );
+    for (const name of own) {
+      if (this.row(name)[3] === null && this.number(name) === undefined) this.fail(FIELD_MISSING, name);
     }
-    if (kind === 0 && this.first !== NESTED) return;
-    for (const row of rows) if (isOpen(row) && row[0] !== OPEN_KIND && !own.includes(row)) refuse(row);
-    for (const row of own) this.checkNumber(row);
+    if (!this.exists) return;
+    refuse(others.filter((name) => isOpen(name) && name !== "open_for.kind" && !own.includes(name)));
+    for (const name of own) this.checkNumber(name);
   }
 
   /** Holds one number against its range, and against the numbers before it. */
-  private checkNumber([field, , , start, takes]: Row): void {
-    if (start === undefined && this.number(field) === undefined) return;
-    const number = this.of(field);
+  private checkNumber(name: string): void {
+    const row = this.row(name);
+    const [, , , start, takes] = row;
+    if (start === undefined && this.number(name) === undefined) return;
+    const number = this.of(name);
     const [what, least] = takes.split(" ");
-    const { kind } = this;
-    if (field === LIMIT && kind !== BUCKET) {
-      const most = kind === LOG ? MOST_LOGGED : MOST;
-      if (!(Number.isInteger(number) && number >= 1 && number <= most)) this.fail(COUNT_RANGE, field);
-    } else if (what === "number" && field !== MAX_RATE && field !== INITIAL_RATE) {
-      const from = least === "above" ? LEAST : least === "1" ? 1 : 0;
-      const inRange = least === "share" ? number > 0 && number <= 1 : number >= from && number < Infinity;
-      const isFactor = field === STRETCH_FACTOR || field === OPEN_FACTOR;
-      const code = field === OPEN_EXPONENT ? EXPONENT_RANGE : isFactor ? FACTOR_RANGE : RATE_RANGE;
-      if (!inRange) this.fail(least === "share" ? SHARE_RANGE : code, field);
-    } else if (least === "above" && !number && !(field === PER && kind === LOG)) {
-      this.fail(ZERO_LIMIT, field);
-    }
+    const { word } = this;
+    const hold = (isRight: boolean, code: number, wrong = name) => isRight || this.fail(code, wrong);
     const isIn = (from: Nanos, to: Nanos) => number >= from && number <= to;
-    if (field === CAPACITY && kind === THROTTLE && !number) this.fail(COUNT_RANGE, field);
-    if (field === SLOW_RATE && this.of(SLOW_AFTER) === LONGEST) this.fail(FIELD_MISSING, SLOW_AFTER);
-    if (field === MIN_CALLS && kind === COUNT && number > this.of(SIZE)) this.fail(COUNT_RANGE, field);
-    if (field === OPEN_LONGEST && number < this.of(OPEN_FOR)) this.fail(MAX_BELOW_INITIAL, field);
-    if (field === MAX_RATE && !isIn(this.of(MIN_RATE), Number.MAX_VALUE)) this.fail(RATE_RANGE, field);
-    if (field === INITIAL_RATE && !isIn(this.of(MIN_RATE), this.of(MAX_RATE))) this.fail(RATE_RANGE, field);
+    const inRange =
+      least === "share"
+        ? number > 0 && number <= 1
+        : isIn(least === "above" ? LEAST : Number(least ?? 0), Number.MAX_VALUE);
+    switch (pathOf(row)) {
+      case "budget.capacity":
+        hold(word !== "throttle" || number > 0, COUNT_RANGE);
+        break;
+      case "breaker.slow_rate":
+        hold(inRange, SHARE_RANGE);
+        hold(this.of("slow_after") !== LONGEST, FIELD_MISSING, "slow_after");
+        break;
+      case "breaker.min_calls":
+        hold(word !== "count" || number <= this.of("size"), COUNT_RANGE);
+        break;
+      case "breaker.open_for.factor":
+      case "stretch.factor":
+        hold(inRange, FACTOR_RANGE);
+        break;
+      case "breaker.open_for.exponent":
+        hold(inRange, EXPONENT_RANGE);
+        break;
+      case "breaker.open_for.max":
+        hold(number >= this.of("open_for"), MAX_BELOW_INITIAL);
+        break;
+      case "limiter.limit":
+        if (word === "bucket") hold(inRange, RATE_RANGE);
+        else hold(Number.isInteger(number) && isIn(1, word === "log" ? MOST_LOGGED : MOST), COUNT_RANGE);
+        break;
+      case "limiter.per":
+        hold(word === "log" || number > 0, ZERO_LIMIT);
+        break;
+      case "adaptive.max_rate":
+        hold(isIn(this.of("min_rate"), Number.MAX_VALUE), RATE_RANGE);
+        break;
+      case "adaptive.initial_rate":
+        hold(isIn(this.of("min_rate"), this.of("max_rate")), RATE_RANGE);
+        break;
+      default:
+        if (what === "number") hold(inRange, least === "share" ? SHARE_RANGE : RATE_RANGE);
+        else if (least === "above") hold(number > 0, ZERO_LIMIT);
+    }
   }
 }
 
-/** Words that hold values of these types one after the other: `w` a number of 32 bits, `l` one of 64, `d` a double. */
-function packed(types: string, ...values: Nanos[]): Uint32Array {
-  const words = new Uint32Array([...types].reduce((length, type) => length + (type === "w" ? 1 : 2), 0));
+/**
+ * A configuration as words: types and names of fields, `w` a number of 32 bits, `l` one of 64, `d` a double. A value that is not
+ * among `own` is the field's, and a name that is missing stands for 0.
+ */
+function packed(of: Section, layout: string, own: Readonly<Record<string, Nanos>> = {}): Uint32Array {
+  const parts = layout.split(", ").map((part) => part.split(" "));
+  const words = new Uint32Array(parts.reduce((length, [type]) => length + (type === "w" ? 1 : 2), 0));
   const doubles = new Float64Array(words.buffer);
   let at = 0;
-  for (const [index, value] of values.entries()) {
-    const type = types[index];
+  for (const [type, name] of parts) {
+    const value = name === undefined ? 0 : (own[name] ?? of.of(name));
     if (type === "d") doubles[at / 2] = value as number;
     else if (type === "l") writeLong(words, at, value);
     else words[at] = value as number;
@@ -339,76 +317,93 @@ function thousandths(number: number): Nanos {
 }
 
 const atLeastOne = (nanos: bigint): bigint => (nanos > 0n ? nanos : 1n);
-const slotOf = (window: Nanos, slots: number): bigint => atLeastOne(BigInt(window) / BigInt(slots));
 
 function budget(of: Section): Uint32Array {
-  const { kind } = of;
-  const isToken = kind === TOKEN;
-  const costs = [COST, TIMEOUT_COST, THROTTLED_COST].map((field) => (isToken ? of.real(field) * 1000 : 0));
-  const [window, ratio] = [of.of(BUDGET_WINDOW), of.real(RATIO)];
-  let amounts: Nanos[] = [0, 0, 0, 0, 0, 0];
-  if (isToken || kind === THROTTLE) {
-    const refill = isToken ? of.real(REFILL) * 1000 : 0;
-    amounts = [of.real(CAPACITY) * 1000, thousandths(of.real(REWARD)), 0, 0, refill, 0];
-  } else if (kind === BY_RATIO) {
-    // The amounts of Finagle's RetryBudget.
-    const withdrawal = ratio > 0 ? truncated(Math.max(1000 / ratio, 1)) : 1;
-    const least = of.real(MIN_PER_SECOND) * (Number(window) / 1e9);
-    amounts = [0, ratio > 0 ? 1000 : 0, withdrawal, truncated(least * Number(withdrawal)), 0, slotOf(window, 10)];
-  } else if (kind === SHARE) {
-    amounts = [of.of(MIN_CONCURRENCY), 0, 0, 0, ratio, 0];
-  } else if (kind === REQUESTS) {
-    amounts = [0, 0, 0, 0, of.of(K), slotOf(window, 10)];
-  } else {
-    amounts = [of.of(BUDGET_LIMIT), 0, 0, 0, 0, slotOf(window, 1)];
-  }
-  // The capacity, the reward, the withdrawal, the reserve, the rate, and the length of a slot.
-  return packed("wwwwlllldl", kind, ...costs, ...amounts);
+  const slot = (slots: bigint) => atLeastOne(BigInt(of.of("window")) / slots);
+  const ratio = of.real("ratio");
+  const purse = { capacity: of.real("capacity") * 1000, reward: thousandths(of.real("reward")) };
+  const costs = ["cost", "timeout_cost", "throttled_cost"].map((name) => [name, of.real(name) * 1000]);
+  // The amounts of Finagle's RetryBudget.
+  const withdrawal = ratio > 0 ? truncated(Math.max(1000 / ratio, 1)) : 1;
+  const least = of.real("min_per_second") * (of.real("window") / 1e9);
+  const amounts: Readonly<Record<string, Readonly<Record<string, Nanos>>>> = {
+    token: { ...purse, ...Object.fromEntries(costs), rate: of.real("refill") * 1000 },
+    throttle: purse,
+    ratio: {
+      reward: ratio > 0 ? 1000 : 0,
+      withdrawal,
+      reserve: truncated(least * Number(withdrawal)),
+      slot: slot(10n),
+    },
+    share: { capacity: of.of("min_concurrency"), rate: ratio },
+    requests: { rate: of.of("k"), slot: slot(10n) },
+    window: { capacity: of.of("limit"), slot: slot(1n) },
+  };
+  const none = { cost: 0, timeout_cost: 0, throttled_cost: 0, capacity: 0, reward: 0 };
+  const layout =
+    "w kind, w cost, w timeout_cost, w throttled_cost, l capacity, l reward, l withdrawal, l reserve, d rate, l slot";
+  return packed(of, layout, {
+    ...none,
+    withdrawal: 0,
+    reserve: 0,
+    rate: 0,
+    slot: 0,
+    kind: of.kind,
+    ...amounts[of.word],
+  });
 }
+
+/** The fields of the steps in which open times grow, by the numbers of their kinds. */
+const STEPS: Readonly<Record<number, string>> = {
+  2: "l open_for.increment",
+  3: "d open_for.factor",
+  4: "d open_for.exponent",
+};
 
 function breaker(of: Section): Uint32Array {
-  const open = of.real(OPEN_KIND);
-  const by = [OPEN_INCREMENT, OPEN_FACTOR, OPEN_EXPONENT][open - LINEAR];
-  const step = by === undefined ? 0 : of.of(by);
-  const stage: Nanos[] = [of.of(OPEN_FOR), step, of.of(OPEN_LONGEST), 0, open];
-  const inRow = of.kind === CONSECUTIVE;
-  const size = inRow ? 1 : of.real(of.kind === COUNT ? SIZE : SLOTS);
-  const rate = inRow ? 1 : of.real(FAILURE_RATE);
-  const window = inRow ? 0n : BigInt(of.of(BREAKER_WINDOW));
-  let failures = inRow ? of.real(FAILURES) : 1;
+  const inRow = of.word === "consecutive";
+  const size = inRow ? 1 : of.real(of.word === "count" ? "size" : "slots");
+  const rate = inRow ? 1 : of.real("failure_rate");
+  const window = inRow ? 0n : BigInt(of.of("window"));
+  let failures = inRow ? of.real("failures") : 1;
   while (!inRow && failures < size && failures / size < rate) failures++;
-  const slowRate = of.number(SLOW_RATE) ?? Infinity;
-  const slowAfter = inRow || of.of(SLOW_AFTER) === LONGEST ? Infinity : of.of(SLOW_AFTER);
-  const slot = atLeastOne((window + BigInt(size - 1)) / BigInt(size));
-  const times: Nanos[] = [rate, slowRate, of.of(JITTER), slowAfter, window, slot];
-  const counts: Nanos[] = [failures, size, inRow ? 1 : of.of(MIN_CALLS), of.of(PROBES), of.of(SUCCESSES)];
-  const modes = (of.kind - 1) | (of.real(REOPEN) << 8) | (of.real(MODE) << 16) | (of.real(HINT) << 24);
-  const types = `l${by === undefined || by === OPEN_INCREMENT ? "l" : "d"}lwwdddlllwwwwwwww`;
-  return packed(types, ...stage, ...times, ...counts, modes, of.of(BREAKER_REFUSAL), 0);
+  const own: Record<string, Nanos> = {
+    failure_rate: rate,
+    slow_rate: of.number("slow_rate") ?? Infinity,
+    slow_after: inRow || of.of("slow_after") === LONGEST ? Infinity : of.of("slow_after"),
+    window,
+    slot: atLeastOne((window + BigInt(size - 1)) / BigInt(size)),
+    failures,
+    size,
+    modes: (of.kind - 1) | (of.real("reopen") << 8) | (of.real("mode") << 16) | (of.real("hint") << 24),
+  };
+  if (inRow) own["min_calls"] = 1;
+  const stage = `l open_for, ${STEPS[of.real("open_for.kind")] ?? "l"}, l open_for.max, w, w open_for.kind`;
+  const counts = "w failures, w size, w min_calls, w probes, w successes, w modes, w refusal, w";
+  return packed(of, `${stage}, d failure_rate, d slow_rate, d jitter, l slow_after, l window, l slot, ${counts}`, own);
 }
 
+/** The kind, as the core numbers it, and the behaviour of a refused call. */
+const choices = (of: Section): Nanos => (of.kind - 1) | (of.real("refusal") << 8);
+
 function limiter(of: Section): Uint32Array {
-  const { kind } = of;
-  const per = BigInt(of.of(PER));
-  const limit = kind === BUCKET ? 0 : of.real(LIMIT);
-  const burst = kind === GCRA || kind === BUCKET ? of.real(BURST) : 0;
+  const isBucket = of.word === "bucket";
+  const [per, limit] = [BigInt(of.of("per")), isBucket ? 0 : of.real("limit")];
+  const burst = isBucket || of.word === "gcra" ? of.real("burst") : 0;
   const interval = (count: number): [nanos: Nanos, rest: Nanos] => {
     const [product, by] = [BigInt(count) * per, BigInt(limit)];
     if (by === 0n) return [0, 0];
     return product / by < 1n << 64n ? [product / by, Number(product % by)] : [Infinity, 0];
   };
   const [[one, oneRest], [all, allRest]] = [interval(1), interval(burst)];
-  const choices = (kind - 1) | (of.real(LIMITER_REFUSAL) << 8);
-  const rate = kind === BUCKET ? of.of(LIMIT) : 0;
-  return packed("dlllwwwwww", rate, per, one, all, oneRest, allRest, limit, burst, choices, 0);
+  const own = { rate: isBucket ? of.of("limit") : 0, one, oneRest, all, allRest, limit, burst, choices: choices(of) };
+  return packed(of, "d rate, l per, l one, l all, w oneRest, w allRest, w limit, w burst, w choices, w", own);
 }
 
 function adaptive(of: Section): Uint32Array {
-  const isAimd = of.kind === AIMD;
-  const steps = isAimd ? [of.of(INCREASE), of.of(MIN_RATE), of.of(MAX_RATE), of.of(INITIAL_RATE)] : undefined;
-  const choices = (of.kind - 1) | (of.real(ADAPTIVE_REFUSAL) << 8);
-  const rates = steps ?? [0, of.of(MIN_RATE), Infinity, 0];
-  return packed("dddddddww", of.of(BETA), of.of(SCALE), of.of(SMOOTH), ...rates, choices, 0);
+  const own = of.word === "aimd" ? {} : { increase: 0, max_rate: Infinity, initial_rate: 0 };
+  const layout = "d beta, d scale, d smooth, d increase, d min_rate, d max_rate, d initial_rate, w choices, w";
+  return packed(of, layout, { ...own, choices: choices(of) });
 }
 
 /** The words of each guard, in the order of their sections. */
@@ -416,27 +411,27 @@ const CONFIGS: readonly ((of: Section) => Uint32Array)[] = [
   budget,
   breaker,
   limiter,
-  (of) => packed("lww", of.of(MAX_WAIT), of.of(PLACES), of.of(QUEUE)),
+  (of) => packed(of, "l max_wait, w limit, w queue"),
   adaptive,
-  (of) => packed("dlww", of.of(STRETCH_FACTOR), of.of(STRETCH_WINDOW), of.of(STRETCH_CALLS), 0),
-  (of) => packed("ldww", of.of(DELAY), of.number(PERCENTILE) ?? 0, of.of(ATTEMPTS), 0),
+  (of) => packed(of, "d factor, l window, w min_calls, w"),
+  (of) => packed(of, "l delay, d percentile, w attempts, w"),
 ];
 
 /** The configurations that fields say. Throws a ConfigError. */
 export function configsOf(guardFields: GuardFields): Configs {
   const input = guardFields instanceof Uint32Array ? readWords(guardFields) : read(guardFields);
   const sections = SECTIONS.split(" ").map((name) => new Section(name, input));
-  const words = CONFIGS.map((config, index) => {
-    const section = sections[index] as Section;
-    return section.kind === 0 ? undefined : config(section);
-  });
   const [, breaker, limiter] = sections as [Section, Section, Section];
   const nested = sections.at(-1) as Section;
+  const isWindow = breaker.exists && breaker.word !== "consecutive";
   return {
-    words,
-    log: limiter.kind === LOG ? limiter.real(LIMIT) : 0,
-    nesting: nested.isSet ? { mode: nested.kind, cap: nested.real(NESTED_CAP) } : undefined,
-    asksTook: breaker.kind > CONSECUTIVE && breaker.of(SLOW_AFTER) !== LONGEST,
-    asksWhen: breaker.kind > CONSECUTIVE,
+    words: CONFIGS.map((config, index) => {
+      const section = sections[index] as Section;
+      return section.exists ? config(section) : undefined;
+    }),
+    log: limiter.exists && limiter.word === "log" ? limiter.real("limit") : 0,
+    nesting: nested.isSet ? { mode: nested.kind, cap: nested.real("cap") } : undefined,
+    asksTook: isWindow && breaker.of("slow_after") !== LONGEST,
+    asksWhen: isWindow,
   };
 }
