@@ -68,6 +68,7 @@ export class Attempt implements AttemptContext {
   readonly abortAt: number;
   private controller: AbortController | undefined;
   private over: { reason: unknown } | undefined;
+  private ended: Promise<void> | undefined;
 
   constructor(attempt: number, abortAt = Infinity) {
     this.attempt = attempt;
@@ -80,6 +81,15 @@ export class Attempt implements AttemptContext {
       if (this.over) this.controller.abort(this.over.reason);
     }
     return this.controller.signal;
+  }
+
+  /** Notes the end of an attempt's function. */
+  static flies(attempt: Attempt, flight: Promise<void>): void {
+    attempt.ended = flight;
+  }
+
+  static flight({ ended }: Attempt): Promise<void> | undefined {
+    return ended;
   }
 
   static abort(attempt: Attempt, reason: unknown): void {
@@ -107,6 +117,7 @@ export function first<T>(
 }
 
 const NO_OPTIONS = {};
+const nothing = () => {};
 
 /** One operation that is watched: under guards, a limit or a signal from its beginning, otherwise from its first failure. */
 export class Operation<T> {
@@ -115,9 +126,11 @@ export class Operation<T> {
   private readonly policy: CompiledPolicy;
   private readonly options: HostOptions<Awaited<T>, Awaited<T>>;
   private readonly clock: Clock;
-  private readonly promise: Promise<Awaited<T>>;
-  private resolve!: (value: Awaited<T> | PromiseLike<Awaited<T>>) => void;
-  private reject!: (error: unknown) => void;
+  /** How the operation ended. */
+  private ending: { value: Awaited<T> | PromiseLike<Awaited<T>> } | { error: unknown } | undefined = undefined;
+  /** The attempts that the loop has to start, and the function that wakes it. */
+  private readonly starting: Attempt[] = [];
+  private turn: () => void = nothing;
   // Every field has a value from the beginning: objects of one shape are quicker.
   /** The clock's time, in milliseconds, from which nanoseconds are counted; undefined until the clock is read first. */
   private epoch: number | undefined;
@@ -152,10 +165,6 @@ export class Operation<T> {
     this.options = options ?? NO_OPTIONS;
     this.clock = this.options.clock ?? system;
     this.epoch = epoch;
-    this.promise = new Promise<Awaited<T>>((resolve, reject) => {
-      this.resolve = resolve as typeof this.resolve;
-      this.reject = reject;
-    });
   }
 
   /** From its beginning on. */
@@ -165,25 +174,50 @@ export class Operation<T> {
       this.signal = signal;
       if (signal.aborted) {
         this.cancel();
-        return this.promise;
+        return this.loop();
       }
       hear(signal, this);
     }
     this.safely(() => this.follow(this.engine.begin()));
-    return this.promise;
+    return this.loop();
   }
 
   /** From a step on that the engine has just decided. */
   goOn(step: Step): Promise<Awaited<T>> {
     this.safely(() => this.follow(step));
-    return this.promise;
+    return this.loop();
   }
 
   /** From the failure of the first attempt on, which nobody could abort. */
   rescue(error: unknown, now?: number): Promise<Awaited<T>> {
     this.attempt = 1;
     this.judge(1, error, false, now);
-    return this.promise;
+    return this.loop();
+  }
+
+  /**
+   * Starts the attempts, in the caller's async context, until the operation has ended. It awaits those in flight, so that the stacks
+   * of their errors name the functions that wait for the operation.
+   */
+  private async loop(): Promise<Awaited<T>> {
+    while (this.ending === undefined) {
+      const attempt = this.starting.shift();
+      if (attempt !== undefined) {
+        if (this.running.includes(attempt)) this.start(attempt);
+      } else {
+        const turned = new Promise<void>((resolve) => {
+          this.turn = resolve;
+        });
+        await (this.running.length === 0 ? turned : Promise.race([...this.running.map(Attempt.flight), turned]));
+      }
+    }
+    if ("error" in this.ending) throw this.ending.error;
+    return this.ending.value;
+  }
+
+  private settle(ending: NonNullable<typeof this.ending>): void {
+    this.ending ??= ending;
+    this.turn();
   }
 
   /** Runs code, whose error ends the operation. */
@@ -201,7 +235,7 @@ export class Operation<T> {
       this.end();
       this.abortAll();
     }
-    this.reject(error);
+    this.settle({ error });
   }
 
   follow(step: Step): void {
@@ -210,7 +244,8 @@ export class Operation<T> {
     switch (codes & 255) {
       case ATTEMPT:
         this.wakeAt = step.wakeAt;
-        this.start(step.attempt, at);
+        this.attempt = step.attempt;
+        this.launch(this.engine.context(step.attempt, at));
         break;
       case SLEEP:
       case WAIT:
@@ -222,11 +257,15 @@ export class Operation<T> {
     }
   }
 
-  private start(attempt: number, abortAt: number): void {
-    this.attempt = attempt;
-    const context = this.engine.context(attempt, abortAt);
-    this.running.push(context);
+  private launch(attempt: Attempt): void {
+    this.running.push(attempt);
+    this.starting.push(attempt);
     this.arm();
+    this.turn();
+  }
+
+  private start(context: Attempt): void {
+    const { attempt } = context;
     let result: T;
     try {
       result = this.engine.run(this.fn, context);
@@ -234,10 +273,11 @@ export class Operation<T> {
       this.failed(attempt, error, false);
       return;
     }
-    promised<T>(result).then(
+    const flight = promised<T>(result).then(
       (value) => this.succeeded(attempt, value),
       (error: unknown) => this.failed(attempt, error, false),
     );
+    Attempt.flies(context, flight);
   }
 
   /** True if the result of an attempt is awaited; from then on it is not. */
@@ -271,7 +311,7 @@ export class Operation<T> {
     this.failedWith(undefined, value, false);
     this.end();
     this.abortAll();
-    this.resolve(value);
+    this.settle({ value });
   }
 
   /** Judges a value: a success, or a failure of some kind. */
@@ -375,19 +415,19 @@ export class Operation<T> {
     if (this.returned) {
       const value = lastResult as Awaited<T>;
       remember(value, outcome);
-      this.resolve(value);
+      this.settle({ value });
       return;
     }
     const error = attach(attempts === 0 ? this.engine.refused(reason, retryAt) : lastError, outcome);
     const { fallback } = this.options;
     if (!fallback) {
-      this.reject(error);
+      this.settle({ error });
       return;
     }
     try {
-      this.resolve(fallback(error) as Awaited<T> | PromiseLike<Awaited<T>>);
+      this.settle({ value: fallback(error) as Awaited<T> | PromiseLike<Awaited<T>> });
     } catch (raised) {
-      this.reject(raised);
+      this.settle({ error: raised });
     }
   }
 
@@ -413,7 +453,8 @@ export class Operation<T> {
     const reason: unknown = this.signal?.reason;
     const running = this.running.splice(0);
     this.end();
-    this.reject(attach(reason, { outcome: word, reason: word, attempts, retryAt: undefined, lastError, lastResult }));
+    const outcome: Outcome = { outcome: word, reason: word, attempts, retryAt: undefined, lastError, lastResult };
+    this.settle({ error: attach(reason, outcome) });
     for (const attempt of running) Attempt.abort(attempt, reason);
   }
 

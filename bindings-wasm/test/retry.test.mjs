@@ -13,6 +13,7 @@ import {
   seedAt,
   wrap,
 } from "holdoff";
+import { Bulkhead, Guards } from "holdoff/guards";
 import { failure, VirtualClock } from "./virtual.mjs";
 
 const fails = (times, value = "done") => {
@@ -328,6 +329,27 @@ test("a sleep is over when its timer fires, though the clock stands still", asyn
   const error = await failure(retry(() => Promise.reject(new Error("down")), options));
   assert.equal(outcomeOf(error).attempts, 5);
   assert.deepEqual(waits, [30_000, 60_000, 120_000, 240_000]);
+});
+
+test("an error's stack names the functions that wait for the operation, after sleeps, limits and queues too", async () => {
+  const clock = new VirtualClock();
+  const bulkhead = new Bulkhead(1);
+  for (const options of [
+    {},
+    { attemptTimeout: "1s" },
+    { guards: new Guards({ breaker: { failures: 9 }, bulkhead }) },
+  ]) {
+    for (const turns of [0, 1]) {
+      const fails = async () => {
+        for (let turn = 0; turn < turns; turn++) await undefined;
+        throw new Error("down");
+      };
+      const inner = async () => await retry(fails, { clock, attempts: 3, ...options });
+      const outer = async () => await inner();
+      const { stack } = await failure(clock.settled(outer()));
+      for (const name of ["fails", "inner", "outer"]) assert.match(stack, new RegExp(`at (async )?${name} `), name);
+    }
+  }
 });
 
 test("timers that fire at once grow no stack", async () => {
