@@ -1,15 +1,14 @@
 //! The decorator, the caller object and their loop, which costs a successful call one more function call and no decision.
 
-use crate::classify;
-use crate::clock;
 use crate::failure::Failure;
 use crate::guards::set::Guards;
-use crate::on::OnResult;
+use crate::on::{OnResult, is_class};
 use crate::operation::{Next, Operation};
 use crate::policy::Policy;
 use crate::retried::{ASYNC_GENERATOR, COROUTINE, Decoration, GENERATOR, Retried, code_flags};
 use crate::retrying::{Options, Retrying};
 use crate::vectorcall::{Arguments, Attempted, Calls, Invocation, Returned, counted};
+use crate::{classify, clock};
 use holdoff_core::Permit;
 use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
 use pyo3::prelude::*;
@@ -32,20 +31,20 @@ impl Retrying {
 
     /// The same with a policy; its `Retrying` is made after the first failure.
     pub(crate) fn run_policy<'py>(policy: &Bound<'py, Policy>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        let made = || Bound::new(call.py(), Self::without_options(policy)?);
+        let made = || Bound::new(call.function.py(), Self::without_options(policy)?);
         if policy.get().guarded || policy.get().core().first_limit().is_some() {
-            return counted(call.py(), || Self::run_known(&made()?, call));
+            return counted(call.function.py(), || Self::calls(&made()?, call));
         }
         match call.run() {
             Ok(value) if !is_coroutine(&value) => Ok(value),
-            first => counted(call.py(), || Self::run_after(&made()?, first, call)),
+            first => counted(call.function.py(), || Self::run_after(&made()?, first, call)),
         }
     }
 
     /// The first attempt failed, or has yet to be awaited.
     #[cold]
     fn run_after<'py>(slf: &Bound<'py, Self>, first: Attempted<'py>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind()), Some(first), call))
+        counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind(), None), Some(first), call))
     }
 
     /// The loop with only a breaker. While it is closed, take a permit before the call and record the success after it, as the
@@ -59,24 +58,10 @@ impl Retrying {
                 Ok(value)
             }
             first => counted(slf.py(), || {
-                let operation = Operation::with_permit(slf.clone().unbind(), Some(permit));
+                let operation = Operation::of(slf.clone().unbind(), Some(permit));
                 Self::run_on(slf, operation, Some(first), call)
             }),
         }
-    }
-
-    /// The same for a function that may be asynchronous: its guards must not be asked twice.
-    fn run_known<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        if slf.get().guards.is_some() {
-            let awaiting = counted(slf.py(), || {
-                let awaits = code_flags(call.function)? & COROUTINE != 0;
-                awaits.then(|| Self::decorate(slf, call.function)).transpose()
-            })?;
-            if let Some(awaiting) = awaiting {
-                return call.with.call(&awaiting).map_err(raised);
-            }
-        }
-        Self::run(slf, call)
     }
 
     #[cold]
@@ -84,7 +69,7 @@ impl Retrying {
         if slf.get().hedges() {
             return Err(PyTypeError::new_err(CANNOT_HEDGE));
         }
-        counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind()), None, call))
+        counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind(), None), None, call))
     }
 
     /// The loop from the first attempt, or from its result, and the fallback.
@@ -97,7 +82,7 @@ impl Retrying {
     ) -> Returned<'py> {
         let result = Self::run_loop(slf, &mut operation, first, call);
         match (result, &slf.get().fallback) {
-            (Err(error), Some(fallback)) if operation.has_given_up() => {
+            (Err(error), Some(fallback)) if operation.gave_up => {
                 let py = slf.py();
                 let last = error.into_value(py);
                 fallback.bind(py).call1((&last,)).inspect_err(|own| {
@@ -172,15 +157,10 @@ impl Retrying {
         if name == "classmethod" || name == "staticmethod" {
             return Err(PyTypeError::new_err(format!("put @{name} above the retry, which decorates the function")));
         }
-        let hint = if function.is_instance_of::<Policy>() {
-            "; give it as policy="
-        } else if function
-            .cast::<PyType>()
-            .is_ok_and(|class| class.is_subclass_of::<PyBaseException>().unwrap_or(false))
-        {
-            "; give it as on="
-        } else {
-            ""
+        let hint = match () {
+            () if function.is_instance_of::<Policy>() => "; give it as policy=",
+            () if is_class::<PyBaseException>(function) => "; give it as on=",
+            () => "",
         };
         if !function.is_callable() || !hint.is_empty() {
             return Err(PyTypeError::new_err(format!("cannot retry {}, which is no function{hint}", function.repr()?)));
@@ -210,9 +190,19 @@ impl Retrying {
 }
 
 impl Calls for Retrying {
+    /// The loop for a function that may be asynchronous: its guards must not be asked twice.
     #[inline]
     fn calls<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        Self::run_known(slf, call)
+        if slf.get().guards.is_some() {
+            let awaiting = counted(slf.py(), || {
+                let awaits = code_flags(call.function)? & COROUTINE != 0;
+                awaits.then(|| Self::decorate(slf, call.function)).transpose()
+            })?;
+            if let Some(awaiting) = awaiting {
+                return call.with.call(&awaiting).map_err(raised);
+            }
+        }
+        Self::run(slf, call)
     }
 }
 
@@ -239,7 +229,7 @@ methods! { Retrying(self, py);
             slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>,
             kwargs: Option<&Bound<'py, PyDict>>
         ) -> Returned<'py> {
-            Self::run_known(slf, Invocation { function, with: Arguments::Packed(args, kwargs) })
+            Self::calls(slf, Invocation { function, with: Arguments::Packed(args, kwargs) })
         }
 
         /// True if a second attempt may run beside the first.
@@ -309,8 +299,8 @@ pub(crate) fn retry<'py>(
 
 /// One attempt; the function can read its limit and its token.
 fn attempt<'py>(operation: &Operation, call: Invocation<'_, 'py>) -> PyResult<Attempted<'py>> {
-    let py = call.py();
-    let entered = clock::enter_limit(py, operation.limit())?;
+    let py = call.function.py();
+    let entered = clock::enter_limit(py, operation.abort_at)?;
     let handed = clock::hand_down(py, operation.handed())?;
     let result = call.run();
     clock::leave(handed)?;

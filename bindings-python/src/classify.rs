@@ -41,7 +41,7 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
         }
         let text = || error.str().ok().map(|text| text.to_string_lossy().into_owned());
         let grpc = known.grpc.map(|code| u32::from(code.code()));
-        judged(settings.policy.get().document(), known.failure, known.http, grpc, settings.idempotent, text)
+        judged(&settings.policy.get().document, known.failure, known.http, grpc, settings.idempotent, text)
     };
     if timed_out {
         return Ok(Some(judged(Known::of(Kind::TIMEOUT))));
@@ -50,12 +50,8 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
     // Not to be retried says nothing yet of whose fault it is.
     let unwanted = || Ok((!error.is_instance(programming_errors(py)?)?).then_some(Kind::PERMANENT));
     match &settings.on {
-        On::Default => {}
-        On::Types(types) => {
-            if !error.is_instance(types.bind(py))? {
-                return unwanted();
-            }
-        }
+        On::Types(types) if !error.is_instance(types.bind(py))? => return unwanted(),
+        On::Default | On::Types(_) => {}
         On::Predicate(predicate) => {
             let answer = predicate.bind(py).call1((error,))?;
             match answer.cast::<PyBool>() {
@@ -71,14 +67,14 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
             return failure_from(&answer, "classify").map(Some);
         }
     }
-    let plain = if settings.policy.get().document().error_types.is_empty() { builtin_failure(error) } else { None };
+    let plain = if settings.policy.get().document.error_types.is_empty() { builtin_failure(error) } else { None };
     let known = match plain {
         Some(plain) => Known::of(plain),
         None if matches!(settings.on, On::Default) && error.is_instance(programming_errors(py)?)? => {
             return Ok(None);
         }
         None => {
-            let names = Names::of(&error.get_type(), &settings.policy.get().document().error_types)?;
+            let names = Names::of(&error.get_type(), &settings.policy.get().document.error_types)?;
             if names.cancelled || names.refused {
                 return Ok(Some(if asked_for { Kind::TRANSIENT } else { Kind::PERMANENT }));
             }
@@ -106,7 +102,7 @@ pub(crate) fn classify_value(value: &Bound<'_, PyAny>, settings: &Retrying) -> P
             }
         }
     };
-    let document = settings.policy.get().document();
+    let document = &settings.policy.get().document;
     let found = response(value).or_else(|| answer_itself(value));
     let status = found.as_ref().map_or(0, |(status, _)| *status);
     if !asked_for && !document.rules.is_failure(u32::from(status), settings.idempotent) {

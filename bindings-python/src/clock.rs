@@ -42,7 +42,7 @@ functions! { py;
     ///
     /// For operations that cannot be aborted from outside: hand it on as their timeout.
     fn remaining() -> PyResult<Option<f64>> = {
-        let limit: Option<u64> = limit(py)?.call_method0(intern!(py, "get"))?.extract()?;
+        let (_, limit) = limit(py)?;
         let now = limit.map(|_| now(py)).transpose()?;
         Ok(limit.zip(now).map(|(at, now)| seconds(Timestamp::from_nanos(at).since(now).as_nanos())))
     };
@@ -116,9 +116,10 @@ pub(crate) fn single_wait(length: Span) -> f64 {
     seconds(length.min(LONGEST_WAIT).as_nanos())
 }
 
-/// The limit of the attempt that runs in this context, in nanoseconds of the clock.
-fn limit(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    imported!(py, "holdoff._limit", "LIMIT")
+/// The variable with the limit of the attempt that runs in this context, and its value in nanoseconds of the clock.
+fn limit(py: Python<'_>) -> PyResult<(&Bound<'_, PyAny>, Option<u64>)> {
+    let limit = imported!(py, "holdoff._limit", "LIMIT")?;
+    Ok((limit, limit.call_method0(intern!(py, "get"))?.extract()?))
 }
 
 /// The token that the attempt around this hands down, if any.
@@ -141,8 +142,7 @@ pub(crate) fn enter_limit(py: Python<'_>, at: Timestamp) -> PyResult<Option<Boun
     if at.is_never() {
         return Ok(None);
     }
-    let limit = limit(py)?;
-    let outer: Option<u64> = limit.call_method0(intern!(py, "get"))?.extract()?;
+    let (limit, outer) = limit(py)?;
     let at = outer.map_or(at.as_nanos(), |outer| outer.min(at.as_nanos()));
     limit.call_method1(intern!(py, "set"), (at,)).map(Some)
 }
@@ -154,7 +154,8 @@ pub(crate) fn leave(token: Option<Bound<'_, PyAny>>) -> PyResult<()> {
 }
 
 impl OrDefault<Timestamp> for Now {
-    #[inline]
+    // Forty methods call it.
+    #[inline(never)]
     fn or_default(self, py: Python<'_>) -> PyResult<Timestamp> {
         self.map_or_else(|| now(py), |Time(now)| Ok(now))
     }

@@ -4,7 +4,7 @@ use crate::config::{self, raised};
 use crate::failure::{Failure, HintSeconds};
 use crate::parameters::{Cause, EventKind, StopReason};
 use crate::{convert, json};
-use holdoff_core::{Error, ErrorCode, EventReader, Notes, Span};
+use holdoff_core::{Error, EventReader, Notes, Span};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 
@@ -51,14 +51,9 @@ methods! { Event(self, py);
     ) -> String = self.json(task, failure_reason);
 
     /// The event in this JSON; its texts stay with the caller.
-    static from_json[text: &Bound<'_, PyAny> as "str | bytes"]() -> PyResult<Self> = {
-        let parsed = json::loads(text).ok();
-        let code = match parsed.as_ref().map(|fields| fields.cast::<PyMapping>()) {
-            Some(Ok(fields)) => return of_fields(fields),
-            Some(Err(_)) => ErrorCode::NotAnObject,
-            None => ErrorCode::NotJson,
-        };
-        Err(raised(py, &Error::of_event(code, ""), "", Some(text)))
+    static from_json[text: &Bound<'_, PyAny> as "str | bytes"]() -> PyResult<Self> = match json::fields(text) {
+        Ok(fields) => of_fields(&fields),
+        Err(code) => Err(raised(py, &Error::of_event(code, ""), "", Some(text))),
     };
 
     /// The events of a log's bytes, each with its text.

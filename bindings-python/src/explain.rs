@@ -2,8 +2,7 @@
 
 use crate::convert;
 use crate::parameters::{InTime, Kind, PresetName};
-use crate::policy::Policy;
-use crate::policy::PolicyOrName;
+use crate::policy::{Policy, PolicyOrName};
 use holdoff_core::{Preset, Quantity as Number, Span};
 use pyo3::prelude::*;
 
@@ -14,14 +13,9 @@ pub(crate) struct Explanation(holdoff_core::Explanation);
 
 impl Explanation {
     pub(crate) fn of(policy: &Policy, rows: Option<u32>, after: Option<Kind>) -> Self {
-        let mut explanation = policy.core().explain().guarded(&policy.document().guards);
-        if let Some(rows) = rows {
-            explanation = explanation.rows(rows);
-        }
-        if let Some(after) = after {
-            explanation = explanation.after(after.0);
-        }
-        Self(explanation)
+        let explanation = policy.core().explain().guarded(&policy.document.guards);
+        let explanation = rows.map_or(explanation, |rows| explanation.rows(rows));
+        Self(after.map_or(explanation, |after| explanation.after(after.0)))
     }
 }
 
@@ -89,7 +83,7 @@ pub(crate) struct Lint(holdoff_core::Lint);
 
 impl Lint {
     pub(crate) fn all(policy: &Policy, within: Option<Span>) -> Vec<Self> {
-        let (guards, policy) = (policy.document().guards, policy.core());
+        let (guards, policy) = (policy.document.guards, policy.core());
         match within {
             None => guards.lints(policy).map(Self).collect(),
             Some(timeout) => guards.lints_within(policy, timeout).map(Self).collect(),
@@ -130,7 +124,7 @@ functions! { py;
     /// The warning about retries inside one another, the outermost first; None without one. Its `found` is how often the
     /// innermost operation runs at most, None without a limit.
     fn lint_nested[policies: Vec<PolicyOrName<'_>> as "Sequence[Policy | PresetName]"]() -> Option<Lint> = {
-        let retries = policies.iter().map(|policy| (policy.core().attempts(), policy.nesting()));
+        let retries = policies.iter().map(|policy| (policy.core().attempts(), policy.0.get().nesting.unwrap_or_default()));
         holdoff_core::Lint::nested(retries).map(Lint)
     };
 

@@ -43,7 +43,7 @@ macro_rules! guard {
             }
 
             fn resumed(&self, $bytes: &[u8], $r_now: Timestamp) -> Result<Self, Error> {
-                let $r_config = self.0.config();
+                let $r_config = &self.0.config;
                 Ok(Self($crate::guards::Shared::new(*$r_config, $restore)))
             }
         }
@@ -75,21 +75,17 @@ macro_rules! guard {
 }
 
 // The guards use the macro above.
-pub(crate) mod breaker;
-pub(crate) mod budget;
 pub(crate) mod bulkhead;
 pub(crate) mod guarded;
-pub(crate) mod hedge;
 pub(crate) mod keyed;
+pub(crate) mod locked;
 pub(crate) mod nested;
 pub(crate) mod notify;
-pub(crate) mod rates;
 pub(crate) mod set;
-pub(crate) mod stretch;
 
 /// A configuration, and a state behind a lock.
 pub(crate) struct Shared<C, S> {
-    config: C,
+    pub(crate) config: C,
     state: Mutex<S>,
 }
 
@@ -101,10 +97,6 @@ impl<C, S> Shared<C, S> {
     #[inline]
     pub(crate) fn lock(&self) -> (&C, MutexGuard<'_, S>) {
         (&self.config, self.state.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(crate) const fn config(&self) -> &C {
-        &self.config
     }
 
     /// Runs one transition under the lock. It must not run Python.

@@ -3,11 +3,17 @@
 use crate::config::{exception, refused, shown};
 use holdoff_core::{Document, DocumentError, ErrorCode, FormReader};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString};
+use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 
 /// The value of JSON text, by Python's own reader.
 pub(crate) fn loads<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     imported!(text.py(), "json", "loads")?.call1((text,))
+}
+
+/// The fields of an object in JSON text, or what the text is not.
+pub(crate) fn fields<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyMapping>, ErrorCode> {
+    let parsed = loads(text).map_err(|_| ErrorCode::NotJson)?;
+    parsed.cast_into().map_err(|_| ErrorCode::NotAnObject)
 }
 
 /// The dict of JSON text.

@@ -53,17 +53,13 @@ mod _holdoff {
         explain::{Explanation, Lint, Row, Rows, lint_nested, preset_names},
         failure::Failure,
         gates::{Bucket, Gate, GateConfig, Keyed},
-        guards::breaker::Breaker,
-        guards::budget::Budget,
         guards::bulkhead::Bulkhead,
         guards::guarded::GuardedCall,
-        guards::hedge::Hedge,
         guards::keyed::KeyedGuards,
+        guards::locked::{Adaptive, Breaker, Budget, Hedge, Limiter, Stretch},
         guards::nested::Token,
         guards::notify::Notify,
-        guards::rates::{Adaptive, Limiter},
         guards::set::Guards,
-        guards::stretch::Stretch,
         hints::{grpc_failure, hint_of, http_failure},
         layers::{Layered, Layers},
         machine::{Call, Decision, Retry, Schedule, Step},
@@ -89,7 +85,7 @@ mod _holdoff {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
         caller::find_coroutine_type(py)?;
-        module.add("Retried", retried::Retried::class(py)?.class())?;
+        module.add("Retried", &retried::Retried::class(py)?.class)?;
         vectorcall::quicken::<Retrying>(py)?;
         vectorcall::quicken::<Policy>(py)
     }

@@ -1,6 +1,7 @@
 //! The options `on` and `on_result`: errors to retry, and values that are failures.
 
 use crate::config;
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple, PyType};
@@ -22,14 +23,9 @@ impl On {
     }
 
     pub(crate) fn new(on: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if let Ok(types) = on.cast::<PyTuple>() {
-            for one in types {
-                exception_type(&one)?;
-            }
-            return Ok(Self::Types(on.clone().unbind()));
-        }
-        if on.is_instance_of::<PyType>() {
-            exception_type(on)?;
+        let types = on.cast::<PyTuple>().map_or_else(|_| vec![on.clone()], |types| types.iter().collect());
+        if on.is_instance_of::<PyTuple>() || on.is_instance_of::<PyType>() {
+            types.iter().try_for_each(exception_type)?;
             return Ok(Self::Types(on.clone().unbind()));
         }
         if on.is_callable() {
@@ -73,10 +69,14 @@ impl OnResult {
 
 /// Only an `Exception` is ever retried: an exit, an interrupt and a cancelled task are not failures.
 fn exception_type(value: &Bound<'_, PyAny>) -> PyResult<()> {
-    let subclass = value.cast::<PyType>().is_ok_and(|given| given.is_subclass_of::<PyException>().unwrap_or(false));
-    if subclass {
+    if is_class::<PyException>(value) {
         return Ok(());
     }
     let given = value.repr()?;
     Err(PyTypeError::new_err(format!("on takes types of Exception, which is all that is ever retried; not {given}")))
+}
+
+/// True for a class that is derived from this one.
+pub(crate) fn is_class<T: PyTypeInfo>(value: &Bound<'_, PyAny>) -> bool {
+    value.cast::<PyType>().is_ok_and(|class| class.is_subclass_of::<T>().unwrap_or(false))
 }

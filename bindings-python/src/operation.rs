@@ -34,7 +34,7 @@ pub(crate) struct Operation {
     /// The time before the first attempt, if it has a limit.
     started: Option<Timestamp>,
     begun: bool,
-    abort_at: Timestamp,
+    pub(crate) abort_at: Timestamp,
     /// When to ask for another attempt beside the running ones.
     wake_at: Timestamp,
     /// It is not yet time for an attempt.
@@ -42,7 +42,7 @@ pub(crate) struct Operation {
     /// While the call waits for a place: the count of the bulkhead's notify when it asked for one.
     seen: Option<u64>,
     /// The outcome is known and the last error is about to be raised.
-    gave_up: bool,
+    pub(crate) gave_up: bool,
     /// The last failure while it may be needed: the traceback of an error holds the frames that hold the operation.
     last: Option<Failed>,
     /// No attempt follows a value that failed.
@@ -69,10 +69,6 @@ pub(crate) enum Next {
 }
 
 impl Next {
-    const fn sleeps(self) -> bool {
-        matches!(self, Self::Sleep(_))
-    }
-
     const fn word(self) -> &'static str {
         match self {
             Self::Sleep(_) => "sleep",
@@ -84,12 +80,8 @@ impl Next {
 }
 
 impl Operation {
-    pub(crate) fn of(settings: Py<Retrying>) -> Self {
-        Self::with_permit(settings, None)
-    }
-
-    /// An operation whose first attempt ran with this permit of a closed breaker.
-    pub(crate) fn with_permit(settings: Py<Retrying>, closed: Option<Permit>) -> Self {
+    /// An operation; its first attempt has run if there is a permit of a closed breaker.
+    pub(crate) fn of(settings: Py<Retrying>, closed: Option<Permit>) -> Self {
         Self {
             settings,
             call: None,
@@ -112,13 +104,8 @@ impl Operation {
         if !self.is_guarded() {
             return Ok(None);
         }
-        let rest = Self::of(self.settings.clone_ref(py));
+        let rest = Self::of(self.settings.clone_ref(py), None);
         Bound::new(py, std::mem::replace(self, rest)).map(Some)
-    }
-
-    /// True if it gave up and raised the last error.
-    pub(crate) fn has_given_up(&self) -> bool {
-        self.gave_up
     }
 
     /// The token that this attempt hands down to the retries inside it.
@@ -153,10 +140,6 @@ impl Operation {
         let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
         let call = self.call.as_mut()?;
         Some(settings.guards.lend(py, |guards| run(call, policy, guards)))
-    }
-
-    pub(crate) fn limit(&self) -> Timestamp {
-        self.abort_at
     }
 
     /// The first attempt is about to run.

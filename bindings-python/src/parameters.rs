@@ -1,8 +1,7 @@
 //! Conversion types: a parameter of one of these types is checked and converted before the method runs, and a result of one of
 //! these types has a type of `holdoff.types` in the stub.
 
-use crate::config;
-use crate::config::type_name;
+use crate::config::{self, type_name};
 use crate::convert;
 use holdoff_core::{FailureKind, Span, Ticket, TimerKey, Timestamp};
 use pyo3::exceptions::PyTypeError;

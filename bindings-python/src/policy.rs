@@ -2,8 +2,7 @@
 
 mod methods;
 
-use crate::config;
-use crate::json;
+use crate::{config, json};
 use holdoff_core::{Document, Nesting, Rules};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -38,10 +37,6 @@ impl Policy {
         let nesting = document.guards.nested().ok().flatten();
         let rules = document.rules != Rules::NONE;
         Self { guarded: !document.guards.has_no_guards(), rules, document, nesting, guards: PyOnceLock::new() }
-    }
-
-    pub(crate) fn document(&self) -> &Document {
-        &self.document
     }
 
     pub(crate) fn core(&self) -> &holdoff_core::Policy {
@@ -81,10 +76,6 @@ pub(crate) struct PolicyOrName<'py>(pub(crate) Bound<'py, Policy>);
 impl PolicyOrName<'_> {
     pub(crate) fn core(&self) -> &holdoff_core::Policy {
         self.0.get().core()
-    }
-
-    pub(crate) fn nesting(&self) -> Nesting {
-        self.0.get().nesting.unwrap_or_default()
     }
 }
 

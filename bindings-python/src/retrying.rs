@@ -88,37 +88,41 @@ impl<'py> Options<'py> {
 
 impl Retrying {
     pub(crate) fn without_options(policy: &Bound<'_, Policy>) -> PyResult<Self> {
-        Ok(Self::with(policy, set::of_policy(policy)?))
+        Self::with(policy, set::of_policy(policy)?, None)
     }
 
-    fn with(policy: &Bound<'_, Policy>, guards: Option<Py<Guards>>) -> Self {
+    /// A caller with these guards, unless the options have guards of their own.
+    fn with(policy: &Bound<'_, Policy>, guards: Option<Py<Guards>>, options: Option<&Options<'_>>) -> PyResult<Self> {
+        let get = |name| options.map_or(Ok(None), |options| options.get(name));
+        let function = |name| get(name)?.map(|function| callable(name, function)).transpose();
         let mut made = Self {
             quick: false,
             guarded: false,
-            guards,
-            options: None,
-            fallback: None,
             policy: policy.clone().unbind(),
-            on: On::Default,
-            on_result: None,
-            classify: None,
-            on_retry: None,
-            on_give_up: None,
-            cancel: None,
-            seed: None,
-            idempotent: true,
+            on: get("on")?.map_or(Ok(On::Default), |on| On::new(&on))?,
+            on_result: get("on_result")?.map_or(Ok(None), |on_result| OnResult::new(&on_result))?,
+            fallback: function("fallback")?,
+            classify: function("classify")?,
+            on_retry: function("on_retry")?,
+            on_give_up: function("on_give_up")?,
+            cancel: get("cancel")?.map(|cancel| token(&cancel)).transpose()?,
+            seed: get("seed")?.map(|seed| convert::seed("seed", &seed)).transpose()?,
+            idempotent: get("idempotent")?.map_or(Ok(true), |value| yes_or_no("idempotent", &value))?,
+            guards: get("guards")?.map_or(Ok(guards), |guards| set::of_option(&guards))?,
+            options: options.map(|options| options.options.clone().unbind()),
         };
-        made.note();
-        made
-    }
-
-    /// Notes what its policy and options come to.
-    fn note(&mut self) {
-        let policy = self.policy.get();
-        let looks = self.cancel.is_some() || self.on_result.is_some();
-        let plain = policy.core().first_limit().is_none() && policy.nesting.is_none() && !looks;
-        let only_breaker = self.guards.as_ref().is_some_and(|guards| guards.get().only_breaker);
-        (self.quick, self.guarded) = (plain && only_breaker, !plain || self.guards.is_some());
+        if let (Some(options), Some(guards)) = (options, &made.guards)
+            && options.get("guards")?.is_some()
+        {
+            // Callers that are made from this one share the set.
+            options.options.set_item("guards", guards)?;
+        }
+        let settings = policy.get();
+        let looks = made.cancel.is_some() || made.on_result.is_some();
+        let plain = settings.core().first_limit().is_none() && settings.nesting.is_none() && !looks;
+        let only_breaker = made.guards.as_ref().is_some_and(|guards| guards.get().only_breaker);
+        (made.quick, made.guarded) = (plain && only_breaker, !plain || made.guards.is_some());
+        Ok(made)
     }
 
     /// The policy of the options, else the default one, with these options.
@@ -130,47 +134,7 @@ impl Retrying {
 
     pub(crate) fn of_policy(policy: &Bound<'_, Policy>, options: &Options<'_>) -> PyResult<Self> {
         let own = if options.get("guards")?.is_none() { set::of_policy(policy)? } else { None };
-        Self::with(policy, own).read(options)
-    }
-
-    /// The same with the options that are given.
-    fn read(mut self, options: &Options<'_>) -> PyResult<Self> {
-        if let Some(on) = options.get("on")? {
-            self.on = On::new(&on)?;
-        }
-        if let Some(on_result) = options.get("on_result")? {
-            self.on_result = OnResult::new(&on_result)?;
-        }
-        for (name, own) in [
-            ("fallback", &mut self.fallback),
-            ("classify", &mut self.classify),
-            ("on_retry", &mut self.on_retry),
-            ("on_give_up", &mut self.on_give_up),
-        ] {
-            let Some(function) = options.get(name)? else { continue };
-            if !function.is_callable() {
-                let given = config::type_name(&function);
-                return Err(PyTypeError::new_err(format!("{name} must be a function, not {given}")));
-            }
-            *own = Some(function.unbind());
-        }
-        if let Some(cancel) = options.get("cancel")? {
-            self.cancel = Some(token(&cancel)?);
-        }
-        if let Some(seed) = options.get("seed")? {
-            self.seed = Some(convert::seed("seed", &seed)?);
-        }
-        if let Some(idempotent) = options.get("idempotent")? {
-            self.idempotent = yes_or_no("idempotent", &idempotent)?;
-        }
-        if let Some(guards) = options.get("guards")? {
-            self.guards = set::of_option(&guards)?;
-            // Callers that are made from this one share the set.
-            self.guards.as_ref().map_or(Ok(()), |guards| options.options.set_item("guards", guards))?;
-        }
-        self.options = Some(options.options.clone().unbind());
-        self.note();
-        Ok(self)
+        Self::with(policy, own, Some(options))
     }
 
     /// The same with other options. Fields change the policy; its guards stay unless they change, too.
@@ -181,9 +145,9 @@ impl Retrying {
         let all = self.options.as_ref().map_or_else(|| Ok(PyDict::new(py)), |options| options.bind(py).copy())?;
         all.update(options.options.as_mapping())?;
         let all = Options { options: all, fields: None };
-        if all.get("guards")?.is_none() && policy.get().document().guards == own.get().document().guards {
+        if all.get("guards")?.is_none() && policy.get().document.guards == own.get().document.guards {
             let guards = self.guards.as_ref().map(|guards| guards.clone_ref(py));
-            return Self::with(&policy, guards).read(&all);
+            return Self::with(&policy, guards, Some(&all));
         }
         Self::of_policy(&policy, &all)
     }
@@ -197,6 +161,13 @@ impl Retrying {
     pub(crate) fn hedges(&self) -> bool {
         self.guards.as_ref().is_some_and(|guards| guards.get().hedges())
     }
+}
+
+fn callable(name: &str, function: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    if function.is_callable() {
+        return Ok(function.unbind());
+    }
+    Err(PyTypeError::new_err(format!("{name} must be a function, not {}", config::type_name(&function))))
 }
 
 fn yes_or_no(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {

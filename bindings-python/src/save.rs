@@ -16,34 +16,19 @@ pub(crate) fn read(
 ) -> PyResult<Saved> {
     let py = state.py();
     let saved = if let Ok(bytes) = state.cast::<PyBytes>() {
-        Saved::from_bytes(bytes.as_bytes()).map_err(|error| raised(py, &error, "", None))?
-    } else if let Ok(text) = state.cast::<PyString>() {
-        let parsed = json::loads(text).ok();
-        match parsed.as_ref().map(|fields| fields.cast::<PyMapping>()) {
-            Some(Ok(fields)) => of_fields(fields)?,
-            _ => return Err(raised(py, &no_state(), "", Some(state))),
-        }
+        resumed(py, Saved::from_bytes(bytes.as_bytes()))?
     } else {
-        match state.cast::<PyMapping>() {
-            Ok(fields) => of_fields(fields)?,
-            Err(_) => return Err(raised(py, &no_state(), "", Some(state))),
-        }
+        let text = state.is_instance_of::<PyString>();
+        let fields = if text { json::fields(state).ok() } else { state.cast::<PyMapping>().ok().cloned() };
+        let Some(fields) = fields else {
+            return Err(raised(py, &Error::of_state(ErrorCode::NotAState, ""), "", Some(state)));
+        };
+        let mut saved = Saved::EMPTY;
+        config::set_exact("", &fields, None, &mut |name, value| saved.set(name, value))?;
+        saved
     };
-    let saved = match away {
-        Some(away) => saved.aged(away.span("away")?),
-        None => saved,
-    };
+    let saved = away.map_or(Ok(saved), |away| away.span("away").map(|away| saved.aged(away)))?;
     Ok(if force { saved.forced(policy) } else { saved })
-}
-
-fn no_state() -> Error {
-    Error::of_state(ErrorCode::NotAState, "")
-}
-
-fn of_fields(fields: &Bound<'_, PyMapping>) -> PyResult<Saved> {
-    let mut saved = Saved::EMPTY;
-    config::set_exact("", fields, None, &mut |name, value| saved.set(name, value))?;
-    Ok(saved)
 }
 
 /// The resumed machine, or its SaveError.

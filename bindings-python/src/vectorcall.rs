@@ -45,11 +45,6 @@ impl<'py> Invocation<'_, 'py> {
     pub(crate) fn run(&self) -> Attempted<'py> {
         self.with.call(self.function)
     }
-
-    #[inline]
-    pub(crate) fn py(&self) -> Python<'py> {
-        self.function.py()
-    }
 }
 
 /// The arguments of a call.
@@ -228,7 +223,7 @@ unsafe extern "C" fn entry<T: Called>(
 
 /// A class like that of `T` with the entry beside it, called `name`. Only [`Callable::make`] makes objects of it.
 pub(crate) struct Callable {
-    class: Py<PyType>,
+    pub(crate) class: Py<PyType>,
     offset: usize,
     make: ffi::newfunc,
     entry: Option<ffi::vectorcallfunc>,
@@ -279,10 +274,6 @@ impl Callable {
         let make = unsafe { transmute::<*mut c_void, ffi::newfunc>(make) };
         let entry = function().map(|_| entry::<T> as ffi::vectorcallfunc);
         Ok(Self { class: class.cast_into::<PyType>()?.unbind(), offset, make, entry })
-    }
-
-    pub(crate) fn class(&self) -> &Py<PyType> {
-        &self.class
     }
 
     /// An object of the class.

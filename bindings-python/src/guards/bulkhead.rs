@@ -40,7 +40,7 @@ impl Guard for Bulkhead {
 
     fn resumed(&self, _bytes: &[u8], _now: Timestamp) -> Result<Self, Error> {
         let notify = Python::attach(|py| self.1.clone_ref(py));
-        Ok(Self(Shared::new(*self.0.config(), holdoff_core::Bulkhead::new()), notify))
+        Ok(Self(Shared::new(self.0.config, holdoff_core::Bulkhead::new()), notify))
     }
 }
 
@@ -53,7 +53,7 @@ fn word(py: Python<'_>, entry: Entry) -> PyResult<Bound<'_, PyAny>> {
 }
 
 methods! { Bulkhead(self, py);
-    shown "<Bulkhead {} of {} run, {} wait>", self.running(py), self.0.config().limit(), self.waiting(py);
+    shown "<Bulkhead {} of {} run, {} wait>", self.running(py), self.0.config.limit(), self.waiting(py);
 
     #[pyo3(text_signature = None)]
     new[config: Option<&Bound<'_, PyAny>> as "BulkheadConfig" = None](

@@ -1,6 +1,6 @@
 //! The loop of a call under guards as a machine, for loops and tests of one's own.
 
-use super::set::Guards;
+use super::set::{Guards, Lend as _};
 use crate::failure::Failure;
 use crate::machine::{Step, begun};
 use crate::parameters::{Duration, SeedNumber, TicketNumber, Time};

@@ -48,7 +48,7 @@ methods! { KeyedGuards(self, py);
             seed
         };
         // Not under the lock: making an object may collect garbage, and that may run anything.
-        let made = Py::new(py, self.sets.config().make(py, seed, now)?)?;
+        let made = Py::new(py, self.sets.config.make(py, seed, now)?)?;
         Ok(self.sets.with(|_, (sets, _)| sets.entry(key, now, || made.clone_ref(py)).clone_ref(py)))
     };
 

@@ -1,20 +1,20 @@
 //! The guards of many calls together: each is an object of its own, or made from a configuration.
 
 use super::Guard;
-use super::breaker::Breaker;
-use super::budget::Budget;
 use super::bulkhead::Bulkhead;
-use super::hedge::Hedge;
+use super::locked::{Adaptive, Breaker, Budget, Hedge, Limiter, Stretch};
 use super::notify::Notify;
-use super::rates::{Adaptive, Limiter};
-use super::stretch::Stretch;
 use crate::parameters::{Now, OrDefault as _, Seed};
 use crate::policy::Policy;
 use crate::{clock, config, save, seeds};
-use holdoff_core::{Options, Permit, Span, Timestamp, Verdict};
+use holdoff_core::{
+    AdaptiveConfig, BreakerConfig, BudgetConfig, BulkheadConfig, HedgeConfig, Latency, LimiterConfig, Options, Permit,
+    Span, StretchConfig, Timestamp, Verdict,
+};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping};
+use std::sync::MutexGuard;
 
 /// Where a guard of a set comes from.
 enum Source<G> {
@@ -27,10 +27,7 @@ enum Source<G> {
 
 impl<G: Guard + pyo3::PyTypeInfo> Source<G> {
     fn of(options: &Bound<'_, PyMapping>) -> PyResult<Self> {
-        if !options.contains(G::SECTION)? {
-            return Ok(Self::Nothing);
-        }
-        let value = options.get_item(G::SECTION)?;
+        let Some(value) = section(options, G::SECTION)? else { return Ok(Self::Nothing) };
         // An empty section is no guard, as in a document (spec 32.2).
         if value.is_none() || value.cast::<PyMapping>().is_ok_and(|fields| fields.is_empty().unwrap_or(false)) {
             return Ok(Self::Nothing);
@@ -54,6 +51,12 @@ impl<G: Guard + pyo3::PyTypeInfo> Source<G> {
     }
 }
 
+/// The value under the name of a section, if there is one.
+#[inline(never)]
+fn section<'py>(of: &Bound<'py, PyMapping>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if of.contains(name)? { of.get_item(name).map(Some) } else { Ok(None) }
+}
+
 /// The guard with its saved state, if there is any.
 fn resumed<G: Guard>(
     py: Python<'_>,
@@ -62,10 +65,7 @@ fn resumed<G: Guard>(
     now: Timestamp,
 ) -> PyResult<Option<Py<G>>> {
     let Some(guard) = guard else { return Ok(None) };
-    if !saved.contains(G::SECTION)? {
-        return Ok(Some(guard));
-    }
-    let bytes = saved.get_item(G::SECTION)?;
+    let Some(bytes) = section(saved, G::SECTION)? else { return Ok(Some(guard)) };
     let resumed = guard.get().resumed(bytes.cast::<PyBytes>()?.as_bytes(), now);
     Ok(Some(Py::new(py, save::resumed(py, resumed)?)?))
 }
@@ -76,11 +76,12 @@ fn save_into<G: Guard>(states: &Bound<'_, PyDict>, guard: Option<&Py<G>>, now: T
     bytes.map_or(Ok(()), |bytes| states.set_item(G::SECTION, PyBytes::new(states.py(), &bytes)))
 }
 
-/// Declares sets of guards; the guards are in the order in which their locks are taken. `parts` are what the core borrows of a guard.
+/// Declares sets of guards; the guards are in the order in which their locks are taken. `parts` are what the core borrows of a
+/// guard.
 macro_rules! set {
     ($bulkhead:ident; $(
         $(#[$doc:meta])*
-        $guard:ident: $class:ident = |$config:ident, $state:pat_param| $parts:expr;
+        $guard:ident: $class:ident of $config_type:ty, $state_type:ty = |$config:ident, $state:pat_param| $parts:expr;
     )*) => {
         /// The names of all guards.
         const SECTIONS: &[&str] = &[$($class::SECTION),*];
@@ -112,42 +113,44 @@ macro_rules! set {
 
             pub(crate) fn make(&self, py: Python<'_>, seed: u64, now: Timestamp) -> PyResult<Guards> {
                 let mut made = Guards { $($guard: self.$guard.make(py, seed, now)?,)* only_breaker: false };
-                let untimed = made.breaker.as_ref().is_some_and(|breaker| breaker.get().0.config().is_untimed());
+                let untimed = made.breaker.as_ref().is_some_and(|breaker| breaker.get().0.config.is_untimed());
                 made.only_breaker = untimed && made.names().len() == 1;
                 Ok(made)
             }
         }
 
-        impl Guards {
-            /// The names of the guards in this set.
-            fn names(&self) -> Vec<&'static str> {
-                [$(self.$guard.as_ref().map(|_| $class::SECTION)),*].into_iter().flatten().collect()
+        /// The guards of a set, locked; none for a call without guards.
+        #[derive(Default)]
+        struct Locked<'a> {
+            $($guard: Option<(&'a $config_type, MutexGuard<'a, $state_type>)>,)*
+        }
+
+        impl Locked<'_> {
+            /// How many attempts run, and how many waiters are in the queue.
+            fn places(&self) -> (u32, u32) {
+                self.$bulkhead.as_ref().map_or((0, 0), |(_, state)| (state.running(), state.waiting()))
             }
 
-            /// Lends all guards for one transition, which must not run any Python, and notifies waiters if the transition freed a
-            /// place.
-            pub(crate) fn lend<T>(
-                &self,
-                py: Python<'_>,
-                transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T,
-            ) -> T {
-                $(let mut $guard = self.$guard.as_ref().map(|guard| guard.get().0.lock());)*
-                let before = $bulkhead.as_ref().map_or((0, 0), |(_, state)| (state.running(), state.waiting()));
-                let answer = transition(&mut holdoff_core::Guards { $(
-                    $guard: $guard.as_mut().map(|(config, state)| {
+            #[inline(never)]
+            fn parts(&mut self) -> holdoff_core::Guards<'_> {
+                holdoff_core::Guards { $(
+                    $guard: self.$guard.as_mut().map(|(config, state)| {
                         let ($config, $state) = (*config, &mut **state);
                         $parts
                     }),
-                )* });
-                let after = $bulkhead.as_ref().map_or((0, 0), |(_, state)| (state.running(), state.waiting()));
-                drop(($($guard),*));
-                if after.1 > 0
-                    && (after.0 < before.0 || after.1 < before.1)
-                    && let Some(notify) = self.notify()
-                {
-                    notify.get().notify_waiters(py);
-                }
-                answer
+                )* }
+            }
+        }
+
+        impl Guards {
+            #[inline(never)]
+            fn locked(&self) -> Locked<'_> {
+                Locked { $($guard: self.$guard.as_ref().map(|guard| guard.get().0.lock()),)* }
+            }
+
+            /// The names of the guards in this set.
+            fn names(&self) -> Vec<&'static str> {
+                [$(self.$guard.as_ref().map(|_| $class::SECTION)),*].into_iter().flatten().collect()
             }
 
             fn resumed(self, py: Python<'_>, saved: &Bound<'_, PyMapping>, now: Timestamp) -> PyResult<Self> {
@@ -169,7 +172,7 @@ macro_rules! set {
                 let (seed, now) = (seed.or_default(py)?, now.or_default(py)?);
                 check_names(saved)?;
                 let recipe = match options.cast::<Policy>() {
-                    Ok(policy) => Recipe::of_builder(&policy.get().document().guards),
+                    Ok(policy) => Recipe::of_builder(&policy.get().document.guards),
                     Err(_) => Recipe::of(options.cast::<PyMapping>()?)?,
                 };
                 recipe.make(py, seed, now)?.resumed(py, saved, now)
@@ -198,19 +201,20 @@ macro_rules! set {
 set! {
     bulkhead;
     /// The budget; None without one.
-    budget: Budget = |config, state| (config, state);
+    budget: Budget of BudgetConfig, holdoff_core::Budget = |config, state| (config, state);
     /// The breaker; None without one.
-    breaker: Breaker = |config, state| (config, state);
+    breaker: Breaker of BreakerConfig, holdoff_core::Breaker = |config, state| (config, state);
     /// The limiter; None without one.
-    limiter: Limiter = |config, (state, storage)| (config, state, storage.as_mut_slice());
+    limiter: Limiter of LimiterConfig, (holdoff_core::Limiter, Vec<u64>) =
+        |config, (state, storage)| (config, state, storage.as_mut_slice());
     /// The adaptive rate; None without one.
-    adaptive: Adaptive = |config, state| (config, state);
+    adaptive: Adaptive of AdaptiveConfig, holdoff_core::Adaptive = |config, state| (config, state);
     /// The bulkhead; None without one.
-    bulkhead: Bulkhead = |config, state| (config, state);
+    bulkhead: Bulkhead of BulkheadConfig, holdoff_core::Bulkhead = |config, state| (config, state);
     /// The stretch; None without one.
-    stretch: Stretch = |config, state| (config, state);
+    stretch: Stretch of StretchConfig, holdoff_core::Stretch = |config, state| (config, state);
     /// The hedge; None without one.
-    hedge: Hedge = |config, state| (config, state);
+    hedge: Hedge of HedgeConfig, Latency = |config, state| (config, state);
 }
 
 /// Each name must be that of a guard.
@@ -238,11 +242,6 @@ impl Recipe {
 }
 
 impl Guards {
-    /// The guards of a policy's sections; none without any.
-    pub(crate) fn of_builder(py: Python<'_>, builder: &Options) -> PyResult<Option<Py<Self>>> {
-        Recipe::of_builder(builder).shared(py)
-    }
-
     pub(crate) const fn hedges(&self) -> bool {
         self.hedge.is_some()
     }
@@ -264,7 +263,7 @@ impl Guards {
         let Some(breaker) = &self.breaker else { return Ok(()) };
         let breaker = &breaker.get().0;
         // The machine reads a time before its latest one as the latest.
-        let now = if breaker.config().forgets_successes() { Timestamp::ZERO } else { clock::now(py)? };
+        let now = if breaker.config.forgets_successes() { Timestamp::ZERO } else { clock::now(py)? };
         breaker.with(|config, state| state.record(config, permit, now, Verdict::Success, Span::ZERO));
         Ok(())
     }
@@ -273,17 +272,42 @@ impl Guards {
 /// The guards of a call, if it shares any.
 pub(crate) type MayShare = Option<Py<Guards>>;
 
-/// Lends guards that may be none.
+/// Lends the guards of a set, or none.
 pub(crate) trait Lend {
-    fn lend<T>(&self, py: Python<'_>, transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T) -> T;
+    fn set(&self) -> Option<&Guards>;
+
+    /// Lends all guards for one transition, which must not run any Python, and notifies waiters if the transition freed a place.
+    fn lend<T>(&self, py: Python<'_>, transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T) -> T {
+        let mut locked = self.set().map(Guards::locked).unwrap_or_default();
+        let before = locked.places();
+        let answer = transition(&mut locked.parts());
+        notify_freed(py, self.set(), locked, before);
+        answer
+    }
+}
+
+impl Lend for Guards {
+    fn set(&self) -> Option<&Guards> {
+        Some(self)
+    }
 }
 
 impl Lend for MayShare {
-    fn lend<T>(&self, py: Python<'_>, transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T) -> T {
-        match self {
-            Some(guards) => guards.get().lend(py, transition),
-            None => transition(&mut holdoff_core::Guards::none()),
-        }
+    fn set(&self) -> Option<&Guards> {
+        self.as_ref().map(Py::get)
+    }
+}
+
+/// Unlocks the guards, and notifies waiters if there are fewer attempts or waiters than before.
+#[inline(never)]
+fn notify_freed(py: Python<'_>, guards: Option<&Guards>, locked: Locked<'_>, before: (u32, u32)) {
+    let after = locked.places();
+    drop(locked);
+    if after.1 > 0
+        && (after.0 < before.0 || after.1 < before.1)
+        && let Some(notify) = guards.and_then(Guards::notify)
+    {
+        notify.get().notify_waiters(py);
     }
 }
 
@@ -295,7 +319,7 @@ pub(crate) fn of_policy(policy: &Bound<'_, Policy>) -> PyResult<Option<Py<Guards
         return Ok(None);
     }
     let made = policy.guards.get_or_try_init(py, || {
-        let guards = Guards::of_builder(py, &policy.document.guards)?;
+        let guards = Recipe::of_builder(&policy.document.guards).shared(py)?;
         PyResult::Ok(guards.map(Py::into_any))
     })?;
     made.as_ref().map(|guards| Ok(guards.bind(py).cast::<Guards>()?.clone().unbind())).transpose()

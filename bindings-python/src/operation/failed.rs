@@ -1,8 +1,7 @@
 //! The result of a failed attempt, and the event for the user's hook.
 
-use crate::convert;
 use crate::failure::Failure;
-use crate::parameters;
+use crate::{convert, parameters};
 use holdoff_core::{Cause, Span};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;

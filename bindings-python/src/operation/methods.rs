@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 methods! { Operation(self, py);
     new(settings: Py<Retrying>, permit: Option<u32> = None) -> Self =
-        Self::with_permit(settings, permit.map(Permit::from_raw));
+        Self::of(settings, permit.map(Permit::from_raw));
 
     /// The first attempt is about to run. Raises Cancelled when it must not.
     mut begin() -> PyResult<()> = self.first(py);
@@ -41,10 +41,11 @@ methods! { Operation(self, py);
 
     /// An attempt failed: returns True if another one follows. If not, raise the error, which carries the outcome.
     mut fail(error: &Bound<'_, PyException>, timed_out: bool = false) -> PyResult<bool> =
-        self.failed(error.as_any(), timed_out, None).map(Next::sleeps);
+        self.failed(error.as_any(), timed_out, None).map(|next| matches!(next, Next::Sleep(_)));
 
     /// An attempt returned: returns True if another one follows. If not, the value is the result.
-    mut reject(value: &Bound<'_, PyAny>) -> PyResult<bool> = self.rejected(value, None).map(Next::sleeps);
+    mut reject(value: &Bound<'_, PyAny>) -> PyResult<bool> =
+        self.rejected(value, None).map(|next| matches!(next, Next::Sleep(_)));
 
     /// The attempt with this number failed, of several: "sleep", "attempt" (start another one), "wait" (others still run)
     /// or "stop": raise the error.

@@ -146,7 +146,7 @@ methods! { Policy(self, py);
     impl {
         #[pyo3(signature = () -> "tuple[Callable[[str, list[str]], Policy], tuple[str, list[str]]]")]
         fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-            let document = slf.get().document();
+            let document = &slf.get().document;
             let parts = (document.to_json(), document.error_types.clone());
             (slf.get_type().getattr("_restored")?, parts).into_pyobject(slf.py())
         }
