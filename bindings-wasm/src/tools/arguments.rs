@@ -14,16 +14,9 @@ js_types! {
     Time = "Time",
     /// A time whose type the answer has, too.
     SampleTime = "T",
-    SameTime = "Same<T>",
-    LengthValue = "Length",
-    NumberValue = "number",
-    Whole = "number | bigint",
-    FailureObject = "Failure | FailureKind",
-    StepObject = "Step<Same<T>>",
-    Text = "string",
-    FormName = "FormName",
-    AnswerWord = "Answer",
-    Key = "K",
+    SameTime = "Same<T>", LengthValue = "Length", NumberValue = "number", Whole = "number | bigint",
+    FailureObject = "Failure | FailureKind", StepObject = "Step<Same<T>>", Text = "string", FormName = "FormName",
+    AnswerWord = "Answer", Key = "K",
 }
 
 #[wasm_bindgen(raw_module = "./ffi.ts")]

@@ -10,10 +10,8 @@ use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
 js_types! {
-    DocumentObject = "string | object",
-    FormOptions = "{ entry?: number }",
-    Types = "{ errorTypes?: readonly string[] }",
-    FromForm = "FromForm",
+    DocumentObject = "string | object", FormOptions = "{ entry?: number }",
+    Types = "{ errorTypes?: readonly string[] }", FromForm = "FromForm",
 }
 
 #[wasm_bindgen(raw_module = "./ffi.ts")]

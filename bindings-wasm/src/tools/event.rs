@@ -8,9 +8,7 @@ use js_sys::{JSON, Object, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 js_types! {
-    EventObject = "Event",
-    AnyEvent = "string | object",
-    Bytes = "Uint8Array",
+    EventObject = "Event", AnyEvent = "string | object", Bytes = "Uint8Array",
 }
 
 #[wasm_bindgen(raw_module = "./ffi.ts")]

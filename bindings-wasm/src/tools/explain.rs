@@ -7,12 +7,8 @@ use js_sys::{Array, Object};
 use wasm_bindgen::prelude::*;
 
 js_types! {
-    ExplainOptions = "ExplainOptions",
-    LintOptions = "LintOptions",
-    Policies = "readonly AnyPolicy[]",
-    ExplanationObject = "Explanation",
-    LintObject = "Lint",
-    PresetNames = "PresetName[]",
+    ExplainOptions = "ExplainOptions", LintOptions = "LintOptions", Policies = "readonly AnyPolicy[]",
+    ExplanationObject = "Explanation", LintObject = "Lint", PresetNames = "PresetName[]",
 }
 
 #[wasm_bindgen(raw_module = "./ffi.ts")]

@@ -57,7 +57,7 @@ macro_rules! methods {
             pub fn $name($(&$($this)+,)? $($arg: <$type as FromJs>::Js),*) -> Answer<$out> {
                 $(let $arg = <$type as FromJs>::from_js(&$arg.into(), stringify!($arg))?;)*
                 let answer = $body;
-            Ok(answer)
+                Ok(answer)
             }
         )+ }
     };
@@ -80,8 +80,7 @@ pub(super) fn put(object: &Object, name: &str, value: &JsValue) {
 }
 
 js_types! {
-    AnyPolicy = "AnyPolicy",
-    PolicyObject = "Policy",
+    AnyPolicy = "AnyPolicy", PolicyObject = "Policy",
 }
 
 #[wasm_bindgen(raw_module = "./ffi.ts")]

@@ -10,14 +10,9 @@ use js_sys::{Array, Map, Uint32Array};
 use wasm_bindgen::prelude::*;
 
 js_types! {
-    GateOptions = "GateOptions",
-    FlowcontrolOptions = "FlowcontrolOptions",
-    ChromiumPolicy = "ChromiumPolicy",
-    AnyGate = "GateConfig | GateOptions",
-    GatesOptions = "GatesOptions",
-    GateState = "GateState<Same<T>>",
-    BucketOptions = "BucketOptions",
-    Keys = "IterableIterator<K>",
+    GateOptions = "GateOptions", FlowcontrolOptions = "FlowcontrolOptions", ChromiumPolicy = "ChromiumPolicy",
+    AnyGate = "GateConfig | GateOptions", GatesOptions = "GatesOptions", GateState = "GateState<Same<T>>",
+    BucketOptions = "BucketOptions", Keys = "IterableIterator<K>",
 }
 
 /// The checked choices for gates.

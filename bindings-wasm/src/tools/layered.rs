@@ -8,8 +8,7 @@ use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
 js_types! {
-    LayersOptions = "LayersOptions",
-    LayeredState = "LayeredState",
+    LayersOptions = "LayersOptions", LayeredState = "LayeredState",
 }
 
 /// The policies of both levels.

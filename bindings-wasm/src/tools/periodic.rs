@@ -7,15 +7,10 @@ use holdoff_core::{Policy, Reset, Span, Timer, Timestamp};
 use wasm_bindgen::prelude::*;
 
 js_types! {
-    WaitBackoffOptions = "WaitBackoffOptions",
-    KubernetesBackoff = "KubernetesBackoff",
-    WaitBackoffState = "WaitBackoffState",
-    AnyBackoff = "WaitBackoff | WaitBackoffOptions",
-    LoopBackoffReset = "LoopBackoffReset",
-    ExponentialOptions = "ExponentialOptions",
-    PeriodicOptions = "PeriodicOptions",
-    PeriodicStep = "PeriodicStep<Same<T>>",
-    AnyPeriodicStep = "PeriodicStep",
+    WaitBackoffOptions = "WaitBackoffOptions", KubernetesBackoff = "KubernetesBackoff",
+    WaitBackoffState = "WaitBackoffState", AnyBackoff = "WaitBackoff | WaitBackoffOptions",
+    LoopBackoffReset = "LoopBackoffReset", ExponentialOptions = "ExponentialOptions",
+    PeriodicOptions = "PeriodicOptions", PeriodicStep = "PeriodicStep<Same<T>>", AnyPeriodicStep = "PeriodicStep",
     PeriodicState = "PeriodicState",
 }
 

@@ -11,11 +11,8 @@ use js_sys::{Array, try_iter};
 use wasm_bindgen::prelude::*;
 
 js_types! {
-    RecorderOptions = "RecorderOptions",
-    ReplayOptions = "ReplayOptions",
-    RecordedObject = "Recorded<Same<T>>",
-    AnyStep = "Step<bigint>",
-    Log = "Log",
+    RecorderOptions = "RecorderOptions", ReplayOptions = "ReplayOptions", RecordedObject = "Recorded<Same<T>>",
+    AnyStep = "Step<bigint>", Log = "Log",
 }
 
 /// The whole loop as a machine that says what to write down: as `Call`, and under guards as `GuardedCall`, but it does not hedge.

@@ -10,10 +10,7 @@ use js_sys::{JSON, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 js_types! {
-    Machine = "Retry | Call",
-    CallObject = "Call",
-    RetryObject = "Retry",
-    SavedObject = "Saved",
+    Machine = "Retry | Call", CallObject = "Call", RetryObject = "Retry", SavedObject = "Saved",
     ResumeOptions = "ResumeOptions",
 }
 
