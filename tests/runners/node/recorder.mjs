@@ -3,7 +3,7 @@ import { Guards } from "../../../bindings-wasm/dist/esm/guards.js";
 import { Policy } from "../../../bindings-wasm/dist/esm/index.js";
 import { Wheel } from "../../../bindings-wasm/dist/esm/timers.js";
 import { Event, Recorder, ReplayError, replay, save } from "../../../bindings-wasm/dist/esm/tools.js";
-import { answer, bytesOf, expected, failureOf, hex, N, sectionsOf, text } from "./words.mjs";
+import { answer, apply, bytesOf, CALLS, expected, hex, N, sectionsOf, text } from "./words.mjs";
 
 /** JSON with names in a fixed order, whatever it is. */
 const json = (value) =>
@@ -26,17 +26,12 @@ export function* log({ policy, seed, task, inputs: [first, ...rest], steps, even
     return answer(step);
   };
   yield [expected(steps[0]), write(said)];
-  for (const [at, { op, now: time, ticket, failure, text, reruns }] of rest.entries()) {
-    const now = N(time);
-    if (op === "succeed") said = call.succeed(N(ticket), now);
-    else if (op === "fail") said = call.fail(N(ticket), now, failureOf(failure), text);
-    else if (op === "abandon") said = call.abandon(N(ticket), now, text);
-    else if (op === "tick") said = call.tick(now);
-    else if (op === "cancel") said = call.cancel(now);
-    else if (op === "resume") {
+  for (const [at, input] of rest.entries()) {
+    if (input.op === "resume") {
+      const now = N(input.now);
       call = replay(rules, Buffer.concat(binary), { mode: "verify", guards: fresh(now), task });
-      said = call.resume(now, reruns);
-    } else throw new Error(`unknown input ${op}`);
+      said = call.resume(now, input.reruns);
+    } else said = apply(CALLS, call, input);
     yield [expected(steps[at + 1]), write(said)];
   }
   yield [json(events), json(written)];
@@ -81,29 +76,32 @@ export function* replayOf({ policy, mode, any_policy: anyPolicy, events, bytes, 
   if (resume.state !== undefined) yield [expectedState(resume.state), stateText(call, resume.state.saved_at)];
 }
 
+const WHEEL_OPS = {
+  insert(timers, _, at, keys, numbers) {
+    const key = timers.insert(at);
+    const index = Wheel.index(key);
+    if (index > numbers.length) throw new Error(`index ${index} comes after ${numbers.length} others`);
+    numbers[index] = keys.push(key) - 1;
+    return {};
+  },
+  cancel: (timers, { timer }, _, keys) => ({ cancelled: timers.cancel(keys[timer]) }),
+  pop(timers, _, now, _keys, numbers) {
+    const due = timers.pop(now);
+    return { fired: due ? { timer: numbers[Wheel.index(due.key)], at: due.at } : null };
+  },
+  look: (timers) => ({ next_wake: timers.nextWake ?? null, len: timers.size }),
+  clear(timers) {
+    timers.clear();
+    return {};
+  },
+};
+
 export function* wheel({ ops, answers }) {
   const timers = new Wheel();
-  const keys = [];
-  /** The number of the timer at each index. */
-  const numbers = [];
-  for (const [step, { op, at, timer, now }] of ops.entries()) {
-    let got = {};
-    if (op === "insert") {
-      const key = timers.insert(N(at));
-      const index = Wheel.index(key);
-      if (index > numbers.length) throw new Error(`index ${index} comes after ${numbers.length} others`);
-      numbers[index] = keys.length;
-      keys.push(key);
-    } else if (op === "cancel") {
-      got = { cancelled: timers.cancel(keys[timer]) };
-    } else if (op === "pop") {
-      const due = timers.pop(N(now));
-      got = { fired: due ? { timer: numbers[Wheel.index(due.key)], at: due.at } : null };
-    } else if (op === "look") {
-      got = { next_wake: timers.nextWake ?? null, len: timers.size };
-    } else if (op === "clear") {
-      timers.clear();
-    } else throw new Error(`unknown op ${op}`);
+  // The keys of all timers, and the number of the timer at each index.
+  const [keys, numbers] = [[], []];
+  for (const [step, event] of ops.entries()) {
+    const got = apply(WHEEL_OPS, timers, event, keys, numbers);
     const { fired, next_wake: wake, ...rest } = answers[step];
     const want = { ...rest };
     if (fired !== undefined) want.fired = fired && { ...fired, at: N(fired.at) };

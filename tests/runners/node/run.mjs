@@ -34,7 +34,9 @@ import { log, replayOf, wheel } from "./recorder.mjs";
 import { leg } from "./relay.mjs";
 import {
   answer,
+  apply,
   bytesOf,
+  CALLS,
   expected,
   failureOf,
   failureText,
@@ -66,27 +68,10 @@ function begun(policy, seed, event) {
   return [Call.underway(policy, N(seed), now), undefined];
 }
 
-/** What a call says to an event that is no beginning. */
-function next(machine, event) {
-  const now = N(event.now);
-  switch (event.op) {
-    case "succeed":
-      return machine.succeed(N(event.ticket), now);
-    case "fail":
-      return machine.fail(N(event.ticket), now, failureOf(event.failure));
-    case "tick":
-      return machine.tick(now);
-    case "cancel":
-      return machine.cancel(now);
-    default:
-      throw new Error(`unknown event ${event.op}`);
-  }
-}
-
 function* call({ policy, seed, events: [first, ...rest], steps }) {
   const [machine, step] = begun(new Policy(policy), seed, first);
   yield [expected(steps[0]), step === undefined ? "null" : answer(step)];
-  for (const [at, event] of rest.entries()) yield [expected(steps[at + 1]), answer(next(machine, event))];
+  for (const [at, event] of rest.entries()) yield [expected(steps[at + 1]), answer(apply(CALLS, machine, event))];
 }
 
 function* decided(machine, failures, decisions) {
@@ -132,7 +117,7 @@ function* saveOf({ machine, policy, seed, started, failures, events, saved_at, b
   } else {
     const [first, ...rest] = events;
     [saved] = begun(rules, seed, first);
-    for (const event of rest) next(saved, event);
+    for (const event of rest) apply(CALLS, saved, event);
   }
   yield [bytes, hex(save(saved, N(saved_at)))];
   yield [JSON.stringify(json), JSON.stringify(JSON.parse(saveJson(saved, N(saved_at))))];
@@ -141,7 +126,7 @@ function* saveOf({ machine, policy, seed, started, failures, events, saved_at, b
       yield* decided(resumeRetry(state, rules, N(resumed_at)), then, decisions);
     } else {
       const resumed = resumeCall(state, rules, N(resumed_at));
-      for (const [at, event] of then.entries()) yield [expected(steps[at]), answer(next(resumed, event))];
+      for (const [at, event] of then.entries()) yield [expected(steps[at]), answer(apply(CALLS, resumed, event))];
     }
   }
 }
@@ -160,15 +145,19 @@ const GATES = {
   fast_slow: ({ fast, slow, max_fast_attempts }) => GateConfig.fastSlow(N(fast), N(slow), max_fast_attempts),
 };
 
+const GATE_OPS = {
+  failure: (gates, { u = 0 }, now) => gates.failure("it", now, u),
+  success: (gates, _, now) => gates.success("it", now),
+  release_at: (gates, { at }) => gates.releaseAt("it", N(at)),
+  forget: (gates) => gates.forget("it"),
+  look() {},
+};
+
 function* keyed_gate({ gate: { preset, ...fields }, ops, answers }) {
   const gates = new Gates(GATES[preset](fields));
-  for (const [at, { op, now, u = 0, at: opens }] of ops.entries()) {
-    if (op === "failure") gates.failure("it", N(now), u);
-    else if (op === "success") gates.success("it", N(now));
-    else if (op === "release_at") gates.releaseAt("it", N(opens));
-    else if (op === "forget") gates.forget("it");
-    else if (op !== "look") throw new Error(`unknown op ${op}`);
-    const { isOpen, release, isDiscardable } = gates.look("it", N(now));
+  for (const [at, event] of ops.entries()) {
+    apply(GATE_OPS, gates, event);
+    const { isOpen, release, isDiscardable } = gates.look("it", N(event.now));
     const want = { ...answers[at], release: N(answers[at].release) };
     yield [text(want), text({ reject: !isOpen, release, can_discard: isDiscardable })];
   }
@@ -236,36 +225,35 @@ function* seed({ n, k, seed }) {
 
 const BUDGET_OPS = {
   look() {},
-  begin(budget, { at }, held, call) {
+  begin(budget, { call }, now, held) {
     held.delete(call);
-    budget.begin(at);
+    budget.begin(now);
   },
-  admit: (budget, { at }) => budget.admit(at),
-  fail: (budget, { at, kind }) => budget.fail(kind, at),
-  withdraw(budget, { at, kind }, held, call) {
-    const paid = budget.withdraw(kind, at);
+  admit: (budget, _, now) => budget.admit(now),
+  fail: (budget, { kind = "transient" }, now) => budget.fail(kind, now),
+  withdraw(budget, { call, kind = "transient" }, now, held) {
+    const paid = budget.withdraw(kind, now);
     if (paid !== undefined) held.set(call, paid);
     return paid !== undefined;
   },
-  refund(budget, { at }, held, call) {
-    budget.refund(held.get(call), at);
+  refund(budget, { call }, now, held) {
+    budget.refund(held.get(call), now);
     held.delete(call);
   },
   retried: (budget) => budget.retried(),
-  succeed: (budget, { at }, held, call) => budget.succeed(held.get(call), at),
+  succeed: (budget, { call }, now, held) => budget.succeed(held.get(call), now),
   end: (budget) => budget.end(),
 };
 
 /** How many yeses a budget gives to an event; the time of the latest is left in `clock`. */
 function handed(budget, event, held, clock) {
-  const { op, at, call = 0, kind = "transient", times, events } = event;
-  if (op === "repeat") {
-    let allowed = 0;
-    for (let n = 0; n < times; n++) for (const one of events) allowed += handed(budget, one, held, clock);
-    return allowed;
+  if (event.op !== "repeat") {
+    clock.now = N(event.at);
+    return apply(BUDGET_OPS, budget, event, held) ? 1 : 0;
   }
-  clock.now = N(at);
-  return BUDGET_OPS[op](budget, { at: clock.now, kind }, held, call) ? 1 : 0;
+  let allowed = 0;
+  for (let n = 0; n < event.times; n++) for (const one of event.events) allowed += handed(budget, one, held, clock);
+  return allowed;
 }
 
 function* budget({ budget: section, seed = 0, within = 0, events, answers }) {
@@ -305,46 +293,28 @@ const CLASSES = {
 /** A time that a guard says, as a vector says it; null for none. */
 const timeText = (time) => (time === undefined ? null : time);
 
+const BREAKER_OPS = {
+  acquire: (breaker, _, now) => breaker.acquire(now),
+  record: (breaker, { verdict, took = 0 }, now, permit) => breaker.record(permit, verdict, N(took), now),
+  abandon: (breaker, _, now, permit) => breaker.abandon(permit, now),
+  hint: (breaker, { span }, now) => breaker.hint(N(span), now),
+  isolate: (breaker, _, now) => breaker.isolate(now),
+  close: (breaker, _, now) => breaker.forceClose(now),
+  reset: (breaker, _, now) => breaker.reset(now),
+  look() {},
+};
+
 function* breaker({ breaker: section, seed = 0, made = 0, events, answers }) {
   const guard = documented("breaker", section, { seed: N(seed), now: N(made) });
   const permits = [];
   for (const [step, event] of events.entries()) {
-    const now = N(event.now);
-    const permit = permits[event.permit];
+    const [now, permit] = [N(event.now), permits[event.permit]];
     if ("permit" in event && permit === undefined) throw new Error(`event ${event.permit} gave no permit`);
-    let got = {};
-    switch (event.event) {
-      case "acquire": {
-        const { permit, retryAt } = guard.acquire(now);
-        permits[step] = permit;
-        got = { refused: timeText(retryAt) };
-        break;
-      }
-      case "record":
-        guard.record(permit, event.verdict, N(event.took ?? 0), now);
-        break;
-      case "abandon":
-        guard.abandon(permit, now);
-        break;
-      case "hint":
-        guard.hint(N(event.span), now);
-        break;
-      case "isolate":
-        guard.isolate(now);
-        break;
-      case "close":
-        guard.forceClose(now);
-        break;
-      case "reset":
-        guard.reset(now);
-        break;
-      case "look":
-        break;
-      default:
-        throw new Error(`unknown event ${event.event}`);
-    }
+    const acquired = apply(BREAKER_OPS, guard, event, permit);
+    permits[step] = acquired?.permit;
     const { calls, failed, slow } = guard.rates(now);
-    got = { ...got, state: guard.state(now), counts: [calls, failed, slow], openings: guard.openings };
+    const got = { state: guard.state(now), counts: [calls, failed, slow], openings: guard.openings };
+    if (acquired) got.refused = timeText(acquired.retryAt);
     const { refused } = answers[step];
     const want = refused === undefined || refused === null ? answers[step] : { ...answers[step], refused: N(refused) };
     yield [text(want), text(got)];
@@ -377,26 +347,34 @@ function* breaker_window({ config: { window_ns, slots, began_ns = 0 }, records, 
   }
 }
 
+const LIMITER_OPS = {
+  take: (limiter, { count = 1 }, now) => limiter.take(count, now),
+  look: (limiter, { count = 1 }, now) => limiter.look(count, now),
+  give_back: (limiter, { count = 1 }, now) => limiter.giveBack(count, now),
+};
+
 function* limiter({ limiter: section, made = 0, events, refused }) {
   const guard = documented("limiter", section, { now: N(made) });
-  for (const [step, { event, now, count = 1 }] of events.entries()) {
-    const ask = { take: "take", look: "look", give_back: "giveBack" }[event];
-    const got = guard[ask](count, N(now));
+  for (const [step, event] of events.entries()) {
+    const got = apply(LIMITER_OPS, guard, event);
     yield [refused[step] === null ? "null" : text(N(refused[step])), text(timeText(got))];
   }
 }
 
+const BULKHEAD_OPS = {
+  enter: (bulkhead) => bulkhead.enter(),
+  enter_from: (bulkhead, _event, _now, place) => bulkhead.enterFrom(place),
+  leave: (bulkhead) => bulkhead.leave(),
+  leave_queue: (bulkhead, _event, _now, place) => bulkhead.leaveQueue(place),
+};
+
 function* bulkhead({ bulkhead: section, events, answers }) {
   const guard = documented("bulkhead", section);
   const places = [];
-  for (const [step, { event, place }] of events.entries()) {
-    const held = places[place];
-    if (place !== undefined && held === undefined) throw new Error(`event ${place} gave no place`);
-    let entry;
-    if (event === "enter") entry = guard.enter();
-    else if (event === "enter_from") entry = guard.enterFrom(held);
-    else if (event === "leave") guard.leave();
-    else guard.leaveQueue(held);
+  for (const [step, event] of events.entries()) {
+    const held = places[event.place];
+    if (event.place !== undefined && held === undefined) throw new Error(`event ${event.place} gave no place`);
+    const entry = apply(BULKHEAD_OPS, guard, event, held);
     places[step] = entry?.place;
     const { running, waiting } = guard;
     yield [text(answers[step]), text({ ...(entry && { entry: entry.kind }), running, waiting })];
@@ -500,29 +478,29 @@ function* nested({ nested: section, around = [], header, grpc, own, token, attem
   }
 }
 
+const SET_OPS = {
+  isolate: ({ breaker }, _, now) => breaker.isolate(now),
+  force_close: ({ breaker }, _, now) => breaker.forceClose(now),
+  reset: ({ breaker }, _, now) => breaker.reset(now),
+};
+
 function* guarded({ policy, seed, start, events, steps, after }) {
   const rules = Policy.fromJson(policy);
   const sections = sectionsOf(policy);
   let guards = new Guards({ ...sections, seed: N(seed), now: N(start) });
   let calls = [];
-  for (const [at, { op, call, seed, ticket, now: time, to, failure }] of events.entries()) {
-    const now = N(time);
+  for (const [at, event] of events.entries()) {
+    const { op, call } = event;
+    const now = N(event.now);
     let step;
-    if (op === "begin") [calls[call], step] = GuardedCall.begin(rules, guards, N(seed), now);
-    else if (op === "succeed") step = calls[call].succeed(N(ticket), now);
-    else if (op === "fail") step = calls[call].fail(N(ticket), now, failureOf(failure));
-    else if (op === "abandon") step = calls[call].abandon(N(ticket), now);
-    else if (op === "tick") step = calls[call].tick(now);
-    else if (op === "cancel") step = calls[call].cancel(now);
-    else if (op === "isolate") guards.breaker.isolate(now);
-    else if (op === "force_close") guards.breaker.forceClose(now);
-    else if (op === "reset") guards.breaker.reset(now);
+    if (op === "begin") [calls[call], step] = GuardedCall.begin(rules, guards, N(event.seed), now);
     else if (op === "move") {
       const saved = saveGuards(guards, now);
-      guards = new Guards({ ...sections, seed: N(seed ?? 0), now: N(to) });
-      restoreGuards(guards, saved, N(to));
+      guards = new Guards({ ...sections, seed: N(event.seed ?? 0), now: N(event.to) });
+      restoreGuards(guards, saved, N(event.to));
       calls = [];
-    } else throw new Error(`unknown event ${op}`);
+    } else if (call === undefined) step = apply(SET_OPS, guards, event);
+    else step = apply(CALLS, calls[call], event);
     yield [expected(steps[at]), step === undefined ? "null" : answer(step)];
   }
   if (after === undefined) return;

@@ -53,5 +53,21 @@ export const hintText = (hint) => text(typeof hint === "number" ? BigInt(hint * 
 export const hex = (bytes) => Buffer.from(bytes).toString("hex");
 export const bytesOf = (hex) => new Uint8Array(Buffer.from(hex, "hex"));
 
+/** The operations of calls, retries that are recorded, and calls inside calls: what each asks of the machine. */
+export const CALLS = {
+  succeed: (machine, { ticket }, now) => machine.succeed(N(ticket), now),
+  fail: (machine, { ticket, failure, text }, now) => machine.fail(N(ticket), now, failureOf(failure), text),
+  abandon: (machine, { ticket, text }, now) => machine.abandon(N(ticket), now, text),
+  tick: (machine, _, now) => machine.tick(now),
+  cancel: (machine, _, now) => machine.cancel(now),
+};
+
+/** Does what an event says by a table of operations, each a function of the machine, the event and its time. */
+export function apply(operations, machine, event, ...rest) {
+  const { op = event.event, now = event.at } = event;
+  if (!Object.hasOwn(operations, op)) throw new Error(`unknown operation ${op}`);
+  return operations[op](machine, event, now === undefined ? undefined : N(now), ...rest);
+}
+
 const SECTIONS = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"];
 export const sectionsOf = (document) => Object.fromEntries(SECTIONS.map((name) => [name, document[name]]));
