@@ -18,6 +18,7 @@ import {
   LIST,
   NOTHING,
   NUMBER,
+  objectOf,
   snake,
   TEXT,
   UNITLESS,
@@ -38,13 +39,14 @@ export class Policy implements CompiledPolicy {
 
   /** From fields, or the name of a preset. Throws a {@link ConfigError} that names field, value and rule. */
   constructor(fields: PolicyFields | PresetName = {}) {
-    const { words, limit, rules, guardFields } = build(
+    const { words, limit, rules, values, guardFields } = build(
       typeof fields === "string" ? { preset: fields } : fields,
       inCode,
     );
     this.words = words;
     this.limit = limit;
     this.rules = rules;
+    origins.set(this, values);
     if (guardFields) this.guardFields = guardFields;
   }
 
@@ -99,6 +101,14 @@ export class Policy implements CompiledPolicy {
     return isFailure(this.rules, status, options.idempotent ?? true);
   }
 
+  /**
+   * Its fields, which `new Policy` reads in a worker or another process. `toJson` of `holdoff/tools` writes a document that
+   * other languages read, too.
+   */
+  toJSON(): PolicyFields {
+    return objectOf(valuesOf(this));
+  }
+
   /** No object of fields, not even to another copy of this package. */
   get [Symbol.toStringTag](): string {
     return "Policy";
@@ -109,11 +119,20 @@ interface Built {
   readonly words: Uint32Array;
   readonly limit: number;
   readonly rules: Rules | undefined;
+  readonly values: readonly FieldValue[];
   readonly guardFields?: GuardFields;
 }
 
+/** The fields of each policy. They are not part of it: policies that decide the same are equal. */
+const origins = new WeakMap<Policy, readonly FieldValue[]>();
+const valuesOf = (policy: Policy) => origins.get(policy) as readonly FieldValue[];
+
 /** A policy from what it is made of. */
-export const policyOf = (built: Built): Policy => Object.assign(Object.create(Policy.prototype) as Policy, built);
+export function policyOf({ values, ...built }: Built): Policy {
+  const policy = Object.assign(Object.create(Policy.prototype) as Policy, built);
+  origins.set(policy, values);
+  return policy;
+}
 
 function guardsOf(guardFields: GuardFields): Guards {
   if (maker) return maker.make(guardFields) as Guards;
@@ -174,7 +193,7 @@ function build(fields: unknown, reading: Reading): Built {
     guardFields.push(...chosen.map((field) => ({ ...field, numbers: preset.guards })));
   }
   if (guardFields.length > 0) maker?.check(guardFields);
-  const built = { words, limit: Math.min(readLong(words, DEADLINE), readLong(words, ATTEMPT_TIMEOUT)), rules };
+  const built = { words, limit: Math.min(readLong(words, DEADLINE), readLong(words, ATTEMPT_TIMEOUT)), rules, values };
   return guardFields.some(({ kind }) => kind !== NOTHING && kind !== EMPTY) ? { ...built, guardFields } : built;
 }
 
@@ -206,5 +225,7 @@ export function withDeadline(policy: Policy, milliseconds: number): Policy | und
   writeLong(words, DEADLINE, nanos);
   const limit = Math.min(nanos, readLong(words, ATTEMPT_TIMEOUT));
   const { rules, guardFields } = policy;
-  return policyOf(guardFields ? { words, limit, rules, guardFields } : { words, limit, rules });
+  const others = valuesOf(policy).filter(({ path }) => path !== "deadline");
+  const values = [...others, { path: "deadline", value: milliseconds, kind: NUMBER }];
+  return policyOf({ words, limit, rules, values, ...(guardFields && { guardFields }) });
 }

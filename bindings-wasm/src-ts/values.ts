@@ -48,6 +48,22 @@ function inner(values: FieldValue[], path: string, value: unknown, number: numbe
   else collect(values, path, value, number, depth + 1);
 }
 
+/** The object that values of fields were taken out of. */
+export function objectOf(values: readonly FieldValue[]): object {
+  const object = {};
+  for (const { path, value, kind } of values) {
+    if (kind === LIST || kind === NOTHING) continue;
+    const names = path.split(/[.[\]]+/).filter(Boolean);
+    let inside = object as Record<string, unknown>;
+    names.forEach((name, at) => {
+      const next = names[at + 1];
+      if (next !== undefined) inside = (inside[name] ??= /^\d/.test(next) ? [] : {}) as typeof inside;
+      else inside[name] = kind === EMPTY ? {} : kind === NO_ITEMS ? [] : value;
+    });
+  }
+  return object;
+}
+
 /** A field of a guard by the name that the core has for it, or a preset with the numbers of its guards. */
 export interface GuardField extends FieldValue {
   readonly numbers?: Readonly<Record<number, number>> | undefined;

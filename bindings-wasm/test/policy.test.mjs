@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { ConfigError, outcomeOf, Policy, retry, Schedule, wrap } from "holdoff";
 import "holdoff/classify";
 import "holdoff/presets";
+import { fromForm, toJson } from "holdoff/tools";
 import { failure } from "./virtual.mjs";
 
 const refused = (fields) => {
@@ -290,4 +291,39 @@ test("options with lists are remembered by what they say", async () => {
   assert.equal(outcomeOf(again).reason, "attempts");
   options.retryOn.patterns = { 0: "no" };
   assert.equal((await failure(retry(() => 1, options))).path, "retryOn.patterns.0");
+});
+
+test("a policy's JSON makes the same policy elsewhere", () => {
+  for (const fields of [
+    {},
+    { attempts: 5, deadline: 2500, jitter: "none", hint: { max: "none" } },
+    { backoff: [{ kind: "constant", delay: 5, times: 1 }, { initial: "1s" }], minAttempt: 5, deadline: "1m" },
+    { backoff: { kind: "list", delays: [1, "2s", 3] }, jitter: null, hint: {} },
+    { preset: "kubernetes", retryOn: { http: [404], nonIdempotent: { patterns: ["busy"] } } },
+  ]) {
+    const policy = new Policy(fields);
+    const text = JSON.stringify(policy);
+    assert.deepEqual(new Policy(JSON.parse(text)), policy, text);
+    assert.equal(JSON.stringify(new Policy(JSON.parse(text))), text);
+  }
+  assert.equal(JSON.stringify(new Policy("grpc")), '{"preset":"grpc"}');
+  const document = { backoff: { kind: "linear", initial: "1s", increment: "5ms" }, on_deadline: "stop" };
+  const read = Policy.fromJson(document);
+  assert.deepEqual(new Policy(JSON.parse(JSON.stringify(read))), read);
+  const { policy } = fromForm("grpc", {
+    methodConfig: [
+      {
+        name: [{}],
+        retryPolicy: {
+          maxAttempts: 4,
+          initialBackoff: "0.1s",
+          maxBackoff: "1s",
+          backoffMultiplier: 2,
+          retryableStatusCodes: ["UNAVAILABLE"],
+        },
+      },
+    ],
+  });
+  assert.deepEqual(new Policy(JSON.parse(JSON.stringify(policy))), policy);
+  assert.deepEqual(JSON.parse(toJson(policy)), JSON.parse(JSON.stringify(policy)));
 });

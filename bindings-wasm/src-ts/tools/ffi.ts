@@ -7,7 +7,7 @@ import { maker, type SharedStates } from "../guards/maker.js";
 import { Call, Retry, type Step, stepOf } from "../machine.js";
 import { Policy, policyOf as policyFrom } from "../policy.js";
 import type { Time } from "../times.js";
-import { collect, type FieldValue, isFields as isObjectOfFields, LIST, NUMBER } from "../values.js";
+import { collect, type FieldValue, isFields as isObjectOfFields, LIST, NUMBER, UNITLESS } from "../values.js";
 import { ReplayError, type ReplayParts } from "./replay_error.js";
 import type { AnyPolicy, Event, Explanation, Lint, Row } from "./types.js";
 
@@ -50,9 +50,12 @@ export function makePolicy(
   ruleWords: Uint32Array | undefined,
   guardFields: Uint32Array | undefined,
   patterns: string[],
+  document: string,
 ): Policy {
   const rules: Rules | undefined = ruleWords && { words: ruleWords, patterns: [patterns, []] };
-  return policyFrom({ words, limit, rules, ...(guardFields && { guardFields }) });
+  const values: FieldValue[] = [];
+  collect(values, "", JSON.parse(document), UNITLESS, 0);
+  return policyFrom({ words, limit, rules, values, ...(guardFields && { guardFields }) });
 }
 
 export const makeExplanation = (rows: readonly Row[], lints: readonly Lint[], text: string): Explanation => ({

@@ -5,7 +5,7 @@ use super::ffi::{
     Answer, FromJs, FullPolicy, PolicyObject, check_policy, fail_together, functions, js_types, object, property, read,
     throwable,
 };
-use holdoff_core::{Form, HostText, write_document};
+use holdoff_core::{Form, HostText};
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
@@ -23,13 +23,7 @@ extern "C" {
 
 functions! {
     /// The policy as a JSON document, which is the same in every language and reads back to the same policy.
-    fn toJson(policy: Argument<PolicyObject>) -> String {
-        let FullPolicy { policy, rules, patterns, guards } = full(&policy)?;
-        let [all, other] = patterns.each_ref().map(|list| list.iter().map(String::as_str));
-        let mut text = String::new();
-        let _ = write_document(&policy, &rules, &guards, all, other, &mut text);
-        text
-    }
+    fn toJson(policy: Argument<PolicyObject>) -> String { full(&policy)?.document() }
 
     /// Reads a policy that another system wrote: JSON as text, or what was read from it. A gRPC service config with several
     /// policies needs the index of one, `entry`. `errorTypes` are the names of the types of errors that are never retried

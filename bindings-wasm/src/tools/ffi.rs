@@ -4,6 +4,7 @@ use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Call, Error,
     ErrorCode, Field, Gate, GateConfig, HedgeConfig, HostText, Latency, Limiter, LimiterConfig, Operations, Options,
     Policy, Preset, Quantity, Retry, Rules, Span, Stretch, StretchConfig, Value, WaitBackoff,
+    write_document,
 };
 use js_sys::{Array, BigInt, Object, Reflect, Uint32Array};
 use wasm_bindgen::convert::TryFromJsValue as _;
@@ -111,6 +112,7 @@ extern "C" {
         rules: Option<Vec<u32>>,
         guards: Option<Vec<u32>>,
         patterns: Vec<String>,
+        document: &str,
     ) -> JsValue;
 }
 
@@ -266,8 +268,18 @@ impl FullPolicy {
         let limit = self.policy.first_limit().map_or(f64::INFINITY, |limit| limit.as_nanos() as f64);
         let rules = (self.rules != Rules::NONE).then(|| to_words(&self.rules));
         let guards = (self.guards != Options::NEW).then(|| to_words(&self.guards));
+        let document = self.document();
         let [patterns, _] = self.patterns;
-        make_policy(to_words(&self.policy), limit, rules, guards, patterns)
+        make_policy(to_words(&self.policy), limit, rules, guards, patterns, &document)
+    }
+
+    /// The policy as a document of ours.
+    pub(super) fn document(&self) -> String {
+        let Self { policy, rules, patterns, guards } = self;
+        let [all, other] = patterns.each_ref().map(|list| list.iter().map(String::as_str));
+        let mut text = String::new();
+        let _ = write_document(policy, rules, guards, all, other, &mut text);
+        text
     }
 
     /// Keeps a pattern that the core has read.
