@@ -128,7 +128,7 @@ const origins = new WeakMap<Policy, readonly FieldValue[]>();
 const valuesOf = (policy: Policy) => origins.get(policy) as readonly FieldValue[];
 
 /** A policy from what it is made of. */
-export function policyOf({ values, ...built }: Built): Policy {
+function policyOf({ values, ...built }: Built): Policy {
   const policy = Object.assign(Object.create(Policy.prototype) as Policy, built);
   origins.set(policy, values);
   return policy;
@@ -136,7 +136,7 @@ export function policyOf({ values, ...built }: Built): Policy {
 
 function guardsOf(guardFields: GuardFields): Guards {
   if (maker) return maker.make(guardFields) as Guards;
-  throw needs(guardFields instanceof Uint32Array ? "guards" : (guardFields[0] as FieldValue).path, "guards");
+  throw needs((guardFields[0] as FieldValue).path, "guards");
 }
 
 /** The presets by their names. */

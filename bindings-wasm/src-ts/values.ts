@@ -69,8 +69,8 @@ export interface GuardField extends FieldValue {
   readonly numbers?: Readonly<Record<number, number>> | undefined;
 }
 
-/** The fields of guards; or options of the core as words. */
-export type GuardFields = readonly GuardField[] | Uint32Array;
+/** The fields of guards. */
+export type GuardFields = readonly GuardField[];
 
 /** True for an object of fields, and not a list, a date, a policy or another value. */
 export function isFields(value: unknown): value is Record<string, unknown> {

@@ -115,20 +115,6 @@ function read(guardFields: readonly GuardField[]): Input {
   return { numbers, values, preset };
 }
 
-/** The same from the core's options as words: the values by their numbers, then a bit for each that is set. */
-function readWords(words: Uint32Array): Input {
-  const numbers: Input["numbers"] = [];
-  const [last] = ROWS.at(-1) as Row;
-  const view = new DataView(words.buffer, words.byteOffset);
-  for (const [number, , , , takes] of ROWS) {
-    if ((((words[(last + 1) * 2 + (number >> 5)] as number) >> (number & 31)) & 1) === 0) continue;
-    const long = view.getBigUint64(number * 8, true);
-    const exact = long > Number.MAX_SAFE_INTEGER ? long : Number(long);
-    numbers[number] = takes.startsWith("number") ? view.getFloat64(number * 8, true) : exact;
-  }
-  return { numbers, values: [], preset: {} };
-}
-
 /** The fields of one guard, each given or its default, checked. */
 class Section {
   /** The rows by the names of their fields. */
@@ -419,7 +405,7 @@ const CONFIGS: readonly ((of: Section) => Uint32Array)[] = [
 
 /** The configurations that fields say. Throws a ConfigError. */
 export function configsOf(guardFields: GuardFields): Configs {
-  const input = guardFields instanceof Uint32Array ? readWords(guardFields) : read(guardFields);
+  const input = read(guardFields);
   const sections = SECTIONS.split(" ").map((name) => new Section(name, input));
   const [, breaker, limiter] = sections as [Section, Section, Section];
   const nested = sections.at(-1) as Section;

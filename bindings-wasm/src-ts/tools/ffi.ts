@@ -2,12 +2,11 @@
 
 import { CALL, stateOf as keptState, RETRY } from "../core.js";
 import { ConfigError, NOT_JSON, problem, shown, WRONG_TYPE } from "../errors.js";
-import type { Rules } from "../failure.js";
 import { maker, type SharedStates } from "../guards/maker.js";
 import { Call, Retry, type Step, stepOf } from "../machine.js";
-import { Policy, policyOf as policyFrom } from "../policy.js";
+import { Policy } from "../policy.js";
 import type { Time } from "../times.js";
-import { collect, type FieldValue, isFields as isObjectOfFields, LIST, NUMBER, UNITLESS } from "../values.js";
+import { collect, type FieldValue, isFields as isObjectOfFields, LIST, NUMBER } from "../values.js";
 import { ReplayError, type ReplayParts } from "./replay_error.js";
 import type { AnyPolicy, Event, Explanation, Lint, Row } from "./types.js";
 
@@ -44,19 +43,7 @@ export function checkPolicy(policy: unknown): Policy {
   return policy;
 }
 
-export function makePolicy(
-  words: Uint32Array,
-  limit: number,
-  ruleWords: Uint32Array | undefined,
-  guardFields: Uint32Array | undefined,
-  patterns: string[],
-  document: string,
-): Policy {
-  const rules: Rules | undefined = ruleWords && { words: ruleWords, patterns: [patterns, []] };
-  const values: FieldValue[] = [];
-  collect(values, "", JSON.parse(document), UNITLESS, 0);
-  return policyFrom({ words, limit, rules, values, ...(guardFields && { guardFields }) });
-}
+export const readPolicy = (document: string): Policy => Policy.fromJson(document);
 
 export const makeExplanation = (rows: readonly Row[], lints: readonly Lint[], text: string): Explanation => ({
   rows,

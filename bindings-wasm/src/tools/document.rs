@@ -19,6 +19,9 @@ extern "C" {
     /// The fields of a document with their paths: JSON as text, whose whole numbers keep all their bits, or what was read from it.
     #[wasm_bindgen(catch, js_name = documentFields)]
     fn document_fields(document: &JsValue) -> Answer<Array>;
+    /// The policy of a document of ours.
+    #[wasm_bindgen(catch, js_name = readPolicy)]
+    fn read_policy(document: &str) -> Answer<JsValue>;
 }
 
 functions! {
@@ -46,7 +49,7 @@ functions! {
         full.policy = reader.build().map_err(fail_together)?;
         full.guards = reader.guards().map_err(fail_together)?;
         full.rules = reader.rules();
-        object! { policy: full.into_object(), errorTypes: errors }
+        object! { policy: read_policy(&full.document())?, errorTypes: errors }
     }
 
     /// The policy as another system writes it. Throws a ConfigError when it cannot be said there.

@@ -105,15 +105,6 @@ extern "C" {
     pub(super) fn problem(code: u16, path: &str, value: &JsValue, cause: &JsValue) -> JsValue;
     #[wasm_bindgen(js_name = configError)]
     fn config_error(parts: Object, value: &JsValue, unit: &str) -> JsValue;
-    #[wasm_bindgen(js_name = makePolicy)]
-    fn make_policy(
-        words: Vec<u32>,
-        limit: f64,
-        rules: Option<Vec<u32>>,
-        guards: Option<Vec<u32>>,
-        patterns: Vec<String>,
-        document: &str,
-    ) -> JsValue;
 }
 
 /// A value for JavaScript, or what it throws.
@@ -138,7 +129,7 @@ macro_rules! words {
         unsafe impl Words for $type {}
     )+ };
 }
-words!(Policy, Rules, Options, Retry, Call, Gate, GateConfig, WaitBackoff);
+words!(Policy, Rules, Retry, Call, Gate, GateConfig, WaitBackoff);
 words!(BudgetConfig, Budget, BreakerConfig, Breaker, LimiterConfig, Limiter, BulkheadConfig, Bulkhead);
 words!(AdaptiveConfig, Adaptive, StretchConfig, Stretch, HedgeConfig, Latency);
 
@@ -263,16 +254,6 @@ impl FromJs for Policy {
 }
 
 impl FullPolicy {
-    /// The policy for JavaScript.
-    pub(super) fn into_object(self) -> JsValue {
-        let limit = self.policy.first_limit().map_or(f64::INFINITY, |limit| limit.as_nanos() as f64);
-        let rules = (self.rules != Rules::NONE).then(|| to_words(&self.rules));
-        let guards = (self.guards != Options::NEW).then(|| to_words(&self.guards));
-        let document = self.document();
-        let [patterns, _] = self.patterns;
-        make_policy(to_words(&self.policy), limit, rules, guards, patterns, &document)
-    }
-
     /// The policy as a document of ours.
     pub(super) fn document(&self) -> String {
         let Self { policy, rules, patterns, guards } = self;
@@ -291,10 +272,9 @@ impl FullPolicy {
     }
 }
 
-/// The guards among a policy's fields, or the words of guards that the core has made.
+/// The guards among a policy's fields.
 fn guards_of(fields: &JsValue) -> Answer<Options> {
-    let mut guards = from_words(fields).unwrap_or(Options::NEW);
-    let mut preset = None;
+    let (mut guards, mut preset) = (Options::NEW, None);
     for field in fields.dyn_ref::<Array>().unwrap_or(&Array::new()).iter() {
         let (path, value) = (property(&field, "path")?.as_string().unwrap_or_default(), property(&field, "value")?);
         if path == "preset" {
