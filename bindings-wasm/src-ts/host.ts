@@ -1,9 +1,9 @@
 /** Options of the host: how to run, watch and cancel one operation. */
 import type { Clock } from "./clock.js";
-import { problem, WRONG_TYPE } from "./errors.js";
+import { problem, SEED_RANGE, WRONG_TYPE } from "./errors.js";
 import type { Rules, Verdict } from "./failure.js";
 import type { Token } from "./guards/nested.js";
-import { checkSeed } from "./seed.js";
+import { isSeed } from "./seed.js";
 import { type GuardFields, isFields } from "./values.js";
 import type { Cause, FailureKind } from "./words.js";
 
@@ -98,24 +98,31 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> {
   token?: Maybe<Token>;
 }
 
-/** The names of {@link HostOptions}. */
-export function isHostField(name: string): boolean {
-  switch (name) {
-    case "signal":
-    case "when":
-    case "whenResult":
-    case "onRetry":
-    case "seed":
-    case "idempotent":
-    case "clock":
-    case "guards":
-    case "fallback":
-    case "token":
-      return true;
-    default:
-      return false;
-  }
-}
+const isFunction = (value: unknown): boolean => typeof value === "function";
+
+/** The check of each of {@link HostOptions}. */
+const CHECKS: Readonly<Record<keyof HostOptions, (value: unknown) => boolean>> = {
+  signal: (value) => {
+    const { aborted, addEventListener } = value as Partial<AbortSignal>;
+    return typeof aborted === "boolean" && isFunction(addEventListener);
+  },
+  when: isFunction,
+  whenResult: (value) => value === true || isFunction(value),
+  onRetry: isFunction,
+  seed: isSeed,
+  idempotent: (value) => typeof value === "boolean",
+  clock: (value) => {
+    const { now, setTimeout, clearTimeout } = value as Partial<Clock>;
+    return [now, setTimeout, clearTimeout].every(isFunction);
+  },
+  guards: (value) => isFunction((value as Partial<Guarding>).run),
+  fallback: isFunction,
+  token: (value) => typeof value === "object",
+};
+const NAMES = Object.keys(CHECKS) as (keyof HostOptions)[];
+
+/** True for a name of {@link HostOptions}. */
+export const isHostField = (name: string): name is keyof HostOptions => Object.hasOwn(CHECKS, name);
 
 export function checkWork(fn: unknown): void {
   if (typeof fn !== "function") throw problem(WRONG_TYPE, "fn", fn);
@@ -134,31 +141,9 @@ export function checkBeside(options: unknown, policy?: string): void {
 
 /** Throws when one of them is not what it has to be. */
 export function checkHost<V, F>(options: HostOptions<V, F>): void {
-  const { signal, when, whenResult, onRetry, seed, idempotent, clock, guards, fallback, token } = options;
-  if (seed !== undefined && seed !== null) checkSeed(seed, "seed");
-  if (when !== undefined && when !== null) expect("when", when, typeof when === "function");
-  if (whenResult !== undefined && whenResult !== null) {
-    expect("whenResult", whenResult, whenResult === true || typeof whenResult === "function");
+  for (const name of NAMES) {
+    const value = options[name];
+    if (value === undefined || value === null || CHECKS[name](value)) continue;
+    throw problem(name === "seed" ? SEED_RANGE : WRONG_TYPE, name, value);
   }
-  if (onRetry !== undefined && onRetry !== null) expect("onRetry", onRetry, typeof onRetry === "function");
-  if (idempotent !== undefined && idempotent !== null)
-    expect("idempotent", idempotent, typeof idempotent === "boolean");
-  if (signal !== undefined && signal !== null) {
-    expect("signal", signal, typeof signal.aborted === "boolean" && typeof signal.addEventListener === "function");
-  }
-  if (guards !== undefined && guards !== null) expect("guards", guards, typeof guards.run === "function");
-  if (fallback !== undefined && fallback !== null) expect("fallback", fallback, typeof fallback === "function");
-  if (token !== undefined && token !== null) expect("token", token, typeof token === "object");
-  if (clock !== undefined && clock !== null) {
-    const { now, setTimeout, clearTimeout } = clock;
-    expect(
-      "clock",
-      clock,
-      [now, setTimeout, clearTimeout].every((part) => typeof part === "function"),
-    );
-  }
-}
-
-function expect(name: string, value: unknown, right: boolean): void {
-  if (!right) throw problem(WRONG_TYPE, name, value);
 }

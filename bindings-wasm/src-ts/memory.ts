@@ -90,10 +90,6 @@ export class ModuleMemory<Name extends string, Field extends string> {
     return this.longs[at] as bigint;
   }
 
-  readDouble(at = 0): number {
-    return this.doubles[at] as number;
-  }
-
   writeText(text: string): number {
     return encode(text, this.text);
   }

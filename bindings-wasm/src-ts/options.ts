@@ -54,7 +54,7 @@ const DELAYS = 19;
 const JITTER_BOUND = 20;
 const CAP = 21;
 const HINT_REACH = 22;
-export const PRESET = 23;
+const PRESET = 23;
 
 /** The numbers of backoffs and jitters that rules are about. */
 const CONSTANT = 1;
@@ -397,7 +397,7 @@ export function near(name: string, behind: string, stage: number | undefined): s
 }
 
 /** The rule of a field that takes words. */
-export function wordsRule(takes: string): string | undefined {
+function wordsRule(takes: string): string | undefined {
   const [kind, , ...words] = takes.split(" ");
   return kind === "word" ? `must be one of ${words.join(", ")}` : undefined;
 }

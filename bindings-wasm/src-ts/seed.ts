@@ -37,13 +37,12 @@ export function seedAt(n: number | bigint, k: number | bigint): bigint {
   return z ^ (z >> 31n);
 }
 
-/** Throws unless this is a whole number from 0 to 2^64-1, that its type holds exactly. */
+/** True for a whole number from 0 to 2^64-1 that its type holds exactly. */
+export const isSeed = (value: unknown): value is number | bigint =>
+  typeof value === "bigint" ? value >= 0n && value < 1n << 64n : Number.isSafeInteger(value) && (value as number) >= 0;
+
 export function checkSeed(value: unknown, path: string): asserts value is number | bigint {
-  const right =
-    typeof value === "bigint"
-      ? value >= 0n && value < 1n << 64n
-      : Number.isSafeInteger(value) && (value as number) >= 0;
-  if (!right) throw problem(SEED_RANGE, path, value);
+  if (!isSeed(value)) throw problem(SEED_RANGE, path, value);
 }
 
 const WORD = 2 ** 32;
