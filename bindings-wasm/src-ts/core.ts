@@ -1,12 +1,7 @@
-/**
- * The wasm module of the machines in `machine.ts`: the only file that knows the layout of its memory.
- *
- * A state is a row of 32-bit words that its JavaScript object owns. It is copied into wasm memory before a transition, and back
- * when another state needs the slot, so that nothing in wasm memory belongs to one object for good. Doubles would be
- * quicker to copy but change the bits of what looks like a NaN.
- */
+/** The wasm module of the machines in `machine.ts`: the only file that knows the layout of its memory. */
 import { make } from "./machine_wasm.js";
 import { readLong, writeLong } from "./options.js";
+import { Slot } from "./slot.js";
 
 interface Exports {
   memory: { readonly buffer: ArrayBuffer };
@@ -42,19 +37,8 @@ export const AT = 6;
 export const WAKE_AT = 7;
 const END = 712;
 
-/** The owner of a state. It has the state itself while another state is in the slot. */
-export interface Keeper {
-  state: Uint32Array | undefined;
-}
-
-/** A slot in wasm memory for one state: its offset and length, in words, and the owner of the state in it. */
-export interface Slot {
-  readonly at: number;
-  readonly length: number;
-  keeper: Keeper | undefined;
-}
-const slot = (at: number, length: number): Slot => ({ at, length, keeper: undefined });
-const POLICY = slot(18, 64);
+const slot = (at: number, length: number) => new Slot(() => words, at, length);
+const POLICY = 18;
 export const CALL = slot(82, 14);
 export const RETRY = slot(96, 10);
 export const SCHEDULE = slot(106, 72);
@@ -75,48 +59,14 @@ export function wasm(): Exports {
   return core ?? take(make());
 }
 
-/** Gives a slot to another owner, and the state in it back to its own. */
-export function takeSlot(slot: Slot, keeper?: Keeper): void {
-  const before = slot.keeper;
-  if (before !== undefined) before.state = copyOut(slot, before.state ?? new Uint32Array(slot.length));
-  slot.keeper = keeper;
-}
-
-/** Copies a state into its slot, unless it is there. */
-export function load(slot: Slot, keeper: Keeper): void {
-  if (slot.keeper === keeper) return;
-  takeSlot(slot, keeper);
-  copyIn(slot, keeper.state as Uint32Array);
-}
-
-/** The state of an owner as it is now. */
-export function stateOf(slot: Slot, keeper: Keeper): Uint32Array {
-  if (slot.keeper === keeper) takeSlot(slot);
-  return keeper.state as Uint32Array;
-}
-
-/** Nobody asks for this state again. */
-export function forget(slot: Slot, keeper: Keeper): void {
-  if (slot.keeper === keeper) slot.keeper = undefined;
-}
-
 let loaded: Uint32Array | undefined;
 
 /** Lays a policy on the memory, unless it lies there. */
 export function loadPolicy(policy: Uint32Array): void {
   if (loaded !== policy) {
-    words.set(policy, POLICY.at);
+    words.set(policy, POLICY);
     loaded = policy;
   }
-}
-
-function copyIn({ at }: Slot, state: Uint32Array): void {
-  for (let i = 0; i < state.length; i++) words[at + i] = state[i] as number;
-}
-
-function copyOut({ at }: Slot, state: Uint32Array): Uint32Array {
-  for (let i = 0; i < state.length; i++) state[i] = words[at + i] as number;
-  return state;
 }
 
 /** Writes a full number from 0 to 2^53, or Infinity for "never". */

@@ -2,12 +2,10 @@
 import { hintNanos } from "./failure.js";
 import type { Work } from "./host.js";
 import {
-  forget,
+  call,
   functions,
   HINT,
   hot,
-  type Keeper,
-  load,
   NOW,
   SEED,
   stepAt,
@@ -19,6 +17,7 @@ import {
 } from "./hot.js";
 import { ATTEMPT, Attempt, type Engine, type Step } from "./operation.js";
 import { type Seed, seedOf } from "./seed.js";
+import type { Keeper } from "./slot.js";
 
 export class Unguarded implements Engine, Keeper {
   readonly discardsAsleep = true;
@@ -45,7 +44,7 @@ export class Unguarded implements Engine, Keeper {
 
   fail(attempt: number, kind: number, _error: unknown, now: number): Step {
     const core = hot();
-    load(this);
+    call.load(this);
     if (!this.known) {
       const { low, high }: Seed = seedOf(this.seed);
       writeWords(SEED, low, high);
@@ -63,7 +62,7 @@ export class Unguarded implements Engine, Keeper {
   tick(now: number): Step {
     write(NOW, now);
     writePolicy(this.policy);
-    load(this);
+    call.load(this);
     functions.tick();
     return readStep();
   }
@@ -81,7 +80,7 @@ export class Unguarded implements Engine, Keeper {
   }
 
   end(): void {
-    forget(this);
+    call.forget(this);
   }
 
   succeed(): void {}

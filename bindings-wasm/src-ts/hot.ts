@@ -1,5 +1,6 @@
 /** The memory of operations without guards: one operation's call lies there at a time, under one policy. */
 import { readLong, writeLong } from "./options.js";
+import { Slot } from "./slot.js";
 import type { Nanos } from "./times.js";
 
 interface Exports {
@@ -80,29 +81,8 @@ export function writePolicy(wanted: Uint32Array): void {
   }
 }
 
-/** The owner of a call. It has the call's state itself while another call is in the memory. */
-export interface Keeper {
-  state: Uint32Array | undefined;
-}
-
-let keeper: Keeper | undefined;
-
-/** Puts the call in the memory back to its owner, and another owner's there if it has begun. */
-export function load(next: Keeper | undefined): void {
-  if (keeper === next) return;
-  if (keeper) copy((keeper.state ??= new Uint32Array(CALL_WORDS)), 0, words, CALL);
-  if (next?.state) copy(words, CALL, next.state, 0);
-  keeper = next;
-}
-
-/** Nobody asks for this call again. */
-export function forget(call: Keeper): void {
-  if (keeper === call) keeper = undefined;
-}
-
-function copy(into: Uint32Array, at: number, from: Uint32Array, first: number): void {
-  for (let i = 0; i < CALL_WORDS; i++) into[at + i] = from[first + i] as number;
-}
+/** The call in the memory. */
+export const call = new Slot(() => words, CALL, CALL_WORDS);
 
 /** Kind, outcome, reason and cause of the step, a byte each from the lowest. */
 export const stepCodes = (): number => words[STEP] as number;

@@ -8,8 +8,6 @@ import {
   AT,
   CALL,
   core,
-  type Keeper,
-  load,
   loadPolicy,
   NOW,
   RETRY,
@@ -21,7 +19,6 @@ import {
   stepAttempt,
   stepCodes,
   TICKET,
-  takeSlot,
   WAKE_AT,
   wasm,
   writeBigint,
@@ -32,6 +29,7 @@ import { problem, TIME_RANGE, WRONG_TYPE } from "./errors.js";
 import { type Failure, hintBits, kindOf, writeFailure } from "./failure.js";
 import { Policy } from "./policy.js";
 import { checkSeed } from "./seed.js";
+import type { Keeper } from "./slot.js";
 import { checkTime, type Same, type Time } from "./times.js";
 import { CAUSES, type Cause, type FailureKind, REASONS, type StopReason } from "./words.js";
 
@@ -69,10 +67,6 @@ function writeTime(field: number, value: Time, name: string): void {
 }
 
 /** A ticket that no attempt has is answered with the step that holds; only what is no number at all is a mistake. */
-function writeTicket(ticket: number | bigint): void {
-  writeNumber(TICKET, ticketOf(ticket));
-}
-
 export function ticketOf(ticket: number | bigint): number {
   if (typeof ticket !== "number" && typeof ticket !== "bigint") throw problem(WRONG_TYPE, "ticket", ticket);
   const known = Number(ticket);
@@ -124,7 +118,7 @@ export class Retry {
   constructor(policy: Policy, seed: number | bigint, now: Time) {
     this.policy = wordsOf(policy);
     writeOrigin(seed, now);
-    takeSlot(RETRY, this.keeper);
+    RETRY.load(this.keeper);
     core.retry_start();
   }
 
@@ -133,7 +127,7 @@ export class Retry {
     const kind = writeFailure(failure);
     writeTime(NOW, now, "now");
     loadPolicy(this.policy);
-    load(RETRY, this.keeper);
+    RETRY.load(this.keeper);
     writeBigint(SPAN, hintBits());
     core.retry_fail(kind);
     const codes = stepCodes();
@@ -153,7 +147,7 @@ export class Call {
 
   private constructor(policy: Uint32Array) {
     this.policy = policy;
-    takeSlot(CALL, this.keeper);
+    CALL.load(this.keeper);
   }
 
   /** A call that begins at `now`, and its first step. */
@@ -177,39 +171,35 @@ export class Call {
 
   /** The attempt with this ticket succeeded at `now`. */
   succeed<T extends Time>(ticket: number | bigint, now: T): Step<Same<T>> {
-    writeTime(NOW, now, "now");
-    writeTicket(ticket);
-    load(CALL, this.keeper);
-    core.call_succeed();
-    return readStep(now);
+    return this.move(now, wasm().call_succeed, ticket);
   }
 
   /** The attempt with this ticket failed at `now`. */
   fail<T extends Time>(ticket: number | bigint, now: T, failure: Failure | FailureKind): Step<Same<T>> {
     const kind = writeFailure(failure);
-    writeTime(NOW, now, "now");
-    writeTicket(ticket);
-    loadPolicy(this.policy);
-    load(CALL, this.keeper);
-    writeBigint(SPAN, hintBits());
-    core.call_fail(kind);
-    return readStep(now);
+    const fail = () => {
+      writeBigint(SPAN, hintBits());
+      core.call_fail(kind);
+    };
+    return this.move(now, fail, ticket);
   }
 
   /** Nothing but time has passed. */
   tick<T extends Time>(now: T): Step<Same<T>> {
-    writeTime(NOW, now, "now");
-    loadPolicy(this.policy);
-    load(CALL, this.keeper);
-    core.call_tick();
-    return readStep(now);
+    return this.move(now, wasm().call_tick, 0);
   }
 
   /** The caller wants no more of it. */
   cancel<T extends Time>(now: T): Step<Same<T>> {
+    return this.move(now, wasm().call_cancel, 0);
+  }
+
+  private move<T extends Time>(now: T, transition: () => void, ticket: number | bigint): Step<Same<T>> {
     writeTime(NOW, now, "now");
-    load(CALL, this.keeper);
-    core.call_cancel();
+    writeNumber(TICKET, ticketOf(ticket));
+    loadPolicy(this.policy);
+    CALL.load(this.keeper);
+    transition();
     return readStep(now);
   }
 }
@@ -226,7 +216,7 @@ export class Schedule<T extends Time = number> implements IterableIterator<Same<
     const words = wordsOf(policy);
     writeOrigin(seed, 0);
     loadPolicy(words);
-    takeSlot(SCHEDULE, this.keeper);
+    SCHEDULE.load(this.keeper);
     core.schedule_start();
     this.like = seed;
   }
@@ -234,14 +224,14 @@ export class Schedule<T extends Time = number> implements IterableIterator<Same<
   /** The next delay after a failure of this kind if `u` from [0, 1) is drawn for it; undefined when there is none. */
   nextAt(u: number, kind: FailureKind = "transient"): Same<T> | undefined {
     const code = kindOf(kind);
-    load(SCHEDULE, this.keeper);
+    SCHEDULE.load(this.keeper);
     writeDouble(u);
     const more = core.schedule_next_at(code);
     return more === 0 ? undefined : readTime(SPAN, this.like);
   }
 
   next(): IteratorResult<Same<T>, undefined> {
-    load(SCHEDULE, this.keeper);
+    SCHEDULE.load(this.keeper);
     const more = core.schedule_next();
     return more === 0 ? { done: true, value: undefined } : { done: false, value: readTime(SPAN, this.like) };
   }

@@ -1,6 +1,6 @@
 /** Reads policies, and makes objects and errors, for the wasm module of tools. */
 
-import { CALL, stateOf as keptState, RETRY } from "../core.js";
+import { CALL, RETRY } from "../core.js";
 import { ConfigError, NOT_JSON, problem, shown, WRONG_TYPE } from "../errors.js";
 import { maker, type SharedStates } from "../guards/maker.js";
 import { Call, Retry, type Step, stepOf } from "../machine.js";
@@ -78,8 +78,8 @@ function parseDocument(document: unknown): unknown {
 
 /** A machine as words: its policy and its state. */
 export function stateOf(machine: unknown): { policy: Uint32Array; words: Uint32Array } {
-  if (machine instanceof Call) return { policy: machine["policy"], words: keptState(CALL, machine["keeper"]) };
-  if (machine instanceof Retry) return { policy: machine["policy"], words: keptState(RETRY, machine["keeper"]) };
+  if (machine instanceof Call) return { policy: machine["policy"], words: CALL.stateOf(machine["keeper"]) };
+  if (machine instanceof Retry) return { policy: machine["policy"], words: RETRY.stateOf(machine["keeper"]) };
   throw problem(WRONG_TYPE, "machine", machine);
 }
 
