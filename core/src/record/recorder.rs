@@ -142,7 +142,7 @@ impl Recorder {
         guards: &mut Guards<'_>,
         ticket: Ticket,
         failure: Failure,
-        input: impl FnOnce(&mut GuardedCall, &mut Guards<'_>) -> Step,
+        mut input: impl FnMut(&mut GuardedCall, &mut Guards<'_>) -> Step,
     ) -> Recorded {
         self.with(guards, |recorder, guards, events| {
             let known = recorder.call.awaits(ticket);
@@ -282,7 +282,16 @@ impl Recorder {
     fn with(
         &mut self,
         guards: &mut Guards<'_>,
-        input: impl FnOnce(&mut Self, &mut Guards<'_>, &mut Events) -> Step,
+        mut input: impl FnMut(&mut Self, &mut Guards<'_>, &mut Events) -> Step,
+    ) -> Recorded {
+        self.with_any(guards, &mut input)
+    }
+
+    /// [`Self::with`] in one place for all inputs.
+    fn with_any(
+        &mut self,
+        guards: &mut Guards<'_>,
+        input: &mut dyn FnMut(&mut Self, &mut Guards<'_>, &mut Events) -> Step,
     ) -> Recorded {
         let mut events = Events::NONE;
         if self.pending == UNDECIDED {
@@ -293,11 +302,8 @@ impl Recorder {
         let before = self.call;
         let hedge = guards.hedge.take();
         let written = events.count;
-        let step = if self.is_guarded() {
-            input(self, guards, &mut events)
-        } else {
-            input(self, &mut Guards::none(), &mut events)
-        };
+        let mut none = Guards::none();
+        let step = input(self, if self.is_guarded() { guards } else { &mut none }, &mut events);
         guards.hedge = hedge;
         if events.count > written {
             return Recorded { step, events };

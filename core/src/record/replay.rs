@@ -53,6 +53,7 @@ impl Replay {
     ///
     /// # Errors
     /// A [`ReplayError`]: the event contradicts itself, is not the next one, or is not what this policy decides.
+    #[inline(never)]
     pub fn apply(&mut self, policy: &Policy, event: &Event) -> Result<(), ReplayError> {
         let wrong = |code, sequence| ReplayError { code, sequence, recorded: Some(*event), computed: None };
         let expected = self.expected();

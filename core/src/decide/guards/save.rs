@@ -77,10 +77,18 @@ pub(crate) const AROUND: usize = 8 + 4 + 8;
 
 /// The state at `now` as bytes, made under a configuration of that kind. `out` is filled to its end.
 pub(crate) fn write<S: GuardState>(mut state: S, variant: u32, now: Timestamp, times: &[u64], out: &mut [u8]) {
-    saved_bytes::seal(S::NUMBER, out, |mut writer| {
+    write_state(S::NUMBER, &mut |pass| state.pass(pass), variant, now, times, out);
+}
+
+/// The numbers of a state, which a guard goes over.
+type Numbers<'s> = &'s mut dyn FnMut(&mut Pass<'_>);
+
+/// [`write()`] in one place for all guards.
+fn write_state(number: u8, state: Numbers<'_>, variant: u32, now: Timestamp, times: &[u64], out: &mut [u8]) {
+    saved_bytes::seal(number, out, |mut writer| {
         writer.put(&variant.to_le_bytes());
         let mut pass = Pass { bytes: Bytes::Out(writer), now: now.as_now().as_nanos() };
-        state.pass(&mut pass);
+        state(&mut pass);
         for at in times {
             pass.time(&mut { *at });
         }
@@ -96,17 +104,28 @@ pub(crate) fn read<S: GuardState>(
     times: &mut [u64],
     bytes: &[u8],
 ) -> Result<S, Error> {
+    read_state((S::NUMBER, length, variant), &mut |pass| state.pass(pass), now, times, bytes).map(|()| state)
+}
+
+/// [`read`] in one place for all guards.
+fn read_state(
+    (number, length, variant): (u8, usize, u32),
+    state: Numbers<'_>,
+    now: Timestamp,
+    times: &mut [u64],
+    bytes: &[u8],
+) -> Result<(), Error> {
     let wrong = [ErrorCode::NotAGuard, ErrorCode::GuardLength];
-    let (_, mut reader) = saved_bytes::open(bytes, wrong, |number| (number == S::NUMBER).then_some(length))?;
+    let (_, mut reader) = saved_bytes::open(bytes, wrong, |found| (found == number).then_some(length))?;
     if reader.number(4) != u64::from(variant) {
         return Err(Error::of_state(ErrorCode::GuardConfig, "kind"));
     }
     let mut pass = Pass { bytes: Bytes::In(reader), now: now.as_now().as_nanos() };
-    state.pass(&mut pass);
+    state(&mut pass);
     for at in times {
         pass.time(at);
     }
-    Ok(state)
+    Ok(())
 }
 
 #[cfg(test)]
