@@ -4,7 +4,7 @@
 //! anything else, so that zeroed, stale or foreign memory is an error and not a decision.
 
 use core::ffi::CStr;
-use holdoff_core::{Error, FailureKind};
+use holdoff_core::{Direction, Error, FailureKind, Growth, Timer};
 
 pub(crate) use core::ffi::{c_char, c_int};
 pub(crate) use holdoff_core::{ErrorCode, Span, Timestamp};
@@ -89,6 +89,85 @@ macro_rules! numbers {
     )* };
 }
 pub(crate) use numbers;
+
+/// Declares a struct of plain numbers, and how it is made of a value of the core's: `name from value: Type { field: type =
+/// expression }`; or, for one that goes both ways, `name mirrors Type { field: type = field of the core }`, where [`Plain`]
+/// says how each type is written as a number.
+macro_rules! plain {
+    ($(#[$meta:meta])* $name:ident from $value:ident: $core:ty {
+        $($(#[doc = $doc:literal])* $field:ident: $type:ty = $body:expr,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy)]
+        #[repr(C)]
+        pub struct $name {
+            $($(#[doc = $doc])* pub $field: $type,)*
+        }
+
+        impl From<$core> for $name {
+            fn from($value: $core) -> Self {
+                Self { $($field: $body),* }
+            }
+        }
+    };
+    ($(#[$meta:meta])* $name:ident mirrors $core:ident {
+        $($(#[doc = $doc:literal])* $field:ident: $type:ty = $of:ident,)*
+    }) => {
+        $crate::boundary::plain! {
+            $(#[$meta])*
+            $name from value: $core { $($(#[doc = $doc])* $field: $type = $crate::boundary::Plain::to_plain(value.$of),)* }
+        }
+
+        impl TryFrom<$name> for $core {
+            type Error = ErrorCode;
+
+            fn try_from(value: $name) -> Result<Self, ErrorCode> {
+                Ok(Self { $($of: $crate::boundary::Plain::from_plain(value.$field)?),* })
+            }
+        }
+    };
+}
+pub(crate) use plain;
+
+/// A type of the core's that a number stands for.
+pub(crate) trait Plain<N>: Sized {
+    fn to_plain(self) -> N;
+    fn from_plain(number: N) -> Result<Self, ErrorCode>;
+}
+
+/// Declares what numbers stand for: `Type as number = expression, back again`.
+macro_rules! plain_types {
+    ($($core:ty as $number:ty = |$value:ident| $to:expr, $from:expr;)*) => { $(
+        impl Plain<$number> for $core {
+            fn to_plain(self) -> $number {
+                let $value = self;
+                $to
+            }
+
+            fn from_plain($value: $number) -> Result<Self, ErrorCode> {
+                $from
+            }
+        }
+    )* };
+}
+
+plain_types! {
+    f64 as f64 = |number| number, Ok(number);
+    u32 as u32 = |number| number, Ok(number);
+    bool as u8 = |yes| yes.into(), Ok(yes != 0);
+    bool as u32 = |yes| yes.into(), Ok(yes != 0);
+    Timestamp as Timestamp = |at| at, Ok(at);
+    Span as u64 = |length| length.as_nanos(), Ok(span(length));
+    Option<Span> as u64 = |limit| limit.map_or(u64::MAX, Span::as_nanos), Ok((limit != u64::MAX).then(|| span(limit)));
+    Direction as u8 = |word| word.code(), Ok(if word == 0 { Self::Up } else { Self::Down });
+    Growth as u8 = |word| word.code(), Ok(if word == 0 { Self::Power } else { Self::Feedback });
+    Timer as u32 = |word| word.code().into(), word_of(Self::from_code(word));
+}
+
+/// Returns the word with a number, or the error for a number that its table does not have.
+pub(crate) fn word_of<T>(word: Option<T>) -> Result<T, ErrorCode> {
+    word.ok_or(ErrorCode::UnknownWord)
+}
 
 /// Borrows the machine in the caller's memory.
 ///

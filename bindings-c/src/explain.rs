@@ -3,40 +3,25 @@
 use crate::*;
 use holdoff_core::{Explanation, Lint, LintKind, Nesting, Options, Policy, Row, nested_attempts};
 
-/// One retry of a policy: what is waited before it, and until then in all, if attempts take no time. Nanoseconds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(C)]
-pub struct holdoff_row {
-    /// The shortest delay, whatever the draws before.
-    pub min_ns: u64,
-    /// The delay when every draw is 1/2.
-    pub typical_ns: u64,
-    /// The longest delay, whatever the draws before.
-    pub max_ns: u64,
-    /// The sum so far when every draw is at the short end.
-    pub min_total_ns: u64,
-    /// The sum so far when every draw is 1/2.
-    pub typical_total_ns: u64,
-    /// The sum so far when every draw is at the long end.
-    pub max_total_ns: u64,
-    /// The number of the retry, from 1.
-    pub retry: u32,
-    /// A HOLDOFF_IN_TIME_ number: does the retry come before the deadline?
-    pub in_time: u32,
-}
-
-impl From<Row> for holdoff_row {
-    fn from(row: Row) -> Self {
-        Self {
-            min_ns: row.min.as_nanos(),
-            typical_ns: row.typical.as_nanos(),
-            max_ns: row.max.as_nanos(),
-            min_total_ns: row.min_total.as_nanos(),
-            typical_total_ns: row.typical_total.as_nanos(),
-            max_total_ns: row.max_total.as_nanos(),
-            retry: row.retry,
-            in_time: row.in_time as u32,
-        }
+plain! {
+    /// One retry of a policy: what is waited before it, and until then in all, if attempts take no time. Nanoseconds.
+    holdoff_row from row: Row {
+        /// The shortest delay, whatever the draws before.
+        min_ns: u64 = row.min.as_nanos(),
+        /// The delay when every draw is 1/2.
+        typical_ns: u64 = row.typical.as_nanos(),
+        /// The longest delay, whatever the draws before.
+        max_ns: u64 = row.max.as_nanos(),
+        /// The sum so far when every draw is at the short end.
+        min_total_ns: u64 = row.min_total.as_nanos(),
+        /// The sum so far when every draw is 1/2.
+        typical_total_ns: u64 = row.typical_total.as_nanos(),
+        /// The sum so far when every draw is at the long end.
+        max_total_ns: u64 = row.max_total.as_nanos(),
+        /// The number of the retry, from 1.
+        retry: u32 = row.retry,
+        /// A HOLDOFF_IN_TIME_ number: does the retry come before the deadline?
+        in_time: u32 = row.in_time as u32,
     }
 }
 

@@ -18,6 +18,11 @@ pub struct holdoff_failure {
 }
 
 impl holdoff_failure {
+    pub(crate) fn new(kind: u8, hint: Hint) -> Self {
+        let (hint, hint_ns) = raw_hint(hint);
+        Self { kind: kind.into(), hint, hint_ns }
+    }
+
     /// Tells whether the failure can be retried and has no hint, as most failures. One comparison of the word that holds
     /// both numbers.
     #[inline(always)]
@@ -45,8 +50,7 @@ impl TryFrom<holdoff_failure> for Failure {
 
 impl From<Failure> for holdoff_failure {
     fn from(failure: Failure) -> Self {
-        let (hint, hint_ns) = raw_hint(failure.hint);
-        Self { kind: u32::from(failure.kind.code()), hint, hint_ns }
+        Self::new(failure.kind.code(), failure.hint)
     }
 }
 

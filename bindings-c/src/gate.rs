@@ -1,88 +1,42 @@
 //! Gates: one small state for each host, item or image, in a map of the program, that outlives an operation.
 
 use crate::*;
-use holdoff_core::{Direction, Gate, GateConfig, GateOptions, Growth};
+use holdoff_core::{Gate, GateConfig, GateOptions};
 
-/// The options of a gate, plain numbers. Begin with holdoff_gate_options_default, then set the fields that differ. Times
-/// are nanoseconds; a field that says yes or no is not 0 for yes.
-#[derive(Clone, Copy, PartialEq, Debug)]
-#[repr(C)]
-pub struct holdoff_gate_options {
-    /// The first delay; 1 s by default.
-    pub initial_ns: u64,
-    /// The factor of each further failure: finite, not negative; 2.
-    pub factor: f64,
-    /// The longest delay; 5 minutes.
-    pub max_ns: u64,
-    /// The part of a delay that jitter moves it by: finite, from 0 on, at most 1 downward; 0.
-    pub jitter: f64,
-    /// The delay of a failure that does not count; 0.
-    pub grace_delay_ns: u64,
-    /// For how long at least it closes after a success; 0.
-    pub rest_ns: u64,
-    /// After more than this between two failures the second is the first again; HOLDOFF_NEVER for never.
-    pub quiet_ns: u64,
-    /// For how long an entry that has been open without failures is worth keeping; HOLDOFF_NEVER for ever; 5 minutes.
-    pub keep_ns: u64,
-    /// The same for an entry with failures; 5 minutes.
-    pub keep_failed_ns: u64,
-    /// Delays are rounded to whole multiples of this, half up; 0 to cut them to nanoseconds.
-    pub quantum_ns: u64,
-    /// The number of first failures that do not count; 0.
-    pub grace: u32,
-    /// The number of failures that a success takes back; 4294967295 for all; 1.
-    pub forgives: u32,
-    /// Not 0: jitter makes delays shorter instead of longer.
-    pub downward: u8,
-    /// Not 0: a delay is the last one, jitter included, times the factor; max_ns does not limit the first delay.
-    pub feedback: u8,
-    /// Not 0: the first failure after the grace counts as the second; without feedback only.
-    pub ahead: u8,
-}
-
-impl From<GateOptions> for holdoff_gate_options {
-    fn from(options: GateOptions) -> Self {
-        let or_never = |span: Option<Span>| span.map_or(u64::MAX, Span::as_nanos);
-        Self {
-            initial_ns: options.initial.as_nanos(),
-            factor: options.factor,
-            max_ns: options.max.as_nanos(),
-            jitter: options.jitter,
-            grace_delay_ns: options.grace_delay.as_nanos(),
-            rest_ns: options.rest.as_nanos(),
-            quiet_ns: or_never(options.quiet),
-            keep_ns: or_never(options.keep),
-            keep_failed_ns: or_never(options.keep_failed),
-            quantum_ns: options.quantum.as_nanos(),
-            grace: options.grace,
-            forgives: options.forgives,
-            downward: (options.direction == Direction::Down).into(),
-            feedback: (options.growth == Growth::Feedback).into(),
-            ahead: options.ahead.into(),
-        }
-    }
-}
-
-impl From<holdoff_gate_options> for GateOptions {
-    fn from(options: holdoff_gate_options) -> Self {
-        let some = |ns: u64| Some(ns).filter(|ns| *ns != u64::MAX).map(Span::from_nanos);
-        Self {
-            initial: span(options.initial_ns),
-            factor: options.factor,
-            max: span(options.max_ns),
-            jitter: options.jitter,
-            direction: if options.downward != 0 { Direction::Down } else { Direction::Up },
-            growth: if options.feedback != 0 { Growth::Feedback } else { Growth::Power },
-            grace: options.grace,
-            grace_delay: span(options.grace_delay_ns),
-            ahead: options.ahead != 0,
-            forgives: options.forgives,
-            rest: span(options.rest_ns),
-            quiet: some(options.quiet_ns),
-            keep: some(options.keep_ns),
-            keep_failed: some(options.keep_failed_ns),
-            quantum: span(options.quantum_ns),
-        }
+plain! {
+    /// The options of a gate, plain numbers. Begin with holdoff_gate_options_default, then set the fields that differ. Times
+    /// are nanoseconds; a field that says yes or no is not 0 for yes.
+    holdoff_gate_options mirrors GateOptions {
+        /// The first delay; 1 s by default.
+        initial_ns: u64 = initial,
+        /// The factor of each further failure: finite, not negative; 2.
+        factor: f64 = factor,
+        /// The longest delay; 5 minutes.
+        max_ns: u64 = max,
+        /// The part of a delay that jitter moves it by: finite, from 0 on, at most 1 downward; 0.
+        jitter: f64 = jitter,
+        /// The delay of a failure that does not count; 0.
+        grace_delay_ns: u64 = grace_delay,
+        /// For how long at least it closes after a success; 0.
+        rest_ns: u64 = rest,
+        /// After more than this between two failures the second is the first again; HOLDOFF_NEVER for never.
+        quiet_ns: u64 = quiet,
+        /// For how long an entry that has been open without failures is worth keeping; HOLDOFF_NEVER for ever; 5 minutes.
+        keep_ns: u64 = keep,
+        /// The same for an entry with failures; 5 minutes.
+        keep_failed_ns: u64 = keep_failed,
+        /// Delays are rounded to whole multiples of this, half up; 0 to cut them to nanoseconds.
+        quantum_ns: u64 = quantum,
+        /// The number of first failures that do not count; 0.
+        grace: u32 = grace,
+        /// The number of failures that a success takes back; 4294967295 for all; 1.
+        forgives: u32 = forgives,
+        /// Not 0: jitter makes delays shorter instead of longer.
+        downward: u8 = direction,
+        /// Not 0: a delay is the last one, jitter included, times the factor; max_ns does not limit the first delay.
+        feedback: u8 = growth,
+        /// Not 0: the first failure after the grace counts as the second; without feedback only.
+        ahead: u8 = ahead,
     }
 }
 
@@ -101,9 +55,9 @@ extern_c! {
     ///
     /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_gate_config_build(config: *mut holdoff_gate_config, options: *const holdoff_gate_options) -> c_int =
-        read(options).map_or(ErrorCode::NullPointer.code().into(), |options| {
-            store_built(config, GateOptions::from(options).build())
-        });
+        status(read(options).ok_or(ErrorCode::NullPointer).and_then(|options| {
+            store(config, built(GateOptions::try_from(options)?.build())?)
+        }));
 
     /// Makes an entry of Kubernetes' flowcontrol.Backoff: doubles with jitter that feeds back, and begins again after more
     /// than twice `max_ns` without a failure. A `max_jitter` that is not positive means none.

@@ -4,7 +4,7 @@
 //! them for one transition; threads that share them hold a lock meanwhile.
 
 use crate::*;
-use holdoff_core::{Error, Guards};
+use holdoff_core::Guards;
 
 pub(crate) mod adaptive;
 pub(crate) mod breaker;
@@ -67,31 +67,28 @@ unsafe fn all(
     unsafe {
         let mut made = read(guards).ok_or(ErrorCode::NullPointer)?;
         let builder = sound(options)?;
-        one(&mut made.budget, "budget", budget::make(builder, seed, now), |memory, made| Ok(store(memory, made)?))?;
-        one(&mut made.breaker, "breaker", breaker::make(builder, seed, now), |memory, made| Ok(store(memory, made)?))?;
-        one(&mut made.limiter, "limiter", limiter::make(builder, now), |memory, made| {
-            limiter::store_limiter(memory, made, log).map_err(limiter::no_log)
-        })?;
-        one(&mut made.adaptive, "adaptive", adaptive::make(builder, now), |memory, made| Ok(store(memory, made)?))?;
-        one(&mut made.bulkhead, "bulkhead", bulkhead::make(builder), |memory, made| Ok(store(memory, made)?))?;
-        one(&mut made.stretch, "stretch", stretch::make(builder, now), |memory, made| Ok(store(memory, made)?))?;
-        one(&mut made.hedge, "hedge", hedge::make(builder), |memory, made| Ok(store(memory, made)?))?;
+        /// Stores each guard that is described, or forgets its memory.
+        macro_rules! make {
+            ($($name:ident: $memory:ident by $store:expr;)*) => { $(
+                match $memory::make(builder, seed, now)? {
+                    None => made.$name = core::ptr::null_mut(),
+                    Some(_) if made.$name.is_null() => {
+                        return Err(holdoff_problem::about(ErrorCode::NoRoom, $memory::SECTION));
+                    }
+                    Some(guard) => $store(made.$name, guard)?,
+                }
+            )* };
+        }
+        make! {
+            budget: holdoff_budget by store;
+            breaker: holdoff_breaker by store;
+            limiter: holdoff_limiter by |memory, made| limiter::store_limiter(memory, made, log).map_err(limiter::no_log);
+            adaptive: holdoff_adaptive by store;
+            bulkhead: holdoff_bulkhead by store;
+            stretch: holdoff_stretch by store;
+            hedge: holdoff_hedge by store;
+        }
         guards.write_unaligned(made);
-    }
-    Ok(())
-}
-
-/// Stores a guard that is described, or forgets its memory.
-fn one<M: Memory>(
-    memory: &mut *mut M,
-    section: &str,
-    made: Result<Option<M::Inner>, Error>,
-    store: impl FnOnce(*mut M, M::Inner) -> Result<(), holdoff_problem>,
-) -> Result<(), holdoff_problem> {
-    match made? {
-        None => *memory = core::ptr::null_mut(),
-        Some(_) if memory.is_null() => return Err(holdoff_problem::from(ErrorCode::NoRoom).at(&section)),
-        Some(made) => store(*memory, made)?,
     }
     Ok(())
 }

@@ -50,7 +50,7 @@ extern_c! {
             } else if !described.has_no_guards() {
                 // Losing them in silence would be worse than an error.
                 let name = if matches!(described.budget(), Ok(None)) { "hedge" } else { "budget" };
-                return Err(holdoff_problem::from(ErrorCode::NotSupported).at(&name));
+                return Err(holdoff_problem::about(ErrorCode::NotSupported, name));
             }
             store_policy(policy, built)?;
             if !rules.is_null() {
@@ -77,7 +77,7 @@ pub(crate) fn read_json(text: &[u8], rules: DocumentRules, take: Take<'_>) -> Re
     serde_json::from_str::<IgnoredAny>(text).map_err(unreadable)?;
     let mut input = serde_json::Deserializer::from_str(text);
     let set = |DocumentValue { path, value, broken, .. }: DocumentValue<'_>| match broken {
-        Some(ErrorCode::Twice) => Err(holdoff_problem::from(ErrorCode::Twice).at(&path)),
+        Some(ErrorCode::Twice) => Err(holdoff_problem::about(ErrorCode::Twice, path)),
         Some(code) => Err(holdoff_problem::from(code).show(value)),
         None => take(path, value),
     };

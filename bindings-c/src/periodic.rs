@@ -1,7 +1,7 @@
 //! Running something again and again, as a machine.
 
 use crate::*;
-use holdoff_core::{Answer, Periodic, PeriodicOptions, PeriodicStep, Timer};
+use holdoff_core::{Answer, Periodic, PeriodicOptions, PeriodicStep};
 
 numbers! {
     /// Step kind of a periodic: run it, then tell what it found with holdoff_periodic_finish. Said once for each run.
@@ -11,55 +11,25 @@ const _: () = assert!(
     HOLDOFF_SLEEP == PeriodicStep::SLEEP && HOLDOFF_WAIT == PeriodicStep::WAIT && HOLDOFF_STOP == PeriodicStep::STOP
 );
 
-/// The options of a periodic. Made by holdoff_periodic_until, holdoff_periodic_while_steps_last, holdoff_periodic_poll or
-/// holdoff_periodic_poll_legacy; then set the fields that differ. A field that says yes or no is not 0 for yes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(C)]
-pub struct holdoff_periodic_options {
-    /// The longest time of the whole loop, counted from holdoff_periodic_init, in nanoseconds; HOLDOFF_NEVER for no limit.
-    /// A run in flight is not cut short.
-    pub deadline_ns: u64,
-    /// A HOLDOFF_TIMER_ number.
-    pub timer: u32,
-    /// Not 0: an interval begins at the end of a run, not at its start.
-    pub sliding: u8,
-    /// Not 0: the first run comes before the first interval.
-    pub immediate: u8,
-    /// Not 0: an immediate first run takes place even if it is cancelled or out of time before it begins.
-    pub first_is_sure: u8,
-    /// Not 0: runs end with the steps of the loop backoff's backoff; with HOLDOFF_TIMER_VARIABLE only.
-    pub by_steps: u8,
-    /// Not 0: there is one last run when the time is up.
-    pub last_at_deadline: u8,
-}
-
-impl From<PeriodicOptions> for holdoff_periodic_options {
-    fn from(options: PeriodicOptions) -> Self {
-        Self {
-            deadline_ns: options.deadline.map_or(HOLDOFF_NEVER, Span::as_nanos),
-            timer: options.timer.code().into(),
-            sliding: options.sliding.into(),
-            immediate: options.immediate.into(),
-            first_is_sure: options.first_is_sure.into(),
-            by_steps: options.by_steps.into(),
-            last_at_deadline: options.last_at_deadline.into(),
-        }
-    }
-}
-
-impl TryFrom<holdoff_periodic_options> for PeriodicOptions {
-    type Error = ErrorCode;
-
-    fn try_from(options: holdoff_periodic_options) -> Result<Self, ErrorCode> {
-        Ok(Self {
-            timer: Timer::from_code(options.timer).ok_or(ErrorCode::UnknownWord)?,
-            sliding: options.sliding != 0,
-            immediate: options.immediate != 0,
-            first_is_sure: options.first_is_sure != 0,
-            by_steps: options.by_steps != 0,
-            last_at_deadline: options.last_at_deadline != 0,
-            deadline: Some(options.deadline_ns).filter(|ns| *ns != HOLDOFF_NEVER).map(Span::from_nanos),
-        })
+plain! {
+    /// The options of a periodic. Made by holdoff_periodic_until, holdoff_periodic_while_steps_last, holdoff_periodic_poll or
+    /// holdoff_periodic_poll_legacy; then set the fields that differ. A field that says yes or no is not 0 for yes.
+    holdoff_periodic_options mirrors PeriodicOptions {
+        /// The longest time of the whole loop, counted from holdoff_periodic_init, in nanoseconds; HOLDOFF_NEVER for no limit.
+        /// A run in flight is not cut short.
+        deadline_ns: u64 = deadline,
+        /// A HOLDOFF_TIMER_ number.
+        timer: u32 = timer,
+        /// Not 0: an interval begins at the end of a run, not at its start.
+        sliding: u8 = sliding,
+        /// Not 0: the first run comes before the first interval.
+        immediate: u8 = immediate,
+        /// Not 0: an immediate first run takes place even if it is cancelled or out of time before it begins.
+        first_is_sure: u8 = first_is_sure,
+        /// Not 0: runs end with the steps of the loop backoff's backoff; with HOLDOFF_TIMER_VARIABLE only.
+        by_steps: u8 = by_steps,
+        /// Not 0: there is one last run when the time is up.
+        last_at_deadline: u8 = last_at_deadline,
     }
 }
 

@@ -29,6 +29,13 @@ impl holdoff_problem {
         Self::from(error).named(name).show(value)
     }
 
+    /// A problem with a field.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn about(code: ErrorCode, name: &str) -> Self {
+        Self::from(code).at(&name)
+    }
+
     /// Returns the problem with the name of its field.
     pub(crate) fn at(mut self, name: &dyn Display) -> Self {
         fill(&mut self.path, name);
@@ -71,6 +78,8 @@ impl holdoff_problem {
 
 /// A problem of wrong use.
 impl From<ErrorCode> for holdoff_problem {
+    #[cold]
+    #[inline(never)]
     fn from(error: ErrorCode) -> Self {
         Error::of_use(error).into()
     }
@@ -78,6 +87,8 @@ impl From<ErrorCode> for holdoff_problem {
 
 /// A problem of a field, or of fields that do not fit together.
 impl From<Error> for holdoff_problem {
+    #[cold]
+    #[inline(never)]
     fn from(error: Error) -> Self {
         let mut problem = Self::of_rule(error.code, error.rule(), error.nearest);
         fill(&mut problem.value, &error.value);
@@ -127,18 +138,18 @@ extern_c! {
 ///
 /// # Safety
 /// `out` is null or points to memory of the size of a problem.
-pub(crate) unsafe fn report(out: *mut holdoff_problem, work: impl FnOnce() -> Result<(), holdoff_problem>) -> c_int {
+pub(crate) unsafe fn report(out: *mut holdoff_problem, mut work: impl FnMut() -> Result<(), holdoff_problem>) -> c_int {
     // SAFETY: passed on.
-    unsafe { reported(out, work()) }
+    unsafe { reported(out, &mut work) }
 }
 
-/// Writes a problem, or that there is none, and returns its number. In one place, because a problem is large.
+/// [`report`] in one place for all its callers, because a problem is large.
 ///
 /// # Safety
-/// `out` is null or points to memory of the size of a problem.
+/// As for [`report`].
 #[inline(never)]
-unsafe fn reported(out: *mut holdoff_problem, result: Result<(), holdoff_problem>) -> c_int {
-    let problem = result.err().unwrap_or(holdoff_problem::NONE);
+unsafe fn reported(out: *mut holdoff_problem, work: &mut dyn FnMut() -> Result<(), holdoff_problem>) -> c_int {
+    let problem = work().err().unwrap_or(holdoff_problem::NONE);
     // SAFETY: passed on.
     unsafe { write(out, problem) }
     c_int::try_from(problem.code).unwrap_or(c_int::MAX)

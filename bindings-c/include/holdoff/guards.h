@@ -29,9 +29,6 @@
 extern "C" {
 #endif
 
-/** The number of bytes of a saved budget. */
-#define HOLDOFF_SAVED_BUDGET 144
-
 /**
  * A budget for retries, its configuration and its state: 200 bytes. May be copied and moved. Zeroed memory is no
  * budget, and an error. The content is the library's.
@@ -125,8 +122,6 @@ double holdoff_budget_balance(const holdoff_budget *budget, uint64_t now);
  */
 double holdoff_budget_rejection(const holdoff_budget *budget, uint64_t now);
 
-/** The number of bytes of a saved breaker. */
-#define HOLDOFF_SAVED_BREAKER 216
 /** State of a breaker: the memory holds none. */
 #define HOLDOFF_BREAKER_NONE 4294967295U
 
@@ -290,9 +285,6 @@ int holdoff_limiter_give_back(holdoff_limiter *limiter, uint32_t count, uint64_t
  */
 size_t holdoff_limiter_saved(const holdoff_limiter *limiter);
 
-/** The number of bytes of a saved adaptive rate. */
-#define HOLDOFF_SAVED_ADAPTIVE 84
-
 /**
  * An adaptive rate, its configuration and its state: 136 bytes. May be copied and moved. Zeroed memory is none: it
  * lets no call through. The content is the library's.
@@ -438,9 +430,6 @@ uint32_t holdoff_bulkhead_limit(const holdoff_bulkhead *bulkhead);
 /** Returns how long a call waits at most, in nanoseconds; 0 for memory without a bulkhead. */
 uint64_t holdoff_bulkhead_max_wait(const holdoff_bulkhead *bulkhead);
 
-/** The number of bytes of a saved stretch. */
-#define HOLDOFF_SAVED_STRETCH 160
-
 /**
  * A stretch, which makes delays longer while many attempts fail: 176 bytes. May be copied and moved. Zeroed memory is
  * none: it leaves delays as they are. The content is the library's.
@@ -467,9 +456,6 @@ int holdoff_stretch_record(holdoff_stretch *stretch, uint64_t now, bool failed);
 
 /** Returns the stretched delay at `now`, in nanoseconds; the same delay for memory without a stretch. */
 uint64_t holdoff_stretch_delay(const holdoff_stretch *stretch, uint64_t now, uint64_t delay_ns);
-
-/** The number of bytes of the saved latency of a hedge. */
-#define HOLDOFF_SAVED_HEDGE 32
 
 /**
  * A hedge, which starts another attempt beside a slow one, and the latency of past attempts: 48 bytes. May be copied
@@ -657,6 +643,17 @@ int holdoff_stretch_init_factor(holdoff_stretch *stretch, double factor, uint64_
  * Returns 0 and writes `hedge`; or HOLDOFF_ERROR_SHARE_RANGE, HOLDOFF_ERROR_COUNT_RANGE or HOLDOFF_ERROR_NULL_POINTER.
  */
 int holdoff_hedge_init_delay(holdoff_hedge *hedge, uint64_t delay_ns, double percentile, uint32_t attempts);
+
+/** The number of bytes of a saved adaptive rate. */
+#define HOLDOFF_SAVED_ADAPTIVE 84
+/** The number of bytes of a saved breaker. */
+#define HOLDOFF_SAVED_BREAKER 216
+/** The number of bytes of a saved budget. */
+#define HOLDOFF_SAVED_BUDGET 144
+/** The number of bytes of the saved latency of a hedge. */
+#define HOLDOFF_SAVED_HEDGE 32
+/** The number of bytes of a saved stretch. */
+#define HOLDOFF_SAVED_STRETCH 160
 
 /**
  * Writes the state of a guard at `now` to `bytes`, which has room for `size`: the same bytes as in every language.

@@ -402,14 +402,6 @@ typedef struct holdoff_divergence {
 int holdoff_replay(holdoff_recorder *recorder, const holdoff_policy *policy, const char *bytes, size_t length,
     uint32_t mode, holdoff_divergence *divergence, holdoff_problem *problem);
 
-/**
- * Makes the recorder that wrote these `count` events; see holdoff_replay.
- *
- * Returns as holdoff_replay does.
- */
-int holdoff_replay_events(holdoff_recorder *recorder, const holdoff_policy *policy, const holdoff_event *events,
-    size_t count, uint32_t mode, holdoff_divergence *divergence, holdoff_problem *problem);
-
 #ifdef __cplusplus
 }
 #endif

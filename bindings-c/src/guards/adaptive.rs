@@ -1,11 +1,7 @@
 //! A rate that follows the other side's throttling.
 
 use crate::*;
-use holdoff_core::{Adaptive, AdaptiveConfig, AdaptiveStart, Options};
-
-/// The number of bytes of a saved adaptive rate.
-pub const HOLDOFF_SAVED_ADAPTIVE: usize = 84;
-const _: () = assert!(HOLDOFF_SAVED_ADAPTIVE == Adaptive::SAVED);
+use holdoff_core::{Adaptive, AdaptiveConfig, AdaptiveStart};
 
 memory! {
     /// An adaptive rate, its configuration and its state: 136 bytes. May be copied and moved. Zeroed memory is none: it
@@ -13,40 +9,25 @@ memory! {
     holdoff_adaptive([u64; 16]) holds Guard<AdaptiveConfig, Adaptive>, b"hoAdapt1", NotAGuard
 }
 
-/// The state of a rate that comes from another system. Rates are calls a second.
-#[derive(Clone, Copy, PartialEq, Debug)]
-#[repr(C)]
-pub struct holdoff_adaptive_start {
-    /// The rate; raised to the lowest one.
-    pub rate: f64,
-    /// The tokens there are; at most one second's, or 1.
-    pub tokens: f64,
-    /// The measured rate of calls.
-    pub measured: f64,
-    /// The rate at which it was last throttled; 0 if never.
-    pub last_max_rate: f64,
-    /// The time of that throttling.
-    pub throttled_at: Timestamp,
-    /// Not 0: the rate limits already.
-    pub limits: u32,
-}
-
-impl From<holdoff_adaptive_start> for AdaptiveStart {
-    fn from(start: holdoff_adaptive_start) -> Self {
-        Self {
-            rate: start.rate,
-            tokens: start.tokens,
-            measured: start.measured,
-            last_max_rate: start.last_max_rate,
-            throttled_at: start.throttled_at,
-            limits: start.limits != 0,
-        }
+plain! {
+    /// The state of a rate that comes from another system. Rates are calls a second.
+    holdoff_adaptive_start mirrors AdaptiveStart {
+        /// The rate; raised to the lowest one.
+        rate: f64 = rate,
+        /// The tokens there are; at most one second's, or 1.
+        tokens: f64 = tokens,
+        /// The measured rate of calls.
+        measured: f64 = measured,
+        /// The rate at which it was last throttled; 0 if never.
+        last_max_rate: f64 = last_max_rate,
+        /// The time of that throttling.
+        throttled_at: Timestamp = throttled_at,
+        /// Not 0: the rate limits already.
+        limits: u32 = limits,
     }
 }
 
-pub(crate) fn make(builder: &Options, now: Timestamp) -> Made<AdaptiveConfig, Adaptive> {
-    Ok(builder.adaptive()?.map(|config| Guard { config, state: Adaptive::new(&config, now) }))
-}
+described!(holdoff_adaptive in adaptive: |config, _, now| Adaptive::new(config, now));
 
 extern_c! {
     /// Makes the adaptive rate that the options describe under "adaptive", which has seen nothing.
@@ -54,7 +35,7 @@ extern_c! {
     /// Returns 0 and writes `adaptive`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
     fn holdoff_adaptive_init(adaptive: *mut holdoff_adaptive, options: *const holdoff_options, now: Timestamp,
         problem: *mut holdoff_problem) -> c_int =
-        init(adaptive, options, problem, "adaptive", |builder| make(builder, now));
+        init(adaptive, options, 0, now, problem);
 
     /// Lets a rate that was made begin at `now` with what another one knew.
     ///
@@ -62,7 +43,7 @@ extern_c! {
     fn holdoff_adaptive_begin_with(adaptive: *mut holdoff_adaptive, start: *const holdoff_adaptive_start,
         now: Timestamp) -> c_int =
         status(get_mut(adaptive).and_then(|Guard { config, state }| {
-            let start = AdaptiveStart::from(read(start).ok_or(ErrorCode::NullPointer)?);
+            let start = read(start).ok_or(ErrorCode::NullPointer)?.try_into()?;
             *state = Adaptive::started(config, start, now);
             Ok(())
         }));
@@ -73,7 +54,7 @@ extern_c! {
     /// Returns whether they were there; false for memory without a rate, at HOLDOFF_NEVER.
     fn holdoff_adaptive_take(adaptive: *mut holdoff_adaptive, cost: f64, now: Timestamp,
         retry_at: *mut Timestamp) -> bool = {
-        let asked = get_mut(adaptive).map(|Guard { config, state }| state.take(config, cost, now));
+        let asked = change(adaptive, |config, state| state.take(config, cost, now));
         write_permission(core::ptr::null_mut(), retry_at, asked)
     };
 
@@ -81,13 +62,13 @@ extern_c! {
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_adaptive_give_back(adaptive: *mut holdoff_adaptive, cost: f64, now: Timestamp) -> c_int =
-        status(get_mut(adaptive).map(|Guard { config, state }| state.give_back(config, cost, now)));
+        tell(adaptive, |config, state| state.give_back(config, cost, now));
 
     /// Records an answer at `now`, throttled or not, which moves the rate.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_adaptive_update(adaptive: *mut holdoff_adaptive, now: Timestamp, throttled: bool) -> c_int =
-        status(get_mut(adaptive).map(|Guard { config, state }| state.update(config, now, throttled)));
+        tell(adaptive, |config, state| state.update(config, now, throttled));
 
     /// Returns the rate in calls a second; 0 for memory without a rate. The kind "cubic" has a rate even before it limits.
     fn holdoff_adaptive_rate(adaptive: *const holdoff_adaptive) -> f64 =

@@ -1,11 +1,7 @@
 //! Breakers, which stop calls to a server that keeps failing.
 
 use crate::*;
-use holdoff_core::{Breaker, BreakerConfig, Options, Permit, Verdict};
-
-/// The number of bytes of a saved breaker.
-pub const HOLDOFF_SAVED_BREAKER: usize = 216;
-const _: () = assert!(HOLDOFF_SAVED_BREAKER == Breaker::SAVED);
+use holdoff_core::{Breaker, BreakerConfig, Permit, Verdict};
 
 /// State of a breaker: the memory holds none.
 pub const HOLDOFF_BREAKER_NONE: u32 = 4294967295;
@@ -19,9 +15,7 @@ memory! {
     holdoff_breaker([u64; 40]) holds Guard<BreakerConfig, Breaker>, b"hoBreak1", NotAGuard
 }
 
-pub(crate) fn make(builder: &Options, seed: u64, now: Timestamp) -> Made<BreakerConfig, Breaker> {
-    Ok(builder.breaker()?.map(|config| Guard { config, state: Breaker::new(&config, seed, now) }))
-}
+described!(holdoff_breaker in breaker: |config, seed, now| Breaker::new(config, seed, now));
 
 extern_c! {
     /// Makes the breaker that the options describe under "breaker", closed. The seed is for the jitter of its open times.
@@ -29,7 +23,7 @@ extern_c! {
     /// Returns 0 and writes `breaker`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
     fn holdoff_breaker_init(breaker: *mut holdoff_breaker, options: *const holdoff_options, seed: u64, now: Timestamp,
         problem: *mut holdoff_problem) -> c_int =
-        init(breaker, options, problem, "breaker", |builder| make(builder, seed, now));
+        init(breaker, options, seed, now, problem);
 
     /// Asks for a permit at `now`. It is written to `permit`; after a refusal the time to ask again is written to
     /// `retry_at` (each may be NULL).
@@ -37,7 +31,7 @@ extern_c! {
     /// Returns true for a permit. Memory without a breaker refuses, at HOLDOFF_NEVER.
     fn holdoff_breaker_acquire(breaker: *mut holdoff_breaker, now: Timestamp, permit: *mut Permit,
         retry_at: *mut Timestamp) -> bool = {
-        let asked = get_mut(breaker).map(|Guard { config, state }| state.acquire(config, now));
+        let asked = change(breaker, |config, state| state.acquire(config, now));
         write_permission(permit, retry_at, asked)
     };
 
@@ -60,39 +54,39 @@ extern_c! {
         took_ns: u64) -> c_int = {
         let verdict = if failed { Verdict::Failure } else { Verdict::Success };
         let took = span(took_ns);
-        status(get_mut(breaker).map(|Guard { config, state }| state.record(config, permit, now, verdict, took)))
+        status(change(breaker, |config, state| state.record(config, permit, now, verdict, took)))
     };
 
     /// Gives back the permit of a call that never ran, or whose end says nothing about the server.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_breaker_abandon(breaker: *mut holdoff_breaker, permit: Permit, now: Timestamp) -> c_int =
-        status(get_mut(breaker).map(|Guard { config, state }| state.abandon(config, permit, now)));
+        tell(breaker, |config, state| state.abandon(config, permit, now));
 
     /// Records that the server asked at `now` for `span_ns` without calls: a breaker that listens to hints is open until
     /// then.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_breaker_hint(breaker: *mut holdoff_breaker, now: Timestamp, span_ns: u64) -> c_int =
-        status(get_mut(breaker).map(|Guard { config, state }| state.hint(config, now, span(span_ns))));
+        tell(breaker, |config, state| state.hint(config, now, span(span_ns)));
 
     /// Opens the breaker by hand, until holdoff_breaker_force_close or holdoff_breaker_reset.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_breaker_isolate(breaker: *mut holdoff_breaker, now: Timestamp) -> c_int =
-        status(get_mut(breaker).map(|guard| guard.state.isolate(now)));
+        tell(breaker, |_, state| state.isolate(now));
 
     /// Closes the breaker by hand, as successes would.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_breaker_force_close(breaker: *mut holdoff_breaker, now: Timestamp) -> c_int =
-        status(get_mut(breaker).map(|guard| guard.state.force_close(now)));
+        tell(breaker, |_, state| state.force_close(now));
 
     /// Makes the breaker as new: closed, and its openings forgotten.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_breaker_reset(breaker: *mut holdoff_breaker, now: Timestamp) -> c_int =
-        status(get_mut(breaker).map(|guard| guard.state.reset(now)));
+        tell(breaker, |_, state| state.reset(now));
 
     /// Returns the state at `now`, a HOLDOFF_BREAKER_ number.
     fn holdoff_breaker_state(breaker: *const holdoff_breaker, now: Timestamp) -> u32 =

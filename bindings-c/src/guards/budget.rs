@@ -1,11 +1,7 @@
 //! How many retries there may be for the calls there are.
 
 use crate::*;
-use holdoff_core::{Budget, BudgetConfig, Options, Withdrawal};
-
-/// The number of bytes of a saved budget.
-pub const HOLDOFF_SAVED_BUDGET: usize = 144;
-const _: () = assert!(HOLDOFF_SAVED_BUDGET == Budget::SAVED);
+use holdoff_core::{Budget, BudgetConfig, Withdrawal};
 
 memory! {
     /// A budget for retries, its configuration and its state: 200 bytes. May be copied and moved. Zeroed memory is no
@@ -18,9 +14,7 @@ memory! {
     holdoff_budget([u64; 24]) holds Guard<BudgetConfig, Budget>, b"hoBudge1", NotAGuard
 }
 
-pub(crate) fn make(builder: &Options, seed: u64, now: Timestamp) -> Made<BudgetConfig, Budget> {
-    Ok(builder.budget()?.map(|config| Guard { config, state: Budget::new(&config, seed, now) }))
-}
+described!(holdoff_budget in budget: |config, seed, now| Budget::new(config, seed, now));
 
 extern_c! {
     /// Makes the budget that the options describe under "budget", unused at `now`. Only the kind "requests" draws
@@ -30,13 +24,13 @@ extern_c! {
     /// leaves it as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
     fn holdoff_budget_init(budget: *mut holdoff_budget, options: *const holdoff_options, seed: u64, now: Timestamp,
         problem: *mut holdoff_problem) -> c_int =
-        init(budget, options, problem, "budget", |builder| make(builder, seed, now));
+        init(budget, options, seed, now, problem);
 
     /// Begins a call at `now`.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_budget_begin(budget: *mut holdoff_budget, now: Timestamp) -> c_int =
-        status(get_mut(budget).map(|Guard { config, state }| state.begin(config, now)));
+        tell(budget, |config, state| state.begin(config, now));
 
     /// Tells whether an attempt, the first or a later one, may start at `now`. Only the kind "requests" ever refuses; false
     /// for memory without a budget.
@@ -64,26 +58,26 @@ extern_c! {
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_budget_refund(budget: *mut holdoff_budget, now: Timestamp, withdrawal: Withdrawal) -> c_int =
-        status(get_mut(budget).map(|Guard { config, state }| state.refund(config, now, withdrawal)));
+        tell(budget, |config, state| state.refund(config, now, withdrawal));
 
     /// Records a retry that has run, with any result.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_budget_retried(budget: *mut holdoff_budget) -> c_int =
-        status(get_mut(budget).map(|Guard { config, state }| state.retried(config)));
+        tell(budget, |config, state| state.retried(config));
 
     /// Records the success of a call at `now`. `withdrawal` points to what its latest retry paid; NULL for a call without a
     /// retry.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_budget_succeed(budget: *mut holdoff_budget, now: Timestamp, withdrawal: *const Withdrawal) -> c_int =
-        status(get_mut(budget).map(|Guard { config, state }| state.succeed(config, now, read(withdrawal))));
+        tell(budget, |config, state| state.succeed(config, now, read(withdrawal)));
 
     /// Ends a call, with any result. Without it the kind "share" counts the call for ever.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_budget_end(budget: *mut holdoff_budget) -> c_int =
-        status(get_mut(budget).map(|Guard { config, state }| state.end(config, None)));
+        tell(budget, |config, state| state.end(config, None));
 
     /// Returns the balance at `now`: tokens for the kinds "token" and "throttle", else retries; 0 for memory without a
     /// budget.

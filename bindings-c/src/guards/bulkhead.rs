@@ -1,7 +1,7 @@
 //! How many calls there may be at once.
 
 use crate::*;
-use holdoff_core::{Bulkhead, BulkheadConfig, Entry, Options, QueuePlace};
+use holdoff_core::{Bulkhead, BulkheadConfig, Entry, QueuePlace};
 
 /// Entry: run, and say holdoff_bulkhead_leave afterwards.
 pub const HOLDOFF_ENTERED: u32 = 1;
@@ -18,9 +18,7 @@ memory! {
     holdoff_bulkhead([u64; 4]) holds Guard<BulkheadConfig, Bulkhead>, b"hoBulkh1", NotAGuard
 }
 
-pub(crate) fn make(builder: &Options) -> Made<BulkheadConfig, Bulkhead> {
-    Ok(builder.bulkhead()?.map(|config| Guard { config, state: Bulkhead::new() }))
-}
+described!(holdoff_bulkhead in bulkhead: |_, _, _| Bulkhead::new());
 
 extern_c! {
     /// Makes the bulkhead that the options describe under "bulkhead", empty.
@@ -28,20 +26,20 @@ extern_c! {
     /// Returns 0 and writes `bulkhead`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
     fn holdoff_bulkhead_init(bulkhead: *mut holdoff_bulkhead, options: *const holdoff_options,
         problem: *mut holdoff_problem) -> c_int =
-        init(bulkhead, options, problem, "bulkhead", make);
+        init(bulkhead, options, 0, Timestamp::ZERO, problem);
 
     /// Asks for a new call. Its place in the queue is written to `place` (which may be NULL).
     ///
     /// Returns HOLDOFF_ENTERED, HOLDOFF_QUEUED or HOLDOFF_REFUSED; the last for memory without a bulkhead.
     fn holdoff_bulkhead_enter(bulkhead: *mut holdoff_bulkhead, place: *mut QueuePlace) -> u32 =
-        entry(get_mut(bulkhead).map(|Guard { config, state }| state.enter(config)), place);
+        entry(change(bulkhead, |config, state| state.enter(config)), place);
 
     /// Asks again for a call that waits in the queue.
     ///
     /// Returns HOLDOFF_ENTERED, HOLDOFF_QUEUED for the same place, or HOLDOFF_REFUSED for a place that nobody holds and for
     /// memory without a bulkhead.
     fn holdoff_bulkhead_enter_from(bulkhead: *mut holdoff_bulkhead, place: QueuePlace) -> u32 = {
-        let entered = get_mut(bulkhead).map(|Guard { config, state }| state.enter_from(config, place));
+        let entered = change(bulkhead, |config, state| state.enter_from(config, place));
         entry(entered, core::ptr::null_mut())
     };
 
@@ -49,13 +47,13 @@ extern_c! {
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_bulkhead_leave(bulkhead: *mut holdoff_bulkhead) -> c_int =
-        status(get_mut(bulkhead).map(|guard| guard.state.leave()));
+        tell(bulkhead, |_, state| state.leave());
 
     /// Takes a call that waits out of the queue.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_bulkhead_leave_queue(bulkhead: *mut holdoff_bulkhead, place: QueuePlace) -> c_int =
-        status(get_mut(bulkhead).map(|guard| guard.state.leave_queue(place)));
+        tell(bulkhead, |_, state| state.leave_queue(place));
 
     /// Returns the number of calls that run; 0 for memory without a bulkhead.
     fn holdoff_bulkhead_running(bulkhead: *const holdoff_bulkhead) -> u32 =

@@ -11,35 +11,87 @@ pub(crate) struct Guard<C, S> {
     pub(crate) state: S,
 }
 
-/// A guard of a section of the options, if there is one.
-pub(crate) type Made<C, S> = Result<Option<Guard<C, S>>, Error>;
+/// The memory of a guard that options describe in a section of their own.
+pub(crate) trait Described: Memory {
+    /// The name of the section.
+    const SECTION: &'static str;
 
-/// Makes the one guard that the options describe in a section.
+    /// Makes the guard of the section, if there is one.
+    fn make(options: &Options, seed: u64, now: Timestamp) -> Result<Option<Self::Inner>, Error>;
+}
+
+/// Declares the section that describes a guard, and its state at first: `memory in section: |config, seed, now| state`.
+macro_rules! described {
+    ($memory:ident in $section:ident: |$config:pat_param, $seed:pat_param, $now:pat_param| $new:expr) => {
+        impl $crate::guards::guard::Described for $memory {
+            const SECTION: &'static str = stringify!($section);
+
+            fn make(
+                options: &holdoff_core::Options,
+                $seed: u64,
+                $now: Timestamp,
+            ) -> Result<Option<Self::Inner>, holdoff_core::Error> {
+                Ok(options.$section()?.map(|config| {
+                    let $config = &config;
+                    Guard { state: $new, config }
+                }))
+            }
+        }
+    };
+}
+pub(crate) use described;
+
+/// Makes the one guard that the options describe in its section.
 ///
 /// # Safety
 /// The pointers are null or point to memory of their types.
-pub(crate) unsafe fn init<M: Memory>(
+pub(crate) unsafe fn init<M: Described>(
     memory: *mut M,
     options: *const holdoff_options,
+    seed: u64,
+    now: Timestamp,
     problem: *mut holdoff_problem,
-    section: &str,
-    build: impl FnOnce(&Options) -> Result<Option<M::Inner>, Error>,
 ) -> c_int {
     // SAFETY: passed on.
-    unsafe { report(problem, || Ok(store(memory, build_section(options, section, build)?)?)) }
+    unsafe { report(problem, || Ok(store(memory, section::<M>(options, seed, now)?)?)) }
 }
 
-/// Builds what the options describe in a section; an empty section is an error.
+/// Makes the guard that the options describe in its section; an empty section is an error.
 ///
 /// # Safety
 /// `options` is null or points to options.
-pub(crate) unsafe fn build_section<T>(
+pub(crate) unsafe fn section<M: Described>(
     options: *const holdoff_options,
-    section: &str,
-    build: impl FnOnce(&Options) -> Result<Option<T>, Error>,
-) -> Result<T, holdoff_problem> {
+    seed: u64,
+    now: Timestamp,
+) -> Result<M::Inner, holdoff_problem> {
     // SAFETY: passed on.
-    let builder = unsafe { sound(options) }?;
-    let made = build(builder)?;
-    made.ok_or(holdoff_problem::from(ErrorCode::FieldMissing).at(&section))
+    let made = M::make(unsafe { sound(options) }?, seed, now)?;
+    made.ok_or_else(|| holdoff_problem::about(ErrorCode::FieldMissing, M::SECTION))
+}
+
+/// Changes a guard's state, or looks at it, under its configuration.
+///
+/// # Safety
+/// As for [`get_mut`].
+#[inline(always)]
+pub(crate) unsafe fn change<M: Memory<Inner = Guard<C, S>>, C: Copy + 'static, S: Copy + 'static, T>(
+    memory: *mut M,
+    change: impl FnOnce(&C, &mut S) -> T,
+) -> Result<T, ErrorCode> {
+    // SAFETY: passed on.
+    unsafe { get_mut(memory) }.map(|Guard { config, state }| change(config, state))
+}
+
+/// Changes a guard's state, and returns the number of an error, 0 for none.
+///
+/// # Safety
+/// As for [`get_mut`].
+#[inline(always)]
+pub(crate) unsafe fn tell<M: Memory<Inner = Guard<C, S>>, C: Copy + 'static, S: Copy + 'static>(
+    memory: *mut M,
+    tell: impl FnOnce(&C, &mut S),
+) -> c_int {
+    // SAFETY: passed on.
+    status(unsafe { change(memory, tell) })
 }

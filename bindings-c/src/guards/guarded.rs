@@ -53,10 +53,11 @@ pub(crate) unsafe fn begin_guarded<'a, M: Memory>(
 ///
 /// # Safety
 /// The pointers are null or point to what their types say, and nothing else touches it meanwhile.
+#[inline(never)]
 pub(crate) unsafe fn put<M: Memory>(
     call: *mut M,
     guards: *const holdoff_guards,
-    input: impl FnOnce(&mut M::Inner, &mut Guards<'_>) -> Result<Step, ErrorCode>,
+    input: &mut dyn FnMut(&mut M::Inner, &mut Guards<'_>) -> Result<Step, ErrorCode>,
 ) -> holdoff_step {
     let mut borrowed = Guards::none();
     // SAFETY: passed on.
@@ -84,7 +85,7 @@ extern_c! {
     /// Returns the step that holds now.
     fn holdoff_guarded_call_succeed(call: *mut holdoff_guarded_call, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp) -> holdoff_step =
-        put(call, guards, |call, guards| Ok(call.succeed(guards, Ticket::from_raw(ticket), now)));
+        put(call, guards, &mut |call, guards| Ok(call.succeed(guards, Ticket::from_raw(ticket), now)));
 
     /// Records the failure of the attempt with this ticket at `now`.
     ///
@@ -92,7 +93,7 @@ extern_c! {
     /// HOLDOFF_SLEEP, or HOLDOFF_STOP.
     fn holdoff_guarded_call_fail(call: *mut holdoff_guarded_call, policy: *const holdoff_policy,
         guards: *const holdoff_guards, ticket: u64, now: Timestamp, failure: holdoff_failure) -> holdoff_step =
-        put(call, guards, |call, guards| {
+        put(call, guards, &mut |call, guards| {
             Ok(call.fail(get(policy)?, guards, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
         });
 
@@ -102,21 +103,21 @@ extern_c! {
     /// Returns the step that holds now.
     fn holdoff_guarded_call_abandon(call: *mut holdoff_guarded_call, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp) -> holdoff_step =
-        put(call, guards, |call, guards| Ok(call.abandon(guards, Ticket::from_raw(ticket), now)));
+        put(call, guards, &mut |call, guards| Ok(call.abandon(guards, Ticket::from_raw(ticket), now)));
 
     /// Lets time pass, or takes a free place in the bulkhead.
     ///
     /// Returns the step that holds at `now`.
     fn holdoff_guarded_call_tick(call: *mut holdoff_guarded_call, policy: *const holdoff_policy,
         guards: *const holdoff_guards, now: Timestamp) -> holdoff_step =
-        put(call, guards, |call, guards| Ok(call.tick(get(policy)?, guards, now)));
+        put(call, guards, &mut |call, guards| Ok(call.tick(get(policy)?, guards, now)));
 
     /// Cancels the call in any state: the guards get back the permits that it holds.
     ///
     /// Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
     fn holdoff_guarded_call_cancel(call: *mut holdoff_guarded_call, guards: *const holdoff_guards,
         now: Timestamp) -> holdoff_step =
-        put(call, guards, |call, guards| Ok(call.cancel(guards, now)));
+        put(call, guards, &mut |call, guards| Ok(call.cancel(guards, now)));
 
     /// Returns the number of attempts started; 0 for memory without a call.
     fn holdoff_guarded_call_attempt(call: *const holdoff_guarded_call) -> u32 =

@@ -1,11 +1,7 @@
 //! Hedges, which start a second attempt beside a slow one.
 
 use crate::*;
-use holdoff_core::{HedgeConfig, Latency, Options};
-
-/// The number of bytes of the saved latency of a hedge.
-pub const HOLDOFF_SAVED_HEDGE: usize = 32;
-const _: () = assert!(HOLDOFF_SAVED_HEDGE == Latency::SAVED);
+use holdoff_core::{HedgeConfig, Latency};
 
 memory! {
     /// A hedge, which starts another attempt beside a slow one, and the latency of past attempts: 48 bytes. May be copied
@@ -13,9 +9,7 @@ memory! {
     holdoff_hedge([u64; 5]) holds Guard<HedgeConfig, Latency>, b"hoHedge1", NotAGuard
 }
 
-pub(crate) fn make(builder: &Options) -> Made<HedgeConfig, Latency> {
-    Ok(builder.hedge()?.map(|config| Guard { config, state: Latency::new() }))
-}
+described!(holdoff_hedge in hedge: |_, _, _| Latency::new());
 
 extern_c! {
     /// Makes the hedge that the options describe under "hedge".
@@ -23,13 +17,13 @@ extern_c! {
     /// Returns 0 and writes `hedge`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
     fn holdoff_hedge_init(hedge: *mut holdoff_hedge, options: *const holdoff_options,
         problem: *mut holdoff_problem) -> c_int =
-        init(hedge, options, problem, "hedge", make);
+        init(hedge, options, 0, Timestamp::ZERO, problem);
 
     /// Records how long an attempt took that succeeded.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_hedge_record(hedge: *mut holdoff_hedge, took_ns: u64) -> c_int =
-        status(get_mut(hedge).map(|Guard { config, state }| {
+        status(change(hedge, |config, state| {
             state.record(span(took_ns), config.percentile().unwrap_or(0.0));
         }));
 

@@ -1,7 +1,7 @@
 //! How many calls there may be in a time.
 
 use crate::*;
-use holdoff_core::{Limiter, LimiterConfig, Options};
+use holdoff_core::{Limiter, LimiterConfig};
 
 /// A limiter, its configuration and its state: 104 bytes, and for the kind "log" the memory of its log. May be
 /// moved; a copy shares the log. Zeroed memory is no limiter: it lets no call through. The content is the library's.
@@ -17,9 +17,7 @@ pub struct holdoff_limiter {
 memory!(holdoff_limiter holds Guard<LimiterConfig, Limiter>, b"hoLimit1", NotAGuard);
 const _: () = assert!(size_of::<Guard<LimiterConfig, Limiter>>() == 10 * 8);
 
-pub(crate) fn make(builder: &Options, now: Timestamp) -> Made<LimiterConfig, Limiter> {
-    Ok(builder.limiter()?.map(|config| Guard { config, state: Limiter::new(&config, now) }))
-}
+described!(holdoff_limiter in limiter: |config, _, now| Limiter::new(config, now));
 
 /// Puts a limiter into the caller's memory, with its room.
 ///
@@ -82,7 +80,7 @@ extern_c! {
     fn holdoff_limiter_init(limiter: *mut holdoff_limiter, options: *const holdoff_options, now: Timestamp,
         log: *mut u64, log_capacity: usize, problem: *mut holdoff_problem) -> c_int =
         report(problem, || {
-            let made = build_section(options, "limiter", |builder| make(builder, now))?;
+            let made = section::<holdoff_limiter>(options, 0, now)?;
             store_limiter(limiter, made, (log, log_capacity)).map_err(no_log)
         });
 

@@ -22,21 +22,15 @@ pub struct holdoff_nesting {
     pub cap: u32,
 }
 
-/// The token that an attempt hands down to the retries inside it: 12 bytes, plain numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(C)]
-pub struct holdoff_token {
-    /// The number of the attempt, from 1.
-    pub attempt: u32,
-    /// The most attempts of all retries around together; 4294967295 for no limit.
-    pub allowed: u32,
-    /// The number of retries around.
-    pub depth: u32,
-}
-
-impl From<Token> for holdoff_token {
-    fn from(token: Token) -> Self {
-        Self { attempt: token.attempt(), allowed: token.allowed(), depth: token.depth() }
+plain! {
+    /// The token that an attempt hands down to the retries inside it: 12 bytes, plain numbers.
+    holdoff_token from token: Token {
+        /// The number of the attempt, from 1.
+        attempt: u32 = token.attempt(),
+        /// The most attempts of all retries around together; 4294967295 for no limit.
+        allowed: u32 = token.allowed(),
+        /// The number of retries around.
+        depth: u32 = token.depth(),
     }
 }
 
@@ -48,8 +42,7 @@ extern_c! {
     fn holdoff_nesting_init(nesting: *mut holdoff_nesting, options: *const holdoff_options,
         problem: *mut holdoff_problem) -> c_int =
         report(problem, || {
-            let found = build_section(options, "nested", |builder| Ok(Some(builder.nested()?.unwrap_or_default())))?;
-            let (mode, cap) = match found {
+            let (mode, cap) = match sound(options)?.nested()?.unwrap_or_default() {
                 Nesting::Allow => (HOLDOFF_NESTED_ALLOW, 0),
                 Nesting::Innermost => (HOLDOFF_NESTED_INNERMOST, 0),
                 Nesting::Outermost => (HOLDOFF_NESTED_OUTERMOST, 0),

@@ -4,6 +4,19 @@ use crate::*;
 use core::ffi::c_void;
 use holdoff_core::{Adaptive, Breaker, Budget, Latency, Limiter, Stretch};
 
+numbers! {
+    /// The number of bytes of a saved adaptive rate.
+    HOLDOFF_SAVED_ADAPTIVE: usize = 84 is Adaptive::SAVED;
+    /// The number of bytes of a saved breaker.
+    HOLDOFF_SAVED_BREAKER: usize = 216 is Breaker::SAVED;
+    /// The number of bytes of a saved budget.
+    HOLDOFF_SAVED_BUDGET: usize = 144 is Budget::SAVED;
+    /// The number of bytes of the saved latency of a hedge.
+    HOLDOFF_SAVED_HEDGE: usize = 32 is Latency::SAVED;
+    /// The number of bytes of a saved stretch.
+    HOLDOFF_SAVED_STRETCH: usize = 160 is Stretch::SAVED;
+}
+
 /// Does with a guard what its magic word asks for: with a hedge, with a limiter, with any other guard, whose type is then
 /// `State`, and with memory that holds none.
 macro_rules! by_guard {

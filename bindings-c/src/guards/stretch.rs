@@ -1,11 +1,7 @@
 //! Longer delays while much fails.
 
 use crate::*;
-use holdoff_core::{Options, Stretch, StretchConfig};
-
-/// The number of bytes of a saved stretch.
-pub const HOLDOFF_SAVED_STRETCH: usize = 160;
-const _: () = assert!(HOLDOFF_SAVED_STRETCH == Stretch::SAVED);
+use holdoff_core::{Stretch, StretchConfig};
 
 memory! {
     /// A stretch, which makes delays longer while many attempts fail: 176 bytes. May be copied and moved. Zeroed memory is
@@ -13,9 +9,7 @@ memory! {
     holdoff_stretch([u64; 21]) holds Guard<StretchConfig, Stretch>, b"hoStret1", NotAGuard
 }
 
-pub(crate) fn make(builder: &Options, now: Timestamp) -> Made<StretchConfig, Stretch> {
-    Ok(builder.stretch()?.map(|config| Guard { config, state: Stretch::new(&config, now) }))
-}
+described!(holdoff_stretch in stretch: |config, _, now| Stretch::new(config, now));
 
 extern_c! {
     /// Makes the stretch that the options describe under "stretch".
@@ -23,13 +17,13 @@ extern_c! {
     /// Returns 0 and writes `stretch`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
     fn holdoff_stretch_init(stretch: *mut holdoff_stretch, options: *const holdoff_options, now: Timestamp,
         problem: *mut holdoff_problem) -> c_int =
-        init(stretch, options, problem, "stretch", |builder| make(builder, now));
+        init(stretch, options, 0, now, problem);
 
     /// Records an attempt that ended at `now`, failed or not.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     fn holdoff_stretch_record(stretch: *mut holdoff_stretch, now: Timestamp, failed: bool) -> c_int =
-        status(get_mut(stretch).map(|Guard { config, state }| state.record(config, now, failed)));
+        tell(stretch, |config, state| state.record(config, now, failed));
 
     /// Returns the stretched delay at `now`, in nanoseconds; the same delay for memory without a stretch.
     fn holdoff_stretch_delay(stretch: *const holdoff_stretch, now: Timestamp, delay_ns: u64) -> Span = {

@@ -22,60 +22,40 @@ impl holdoff_event {
     pub(crate) const NONE: Self = Self { state: [0; 8] };
 }
 
-impl From<Event> for holdoff_event {
-    fn from(event: Event) -> Self {
+impl From<Option<Event>> for holdoff_event {
+    fn from(event: Option<Event>) -> Self {
         // SAFETY: 64 bytes of plain numbers without padding either way.
-        Self { state: unsafe { core::mem::transmute::<Event, [u64; 8]>(event) } }
+        event.map_or(Self::NONE, |event| Self { state: unsafe { core::mem::transmute::<Event, [u64; 8]>(event) } })
     }
 }
 
-/// The fields of an event. Numbers that its kind does not use are 0, times that it does not use are HOLDOFF_NEVER.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct holdoff_event_fields {
-    /// Its place in the log of its call, from 1.
-    pub sequence: u64,
-    /// The time of the event: the `now` that went in, never earlier than the event before it.
-    pub at: u64,
-    /// Retry scheduled: when the attempt is due. Gave up: when another try might succeed.
-    pub until: u64,
-    /// Retry scheduled: how long that is from `at`.
-    pub delay_ns: u64,
-    /// Started: the seed of the call.
-    pub seed: u64,
-    /// Started: the fingerprint of its policy, see holdoff_policy_fingerprint.
-    pub policy: u64,
-    /// Attempt failed: what went wrong.
-    pub failure: holdoff_failure,
-    /// A HOLDOFF_EVENT_ number.
-    pub kind: u32,
-    /// The attempt that failed, that comes, or that runs now; at an end the last one that ran, 0 for none.
-    pub attempt: u32,
-    /// Retry scheduled: a HOLDOFF_CAUSE_ number.
-    pub cause: u8,
-    /// Gave up: a HOLDOFF_REASON_ number.
-    pub reason: u8,
-    /// Started: whether the call shares guards.
-    pub is_guarded: bool,
-}
-
-impl From<&Event> for holdoff_event_fields {
-    fn from(event: &Event) -> Self {
-        let (hint, hint_ns) = raw_hint(event.hint());
-        Self {
-            sequence: event.sequence(),
-            at: event.at().as_nanos(),
-            until: event.until().as_nanos(),
-            delay_ns: event.delay().as_nanos(),
-            seed: event.seed(),
-            policy: event.policy(),
-            failure: holdoff_failure { kind: event.failure().map_or(0, FailureKind::code).into(), hint, hint_ns },
-            kind: event.kind().code().into(),
-            attempt: event.attempt(),
-            cause: event.cause().map_or(0, Cause::code),
-            reason: event.reason().map_or(0, StopReason::code),
-            is_guarded: event.is_guarded(),
-        }
+plain! {
+    /// The fields of an event. Numbers that its kind does not use are 0, times that it does not use are HOLDOFF_NEVER.
+    holdoff_event_fields from event: Event {
+        /// Its place in the log of its call, from 1.
+        sequence: u64 = event.sequence(),
+        /// The time of the event: the `now` that went in, never earlier than the event before it.
+        at: u64 = event.at().as_nanos(),
+        /// Retry scheduled: when the attempt is due. Gave up: when another try might succeed.
+        until: u64 = event.until().as_nanos(),
+        /// Retry scheduled: how long that is from `at`.
+        delay_ns: u64 = event.delay().as_nanos(),
+        /// Started: the seed of the call.
+        seed: u64 = event.seed(),
+        /// Started: the fingerprint of its policy, see holdoff_policy_fingerprint.
+        policy: u64 = event.policy(),
+        /// Attempt failed: what went wrong.
+        failure: holdoff_failure = holdoff_failure::new(event.failure().map_or(0, FailureKind::code), event.hint()),
+        /// A HOLDOFF_EVENT_ number.
+        kind: u32 = event.kind().code().into(),
+        /// The attempt that failed, that comes, or that runs now; at an end the last one that ran, 0 for none.
+        attempt: u32 = event.attempt(),
+        /// Retry scheduled: a HOLDOFF_CAUSE_ number.
+        cause: u8 = event.cause().map_or(0, Cause::code),
+        /// Gave up: a HOLDOFF_REASON_ number.
+        reason: u8 = event.reason().map_or(0, StopReason::code),
+        /// Started: whether the call shares guards.
+        is_guarded: bool = event.is_guarded(),
     }
 }
 
@@ -86,7 +66,7 @@ extern_c! {
     /// HOLDOFF_ERROR_MISSING_EVENT_FIELD or HOLDOFF_ERROR_EVENT_DAMAGED.
     fn holdoff_event_get(event: *const holdoff_event, fields: *mut holdoff_event_fields) -> c_int = {
         let found = if fields.is_null() { Err(ErrorCode::NullPointer) } else { event_of(event) };
-        status(found.map(|event| write(fields, (&event).into())))
+        status(found.map(|event| write(fields, event.into())))
     };
 
     /// Writes the event as bytes that last, with a text of the caller's (what the failure said; NULL for none, cut after
@@ -113,7 +93,7 @@ extern_c! {
         report(problem, || {
             let bytes = slice(if event.is_null() { core::ptr::null() } else { bytes }, length)?;
             let (found, text, rest) = Event::read(bytes)?;
-            write(event, found.into());
+            write(event, Some(found).into());
             write(used, bytes.len() - rest.len());
             write(failure, text.as_ptr().cast());
             write(failure_length, text.len());
@@ -165,12 +145,12 @@ extern_c! {
                 has_reason |= path == "failureReason";
                 match value {
                     holdoff_core::Value::Text(text) if !keep_text(memory, text) => {
-                        Err(holdoff_problem::from(ErrorCode::NoRoom).at(&path))
+                        Err(holdoff_problem::about(ErrorCode::NoRoom, path))
                     }
                     _ => Ok(()),
                 }
             })?;
-            write(event, found.check()?.into());
+            write(event, Some(found.check()?).into());
             Ok(())
         });
 }

@@ -16,26 +16,17 @@ memory! {
     holdoff_recorder([u64; 25]) holds Recorder, b"hoRecrd1", NotACall
 }
 
-/// The events of one transition, at most two; to be written down in their order.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct holdoff_events {
-    /// The number of events.
-    pub count: u64,
-    /// The events; from `count` on zeroes.
-    pub events: [holdoff_event; 2],
-}
-
-impl holdoff_events {
-    const NONE: Self = Self { count: 0, events: [holdoff_event::NONE; 2] };
-}
-
-impl From<Events> for holdoff_events {
-    fn from(events: Events) -> Self {
-        let at = |at| events.get(at).map_or(holdoff_event::NONE, |event| holdoff_event::from(*event));
-        Self { count: events.len() as u64, events: [at(0), at(1)] }
+plain! {
+    /// The events of one transition, at most two; to be written down in their order.
+    holdoff_events from events: Events {
+        /// The number of events.
+        count: u64 = events.len() as u64,
+        /// The events; from `count` on zeroes.
+        events: [holdoff_event; 2] = [0, 1].map(|at| events.get(at).copied().into()),
     }
 }
+
+const NO_EVENTS: holdoff_events = holdoff_events { count: 0, events: [holdoff_event::NONE; 2] };
 
 /// Gives an input to a recorder, with its guards.
 ///
@@ -45,18 +36,17 @@ unsafe fn write_down(
     recorder: *mut holdoff_recorder,
     guards: *const holdoff_guards,
     events: *mut holdoff_events,
-    input: impl FnOnce(&mut Recorder, &mut Guards<'_>) -> Result<Recorded, ErrorCode>,
+    input: &mut dyn FnMut(&mut Recorder, &mut Guards<'_>) -> Result<Recorded, ErrorCode>,
 ) -> holdoff_step {
     if events.is_null() {
         // Events that nobody takes are lost, and the log with them.
         return ErrorCode::NullPointer.into();
     }
-    // Events of the transition before would be written down twice.
-    // SAFETY: passed on.
-    unsafe { write(events, holdoff_events::NONE) };
     // SAFETY: passed on.
     unsafe {
-        put(recorder, guards, |recorder, guards| {
+        // Events of the transition before would be written down twice.
+        write(events, NO_EVENTS);
+        put(recorder, guards, &mut |recorder, guards| {
             let recorded = input(recorder, guards)?;
             write(events, recorded.events.into());
             Ok(recorded.step)
@@ -71,7 +61,7 @@ extern_c! {
     /// place, the recorder is left zeroed, which is a call that has ended.
     fn holdoff_recorder_begin(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
         guards: *const holdoff_guards, seed: u64, now: Timestamp, events: *mut holdoff_events) -> holdoff_step = {
-        write(events, holdoff_events::NONE);
+        write(events, NO_EVENTS);
         let policy = || if events.is_null() { Err(ErrorCode::NullPointer) } else { get(policy) };
         begin_guarded(recorder, guards, policy, |policy, guards| {
             let (begun, recorded) = Recorder::begin(policy, guards, seed, now);
@@ -85,7 +75,7 @@ extern_c! {
     /// Returns the step that holds now and writes `events`.
     fn holdoff_recorder_succeed(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp, events: *mut holdoff_events) -> holdoff_step =
-        write_down(recorder, guards, events, |recorder, guards| Ok(recorder.succeed(guards, Ticket::from_raw(ticket), now)));
+        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.succeed(guards, Ticket::from_raw(ticket), now)));
 
     /// Records the failure of the attempt with this ticket at `now`.
     ///
@@ -93,7 +83,7 @@ extern_c! {
     fn holdoff_recorder_fail(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
         guards: *const holdoff_guards, ticket: u64, now: Timestamp, failure: holdoff_failure,
         events: *mut holdoff_events) -> holdoff_step =
-        write_down(recorder, guards, events, |recorder, guards| {
+        write_down(recorder, guards, events, &mut |recorder, guards| {
             Ok(recorder.fail(get(policy)?, guards, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
         });
 
@@ -103,21 +93,21 @@ extern_c! {
     /// Returns the step that holds now and writes `events`.
     fn holdoff_recorder_abandon(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, ticket: u64,
         now: Timestamp, events: *mut holdoff_events) -> holdoff_step =
-        write_down(recorder, guards, events, |recorder, guards| Ok(recorder.abandon(guards, Ticket::from_raw(ticket), now)));
+        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.abandon(guards, Ticket::from_raw(ticket), now)));
 
     /// Lets time pass, or takes a free place in the bulkhead.
     ///
     /// Returns the step that holds at `now` and writes `events`: none when nothing has changed.
     fn holdoff_recorder_tick(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
         guards: *const holdoff_guards, now: Timestamp, events: *mut holdoff_events) -> holdoff_step =
-        write_down(recorder, guards, events, |recorder, guards| Ok(recorder.tick(get(policy)?, guards, now)));
+        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.tick(get(policy)?, guards, now)));
 
     /// Cancels it in any state.
     ///
     /// Returns HOLDOFF_STOP and writes `events`.
     fn holdoff_recorder_cancel(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, now: Timestamp,
         events: *mut holdoff_events) -> holdoff_step =
-        write_down(recorder, guards, events, |recorder, guards| Ok(recorder.cancel(guards, now)));
+        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.cancel(guards, now)));
 
     /// Goes on, at `now` and under these guards, with a call that holdoff_replay made of its log. Asleep, it sleeps on. An
     /// attempt in flight was interrupted and runs again under its own number, but only `reruns` times (3 is a good number);
@@ -126,7 +116,7 @@ extern_c! {
     /// Returns the step that holds now and writes `events`.
     fn holdoff_recorder_resume(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
         guards: *const holdoff_guards, now: Timestamp, reruns: u32, events: *mut holdoff_events) -> holdoff_step =
-        write_down(recorder, guards, events, |recorder, guards| Ok(recorder.resume(get(policy)?, guards, now, reruns)));
+        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.resume(get(policy)?, guards, now, reruns)));
 
     /// Returns the step that holds. Zeroed memory is a call that was cancelled; other memory without a recorder is
     /// HOLDOFF_INVALID.

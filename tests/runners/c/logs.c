@@ -207,8 +207,8 @@ static int replayed(const cJSON *item, const holdoff_policy *policy, holdoff_rec
   const cJSON *events = get(item, "events"), *event;
   const char *log = word(item, "bytes");
   uint32_t mode = strcmp(word(item, "mode"), "verify") == 0 ? HOLDOFF_REPLAY_VERIFY : HOLDOFF_REPLAY_FOLLOW;
-  size_t count = 0, length;
-  holdoff_event *all;
+  size_t count = 0, length = 0;
+  holdoff_event one;
   holdoff_recorder ignored;
   char *bytes;
   int code = 0, before;
@@ -224,27 +224,28 @@ static int replayed(const cJSON *item, const holdoff_policy *policy, holdoff_rec
     free(bytes);
     return code;
   }
-  all = calloc((size_t)cJSON_GetArraySize(events) + 1, sizeof *all);
-  if (all == NULL) {
+  bytes = malloc(((size_t)cJSON_GetArraySize(events) + 1) * HOLDOFF_EVENT_BYTES);
+  if (bytes == NULL) {
     return -1;
   }
   cJSON_ArrayForEach(event, events) {
     char *text = json_text(event);
-    code = holdoff_event_from_json(&all[count], text, strlen(text), NULL, 0, NULL, 0, NULL);
+    code = holdoff_event_from_json(&one, text, strlen(text), NULL, 0, NULL, 0, NULL);
     free(text);
     if (code != 0) {
       break;
     }
+    length += holdoff_event_bytes(&one, NULL, bytes + length, HOLDOFF_EVENT_BYTES);
     count++;
   }
   /* An event that cannot be read is the one that was expected, unless one before it is wrong. */
   before = code != 0 && count == 0
                ? 0
-               : holdoff_replay_events(code != 0 ? &ignored : call, policy, all, count, mode, divergence, NULL);
+               : holdoff_replay(code != 0 ? &ignored : call, policy, bytes, length, mode, divergence, NULL);
   if (code != 0 && before == 0) {
     divergence->sequence = count == 0 ? 1 : holdoff_recorder_sequence(&ignored) + 1;
   }
-  free(all);
+  free(bytes);
   return before != 0 ? before : code;
 }
 

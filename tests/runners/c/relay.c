@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEED = 7, EVENTS = 64, LOG = 32768, TEXT = 100 };
+enum { SEED = 7, LOG = 32768, TEXT = 100 };
 
 static const uint64_t BEGAN = UINT64_C(1700000000000000000), SECOND = UINT64_C(1000000000);
 
@@ -38,21 +38,21 @@ static bool write_down(const files *log, const holdoff_events *said, const char 
 
 /* The recorder that both forms make. */
 static bool read_back(const files *log, const holdoff_policy *policy, holdoff_recorder *call) {
-  static char text[LOG];
-  static holdoff_event events[EVENTS];
+  static char text[LOG], events[LOG];
   holdoff_recorder other;
   holdoff_problem problem = {0};
   char task[TEXT], said[200];
-  size_t count = 0, length;
-  while (fgets(text, sizeof text, log->lines) != NULL && count < EVENTS) {
-    holdoff_event *event = &events[count++];
-    if (holdoff_event_from_json(event, text, strlen(text), task, sizeof task, said, sizeof said, &problem) != 0 ||
+  size_t used = 0, length;
+  while (fgets(text, sizeof text, log->lines) != NULL) {
+    holdoff_event event;
+    if (holdoff_event_from_json(&event, text, strlen(text), task, sizeof task, said, sizeof said, &problem) != 0 ||
         strcmp(task, "relay") != 0) {
       return false;
     }
+    used += holdoff_event_bytes(&event, NULL, events + used, sizeof events - used);
   }
   length = fread(text, 1, sizeof text, log->bytes);
-  return holdoff_replay_events(call, policy, events, count, HOLDOFF_REPLAY_VERIFY, NULL, &problem) == 0 &&
+  return holdoff_replay(call, policy, events, used, HOLDOFF_REPLAY_VERIFY, NULL, &problem) == 0 &&
          holdoff_replay(&other, policy, text, length, HOLDOFF_REPLAY_VERIFY, NULL, &problem) == 0 &&
          memcmp(&other, call, sizeof other) == 0;
 }
