@@ -5,7 +5,12 @@ const LONGEST: usize = 64;
 
 /// The candidate nearest to `name`: first a candidate that `name` ends with, then a candidate that differs in at most a third
 /// of its letters (spec 3.3).
-pub(crate) fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+pub(crate) fn nearest(name: &str, mut candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    nearest_of(name, &mut candidates)
+}
+
+/// [`nearest`] in one place for all lists of names.
+fn nearest_of(name: &str, candidates: &mut dyn Iterator<Item = &'static str>) -> Option<&'static str> {
     let distance = |candidate: &&str| (!name.ends_with(candidate), edits(name, candidate));
     let near =
         |candidate: &&str| name.ends_with(candidate) || edits(name, candidate).saturating_mul(3) <= candidate.len();

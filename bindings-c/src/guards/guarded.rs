@@ -49,6 +49,9 @@ pub(crate) unsafe fn begin_guarded<'a, M: Memory>(
     }
 }
 
+/// An input to a call under its guards.
+type Input<'i, Call> = &'i mut dyn FnMut(&mut Call, &mut Guards<'_>) -> Result<Step, ErrorCode>;
+
 /// Gives an input to a call, with its guards.
 ///
 /// # Safety
@@ -57,7 +60,7 @@ pub(crate) unsafe fn begin_guarded<'a, M: Memory>(
 pub(crate) unsafe fn put<M: Memory>(
     call: *mut M,
     guards: *const holdoff_guards,
-    input: &mut dyn FnMut(&mut M::Inner, &mut Guards<'_>) -> Result<Step, ErrorCode>,
+    input: Input<'_, M::Inner>,
 ) -> holdoff_step {
     let mut borrowed = Guards::none();
     // SAFETY: passed on.
