@@ -594,7 +594,7 @@ static void null_pointers_are_no_log(void) {
   CHECK_NUMBER(replay(&call, &policy, &log, 0, NULL), HOLDOFF_ERROR_UNKNOWN_WORD);
   CHECK_NUMBER(replay(&call, &policy, &log, 3, NULL), HOLDOFF_ERROR_UNKNOWN_WORD);
   CHECK_NUMBER(replay(&call, &policy, &log, HOLDOFF_REPLAY_ANY_POLICY, NULL), HOLDOFF_ERROR_UNKNOWN_WORD);
-  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_EVENT, 0), "unknown");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_EVENT, 0), "none");
   CHECK_TEXT(holdoff_word(HOLDOFF_WORD_EVENT, 8), "unknown");
 }
 

@@ -82,7 +82,7 @@ static void numbers_have_words(void) {
 }
 
 static void numbers_without_a_word_are_unknown(void) {
-  const uint32_t numbers[] = {0, 10, 99, 256, 260, UINT32_MAX};
+  const uint32_t numbers[] = {10, 99, 256, 260, UINT32_MAX};
   unsigned at;
   for (at = 0; at < sizeof numbers / sizeof *numbers; at++) {
     CHECK_TEXT(holdoff_word(HOLDOFF_WORD_REASON, numbers[at]), "unknown");
@@ -96,7 +96,18 @@ static void numbers_without_a_word_are_unknown(void) {
   CHECK_TEXT(holdoff_word(HOLDOFF_WORD_STEP + 1, 1), "unknown");
 }
 
+static void zero_is_none_where_it_is_no_number(void) {
+  uint32_t list;
+  for (list = HOLDOFF_WORD_REASON; list <= HOLDOFF_WORD_STEP; list++) {
+    const char *first = list == HOLDOFF_WORD_BREAKER ? "closed" : list == HOLDOFF_WORD_ENDED ? holdoff_word(list, 0) : "none";
+    CHECK_TEXT(holdoff_word(list, 0), first);
+  }
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_REASON_TEXT, 0), "none");
+  CHECK_TEXT(holdoff_word(HOLDOFF_WORD_REASON_TEXT, HOLDOFF_REASON_ATTEMPTS), "all attempts are used");
+}
+
 void pieces_tests(void) {
+  RUN(zero_is_none_where_it_is_no_number);
   RUN(a_retry_decides_what_a_call_decides);
   RUN(a_schedule_has_one_delay_fewer_than_attempts);
   RUN(an_http_answer_becomes_a_failure);

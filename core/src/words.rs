@@ -28,6 +28,10 @@ macro_rules! words {
             /// Every word with its number.
             pub(crate) const WORDS: &'static [(&'static str, $repr)] = &[$(($word, $code)),+];
 
+            /// The words, each with a zero at its end, as C reads them.
+            #[doc(hidden)]
+            pub const NAMES: &'static str = concat!($($word, "\0"),+);
+
             /// The rule for text that must be one of the words.
             pub(crate) const RULE: &'static str = $crate::words::one_of!($($word),+);
 
@@ -42,6 +46,17 @@ macro_rules! words {
                     $($code => Some(Self::$variant),)+
                     _ => None,
                 }
+            }
+
+            /// The position in [`Self::ALL`].
+            const fn position(self) -> usize {
+                let (mut all, mut position) = (&Self::ALL as &[Self], 0_usize);
+                while let [known, rest @ ..] = all
+                    && *known as $repr != self as $repr
+                {
+                    (all, position) = (rest, position.wrapping_add(1));
+                }
+                position
             }
 
             /// The value with this number in a state's memory, where any other number reads as the first value.
@@ -107,14 +122,37 @@ macro_rules! texts {
     ($name:ident $($variant:ident;)+) => {};
     ($name:ident $($variant:ident $text:literal;)+) => {
         impl $name {
+            /// The texts, each with a zero at its end, as C reads them.
+            #[doc(hidden)]
+            pub const TEXTS: &'static str = concat!($($text, "\0"),+);
+
             /// The meaning in words, for error messages and documentation.
             pub const fn text(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $text,)+
-                }
+                $crate::words::nth(Self::TEXTS, self.position())
             }
         }
     };
+}
+
+/// The text at a position among texts that each have a zero at their end: one text needs no table of pointers, which a loader
+/// would have to adjust.
+pub(crate) const fn nth(texts: &'static str, position: usize) -> &'static str {
+    let (mut begin, mut end, mut before, mut rest) = (0_usize, 0_usize, position, texts.as_bytes());
+    while let [byte, others @ ..] = rest
+        && (*byte != 0 || before > 0)
+    {
+        (rest, end) = (others, end.wrapping_add(1));
+        if *byte == 0 {
+            (begin, before) = (end, before.wrapping_sub(1));
+        }
+    }
+    match texts.split_at_checked(end) {
+        Some((text, _)) => match text.split_at_checked(begin) {
+            Some((_, text)) => text,
+            None => "",
+        },
+        None => "",
+    }
 }
 
 /// `must be one of a, b, c`.
