@@ -665,8 +665,8 @@ double holdoff_uniform(uint64_t *seed);
 #define HOLDOFF_WORD_STEP 13U
 
 /**
- * Returns the word of a number in a list (HOLDOFF_WORD_REASON, ...), the same in every language; "unknown" for a number
- * that the list does not have, and for any other list.
+ * Returns the word of a number in a list (HOLDOFF_WORD_REASON, ...), the same in every language; "none" for 0 where 0 is
+ * none of the numbers, and "unknown" for any other number that the list does not have, and for any other list.
  */
 const char *holdoff_word(uint32_t list, uint32_t number);
 

@@ -91,9 +91,9 @@ macro_rules! numbers {
 pub(crate) use numbers;
 
 /// Declares a struct of plain numbers, and how it is made of a value of the core's: `name from value: Type { field: type =
-/// expression }`; or, for one that goes both ways, `name mirrors Type { field: type = field of the core }`, where [`Plain`]
+/// expression }`; or, for a struct that goes both ways, `name mirrors Type { field: type = field of the core }`, where [`AsNumber`]
 /// says how each type is written as a number.
-macro_rules! plain {
+macro_rules! c_struct {
     ($(#[$meta:meta])* $name:ident from $value:ident: $core:ty {
         $($(#[doc = $doc:literal])* $field:ident: $type:ty = $body:expr,)*
     }) => {
@@ -113,45 +113,45 @@ macro_rules! plain {
     ($(#[$meta:meta])* $name:ident mirrors $core:ident {
         $($(#[doc = $doc:literal])* $field:ident: $type:ty = $of:ident,)*
     }) => {
-        $crate::boundary::plain! {
+        $crate::boundary::c_struct! {
             $(#[$meta])*
-            $name from value: $core { $($(#[doc = $doc])* $field: $type = $crate::boundary::Plain::to_plain(value.$of),)* }
+            $name from value: $core { $($(#[doc = $doc])* $field: $type = $crate::boundary::AsNumber::to_number(value.$of),)* }
         }
 
         impl TryFrom<$name> for $core {
             type Error = ErrorCode;
 
             fn try_from(value: $name) -> Result<Self, ErrorCode> {
-                Ok(Self { $($of: $crate::boundary::Plain::from_plain(value.$field)?),* })
+                Ok(Self { $($of: $crate::boundary::AsNumber::from_number(value.$field)?),* })
             }
         }
     };
 }
-pub(crate) use plain;
+pub(crate) use c_struct;
 
 /// A type of the core's that a number stands for.
-pub(crate) trait Plain<N>: Sized {
-    fn to_plain(self) -> N;
-    fn from_plain(number: N) -> Result<Self, ErrorCode>;
+pub(crate) trait AsNumber<N>: Sized {
+    fn to_number(self) -> N;
+    fn from_number(number: N) -> Result<Self, ErrorCode>;
 }
 
 /// Declares what numbers stand for: `Type as number = expression, back again`.
-macro_rules! plain_types {
+macro_rules! as_numbers {
     ($($core:ty as $number:ty = |$value:ident| $to:expr, $from:expr;)*) => { $(
-        impl Plain<$number> for $core {
-            fn to_plain(self) -> $number {
+        impl AsNumber<$number> for $core {
+            fn to_number(self) -> $number {
                 let $value = self;
                 $to
             }
 
-            fn from_plain($value: $number) -> Result<Self, ErrorCode> {
+            fn from_number($value: $number) -> Result<Self, ErrorCode> {
                 $from
             }
         }
     )* };
 }
 
-plain_types! {
+as_numbers! {
     f64 as f64 = |number| number, Ok(number);
     u32 as u32 = |number| number, Ok(number);
     bool as u8 = |yes| yes.into(), Ok(yes != 0);

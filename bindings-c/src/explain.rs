@@ -3,7 +3,7 @@
 use crate::*;
 use holdoff_core::{Explanation, Lint, LintKind, Nesting, Options, Policy, Row, nested_attempts};
 
-plain! {
+c_struct! {
     /// One retry of a policy: what is waited before it, and until then in all, if attempts take no time. Nanoseconds.
     holdoff_row from row: Row {
         /// The shortest delay, whatever the draws before.

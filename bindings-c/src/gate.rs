@@ -3,7 +3,7 @@
 use crate::*;
 use holdoff_core::{Gate, GateConfig, GateOptions};
 
-plain! {
+c_struct! {
     /// The options of a gate, plain numbers. Begin with holdoff_gate_options_default, then set the fields that differ. Times
     /// are nanoseconds; a field that says yes or no is not 0 for yes.
     holdoff_gate_options mirrors GateOptions {

@@ -11,7 +11,7 @@ const _: () = assert!(
     HOLDOFF_SLEEP == PeriodicStep::SLEEP && HOLDOFF_WAIT == PeriodicStep::WAIT && HOLDOFF_STOP == PeriodicStep::STOP
 );
 
-plain! {
+c_struct! {
     /// The options of a periodic. Made by holdoff_periodic_until, holdoff_periodic_while_steps_last, holdoff_periodic_poll or
     /// holdoff_periodic_poll_legacy; then set the fields that differ. A field that says yes or no is not 0 for yes.
     holdoff_periodic_options mirrors PeriodicOptions {

@@ -9,7 +9,7 @@ memory! {
     holdoff_adaptive([u64; 16]) holds Guard<AdaptiveConfig, Adaptive>, b"hoAdapt1", NotAGuard
 }
 
-plain! {
+c_struct! {
     /// The state of a rate that comes from another system. Rates are calls a second.
     holdoff_adaptive_start mirrors AdaptiveStart {
         /// The rate; raised to the lowest one.

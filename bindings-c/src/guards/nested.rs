@@ -22,7 +22,7 @@ pub struct holdoff_nesting {
     pub cap: u32,
 }
 
-plain! {
+c_struct! {
     /// The token that an attempt hands down to the retries inside it: 12 bytes, plain numbers.
     holdoff_token from token: Token {
         /// The number of the attempt, from 1.

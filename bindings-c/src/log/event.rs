@@ -29,7 +29,7 @@ impl From<Option<Event>> for holdoff_event {
     }
 }
 
-plain! {
+c_struct! {
     /// The fields of an event. Numbers that its kind does not use are 0, times that it does not use are HOLDOFF_NEVER.
     holdoff_event_fields from event: Event {
         /// Its place in the log of its call, from 1.

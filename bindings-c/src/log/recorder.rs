@@ -16,7 +16,7 @@ memory! {
     holdoff_recorder([u64; 25]) holds Recorder, b"hoRecrd1", NotACall
 }
 
-plain! {
+c_struct! {
     /// The events of one transition, at most two; to be written down in their order.
     holdoff_events from events: Events {
         /// The number of events.

@@ -6,12 +6,12 @@ use holdoff_core::{Event, EventReader, Replay, ReplayError, ReplayMode};
 /// To be added to the mode: the log may have been written under another policy.
 pub const HOLDOFF_REPLAY_ANY_POLICY: u32 = 16;
 
-/// The number of an event in its log, the event that the log has, and the one that the policy decides in its place.
-type Place = (u64, Option<Event>, Option<Event>);
+/// The number of an event in its log, that event, and the event that the policy decides instead.
+type Found = (u64, Option<Event>, Option<Event>);
 
-plain! {
+c_struct! {
     /// The place of an error in a log.
-    holdoff_divergence from place: Place {
+    holdoff_divergence from place: Found {
         /// The place of the event in its log; in a gap that of the first missing event; 0 for no event.
         sequence: u64 = place.0,
         /// The event in the log; zeroes unless `has_recorded`.
