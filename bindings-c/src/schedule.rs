@@ -22,8 +22,9 @@ extern_c! {
     fn holdoff_schedule_next(schedule: *mut holdoff_schedule, ns: *mut Span) -> bool =
         write_some(ns, get_mut(schedule).ok().and_then(Iterator::next));
 
-    /// Returns the base delay, before jitter, after failure `n` (from 0) under a policy, even if there is no attempt after
-    /// it, in nanoseconds; the shortest delay of a backoff that is its own jitter. 0 for memory without a policy.
-    fn holdoff_policy_base_at(policy: *const holdoff_policy, n: u32) -> Span =
-        get(policy).map_or(Span::ZERO, |policy| Schedule::base_at(policy, n));
+    /// Returns the base delay, before jitter, of retry number `retry` (from 1, as for holdoff_policy_row) under a policy, even if
+    /// there is no such attempt, in nanoseconds; the shortest delay of a backoff that is its own jitter. 0 for retry 0, and for
+    /// memory without a policy.
+    fn holdoff_policy_base_at(policy: *const holdoff_policy, retry: u32) -> Span =
+        get(policy).ok().zip(retry.checked_sub(1)).map_or(Span::ZERO, |(policy, n)| Schedule::base_at(policy, n));
 }
