@@ -2,6 +2,7 @@
 
 use crate::*;
 use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU32, Ordering};
 use holdoff_core::{TimerKey, Wheel};
 
 /// Timers, and which of them is due next: made by holdoff_wheel_new, given back by holdoff_wheel_free; one thread at a
@@ -14,8 +15,11 @@ pub struct holdoff_wheel {
     wheel: Wheel,
 }
 
+/// The number of wheels that the program has made.
+static WHEELS: AtomicU32 = AtomicU32::new(0);
+
 extern_c! {
-    /// Makes a wheel without timers.
+    /// Makes a wheel without timers. Its keys are none of another wheel's.
     ///
     /// Returns NULL when there is no memory.
     fn holdoff_wheel_new() -> *mut holdoff_wheel = {
@@ -23,7 +27,7 @@ extern_c! {
         if memory.try_reserve_exact(1).is_err() {
             return core::ptr::null_mut();
         }
-        memory.push(holdoff_wheel { wheel: Wheel::new() });
+        memory.push(holdoff_wheel { wheel: Wheel::numbered(WHEELS.fetch_add(1, Ordering::Relaxed)) });
         memory.leak().as_mut_ptr()
     };
 
@@ -45,7 +49,8 @@ extern_c! {
 
     /// Takes a timer away.
     ///
-    /// Returns whether it was pending: false for the key of a timer that has fired or was cancelled before.
+    /// Returns whether it was pending: false for the key of a timer that has fired or was cancelled before, and for the key of
+    /// another wheel.
     fn holdoff_wheel_cancel(wheel: *mut holdoff_wheel, key: TimerKey) -> bool =
         wheel.as_mut().is_some_and(|wheel| wheel.wheel.cancel(key));
 

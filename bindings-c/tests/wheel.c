@@ -165,7 +165,30 @@ static void one_wheel_wakes_many_calls(void) {
   holdoff_wheel_free(wheel);
 }
 
+static void the_key_of_another_wheel_cancels_nothing(void) {
+  holdoff_wheel *wheels[8];
+  uint64_t keys[8][4];
+  size_t of, at, other;
+  for (of = 0; of < 8; of++) {
+    wheels[of] = holdoff_wheel_new();
+    for (at = 0; at < 4; at++) {
+      keys[of][at] = inserted(wheels[of], SECOND);
+    }
+  }
+  for (of = 0; of < 8; of++) {
+    for (other = 0; other < 8; other++) {
+      for (at = 0; other != of && at < 4; at++) {
+        CHECK(!holdoff_wheel_cancel(wheels[of], keys[other][at]));
+      }
+    }
+    CHECK_NUMBER(holdoff_wheel_length(wheels[of]), 4);
+    CHECK(holdoff_wheel_cancel(wheels[of], keys[of][0]));
+    holdoff_wheel_free(wheels[of]);
+  }
+}
+
 void wheel_tests(void) {
+  RUN(the_key_of_another_wheel_cancels_nothing);
   RUN(timers_fire_by_time_and_then_in_the_order_of_insertion);
   RUN(the_next_wake_is_that_of_the_earliest_timer_that_lives);
   RUN(a_stale_key_cancels_nobody_else_s_timer);

@@ -24,7 +24,7 @@ extern "C" {
 typedef struct holdoff_wheel holdoff_wheel;
 
 /**
- * Makes a wheel without timers.
+ * Makes a wheel without timers. Its keys are none of another wheel's.
  *
  * Returns NULL when there is no memory.
  */
@@ -43,7 +43,8 @@ int holdoff_wheel_insert(holdoff_wheel *wheel, uint64_t at, uint64_t *key);
 /**
  * Takes a timer away.
  *
- * Returns whether it was pending: false for the key of a timer that has fired or was cancelled before.
+ * Returns whether it was pending: false for the key of a timer that has fired or was cancelled before, and for the key of
+ * another wheel.
  */
 bool holdoff_wheel_cancel(holdoff_wheel *wheel, uint64_t key);
 

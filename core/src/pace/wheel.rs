@@ -115,6 +115,13 @@ impl Wheel {
         Self::from(0, Timestamp::ZERO, 0)
     }
 
+    /// Without timers and without memory, for a program with several wheels: each wheel counts its keys from another number, so
+    /// that the keys of one name no timers of another.
+    pub const fn numbered(wheel: u32) -> Self {
+        // By the golden ratio, so that wheels with consecutive numbers are far from each other.
+        Self::from(wheel.wrapping_mul(0x9e37_79b9) >> 1, Timestamp::ZERO, 0)
+    }
+
     const fn from(stamp: u32, latest: Timestamp, cursor: u64) -> Self {
         Self {
             slots: Slots::new(stamp),
