@@ -83,24 +83,4 @@ extern_c! {
     /// Returns a number that differs between policies that decide differently, the same in every language: a saved state
     /// keeps it. 0 for memory without a policy.
     fn holdoff_policy_fingerprint(policy: *const holdoff_policy) -> u64 = get(policy).map_or(0, Policy::fingerprint);
-
-    /// Applies the policy's jitter and cap to a delay for the draw `u` from [0, 1), `max_ns` being the longest: for loops
-    /// that have their own delays. Times are nanoseconds, at most HOLDOFF_LONGEST_NS; more reads as that, and so does a `u`
-    /// that is out of its range as the end it is beyond.
-    ///
-    /// Returns the jittered delay in nanoseconds; `delay_ns` for memory without a policy.
-    fn holdoff_policy_jitter(policy: *const holdoff_policy, delay_ns: u64, max_ns: u64, u: f64) -> Span = {
-        let (delay, max) = (span(delay_ns), span(max_ns));
-        get(policy).map_or(delay, |policy| policy.jitter().apply_capped(delay, max, policy.cap(), u))
-    };
-
-    /// Applies the policy's bounded jitter to a delay in nanoseconds for a drawn whole number in place of a uniform:
-    /// `delay_ns + (drawn mod bound)`, the remainder from 0 on, at most HOLDOFF_LONGEST_NS. Exact where a bound has more
-    /// bits than a double. Other kinds of jitter leave the delay as it is.
-    ///
-    /// Returns the jittered delay in nanoseconds; `delay_ns` for memory without a policy.
-    fn holdoff_policy_jitter_drawn(policy: *const holdoff_policy, delay_ns: u64, drawn: i64) -> Span = {
-        let delay = span(delay_ns);
-        get(policy).map_or(delay, |policy| policy.jitter().apply_drawn(delay, drawn))
-    };
 }

@@ -1,7 +1,7 @@
-//! A policy's delays without outcomes.
+//! A policy's delays without outcomes, its jitter, and draws: for loops that are not the library's.
 
 use crate::*;
-use holdoff_core::Schedule;
+use holdoff_core::{Rng, Schedule};
 
 memory! {
     /// The delays an operation would sleep if every attempt failed at once without a hint: one fewer than the attempts. For
@@ -27,4 +27,37 @@ extern_c! {
     /// memory without a policy.
     fn holdoff_policy_base_at(policy: *const holdoff_policy, retry: u32) -> Span =
         get(policy).ok().zip(retry.checked_sub(1)).map_or(Span::ZERO, |(policy, n)| Schedule::base_at(policy, n));
+
+    /// Applies the policy's jitter and cap to a delay for the draw `u` from [0, 1), `max_ns` being the longest: for loops
+    /// that have their own delays. Times are nanoseconds, at most HOLDOFF_LONGEST_NS; more reads as that, and so does a `u`
+    /// that is out of its range as the end it is beyond.
+    ///
+    /// Returns the jittered delay in nanoseconds; `delay_ns` for memory without a policy.
+    fn holdoff_policy_jitter(policy: *const holdoff_policy, delay_ns: u64, max_ns: u64, u: f64) -> Span = {
+        let (delay, max) = (span(delay_ns), span(max_ns));
+        get(policy).map_or(delay, |policy| policy.jitter().apply_capped(delay, max, policy.cap(), u))
+    };
+
+    /// Applies the policy's bounded jitter to a delay in nanoseconds for a drawn whole number in place of a uniform:
+    /// `delay_ns + (drawn mod bound)`, the remainder from 0 on, at most HOLDOFF_LONGEST_NS. Exact where a bound has more
+    /// bits than a double. Other kinds of jitter leave the delay as it is.
+    ///
+    /// Returns the jittered delay in nanoseconds; `delay_ns` for memory without a policy.
+    fn holdoff_policy_jitter_drawn(policy: *const holdoff_policy, delay_ns: u64, drawn: i64) -> Span = {
+        let delay = span(delay_ns);
+        get(policy).map_or(delay, |policy| policy.jitter().apply_drawn(delay, drawn))
+    };
+
+    /// Draws a uniform number from [0, 1) from the generator whose state is `seed`, and moves it on: what the machines do
+    /// that take a `u`. Any number is a good seed to begin with. To draw what the other languages draw, ask only where the
+    /// machine says that it draws.
+    ///
+    /// Returns a multiple of 2^-32; 0 without a seed.
+    fn holdoff_uniform(seed: *mut u64) -> f64 =
+        get_untagged_mut::<u64, u64>(seed).map_or(0.0, |seed| {
+            let mut rng = Rng::new(*seed);
+            let u = rng.uniform();
+            *seed = rng.state();
+            u
+        });
 }

@@ -3,7 +3,7 @@
  *
  * It is built for a Cortex-M3 (thumbv7m) and runs in QEMU's board lm3s6965evb, which it tells by semihosting how it ended.
  */
-#include <holdoff.h>
+#include <holdoff/fields.h>
 
 /* The time in nanoseconds; a real board counts the interrupts of its timer. */
 static uint64_t ticks_ns;

@@ -11,6 +11,7 @@
 #include "classify.h"
 #include "document.h"
 #include "errors.h"
+#include "fields.h"
 #include "guards.h"
 #include "log.h"
 #include "machines.h"

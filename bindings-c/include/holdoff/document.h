@@ -26,18 +26,15 @@
 #define HOLDOFF_FORM_KUBERNETES 3U
 /** Form. langgraphgo's RetryConfig of a node (graph/retry.go). Times as for Kubernetes. */
 #define HOLDOFF_FORM_LANGGRAPHGO 4U
-/** Form. langgraphgo's RetryPolicy of a graph (graph/state_graph.go). */
-#define HOLDOFF_FORM_LANGGRAPHGO_GRAPH 5U
+#define HOLDOFF_FORM_LANGGRAPHGO_GRAPH 5U /**< Form. langgraphgo's RetryPolicy of a graph (graph/state_graph.go). */
 /** Form. Aster's RetryPolicy of a workflow (docs/runtime/retry-semantics.md). Times are whole milliseconds. */
 #define HOLDOFF_FORM_ASTER 6U
 /** Lint. Retries for ever without a deadline or a budget: a caller may wait for ever. */
 #define HOLDOFF_LINT_FOREVER 301U
 /** Lint. A factor below 1: each delay is shorter than the one before, while the trouble gets older. */
 #define HOLDOFF_LINT_SHRINKING 302U
-/** Lint. No jitter: clients that fail together come back together. */
-#define HOLDOFF_LINT_NO_JITTER 303U
-/** Lint. More than 10 attempts (Aster's linter has this number). */
-#define HOLDOFF_LINT_MANY_ATTEMPTS 304U
+#define HOLDOFF_LINT_NO_JITTER 303U /**< Lint. No jitter: clients that fail together come back together. */
+#define HOLDOFF_LINT_MANY_ATTEMPTS 304U /**< Lint. More than 10 attempts (Aster's linter has this number). */
 /** Lint. The sleeps alone take longer than the deadline, without jitter. */
 #define HOLDOFF_LINT_WAIT_ABOVE_DEADLINE 305U
 /** Lint. Some attempts can never happen: not even the shortest sleeps end before the deadline. */
@@ -60,18 +57,13 @@
 #define HOLDOFF_LINT_ATTEMPTS_ABOVE_NESTED 313U
 /** Lint. A call waits for the breaker, which stays open for longer than the call may take. */
 #define HOLDOFF_LINT_OPEN_ABOVE_DEADLINE 314U
-/** Lint. The budget never allows a retry. */
-#define HOLDOFF_LINT_EMPTY_BUDGET 315U
+#define HOLDOFF_LINT_EMPTY_BUDGET 315U /**< Lint. The budget never allows a retry. */
 /** Lint. The sleeps alone take longer than the caller waits, whatever the deadline. */
 #define HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT 316U
-/** Lint. Retries inside retries multiply attempts. */
-#define HOLDOFF_LINT_NESTED_RETRIES 317U
-/** In time. Whatever the draws. */
-#define HOLDOFF_IN_TIME_ALWAYS 1U
-/** In time. If the draws are small enough. */
-#define HOLDOFF_IN_TIME_SOMETIMES 2U
-/** In time. Not even with the smallest draws. */
-#define HOLDOFF_IN_TIME_NEVER 3U
+#define HOLDOFF_LINT_NESTED_RETRIES 317U /**< Lint. Retries inside retries multiply attempts. */
+#define HOLDOFF_IN_TIME_ALWAYS 1U /**< In time. Whatever the draws. */
+#define HOLDOFF_IN_TIME_SOMETIMES 2U /**< In time. If the draws are small enough. */
+#define HOLDOFF_IN_TIME_NEVER 3U /**< In time. Not even with the smallest draws. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -103,8 +95,7 @@ int holdoff_options_read_json(holdoff_options *options, const char *text, size_t
 int holdoff_form_read_json(uint32_t form, const char *text, size_t length, holdoff_policy *policy, holdoff_rules
     *rules, char *patterns, size_t size, holdoff_options *guards, holdoff_problem *problem);
 
-/** Form: none but the library's own, a JSON document of version 1. */
-#define HOLDOFF_FORM_DOCUMENT 0U
+#define HOLDOFF_FORM_DOCUMENT 0U /**< Form: none but the library's own, a JSON document of version 1. */
 
 /**
  * Writes a policy as JSON into `text`, at most `size` bytes with the zero at its end: as a document

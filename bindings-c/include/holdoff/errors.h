@@ -8,151 +8,83 @@
 #define HOLDOFF_ERRORS_H
 
 
-/** No error. */
-#define HOLDOFF_OK 0
-/** No policy field has this name. */
-#define HOLDOFF_ERROR_UNKNOWN_FIELD 100
-/** The value is of a type that the field does not take. */
-#define HOLDOFF_ERROR_WRONG_TYPE 101
-/** The word is not one of those allowed. */
-#define HOLDOFF_ERROR_UNKNOWN_WORD 102
+#define HOLDOFF_OK 0 /**< No error. */
+#define HOLDOFF_ERROR_UNKNOWN_FIELD 100 /**< No policy field has this name. */
+#define HOLDOFF_ERROR_WRONG_TYPE 101 /**< The value is of a type that the field does not take. */
+#define HOLDOFF_ERROR_UNKNOWN_WORD 102 /**< The word is not one of those allowed. */
 /** Not a length of time: negative, not finite, too long, or without a known unit. */
 #define HOLDOFF_ERROR_NOT_A_DURATION 103
-/** Attempts outside 1 to 4294967294. */
-#define HOLDOFF_ERROR_ATTEMPTS_RANGE 104
-/** A backoff factor that is negative or not finite. */
-#define HOLDOFF_ERROR_FACTOR_RANGE 105
-/** A longest delay below the first delay. */
-#define HOLDOFF_ERROR_MAX_BELOW_INITIAL 106
-/** A limit of no time at all. */
-#define HOLDOFF_ERROR_ZERO_LIMIT 107
-/** min_attempt leaves no room before the deadline. */
-#define HOLDOFF_ERROR_MIN_ATTEMPT_RANGE 108
-/** on_deadline is clip without a min_attempt. */
-#define HOLDOFF_ERROR_CLIP_NEEDS_MIN_ATTEMPT 109
+#define HOLDOFF_ERROR_ATTEMPTS_RANGE 104 /**< Attempts outside 1 to 4294967294. */
+#define HOLDOFF_ERROR_FACTOR_RANGE 105 /**< A backoff factor that is negative or not finite. */
+#define HOLDOFF_ERROR_MAX_BELOW_INITIAL 106 /**< A longest delay below the first delay. */
+#define HOLDOFF_ERROR_ZERO_LIMIT 107 /**< A limit of no time at all. */
+#define HOLDOFF_ERROR_MIN_ATTEMPT_RANGE 108 /**< min_attempt leaves no room before the deadline. */
+#define HOLDOFF_ERROR_CLIP_NEEDS_MIN_ATTEMPT 109 /**< on_deadline is clip without a min_attempt. */
 /** A jitter factor that is negative, not finite, or above 1 where it may not be. */
 #define HOLDOFF_ERROR_JITTER_FACTOR_RANGE 110
-/** A field that the chosen kind has no use for. */
-#define HOLDOFF_ERROR_NOT_FOR_KIND 111
-/** A jitter that needs a factor has none. */
-#define HOLDOFF_ERROR_JITTER_FACTOR_MISSING 112
-/** A seed that is not a whole number from 0 to 2^64-1. */
-#define HOLDOFF_ERROR_SEED_RANGE 113
-/** An exponent that is negative or not finite. */
-#define HOLDOFF_ERROR_EXPONENT_RANGE 114
-/** A list of delays without any. */
-#define HOLDOFF_ERROR_DELAYS_MISSING 115
-/** A jitter that needs a bound has none. */
-#define HOLDOFF_ERROR_JITTER_BOUND_MISSING 116
-/** A stage that another follows does not say for how many delays it is. */
-#define HOLDOFF_ERROR_TIMES_MISSING 117
-/** More stages or delays than a policy has room for. */
-#define HOLDOFF_ERROR_TOO_MANY_STAGES 118
-/** Every stage is for one kind of failure, none for the others. */
-#define HOLDOFF_ERROR_NO_STAGE_FOR_ALL 119
-/** An entry of retry_on.http that is no status and no class of them. */
-#define HOLDOFF_ERROR_HTTP_STATUS 120
-/** An entry of retry_on.grpc that is no code and no name of one. */
-#define HOLDOFF_ERROR_GRPC_CODE 121
-/** An entry of retry_on.kinds that is no kind of failure that can be retried. */
-#define HOLDOFF_ERROR_RETRY_KIND 122
-/** An entry of retry_on.patterns that is no text. */
-#define HOLDOFF_ERROR_PATTERN_TEXT 123
-/** Something else where a list is needed. */
-#define HOLDOFF_ERROR_NOT_A_LIST 124
+#define HOLDOFF_ERROR_NOT_FOR_KIND 111 /**< A field that the chosen kind has no use for. */
+#define HOLDOFF_ERROR_JITTER_FACTOR_MISSING 112 /**< A jitter that needs a factor has none. */
+#define HOLDOFF_ERROR_SEED_RANGE 113 /**< A seed that is not a whole number from 0 to 2^64-1. */
+#define HOLDOFF_ERROR_EXPONENT_RANGE 114 /**< An exponent that is negative or not finite. */
+#define HOLDOFF_ERROR_DELAYS_MISSING 115 /**< A list of delays without any. */
+#define HOLDOFF_ERROR_JITTER_BOUND_MISSING 116 /**< A jitter that needs a bound has none. */
+#define HOLDOFF_ERROR_TIMES_MISSING 117 /**< A stage that another follows does not say for how many delays it is. */
+#define HOLDOFF_ERROR_TOO_MANY_STAGES 118 /**< More stages or delays than a policy has room for. */
+#define HOLDOFF_ERROR_NO_STAGE_FOR_ALL 119 /**< Every stage is for one kind of failure, none for the others. */
+#define HOLDOFF_ERROR_HTTP_STATUS 120 /**< An entry of retry_on.http that is no status and no class of them. */
+#define HOLDOFF_ERROR_GRPC_CODE 121 /**< An entry of retry_on.grpc that is no code and no name of one. */
+#define HOLDOFF_ERROR_RETRY_KIND 122 /**< An entry of retry_on.kinds that is no kind of failure that can be retried. */
+#define HOLDOFF_ERROR_PATTERN_TEXT 123 /**< An entry of retry_on.patterns that is no text. */
+#define HOLDOFF_ERROR_NOT_A_LIST 124 /**< Something else where a list is needed. */
 /** A field of the backoff was given beside a preset whose backoff has several stages. */
 #define HOLDOFF_ERROR_PRESET_STAGES 128
-/** A number of delays outside 1 to 536870911. */
-#define HOLDOFF_ERROR_TIMES_RANGE 129
-/** Bytes that do not begin as a saved state does. */
-#define HOLDOFF_ERROR_NOT_A_STATE 130
-/** A saved state that is too short or too long. */
-#define HOLDOFF_ERROR_STATE_LENGTH 131
-/** A saved state in a layout of another version. */
-#define HOLDOFF_ERROR_STATE_VERSION 132
-/** A saved state of another kind of machine, or of none. */
-#define HOLDOFF_ERROR_STATE_KIND 133
-/** A saved state that was changed, or contradicts itself. */
-#define HOLDOFF_ERROR_STATE_DAMAGED 134
-/** A state that was saved under another policy. */
-#define HOLDOFF_ERROR_STATE_POLICY 135
-/** No field of a saved state has this name. */
-#define HOLDOFF_ERROR_UNKNOWN_STATE_FIELD 136
-/** A field of a saved state that is not there. */
-#define HOLDOFF_ERROR_MISSING_STATE_FIELD 137
-/** The document is of a version that this library does not read. */
-#define HOLDOFF_ERROR_DOCUMENT_VERSION 140
-/** The text of a document is no JSON. */
-#define HOLDOFF_ERROR_NOT_JSON 141
-/** The document is no object. */
-#define HOLDOFF_ERROR_NOT_AN_OBJECT 142
-/** No field of the other system's form has this name. */
-#define HOLDOFF_ERROR_UNKNOWN_FORM_FIELD 143
-/** The value is none that the field takes in the other system's form. */
-#define HOLDOFF_ERROR_FORM_VALUE 144
-/** A field that the other system's form needs is not there. */
-#define HOLDOFF_ERROR_FORM_MISSING 145
-/** The other system's form has no way to say this part of the policy. */
-#define HOLDOFF_ERROR_NOT_IN_FORM 146
+#define HOLDOFF_ERROR_TIMES_RANGE 129 /**< A number of delays outside 1 to 536870911. */
+#define HOLDOFF_ERROR_NOT_A_STATE 130 /**< Bytes that do not begin as a saved state does. */
+#define HOLDOFF_ERROR_STATE_LENGTH 131 /**< A saved state that is too short or too long. */
+#define HOLDOFF_ERROR_STATE_VERSION 132 /**< A saved state in a layout of another version. */
+#define HOLDOFF_ERROR_STATE_KIND 133 /**< A saved state of another kind of machine, or of none. */
+#define HOLDOFF_ERROR_STATE_DAMAGED 134 /**< A saved state that was changed, or contradicts itself. */
+#define HOLDOFF_ERROR_STATE_POLICY 135 /**< A state that was saved under another policy. */
+#define HOLDOFF_ERROR_UNKNOWN_STATE_FIELD 136 /**< No field of a saved state has this name. */
+#define HOLDOFF_ERROR_MISSING_STATE_FIELD 137 /**< A field of a saved state that is not there. */
+#define HOLDOFF_ERROR_DOCUMENT_VERSION 140 /**< The document is of a version that this library does not read. */
+#define HOLDOFF_ERROR_NOT_JSON 141 /**< The text of a document is no JSON. */
+#define HOLDOFF_ERROR_NOT_AN_OBJECT 142 /**< The document is no object. */
+#define HOLDOFF_ERROR_UNKNOWN_FORM_FIELD 143 /**< No field of the other system's form has this name. */
+#define HOLDOFF_ERROR_FORM_VALUE 144 /**< The value is none that the field takes in the other system's form. */
+#define HOLDOFF_ERROR_FORM_MISSING 145 /**< A field that the other system's form needs is not there. */
+#define HOLDOFF_ERROR_NOT_IN_FORM 146 /**< The other system's form has no way to say this part of the policy. */
 /** A part of the other system's form that this version does not have: budgets, hedging. */
 #define HOLDOFF_ERROR_NOT_SUPPORTED 147
-/** The document has several policies, and none of them was chosen. */
-#define HOLDOFF_ERROR_SEVERAL_POLICIES 148
-/** A field that is in the document twice. */
-#define HOLDOFF_ERROR_TWICE 149
-/** A count outside its range. */
-#define HOLDOFF_ERROR_COUNT_RANGE 150
-/** A share that is none. */
-#define HOLDOFF_ERROR_SHARE_RANGE 151
-/** A rate or an amount that is negative or not finite. */
-#define HOLDOFF_ERROR_RATE_RANGE 152
-/** A field that the chosen kind needs. */
-#define HOLDOFF_ERROR_FIELD_MISSING 153
-/** Memory or bytes that hold no guard of that kind. */
-#define HOLDOFF_ERROR_NOT_A_GUARD 154
-/** A guard that was saved under another configuration. */
-#define HOLDOFF_ERROR_GUARD_CONFIG 155
-/** A saved guard that is too short or too long. */
-#define HOLDOFF_ERROR_GUARD_LENGTH 156
-/** A log without any event. */
-#define HOLDOFF_ERROR_LOG_EMPTY 160
-/** A log that does not begin with event 1, of type STARTED. */
-#define HOLDOFF_ERROR_LOG_START 161
-/** An event of a log that is not there. */
-#define HOLDOFF_ERROR_LOG_GAP 162
-/** An event of a log that is there twice. */
-#define HOLDOFF_ERROR_LOG_TWICE 163
-/** An event that comes after a later one. */
-#define HOLDOFF_ERROR_LOG_ORDER 164
-/** An event that cannot come at that place of a log. */
-#define HOLDOFF_ERROR_LOG_IMPOSSIBLE 165
-/** An event that is earlier than the one before it. */
-#define HOLDOFF_ERROR_LOG_TIME 166
-/** A log that was written under another policy. */
-#define HOLDOFF_ERROR_LOG_POLICY 167
-/** A decision in a log that the policy does not make. */
-#define HOLDOFF_ERROR_LOG_DIVERGED 168
-/** An event that was changed, or contradicts itself. */
-#define HOLDOFF_ERROR_EVENT_DAMAGED 169
-/** An event of a version that this library does not read. */
-#define HOLDOFF_ERROR_EVENT_VERSION 170
-/** No field of an event has this name. */
-#define HOLDOFF_ERROR_UNKNOWN_EVENT_FIELD 171
-/** A field of an event that is not there. */
-#define HOLDOFF_ERROR_MISSING_EVENT_FIELD 172
-/** Bytes that end within an event. */
-#define HOLDOFF_ERROR_EVENT_CUT 173
-/** A null pointer where an object is needed. */
-#define HOLDOFF_ERROR_NULL_POINTER 200
-/** Memory that holds no policy: zeroed, stale or foreign. */
-#define HOLDOFF_ERROR_NOT_A_POLICY 201
-/** Memory that holds no call: stale or foreign. */
-#define HOLDOFF_ERROR_NOT_A_CALL 202
+#define HOLDOFF_ERROR_SEVERAL_POLICIES 148 /**< The document has several policies, and none of them was chosen. */
+#define HOLDOFF_ERROR_TWICE 149 /**< A field that is in the document twice. */
+#define HOLDOFF_ERROR_COUNT_RANGE 150 /**< A count outside its range. */
+#define HOLDOFF_ERROR_SHARE_RANGE 151 /**< A share that is none. */
+#define HOLDOFF_ERROR_RATE_RANGE 152 /**< A rate or an amount that is negative or not finite. */
+#define HOLDOFF_ERROR_FIELD_MISSING 153 /**< A field that the chosen kind needs. */
+#define HOLDOFF_ERROR_NOT_A_GUARD 154 /**< Memory or bytes that hold no guard of that kind. */
+#define HOLDOFF_ERROR_GUARD_CONFIG 155 /**< A guard that was saved under another configuration. */
+#define HOLDOFF_ERROR_GUARD_LENGTH 156 /**< A saved guard that is too short or too long. */
+#define HOLDOFF_ERROR_LOG_EMPTY 160 /**< A log without any event. */
+#define HOLDOFF_ERROR_LOG_START 161 /**< A log that does not begin with event 1, of type STARTED. */
+#define HOLDOFF_ERROR_LOG_GAP 162 /**< An event of a log that is not there. */
+#define HOLDOFF_ERROR_LOG_TWICE 163 /**< An event of a log that is there twice. */
+#define HOLDOFF_ERROR_LOG_ORDER 164 /**< An event that comes after a later one. */
+#define HOLDOFF_ERROR_LOG_IMPOSSIBLE 165 /**< An event that cannot come at that place of a log. */
+#define HOLDOFF_ERROR_LOG_TIME 166 /**< An event that is earlier than the one before it. */
+#define HOLDOFF_ERROR_LOG_POLICY 167 /**< A log that was written under another policy. */
+#define HOLDOFF_ERROR_LOG_DIVERGED 168 /**< A decision in a log that the policy does not make. */
+#define HOLDOFF_ERROR_EVENT_DAMAGED 169 /**< An event that was changed, or contradicts itself. */
+#define HOLDOFF_ERROR_EVENT_VERSION 170 /**< An event of a version that this library does not read. */
+#define HOLDOFF_ERROR_UNKNOWN_EVENT_FIELD 171 /**< No field of an event has this name. */
+#define HOLDOFF_ERROR_MISSING_EVENT_FIELD 172 /**< A field of an event that is not there. */
+#define HOLDOFF_ERROR_EVENT_CUT 173 /**< Bytes that end within an event. */
+#define HOLDOFF_ERROR_NULL_POINTER 200 /**< A null pointer where an object is needed. */
+#define HOLDOFF_ERROR_NOT_A_POLICY 201 /**< Memory that holds no policy: zeroed, stale or foreign. */
+#define HOLDOFF_ERROR_NOT_A_CALL 202 /**< Memory that holds no call: stale or foreign. */
 /** A time that is negative, not a number, or beyond what its type holds exactly. */
 #define HOLDOFF_ERROR_TIME_RANGE 203
-/** A failure kind that is none of the table. */
-#define HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND 204
-/** Memory that is too small for what is to be written into it. */
-#define HOLDOFF_ERROR_NO_ROOM 205
+#define HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND 204 /**< A failure kind that is none of the table. */
+#define HOLDOFF_ERROR_NO_ROOM 205 /**< Memory that is too small for what is to be written into it. */
 
 #endif

@@ -16,14 +16,10 @@
 /** The name of the gRPC metadata whose value holdoff_token_grpc writes. */
 #define HOLDOFF_TOKEN_GRPC "grpc-previous-rpc-attempts"
 
-/** State of a breaker. Calls pass and are counted. */
-#define HOLDOFF_BREAKER_CLOSED 0U
-/** State of a breaker. Calls are refused until a time. */
-#define HOLDOFF_BREAKER_OPEN 1U
-/** State of a breaker. A few calls at a time may try. */
-#define HOLDOFF_BREAKER_HALF_OPEN 2U
-/** State of a breaker. Opened by hand, until it is closed by hand. */
-#define HOLDOFF_BREAKER_ISOLATED 3U
+#define HOLDOFF_BREAKER_CLOSED 0U /**< State of a breaker. Calls pass and are counted. */
+#define HOLDOFF_BREAKER_OPEN 1U /**< State of a breaker. Calls are refused until a time. */
+#define HOLDOFF_BREAKER_HALF_OPEN 2U /**< State of a breaker. A few calls at a time may try. */
+#define HOLDOFF_BREAKER_ISOLATED 3U /**< State of a breaker. Opened by hand, until it is closed by hand. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -122,8 +118,7 @@ double holdoff_budget_balance(const holdoff_budget *budget, uint64_t now);
  */
 double holdoff_budget_rejection(const holdoff_budget *budget, uint64_t now);
 
-/** State of a breaker: the memory holds none. */
-#define HOLDOFF_BREAKER_NONE 4294967295U
+#define HOLDOFF_BREAKER_NONE 4294967295U /**< State of a breaker: the memory holds none. */
 
 /**
  * A circuit breaker, its configuration and its state: 328 bytes. May be copied and moved. Zeroed memory is no breaker:
@@ -364,12 +359,10 @@ double holdoff_adaptive_tokens(const holdoff_adaptive *adaptive, uint64_t now);
  */
 bool holdoff_adaptive_limits(const holdoff_adaptive *adaptive);
 
-/** Entry: run, and say holdoff_bulkhead_leave afterwards. */
-#define HOLDOFF_ENTERED 1U
+#define HOLDOFF_ENTERED 1U /**< Entry: run, and say holdoff_bulkhead_leave afterwards. */
 /** Entry: wait, and ask holdoff_bulkhead_enter_from when a call has left, or say holdoff_bulkhead_leave_queue. */
 #define HOLDOFF_QUEUED 2U
-/** Entry: neither, as many run and wait as there may be. */
-#define HOLDOFF_REFUSED 3U
+#define HOLDOFF_REFUSED 3U /**< Entry: neither, as many run and wait as there may be. */
 
 /**
  * A bulkhead, its configuration and its state: 40 bytes. May be copied and moved. Zeroed memory is none: no call
@@ -644,16 +637,11 @@ int holdoff_stretch_init_factor(holdoff_stretch *stretch, double factor, uint64_
  */
 int holdoff_hedge_init_delay(holdoff_hedge *hedge, uint64_t delay_ns, double percentile, uint32_t attempts);
 
-/** The number of bytes of a saved adaptive rate. */
-#define HOLDOFF_SAVED_ADAPTIVE 84
-/** The number of bytes of a saved breaker. */
-#define HOLDOFF_SAVED_BREAKER 216
-/** The number of bytes of a saved budget. */
-#define HOLDOFF_SAVED_BUDGET 144
-/** The number of bytes of the saved latency of a hedge. */
-#define HOLDOFF_SAVED_HEDGE 32
-/** The number of bytes of a saved stretch. */
-#define HOLDOFF_SAVED_STRETCH 160
+#define HOLDOFF_SAVED_ADAPTIVE 84 /**< The number of bytes of a saved adaptive rate. */
+#define HOLDOFF_SAVED_BREAKER 216 /**< The number of bytes of a saved breaker. */
+#define HOLDOFF_SAVED_BUDGET 144 /**< The number of bytes of a saved budget. */
+#define HOLDOFF_SAVED_HEDGE 32 /**< The number of bytes of the saved latency of a hedge. */
+#define HOLDOFF_SAVED_STRETCH 160 /**< The number of bytes of a saved stretch. */
 
 /**
  * Writes the state of a guard at `now` to `bytes`, which has room for `size`: the same bytes as in every language.
@@ -796,14 +784,10 @@ uint32_t holdoff_guarded_call_flying(const holdoff_guarded_call *call);
  */
 uint64_t holdoff_guarded_call_remaining(const holdoff_guarded_call *call, uint64_t now);
 
-/** Nesting: attempts multiply. */
-#define HOLDOFF_NESTED_ALLOW 0U
-/** Nesting: what an inner retry has given up on is not tried again. */
-#define HOLDOFF_NESTED_INNERMOST 1U
-/** Nesting: a retry inside another makes one attempt. */
-#define HOLDOFF_NESTED_OUTERMOST 2U
-/** Nesting: at most so many attempts in all. */
-#define HOLDOFF_NESTED_CAP 3U
+#define HOLDOFF_NESTED_ALLOW 0U /**< Nesting: attempts multiply. */
+#define HOLDOFF_NESTED_INNERMOST 1U /**< Nesting: what an inner retry has given up on is not tried again. */
+#define HOLDOFF_NESTED_OUTERMOST 2U /**< Nesting: a retry inside another makes one attempt. */
+#define HOLDOFF_NESTED_CAP 3U /**< Nesting: at most so many attempts in all. */
 
 /** The rule for a retry inside another one. Zeroed it is HOLDOFF_NESTED_ALLOW, and so is an unknown mode. */
 typedef struct holdoff_nesting {

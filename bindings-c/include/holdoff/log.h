@@ -14,29 +14,23 @@
 #define HOLDOFF_EVENT_STARTED 1U
 /** Event kind. An attempt failed; the next event says what follows. Has a failure and a hint. */
 #define HOLDOFF_EVENT_ATTEMPT_FAILED 2U
-/** Event kind. There will be another attempt, at a time. Has a cause. */
-#define HOLDOFF_EVENT_RETRY_SCHEDULED 3U
+#define HOLDOFF_EVENT_RETRY_SCHEDULED 3U /**< Event kind. There will be another attempt, at a time. Has a cause. */
 /** Event kind. An attempt began that was due, or runs again because it was interrupted. */
 #define HOLDOFF_EVENT_RESUMED 4U
-/** Event kind. An attempt succeeded. The end. */
-#define HOLDOFF_EVENT_SUCCEEDED 5U
+#define HOLDOFF_EVENT_SUCCEEDED 5U /**< Event kind. An attempt succeeded. The end. */
 /** Event kind. There will be no other attempt. The end. Has a reason, and a time when another try might succeed. */
 #define HOLDOFF_EVENT_GAVE_UP 6U
-/** Event kind. The caller cancelled. The end. */
-#define HOLDOFF_EVENT_CANCELLED 7U
+#define HOLDOFF_EVENT_CANCELLED 7U /**< Event kind. The caller cancelled. The end. */
 /** Replay mode. The log's: what was promised is kept, also when the policy is another one by now. */
 #define HOLDOFF_REPLAY_FOLLOW 1U
-/** Replay mode. None: the first difference is an error. */
-#define HOLDOFF_REPLAY_VERIFY 2U
+#define HOLDOFF_REPLAY_VERIFY 2U /**< Replay mode. None: the first difference is an error. */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** The number of bytes of a saved retry. */
-#define HOLDOFF_SAVED_RETRY 56
-/** The number of bytes of a saved call; the most that holdoff_saved_bytes writes. */
-#define HOLDOFF_SAVED_CALL 72
+#define HOLDOFF_SAVED_RETRY 56 /**< The number of bytes of a saved retry. */
+#define HOLDOFF_SAVED_CALL 72 /**< The number of bytes of a saved call; the most that holdoff_saved_bytes writes. */
 
 /**
  * A saved state between a machine and the bytes or the JSON that last: 72 bytes. It holds no instant, only how long
@@ -162,8 +156,7 @@ bool holdoff_saved_is_call(const holdoff_saved *saved);
  */
 uint64_t holdoff_saved_fingerprint(const holdoff_saved *saved);
 
-/** The most bytes that an event has without its text. */
-#define HOLDOFF_EVENT_BYTES 56
+#define HOLDOFF_EVENT_BYTES 56 /**< The most bytes that an event has without its text. */
 
 /**
  * One thing that happened to a call: 64 bytes, to be copied as you like. holdoff_event_get reads its fields; the

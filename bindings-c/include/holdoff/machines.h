@@ -12,12 +12,9 @@
 
 /** Level. The inner level gave up for a reason after which the outer one does not go on. */
 #define HOLDOFF_LEVEL_INNER 1U
-/** Level. The outer level gave up. */
-#define HOLDOFF_LEVEL_OUTER 2U
-/** Level. A level would have gone on, but the cap over both is reached. */
-#define HOLDOFF_LEVEL_CAP 3U
-/** Timer of a periodic. The loop backoff is asked before each interval. */
-#define HOLDOFF_TIMER_VARIABLE 0U
+#define HOLDOFF_LEVEL_OUTER 2U /**< Level. The outer level gave up. */
+#define HOLDOFF_LEVEL_CAP 3U /**< Level. A level would have gone on, but the cap over both is reached. */
+#define HOLDOFF_TIMER_VARIABLE 0U /**< Timer of a periodic. The loop backoff is asked before each interval. */
 /**
  * Timer of a periodic. The loop backoff is asked once, and runs are due at whole multiples of that. Of the ticks that
  * pass during a run one is kept, so that the next run follows at once; then it is back on the grid. Kubernetes' ticker.
@@ -25,24 +22,15 @@
 #define HOLDOFF_TIMER_GRID 1U
 /** Timer of a periodic. The same grid, but no tick is kept: after a long run the next is at the next tick. */
 #define HOLDOFF_TIMER_GRID_SKIPPING 2U
-/** Timer of a periodic. Runs are due at once; the loop backoff is never asked. */
-#define HOLDOFF_TIMER_NO_WAIT 3U
-/** Answer of a run. Run again. */
-#define HOLDOFF_ANSWER_AGAIN 1U
-/** Answer of a run. The run found what it waited for. */
-#define HOLDOFF_ANSWER_DONE 2U
-/** Answer of a run. It cannot come any more. A run that finds both is this. */
-#define HOLDOFF_ANSWER_FAILED 3U
-/** End of a periodic. The caller cancelled. */
-#define HOLDOFF_ENDED_CANCELLED 1U
-/** End of a periodic. A run found what was waited for. */
-#define HOLDOFF_ENDED_DONE 2U
-/** End of a periodic. A run found that it cannot come any more. */
-#define HOLDOFF_ENDED_FAILED 3U
-/** End of a periodic. Its time was up. */
-#define HOLDOFF_ENDED_DEADLINE 4U
-/** End of a periodic. The steps of its backoff are used up. */
-#define HOLDOFF_ENDED_STEPS 5U
+#define HOLDOFF_TIMER_NO_WAIT 3U /**< Timer of a periodic. Runs are due at once; the loop backoff is never asked. */
+#define HOLDOFF_ANSWER_AGAIN 1U /**< Answer of a run. Run again. */
+#define HOLDOFF_ANSWER_DONE 2U /**< Answer of a run. The run found what it waited for. */
+#define HOLDOFF_ANSWER_FAILED 3U /**< Answer of a run. It cannot come any more. A run that finds both is this. */
+#define HOLDOFF_ENDED_CANCELLED 1U /**< End of a periodic. The caller cancelled. */
+#define HOLDOFF_ENDED_DONE 2U /**< End of a periodic. A run found what was waited for. */
+#define HOLDOFF_ENDED_FAILED 3U /**< End of a periodic. A run found that it cannot come any more. */
+#define HOLDOFF_ENDED_DEADLINE 4U /**< End of a periodic. Its time was up. */
+#define HOLDOFF_ENDED_STEPS 5U /**< End of a periodic. The steps of its backoff are used up. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -77,6 +65,33 @@ bool holdoff_schedule_next(holdoff_schedule *schedule, uint64_t *ns);
  * memory without a policy.
  */
 uint64_t holdoff_policy_base_at(const holdoff_policy *policy, uint32_t retry);
+
+/**
+ * Applies the policy's jitter and cap to a delay for the draw `u` from [0, 1), `max_ns` being the longest: for loops
+ * that have their own delays. Times are nanoseconds, at most HOLDOFF_LONGEST_NS; more reads as that, and so does a `u`
+ * that is out of its range as the end it is beyond.
+ *
+ * Returns the jittered delay in nanoseconds; `delay_ns` for memory without a policy.
+ */
+uint64_t holdoff_policy_jitter(const holdoff_policy *policy, uint64_t delay_ns, uint64_t max_ns, double u);
+
+/**
+ * Applies the policy's bounded jitter to a delay in nanoseconds for a drawn whole number in place of a uniform:
+ * `delay_ns + (drawn mod bound)`, the remainder from 0 on, at most HOLDOFF_LONGEST_NS. Exact where a bound has more
+ * bits than a double. Other kinds of jitter leave the delay as it is.
+ *
+ * Returns the jittered delay in nanoseconds; `delay_ns` for memory without a policy.
+ */
+uint64_t holdoff_policy_jitter_drawn(const holdoff_policy *policy, uint64_t delay_ns, int64_t drawn);
+
+/**
+ * Draws a uniform number from [0, 1) from the generator whose state is `seed`, and moves it on: what the machines do
+ * that take a `u`. Any number is a good seed to begin with. To draw what the other languages draw, ask only where the
+ * machine says that it draws.
+ *
+ * Returns a multiple of 2^-32; 0 without a seed.
+ */
+double holdoff_uniform(uint64_t *seed);
 
 /**
  * The policies of a retry inside a retry and what is between them: 528 bytes, to be shared by any number of layered
@@ -286,8 +301,7 @@ int holdoff_wait_backoff_restart(holdoff_wait_backoff *wait_backoff, uint64_t du
  */
 uint64_t holdoff_kubernetes_step(holdoff_kubernetes_backoff *backoff, double u);
 
-/** Reset of a loop backoff: it never begins again. */
-#define HOLDOFF_RESET_NEVER 0U
+#define HOLDOFF_RESET_NEVER 0U /**< Reset of a loop backoff: it never begins again. */
 /** Reset of a loop backoff: when asked more than the limit after it was last asked (or made). */
 #define HOLDOFF_RESET_AFTER_QUIET 1U
 /**

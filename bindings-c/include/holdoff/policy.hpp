@@ -6,6 +6,7 @@
 
 #include "../holdoff_loop.h"
 #include "document.h"
+#include "fields.h"
 
 #include <chrono>
 #include <cstdint>
