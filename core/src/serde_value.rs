@@ -5,8 +5,8 @@
 
 use crate::error::ErrorCode;
 use crate::value::Value;
-use alloc::collections::BTreeSet;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::{self, Display, Write as _};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
@@ -67,6 +67,7 @@ impl<W: Display, S: FnMut(DocumentValue<'_>) -> Result<(), W>> Reader<W, S> {
         self.hand_on(value, text, broken)
     }
 
+    #[inline(never)]
     fn hand_on<E: Error>(&mut self, value: Value<'_>, text: &dyn Display, broken: Option<ErrorCode>) -> Result<(), E> {
         (self.set)(DocumentValue { path: &self.path, value, text, broken }).map_err(|wrong| {
             let error = E::custom(&wrong);
@@ -109,14 +110,17 @@ impl<'de, W: Display, S: FnMut(DocumentValue<'_>) -> Result<(), W>> Visitor<'de>
             return reader.put(Value::Other, &"{...}");
         }
         let before = reader.path.len();
-        let mut names = BTreeSet::new();
+        // No more than a document has fields: the first unknown name ends the reading.
+        let mut names = Vec::new();
         reader.depth = reader.depth.saturating_add(1);
         while let Some(name) = map.next_key::<String>()? {
             if reader.depth > 1 {
                 reader.path.push('.');
             }
             reader.path.push_str(&name);
-            if !names.insert(name) && !reader.rules.repeats {
+            let again = names.contains(&name);
+            names.push(name);
+            if again && !reader.rules.repeats {
                 return reader.hand_on(Value::Other, &"", Some(ErrorCode::Twice));
             }
             if reader.depth > DEPTH {
