@@ -110,6 +110,18 @@ macro_rules! c_struct {
             }
         }
     };
+    ($(#[$meta:meta])* $name:ident defaults to $default:ident {
+        $($(#[doc = $doc:literal])* $field:ident: $type:ty = $value:expr,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy)]
+        #[repr(C)]
+        pub struct $name {
+            $($(#[doc = $doc])* pub $field: $type,)*
+        }
+
+        const $default: $name = $name { $($field: $value),* };
+    };
     ($(#[$meta:meta])* $name:ident mirrors $core:ident {
         $($(#[doc = $doc:literal])* $field:ident: $type:ty = $of:ident,)*
     }) => {
@@ -240,12 +252,31 @@ pub(crate) unsafe fn is_zeroed<M: Memory>(memory: *const M) -> bool {
     check_memory(memory).is_ok() && (0..size_of::<M>() / 8).all(|at| unsafe { words.add(at).read() } == 0)
 }
 
-/// Borrows the caller's memory that needs no magic word, because zeroes and any other content are valid.
+/// Memory of the caller's that needs no magic word, because zeroes and any other content are a machine.
 ///
 /// # Safety
-/// `memory` is null or points to an `Outer` that is an `Inner`; every bit pattern of it is valid, and nothing writes to it
-///  while the answer lives.
-pub(crate) unsafe fn get_untagged<'a, Outer, Inner>(memory: *const Outer) -> Result<&'a Inner, ErrorCode> {
+/// Every bit pattern of the type is an `Inner`.
+pub(crate) unsafe trait Untagged {
+    type Inner;
+}
+
+/// Declares the machine in such memory: `memory holds Machine`.
+macro_rules! untagged {
+    ($memory:ty, holds $inner:ty) => {
+        // SAFETY: the core's machines are plain numbers, valid in every bit pattern.
+        unsafe impl $crate::boundary::Untagged for $memory {
+            type Inner = $inner;
+        }
+    };
+}
+
+pub(crate) use untagged;
+
+/// Borrows the caller's memory that needs no magic word.
+///
+/// # Safety
+/// `memory` is null or points to an `Outer`, and nothing writes to it while the answer lives.
+pub(crate) unsafe fn get_untagged<'a, Outer: Untagged>(memory: *const Outer) -> Result<&'a Outer::Inner, ErrorCode> {
     // SAFETY: passed on; the answer is only read.
     unsafe { get_untagged_mut(memory.cast_mut()).map(|inner| &*inner) }
 }
@@ -254,8 +285,10 @@ pub(crate) unsafe fn get_untagged<'a, Outer, Inner>(memory: *const Outer) -> Res
 ///
 /// # Safety
 /// As for [`get_untagged`]; nothing else touches it while the answer lives.
-pub(crate) unsafe fn get_untagged_mut<'a, Outer, Inner>(memory: *mut Outer) -> Result<&'a mut Inner, ErrorCode> {
-    const { assert!(size_of::<Outer>() == size_of::<Inner>() && align_of::<Outer>() == align_of::<Inner>()) };
+pub(crate) unsafe fn get_untagged_mut<'a, Outer: Untagged>(
+    memory: *mut Outer,
+) -> Result<&'a mut Outer::Inner, ErrorCode> {
+    const { assert!(size_of::<Outer>() == size_of::<Outer::Inner>() && align_of::<Outer>() == align_of::<Outer::Inner>()) };
     if memory.is_null() || !memory.is_aligned() {
         return Err(ErrorCode::NullPointer);
     }

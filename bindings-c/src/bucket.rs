@@ -1,7 +1,6 @@
 //! Tokens that drip into a bucket.
 
 use crate::*;
-use holdoff_core::{Bucket, BucketConfig};
 
 memory! {
     /// The rate and the size of a bucket: 32 bytes, shared by any number of buckets and only read. The content is the
@@ -26,17 +25,14 @@ pub struct holdoff_bucket {
     state: [u64; 2],
 }
 
-unsafe fn bucket_mut<'a>(bucket: *mut holdoff_bucket) -> Result<&'a mut Bucket, ErrorCode> {
-    // SAFETY: passed on.
-    unsafe { get_untagged_mut(bucket) }
-}
+untagged!(holdoff_bucket, holds Bucket);
 
 extern_c! {
     /// Fills it at `now`.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
     fn holdoff_bucket_fill(bucket: *mut holdoff_bucket, config: *const holdoff_bucket_config, now: Timestamp) -> c_int =
-        status(pair(bucket_mut(bucket), get(config)).map(|(bucket, config)| *bucket = Bucket::full(config, now)));
+        status(pair(get_untagged_mut(bucket), get(config)).map(|(bucket, config)| *bucket = Bucket::full(config, now)));
 
     /// Takes `count` tokens at `now`, unless it takes longer than `longest_ns` for them to be there; 0 takes only what is
     /// there, HOLDOFF_LONGEST_NS whatever comes. Tokens that were taken do not come back.
@@ -45,7 +41,7 @@ extern_c! {
     /// NULL). False for more than a burst, and for wrong use.
     fn holdoff_bucket_reserve(bucket: *mut holdoff_bucket, config: *const holdoff_bucket_config, count: u64,
         now: Timestamp, longest_ns: u64, wait_ns: *mut Span) -> bool = {
-        let wait = pair(bucket_mut(bucket), get(config)).ok().and_then(|(bucket, config)| {
+        let wait = pair(get_untagged_mut(bucket), get(config)).ok().and_then(|(bucket, config)| {
             bucket.reserve_within(config, count, now, span(longest_ns))
         });
         write_some(wait_ns, wait)
@@ -53,8 +49,6 @@ extern_c! {
 
     /// Returns the tokens at `now`; negative while tokens are reserved that are not there yet. 0 for wrong use.
     fn holdoff_bucket_tokens(bucket: *const holdoff_bucket, config: *const holdoff_bucket_config,
-        now: Timestamp) -> f64 = {
-        let bucket = get_untagged::<_, Bucket>(bucket);
-        pair(bucket, get(config)).map_or(0.0, |(bucket, config)| bucket.tokens_at(config, now))
-    };
+        now: Timestamp) -> f64 =
+        pair(get_untagged(bucket), get(config)).map_or(0.0, |(bucket, config)| bucket.tokens_at(config, now));
 }

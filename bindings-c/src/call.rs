@@ -1,7 +1,6 @@
 //! The whole loop as a machine.
 
 use crate::*;
-use holdoff_core::{Call, Failure, Ticket};
 
 memory! {
     /// One call of an operation, from its first attempt to its end: 64 bytes. May be copied and moved; one thread at a
@@ -24,16 +23,7 @@ extern_c! {
     /// that has ended.
     fn holdoff_call_begin(call: *mut holdoff_call, policy: *const holdoff_policy, seed: u64,
         now: Timestamp) -> holdoff_step =
-        match get(policy) {
-            Ok(policy) => {
-                let (begun, step) = Call::begin(policy, seed, now);
-                store(call, begun).map(|()| step).into()
-            }
-            Err(error) => {
-                write(call, holdoff_call { magic: 0, state: [0; 7] });
-                error.into()
-            }
-        };
+        begin(call, get(policy).map(|policy| Call::begin(policy, seed, now)));
 
     /// Makes a call whose first attempt, HOLDOFF_FIRST_TICKET, already runs since `started`: the lazy way in, after a
     /// failure, so that an operation that succeeds at once needs no call at all.

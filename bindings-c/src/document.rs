@@ -2,7 +2,6 @@
 
 use crate::*;
 use core::fmt::{self, Display};
-use holdoff_core::{ForeignPolicy, Form, Operations, Options, Policy, Rules, write_document};
 
 /// The form with that number.
 pub(crate) fn form_of(form: u32) -> Result<Form, holdoff_problem> {

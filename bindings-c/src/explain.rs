@@ -1,7 +1,6 @@
 //! Policies explained for people, and lints about them.
 
 use crate::*;
-use holdoff_core::{Explanation, Lint, LintKind, Nesting, Options, Policy, Row, nested_attempts};
 
 c_struct! {
     /// One retry of a policy: what is waited before it, and until then in all, if attempts take no time. Nanoseconds.
@@ -58,21 +57,16 @@ extern_c! {
     /// as a line into `text`, at most `size` bytes with the zero at its end; NULL and 0 for no text:
     /// `warning 304 many_attempts: many attempts keep a caller waiting and a struggling server busy (12, limit 10)`
     ///
-    /// Returns its number; 0 if there is no other lint, and for memory without a policy.
-    fn holdoff_policy_lint(policy: *const holdoff_policy, after: u32, text: *mut c_char, size: usize) -> u32 =
-        get(policy).map_or(0, |policy| next_lint(policy.lints(), after, text, size));
-
-    /// Writes HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT as a line into `text`, at most `size` bytes with the zero at its end, if the
-    /// sleeps of a policy take longer than a caller who waits `timeout_ns` and no longer.
+    /// A caller who waits `timeout_ns` and no longer is one reason more for a lint, HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT;
+    /// HOLDOFF_NEVER for a caller who waits for ever.
     ///
-    /// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, and for
-    /// memory without a policy.
-    fn holdoff_policy_lint_within(policy: *const holdoff_policy, timeout_ns: u64, text: *mut c_char,
-        size: usize) -> c_int =
-        print(text, size, get(policy).ok().and_then(|policy| {
-            let mut lints = policy.lints_within(span(timeout_ns));
-            lints.find(|found| found.kind == LintKind::WaitAboveTimeout)
-        }));
+    /// Returns its number; 0 if there is no other lint, and for memory without a policy.
+    fn holdoff_policy_lint(policy: *const holdoff_policy, timeout_ns: u64, after: u32, text: *mut c_char,
+        size: usize) -> u32 =
+        get(policy).map_or(0, |policy| {
+            let waits = |lint: &Lint| lint.kind != LintKind::WaitAboveTimeout || timeout_ns != HOLDOFF_NEVER;
+            next_lint(&mut policy.lints_within(span(timeout_ns)).filter(waits), after, text, size)
+        });
 
     /// Writes how often an operation runs at most that never succeeds, inside the retries of `count` policies, the
     /// outermost first, to `attempts` (which may be NULL). `nestings` is NULL or has one of each policy. No deadline, hedge
@@ -105,7 +99,7 @@ extern_c! {
     ///
     /// Returns its number; 0 if there is no other lint, and for options with a problem.
     fn holdoff_options_lint(options: *const holdoff_options, after: u32, text: *mut c_char, size: usize) -> u32 =
-        policy_and_options(options).map_or(0, |(policy, guards)| next_lint(guards.lints(&policy), after, text, size));
+        policy_and_options(options).map_or(0, |(policy, guards)| next_lint(&mut guards.lints(&policy), after, text, size));
 }
 
 fn explained(policy: &Policy, rows: u32) -> Explanation {
@@ -116,8 +110,9 @@ fn explained(policy: &Policy, rows: u32) -> Explanation {
 ///
 /// # Safety
 /// `text` is null or points to memory of `size` bytes.
-unsafe fn next_lint(lints: impl Iterator<Item = Lint>, after: u32, text: *mut c_char, size: usize) -> u32 {
-    let next = lints.map(|lint| (u32::from(lint.kind.code()), lint)).find(|(number, _)| *number > after);
+unsafe fn next_lint(lints: &mut dyn Iterator<Item = Lint>, after: u32, text: *mut c_char, size: usize) -> u32 {
+    let numbered = lints.map(|lint| (u32::from(lint.kind.code()), lint));
+    let next = numbered.filter(|(number, _)| *number > after).min_by_key(|(number, _)| *number);
     // SAFETY: passed on.
     unsafe { print(text, size, next.as_ref().map(|(_, lint)| lint)) };
     next.map_or(0, |(number, _)| number)

@@ -1,7 +1,6 @@
 //! One failed attempt, as a machine sees it.
 
 use crate::*;
-use holdoff_core::{Failure, Hint};
 
 /// One failed attempt: what kind of failure, and what the server said about when to come back. 16 bytes, by value. If only
 /// the kind is known, leave the other fields zero: that means no hint.

@@ -1,7 +1,6 @@
 //! Gates: one small state for each host, item or image, in a map of the program, that outlives an operation.
 
 use crate::*;
-use holdoff_core::{Gate, GateConfig, GateOptions};
 
 c_struct! {
     /// The options of a gate, plain numbers. Begin with holdoff_gate_options_default, then set the fields that differ. Times
@@ -116,6 +115,8 @@ pub struct holdoff_gate {
     pub opens_at: u64,
 }
 
+untagged!(holdoff_gate, holds Gate);
+
 extern_c! {
     /// Records a failure at `now`, which closes the gate for a while.
     ///
@@ -128,55 +129,45 @@ extern_c! {
     /// holdoff_gate_failure of something that happened at `event`, which is what the quiet time before it is measured to.
     fn holdoff_gate_failure_of(gate: *mut holdoff_gate, config: *const holdoff_gate_config, event: Timestamp,
         now: Timestamp, u: f64) -> u64 = {
-        let gate = pair(gate_mut(gate), get(config));
+        let gate = pair(get_untagged_mut(gate), get(config));
         gate.map_or(HOLDOFF_NEVER, |(gate, config)| gate.failure_of(config, event, now, u).as_nanos())
     };
 
     /// Tells whether a failure of an operation at `event` would use its uniform `u`.
     fn holdoff_gate_draws(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp) -> bool =
-        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.draws(config, event));
+        pair(get_untagged(gate), get(config)).is_ok_and(|(gate, config)| gate.draws(config, event));
 
     /// Records a success at `now`, which takes back as many failures as the configuration says.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
     fn holdoff_gate_success(gate: *mut holdoff_gate, config: *const holdoff_gate_config, now: Timestamp) -> c_int =
-        status(pair(gate_mut(gate), get(config)).map(|(gate, config)| gate.success(config, now)));
+        status(pair(get_untagged_mut(gate), get(config)).map(|(gate, config)| gate.success(config, now)));
 
     /// Opens the gate at `release` instead of its own time, until the next failure: for a time that a server or a person
     /// gave.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_gate_release_at(gate: *mut holdoff_gate, release: Timestamp) -> c_int =
-        status(gate_mut(gate).map(|gate| gate.release_at(release)));
+        status(get_untagged_mut(gate).map(|gate| gate.release_at(release)));
 
     /// Tells whether the gate is open at `now`; a NULL gate is open, as a new one.
     fn holdoff_gate_is_open(gate: *const holdoff_gate, now: Timestamp) -> bool =
-        gate.is_null() || gate_of(gate).is_ok_and(|gate| gate.is_open(now));
+        gate.is_null() || get_untagged(gate).is_ok_and(|gate| gate.is_open(now));
 
     /// Tells whether the delay of the last failure, counted from that failure, covers an event at `event`. It covers every
     /// event before the failure. Kubernetes' IsInBackOffSinceUpdate.
     fn holdoff_gate_covers(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp) -> bool =
-        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.covers(config, event));
+        pair(get_untagged(gate), get(config)).is_ok_and(|(gate, config)| gate.covers(config, event));
 
     /// Tells whether at `now` less time than the delay of the last failure has passed since an event at `event`.
     /// Kubernetes' IsInBackOffSince.
     fn holdoff_gate_covers_since(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp,
         now: Timestamp) -> bool =
-        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.covers_since(config, event, now));
+        pair(get_untagged(gate), get(config)).is_ok_and(|(gate, config)| gate.covers_since(config, event, now));
 
     /// Tells whether the key can be forgotten at `now`: its failures are too old to count, or it has been open and unused
     /// for as long as the configuration keeps an entry.
     fn holdoff_gate_is_discardable(gate: *const holdoff_gate, config: *const holdoff_gate_config,
         now: Timestamp) -> bool =
-        pair(gate_of(gate), get(config)).is_ok_and(|(gate, config)| gate.is_discardable(config, now));
-}
-
-unsafe fn gate_of<'a>(gate: *const holdoff_gate) -> Result<&'a Gate, ErrorCode> {
-    // SAFETY: passed on.
-    unsafe { get_untagged(gate) }
-}
-
-unsafe fn gate_mut<'a>(gate: *mut holdoff_gate) -> Result<&'a mut Gate, ErrorCode> {
-    // SAFETY: passed on.
-    unsafe { get_untagged_mut(gate) }
+        pair(get_untagged(gate), get(config)).is_ok_and(|(gate, config)| gate.is_discardable(config, now));
 }

@@ -4,7 +4,6 @@
 //! them for one transition; threads that share them hold a lock meanwhile.
 
 use crate::*;
-use holdoff_core::Guards;
 
 pub(crate) mod adaptive;
 pub(crate) mod breaker;
@@ -70,7 +69,7 @@ unsafe fn all(
         /// Stores each guard that is described, or forgets its memory.
         macro_rules! make {
             ($($name:ident: $memory:ident by $store:expr;)*) => { $(
-                match $memory::make(builder, seed, now)? {
+                match $memory::config(builder)?.map(|config| $memory::new(config, seed, now)) {
                     None => made.$name = core::ptr::null_mut(),
                     Some(_) if made.$name.is_null() => {
                         return Err(holdoff_problem::about(ErrorCode::NoRoom, $memory::SECTION));

@@ -1,7 +1,6 @@
 //! Headers of an HTTP answer that say when to retry.
 
 use crate::*;
-use holdoff_core::{Failure, Hint, HintReader};
 
 memory! {
     /// The headers of an HTTP answer that say when to retry: 152 bytes, whatever their number. The content is the

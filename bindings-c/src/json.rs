@@ -2,7 +2,6 @@
 
 use crate::*;
 use alloc::format;
-use holdoff_core::{DocumentRules, DocumentValue, Value, read_values};
 use serde::de::IgnoredAny;
 
 extern_c! {

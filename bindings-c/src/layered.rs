@@ -1,7 +1,6 @@
 //! A retry inside a retry, with one cap and one deadline over both.
 
 use crate::*;
-use holdoff_core::{Failure, Layered, Layers, StopReason, Ticket};
 
 memory! {
     /// The policies of a retry inside a retry and what is between them: 528 bytes, to be shared by any number of layered
@@ -49,13 +48,8 @@ extern_c! {
     ///
     /// Returns the first step: attempt 1, to be aborted at `at`; for wrong use HOLDOFF_STOP with HOLDOFF_INVALID.
     fn holdoff_layered_begin(layered: *mut holdoff_layered, layers: *const holdoff_layers, seed: u64,
-        now: Timestamp) -> holdoff_step = {
-        let step = get(layers).and_then(|layers| {
-            let (begun, step) = Layered::begin(layers, seed, now);
-            store(layered, begun).map(|()| step)
-        });
-        step.into()
-    };
+        now: Timestamp) -> holdoff_step =
+        begin(layered, get(layers).map(|layers| Layered::begin(layers, seed, now)));
 
     /// Makes one whose first attempt, HOLDOFF_FIRST_TICKET, already runs since `started`: the lazy way in, after a failure.
     ///
@@ -70,26 +64,16 @@ extern_c! {
     fn holdoff_layered_succeed(layered: *mut holdoff_layered, ticket: u64, now: Timestamp) -> holdoff_step =
         get_mut(layered).map(|layered| layered.succeed(Ticket::from_raw(ticket), now)).into();
 
-    /// Records the failure of the attempt with this ticket at `now`.
+    /// Records the failure of the attempt with this ticket at `now`. `outward` (which may be NULL) is for a host that judges
+    /// the inner level's error anew: what the outer level is told if the inner one gives up now, whatever the reason. A
+    /// permanent one ends it.
     ///
     /// Returns the step that holds now.
     fn holdoff_layered_fail(layered: *mut holdoff_layered, layers: *const holdoff_layers, ticket: u64, now: Timestamp,
-        failure: holdoff_failure) -> holdoff_step = {
+        failure: holdoff_failure, outward: *const holdoff_failure) -> holdoff_step = {
         let step = pair(get_mut(layered), get(layers)).and_then(|(layered, layers)| {
-            Ok(layered.fail(layers, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
-        });
-        step.into()
-    };
-
-    /// holdoff_layered_fail for a host that judges the inner level's error anew: `outward` is what the outer level is told
-    /// if the inner one gives up now, whatever the reason. A permanent one ends it.
-    ///
-    /// Returns the step that holds now.
-    fn holdoff_layered_fail_as(layered: *mut holdoff_layered, layers: *const holdoff_layers, ticket: u64,
-        now: Timestamp, failure: holdoff_failure, outward: holdoff_failure) -> holdoff_step = {
-        let step = pair(get_mut(layered), get(layers)).and_then(|(layered, layers)| {
-            let (failure, outward) = (Failure::try_from(failure)?, Failure::try_from(outward)?);
-            Ok(layered.fail_as(layers, Ticket::from_raw(ticket), now, failure, Some(outward)))
+            let (failure, outward) = (failure.try_into()?, read(outward).map(Failure::try_from).transpose()?);
+            Ok(layered.fail_as(layers, Ticket::from_raw(ticket), now, failure, outward))
         });
         step.into()
     };

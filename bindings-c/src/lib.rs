@@ -70,6 +70,7 @@ pub use self::{
     testing::*, time::*, wait_backoff::*, words::*,
 };
 use self::{boundary::*, guards::guard::*, text::*};
+use holdoff_core::*;
 #[cfg(feature = "json")]
 pub use json::*;
 #[cfg(feature = "heap")]

@@ -1,7 +1,6 @@
 //! A wait backoff that begins again by itself.
 
 use crate::*;
-use holdoff_core::{LoopBackoff, Reset};
 
 /// Reset of a loop backoff: it never begins again.
 pub const HOLDOFF_RESET_NEVER: u32 = 0;

@@ -1,7 +1,6 @@
 //! The words of the numbers, the same in every language.
 
 use crate::*;
-use holdoff_core::{BreakerState, Cause, Ended, ErrorCode, EventKind, FailureKind, LintKind, Preset, StopReason};
 
 /// Returns the text at a place of texts that each have a zero at their end.
 fn text_at(texts: &'static str, place: Option<usize>) -> *const c_char {

@@ -1,7 +1,6 @@
 //! The numbers of the header, held to those of the core.
 
 use crate::*;
-use holdoff_core::{RawStep, Span};
 
 numbers! {
     /// Step kind: run the operation, then say how it ended with holdoff_call_succeed or holdoff_call_fail.
@@ -38,5 +37,5 @@ numbers! {
     /// The longest length of time there is, in nanoseconds: 292 years.
     HOLDOFF_LONGEST_NS: u64 = 9223372036854775807 is Span::MAX.as_nanos();
     /// The ticket of a call's first attempt: what a call that is underway waits for.
-    HOLDOFF_FIRST_TICKET: u64 = 1 is holdoff_core::Ticket::FIRST.as_raw();
+    HOLDOFF_FIRST_TICKET: u64 = 1 is Ticket::FIRST.as_raw();
 }

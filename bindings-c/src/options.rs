@@ -1,7 +1,6 @@
 //! A policy in the making: (path, value) pairs, read by the core.
 
 use crate::*;
-use holdoff_core::{Options, Policy, Value};
 
 /// A policy, its rules of classification and its guards in the making. Begin with holdoff_options_init, set what differs
 /// from the default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. A policy

@@ -1,7 +1,6 @@
 //! Running something again and again, as a machine.
 
 use crate::*;
-use holdoff_core::{Answer, Periodic, PeriodicOptions, PeriodicStep};
 
 numbers! {
     /// Step kind of a periodic: run it, then tell what it found with holdoff_periodic_finish. Said once for each run.

@@ -1,7 +1,6 @@
 //! Policies, which say what to do after a failure: built once, then shared and only read.
 
 use crate::*;
-use holdoff_core::{Policy, Preset};
 
 /// The first word of a policy; it differs between a library and a header of other layouts.
 pub const HOLDOFF_POLICY_MAGIC: u64 = 0x686f_506f_6c69_6332;

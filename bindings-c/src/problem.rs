@@ -2,7 +2,6 @@
 
 use crate::*;
 use core::fmt::{self, Display};
-use holdoff_core::{Error, Value};
 
 /// A problem of a configuration or a saved state. It holds all its texts, which end with a zero and are cut, if need be,
 /// after a whole character; nothing has to be freed.

@@ -1,7 +1,6 @@
 //! One decision a failure, for hosts that write their own loop.
 
 use crate::*;
-use holdoff_core::{Cause, Decision, Failure, Outcome, Retry, Step};
 
 memory! {
     /// The state of one operation that may fail, without its loop: 48 bytes. May be copied and moved; one thread at a time.

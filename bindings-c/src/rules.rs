@@ -1,7 +1,6 @@
 //! Which failures are worth another try, as a policy document's `retry_on` says.
 
 use crate::*;
-use holdoff_core::{Facts, Failure, Operations, Rules};
 
 /// The rules of a policy document's "retry_on": 184 bytes, to be shared by any number of calls and threads, and never
 /// written to by them. May be copied and moved; the texts of its patterns stay in the memory of

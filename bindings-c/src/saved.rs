@@ -1,7 +1,6 @@
 //! A state that outlives its process: as bytes, as JSON, and back.
 
 use crate::*;
-use holdoff_core::{Call, GuardedCall, Guards, Retry, Saved};
 
 /// The number of bytes of a saved retry.
 pub const HOLDOFF_SAVED_RETRY: usize = 56;

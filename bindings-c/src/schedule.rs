@@ -1,13 +1,14 @@
 //! A policy's delays without outcomes, its jitter, and draws: for loops that are not the library's.
 
 use crate::*;
-use holdoff_core::{Rng, Schedule};
 
 memory! {
     /// The delays an operation would sleep if every attempt failed at once without a hint: one fewer than the attempts. For
     /// previews and for other people's loops. The content is the library's.
     holdoff_schedule([u64; 36]) holds Schedule, b"hoSched2", NotACall
 }
+
+untagged!(u64, holds u64);
 
 extern_c! {
     /// Makes the schedule of a policy for the operation with this seed.
@@ -54,7 +55,7 @@ extern_c! {
     ///
     /// Returns a multiple of 2^-32; 0 without a seed.
     fn holdoff_uniform(seed: *mut u64) -> f64 =
-        get_untagged_mut::<u64, u64>(seed).map_or(0.0, |seed| {
+        get_untagged_mut(seed).map_or(0.0, |seed| {
             let mut rng = Rng::new(*seed);
             let u = rng.uniform();
             *seed = rng.state();

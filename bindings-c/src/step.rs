@@ -1,7 +1,6 @@
 //! Steps of a call, as plain bytes by value.
 
 use crate::*;
-use holdoff_core::{Outcome, RawStep, Step};
 
 /// The next step of a call: 24 bytes, by value. Numbers that a kind does not use are 0, times that it does not use are
 /// HOLDOFF_NEVER.
@@ -71,6 +70,25 @@ extern_c! {
     /// kind.
     fn holdoff_step_ticket(step: holdoff_step) -> u64 =
         if step.kind == HOLDOFF_ATTEMPT { u64::from(step.attempt) } else { 0 };
+}
+
+/// Stores a call that begins, and returns its first step. Without a policy it is left zeroed, which is a call that has ended.
+///
+/// # Safety
+/// `call` is null or points to memory of its type.
+#[inline(always)]
+pub(crate) unsafe fn begin<M: Memory>(call: *mut M, begun: Result<(M::Inner, Step), ErrorCode>) -> holdoff_step {
+    match begun {
+        // SAFETY: passed on.
+        Ok((begun, step)) => unsafe { store(call, begun) }.map(|()| step).into(),
+        Err(error) => {
+            if check_memory(call).is_ok() {
+                // SAFETY: not null and aligned; passed on.
+                unsafe { call.write_bytes(0, 1) }
+            }
+            error.into()
+        }
+    }
 }
 
 /// Borrows a call to change it, or returns the step for memory without one.

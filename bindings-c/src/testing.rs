@@ -1,7 +1,6 @@
 //! For tests alone: a policy's delays for chosen draws, and a panic. No installed header declares these functions.
 
 use crate::*;
-use holdoff_core::Schedule;
 
 extern_c! {
     /// Makes the schedule of a policy whose every draw is this number: 0 shows the bottom of every range, 2^31 its middle,

@@ -1,7 +1,6 @@
 //! Durations and seeds.
 
 use crate::*;
-use holdoff_core::seed_at;
 
 extern_c! {
     /// Reads a length of time with its unit: "250ms", "1.5s", "2m". Units are ns, us, ms, s, m and h.

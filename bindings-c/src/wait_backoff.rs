@@ -1,7 +1,6 @@
 //! A backoff that carries its own configuration and changes with each step.
 
 use crate::*;
-use holdoff_core::WaitBackoff;
 
 memory! {
     /// A delay that is its own state, in the form of Kubernetes' wait.Backoff: 48 bytes. A step says the duration as it was

@@ -3,7 +3,6 @@
 use crate::*;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
-use holdoff_core::{TimerKey, Wheel};
 
 /// Timers, and which of them is due next: made by holdoff_wheel_new, given back by holdoff_wheel_free; one thread at a
 /// time. Only the library's feature "heap" has it, which is on by default. It takes memory by malloc and gives it back by

@@ -36,13 +36,14 @@ static void what_is_questionable_is_said(void) {
   holdoff_policy policy = constant("1s", 12);
   uint64_t ns = 0;
   char line[200];
-  CHECK_NUMBER(holdoff_policy_lint(&policy, 0, NULL, 0), HOLDOFF_LINT_NO_JITTER);
-  CHECK_NUMBER(holdoff_policy_lint(&policy, HOLDOFF_LINT_NO_JITTER, NULL, 0), HOLDOFF_LINT_MANY_ATTEMPTS);
-  CHECK_NUMBER(holdoff_policy_lint(&policy, HOLDOFF_LINT_MANY_ATTEMPTS, NULL, 0), 0);
-  CHECK_NUMBER(holdoff_policy_lint(&policy, HOLDOFF_LINT_NO_JITTER, line, sizeof line), HOLDOFF_LINT_MANY_ATTEMPTS);
+  CHECK_NUMBER(holdoff_policy_lint(&policy, HOLDOFF_NEVER, 0, NULL, 0), HOLDOFF_LINT_NO_JITTER);
+  CHECK_NUMBER(holdoff_policy_lint(&policy, HOLDOFF_NEVER, HOLDOFF_LINT_NO_JITTER, NULL, 0), HOLDOFF_LINT_MANY_ATTEMPTS);
+  CHECK_NUMBER(holdoff_policy_lint(&policy, HOLDOFF_NEVER, HOLDOFF_LINT_MANY_ATTEMPTS, NULL, 0), 0);
+  CHECK_NUMBER(holdoff_policy_lint(&policy, HOLDOFF_NEVER, HOLDOFF_LINT_NO_JITTER, line, sizeof line),
+               HOLDOFF_LINT_MANY_ATTEMPTS);
   CHECK_TEXT(line, "warning 304 many_attempts: many attempts keep a caller waiting and a struggling server busy "
                    "(12, limit 10)");
-  CHECK_NUMBER(holdoff_policy_lint(&policy, HOLDOFF_LINT_MANY_ATTEMPTS, line, sizeof line), 0);
+  CHECK_NUMBER(holdoff_policy_lint(&policy, HOLDOFF_NEVER, HOLDOFF_LINT_MANY_ATTEMPTS, line, sizeof line), 0);
   CHECK_TEXT(line, "");
   CHECK_TEXT(holdoff_word(HOLDOFF_WORD_LINT, HOLDOFF_LINT_LONG_WAIT), "long_wait");
   CHECK(holdoff_policy_total_wait(&policy, &ns));
@@ -58,11 +59,12 @@ static void what_is_around_a_policy_is_questioned(void) {
   char line[200];
   policies[0] = constant("1s", 3);
   policies[1] = constant("1s", 4);
-  holdoff_policy_lint_within(&policies[0], SECOND, line, sizeof line);
+  CHECK_NUMBER(holdoff_policy_lint(&policies[0], SECOND, HOLDOFF_LINT_NO_JITTER, line, sizeof line),
+               HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT);
   CHECK_TEXT(line, "warning 316 wait_above_timeout: the sleeps alone take longer than the caller waits, without jitter "
                    "(2s, limit 1s)");
-  CHECK_NUMBER(holdoff_policy_lint_within(&policies[0], 2 * SECOND, line, sizeof line), 0);
-  CHECK_NUMBER(holdoff_policy_lint_within(NULL, SECOND, line, sizeof line), 0);
+  CHECK_NUMBER(holdoff_policy_lint(&policies[0], 2 * SECOND, HOLDOFF_LINT_NO_JITTER, line, sizeof line), 0);
+  CHECK_NUMBER(holdoff_policy_lint(NULL, SECOND, 0, line, sizeof line), 0);
   holdoff_nested_lint(policies, NULL, 2, line, sizeof line);
   CHECK_TEXT(line, "warning 317 nested_retries: a retry inside a retry multiplies attempts (at most 12 in all)");
   CHECK(holdoff_nested_attempts(policies, NULL, 2, &attempts));

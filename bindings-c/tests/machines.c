@@ -179,7 +179,7 @@ static void a_retry_inside_a_retry_has_one_cap(void) {
   step = holdoff_layered_begin(&layered, &layers, 1, now);
   while (step.kind != HOLDOFF_STOP) {
     if (step.kind == HOLDOFF_ATTEMPT) {
-      step = holdoff_layered_fail(&layered, &layers, holdoff_step_ticket(step), now, lost);
+      step = holdoff_layered_fail(&layered, &layers, holdoff_step_ticket(step), now, lost, NULL);
     } else {
       slept += step.at - now;
       now = step.at;
@@ -203,16 +203,16 @@ static void the_levels_do_as_they_are_told(void) {
   holdoff_layers_init(&layers, &outer, &inner, 0);
   CHECK_NUMBER(holdoff_layers_attempts(&layers), 3);
   holdoff_layered_underway(&layered, &layers, 1, 0);
-  CHECK_NUMBER(holdoff_layered_fail(&layered, &layers, 1, 0, permanent).reason, HOLDOFF_REASON_PERMANENT);
+  CHECK_NUMBER(holdoff_layered_fail(&layered, &layers, 1, 0, permanent, NULL).reason, HOLDOFF_REASON_PERMANENT);
   CHECK_NUMBER(holdoff_layered_stopped_by(&layered), HOLDOFF_LEVEL_INNER);
   CHECK_NUMBER(holdoff_layers_go_on_after(&layers, HOLDOFF_REASON_PERMANENT, true), HOLDOFF_OK);
   holdoff_layered_underway(&layered, &layers, 1, 0);
-  CHECK_NUMBER(holdoff_layered_fail(&layered, &layers, 1, 0, permanent).at, 10 * SECOND);
+  CHECK_NUMBER(holdoff_layered_fail(&layered, &layers, 1, 0, permanent, NULL).at, 10 * SECOND);
   CHECK_NUMBER(holdoff_layered_remaining(&layered, 4 * SECOND), 6 * SECOND);
   CHECK_NUMBER(holdoff_layered_cancel(&layered, 1).outcome, HOLDOFF_CANCELLED);
   CHECK_NUMBER(holdoff_layered_remaining(&layered, 4 * SECOND), 0);
   holdoff_layered_underway(&layered, &layers, 1, 0);
-  CHECK_NUMBER(holdoff_layered_fail_as(&layered, &layers, 1, 0, lost, permanent).reason, HOLDOFF_REASON_ATTEMPTS);
+  CHECK_NUMBER(holdoff_layered_fail(&layered, &layers, 1, 0, lost, &permanent).reason, HOLDOFF_REASON_ATTEMPTS);
   holdoff_layered_underway(&layered, &layers, 1, 0);
   CHECK_NUMBER(holdoff_layered_succeed(&layered, 1, 0).outcome, HOLDOFF_SUCCEEDED);
 }
@@ -229,9 +229,9 @@ static void wrong_use_of_layers_stops(void) {
   CHECK_NUMBER(holdoff_layers_init(&layers, &policy, &policy, 1), HOLDOFF_OK);
   CHECK_NUMBER(holdoff_layers_go_on_after(&layers, 99, true), HOLDOFF_ERROR_UNKNOWN_WORD);
   CHECK(is_invalid(holdoff_layered_tick(&layered, &layers, 0), HOLDOFF_ERROR_NOT_A_CALL));
-  CHECK(is_invalid(holdoff_layered_fail(NULL, &layers, 1, 0, lost), HOLDOFF_ERROR_NULL_POINTER));
+  CHECK(is_invalid(holdoff_layered_fail(NULL, &layers, 1, 0, lost, NULL), HOLDOFF_ERROR_NULL_POINTER));
   holdoff_layered_underway(&layered, &layers, 1, 0);
-  CHECK(is_invalid(holdoff_layered_fail(&layered, &layers, 1, 0, holdoff_failure_of(0)),
+  CHECK(is_invalid(holdoff_layered_fail(&layered, &layers, 1, 0, holdoff_failure_of(0), NULL),
                    HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND));
 }
 

@@ -172,18 +172,13 @@ bool holdoff_policy_total_wait(const holdoff_policy *policy, uint64_t *ns);
  * as a line into `text`, at most `size` bytes with the zero at its end; NULL and 0 for no text:
  * `warning 304 many_attempts: many attempts keep a caller waiting and a struggling server busy (12, limit 10)`
  *
+ * A caller who waits `timeout_ns` and no longer is one reason more for a lint, HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT;
+ * HOLDOFF_NEVER for a caller who waits for ever.
+ *
  * Returns its number; 0 if there is no other lint, and for memory without a policy.
  */
-uint32_t holdoff_policy_lint(const holdoff_policy *policy, uint32_t after, char *text, size_t size);
-
-/**
- * Writes HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT as a line into `text`, at most `size` bytes with the zero at its end, if the
- * sleeps of a policy take longer than a caller who waits `timeout_ns` and no longer.
- *
- * Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, and for
- * memory without a policy.
- */
-int holdoff_policy_lint_within(const holdoff_policy *policy, uint64_t timeout_ns, char *text, size_t size);
+uint32_t holdoff_policy_lint(const holdoff_policy *policy, uint64_t timeout_ns, uint32_t after, char *text, size_t
+    size);
 
 /**
  * Writes how often an operation runs at most that never succeeds, inside the retries of `count` policies, the

@@ -157,21 +157,14 @@ int holdoff_layered_underway(holdoff_layered *layered, const holdoff_layers *lay
 holdoff_step holdoff_layered_succeed(holdoff_layered *layered, uint64_t ticket, uint64_t now);
 
 /**
- * Records the failure of the attempt with this ticket at `now`.
+ * Records the failure of the attempt with this ticket at `now`. `outward` (which may be NULL) is for a host that judges
+ * the inner level's error anew: what the outer level is told if the inner one gives up now, whatever the reason. A
+ * permanent one ends it.
  *
  * Returns the step that holds now.
  */
 holdoff_step holdoff_layered_fail(holdoff_layered *layered, const holdoff_layers *layers, uint64_t ticket, uint64_t
-    now, holdoff_failure failure);
-
-/**
- * holdoff_layered_fail for a host that judges the inner level's error anew: `outward` is what the outer level is told
- * if the inner one gives up now, whatever the reason. A permanent one ends it.
- *
- * Returns the step that holds now.
- */
-holdoff_step holdoff_layered_fail_as(holdoff_layered *layered, const holdoff_layers *layers, uint64_t ticket,
-    uint64_t now, holdoff_failure failure, holdoff_failure outward);
+    now, holdoff_failure failure, const holdoff_failure *outward);
 
 /**
  * Lets time pass.

@@ -1,7 +1,6 @@
 //! A rate that follows the other side's throttling.
 
 use crate::*;
-use holdoff_core::{Adaptive, AdaptiveConfig, AdaptiveStart};
 
 memory! {
     /// An adaptive rate, its configuration and its state: 136 bytes. May be copied and moved. Zeroed memory is none: it
@@ -27,7 +26,7 @@ c_struct! {
     }
 }
 
-described!(holdoff_adaptive in adaptive: |config, _, now| Adaptive::new(config, now));
+described!(holdoff_adaptive in adaptive: AdaptiveConfig, |config, _, now| Adaptive::new(config, now));
 
 extern_c! {
     /// Makes the adaptive rate that the options describe under "adaptive", which has seen nothing.

@@ -1,7 +1,6 @@
 //! Breakers, which stop calls to a server that keeps failing.
 
 use crate::*;
-use holdoff_core::{Breaker, BreakerConfig, Permit, Verdict};
 
 /// State of a breaker: the memory holds none.
 pub const HOLDOFF_BREAKER_NONE: u32 = 4294967295;
@@ -15,7 +14,7 @@ memory! {
     holdoff_breaker([u64; 40]) holds Guard<BreakerConfig, Breaker>, b"hoBreak1", NotAGuard
 }
 
-described!(holdoff_breaker in breaker: |config, seed, now| Breaker::new(config, seed, now));
+described!(holdoff_breaker in breaker: BreakerConfig, |config, seed, now| Breaker::new(config, seed, now));
 
 extern_c! {
     /// Makes the breaker that the options describe under "breaker", closed. The seed is for the jitter of its open times.

@@ -1,7 +1,6 @@
 //! How many retries there may be for the calls there are.
 
 use crate::*;
-use holdoff_core::{Budget, BudgetConfig, Withdrawal};
 
 memory! {
     /// A budget for retries, its configuration and its state: 200 bytes. May be copied and moved. Zeroed memory is no
@@ -14,7 +13,7 @@ memory! {
     holdoff_budget([u64; 24]) holds Guard<BudgetConfig, Budget>, b"hoBudge1", NotAGuard
 }
 
-described!(holdoff_budget in budget: |config, seed, now| Budget::new(config, seed, now));
+described!(holdoff_budget in budget: BudgetConfig, |config, seed, now| Budget::new(config, seed, now));
 
 extern_c! {
     /// Makes the budget that the options describe under "budget", unused at `now`. Only the kind "requests" draws

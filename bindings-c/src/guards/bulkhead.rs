@@ -1,7 +1,6 @@
 //! How many calls there may be at once.
 
 use crate::*;
-use holdoff_core::{Bulkhead, BulkheadConfig, Entry, QueuePlace};
 
 /// Entry: run, and say holdoff_bulkhead_leave afterwards.
 pub const HOLDOFF_ENTERED: u32 = 1;
@@ -18,7 +17,7 @@ memory! {
     holdoff_bulkhead([u64; 4]) holds Guard<BulkheadConfig, Bulkhead>, b"hoBulkh1", NotAGuard
 }
 
-described!(holdoff_bulkhead in bulkhead: |_, _, _| Bulkhead::new());
+described!(holdoff_bulkhead in bulkhead: BulkheadConfig, |_, _, _| Bulkhead::new());
 
 extern_c! {
     /// Makes the bulkhead that the options describe under "bulkhead", empty.

@@ -1,7 +1,6 @@
 //! One guard: its configuration beside its state, and how options make it.
 
 use crate::*;
-use holdoff_core::{Error, Options};
 
 /// A configuration and the state that belongs to it.
 #[derive(Clone, Copy)]
@@ -13,28 +12,33 @@ pub(crate) struct Guard<C, S> {
 
 /// The memory of a guard that options describe in a section of their own.
 pub(crate) trait Described: Memory {
+    /// Its configuration.
+    type Config;
     /// The name of the section.
     const SECTION: &'static str;
 
-    /// Makes the guard of the section, if there is one.
-    fn make(options: &Options, seed: u64, now: Timestamp) -> Result<Option<Self::Inner>, Error>;
+    /// Reads the configuration in the section of options, if there is one.
+    fn config(options: &Options) -> Result<Option<Self::Config>, Error>;
+
+    /// Makes a guard that has seen nothing.
+    fn new(config: Self::Config, seed: u64, now: Timestamp) -> Self::Inner;
 }
 
-/// Declares the section that describes a guard, and its state at first: `memory in section: |config, seed, now| state`.
+/// Declares the section that describes a guard, its configuration and its state at first: `memory in section: Config, |config,
+/// seed, now| state`.
 macro_rules! described {
-    ($memory:ident in $section:ident: |$config:pat_param, $seed:pat_param, $now:pat_param| $new:expr) => {
+    ($memory:ident in $section:ident: $config:ident, |$of:pat_param, $seed:pat_param, $now:pat_param| $new:expr) => {
         impl $crate::guards::guard::Described for $memory {
+            type Config = $config;
             const SECTION: &'static str = stringify!($section);
 
-            fn make(
-                options: &holdoff_core::Options,
-                $seed: u64,
-                $now: Timestamp,
-            ) -> Result<Option<Self::Inner>, holdoff_core::Error> {
-                Ok(options.$section()?.map(|config| {
-                    let $config = &config;
-                    Guard { state: $new, config }
-                }))
+            fn config(options: &Options) -> Result<Option<$config>, Error> {
+                options.$section()
+            }
+
+            fn new(config: $config, $seed: u64, $now: Timestamp) -> Self::Inner {
+                let $of = &config;
+                Guard { state: $new, config }
             }
         }
     };
@@ -66,8 +70,10 @@ pub(crate) unsafe fn section<M: Described>(
     now: Timestamp,
 ) -> Result<M::Inner, holdoff_problem> {
     // SAFETY: passed on.
-    let made = M::make(unsafe { sound(options) }?, seed, now)?;
-    made.ok_or_else(|| holdoff_problem::about(ErrorCode::FieldMissing, M::SECTION))
+    let config = M::config(unsafe { sound(options) }?)?;
+    config
+        .map(|config| M::new(config, seed, now))
+        .ok_or_else(|| holdoff_problem::about(ErrorCode::FieldMissing, M::SECTION))
 }
 
 /// Changes a guard's state, or looks at it, under its configuration.

@@ -1,7 +1,6 @@
 //! The whole loop for a call under guards, as a machine.
 
 use crate::*;
-use holdoff_core::{Failure, GuardedCall, Guards, Policy, Step, Ticket};
 
 memory! {
     /// One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time.

@@ -1,7 +1,6 @@
 //! Hedges, which start a second attempt beside a slow one.
 
 use crate::*;
-use holdoff_core::{HedgeConfig, Latency};
 
 memory! {
     /// A hedge, which starts another attempt beside a slow one, and the latency of past attempts: 48 bytes. May be copied
@@ -9,7 +8,7 @@ memory! {
     holdoff_hedge([u64; 5]) holds Guard<HedgeConfig, Latency>, b"hoHedge1", NotAGuard
 }
 
-described!(holdoff_hedge in hedge: |_, _, _| Latency::new());
+described!(holdoff_hedge in hedge: HedgeConfig, |_, _, _| Latency::new());
 
 extern_c! {
     /// Makes the hedge that the options describe under "hedge".

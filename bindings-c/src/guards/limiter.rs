@@ -1,7 +1,6 @@
 //! How many calls there may be in a time.
 
 use crate::*;
-use holdoff_core::{Limiter, LimiterConfig};
 
 /// A limiter, its configuration and its state: 104 bytes, and for the kind "log" the memory of its log. May be
 /// moved; a copy shares the log. Zeroed memory is no limiter: it lets no call through. The content is the library's.
@@ -17,7 +16,7 @@ pub struct holdoff_limiter {
 memory!(holdoff_limiter holds Guard<LimiterConfig, Limiter>, b"hoLimit1", NotAGuard);
 const _: () = assert!(size_of::<Guard<LimiterConfig, Limiter>>() == 10 * 8);
 
-described!(holdoff_limiter in limiter: |config, _, now| Limiter::new(config, now));
+described!(holdoff_limiter in limiter: LimiterConfig, |config, _, now| Limiter::new(config, now));
 
 /// Puts a limiter into the caller's memory, with its room.
 ///

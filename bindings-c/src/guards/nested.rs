@@ -1,7 +1,6 @@
 //! A retry inside another one: what is handed down, and what is made of it.
 
 use crate::*;
-use holdoff_core::{Failure, Nesting, Token};
 
 /// Nesting: attempts multiply.
 pub const HOLDOFF_NESTED_ALLOW: u32 = 0;
@@ -33,6 +32,8 @@ c_struct! {
         depth: u32 = token.depth(),
     }
 }
+
+untagged!(holdoff_token, holds Token);
 
 extern_c! {
     /// Makes the nesting that the options describe under "nested"; HOLDOFF_NESTED_ALLOW when they describe none.
@@ -115,5 +116,5 @@ pub(crate) unsafe fn nesting_of(nesting: *const holdoff_nesting) -> Nesting {
 
 unsafe fn token_of(token: *const holdoff_token) -> Option<Token> {
     // SAFETY: passed on.
-    unsafe { get_untagged::<_, Token>(token) }.ok().copied()
+    unsafe { get_untagged(token) }.ok().copied()
 }

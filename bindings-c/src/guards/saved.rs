@@ -2,7 +2,6 @@
 
 use crate::*;
 use core::ffi::c_void;
-use holdoff_core::{Adaptive, Breaker, Budget, Latency, Limiter, Stretch};
 
 numbers! {
     /// The number of bytes of a saved adaptive rate.

@@ -1,7 +1,6 @@
 //! Longer delays while much fails.
 
 use crate::*;
-use holdoff_core::{Stretch, StretchConfig};
 
 memory! {
     /// A stretch, which makes delays longer while many attempts fail: 176 bytes. May be copied and moved. Zeroed memory is
@@ -9,7 +8,7 @@ memory! {
     holdoff_stretch([u64; 21]) holds Guard<StretchConfig, Stretch>, b"hoStret1", NotAGuard
 }
 
-described!(holdoff_stretch in stretch: |config, _, now| Stretch::new(config, now));
+described!(holdoff_stretch in stretch: StretchConfig, |config, _, now| Stretch::new(config, now));
 
 extern_c! {
     /// Makes the stretch that the options describe under "stretch".

@@ -1,7 +1,6 @@
 //! One thing that happened to a call: as numbers, as bytes that last, and as JSON.
 
 use crate::*;
-use holdoff_core::{Cause, Event, FailureKind, Notes, StopReason};
 
 numbers! {
     /// The most bytes that an event has without its text.
@@ -58,6 +57,8 @@ c_struct! {
         is_guarded: bool = event.is_guarded(),
     }
 }
+
+untagged!(holdoff_event, holds Event);
 
 extern_c! {
     /// Reads the fields of an event.
@@ -136,15 +137,15 @@ extern_c! {
             }
             json::read_json(text, json::EVENT, &mut |path, value| {
                 let memory = match found.set(path, value).map_err(|error| holdoff_problem::from(error).named(path))? {
-                    holdoff_core::ValueOwner::Event => return Ok(()),
-                    holdoff_core::ValueOwner::Task => &mut *task,
+                    ValueOwner::Event => return Ok(()),
+                    ValueOwner::Task => &mut *task,
                     // `failureReason` counts more than the reason in Aster's payload.
-                    holdoff_core::ValueOwner::Failure if has_reason && path == "payload.reason" => return Ok(()),
-                    holdoff_core::ValueOwner::Failure => &mut *failure,
+                    ValueOwner::Failure if has_reason && path == "payload.reason" => return Ok(()),
+                    ValueOwner::Failure => &mut *failure,
                 };
                 has_reason |= path == "failureReason";
                 match value {
-                    holdoff_core::Value::Text(text) if !keep_text(memory, text) => {
+                    Value::Text(text) if !keep_text(memory, text) => {
                         Err(holdoff_problem::about(ErrorCode::NoRoom, path))
                     }
                     _ => Ok(()),
@@ -158,7 +159,7 @@ extern_c! {
 /// The event in memory of the caller's, if one is there: zeroes are none.
 unsafe fn event_of(event: *const holdoff_event) -> Result<Event, ErrorCode> {
     // SAFETY: passed on.
-    unsafe { get_untagged::<_, Event>(event) }.and_then(|event| event.check().map_err(|error| error.code))
+    unsafe { get_untagged(event) }.and_then(|event| event.check().map_err(|error| error.code))
 }
 
 /// A text of the caller's, if there is one.

@@ -1,7 +1,6 @@
 //! A call that says what to write down.
 
 use crate::*;
-use holdoff_core::{Events, Failure, Guards, Recorded, Recorder, Ticket};
 
 memory! {
     /// A call that says what to write down, so that another process can go on with it: 208 bytes. May be copied and moved;

@@ -1,7 +1,6 @@
 //! A log read back.
 
 use crate::*;
-use holdoff_core::{Event, EventReader, Replay, ReplayError, ReplayMode};
 
 /// To be added to the mode: the log may have been written under another policy.
 pub const HOLDOFF_REPLAY_ANY_POLICY: u32 = 16;

@@ -58,7 +58,7 @@ static int clause_policy(const cJSON *config, int64_t attempts, const char *unit
 }
 
 static bool has_lint(const holdoff_policy *policy, uint32_t lint) {
-  return holdoff_policy_lint(policy, lint - 1, NULL, 0) == lint;
+  return holdoff_policy_lint(policy, HOLDOFF_NEVER, lint - 1, NULL, 0) == lint;
 }
 
 /* What Aster warns of, the first that applies; false for nothing. */
