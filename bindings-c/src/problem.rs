@@ -36,6 +36,7 @@ impl holdoff_problem {
     }
 
     /// Returns the problem with the name of its field.
+    #[inline(never)]
     pub(crate) fn at(mut self, name: &dyn Display) -> Self {
         fill(&mut self.path, name);
         self
@@ -54,6 +55,7 @@ impl holdoff_problem {
     }
 
     /// Returns the problem with the value that the caller used.
+    #[inline(never)]
     pub(crate) fn show(mut self, value: Value<'_>) -> Self {
         let out = &mut self.value;
         match value {
@@ -67,6 +69,7 @@ impl holdoff_problem {
     }
 
     /// Returns a problem with a rule and nothing else.
+    #[inline(never)]
     pub(crate) fn of_rule(code: ErrorCode, rule: impl Display, nearest: Option<&str>) -> Self {
         let mut problem = Self { code: u32::from(code.code()), ..Self::NONE };
         fill(&mut problem.rule, &rule);

@@ -53,41 +53,53 @@ impl Replay {
     ///
     /// # Errors
     /// A [`ReplayError`]: the event contradicts itself, is not the next one, or is not what this policy decides.
-    #[inline(never)]
     pub fn apply(&mut self, policy: &Policy, event: &Event) -> Result<(), ReplayError> {
-        let wrong = |code, sequence| ReplayError { code, sequence, recorded: Some(*event), computed: None };
+        let mut computed = None;
+        let applied = self.advance(policy, event, &mut computed);
+        applied.map_err(|(code, sequence)| ReplayError { code, sequence, recorded: Some(*event), computed })
+    }
+
+    /// [`Self::apply`]; an error is its number and that of the event, and what the machine decides instead is in `computed`.
+    #[inline(never)]
+    fn advance(
+        &mut self,
+        policy: &Policy,
+        event: &Event,
+        computed: &mut Option<Event>,
+    ) -> Result<(), (ErrorCode, u64)> {
         let expected = self.expected();
-        let event = &event.check().map_err(|error| wrong(error.code, expected))?;
+        let event = &event.check().map_err(|error| (error.code, expected))?;
         let sequence = event.sequence();
         let Some(mut recorder) = self.recorder else {
             if sequence != 1 || event.kind() != EventKind::Started {
-                return Err(wrong(ErrorCode::LogStart, 1));
+                return Err((ErrorCode::LogStart, 1));
             }
             if !self.any_policy && event.policy() != policy.fingerprint() {
-                return Err(wrong(ErrorCode::LogPolicy, 1));
+                return Err((ErrorCode::LogPolicy, 1));
             }
             self.recorder = Some(Recorder::replayed(policy, event));
             return Ok(());
         };
         if sequence > expected {
-            return Err(wrong(ErrorCode::LogGap, expected));
+            return Err((ErrorCode::LogGap, expected));
         }
         if sequence < expected {
             let twice = sequence == recorder.sequence();
-            return Err(wrong(if twice { ErrorCode::LogTwice } else { ErrorCode::LogOrder }, sequence));
+            return Err((if twice { ErrorCode::LogTwice } else { ErrorCode::LogOrder }, sequence));
         }
         if event.at() < recorder.latest() {
-            return Err(wrong(ErrorCode::LogTime, sequence));
+            return Err((ErrorCode::LogTime, sequence));
         }
-        let diverged = match recorder.replay(policy, event).ok_or(wrong(ErrorCode::LogImpossible, sequence))? {
-            Computed::Other(computed) if self.mode == ReplayMode::Verify => computed,
+        match recorder.replay(policy, event).ok_or((ErrorCode::LogImpossible, sequence))? {
+            Computed::Other(decided) if self.mode == ReplayMode::Verify => {
+                *computed = decided.map(|decided| decided.numbered(sequence));
+                Err((ErrorCode::LogDiverged, sequence))
+            }
             Computed::Same | Computed::Other(_) => {
                 self.recorder = Some(recorder);
-                return Ok(());
+                Ok(())
             }
-        };
-        let computed = diverged.map(|computed| computed.numbered(sequence));
-        Err(ReplayError { computed, ..wrong(ErrorCode::LogDiverged, sequence) })
+        }
     }
 
     /// The recorder as it was when the latest event was written.
