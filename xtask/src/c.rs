@@ -4,7 +4,7 @@
 //! is built without std, so that it asks a C program for nothing but `memcpy` and the like, and `malloc` for JSON and wheels.
 
 use crate::shell;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use compile::{STRICT, pkg_config, rpath};
 use interface::VERSION;
 use std::collections::BTreeSet;
@@ -65,6 +65,7 @@ pub(crate) fn test() -> Result<()> {
     let prefix = dist()?;
     symbols_are_ours(&prefix)?;
     needs_are_few(&prefix)?;
+    has_no_machine_paths(&prefix)?;
     purity()?;
     let scratch = shell::target().join("c-tests");
     fs::create_dir_all(&scratch)?;
@@ -118,7 +119,7 @@ const PROFILE: [&str; 8] = [
 fn build() -> Result<PathBuf> {
     let mut cargo = shell::cargo();
     cargo.args(["rustc", "--quiet", "--package", "holdoff-c", "--lib", "--crate-type", "cdylib,staticlib"]);
-    cargo.args(PROFILE);
+    cargo.args(PROFILE).args(["--config", &without_machine_paths()?]);
     cargo.args([
         "--",
         "-C",
@@ -126,6 +127,32 @@ fn build() -> Result<PathBuf> {
     ]);
     shell::step("build libholdoff", &mut cargo)?;
     Ok(shell::target().join("c"))
+}
+
+/// Lets the messages of panics name other people's sources without the machine that has compiled them.
+fn without_machine_paths() -> Result<String> {
+    let library =
+        format!("{}/lib/rustlib/src/rust", shell::output(shell::rustc().args(["--print", "sysroot"]))?.trim());
+    let flags =
+        [(library, "rust"), (cargo_home()?, "cargo")].map(|(from, to)| format!("--remap-path-prefix={from}={to}"));
+    Ok(format!("build.rustflags = {flags:?}"))
+}
+
+/// The folder where cargo keeps the sources of other crates.
+fn cargo_home() -> Result<String> {
+    let home = std::env::var("CARGO_HOME");
+    home.or_else(|_| Ok(format!("{}/.cargo", std::env::var("HOME").context("there is no home")?)))
+}
+
+/// The libraries name no folder of the machine that has compiled them.
+fn has_no_machine_paths(prefix: &Path) -> Result<()> {
+    let home = format!("{}/", std::env::var("HOME").context("there is no home")?);
+    for library in ["libholdoff.so", "libholdoff.a"] {
+        let bytes = fs::read(prefix.join("lib").join(library))?;
+        let found = bytes.windows(home.len()).any(|part| part == home.as_bytes());
+        ensure!(!found, "{library} names a folder below {home}");
+    }
+    Ok(())
 }
 
 /// The static library, without what takes memory, for a processor without an operating system; says where it is.
