@@ -9,7 +9,7 @@ from functools import wraps
 from inspect import isawaitable
 
 from ._holdoff import Operation, Retrying, monotonic_ns, overridden_time
-from ._limit import HANDED, enter, leave, take_back
+from ._limit import HANDED, enter, leave
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -438,7 +438,7 @@ class Guard:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._handed is not None:
-            take_back(self._handed)
+            leave(self._handed)
         if self._timer is not None:
             self._timer.cancel()
         if self._token is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._holdoff import Operation, Retrying, monotonic_ns
-from ._limit import HANDED, enter, leave, take_back
+from ._limit import HANDED, enter, leave
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class Attempt:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         if self._handed is not None:
-            take_back(self._handed)
+            leave(self._handed)
         if self._scope is not None:
             leave(self._scope)
         ended: Any = error

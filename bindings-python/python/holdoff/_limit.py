@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextvars import Token as Scope
     from types import TracebackType
+    from typing import Any
 
     from ._holdoff import Token
 
@@ -22,32 +23,22 @@ def enter(at: int) -> Scope[int | None]:
     return LIMIT.set(at if outer is None else min(outer, at))
 
 
-def leave(scope: Scope[int | None]) -> None:
-    """Undo that."""
+def leave(scope: Scope[Any]) -> None:
+    """Undo a limit, or the handing down of a token."""
     try:  # noqa: SIM105 (contextlib is slow to import)
-        LIMIT.reset(scope)
+        scope.var.reset(scope)
     except ValueError:
-        # A generator that was begun in one context ends in another, which the limit never reached.
+        # A generator that was begun in one context ends in another, which the limit or the token never reached.
         pass
 
 
-class within:
-    """A limit for the block ``with within(seconds):``, to which `remaining` counts down in it; nothing is stopped.
+class _Block:
+    """A block of code that leaves its scope at its end."""
 
-    A nearer limit from outside stays. None sets no limit.
-    """
+    __slots__ = ("_scope",)
 
-    __slots__ = ("_scope", "_seconds")
-
-    def __init__(self, seconds: float | None) -> None:
-        self._seconds = seconds
-        self._scope: Scope[int | None] | None = None
-
-    def __enter__(self) -> None:
-        from ._holdoff import monotonic_ns
-
-        if self._seconds is not None:
-            self._scope = enter(monotonic_ns() + max(round(self._seconds * 1e9), 0))
+    def __init__(self) -> None:
+        self._scope: Scope[Any] | None = None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -56,40 +47,44 @@ class within:
             leave(self._scope)
 
 
+class within(_Block):
+    """A limit for the block ``with within(seconds):``, to which `remaining` counts down in it; nothing is stopped.
+
+    A nearer limit from outside stays. None sets no limit.
+    """
+
+    __slots__ = ("_seconds",)
+
+    def __init__(self, seconds: float | None) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    def __enter__(self) -> None:
+        from ._holdoff import monotonic_ns
+
+        if self._seconds is not None:
+            self._scope = enter(monotonic_ns() + max(round(self._seconds * 1e9), 0))
+
+
 def token() -> Token | None:
     """The token of the attempt that runs now, to be sent as a header; None outside of an attempt with a token."""
     return HANDED.get()
 
 
-class inside:
+class inside(_Block):
     """Retries inside ``with inside(token):`` run inside the retry of the token, a remote caller's for instance."""
 
-    __slots__ = ("_scope", "_token")
+    __slots__ = ("_token",)
 
     def __init__(self, token: Token | None) -> None:
         from ._holdoff import Token as Handed
 
+        super().__init__()
         if token is not None and not isinstance(token, Handed):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(
                 f"inside() takes a holdoff.Token or None, not {type(token).__name__}; see Token.from_header"
             )
         self._token = token
-        self._scope: Scope[Token | None] | None = None
 
     def __enter__(self) -> None:
         self._scope = HANDED.set(self._token)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._scope is not None:
-            take_back(self._scope)
-
-
-def take_back(scope: Scope[Token | None]) -> None:
-    """Undo that."""
-    try:  # noqa: SIM105 (contextlib is slow to import)
-        HANDED.reset(scope)
-    except ValueError:
-        # As in leave().
-        pass
