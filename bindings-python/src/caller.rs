@@ -29,18 +29,6 @@ impl Retrying {
         }
     }
 
-    /// The same with a policy; its `Retrying` is made after the first failure.
-    pub(crate) fn run_policy<'py>(policy: &Bound<'py, Policy>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        let made = || Bound::new(call.function.py(), Self::without_options(policy)?);
-        if policy.get().guarded || policy.get().core().first_limit().is_some() {
-            return counted(call.function.py(), || Self::calls(&made()?, call));
-        }
-        match call.run() {
-            Ok(value) if !is_coroutine(&value) => Ok(value),
-            first => counted(call.function.py(), || Self::run_after(&made()?, first, call)),
-        }
-    }
-
     /// The first attempt failed, or has yet to be awaited.
     #[cold]
     fn run_after<'py>(slf: &Bound<'py, Self>, first: Attempted<'py>, call: Invocation<'_, 'py>) -> Returned<'py> {
@@ -203,6 +191,21 @@ impl Calls for Retrying {
             }
         }
         Self::run(slf, call)
+    }
+}
+
+impl Calls for Policy {
+    /// The loop with a policy alone; its `Retrying` is made after the first failure.
+    #[inline]
+    fn calls<'py>(policy: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
+        let made = || Bound::new(call.function.py(), Retrying::without_options(policy)?);
+        if policy.get().guarded || policy.get().core().first_limit().is_some() {
+            return counted(call.function.py(), || Retrying::calls(&made()?, call));
+        }
+        match call.run() {
+            Ok(value) if !is_coroutine(&value) => Ok(value),
+            first => counted(call.function.py(), || Retrying::run_after(&made()?, first, call)),
+        }
     }
 }
 

@@ -22,13 +22,6 @@ fn form(name: &str) -> PyResult<Form> {
     })
 }
 
-impl Calls for Policy {
-    #[inline]
-    fn calls<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        Retrying::run_policy(slf, call)
-    }
-}
-
 methods! { Policy(self, py);
     #[pyo3(text_signature = None)]
     new[name: Option<&Bound<'_, PyString>> as "PresetName | None" = None](
@@ -45,7 +38,7 @@ methods! { Policy(self, py);
             slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>,
             kwargs: Option<&Bound<'py, PyDict>>
         ) -> Returned<'py> {
-            Retrying::run_policy(slf, Invocation { function, with: Arguments::Packed(args, kwargs) })
+            Self::calls(slf, Invocation { function, with: Arguments::Packed(args, kwargs) })
         }
 
         /// A caller with this policy and these options, to call or to decorate functions with.
