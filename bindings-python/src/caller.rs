@@ -54,7 +54,7 @@ impl Retrying {
 
     #[cold]
     fn run_guarded<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        if slf.get().hedges() {
+        if slf.get().hedges(slf.py()) {
             return Err(PyTypeError::new_err(CANNOT_HEDGE));
         }
         counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind(), None), None, call))
@@ -164,7 +164,7 @@ impl Retrying {
             retried.setattr("holdoff", Decoration::new(slf, function))?;
             return Ok(retried);
         }
-        if slf.get().hedges() {
+        if slf.get().hedges(slf.py()) {
             return Err(PyTypeError::new_err(CANNOT_HEDGE));
         }
         let retried = Retried::of(slf, function)?;
@@ -234,12 +234,6 @@ methods! { Retrying(self, py);
         ) -> Returned<'py> {
             Self::calls(slf, Invocation { function, with: Arguments::Packed(args, kwargs) })
         }
-
-        /// True if a second attempt may run beside the first.
-        #[getter(hedges)]
-        fn may_hedge(&self) -> bool {
-            self.hedges()
-        }
     }
 
     /// The permit of a closed breaker, where an attempt has nothing but a breaker; else None.
@@ -265,6 +259,9 @@ methods! { Retrying(self, py);
 
     /// The guards of the option, else the policy's own; None without any.
     get guards: Option<Py<Guards>> = self.guards.as_ref().map(|guards| guards.clone_ref(py));
+
+    /// True if a second attempt may run beside the first.
+    get hedges: bool = self.guards.as_ref().is_some_and(|guards| guards.get().hedges());
 
     /// True if an attempt has nothing but a breaker.
     get quick: bool = self.quick;
@@ -304,7 +301,7 @@ pub(crate) fn retry<'py>(
 fn attempt<'py>(operation: &Operation, call: Invocation<'_, 'py>) -> PyResult<Attempted<'py>> {
     let py = call.function.py();
     let entered = clock::enter_limit(py, operation.abort_at)?;
-    let handed = clock::hand_down(py, operation.handed())?;
+    let handed = clock::hand_down(py, operation.token_inside())?;
     let result = call.run();
     clock::leave(handed)?;
     clock::leave(entered)?;

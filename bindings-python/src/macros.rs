@@ -75,7 +75,7 @@ macro_rules! methods {
             $($done)*
             $(#[$doc])*
             #[getter]
-            fn $name<'py>(&$this, $py: Python<'py>) -> $type {
+            pub(crate) fn $name<'py>(&$this, $py: Python<'py>) -> $type {
                 let _ = $py;
                 $value
             }

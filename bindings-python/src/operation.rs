@@ -1,6 +1,5 @@
 //! One operation: the work of every loop, blocking, asynchronous or the user's own, between two attempts.
 
-use crate::guards::notify::Notify;
 use crate::guards::set::{Guards, Lend as _};
 use crate::outcome::{self, Outcome};
 use crate::retrying::Retrying;
@@ -109,7 +108,7 @@ impl Operation {
     }
 
     /// The token that this attempt hands down to the retries inside it.
-    pub(crate) fn handed(&self) -> Option<Token> {
+    pub(crate) fn token_inside(&self) -> Option<Token> {
         let nested = self.nested.as_deref()?;
         let attempts = nested.policy.attempts().unwrap_or(u32::MAX);
         Some(Token::child(nested.parent, self.attempts().max(1), attempts))
@@ -212,13 +211,6 @@ impl Operation {
             clock::wait(py, length, cancel, self.notify(py)).map_err(|error| self.interrupted(py, error))?;
         }
         Ok(())
-    }
-
-    /// The bulkhead's notify, and its count when this call asked for a place; none unless the call waits for one.
-    fn notify(&self, py: Python<'_>) -> Option<(Py<Notify>, u64)> {
-        let seen = self.seen?;
-        let notify = self.settings.get().guards.as_ref()?.get().notify()?.clone_ref(py);
-        Some((notify, seen))
     }
 
     /// Gives all permits back to the guards.

@@ -93,22 +93,20 @@ impl Retrying {
 
     /// A caller with these guards, unless the options have guards of their own.
     fn with(policy: &Bound<'_, Policy>, guards: Option<Py<Guards>>, options: Option<&Options<'_>>) -> PyResult<Self> {
-        let get = |name| options.map_or(Ok(None), |options| options.get(name));
-        let function = |name| get(name)?.map(|function| callable(name, function)).transpose();
         let mut made = Self {
             quick: false,
             guarded: false,
             policy: policy.clone().unbind(),
-            on: get("on")?.map_or(Ok(On::Default), |on| On::new(&on))?,
-            on_result: get("on_result")?.map_or(Ok(None), |on_result| OnResult::new(&on_result))?,
-            fallback: function("fallback")?,
-            classify: function("classify")?,
-            on_retry: function("on_retry")?,
-            on_give_up: function("on_give_up")?,
-            cancel: get("cancel")?.map(|cancel| token(&cancel)).transpose()?,
-            seed: get("seed")?.map(|seed| convert::seed("seed", &seed)).transpose()?,
-            idempotent: get("idempotent")?.map_or(Ok(true), |value| yes_or_no("idempotent", &value))?,
-            guards: get("guards")?.map_or(Ok(guards), |guards| set::of_option(&guards))?,
+            on: option(options, "on")?.map_or(Ok(On::Default), |on| On::new(&on))?,
+            on_result: option(options, "on_result")?.map_or(Ok(None), |on_result| OnResult::new(&on_result))?,
+            fallback: function(options, "fallback")?,
+            classify: function(options, "classify")?,
+            on_retry: function(options, "on_retry")?,
+            on_give_up: function(options, "on_give_up")?,
+            cancel: option(options, "cancel")?.map(|cancel| token(&cancel)).transpose()?,
+            seed: option(options, "seed")?.map(|seed| convert::seed("seed", &seed)).transpose()?,
+            idempotent: option(options, "idempotent")?.map_or(Ok(true), |value| yes_or_no("idempotent", &value))?,
+            guards: option(options, "guards")?.map_or(Ok(guards), |guards| set::of_option(&guards))?,
             options: options.map(|options| options.options.clone().unbind()),
         };
         if let (Some(options), Some(guards)) = (options, &made.guards)
@@ -156,16 +154,18 @@ impl Retrying {
     pub(crate) fn core(&self) -> &holdoff_core::Policy {
         self.policy.get().core()
     }
-
-    /// True if a second attempt may run beside the first.
-    pub(crate) fn hedges(&self) -> bool {
-        self.guards.as_ref().is_some_and(|guards| guards.get().hedges())
-    }
 }
 
-fn callable(name: &str, function: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+#[inline(never)]
+fn option<'py>(options: Option<&Options<'py>>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    options.map_or(Ok(None), |options| options.get(name))
+}
+
+#[inline(never)]
+fn function(options: Option<&Options<'_>>, name: &str) -> PyResult<Option<Py<PyAny>>> {
+    let Some(function) = option(options, name)? else { return Ok(None) };
     if function.is_callable() {
-        return Ok(function.unbind());
+        return Ok(Some(function.unbind()));
     }
     Err(PyTypeError::new_err(format!("{name} must be a function, not {}", config::type_name(&function))))
 }

@@ -27,11 +27,7 @@ enum Source<G> {
 
 impl<G: Guard + pyo3::PyTypeInfo> Source<G> {
     fn of(options: &Bound<'_, PyMapping>) -> PyResult<Self> {
-        let Some(value) = section(options, G::SECTION)? else { return Ok(Self::Nothing) };
-        // An empty section is no guard, as in a document (spec 32.2).
-        if value.is_none() || value.cast::<PyMapping>().is_ok_and(|fields| fields.is_empty().unwrap_or(false)) {
-            return Ok(Self::Nothing);
-        }
+        let Some(value) = section(options, G::SECTION)?.filter(is_guard) else { return Ok(Self::Nothing) };
         if let Ok(guard) = value.cast::<G>() {
             return Ok(Self::Object(guard.clone().unbind()));
         }
@@ -55,6 +51,12 @@ impl<G: Guard + pyo3::PyTypeInfo> Source<G> {
 #[inline(never)]
 fn section<'py>(of: &Bound<'py, PyMapping>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     if of.contains(name)? { of.get_item(name).map(Some) } else { Ok(None) }
+}
+
+/// An empty section is no guard, as in a document (spec 32.2).
+#[inline(never)]
+fn is_guard(value: &Bound<'_, PyAny>) -> bool {
+    !value.is_none() && !value.cast::<PyMapping>().is_ok_and(|fields| fields.is_empty().unwrap_or(false))
 }
 
 /// The guard with its saved state, if there is any.

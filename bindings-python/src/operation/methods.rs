@@ -64,18 +64,6 @@ methods! { Operation(self, py);
     };
 
     impl {
-        /// The notify of the bulkhead and the count to wait past; None unless the call waits for a place.
-        #[getter(notify)]
-        fn place_notify(&self, py: Python<'_>) -> Option<(Py<Notify>, u64)> {
-            self.notify(py)
-        }
-
-        /// The token that the attempt hands down to the retries inside it.
-        #[getter(handed)]
-        fn hands_down(&self) -> Option<crate::guards::nested::Token> {
-            self.handed().map(crate::guards::nested::Token)
-        }
-
         /// The Cancelled exception, caused by the last error.
         #[pyo3(signature = () -> "Exception")]
         pub(super) fn cancelled<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -95,6 +83,15 @@ methods! { Operation(self, py);
 
     /// The returned value after which no attempt follows.
     get result: Py<PyAny> = self.ended(py).map_or_else(|| py.None(), Bound::unbind);
+
+    /// The notify of the bulkhead and the count to wait past; None unless the call waits for a place.
+    get notify: Option<(Py<Notify>, u64)> = {
+        let notify = self.settings.get().guards.as_ref()?.get().notify()?;
+        self.seen.map(|seen| (notify.clone_ref(py), seen))
+    };
+
+    /// The token that the attempt hands down to the retries inside it.
+    get handed: Option<crate::guards::nested::Token> = self.token_inside().map(crate::guards::nested::Token);
 
     /// The function that replaces the error that is about to be raised, if any.
     get fallback: Option<Py<PyAny>> =
