@@ -59,29 +59,6 @@
 extern "C" {
 #endif
 
-/** Step kind: run the operation, then say how it ended with holdoff_call_succeed or holdoff_call_fail. */
-#define HOLDOFF_ATTEMPT 1
-#define HOLDOFF_SLEEP 2 /**< Step kind: wait until `at`, then call holdoff_call_tick. */
-#define HOLDOFF_WAIT 3 /**< Step kind: an attempt is in flight; keep what you are doing. */
-#define HOLDOFF_STOP 4 /**< Step kind: it is over, see the outcome. Said again to whatever comes later. */
-#define HOLDOFF_SUCCEEDED 1 /**< Outcome: an attempt succeeded. */
-/** Outcome: no attempt succeeded and there will be no other; `reason` is a HOLDOFF_REASON_ number. */
-#define HOLDOFF_GAVE_UP 2
-#define HOLDOFF_CANCELLED 3 /**< Outcome: the caller cancelled. */
-/**
- * Outcome: the library was handed something it cannot work with; `reason` is HOLDOFF_ERROR_NOT_A_GUARD or a
- * HOLDOFF_ERROR_ number from 200 on.
- */
-#define HOLDOFF_INVALID 4
-#define HOLDOFF_HINT_NONE 0U /**< Hint: the server said nothing about when to come back. */
-#define HOLDOFF_HINT_AFTER 1U /**< Hint: not before `hint_ns` from now. */
-#define HOLDOFF_HINT_NEVER 2U /**< Hint: do not retry. */
-#define HOLDOFF_NEVER UINT64_MAX /**< "At no time": later than every instant. */
-/** The longest length of time there is, in nanoseconds: 292 years. */
-#define HOLDOFF_LONGEST_NS UINT64_C(9223372036854775807)
-/** The ticket of a call's first attempt: what a call that is underway waits for. */
-#define HOLDOFF_FIRST_TICKET UINT64_C(1)
-
 #define HOLDOFF_ABI 1U /**< The number of the binary interface of this header, see holdoff_abi. */
 
 /**
@@ -206,6 +183,14 @@ int holdoff_options_set_ns(holdoff_options *options, const char *path, uint64_t 
  */
 int holdoff_options_set_value(holdoff_options *options, const char *path, uint32_t value);
 
+/**
+ * Reads a length of time with its unit: "250ms", "1.5s", "2m". Units are ns, us, ms, s, m and h.
+ *
+ * Returns 0 and writes the nanoseconds to `ns` (which may be NULL); or HOLDOFF_ERROR_NOT_A_DURATION for any other text
+ * and for more than HOLDOFF_LONGEST_NS; or HOLDOFF_ERROR_NULL_POINTER without a text.
+ */
+int holdoff_parse_duration(const char *duration, uint64_t *ns);
+
 /** The first word of a policy; it differs between a library and a header of other layouts. */
 #define HOLDOFF_POLICY_MAGIC UINT64_C(7525321941849826098)
 
@@ -310,6 +295,29 @@ bool holdoff_failure_from_http(uint32_t status, const char *retry_after, holdoff
  * everything else is permanent.
  */
 bool holdoff_failure_from_grpc(uint32_t code, const char *pushback, holdoff_failure *failure);
+
+/** Step kind: run the operation, then say how it ended with holdoff_call_succeed or holdoff_call_fail. */
+#define HOLDOFF_ATTEMPT 1
+#define HOLDOFF_SLEEP 2 /**< Step kind: wait until `at`, then call holdoff_call_tick. */
+#define HOLDOFF_WAIT 3 /**< Step kind: an attempt is in flight; keep what you are doing. */
+#define HOLDOFF_STOP 4 /**< Step kind: it is over, see the outcome. Said again to whatever comes later. */
+#define HOLDOFF_SUCCEEDED 1 /**< Outcome: an attempt succeeded. */
+/** Outcome: no attempt succeeded and there will be no other; `reason` is a HOLDOFF_REASON_ number. */
+#define HOLDOFF_GAVE_UP 2
+#define HOLDOFF_CANCELLED 3 /**< Outcome: the caller cancelled. */
+/**
+ * Outcome: the library was handed something it cannot work with; `reason` is HOLDOFF_ERROR_NOT_A_GUARD or a
+ * HOLDOFF_ERROR_ number from 200 on.
+ */
+#define HOLDOFF_INVALID 4
+#define HOLDOFF_HINT_NONE 0U /**< Hint: the server said nothing about when to come back. */
+#define HOLDOFF_HINT_AFTER 1U /**< Hint: not before `hint_ns` from now. */
+#define HOLDOFF_HINT_NEVER 2U /**< Hint: do not retry. */
+#define HOLDOFF_NEVER UINT64_MAX /**< "At no time": later than every instant. */
+/** The longest length of time there is, in nanoseconds: 292 years. */
+#define HOLDOFF_LONGEST_NS UINT64_C(9223372036854775807)
+/** The ticket of a call's first attempt: what a call that is underway waits for. */
+#define HOLDOFF_FIRST_TICKET UINT64_C(1)
 
 /**
  * The next step of a call: 24 bytes, by value. Numbers that a kind does not use are 0, times that it does not use are
@@ -421,6 +429,12 @@ uint32_t holdoff_call_attempt(const holdoff_call *call);
 uint64_t holdoff_call_remaining(const holdoff_call *call, uint64_t now);
 
 /**
+ * Returns the seed of the k-th failing operation (k from 0) of a program with the seed `n`: the same in every
+ * language.
+ */
+uint64_t holdoff_seed_at(uint64_t n, uint64_t k);
+
+/**
  * The state of one operation that may fail, without its loop: 48 bytes. May be copied and moved; one thread at a time.
  * The content is the library's.
  */
@@ -444,20 +458,6 @@ int holdoff_retry_init(holdoff_retry *retry, uint64_t seed, uint64_t started);
  */
 holdoff_step holdoff_retry_on_failure(holdoff_retry *retry, const holdoff_policy *policy, uint64_t now,
     holdoff_failure failure);
-
-/**
- * Reads a length of time with its unit: "250ms", "1.5s", "2m". Units are ns, us, ms, s, m and h.
- *
- * Returns 0 and writes the nanoseconds to `ns` (which may be NULL); or HOLDOFF_ERROR_NOT_A_DURATION for any other text
- * and for more than HOLDOFF_LONGEST_NS; or HOLDOFF_ERROR_NULL_POINTER without a text.
- */
-int holdoff_parse_duration(const char *duration, uint64_t *ns);
-
-/**
- * Returns the seed of the k-th failing operation (k from 0) of a program with the seed `n`: the same in every
- * language.
- */
-uint64_t holdoff_seed_at(uint64_t n, uint64_t k);
 
 #define HOLDOFF_WORD_REASON 1U /**< List of words: HOLDOFF_REASON_ numbers, such as "attempts". */
 /** List of words: HOLDOFF_REASON_ numbers as sentences, such as "all attempts are used". */

@@ -94,15 +94,18 @@ pub(crate) use numbers;
 /// expression }`; or, for a struct that goes both ways, `name mirrors Type { field: type = field of the core }`, where [`AsNumber`]
 /// says how each type is written as a number.
 macro_rules! c_struct {
-    ($(#[$meta:meta])* $name:ident from $value:ident: $core:ty {
-        $($(#[doc = $doc:literal])* $field:ident: $type:ty = $body:expr,)*
-    }) => {
+    ($(#[$meta:meta])* $name:ident { $($(#[doc = $doc:literal])* $field:ident: $type:ty,)* }) => {
         $(#[$meta])*
         #[derive(Clone, Copy)]
         #[repr(C)]
         pub struct $name {
             $($(#[doc = $doc])* pub $field: $type,)*
         }
+    };
+    ($(#[$meta:meta])* $name:ident from $value:ident: $core:ty {
+        $($(#[doc = $doc:literal])* $field:ident: $type:ty = $body:expr,)*
+    }) => {
+        $crate::boundary::c_struct!($(#[$meta])* $name { $($(#[doc = $doc])* $field: $type,)* });
 
         impl From<$core> for $name {
             fn from($value: $core) -> Self {
@@ -113,12 +116,7 @@ macro_rules! c_struct {
     ($(#[$meta:meta])* $name:ident defaults to $default:ident {
         $($(#[doc = $doc:literal])* $field:ident: $type:ty = $value:expr,)*
     }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy)]
-        #[repr(C)]
-        pub struct $name {
-            $($(#[doc = $doc])* pub $field: $type,)*
-        }
+        $crate::boundary::c_struct!($(#[$meta])* $name { $($(#[doc = $doc])* $field: $type,)* });
 
         const $default: $name = $name { $($field: $value),* };
     };

@@ -70,4 +70,8 @@ extern_c! {
     /// without a call.
     fn holdoff_call_remaining(call: *const holdoff_call, now: Timestamp) -> Span =
         get(call).map_or(Span::ZERO, |call| call.remaining(now));
+
+    /// Returns the seed of the k-th failing operation (k from 0) of a program with the seed `n`: the same in every
+    /// language.
+    fn holdoff_seed_at(n: u64, k: u64) -> u64 = seed_at(n, k);
 }

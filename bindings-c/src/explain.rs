@@ -42,7 +42,7 @@ extern_c! {
     /// Returns whether there is such a retry; false for an unknown kind, and for memory without a policy.
     fn holdoff_policy_row(policy: *const holdoff_policy, kind: u32, retry: u32, row: *mut holdoff_row) -> bool = {
         let policy = pair(get(policy), kind_of(kind)).ok();
-        let found = policy.and_then(|(policy, kind)| policy.explain().rows(retry).after(kind).iter().nth(before(retry)?));
+        let found = policy.and_then(|(policy, kind)| policy.explain().rows(retry).after(kind).iter().nth(usize::try_from(retry.checked_sub(1)?).ok()?));
         write_some(row, found.map(holdoff_row::from))
     };
 
@@ -116,10 +116,6 @@ unsafe fn next_lint(lints: &mut dyn Iterator<Item = Lint>, after: u32, text: *mu
     // SAFETY: passed on.
     unsafe { print(text, size, next.as_ref().map(|(_, lint)| lint)) };
     next.map_or(0, |(number, _)| number)
-}
-
-fn before(retry: u32) -> Option<usize> {
-    usize::try_from(retry.checked_sub(1)?).ok()
 }
 
 /// Returns the attempts and the nesting of each policy, or nothing if one of them is not a policy.

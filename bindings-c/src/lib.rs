@@ -41,7 +41,6 @@ mod layered;
 mod log;
 mod loop_backoff;
 mod names;
-mod numbers;
 mod options;
 mod panic;
 mod patterns;
@@ -55,7 +54,6 @@ mod schedule;
 mod step;
 mod testing;
 mod text;
-mod time;
 mod wait_backoff;
 #[cfg(feature = "heap")]
 mod wheel;
@@ -65,9 +63,9 @@ pub use self::{
     abi::*, bucket::*, call::*, document::*, explain::*, failure::*, fields::*, gate::*, guards::adaptive::*,
     guards::breaker::*, guards::budget::*, guards::bulkhead::*, guards::fields::*, guards::guarded::*,
     guards::hedge::*, guards::limiter::*, guards::nested::*, guards::saved::*, guards::stretch::*, guards::*,
-    headers::*, layered::*, log::event::*, log::recorder::*, log::replay::*, loop_backoff::*, names::*, numbers::*,
-    options::*, panic::*, periodic::*, policy::*, problem::*, retry::*, rules::*, saved::*, schedule::*, step::*,
-    testing::*, time::*, wait_backoff::*, words::*,
+    headers::*, layered::*, log::event::*, log::recorder::*, log::replay::*, loop_backoff::*, names::*, options::*,
+    panic::*, periodic::*, policy::*, problem::*, retry::*, rules::*, saved::*, schedule::*, step::*, testing::*,
+    wait_backoff::*, words::*,
 };
 use self::{boundary::*, guards::guard::*, text::*};
 use holdoff_core::*;

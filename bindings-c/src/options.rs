@@ -97,6 +97,16 @@ extern_c! {
             HOLDOFF_VALUE_EMPTY_LIST => Value::NoItems,
             _ => Value::Other,
         }));
+
+    /// Reads a length of time with its unit: "250ms", "1.5s", "2m". Units are ns, us, ms, s, m and h.
+    ///
+    /// Returns 0 and writes the nanoseconds to `ns` (which may be NULL); or HOLDOFF_ERROR_NOT_A_DURATION for any other text
+    /// and for more than HOLDOFF_LONGEST_NS; or HOLDOFF_ERROR_NULL_POINTER without a text.
+    fn holdoff_parse_duration(duration: *const c_char, ns: *mut Span) -> c_int = {
+        let text = c_str(duration).ok_or(ErrorCode::NullPointer);
+        let span = text.and_then(|text| Span::parse(text).ok_or(ErrorCode::NotADuration));
+        status(span.map(|span| write(ns, span)))
+    };
 }
 
 /// Sets a field, and keeps the first problem there is.

@@ -28,7 +28,7 @@ pub(crate) unsafe fn begin_guarded<'a, M: Memory>(
     call: *mut M,
     guards: *const holdoff_guards,
     policy: impl FnOnce() -> Result<&'a Policy, ErrorCode>,
-    begin: impl FnOnce(&Policy, &mut Guards<'_>) -> (M::Inner, Step),
+    start: impl FnOnce(&Policy, &mut Guards<'_>) -> (M::Inner, Step),
 ) -> holdoff_step {
     let mut borrowed = Guards::none();
     // SAFETY: passed on.
@@ -37,15 +37,8 @@ pub(crate) unsafe fn begin_guarded<'a, M: Memory>(
         // A call that cannot be stored would keep what it takes of the guards.
         return error.into();
     }
-    // SAFETY: not null and aligned; passed on.
-    unsafe {
-        call.write_bytes(0, 1);
-        let (begun, step) = match policy {
-            Ok(policy) => begin(policy, &mut borrowed),
-            Err(error) => return error.into(),
-        };
-        store(call, begun).map(|()| step).into()
-    }
+    // SAFETY: passed on.
+    unsafe { begin(call, policy.map(|policy| start(policy, &mut borrowed))) }
 }
 
 /// An input to a call under its guards.

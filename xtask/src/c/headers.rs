@@ -38,10 +38,7 @@ const TOPICS: [Topic; 10] = [
         about: PREAMBLE,
         includes: &["holdoff/errors.h"],
         texts: &[("HOLDOFF_VERSION", VERSION, "The version of this header.")],
-        modules: &[
-            "numbers", "abi", "problem", "options", "policy", "failure", "step", "call", "retry", "time", "names",
-            "panic",
-        ],
+        modules: &["abi", "problem", "options", "policy", "failure", "step", "call", "retry", "names", "panic"],
         words: &[
             "HOLDOFF_REASON_",
             "HOLDOFF_CAUSE_",
