@@ -119,7 +119,6 @@ const CHECKS: Readonly<Record<keyof HostOptions, (value: unknown) => boolean>> =
   fallback: isFunction,
   token: (value) => typeof value === "object",
 };
-const NAMES = Object.keys(CHECKS) as (keyof HostOptions)[];
 
 /** True for a name of {@link HostOptions}. */
 export const isHostField = (name: string): name is keyof HostOptions => Object.hasOwn(CHECKS, name);
@@ -141,7 +140,8 @@ export function checkBeside(options: unknown, policy?: string): void {
 
 /** Throws when one of them is not what it has to be. */
 export function checkHost<V, F>(options: HostOptions<V, F>): void {
-  for (const name of NAMES) {
+  for (const name in options) {
+    if (!isHostField(name)) continue;
     const value = options[name];
     if (value === undefined || value === null || CHECKS[name](value)) continue;
     throw problem(name === "seed" ? SEED_RANGE : WRONG_TYPE, name, value);

@@ -205,14 +205,22 @@ export class Operation<T> {
       if (attempt !== undefined) {
         if (this.running.includes(attempt)) this.start(attempt);
       } else {
-        const turned = new Promise<void>((resolve) => {
-          this.turn = resolve;
-        });
-        await (this.running.length === 0 ? turned : Promise.race([...this.running.map(Attempt.flight), turned]));
+        await this.change();
       }
     }
     if ("error" in this.ending) throw this.ending.error;
     return this.ending.value;
+  }
+
+  /** Waits for the end of an attempt in flight, or for the timer or the signal. */
+  private change(): Promise<void> | undefined {
+    const { running } = this;
+    const isAlone = running.length === 1 && this.timer === undefined && this.signal === undefined;
+    if (isAlone) return Attempt.flight(running[0] as Attempt);
+    const turned = new Promise<void>((resolve) => {
+      this.turn = resolve;
+    });
+    return running.length === 0 ? turned : (Promise.race([...running.map(Attempt.flight), turned]) as Promise<void>);
   }
 
   private settle(ending: NonNullable<typeof this.ending>): void {
