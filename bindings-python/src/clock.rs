@@ -153,10 +153,15 @@ pub(crate) fn leave(token: Option<Bound<'_, PyAny>>) -> PyResult<()> {
     token.getattr(intern!(token.py(), "var"))?.call_method1(intern!(token.py(), "reset"), (&token,)).map(drop)
 }
 
+/// The time, for the many methods whose speed is not that of a loop.
+#[inline(never)]
+fn read(py: Python<'_>) -> PyResult<Timestamp> {
+    now(py)
+}
+
 impl OrDefault<Timestamp> for Now {
-    // Forty methods call it.
-    #[inline(never)]
+    #[inline]
     fn or_default(self, py: Python<'_>) -> PyResult<Timestamp> {
-        self.map_or_else(|| now(py), |Time(now)| Ok(now))
+        self.map_or_else(|| read(py), |Time(now)| Ok(now))
     }
 }

@@ -133,6 +133,10 @@ macro_rules! set {
                 self.$bulkhead.as_ref().map_or((0, 0), |(_, state)| (state.running(), state.waiting()))
             }
 
+            fn unlock(&mut self) {
+                $(self.$guard = None;)*
+            }
+
             #[inline(never)]
             fn parts(&mut self) -> holdoff_core::Guards<'_> {
                 holdoff_core::Guards { $(
@@ -146,8 +150,8 @@ macro_rules! set {
 
         impl Guards {
             #[inline(never)]
-            fn locked(&self) -> Locked<'_> {
-                Locked { $($guard: self.$guard.as_ref().map(|guard| guard.get().0.lock()),)* }
+            fn lock<'a>(&'a self, locked: &mut Locked<'a>) {
+                $(locked.$guard = self.$guard.as_ref().map(|guard| guard.get().0.lock());)*
             }
 
             /// The names of the guards in this set.
@@ -280,10 +284,12 @@ pub(crate) trait Lend {
 
     /// Lends all guards for one transition, which must not run any Python, and notifies waiters if the transition freed a place.
     fn lend<T>(&self, py: Python<'_>, transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T) -> T {
-        let mut locked = self.set().map(Guards::locked).unwrap_or_default();
+        let Some(guards) = self.set() else { return transition(&mut holdoff_core::Guards::none()) };
+        let mut locked = Locked::default();
+        guards.lock(&mut locked);
         let before = locked.places();
         let answer = transition(&mut locked.parts());
-        notify_freed(py, self.set(), locked, before);
+        notify_freed(py, guards, &mut locked, before);
         answer
     }
 }
@@ -302,12 +308,12 @@ impl Lend for MayShare {
 
 /// Unlocks the guards, and notifies waiters if there are fewer attempts or waiters than before.
 #[inline(never)]
-fn notify_freed(py: Python<'_>, guards: Option<&Guards>, locked: Locked<'_>, before: (u32, u32)) {
+fn notify_freed(py: Python<'_>, guards: &Guards, locked: &mut Locked<'_>, before: (u32, u32)) {
     let after = locked.places();
-    drop(locked);
+    locked.unlock();
     if after.1 > 0
         && (after.0 < before.0 || after.1 < before.1)
-        && let Some(notify) = guards.and_then(Guards::notify)
+        && let Some(notify) = guards.notify()
     {
         notify.get().notify_waiters(py);
     }
