@@ -26,8 +26,6 @@ mod layout;
 mod machine;
 #[cfg(not(feature = "tools"))]
 mod memory;
-#[cfg(feature = "classify")]
-mod shared;
 #[cfg(feature = "tools")]
 mod tools;
 #[cfg(feature = "wheel")]

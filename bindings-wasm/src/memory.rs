@@ -42,7 +42,7 @@ impl<T> Shared<T> {
 
 /// Exports functions that work on the memory of their module, `fn name(numbers) -> number = |memory, now| what is done;`. A
 /// function that takes the time asks the memory for it first.
-#[cfg(any(feature = "hot", feature = "machine", feature = "guards"))]
+#[cfg(not(feature = "wheel"))]
 macro_rules! exports {
     ($(
         $(#[doc = $doc:literal])+
@@ -60,5 +60,5 @@ macro_rules! exports {
         )+
     };
 }
-#[cfg(any(feature = "hot", feature = "machine", feature = "guards"))]
+#[cfg(not(feature = "wheel"))]
 pub(crate) use exports;
