@@ -66,6 +66,10 @@ from_js! {
         (_, Some(text)) => Span::parse(&text),
         _ => u64::try_from_js_value_ref(value).filter(|nanos| *nanos <= Span::MAX.as_nanos()).map(Span::from_nanos),
     };
+    Limit as LengthValue, NotADuration, |value| match *value == *"none" {
+        true => Some(Limit(None)),
+        false => Span::from_js(value, "").ok().map(|span| Limit(Some(span))),
+    };
     // A time in the past is now, and the longest time stands for what is too long.
     Hint as LengthValue, NotADuration, |value| match (value.as_f64(), value.as_string()) {
         (Some(millis), _) if millis.is_nan() => Some(Hint::NONE),
@@ -89,6 +93,10 @@ from_js! {
     Form as FormName, UnknownWord, |value| Form::from_name(&String::from_js(value, "form")?);
     // Any other value is no number, which the core refuses or reads as it does.
     f64 as NumberValue, WrongType, |value| Some(value.as_f64().unwrap_or(f64::NAN));
+    Draw as Option<NumberValue>, WrongType, |value| match value.is_undefined() {
+        true => Some(Draw(js_sys::Math::random())),
+        false => Some(Draw(value.as_f64().unwrap_or(f64::NAN))),
+    };
     bool as JsValue, WrongType, |value| Some(value.is_truthy());
     Key as Key, WrongType, |value| Some(value.clone().unchecked_into());
 }
@@ -115,25 +123,9 @@ impl<T: FromJs> FromJs for Option<T> {
 
 /// A length of time, or `"none"`.
 pub struct Limit(pub(super) Option<Span>);
-impl FromJs for Limit {
-    type Js = LengthValue;
-    fn from_js(value: &JsValue, name: &str) -> Answer<Self> {
-        if value.as_string().is_some_and(|text| text == "none") {
-            Ok(Self(None))
-        } else {
-            Span::from_js(value, name).map(|span| Self(Some(span)))
-        }
-    }
-}
 
 /// A draw from [0, 1), JavaScript's own unless given.
 pub struct Draw(pub(super) f64);
-impl FromJs for Draw {
-    type Js = Option<NumberValue>;
-    fn from_js(value: &JsValue, _: &str) -> Answer<Self> {
-        Ok(Self(if value.is_undefined() { js_sys::Math::random() } else { value.as_f64().unwrap_or(f64::NAN) }))
-    }
-}
 
 /// A kind, or an object with a kind and a hint.
 impl FromJs for Failure {
