@@ -200,6 +200,7 @@ impl Now {
     pub(super) const BIGINT: Self = Self { time: Timestamp::ZERO, is_bigint: true };
 
     /// Nanoseconds in the type of this time; 2^64-1 is never.
+    #[inline(never)]
     pub(super) fn like(self, nanos: u64) -> SameTime {
         let time: JsValue = match nanos {
             _ if self.is_bigint => nanos.into(),
@@ -210,6 +211,7 @@ impl Now {
     }
 
     /// A step, its times of the type of this time.
+    #[inline(never)]
     pub(super) fn step(self, step: Step) -> StepObject {
         let raw = RawStep::from(step);
         let codes = u32::from_le_bytes([raw.kind, raw.outcome, raw.reason, raw.cause]);

@@ -3,8 +3,7 @@
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Call, Error,
     ErrorCode, Field, Gate, GateConfig, HedgeConfig, HostText, Latency, Limiter, LimiterConfig, Operations, Options,
-    Policy, Preset, Quantity, Retry, Rules, Span, Stretch, StretchConfig, Value, WaitBackoff,
-    write_document,
+    Policy, Preset, Quantity, Retry, Rules, Span, Stretch, StretchConfig, Value, WaitBackoff, write_document,
 };
 use js_sys::{Array, BigInt, Object, Reflect, Uint32Array};
 use wasm_bindgen::convert::TryFromJsValue as _;
@@ -135,9 +134,15 @@ words!(AdaptiveConfig, Adaptive, StretchConfig, Stretch, HedgeConfig, Latency);
 
 /// The value whose words these are; none for a value that is no array, or has more or fewer.
 pub(super) fn from_words<T: Words>(words: &JsValue) -> Option<T> {
-    let words = words.dyn_ref::<Uint32Array>()?.to_vec();
     // SAFETY: there are as many bytes, and each bit pattern is a value.
-    (size_of_val(&*words) == size_of::<T>()).then(|| unsafe { words.as_ptr().cast::<T>().read_unaligned() })
+    words_of(words, size_of::<T>()).map(|words| unsafe { words.as_ptr().cast::<T>().read_unaligned() })
+}
+
+/// An array of words, if it has so many bytes.
+#[inline(never)]
+fn words_of(words: &JsValue, bytes: usize) -> Option<Vec<u32>> {
+    let words = words.dyn_ref::<Uint32Array>()?.to_vec();
+    (size_of_val(&*words) == bytes).then_some(words)
 }
 
 /// The words of a value.
