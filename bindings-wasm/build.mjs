@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, transformSync } from "esbuild";
 
 process.chdir(fileURLToPath(new URL(".", import.meta.url)));
 rmSync("dist/esm", { recursive: true, force: true });
@@ -108,16 +108,18 @@ await build({
   outdir: "dist/esm",
   chunkNames: "shared-[hash]",
 });
-/** The modules of `holdoff/js` as JavaScript: the same code, compiled for wasm without saturating conversions. */
+/** The modules of `holdoff/js` as JavaScript, in files of their own: the same code, compiled for wasm without saturating conversions. */
 const translated = {
   name: "translated wasm",
-  setup({ onLoad }) {
-    onLoad({ filter: /(hot|machine)_wasm\.ts$/ }, ({ path }) => {
-      const module = `dist/translated/${/(\w+)_wasm/.exec(path)[1]}.wasm`;
+  setup({ onResolve }) {
+    onResolve({ filter: /(hot|machine)_wasm\.js$/ }, ({ path }) => {
+      const name = /(\w+)_wasm/.exec(path)[1];
+      const module = `dist/translated/${name}.wasm`;
       const text = execFileSync("node_modules/.bin/wasm2js", ["-Oz", module], { encoding: "utf8", maxBuffer: 2 ** 24 });
-      const contents = `export const make = () => {${text.slice(0, text.indexOf("var retasmFunc"))} return asmFunc({}); };
+      const code = `export const make = () => {${text.slice(0, text.indexOf("var retasmFunc"))} return asmFunc({}); };
         export const makeLater = async () => make();`;
-      return { contents, loader: "js" };
+      writeFileSync(`dist/esm/translated-${name}.js`, transformSync(code, { minifyWhitespace: true }).code);
+      return { path: `./translated-${name}.js`, external: true };
     });
   },
 };
@@ -131,8 +133,14 @@ await build({
   outdir: "dist/esm",
   chunkNames: "shared-js-[hash]",
 });
-const files = readdirSync("dist/esm").filter((name) => name.endsWith(".js"));
-await build({ ...shared, entryPoints: files.map((name) => `dist/esm/${name}`), format: "cjs", outdir: "dist/cjs" });
+// Nobody reads a translated module, so it is short and has no source map.
+for (const sourcemap of [true, false]) {
+  const names = readdirSync("dist/esm").filter(
+    (name) => /\.js$/.test(name) && sourcemap !== name.startsWith("translated-"),
+  );
+  const entryPoints = names.map((name) => `dist/esm/${name}`);
+  await build({ ...shared, sourcemap, minifyWhitespace: !sourcemap, entryPoints, format: "cjs", outdir: "dist/cjs" });
+}
 execFileSync("node_modules/.bin/tsc", ["--project", "."], { stdio: "inherit" });
 cpSync("src-ts/tools/core.d.ts", "dist/esm/tools/core.d.ts");
 for (const folder of ["dist/esm", "dist/cjs"]) {
