@@ -78,6 +78,8 @@ const bindgen = {
 };
 // Functions that make the module are not exported.
 const types = readFileSync("dist/bindgen/tools.d.ts", "utf8")
+  // wasm-bindgen takes the first quote of a comment that comes through a macro for text.
+  .replace(/^( +\* )r" /gm, "$1")
   .replace(/export type InitInput.*/s, "")
   // Documentation that has come through a macro is a raw literal.
   .replace(/^( *\*) r(#*)"(.*)"\2$/gm, "$1$3")

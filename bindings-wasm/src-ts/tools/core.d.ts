@@ -376,12 +376,12 @@ export class Bucket {
     [Symbol.dispose](): void;
     constructor(options: BucketOptions, now: Time);
     /**
-     * r" Takes `count` tokens at `now` and says how long they take to be there, in nanoseconds; undefined, and nothing is taken,
-     * r" for more than a burst or when that is longer than `longest` (0 takes only the tokens there are).
+     * Takes `count` tokens at `now` and says how long they take to be there, in nanoseconds; undefined, and nothing is taken,
+     * for more than a burst or when that is longer than `longest` (0 takes only the tokens there are).
      */
     reserve<T extends Time>(count: Time, now: T, longest?: Time | null): Same<T> | undefined;
     /**
-     * r" The tokens there are at `now`; negative while some are reserved that are not there yet.
+     * The tokens there are at `now`; negative while some are reserved that are not there yet.
      */
     tokensAt(now: Time): number;
 }
@@ -393,19 +393,19 @@ export class GateConfig {
     free(): void;
     [Symbol.dispose](): void;
     /**
-     * r" Chromium's `net::BackoffEntry`, from its policy, whose times are milliseconds and whose -1 is no limit.
+     * Chromium's `net::BackoffEntry`, from its policy, whose times are milliseconds and whose -1 is no limit.
      */
     static chromium(policy: ChromiumPolicy): GateConfig;
     /**
-     * r" An item of Kubernetes' `ItemFastSlowRateLimiter`; `slow` at once for a number of attempts that is not positive.
+     * An item of Kubernetes' `ItemFastSlowRateLimiter`; `slow` at once for a number of attempts that is not positive.
      */
     static fastSlow(fast: Length, slow: Length, maxFastAttempts: number | bigint): GateConfig;
     /**
-     * r" An entry of Kubernetes' `flowcontrol.Backoff`; it begins again after `quiet`, twice `max` unless given.
+     * An entry of Kubernetes' `flowcontrol.Backoff`; it begins again after `quiet`, twice `max` unless given.
      */
     static flowcontrol(options: FlowcontrolOptions): GateConfig;
     /**
-     * r" An item of Kubernetes' `ItemExponentialFailureRateLimiter`.
+     * An item of Kubernetes' `ItemExponentialFailureRateLimiter`.
      */
     static itemExponential(base: Length, max: Length): GateConfig;
     constructor(options?: GateOptions | null);
@@ -419,40 +419,40 @@ export class Gates<K> {
     free(): void;
     [Symbol.dispose](): void;
     /**
-     * r" Throws away the gates that are not worth keeping at `now`; how many.
+     * Throws away the gates that are not worth keeping at `now`; how many.
      */
     collect(now: Time): number;
     /**
-     * r" It failed at `now`, over something that happened at `event`; says for how long it closes, for a draw `u`.
+     * It failed at `now`, over something that happened at `event`; says for how long it closes, for a draw `u`.
      */
     failure<T extends Time>(key: K, now: T, u?: number | null, event?: Time | null): Same<T>;
     /**
-     * r" Starts anew; true if there was anything to forget.
+     * Starts anew; true if there was anything to forget.
      */
     forget(key: K): boolean;
     /**
-     * r" True if it is open at `now`.
+     * True if it is open at `now`.
      */
     isOpen(key: K, now: Time): boolean;
     /**
-     * r" The keys, the one used longest ago first.
+     * The keys, the one used longest ago first.
      */
     keys(): IterableIterator<K>;
     /**
-     * r" How it stands at `now`, with regard to something that happened at `event`.
+     * How it stands at `now`, with regard to something that happened at `event`.
      */
     look<T extends Time>(key: K, now: T, event?: Time | null): GateState<Same<T>>;
     constructor(config?: GateConfig | GateOptions | null, options?: GatesOptions | null);
     /**
-     * r" It opens at `release` and no other time, until a failure puts it off: a server's answer, or a person's choice.
+     * It opens at `release` and no other time, until a failure puts it off: a server's answer, or a person's choice.
      */
     releaseAt(key: K, release: Time): void;
     /**
-     * r" It succeeded at `now`.
+     * It succeeded at `now`.
      */
     success(key: K, now: Time): void;
     /**
-     * r" The number of keys.
+     * The number of keys.
      */
     readonly size: number;
 }
@@ -469,23 +469,23 @@ export class Layered {
      */
     static begin<T extends Time>(layers: Layers, seed: number | bigint, now: T): [layered: Layered, step: Step<Same<T>>];
     /**
-     * r" The caller wants no more of it.
+     * The caller wants no more of it.
      */
     cancel<T extends Time>(now: T): Step<Same<T>>;
     /**
-     * r" The attempt with this ticket failed at `now`. `outward` is what the outer level is told if the inner one gives up.
+     * The attempt with this ticket failed at `now`. `outward` is what the outer level is told if the inner one gives up.
      */
     fail<T extends Time>(ticket: number | bigint, now: T, failure: Failure | FailureKind, outward?: Failure | FailureKind | null): Step<Same<T>>;
     /**
-     * r" How long it still sleeps at `now`, in nanoseconds; 0 when it does not sleep.
+     * How long it still sleeps at `now`, in nanoseconds; 0 when it does not sleep.
      */
     remaining<T extends Time>(now: T): Same<T>;
     /**
-     * r" The attempt with this ticket succeeded at `now`.
+     * The attempt with this ticket succeeded at `now`.
      */
     succeed<T extends Time>(ticket: number | bigint, now: T): Step<Same<T>>;
     /**
-     * r" Nothing but time has passed.
+     * Nothing but time has passed.
      */
     tick<T extends Time>(now: T): Step<Same<T>>;
     /**
@@ -493,11 +493,11 @@ export class Layered {
      */
     static underway(layers: Layers, seed: number | bigint, started: Time): Layered;
     /**
-     * r" Why the inner level would give up if that attempt failed like that; undefined when it would not.
+     * Why the inner level would give up if that attempt failed like that; undefined when it would not.
      */
     wouldGiveUp(ticket: number | bigint, now: Time, failure: Failure | FailureKind): StopReason | undefined;
     /**
-     * r" The attempts so far, and once it gave up the level that did and why the inner one last did.
+     * The attempts so far, and once it gave up the level that did and why the inner one last did.
      */
     readonly state: LayeredState;
 }
@@ -510,7 +510,7 @@ export class Layers {
     [Symbol.dispose](): void;
     constructor(outer: Policy, inner: Policy, options?: LayersOptions | null);
     /**
-     * r" The most attempts there can be over both levels, or Infinity.
+     * The most attempts there can be over both levels, or Infinity.
      */
     readonly attempts: number;
 }
@@ -522,27 +522,27 @@ export class LoopBackoff {
     free(): void;
     [Symbol.dispose](): void;
     /**
-     * r" Kubernetes' `NewExponentialBackoffManager`.
+     * Kubernetes' `NewExponentialBackoffManager`.
      */
     static exponential(options: ExponentialOptions, now?: Time | null): LoopBackoff;
     /**
-     * r" Kubernetes' `NewJitteredBackoffManager`.
+     * Kubernetes' `NewJitteredBackoffManager`.
      */
     static jittered(period: Length, jitter: number): LoopBackoff;
     /**
-     * r" The delays of a wait backoff, made at `now`.
+     * The delays of a wait backoff, made at `now`.
      */
     constructor(backoff: WaitBackoff | WaitBackoffOptions, reset?: LoopBackoffReset | null, now?: Time | null);
     /**
-     * r" The delay to wait at `now`, in nanoseconds, for a draw `u` from [0, 1).
+     * The delay to wait at `now`, in nanoseconds, for a draw `u` from [0, 1).
      */
     next<T extends Time>(now: T, u?: number | null): Same<T>;
     /**
-     * r" Kubernetes' `Backoff.DelayWithReset`.
+     * Kubernetes' `Backoff.DelayWithReset`.
      */
     static withReset(backoff: WaitBackoff | WaitBackoffOptions, reset: Length, now?: Time | null): LoopBackoff;
     /**
-     * r" Its backoff as it stands.
+     * Its backoff as it stands.
      */
     readonly state: WaitBackoffState;
 }
@@ -554,11 +554,11 @@ export class Periodic {
     free(): void;
     [Symbol.dispose](): void;
     /**
-     * r" The caller wants no more of it; a run in flight is the last one.
+     * The caller wants no more of it; a run in flight is the last one.
      */
     cancel(): PeriodicStep;
     /**
-     * r" The run with this number ended at `now`.
+     * The run with this number ended at `now`.
      */
     finish<T extends Time>(run: number, now: T, answer: Answer): PeriodicStep<Same<T>>;
     /**
@@ -566,11 +566,11 @@ export class Periodic {
      */
     constructor(loopBackoff: LoopBackoff, options: PeriodicOptions, seed: number | bigint, now: Time);
     /**
-     * r" Nothing but time has passed: begins it, or starts the next run if it is due.
+     * Nothing but time has passed: begins it, or starts the next run if it is due.
      */
     tick<T extends Time>(now: T): PeriodicStep<Same<T>>;
     /**
-     * r" How many runs there were and how many intervals were asked for, the last of them in nanoseconds, and the deadline.
+     * How many runs there were and how many intervals were asked for, the last of them in nanoseconds, and the deadline.
      */
     readonly state: PeriodicState;
 }
@@ -586,60 +586,60 @@ export class Recorder {
     free(): void;
     [Symbol.dispose](): void;
     /**
-     * r" The attempt with this ticket ended at `now` by a fault of the program's own; in the log that is a permanent failure.
+     * The attempt with this ticket ended at `now` by a fault of the program's own; in the log that is a permanent failure.
      */
     abandon<T extends Time>(ticket: number | bigint, now: T, reason?: string | null): Recorded<Same<T>>;
     /**
-     * r" A call that begins at `now`, its first step and its first events.
+     * A call that begins at `now`, its first step and its first events.
      */
     static begin<T extends Time>(policy: Policy, seed: number | bigint, now: T, options?: RecorderOptions | null): [recorder: Recorder, recorded: Recorded<Same<T>>];
     /**
-     * r" The caller wants no more of it.
+     * The caller wants no more of it.
      */
     cancel<T extends Time>(now: T): Recorded<Same<T>>;
     /**
-     * r" The attempt with this ticket failed at `now`; `reason` is the text of the failure in its events.
+     * The attempt with this ticket failed at `now`; `reason` is the text of the failure in its events.
      */
     fail<T extends Time>(ticket: number | bigint, now: T, failure: Failure | FailureKind, reason?: string | null): Recorded<Same<T>>;
     /**
-     * r" Goes on at `now` with a call that was made from its log. Asleep, it sleeps on. An attempt in flight was interrupted and
-     * r" runs again, under its own number, but only `reruns` times (3 unless given); then it has failed, as a timeout.
+     * Goes on at `now` with a call that was made from its log. Asleep, it sleeps on. An attempt in flight was interrupted and
+     * runs again, under its own number, but only `reruns` times (3 unless given); then it has failed, as a timeout.
      */
     resume<T extends Time>(now: T, reruns?: number | null): Recorded<Same<T>>;
     /**
-     * r" The attempt with this ticket succeeded at `now`.
+     * The attempt with this ticket succeeded at `now`.
      */
     succeed<T extends Time>(ticket: number | bigint, now: T): Recorded<Same<T>>;
     /**
-     * r" Nothing but time has passed, or a place in the bulkhead has come free.
+     * Nothing but time has passed, or a place in the bulkhead has come free.
      */
     tick<T extends Time>(now: T): Recorded<Same<T>>;
     /**
-     * r" The attempt in flight or else the last one that ran, 0 for none.
+     * The attempt in flight or else the last one that ran, 0 for none.
      */
     readonly attempt: number;
     /**
-     * r" The call without its hold on guards, for `save`.
+     * The call without its hold on guards, for `save`.
      */
     readonly call: Call;
     /**
-     * r" True if it began with guards.
+     * True if it began with guards.
      */
     readonly isGuarded: boolean;
     /**
-     * r" How often the attempt in flight was run again.
+     * How often the attempt in flight was run again.
      */
     readonly reruns: number;
     /**
-     * r" The place in the log of its latest event.
+     * The place in the log of its latest event.
      */
     readonly sequence: number;
     /**
-     * r" When it began, in nanoseconds.
+     * When it began, in nanoseconds.
      */
     readonly started: bigint;
     /**
-     * r" The step that holds.
+     * The step that holds.
      */
     readonly step: Step<bigint>;
 }
@@ -651,137 +651,137 @@ export class WaitBackoff {
     free(): void;
     [Symbol.dispose](): void;
     /**
-     * r" Kubernetes' `wait.Jitter`: the duration and up to `maxFactor` of it more; a factor that is not positive reads as 1.
+     * Kubernetes' `wait.Jitter`: the duration and up to `maxFactor` of it more; a factor that is not positive reads as 1.
      */
     static kubernetesJitter(duration: Length, maxFactor: number): WaitBackoff;
     /**
-     * r" From the fields of a Kubernetes `wait.Backoff`, where a jitter, cap or steps that is not positive means none.
+     * From the fields of a Kubernetes `wait.Backoff`, where a jitter, cap or steps that is not positive means none.
      */
     static kubernetes(fields: KubernetesBackoff): WaitBackoff;
     constructor(options: WaitBackoffOptions);
     /**
-     * r" The next delay, for a draw `u` from [0, 1).
+     * The next delay, for a draw `u` from [0, 1).
      */
     step(u?: number | null): bigint;
     readonly state: WaitBackoffState;
 }
 
 /**
- * r" A policy's bounded jitter applied to a delay in nanoseconds for a drawn whole number, a bigint of 64 bits with a sign or a
- * r" safe integer, in place of a uniform: `delay + (drawn mod bound)`, the remainder from 0 on. Exact where a bound has more
- * r" bits than a double. Other kinds leave the delay as it is.
+ * A policy's bounded jitter applied to a delay in nanoseconds for a drawn whole number, a bigint of 64 bits with a sign or a
+ * safe integer, in place of a uniform: `delay + (drawn mod bound)`, the remainder from 0 on. Exact where a bound has more
+ * bits than a double. Other kinds leave the delay as it is.
  */
 export function applyDrawn<T extends Time>(policy: Policy, delay: T, drawn: number | bigint): Same<T>;
 
 /**
- * r" A policy's jitter applied to a delay in nanoseconds, at most `max`, for the draw `u` from [0, 1).
+ * A policy's jitter applied to a delay in nanoseconds, at most `max`, for the draw `u` from [0, 1).
  */
 export function applyJitter<T extends Time>(policy: Policy, delay: T, max: Time, u: number): Same<T>;
 
 /**
- * r" How many attempts a policy makes; Infinity for one without end.
+ * How many attempts a policy makes; Infinity for one without end.
  */
 export function attemptsOf(policy: Policy): number;
 
 /**
- * r" One event from its JSON form: text, or the object read from it. Throws a {@link ReplayError} about the field that is wrong.
+ * One event from its JSON form: text, or the object read from it. Throws a {@link ReplayError} about the field that is wrong.
  */
 export function eventFromJson(event: string | object): Event;
 
 /**
- * r" An event as bytes: a log is one after the other. Its failure's text is its own unless another is given; text of more than
- * r" 65535 bytes is cut.
+ * An event as bytes: a log is one after the other. Its failure's text is its own unless another is given; text of more than
+ * 65535 bytes is cut.
  */
 export function eventToBytes(event: string | object, reason?: string | null): Uint8Array;
 
 /**
- * r" The events of a log's bytes. Throws a {@link ReplayError} with the number of the event that cannot be read.
+ * The events of a log's bytes. Throws a {@link ReplayError} with the number of the event that cannot be read.
  */
 export function eventsFromBytes(bytes: Uint8Array): Event[];
 
 /**
- * r" Explains a policy, its fields or a preset: at most `rows` retries (all of them up to 100, 10 of one without an end), after
- * r" failures of the kind `after` (transient, and in the text every kind that has delays of its own).
+ * Explains a policy, its fields or a preset: at most `rows` retries (all of them up to 100, 10 of one without an end), after
+ * failures of the kind `after` (transient, and in the text every kind that has delays of its own).
  */
 export function explain(policy: AnyPolicy, options?: ExplainOptions | null): Explanation;
 
 /**
- * r" Reads a policy that another system wrote: JSON as text, or what was read from it. A gRPC service config with several
- * r" policies needs the index of one, `entry`. `errorTypes` are the names of the types of errors that are never retried
- * r" (Temporal).
+ * Reads a policy that another system wrote: JSON as text, or what was read from it. A gRPC service config with several
+ * policies needs the index of one, `entry`. `errorTypes` are the names of the types of errors that are never retried
+ * (Temporal).
  */
 export function fromForm(form: FormName, document: string | object, options?: { entry?: number } | null): FromForm;
 
 /**
- * r" The lint of nested retries, the outermost first: their attempts multiply. `found` is how often the innermost operation
- * r" runs at most, undefined for ever.
+ * The lint of nested retries, the outermost first: their attempts multiply. `found` is how often the innermost operation
+ * runs at most, undefined for ever.
  */
 export function lintNested(policies: readonly AnyPolicy[]): Lint | undefined;
 
 /**
- * r" The lints of a policy, its fields or a preset, for a caller that waits `within` at most.
+ * The lints of a policy, its fields or a preset, for a caller that waits `within` at most.
  */
 export function lints(policy: AnyPolicy, options?: LintOptions | null): Lint[];
 
 /**
- * r" The names of the presets.
+ * The names of the presets.
  */
 export function presets(): PresetName[];
 
 /**
- * r" The recorder that wrote a log, which goes on with {@link Recorder.resume}. Throws a {@link ReplayError} about the first
- * r" event that is damaged, missing, impossible, or not the policy's decision.
+ * The recorder that wrote a log, which goes on with {@link Recorder.resume}. Throws a {@link ReplayError} about the first
+ * event that is damaged, missing, impossible, or not the policy's decision.
  */
 export function replay(policy: Policy, log: Log, options?: ReplayOptions | null): Recorder;
 
 /**
- * r" Gives the guards of a set the states that were saved.
+ * Gives the guards of a set the states that were saved.
  */
 export function restoreGuards(guards: Guards, saved: SavedGuards, now: Time): void;
 
 /**
- * r" The loop that was saved, on a clock that reads `now`; its `tick` says the next step. An attempt that was in flight is
- * r" abandoned: it fails now, as a timeout.
+ * The loop that was saved, on a clock that reads `now`; its `tick` says the next step. An attempt that was in flight is
+ * abandoned: it fails now, as a timeout.
  */
 export function resumeCall(saved: Saved, policy: Policy, now: Time, options?: ResumeOptions | null): Call;
 
 /**
- * r" The machine that was saved, on a clock that reads `now`. Throws a ConfigError about what is damaged or another's.
+ * The machine that was saved, on a clock that reads `now`. Throws a ConfigError about what is damaged or another's.
  */
 export function resumeRetry(saved: Saved, policy: Policy, now: Time, options?: ResumeOptions | null): Retry;
 
 /**
- * r" The state of a machine at `now` as bytes: 56 of a retry, 72 of a call.
+ * The state of a machine at `now` as bytes: 56 of a retry, 72 of a call.
  */
 export function save(machine: Retry | Call, now: Time): Uint8Array;
 
 /**
- * r" The states of a set of guards at `now`: bytes by the names of the guards.
+ * The states of a set of guards at `now`: bytes by the names of the guards.
  */
 export function saveGuards(guards: Guards, now: Time): SavedGuards;
 
 /**
- * r" The same as JSON.
+ * The same as JSON.
  */
 export function saveJson(machine: Retry | Call, now: Time): string;
 
 /**
- * r" The policy as another system writes it. Throws a ConfigError when it cannot be said there.
+ * The policy as another system writes it. Throws a ConfigError when it cannot be said there.
  */
 export function toForm(form: FormName, policy: Policy, options?: { errorTypes?: readonly string[] } | null): string;
 
 /**
- * r" The policy as a JSON document, which is the same in every language and reads back to the same policy.
+ * The policy as a JSON document, which is the same in every language and reads back to the same policy.
  */
 export function toJson(policy: Policy): string;
 
 /**
- * r" How long all sleeps take together if no draw spreads them, in milliseconds; undefined without an end. The deadline is not
- * r" looked at.
+ * How long all sleeps take together if no draw spreads them, in milliseconds; undefined without an end. The deadline is not
+ * looked at.
  */
 export function totalWait(policy: AnyPolicy): number | undefined;
 
 /**
- * r" The same in exact nanoseconds.
+ * The same in exact nanoseconds.
  */
 export function totalWaitNanos(policy: AnyPolicy): bigint | undefined;
