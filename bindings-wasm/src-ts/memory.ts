@@ -4,6 +4,7 @@
  */
 import { NOT_A_DURATION, problem } from "./errors.js";
 import { checkTime, type Duration, parseNanos, type Same, type Time } from "./times.js";
+import { decoder, encoder } from "./tools/utf8.js";
 
 /** The functions that a module exports, by their names. */
 type Functions<Name extends string> = Record<Name, (...numbers: number[]) => number>;
@@ -24,6 +25,7 @@ export class ModuleMemory<Name extends string, Field extends string> {
   /** The numbers that go in and come out, and the same places as doubles. */
   longs!: BigUint64Array;
   private doubles!: Float64Array;
+  text!: Uint8Array;
 
   /** The memory of a compiled module that knows these fields. */
   constructor(exports: object, fields: readonly Field[]) {
@@ -51,6 +53,7 @@ export class ModuleMemory<Name extends string, Field extends string> {
     this.words = Object.fromEntries(fields.map((field) => [field, of(field, Uint32Array, 4)])) as typeof this.words;
     this.longs = of("args", BigUint64Array, 8);
     this.doubles = of("args", Float64Array, 8);
+    this.text = of("text", Uint8Array, 1);
   }
 
   /** The memory from an address on. */
@@ -86,6 +89,24 @@ export class ModuleMemory<Name extends string, Field extends string> {
   readNumber(at = 0): bigint {
     return this.longs[at] as bigint;
   }
+
+  writeText(text: string): number {
+    return encode(text, this.text);
+  }
+
+  /** The text that the core has written. */
+  readText(length: number): string {
+    return decoder.decode(this.text.subarray(0, length));
+  }
+}
+
+/** Writes text as UTF-8; its length. */
+export function encode(text: string, into: Uint8Array): number {
+  const { read, written } = encoder.encodeInto(text, into);
+  if (read === text.length) return written;
+  // Text that is too long is not valid, and its beginning must not be, either.
+  into[0] = 0x3f;
+  return 1;
 }
 
 /** 2^64-1: never, or no limit. */

@@ -435,13 +435,6 @@ export function readLong(words: Uint32Array, at: number): number {
   return low === FOREVER && high === FOREVER ? Infinity : high * 2 ** 32 + low;
 }
 
-/** Writes the number of attempts of a policy, and the number that the core's short path compares. */
-export function writeAttempts(words: Uint32Array, attempts: number): void {
-  const isEndless = ((words[62] as number) & 255) === 1 && words[6] === 0;
-  words[60] = attempts;
-  words[61] = isEndless ? Math.min(attempts - 1, COUNTED) : 0;
-}
-
 /** A policy's words, as `Policy` in core/src/decide/policy.rs has them. */
 function words(stages: readonly Stage[], fields: Values): Uint32Array {
   const words = new Uint32Array(64);
@@ -464,12 +457,14 @@ function words(stages: readonly Stage[], fields: Values): Uint32Array {
   else writeLong(words, 48, jitter === BOUNDED ? of(JITTER_BOUND) : 0);
   const longs = [DEADLINE, MIN_ATTEMPT, ATTEMPT_TIMEOUT, HINT_MAX, HINT_REACH];
   for (const [index, number] of longs.entries()) writeLong(words, 50 + index * 2, of(number));
+  const attempts = (words[60] = of(ATTEMPTS));
   // The numbers that the core's short path compares.
-  const [kind, , step, max] = stages[0] as Stage;
+  const [kind, , step, max, times] = stages[0] as Stage;
+  const endless = stages.length === 1 && times === 0;
+  words[61] = endless ? Math.min(attempts - 1, COUNTED) : 0;
   const doubling = kind === EXPONENTIAL && step === 2 && max < SMALL && jitter === FULL && of(CAP) === 0 ? 2 : 0;
   const draws = jitter !== NO_JITTER || kind >= DECORRELATED ? 1 : 0;
   words[62] = stages.length | (tables << 8) | (jitter << 16) | (of(CAP) << 24);
-  writeAttempts(words, of(ATTEMPTS));
   words[63] = of(ON_DEADLINE) | (of(HINT_MODE) << 8) | (of(HINT_OVER) << 16) | ((doubling | draws) << 24);
   return words;
 }

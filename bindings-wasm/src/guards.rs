@@ -12,7 +12,7 @@ use core::mem::offset_of;
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, FailureKind,
     GuardedCall, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Policy, RawStep, Span, Step, Stretch,
-    StretchConfig, Timestamp,
+    StretchConfig, Timestamp, Token,
 };
 
 /// How many breakers stay in memory: a program that has one for each host takes them by turns. New ones are made in the first
@@ -32,6 +32,7 @@ struct Memory {
     step: RawStep,
     policy: Policy,
     call: GuardedCall,
+    token: [u32; 4],
     budget_config: BudgetConfig,
     budget: Budget,
     breakers: [BreakerSlot; SLOTS],
@@ -45,6 +46,8 @@ struct Memory {
     stretch: Stretch,
     hedge_config: HedgeConfig,
     hedge: Latency,
+    /// The value of a header.
+    text: [u8; 256],
     /// The slot of the breaker that functions work on.
     breaker_slot: u64,
     /// The buffer for the times of a limiter's log: its address, and how many times fit.
@@ -56,20 +59,20 @@ struct Memory {
 static MEMORY: Shared<Memory> = unsafe { Shared::zeroed() };
 
 /// The index of the first breaker in [`PLACES`], behind that of its configuration.
-const BREAKER_PLACE: usize = 7;
+const BREAKER_PLACE: usize = 8;
 
 /// The offset and the length of each field, in bytes.
 #[unsafe(no_mangle)]
-static PLACES: [[u32; 2]; 19] = {
+static PLACES: [[u32; 2]; 21] = {
     macro_rules! places {
         ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
     }
-    let mut places: [[u32; 2]; 19] = places!(
+    let mut places: [[u32; 2]; 21] = places!(
         args: [u64; 16], step: RawStep, policy: Policy, call: GuardedCall,
-        budget_config: BudgetConfig, budget: Budget, breakers: BreakerConfig, breakers: Breaker,
+        token: [u32; 4], budget_config: BudgetConfig, budget: Budget, breakers: BreakerConfig, breakers: Breaker,
         limiter_config: LimiterConfig, limiter: Limiter, adaptive_config: AdaptiveConfig, adaptive: Adaptive,
         bulkhead_config: BulkheadConfig, bulkhead: Bulkhead, stretch_config: StretchConfig, stretch: Stretch,
-        hedge_config: HedgeConfig, hedge: Latency, breaker_slot: u64
+        hedge_config: HedgeConfig, hedge: Latency, text: [u8; 256], breaker_slot: u64
     );
     places[BREAKER_PLACE][0] += offset_of!(BreakerSlot, breaker) as u32;
     places
@@ -186,6 +189,19 @@ impl Memory {
             _ => Span::ZERO,
         };
         self.leave(4, left.as_nanos());
+    }
+
+    /// The token of the retries around a call, unless its depth is 0.
+    fn around(&self) -> Option<Token> {
+        let [attempt, allowed, depth, _] = self.token;
+        (depth != 0).then(|| {
+            // SAFETY: a token is three numbers of 32 bits in this order, and every bit pattern is a value.
+            unsafe { core::mem::transmute::<[u32; 3], Token>([attempt, allowed, depth]) }
+        })
+    }
+
+    fn hand_down(&mut self, token: Option<Token>) {
+        self.token = token.map_or([0; 4], |token| [token.attempt(), token.allowed(), token.depth(), 0]);
     }
 }
 

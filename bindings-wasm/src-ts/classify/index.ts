@@ -5,9 +5,8 @@
 import text from "../../dist/classify.wasm";
 import { ConfigError, shown } from "../errors.js";
 import { type Classifier, type Rules, useClassifier } from "../failure.js";
-import { ModuleMemory } from "../memory.js";
+import { encode, ModuleMemory } from "../memory.js";
 import { instance } from "../module.js";
-import { decoder, encoder } from "../tools/utf8.js";
 import { type FieldValue, LIST, NUMBER, TEXT, UNITLESS } from "../values.js";
 
 export { type Facts, grpcFailure } from "../failure.js";
@@ -27,33 +26,15 @@ const PATTERN = 4;
 const UNKNOWN = (1n << 64n) - 1n;
 const LEAST_INEXACT = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** The bytes of a field. */
-function bytesOf(field: "name" | "text"): Uint8Array {
-  const { buffer, byteOffset, byteLength } = memory().words[field];
-  return new Uint8Array(buffer, byteOffset, byteLength);
+function writeName(text: string): number {
+  const { name } = memory().words;
+  return encode(text, new Uint8Array(name.buffer, name.byteOffset, name.byteLength));
 }
-
-/** Writes text as UTF-8; its length. */
-function writeText(text: string, field: "name" | "text" = "text"): number {
-  const into = bytesOf(field);
-  const { read, written } = encoder.encodeInto(text, into);
-  if (read === text.length) return written;
-  // Text that is too long is not valid, and its beginning must not be, either.
-  into[0] = 0x3f;
-  return 1;
-}
-
-const writeName = (text: string): number => writeText(text, "name");
 
 /** Throws the error about an entry that `length` bytes of text describe; 0 is none. */
 function check(length: number, path: string, value: unknown): void {
   if (length === 0) return;
-  const [word, field, rule, nearest] = decoder.decode(bytesOf("text").subarray(0, length)).split("\n") as [
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [word, field, rule, nearest] = memory().readText(length).split("\n") as [string, string, string, string];
   const [code] = memory().words.problem as unknown as [number];
   const given = value === undefined ? "" : ` = ${shown(value)}`;
   throw new ConfigError(code, word, field || path, given, rule, nearest || undefined);
@@ -67,7 +48,7 @@ const classifier: Classifier = {
     for (const { path, value, kind } of values) {
       if (kind === LIST) continue;
       if (kind === NUMBER || kind === UNITLESS) memory().writeDouble(0, value);
-      const size = kind === TEXT ? writeText(value as string) : 0;
+      const size = kind === TEXT ? memory().writeText(value as string) : 0;
       const answer = core.rules_set(writeName(name(path)), kind, size) >>> 0;
       if (answer < HOST_KEEPS) check(answer, path, value);
       const list = patterns[answer & NON_IDEMPOTENT] as string[];
@@ -82,7 +63,7 @@ const classifier: Classifier = {
     const { core } = memory();
     memory().writeNumbers(wall ?? UNKNOWN);
     core.headers();
-    for (const [name, value] of lines) core.header(writeName(name), writeText(value));
+    for (const [name, value] of lines) core.header(writeName(name), memory().writeText(value));
     core.hint(status);
     const hint = memory().readNumber();
     return hint === UNKNOWN ? Infinity : hint > LEAST_INEXACT ? hint : Number(hint);

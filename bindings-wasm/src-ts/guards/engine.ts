@@ -3,7 +3,6 @@ import { outcomeOf } from "../errors.js";
 import { hintBits, isProgramError } from "../failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { Attempt, type Engine, Operation, SLEEP, STOP, type Step } from "../operation.js";
-import { writeAttempts } from "../options.js";
 import { type Seed, seedOf } from "../seed.js";
 import type { StopReason } from "../words.js";
 import type { Breaker } from "./breaker.js";
@@ -14,6 +13,7 @@ import {
   loadPolicy,
   memory,
   readArgument,
+  readPolicy,
   type StoredGuard,
   stepAt,
   stepAttempt,
@@ -22,19 +22,11 @@ import {
   writeArgument,
   writeSeedWords,
 } from "./memory.js";
-import {
-  attemptsInside,
-  checkToken,
-  currentToken,
-  FOREVER,
-  kindAfterInner,
-  type Nesting,
-  Token,
-  within,
-} from "./nested.js";
+import { currentToken, type Nesting, Token, within, writeToken } from "./nested.js";
 import { Refused } from "./refused.js";
 
 const BULKHEAD = 7;
+const FOREVER = 0xffffffff;
 
 /** A set of guards, as calls under it use it. */
 export interface SharedGuards {
@@ -122,12 +114,12 @@ export class Guarded<T> implements Engine, Waiter {
   }
 
   /** Inside other retries, and around others. */
-  private nest(nesting: Nesting): void {
-    this.parent = checkToken(this.options.token ?? currentToken());
-    const own = this.words[60] as number;
-    this.attempts = attemptsInside(nesting, this.parent, own === FOREVER ? Infinity : own);
-    this.words = this.words.slice();
-    writeAttempts(this.words, this.attempts === Infinity ? FOREVER : this.attempts);
+  private nest({ mode, cap }: Nesting): void {
+    this.parent = this.options.token ?? currentToken();
+    loadPolicy(this.words);
+    writeToken(this.parent);
+    this.attempts = memory().core.nested_policy(mode, cap) >>> 0;
+    this.words = readPolicy();
   }
 
   /** One transition, with everything in the core's memory. No code of the user runs meanwhile. */
@@ -148,7 +140,7 @@ export class Guarded<T> implements Engine, Waiter {
     const { nesting } = this;
     const hint = hintBits();
     const inner = nesting !== undefined && outcomeOf(error)?.outcome === "gave_up";
-    const judged = inner ? kindAfterInner(nesting, kind) : kind;
+    const judged = inner ? memory().core.nested_failure(nesting.mode, kind) : kind;
     return this.move(now, () => {
       writeArgument(2, attempt);
       memory().longs[3] = hint;
@@ -182,7 +174,8 @@ export class Guarded<T> implements Engine, Waiter {
 
   context(attempt: number, abortAt: number): Attempt {
     if (!this.nesting) return new Attempt(attempt, abortAt);
-    return new NestedAttempt(attempt, abortAt, Token.child(this.parent, attempt, this.attempts));
+    const attempts = this.attempts === FOREVER ? Infinity : this.attempts;
+    return new NestedAttempt(attempt, abortAt, Token.child(this.parent, attempt, attempts));
   }
 
   run<R>(fn: Work<R>, context: Attempt): R {

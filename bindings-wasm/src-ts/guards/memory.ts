@@ -55,16 +55,23 @@ type Name =
   | "limiter_give_back"
   | "limiter_look"
   | "limiter_take"
+  | "nested_attempts"
+  | "nested_failure"
+  | "nested_policy"
   | "reserve"
   | "stretch_delay"
   | "stretch_look"
-  | "stretch_record";
+  | "stretch_record"
+  | "token_child"
+  | "token_read"
+  | "token_value";
 
 const FIELDS = [
   "args",
   "step",
   "policy",
   "call",
+  "token",
   "budgetConfig",
   "budget",
   "breakerConfig",
@@ -79,6 +86,7 @@ const FIELDS = [
   "stretch",
   "hedgeConfig",
   "hedge",
+  "text",
   "breakerSlot",
 ] as const;
 
@@ -267,6 +275,11 @@ export function loadPolicy(policy: Uint32Array): void {
     memory().words.policy.set(policy);
     loadedPolicy = policy;
   }
+}
+
+/** The words of the policy in memory, which the core has changed. */
+export function readPolicy(): Uint32Array {
+  return (loadedPolicy = memory().copy("policy"));
 }
 
 const LOW = 4294967296;

@@ -1,7 +1,11 @@
-/** Retries inside retries: what an attempt hands down to what runs inside it. Spec 30, as core/src/decide/guards/nested.rs has it. */
+/** Retries inside retries: what an attempt hands down to what runs inside it. */
 import { problem, WRONG_TYPE } from "../errors.js";
 import { type Failure, kindOf } from "../failure.js";
 import { type FailureKind, KINDS } from "../words.js";
+import { memory } from "./memory.js";
+
+const FOREVER = 0xffffffff;
+const NONE = new Uint32Array(4);
 
 /** The token that an attempt hands to the retries inside it: its number, and the limit of attempts. */
 export class Token {
@@ -10,58 +14,65 @@ export class Token {
   /** The gRPC metadata that says how many attempts there were before. */
   static readonly GRPC = "grpc-previous-rpc-attempts";
 
-  /** The number of the attempt, from 1. */
-  readonly attempt: number;
-  /** How many attempts all retries around may make together; Infinity for ever. */
-  readonly allowed: number;
-  /** How many retries there are around. */
-  readonly depth: number;
+  private readonly words: Uint32Array;
 
-  private constructor(parent: Token | undefined, attempt: number, attempts: number) {
-    const allowed = (parent?.allowed ?? 1) * attempts;
-    this.attempt = attempt;
-    this.allowed = allowed < FOREVER ? allowed : Infinity;
-    this.depth = (parent?.depth ?? 0) + 1;
+  private constructor(words: Uint32Array) {
+    this.words = words;
   }
 
   /** The token of attempt `attempt` of at most `attempts` (Infinity for ever), inside the retry that `parent` tells of. */
   static child(parent: Token | undefined, attempt: number, attempts: number): Token {
     checkCount(attempt, "attempt");
     if (attempts !== Infinity) checkCount(attempts, "attempts");
-    return new Token(checkToken(parent), attempt, attempts);
+    writeToken(parent);
+    memory().core.token_child(attempt, attempts === Infinity ? FOREVER : attempts);
+    return readToken() as Token;
   }
 
   /** From a value of `x-retry-attempt`; undefined when it is none. */
   static fromHeader(value: string): Token | undefined {
-    return Token.read(value, 0);
+    return read(value, 0);
   }
 
   /** From a value of `grpc-previous-rpc-attempts`; undefined when it is none. */
   static fromGrpc(value: string): Token | undefined {
-    return Token.read(value, 1);
+    return read(value, 1);
   }
 
-  /** The token of a caller elsewhere, whose attempt is the number in the text and so many more. */
-  private static read(value: unknown, more: number): Token | undefined {
-    if (typeof value !== "string") throw problem(WRONG_TYPE, "token", value);
-    const [, digits] = /^[ \t\n\f\r]*(\d+)[ \t\n\f\r]*$/.exec(value) ?? [];
-    const attempt = Number(digits) + more;
-    return attempt >= 1 && attempt <= FOREVER ? new Token(undefined, attempt, attempt) : undefined;
+  /** @internal */
+  static of(words: Uint32Array): Token {
+    return new Token(words);
+  }
+
+  /** The number of the attempt, from 1. */
+  get attempt(): number {
+    return this.words[0] as number;
+  }
+
+  /** How many attempts all retries around may make together; Infinity for ever. */
+  get allowed(): number {
+    const allowed = this.words[1] as number;
+    return allowed === FOREVER ? Infinity : allowed;
+  }
+
+  /** How many retries there are around. */
+  get depth(): number {
+    return this.words[2] as number;
   }
 
   /** The value of `x-retry-attempt`. */
   get header(): string {
-    return String(this.attempt);
+    writeToken(this);
+    return String(memory().core.token_value(0) >>> 0);
   }
 
   /** The value of `grpc-previous-rpc-attempts`; undefined for the first attempt, which has none. */
   get grpc(): string | undefined {
-    return this.attempt === 1 ? undefined : String(this.attempt - 1);
+    writeToken(this);
+    const before = memory().core.token_value(1) >>> 0;
+    return before === 0 ? undefined : String(before);
   }
 }
-
-/** As many attempts are for ever. */
-export const FOREVER = 0xffffffff;
 
 function checkCount(value: unknown, name: string): void {
   if (!(Number.isInteger(value) && (value as number) >= 1 && (value as number) < FOREVER)) {
@@ -69,53 +80,50 @@ function checkCount(value: unknown, name: string): void {
   }
 }
 
-/** A token, or undefined for none. */
-export function checkToken(token: Token | null | undefined): Token | undefined {
-  if (token !== undefined && token !== null && !(token instanceof Token)) throw problem(WRONG_TYPE, "token", token);
-  return token ?? undefined;
+function read(value: unknown, grpc: number): Token | undefined {
+  if (typeof value !== "string") throw problem(WRONG_TYPE, "token", value);
+  memory().core.token_read(memory().writeText(value), grpc);
+  return readToken();
 }
 
-const MODES = ["allow", "innermost", "outermost", "cap"] as const;
-const INNERMOST = 1;
-const OUTERMOST = 2;
-const CAP = 3;
+/** Lays a token down. */
+export function writeToken(token: Token | null | undefined): void {
+  if (token !== undefined && token !== null && !(token instanceof Token)) throw problem(WRONG_TYPE, "token", token);
+  memory().write("token", token?.["words"] ?? NONE);
+}
+
+/** The token that lies there. */
+function readToken(): Token | undefined {
+  const words = memory().copy("token");
+  return words[2] === 0 ? undefined : Token.of(words);
+}
 
 /** The behaviour of a policy inside another retry, or around one. */
 export interface Nesting {
-  /** The place of its word in {@link MODES}. */
   readonly mode: number;
   readonly cap: number;
 }
 
-/** How many attempts a policy of that nesting makes that may make `own`, inside the retry that `token` tells of. */
-export function attemptsInside({ mode, cap }: Nesting, token: Token | undefined, own: number): number {
-  if (mode === OUTERMOST && token !== undefined) return 1;
-  return mode === CAP ? Math.max(Math.min(own, Math.floor(cap / (token?.allowed ?? 1))), 1) : own;
-}
-
-/** The kind of a failure on which a retry inside has given up. */
-export const kindAfterInner = ({ mode }: Nesting, kind: number): number =>
-  mode === INNERMOST ? kindOf("permanent") : kind;
-
-function modeOf(mode: (typeof MODES)[number]): number {
-  const code = MODES.indexOf(mode);
-  if (code < 0) throw problem(WRONG_TYPE, "mode", mode);
-  return code;
-}
+const MODES = ["allow", "innermost", "outermost", "cap"] as const;
 
 /** How many attempts a policy that may make `own` of them makes inside the retry that `token` tells of; Infinity for ever. */
 export function nestedAttempts(mode: (typeof MODES)[number], token: Token | undefined, own: number, cap = 1): number {
-  const code = modeOf(mode);
+  const code = MODES.indexOf(mode);
+  if (code < 0) throw problem(WRONG_TYPE, "mode", mode);
   if (own !== Infinity) checkCount(own, "own");
   checkCount(cap, "cap");
-  return attemptsInside({ mode: code, cap }, checkToken(token), own);
+  writeToken(token);
+  const attempts = memory().core.nested_attempts(code, cap, own === Infinity ? FOREVER : own) >>> 0;
+  return attempts === FOREVER ? Infinity : attempts;
 }
 
 /** The failure as a policy of that nesting sees it after an inner retry gave up on it. */
 export function nestedFailure(mode: (typeof MODES)[number], failure: Failure | FailureKind): Failure {
-  const code = modeOf(mode);
+  const nesting = MODES.indexOf(mode);
+  if (nesting < 0) throw problem(WRONG_TYPE, "mode", mode);
   const { kind, hint } = typeof failure === "string" ? { kind: failure, hint: undefined } : failure;
-  return { kind: KINDS[kindAfterInner({ mode: code, cap: 1 }, kindOf(kind))] as FailureKind, hint };
+  const code = memory().core.nested_failure(nesting, kindOf(kind));
+  return { kind: KINDS[code] as FailureKind, hint };
 }
 
 /** Hands tokens down by itself, where the runtime has async contexts. */

@@ -1,9 +1,9 @@
-//! Calls under guards.
+//! Calls under guards, and what a retry inside another one knows.
 
 use super::{Memory, kind_of, with};
 use crate::memory::exports;
 use holdoff_core::{
-    Breaker, Failure, GuardedCall, Guards, Hint, Permit, Policy, Span, Step, Ticket, Timestamp, Verdict,
+    Breaker, Failure, GuardedCall, Guards, Hint, Nesting, Permit, Policy, Span, Step, Ticket, Timestamp, Token, Verdict,
 };
 
 /// Moves `call` under some guards by the ticket in slot 2 and the hint in slot 3, and writes the step.
@@ -75,6 +75,34 @@ exports! {
         breaker.record(config, Permit::from_raw(permit), now, Verdict::Success, Span::ZERO);
         closed(breaker)
     };
+    /// How many attempts a policy of that nesting makes that may make `own`, 2^32-1 being for ever, in the retries of `token`.
+    fn nested_attempts(mode: u32, cap: u32, own: u32) -> u32 = |memory| nesting(mode, cap).attempts(memory.around(), own);
+    /// `policy` := the same with as many attempts as its nesting lets it make in the retries of `token`; that number.
+    fn nested_policy(mode: u32, cap: u32) -> u32 = |memory| {
+        let own = memory.policy.attempts().unwrap_or(u32::MAX);
+        memory.policy = memory.policy.with_attempts(nesting(mode, cap).attempts(memory.around(), own));
+        memory.policy.attempts().unwrap_or(u32::MAX)
+    };
+    /// The kind of a failure of that kind that a retry inside has given up on.
+    fn nested_failure(mode: u32, kind: u32) -> u32 = |_memory| {
+        nesting(mode, 0).after_inner(Failure::new(kind_of(kind))).kind.code().into()
+    };
+    /// `token` := what attempt `attempt` of at most `attempts` hands down in the retries of `token`.
+    fn token_child(attempt: u32, attempts: u32) = |memory| {
+        let token = Token::child(memory.around(), attempt, attempts);
+        memory.hand_down(Some(token));
+    };
+    /// `token` := what so much text says as a header, or as gRPC metadata; its depth is 0 when that is nothing.
+    fn token_read(length: u32, grpc: u32) = |memory| {
+        let value = memory.text.get(..length as usize).unwrap_or_default();
+        let token = if grpc == 0 { Token::from_header(value) } else { Token::from_grpc(value) };
+        memory.hand_down(token);
+    };
+    /// The number that `token` has as a header, or as gRPC metadata; 0 for none.
+    fn token_value(grpc: u32) -> u32 = |memory| {
+        let value = memory.around().and_then(|token| if grpc == 0 { Some(token.attempt()) } else { token.grpc() });
+        value.unwrap_or(0)
+    };
 }
 
 fn underway(memory: &mut Memory) {
@@ -83,4 +111,13 @@ fn underway(memory: &mut Memory) {
 
 fn closed(breaker: &Breaker) -> u32 {
     breaker.acquire_closed().map_or(u32::MAX, Permit::as_raw)
+}
+
+fn nesting(mode: u32, cap: u32) -> Nesting {
+    match mode {
+        1 => Nesting::Innermost,
+        2 => Nesting::Outermost,
+        3 => Nesting::Cap(cap),
+        _ => Nesting::Allow,
+    }
 }
