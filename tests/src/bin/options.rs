@@ -187,7 +187,7 @@ fn outcome(document: &Map<String, Value>, unit: f64) -> Value {
     }
 }
 
-/// What is wrong; `given` is the name that no field has.
+/// The error in words; `given` is the name that no field has.
 fn told((error, given): &(Error, String)) -> Value {
     json!({
         "code": error.code.code(),
