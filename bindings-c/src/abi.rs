@@ -21,7 +21,8 @@ extern_c! {
     fn holdoff_abi() -> u32 = HOLDOFF_ABI;
 
     /// Returns the size in bytes of the struct with that name, such as "holdoff_policy"; 0 for any other name and for NULL.
-    fn holdoff_sizeof(name: *const c_char) -> usize = size_by_name!(c_bytes(name);
+    fn holdoff_sizeof(name: *const c_char) -> usize =
+        size_by_name!(c_bytes(name);
         holdoff_adaptive, holdoff_adaptive_start, holdoff_breaker, holdoff_bucket, holdoff_bucket_config,
         holdoff_budget, holdoff_bulkhead, holdoff_call, holdoff_divergence, holdoff_event, holdoff_event_fields,
         holdoff_events, holdoff_facts, holdoff_failure, holdoff_gate, holdoff_gate_config, holdoff_gate_options,

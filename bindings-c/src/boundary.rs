@@ -4,40 +4,21 @@
 //! anything else, so that zeroed, stale or foreign memory is an error and not a decision.
 
 use core::ffi::CStr;
-use holdoff_core::{Direction, Error, FailureKind, Growth, Timer};
+use holdoff_core::{Direction, FailureKind, Growth, Timer};
 
 pub(crate) use core::ffi::{c_char, c_int};
 pub(crate) use holdoff_core::{ErrorCode, Span, Timestamp};
 
-/// Functions of the header, each written as its signature and an expression over the core: `fn name(argument: type) -> type =
-/// expression;`.
-///
-/// Times, permits and the like cross as the core's own types, which are `repr(transparent)` over the numbers that the
-/// header shows. Lengths of time come in as a `u64`: not every number is a `Span`.
-macro_rules! extern_c {
-    ($($(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $answer:ty)? = $body:expr;)*) => { $(
-        $(#[$meta])*
-        #[unsafe(no_mangle)]
-        #[allow(unused_unsafe, reason = "some functions take no pointer")]
-        pub unsafe extern "C" fn $name($($argument: $type),*) $(-> $answer)? {
-            // SAFETY: the header makes the caller promise what every function here needs: each pointer is NULL or points to
-            // an object of its type, of the size given with it, that nothing else uses meanwhile.
-            unsafe { $body }
-        }
-    )* };
-}
-pub(crate) use extern_c;
-
-/// Memory of the caller's that holds an `Inner` behind a magic word.
+/// Memory of the caller's that holds an `Inner`: behind a magic word, or alone if any content, zeroes included, is a machine.
 ///
 /// # Safety
-/// The type is `repr(C)`, aligned like a `u64` and starts with the magic word; `inner` points into it, to a place that is
-/// large enough and aligned for an `Inner`; every bit pattern there is an `Inner`.
+/// The type is `repr(C)`, aligned like a `u64`, and starts with the magic word if it has one; `inner` points into it, to a place
+/// that is large enough and aligned for an `Inner`; every bit pattern there is an `Inner`.
 pub(crate) unsafe trait Memory: Sized {
     /// The machine in the memory.
-    type Inner: Copy;
-    /// The word at the start.
-    const MAGIC: u64;
+    type Inner;
+    /// The word at the start, if there is one.
+    const MAGIC: Option<u64>;
     /// The error for memory that starts with another word.
     const FOREIGN: ErrorCode;
 
@@ -46,7 +27,7 @@ pub(crate) unsafe trait Memory: Sized {
 }
 
 /// Declares the memory of a machine, `name([u64; words]) holds Type, magic, error`; or, for a struct with more fields than
-/// the magic word and the state, only `name holds Type, magic, error`.
+/// the magic word and the state, only `name holds Type, magic, error`. Memory without a magic word is only `holds Type`.
 macro_rules! memory {
     ($(#[$meta:meta])* $name:ident([u64; $words:literal]) holds $inner:ty, $magic:expr, $foreign:ident) => {
         $(#[$meta])*
@@ -59,21 +40,35 @@ macro_rules! memory {
         $crate::boundary::memory!($name holds $inner, $magic, $foreign);
         const _: () = assert!(size_of::<$inner>() == $words * 8);
     };
+    ($(#[$meta:meta])* $name:ident([u64; $words:literal]) holds $inner:ty) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy)]
+        #[repr(C)]
+        pub struct $name {
+            state: [u64; $words],
+        }
+        $crate::boundary::memory!($name holds $inner);
+    };
     ($name:ident holds $inner:ty, $magic:expr, $foreign:ident) => {
-        const _: () = {
-            let size = size_of::<$name>() - core::mem::offset_of!($name, state);
-            assert!(size_of::<$inner>() <= size && align_of::<$inner>() <= 8);
-            assert!(core::mem::offset_of!($name, magic) == 0 && core::mem::offset_of!($name, state) % 8 == 0);
-        };
+        $crate::boundary::memory!($name holds $inner, Some(u64::from_be_bytes(*$magic)), $foreign, core::mem::offset_of!($name, state));
+        const _: () = assert!(core::mem::offset_of!($name, magic) == 0);
+    };
+    ($name:ident holds $inner:ty) => {
+        $crate::boundary::memory!($name holds $inner, None, NullPointer, 0);
+        const _: () = assert!(size_of::<$name>() == size_of::<$inner>());
+    };
+    ($name:ident holds $inner:ty, $magic:expr, $foreign:ident, $offset:expr) => {
+        const _: () = assert!(size_of::<$inner>() <= size_of::<$name>() - $offset && $offset % 8 == 0);
+        const _: () = assert!(align_of::<$inner>() <= align_of::<$name>());
 
         // SAFETY: the layout is asserted above; the core's machines are plain numbers, valid in every bit pattern.
         unsafe impl $crate::boundary::Memory for $name {
             type Inner = $inner;
-            const MAGIC: u64 = u64::from_be_bytes(*$magic);
+            const MAGIC: Option<u64> = $magic;
             const FOREIGN: holdoff_core::ErrorCode = holdoff_core::ErrorCode::$foreign;
 
             fn inner(this: *mut Self) -> *mut $inner {
-                this.wrapping_byte_add(core::mem::offset_of!($name, state)).cast()
+                this.wrapping_byte_add($offset).cast()
             }
         }
     };
@@ -201,17 +196,16 @@ pub(crate) unsafe fn get_mut<'a, M: Memory>(memory: *mut M) -> Result<&'a mut M:
 
 #[inline(always)]
 unsafe fn machine<M: Memory>(memory: *mut M) -> Result<*mut M::Inner, ErrorCode> {
-    if memory.is_null() {
-        return Err(ErrorCode::NullPointer);
+    check_memory(memory)?;
+    match M::MAGIC {
+        // SAFETY: not null, and aligned; the caller vouches for the rest.
+        Some(magic) if unsafe { memory.cast::<u64>().read() } != magic => Err(M::FOREIGN),
+        _ => Ok(M::inner(memory)),
     }
-    // SAFETY: not null, and aligned where it is read; the caller vouches for the rest.
-    if !memory.is_aligned() || unsafe { memory.cast::<u64>().read() } != M::MAGIC {
-        return Err(M::FOREIGN);
-    }
-    Ok(M::inner(memory))
 }
 
-/// Checks that a machine can be stored in memory, before anything is taken for it.
+/// Checks that memory is there and aligned, before anything is read from it or taken for it.
+#[inline(always)]
 pub(crate) fn check_memory<M: Memory>(memory: *const M) -> Result<(), ErrorCode> {
     match memory.is_null() {
         true => Err(ErrorCode::NullPointer),
@@ -233,7 +227,9 @@ pub(crate) unsafe fn store<M: Memory>(memory: *mut M, inner: M::Inner) -> Result
         if size_of::<M>() > 8 + size_of::<M::Inner>() {
             memory.write_bytes(0, 1);
         }
-        memory.cast::<u64>().write(M::MAGIC);
+        if let Some(magic) = M::MAGIC {
+            memory.cast::<u64>().write(magic);
+        }
         M::inner(memory).write(inner);
     }
     Ok(())
@@ -248,50 +244,6 @@ pub(crate) unsafe fn is_zeroed<M: Memory>(memory: *const M) -> bool {
     let words = memory.cast::<u64>();
     // SAFETY: not null and aligned; the index stays inside.
     check_memory(memory).is_ok() && (0..size_of::<M>() / 8).all(|at| unsafe { words.add(at).read() } == 0)
-}
-
-/// Memory of the caller's that needs no magic word, because zeroes and any other content are a machine.
-///
-/// # Safety
-/// Every bit pattern of the type is an `Inner`.
-pub(crate) unsafe trait Untagged {
-    type Inner;
-}
-
-/// Declares the machine in such memory: `memory holds Machine`.
-macro_rules! untagged {
-    ($memory:ty, holds $inner:ty) => {
-        // SAFETY: the core's machines are plain numbers, valid in every bit pattern.
-        unsafe impl $crate::boundary::Untagged for $memory {
-            type Inner = $inner;
-        }
-    };
-}
-
-pub(crate) use untagged;
-
-/// Borrows the caller's memory that needs no magic word.
-///
-/// # Safety
-/// `memory` is null or points to an `Outer`, and nothing writes to it while the answer lives.
-pub(crate) unsafe fn get_untagged<'a, Outer: Untagged>(memory: *const Outer) -> Result<&'a Outer::Inner, ErrorCode> {
-    // SAFETY: passed on; the answer is only read.
-    unsafe { get_untagged_mut(memory.cast_mut()).map(|inner| &*inner) }
-}
-
-/// Borrows such memory, to change it.
-///
-/// # Safety
-/// As for [`get_untagged`]; nothing else touches it while the answer lives.
-pub(crate) unsafe fn get_untagged_mut<'a, Outer: Untagged>(
-    memory: *mut Outer,
-) -> Result<&'a mut Outer::Inner, ErrorCode> {
-    const { assert!(size_of::<Outer>() == size_of::<Outer::Inner>() && align_of::<Outer>() == align_of::<Outer::Inner>()) };
-    if memory.is_null() || !memory.is_aligned() {
-        return Err(ErrorCode::NullPointer);
-    }
-    // SAFETY: not null, aligned, of the same size; the caller vouches for the rest.
-    Ok(unsafe { &mut *memory.cast() })
 }
 
 /// Copies an optional argument; `None` for a null pointer.
@@ -352,6 +304,11 @@ pub(crate) unsafe fn write_permission<T>(
     }
 }
 
+/// Does something, and returns the number of its error, 0 for none.
+pub(crate) fn status_of(work: impl FnOnce() -> Result<(), ErrorCode>) -> c_int {
+    status(work())
+}
+
 /// Returns the number of an error, 0 for none.
 pub(crate) fn status(result: Result<(), ErrorCode>) -> c_int {
     result.map_or_else(|code| c_int::from(code.code()), |()| 0)
@@ -360,20 +317,6 @@ pub(crate) fn status(result: Result<(), ErrorCode>) -> c_int {
 /// Returns both results, or the first error.
 pub(crate) fn pair<A, B, E>(a: Result<A, E>, b: Result<B, E>) -> Result<(A, B), E> {
     a.and_then(|a| b.map(|b| (a, b)))
-}
-
-/// Returns a configuration that was checked, or the number of its error.
-pub(crate) fn built<T>(config: Result<T, Error>) -> Result<T, ErrorCode> {
-    config.map_err(|error| error.code)
-}
-
-/// Stores a machine whose configuration was checked, and returns the number of an error, 0 for none.
-///
-/// # Safety
-/// As for [`store`].
-pub(crate) unsafe fn store_built<M: Memory>(memory: *mut M, made: Result<M::Inner, Error>) -> c_int {
-    // SAFETY: passed on.
-    status(built(made).and_then(|made| unsafe { store(memory, made) }))
 }
 
 /// Returns a length of time; the longest there is for a number above it.
@@ -398,13 +341,11 @@ pub(crate) unsafe fn buffer<'a>(start: *mut c_char, size: usize) -> &'a mut [u8]
     unsafe { core::slice::from_raw_parts_mut(start.cast(), size.min(isize::MAX as usize)) }
 }
 
-/// Copies bytes into a buffer of the caller's. Returns how many; 0 when they do not fit, and for an error.
+/// Copies bytes into a buffer of the caller's. Returns how many; 0 when they do not fit.
 ///
 /// # Safety
 /// As for [`buffer`].
-pub(crate) unsafe fn write_bytes<E>(start: *mut c_char, size: usize, bytes: Result<impl AsRef<[u8]>, E>) -> usize {
-    let Ok(bytes) = bytes else { return 0 };
-    let bytes = bytes.as_ref();
+pub(crate) unsafe fn write_bytes(start: *mut c_char, size: usize, bytes: &[u8]) -> usize {
     // SAFETY: passed on.
     let copied = unsafe { buffer(start, size) }.get_mut(..bytes.len()).map(|buffer| buffer.copy_from_slice(bytes));
     copied.map_or(0, |()| bytes.len())

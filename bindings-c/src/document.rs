@@ -19,8 +19,7 @@ extern_c! {
     /// Returns the length of the whole text without the zero, as snprintf does, so that a first call with `text` NULL and
     /// `size` 0 says how much room it needs; 0 when the policy cannot be said in that form, or for wrong use. `problem`
     /// (which may be NULL) then says what is in the way: HOLDOFF_ERROR_NOT_IN_FORM and the field.
-    fn holdoff_policy_json(policy: *const holdoff_policy, rules: *const holdoff_rules, form: u32, text: *mut c_char,
-        size: usize, problem: *mut holdoff_problem) -> c_int = {
+    fn holdoff_policy_json(policy, rules: *const holdoff_rules, form: u32, text: *mut c_char, size, problem) -> c_int = {
         let written = || {
             let (policy, (rules, patterns)) = pair(get(policy), optional_rules(rules))?;
             Written::new(form, *policy, rules, Options::NEW, patterns)
@@ -33,8 +32,7 @@ extern_c! {
     ///
     /// Returns the length of the whole text without the zero, as snprintf does; 0 when it cannot be said in that form, or
     /// for wrong use. `problem` (which may be NULL) then says what is in the way.
-    fn holdoff_options_json(options: *const holdoff_options, form: u32, text: *mut c_char, size: usize,
-        problem: *mut holdoff_problem) -> c_int = {
+    fn holdoff_options_json(options, form: u32, text: *mut c_char, size, problem) -> c_int = {
         let written = || {
             let described = sound(options)?;
             let policy = described.build()?;

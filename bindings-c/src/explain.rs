@@ -25,6 +25,8 @@ c_struct! {
 }
 
 extern_c! {
+    on holdoff_policy as policy;
+
     /// Writes what the policy does into `text`, at most `size` bytes with the zero at its end: the policy in words, a table
     /// of its retries (min, typical and max delay of each, and their sums), and what the linter says. The same text in
     /// every language.
@@ -33,14 +35,14 @@ extern_c! {
     ///
     /// Returns the length of the whole text without the zero, as snprintf does, so that a first call with `text` NULL and
     /// `size` 0 says how much room it needs; 0 for memory without a policy.
-    fn holdoff_policy_explain(policy: *const holdoff_policy, rows: u32, text: *mut c_char, size: usize) -> c_int =
+    fn holdoff_policy_explain(policy, rows: u32, text: *mut c_char, size) -> c_int =
         print(text, size, get(policy).ok().map(|policy| explained(policy, rows)));
 
     /// Writes retry number `retry` (from 1) of a policy after failures of `kind` (HOLDOFF_TRANSIENT, ...) to `row` (which
     /// may be NULL). Walks there: the work grows with the number.
     ///
     /// Returns whether there is such a retry; false for an unknown kind, and for memory without a policy.
-    fn holdoff_policy_row(policy: *const holdoff_policy, kind: u32, retry: u32, row: *mut holdoff_row) -> bool = {
+    fn holdoff_policy_row(policy, kind: u32, retry: u32, row: *mut holdoff_row) -> bool = {
         let policy = pair(get(policy), kind_of(kind)).ok();
         let found = policy.and_then(|(policy, kind)| policy.explain().rows(retry).after(kind).iter().nth(usize::try_from(retry.checked_sub(1)?).ok()?));
         write_some(row, found.map(holdoff_row::from))
@@ -50,7 +52,7 @@ extern_c! {
     /// deadline is not looked at.
     ///
     /// Returns whether there is an end to them; false for memory without a policy.
-    fn holdoff_policy_total_wait(policy: *const holdoff_policy, ns: *mut Span) -> bool =
+    fn holdoff_policy_total_wait(policy, ns: *mut Span) -> bool =
         write_some(ns, get(policy).ok().and_then(Policy::total_wait));
 
     /// Finds the next lint of a policy: the one with the smallest HOLDOFF_LINT_ number above `after`; begin with 0. Writes it
@@ -61,12 +63,8 @@ extern_c! {
     /// HOLDOFF_NEVER for a caller who waits for ever.
     ///
     /// Returns its number; 0 if there is no other lint, and for memory without a policy.
-    fn holdoff_policy_lint(policy: *const holdoff_policy, timeout_ns: u64, after: u32, text: *mut c_char,
-        size: usize) -> u32 =
-        get(policy).map_or(0, |policy| {
-            let waits = |lint: &Lint| lint.kind != LintKind::WaitAboveTimeout || timeout_ns != HOLDOFF_NEVER;
-            next_lint(&mut policy.lints_within(span(timeout_ns)).filter(waits), after, text, size)
-        });
+    get holdoff_policy_lint(timeout_ns: u64, after: u32, text: *mut c_char, size) -> u32 =
+        { let waits = |lint: &Lint| lint.kind != LintKind::WaitAboveTimeout || timeout_ns != HOLDOFF_NEVER; next_lint(&mut policy.lints_within(span(timeout_ns)).filter(waits), after, text, size) }, else 0;  // LONG
 
     /// Writes how often an operation runs at most that never succeeds, inside the retries of `count` policies, the
     /// outermost first, to `attempts` (which may be NULL). `nestings` is NULL or has one of each policy. No deadline, hedge
@@ -83,14 +81,14 @@ extern_c! {
     /// Returns the length of the whole line without the zero, as snprintf does; 0 when there is no reason for it, for a
     /// null pointer and for memory without a policy.
     fn holdoff_nested_lint(policies: *const holdoff_policy, nestings: *const holdoff_nesting, count: usize,
-        text: *mut c_char, size: usize) -> c_int =
+        text: *mut c_char, size) -> c_int =
         print(text, size, retries(policies, nestings, count).and_then(Lint::nested));
 
     /// Explains the policy and the guards that options describe, as holdoff_policy_explain does, with a line for each
     /// guard.
     ///
     /// Returns the length of the whole text without the zero, as snprintf does; 0 for options that have a problem.
-    fn holdoff_options_explain(options: *const holdoff_options, rows: u32, text: *mut c_char, size: usize) -> c_int = {
+    fn holdoff_options_explain(options, rows: u32, text: *mut c_char, size) -> c_int = {
         let described = policy_and_options(options);
         print(text, size, described.as_ref().map(|(policy, guards)| explained(policy, rows).guarded(guards)))
     };
@@ -98,8 +96,8 @@ extern_c! {
     /// Finds the next lint of the policy and the guards that options describe, as holdoff_policy_lint does.
     ///
     /// Returns its number; 0 if there is no other lint, and for options with a problem.
-    fn holdoff_options_lint(options: *const holdoff_options, after: u32, text: *mut c_char, size: usize) -> u32 =
-        policy_and_options(options).map_or(0, |(policy, guards)| next_lint(&mut guards.lints(&policy), after, text, size));
+    fn holdoff_options_lint(options, after: u32, text: *mut c_char, size) -> u32 =
+        policy_and_options(options).map_or(0, |(policy, guards)| next_lint(&mut guards.lints(&policy), after, text, size));  // LONG
 }
 
 fn explained(policy: &Policy, rows: u32) -> Explanation {

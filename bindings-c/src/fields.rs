@@ -127,7 +127,6 @@ extern_c! {
     /// HOLDOFF_ERROR_UNKNOWN_WORD for a number that its table does not have), and leaves `policy` as it was.
     fn holdoff_policy_init(policy: *mut holdoff_policy, fields: *const holdoff_policy_fields) -> c_int = {
         let fields = read(fields).ok_or(ErrorCode::NullPointer).and_then(policy_fields);
-        let built = fields.and_then(|fields| built::<Policy>(fields.build()));
-        status(built.and_then(|built| store_policy(policy, built)))
+        status(fields.and_then(|fields| store_policy(policy, fields.build()?)))
     };
 }

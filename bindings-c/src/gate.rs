@@ -44,60 +44,52 @@ extern_c! {
     fn holdoff_gate_options_default() -> holdoff_gate_options = GateOptions::default().into();
 }
 
-memory! {
-    /// The checked options of gates: 104 bytes, shared by any number of them and only read. The content is the library's.
-    holdoff_gate_config([u64; 12]) holds GateConfig, b"hoGateC1", NotAPolicy
-}
-
 extern_c! {
+    /// The checked options of gates: 104 bytes, shared by any number of them and only read. The content is the library's.
+    memory holdoff_gate_config([u64; 12]) as config holds GateConfig, b"hoGateC1", NotAPolicy;
+
     /// Checks the options of gates.
     ///
     /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_gate_config_build(config: *mut holdoff_gate_config, options: *const holdoff_gate_options) -> c_int =
-        status(read(options).ok_or(ErrorCode::NullPointer).and_then(|options| {
-            store(config, built(GateOptions::try_from(options)?.build())?)
-        }));
+    init holdoff_gate_config_build(options: *const holdoff_gate_options) =
+        GateOptions::try_from(read(options).ok_or(ErrorCode::NullPointer)?)?.build()?;
 
     /// Makes an entry of Kubernetes' flowcontrol.Backoff: doubles with jitter that feeds back, and begins again after more
     /// than twice `max_ns` without a failure. A `max_jitter` that is not positive means none.
     ///
     /// Returns as holdoff_gate_config_build.
-    fn holdoff_gate_config_flowcontrol(config: *mut holdoff_gate_config, initial_ns: u64, max_ns: u64,
-        max_jitter: f64) -> c_int =
-        store_built(config, GateConfig::flowcontrol(span(initial_ns), span(max_ns), max_jitter));
+    init holdoff_gate_config_flowcontrol(initial_ns: u64, max_ns: u64, max_jitter: f64) =
+        GateConfig::flowcontrol(span(initial_ns), span(max_ns), max_jitter)?;
 
     /// Makes an item of Kubernetes' ItemExponentialFailureRateLimiter: `base_ns` * 2^failures, at most `max_ns`.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_gate_config_item_exponential(config: *mut holdoff_gate_config, base_ns: u64, max_ns: u64) -> c_int =
-        status(store(config, GateConfig::item_exponential(span(base_ns), span(max_ns))));
+    init holdoff_gate_config_item_exponential(base_ns: u64, max_ns: u64) =
+        GateConfig::item_exponential(span(base_ns), span(max_ns));
 
     /// Makes an item of Kubernetes' ItemFastSlowRateLimiter: `fast_ns` for the first `max_fast_attempts` failures, then
     /// `slow_ns`.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_gate_config_fast_slow(config: *mut holdoff_gate_config, fast_ns: u64, slow_ns: u64,
-        max_fast_attempts: i64) -> c_int =
-        status(store(config, GateConfig::fast_slow(span(fast_ns), span(slow_ns), max_fast_attempts)));
+    init holdoff_gate_config_fast_slow(fast_ns: u64, slow_ns: u64, max_fast_attempts: i64) =
+        GateConfig::fast_slow(span(fast_ns), span(slow_ns), max_fast_attempts);
 
     /// Makes Chromium's net::BackoffEntry of the fields of its policy, times in milliseconds; HOLDOFF_NEVER is its -1: no
     /// longest delay, an entry that is kept for ever.
     ///
     /// Returns as holdoff_gate_config_build.
-    fn holdoff_gate_config_chromium(config: *mut holdoff_gate_config, errors_to_ignore: u32, initial_delay_ms: u64,
-        multiply_factor: f64, jitter_factor: f64, maximum_backoff_ms: u64, entry_lifetime_ms: u64,
-        always_use_initial_delay: bool) -> c_int = {
+    init holdoff_gate_config_chromium(errors_to_ignore: u32, initial_delay_ms: u64, multiply_factor: f64,
+        jitter_factor: f64, maximum_backoff_ms: u64, entry_lifetime_ms: u64, always_use_initial_delay: bool) = {
         let limit = |ms: u64| Some(ms).filter(|ms| *ms != u64::MAX);
         let (max, lifetime) = (limit(maximum_backoff_ms), limit(entry_lifetime_ms));
-        store_built(config, GateConfig::chromium(initial_delay_ms, multiply_factor, jitter_factor, max, lifetime,
-            errors_to_ignore, always_use_initial_delay))
+        GateConfig::chromium(initial_delay_ms, multiply_factor, jitter_factor, max, lifetime, errors_to_ignore,
+            always_use_initial_delay)?
     };
 
     /// Lets a configuration begin again after more than `quiet_ns` without a failure.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-    fn holdoff_gate_config_quiet(config: *mut holdoff_gate_config, quiet_ns: u64) -> c_int =
-        status(get_mut(config).map(|config| *config = config.with_quiet(span(quiet_ns))));
+    get_mut holdoff_gate_config_quiet(quiet_ns: u64) = *config = config.with_quiet(span(quiet_ns));
 }
 
 /// The state of one key: 32 bytes, plain numbers. Zeroed it is a new gate, open and without failures, and any other content
@@ -115,59 +107,53 @@ pub struct holdoff_gate {
     pub opens_at: u64,
 }
 
-untagged!(holdoff_gate, holds Gate);
+memory!(holdoff_gate holds Gate);
 
 extern_c! {
+    on holdoff_gate as gate;
+
     /// Records a failure at `now`, which closes the gate for a while.
     ///
     /// Returns for how long in nanoseconds, with the uniform `u` from [0, 1) for the jitter; HOLDOFF_NEVER for wrong use,
     /// which changes nothing.
-    fn holdoff_gate_failure(gate: *mut holdoff_gate, config: *const holdoff_gate_config, now: Timestamp,
-        u: f64) -> u64 =
+    fn holdoff_gate_failure(gate: *mut holdoff_gate, config: *const holdoff_gate_config, now, u: f64) -> u64 =
         holdoff_gate_failure_of(gate, config, now, now, u);
 
     /// holdoff_gate_failure of something that happened at `event`, which is what the quiet time before it is measured to.
-    fn holdoff_gate_failure_of(gate: *mut holdoff_gate, config: *const holdoff_gate_config, event: Timestamp,
-        now: Timestamp, u: f64) -> u64 = {
-        let gate = pair(get_untagged_mut(gate), get(config));
-        gate.map_or(HOLDOFF_NEVER, |(gate, config)| gate.failure_of(config, event, now, u).as_nanos())
-    };
+    get_mut holdoff_gate_failure_of(config: *const holdoff_gate_config, event: Timestamp, now, u: f64) -> u64 =
+        gate.failure_of(get(config)?, event, now, u).as_nanos(), else HOLDOFF_NEVER;
 
     /// Tells whether a failure of an operation at `event` would use its uniform `u`.
-    fn holdoff_gate_draws(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp) -> bool =
-        pair(get_untagged(gate), get(config)).is_ok_and(|(gate, config)| gate.draws(config, event));
+    get holdoff_gate_draws(config: *const holdoff_gate_config, event: Timestamp) -> bool =
+        gate.draws(get(config)?, event), else false;
 
     /// Records a success at `now`, which takes back as many failures as the configuration says.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-    fn holdoff_gate_success(gate: *mut holdoff_gate, config: *const holdoff_gate_config, now: Timestamp) -> c_int =
-        status(pair(get_untagged_mut(gate), get(config)).map(|(gate, config)| gate.success(config, now)));
+    get_mut holdoff_gate_success(config: *const holdoff_gate_config, now) = gate.success(get(config)?, now);
 
     /// Opens the gate at `release` instead of its own time, until the next failure: for a time that a server or a person
     /// gave.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_gate_release_at(gate: *mut holdoff_gate, release: Timestamp) -> c_int =
-        status(get_untagged_mut(gate).map(|gate| gate.release_at(release)));
+    get_mut holdoff_gate_release_at(release: Timestamp) = gate.release_at(release);
 
     /// Tells whether the gate is open at `now`; a NULL gate is open, as a new one.
-    fn holdoff_gate_is_open(gate: *const holdoff_gate, now: Timestamp) -> bool =
-        gate.is_null() || get_untagged(gate).is_ok_and(|gate| gate.is_open(now));
+    fn holdoff_gate_is_open(gate: *const holdoff_gate, now) -> bool =
+        gate.is_null() || get(gate).is_ok_and(|gate| gate.is_open(now));
 
     /// Tells whether the delay of the last failure, counted from that failure, covers an event at `event`. It covers every
     /// event before the failure. Kubernetes' IsInBackOffSinceUpdate.
-    fn holdoff_gate_covers(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp) -> bool =
-        pair(get_untagged(gate), get(config)).is_ok_and(|(gate, config)| gate.covers(config, event));
+    get holdoff_gate_covers(config: *const holdoff_gate_config, event: Timestamp) -> bool =
+        gate.covers(get(config)?, event), else false;
 
     /// Tells whether at `now` less time than the delay of the last failure has passed since an event at `event`.
     /// Kubernetes' IsInBackOffSince.
-    fn holdoff_gate_covers_since(gate: *const holdoff_gate, config: *const holdoff_gate_config, event: Timestamp,
-        now: Timestamp) -> bool =
-        pair(get_untagged(gate), get(config)).is_ok_and(|(gate, config)| gate.covers_since(config, event, now));
+    get holdoff_gate_covers_since(config: *const holdoff_gate_config, event: Timestamp, now) -> bool =
+        gate.covers_since(get(config)?, event, now), else false;
 
     /// Tells whether the key can be forgotten at `now`: its failures are too old to count, or it has been open and unused
     /// for as long as the configuration keeps an entry.
-    fn holdoff_gate_is_discardable(gate: *const holdoff_gate, config: *const holdoff_gate_config,
-        now: Timestamp) -> bool =
-        pair(get_untagged(gate), get(config)).is_ok_and(|(gate, config)| gate.is_discardable(config, now));
+    get holdoff_gate_is_discardable(config: *const holdoff_gate_config, now) -> bool =
+        gate.is_discardable(get(config)?, now), else false;
 }

@@ -51,8 +51,8 @@ extern_c! {
     /// Returns 0; or a HOLDOFF_ERROR_ number, or HOLDOFF_ERROR_NO_ROOM for a guard that is described and has no memory.
     /// Then some guards may have been made, and `guards` is as it was. Either way `problem` (which may be NULL) says what
     /// is wrong, with code 0 for nothing.
-    fn holdoff_guards_init(guards: *mut holdoff_guards, options: *const holdoff_options, seed: u64, now: Timestamp,
-        log: *mut u64, log_capacity: usize, problem: *mut holdoff_problem) -> c_int =
+    fn holdoff_guards_init(guards: *mut holdoff_guards, options, seed, now, log: *mut u64, log_capacity: usize,
+        problem) -> c_int =
         report(problem, || all(guards, options, (seed, now), (log, log_capacity)));
 }
 

@@ -2,44 +2,38 @@
 
 use crate::*;
 
-memory! {
+extern_c! {
     /// The headers of an HTTP answer that say when to retry: 152 bytes, whatever their number. The content is the
     /// library's.
     ///
     /// Read are, in the order in which they count, grpc-retry-pushback-ms, retry-after-ms, x-ms-retry-after-ms, Retry-After
     /// (seconds and dates), x-amz-retry-after, and the RateLimit-Reset family. Any other header may be given as well.
-    holdoff_headers([u64; 18]) holds HintReader, b"hoHeads1", NotACall
-}
+    memory holdoff_headers([u64; 18]) as headers holds HintReader, b"hoHeads1", NotACall;
 
-extern_c! {
     /// Begins with the headers of one answer, which came at `wall`: nanoseconds since 1970 by the clock on the wall, for
     /// dates; HOLDOFF_NEVER if it is not known, and then a date says nothing.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_headers_begin(headers: *mut holdoff_headers, wall: u64) -> c_int =
-        status(store(headers, HintReader::new(wall)));
+    init holdoff_headers_begin(wall: u64) = HintReader::new(wall);
 
     /// Takes one header: its name in any case, and its value. A header that says nothing about retrying changes nothing.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-    fn holdoff_headers_add(headers: *mut holdoff_headers, name: *const c_char, value: *const c_char) -> c_int =
-        status(get_mut(headers).and_then(|headers| {
-            let (name, value) = c_bytes(name).zip(c_bytes(value)).ok_or(ErrorCode::NullPointer)?;
-            headers.header(name, value);
-            Ok(())
-        }));
+    get_mut holdoff_headers_add(name: *const c_char, value: *const c_char) = {
+        let (name, value) = c_bytes(name).zip(c_bytes(value)).ok_or(ErrorCode::NullPointer)?;
+        headers.header(name, value);
+    };
 
     /// Takes one header line of `length` bytes as it came over the wire, "Retry-After: 5\r\n", which is what libcurl's
     /// CURLOPT_HEADERFUNCTION hands over. A line without a colon (a status line, the empty one) changes nothing.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-    fn holdoff_headers_add_line(headers: *mut holdoff_headers, line: *const c_char, length: usize) -> c_int =
-        status(pair(get_mut(headers), slice(line, length)).map(|(headers, line)| {
-            let mut parts = line.splitn(2, |byte| *byte == b':');
-            if let (Some(name), Some(value)) = (parts.next(), parts.next()) {
-                headers.header(name.trim_ascii(), value);
-            }
-        }));
+    get_mut holdoff_headers_add_line(line: *const c_char, length) = {
+        let mut parts = slice(line, length)?.splitn(2, |byte| *byte == b':');
+        if let (Some(name), Some(value)) = (parts.next(), parts.next()) {
+            headers.header(name.trim_ascii(), value);
+        }
+    };
 
     /// Returns the hint in the headers of an answer with this HTTP status; give 0 if the status is not known.
     ///
@@ -56,11 +50,8 @@ extern_c! {
     ///
     /// Returns whether the status is a failure. If it is, it is written to `failure` (which may be NULL); a status from 100
     /// to 399 is none, and writes nothing.
-    fn holdoff_failure_from_headers(status: u32, headers: *const holdoff_headers,
-        failure: *mut holdoff_failure) -> bool = {
-        let found = Failure::of_answer(status, hint_of(headers, status));
-        write_some(failure, found.map(holdoff_failure::from))
-    };
+    fn holdoff_failure_from_headers(status: u32, headers: *const holdoff_headers, failure: *mut holdoff_failure) -> bool =
+        write_some(failure, Failure::of_answer(status, hint_of(headers, status)).map(holdoff_failure::from));
 }
 
 unsafe fn hint_of(headers: *const holdoff_headers, status: u32) -> Hint {

@@ -13,7 +13,7 @@ extern_c! {
     ///
     /// Returns 0 or the HOLDOFF_ERROR_ number of the first problem, HOLDOFF_ERROR_NOT_JSON included; holdoff_policy_build
     /// says it again, with an explanation.
-    fn holdoff_options_read_json(options: *mut holdoff_options, text: *const c_char, length: usize) -> c_int = {
+    fn holdoff_options_read_json(options: *mut holdoff_options, text: *const c_char, length) -> c_int = {
         let read_all = || read_json(slice(text, length)?, DOCUMENT, &mut |path, value| take(options, path, value));
         match get_mut(options) {
             Ok(_) => read_all().map_or_else(|problem| blame(options, problem), |()| 0),
@@ -30,9 +30,8 @@ extern_c! {
     ///
     /// Returns 0 and writes `policy`, `rules` and `guards`; or a HOLDOFF_ERROR_ number and leaves the policy and the rules
     /// as they were. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
-    fn holdoff_form_read_json(form: u32, text: *const c_char, length: usize, policy: *mut holdoff_policy,
-        rules: *mut holdoff_rules, patterns: *mut c_char, size: usize, guards: *mut holdoff_options,
-        problem: *mut holdoff_problem) -> c_int =
+    fn holdoff_form_read_json(form: u32, text: *const c_char, length, policy: *mut holdoff_policy,
+        rules: *mut holdoff_rules, patterns: *mut c_char, size, guards: *mut holdoff_options, problem) -> c_int =
         report(problem, || {
             let memory = buffer(patterns, size);
             let mut used = 0;

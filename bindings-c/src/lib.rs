@@ -28,6 +28,7 @@ mod bucket;
 mod call;
 mod document;
 mod explain;
+mod exports;
 mod failure;
 mod fields;
 mod gate;
@@ -67,7 +68,7 @@ pub use self::{
     panic::*, periodic::*, policy::*, problem::*, retry::*, rules::*, saved::*, schedule::*, step::*, testing::*,
     wait_backoff::*, words::*,
 };
-use self::{boundary::*, guards::guard::*, text::*};
+use self::{boundary::*, exports::extern_c, guards::guard::*, text::*};
 use holdoff_core::*;
 #[cfg(feature = "json")]
 pub use json::*;

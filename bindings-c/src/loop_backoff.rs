@@ -13,13 +13,11 @@ pub const HOLDOFF_RESET_EVERY: u32 = 2;
 /// Backoff.DelayWithReset.
 pub const HOLDOFF_RESET_OR_HOLD: u32 = 3;
 
-memory! {
+extern_c! {
     /// The delays between the runs of something that runs again and again: 88 bytes. Time is not clamped: a `now` before
     /// the last one reads as no time passed. The content is the library's.
-    holdoff_loop_backoff([u64; 10]) holds LoopBackoff, b"hoPace_1", NotACall
-}
+    memory holdoff_loop_backoff([u64; 10]) as loop_backoff holds LoopBackoff, b"hoPace_1", NotACall;
 
-extern_c! {
     /// Makes a loop backoff of the delays of `wait_backoff`, beginning again by the rule `reset` (HOLDOFF_RESET_NEVER, ...)
     /// after `limit_ns`, made at `now`. Copies the backoff.
     ///
@@ -28,31 +26,28 @@ extern_c! {
     /// HOLDOFF_RESET_AFTER_QUIET.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_CALL, or HOLDOFF_ERROR_UNKNOWN_WORD for another rule.
-    fn holdoff_loop_backoff_init(loop_backoff: *mut holdoff_loop_backoff, wait_backoff: *const holdoff_wait_backoff,
-        reset: u32, limit_ns: u64, now: Timestamp) -> c_int =
-        status(get(wait_backoff).and_then(|wait_backoff| {
-            let limit = span(limit_ns);
-            let made = match reset {
-                HOLDOFF_RESET_NEVER => LoopBackoff::new(*wait_backoff, Reset::Never, now),
-                HOLDOFF_RESET_AFTER_QUIET => LoopBackoff::new(*wait_backoff, Reset::AfterQuiet(limit), now),
-                HOLDOFF_RESET_EVERY => LoopBackoff::new(*wait_backoff, Reset::Every(limit), now),
-                HOLDOFF_RESET_OR_HOLD => LoopBackoff::with_reset(*wait_backoff, limit, now),
-                _ => return Err(ErrorCode::UnknownWord),
-            };
-            store(loop_backoff, made)
-        }));
+    init holdoff_loop_backoff_init(wait_backoff: *const holdoff_wait_backoff, reset: u32, limit_ns: u64, now) = {
+        let (wait_backoff, limit) = (*get(wait_backoff)?, span(limit_ns));
+        let reset = match reset {
+            HOLDOFF_RESET_NEVER => Reset::Never,
+            HOLDOFF_RESET_AFTER_QUIET => Reset::AfterQuiet(limit),
+            HOLDOFF_RESET_EVERY => Reset::Every(limit),
+            HOLDOFF_RESET_OR_HOLD => return store(loop_backoff, LoopBackoff::with_reset(wait_backoff, limit, now)),
+            _ => return Err(ErrorCode::UnknownWord),
+        };
+        LoopBackoff::new(wait_backoff, reset, now)
+    };
 
     /// Returns the delay to wait at `now` in nanoseconds, for the uniform `u` from [0, 1), which only jitter uses; moves
     /// on. HOLDOFF_NEVER for memory without a loop backoff.
-    fn holdoff_loop_backoff_next(loop_backoff: *mut holdoff_loop_backoff, now: Timestamp, u: f64) -> u64 =
-        get_mut(loop_backoff).map_or(u64::MAX, |loop_backoff| loop_backoff.next(now, u).as_nanos());
+    get_mut holdoff_loop_backoff_next(now, u: f64) -> u64 = loop_backoff.next(now, u).as_nanos(), else u64::MAX;
 
     /// Tells whether holdoff_loop_backoff_next uses its uniform `u`.
-    fn holdoff_loop_backoff_draws(loop_backoff: *const holdoff_loop_backoff) -> bool = get(loop_backoff).is_ok_and(LoopBackoff::draws);
+    get holdoff_loop_backoff_draws() -> bool = loop_backoff.draws(), else false;
 
     /// Copies the backoff as it stands to `wait_backoff`.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-    fn holdoff_loop_backoff_backoff(loop_backoff: *const holdoff_loop_backoff, wait_backoff: *mut holdoff_wait_backoff) -> c_int =
-        status(get(loop_backoff).and_then(|loop_backoff| store(wait_backoff, *loop_backoff.backoff())));
+    get holdoff_loop_backoff_backoff(wait_backoff: *mut holdoff_wait_backoff) =
+        store(wait_backoff, *loop_backoff.backoff())?;
 }

@@ -30,23 +30,22 @@ memory!(holdoff_options holds Options, b"hoOptio4", NotAPolicy);
 const _: () = assert!(size_of::<Options>() == 182 * 8 && align_of::<Options>() == 8);
 
 extern_c! {
+    on _ in holdoff_options as options;
+
     /// Makes the options of the default policy, with no rules of classification.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_options_init(options: *mut holdoff_options) -> c_int = status(store(options, Policy::options()));
+    init holdoff_options_init() = Policy::options();
 
     /// Gives memory for the texts of patterns ("retry_on.patterns" and "retry_on.non_idempotent.patterns"): `size` bytes;
     /// each pattern takes its length and 5 more. Needed before the first pattern, and as long as the options, copies of
     /// them and the rules built of them are used. Patterns in earlier memory are not moved.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-    fn holdoff_options_keep_patterns(options: *mut holdoff_options, patterns: *mut c_char, size: usize) -> c_int =
-        status(get_mut(options).and_then(|_| {
-            let patterns = core::ptr::NonNull::new(patterns).ok_or(ErrorCode::NullPointer)?;
-            let options = &mut *options;
-            (options.patterns, options.patterns_size, options.patterns_used) = (patterns.as_ptr(), size, 0);
-            Ok(())
-        }));
+    get_mut holdoff_options_keep_patterns(patterns: *mut c_char, size) = {
+        let patterns = core::ptr::NonNull::new(patterns).ok_or(ErrorCode::NullPointer)?.as_ptr();
+        ((*options).patterns, (*options).patterns_size, (*options).patterns_used) = (patterns, size, 0);
+    };
 
     /// Sets a field to a word ("exponential", "forever", "none"), to a time with its unit ("250ms", "1.5s", "2m"), or to
     /// text.
@@ -102,11 +101,12 @@ extern_c! {
     ///
     /// Returns 0 and writes the nanoseconds to `ns` (which may be NULL); or HOLDOFF_ERROR_NOT_A_DURATION for any other text
     /// and for more than HOLDOFF_LONGEST_NS; or HOLDOFF_ERROR_NULL_POINTER without a text.
-    fn holdoff_parse_duration(duration: *const c_char, ns: *mut Span) -> c_int = {
-        let text = c_str(duration).ok_or(ErrorCode::NullPointer);
-        let span = text.and_then(|text| Span::parse(text).ok_or(ErrorCode::NotADuration));
-        status(span.map(|span| write(ns, span)))
-    };
+    fn holdoff_parse_duration(duration: *const c_char, ns: *mut Span) -> c_int =
+        status_of(|| {
+            let text = c_str(duration).ok_or(ErrorCode::NullPointer)?;
+            write(ns, Span::parse(text).ok_or(ErrorCode::NotADuration)?);
+            Ok(())
+        });
 }
 
 /// Sets a field, and keeps the first problem there is.

@@ -80,55 +80,43 @@ impl From<Result<PeriodicStep, ErrorCode>> for holdoff_periodic_step {
     }
 }
 
-memory! {
+extern_c! {
     /// Something that runs again and again: 144 bytes. Made by holdoff_periodic_init; the first holdoff_periodic_tick
     /// begins it. Each run is said exactly once, and there are never two at a time; an input that is out of order, too
     /// early or after the end changes nothing and is answered with the step that still holds. HOLDOFF_STOP is final. A
     /// cancellation does not take back a run in flight. Time is not clamped. The content is the library's.
-    holdoff_periodic([u64; 17]) holds Periodic, b"hoPerio1", NotACall
-}
+    memory holdoff_periodic([u64; 17]) as periodic holds Periodic, b"hoPerio1", NotACall;
 
-extern_c! {
     /// Makes something to run at the intervals of `loop_backoff`, made at `now`, from which a deadline counts. The seed matters
     /// only for a loop backoff with jitter. Copies the loop backoff.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_CALL, or HOLDOFF_ERROR_UNKNOWN_WORD for an unknown timer.
-    fn holdoff_periodic_init(periodic: *mut holdoff_periodic, loop_backoff: *const holdoff_loop_backoff,
-        options: *const holdoff_periodic_options, seed: u64, now: Timestamp) -> c_int =
-        status(get(loop_backoff).and_then(|loop_backoff| {
-            let options = read(options).ok_or(ErrorCode::NullPointer)?.try_into()?;
-            store(periodic, Periodic::new(*loop_backoff, options, seed, now))
-        }));
-
-    /// Lets time pass: begins the periodic, or starts the next run if it is due at `now`.
-    fn holdoff_periodic_tick(periodic: *mut holdoff_periodic, now: Timestamp) -> holdoff_periodic_step =
-        get_mut(periodic).map(|periodic| periodic.tick(now)).into();
-
-    /// Ends the run with this number at `now` with a HOLDOFF_ANSWER_ number.
-    fn holdoff_periodic_finish(periodic: *mut holdoff_periodic, run: u64, now: Timestamp,
-        answer: u32) -> holdoff_periodic_step = {
-        let step = get_mut(periodic).and_then(|periodic| {
-            let answer = Answer::from_code(answer).ok_or(ErrorCode::UnknownWord)?;
-            Ok(periodic.finish(run, now, answer))
-        });
-        step.into()
+    init holdoff_periodic_init(loop_backoff: *const holdoff_loop_backoff, options: *const holdoff_periodic_options, seed,
+        now) = {
+        let options = read(options).ok_or(ErrorCode::NullPointer)?.try_into()?;
+        Periodic::new(*get(loop_backoff)?, options, seed, now)
     };
 
+    /// Lets time pass: begins the periodic, or starts the next run if it is due at `now`.
+    step holdoff_periodic_tick(now) -> holdoff_periodic_step = periodic.tick(now);
+
+    /// Ends the run with this number at `now` with a HOLDOFF_ANSWER_ number.
+    step holdoff_periodic_finish(run: u64, now, answer: u32) -> holdoff_periodic_step =
+        periodic.finish(run, now, word_of(Answer::from_code(answer))?);
+
     /// Cancels it. If it sleeps it is over; a run in flight is the last one.
-    fn holdoff_periodic_cancel(periodic: *mut holdoff_periodic) -> holdoff_periodic_step =
-        get_mut(periodic).map(Periodic::cancel).into();
+    step holdoff_periodic_cancel() -> holdoff_periodic_step = periodic.cancel();
 
     /// Returns the number of the run in flight, or else of the last one; 0 before the first, and for memory without a
     /// periodic.
-    fn holdoff_periodic_runs(periodic: *const holdoff_periodic) -> u64 = get(periodic).map_or(0, Periodic::runs);
+    get holdoff_periodic_runs() -> u64 = periodic.runs(), else 0;
 
     /// Returns the time at which its time is up; HOLDOFF_NEVER without a limit, and for memory without a periodic.
-    fn holdoff_periodic_deadline(periodic: *const holdoff_periodic) -> Timestamp =
-        get(periodic).map_or(Timestamp::NEVER, Periodic::deadline);
+    get holdoff_periodic_deadline() -> Timestamp = periodic.deadline(), else Timestamp::NEVER;
 
     /// Copies the loop backoff as it stands to `loop_backoff`: the periodic has its own, copied when it was made.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-    fn holdoff_periodic_backoff(periodic: *const holdoff_periodic, loop_backoff: *mut holdoff_loop_backoff) -> c_int =
-        status(get(periodic).and_then(|periodic| store(loop_backoff, *periodic.loop_backoff())));
+    get holdoff_periodic_backoff(loop_backoff: *mut holdoff_loop_backoff) =
+        store(loop_backoff, *periodic.loop_backoff())?;
 }

@@ -17,7 +17,7 @@ pub struct holdoff_policy {
 }
 
 memory!(holdoff_policy holds Policy, b"hoPolic2", NotAPolicy);
-const _: () = assert!(HOLDOFF_POLICY_MAGIC == holdoff_policy::MAGIC);
+const _: () = assert!(matches!(holdoff_policy::MAGIC, Some(HOLDOFF_POLICY_MAGIC)));
 
 /// # Safety
 /// `memory` is null or points to memory of the size of a policy.
@@ -34,6 +34,8 @@ fn limit(policy: &Policy) -> u64 {
 }
 
 extern_c! {
+    on holdoff_policy as policy;
+
     /// Makes the default policy: 3 attempts, exponential backoff from 100 ms by 2 up to 5 s, full jitter, hints obeyed up
     /// to 60 s, no deadline, no attempt timeout.
     ///
@@ -45,17 +47,17 @@ extern_c! {
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, or HOLDOFF_ERROR_UNKNOWN_WORD and leaves `policy` as it was. The options'
     /// field "preset" takes the same names, explains an unknown one, and lets other fields differ.
     fn holdoff_policy_preset(policy: *mut holdoff_policy, name: *const c_char) -> c_int =
-        status(c_str(name).ok_or(ErrorCode::NullPointer).and_then(|name| {
-            store_policy(policy, Preset::from_name(name).ok_or(ErrorCode::UnknownWord)?.policy())
-        }));
+        status_of(|| {
+            let name = c_str(name).ok_or(ErrorCode::NullPointer)?;
+            store_policy(policy, word_of(Preset::from_name(name))?.policy())
+        });
 
     /// Makes the policy that the options describe. Guards that they describe are checked, but no part of a policy: see
     /// holdoff_guards_init.
     ///
     /// Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number and leaves `policy` as it was. Either way `problem` (which
     /// may be NULL) says what is wrong, with code 0 for nothing.
-    fn holdoff_policy_build(policy: *mut holdoff_policy, options: *const holdoff_options,
-        problem: *mut holdoff_problem) -> c_int =
+    fn holdoff_policy_build(policy: *mut holdoff_policy, options, problem) -> c_int =
         report(problem, || {
             let described = sound(options)?;
             let built = described.build()?;
@@ -65,8 +67,7 @@ extern_c! {
 
     /// Returns how many attempts a call may make, the first one included; 4294967295 for no limit, and 0 for memory without
     /// a policy.
-    fn holdoff_policy_attempts(policy: *const holdoff_policy) -> u32 =
-        get(policy).map_or(0, |policy| policy.attempts().unwrap_or(u32::MAX));
+    get holdoff_policy_attempts() -> u32 = policy.attempts().unwrap_or(u32::MAX), else 0;
 
     /// Changes how many attempts a policy allows: `attempts`, the first one included; 4294967295 for as many as it takes, 0
     /// as 1. For a copy of a policy that no call uses yet: of what holdoff_nesting_attempts says.
@@ -77,9 +78,9 @@ extern_c! {
 
     /// Returns how long the first attempt of a call may take, in nanoseconds: the smaller of deadline and attempt timeout;
     /// HOLDOFF_NEVER without either, and for memory without a policy.
-    fn holdoff_policy_first_limit(policy: *const holdoff_policy) -> u64 = get(policy).map_or(u64::MAX, limit);
+    fn holdoff_policy_first_limit(policy) -> u64 = get(policy).map_or(u64::MAX, limit);
 
     /// Returns a number that differs between policies that decide differently, the same in every language: a saved state
     /// keeps it. 0 for memory without a policy.
-    fn holdoff_policy_fingerprint(policy: *const holdoff_policy) -> u64 = get(policy).map_or(0, Policy::fingerprint);
+    get holdoff_policy_fingerprint() -> u64 = policy.fingerprint(), else 0;
 }

@@ -132,7 +132,7 @@ extern_c! {
     ///
     /// Returns the length of the whole line without the zero, as snprintf does, so that `size` or more means it was cut.
     /// `text` may be NULL when `size` is 0. Without a problem (NULL, or code 0) the line is empty.
-    fn holdoff_problem_text(problem: *const holdoff_problem, text: *mut c_char, size: usize) -> c_int =
+    fn holdoff_problem_text(problem: *const holdoff_problem, text: *mut c_char, size) -> c_int =
         print(text, size, problem.as_ref().filter(|problem| problem.code != 0));
 }
 

@@ -2,25 +2,21 @@
 
 use crate::*;
 
-memory! {
+extern_c! {
     /// The state of one operation that may fail, without its loop: 48 bytes. May be copied and moved; one thread at a time.
     /// The content is the library's.
-    holdoff_retry([u64; 5]) holds Retry, b"hoRetry1", NotACall
-}
+    memory holdoff_retry([u64; 5]) as retry holds Retry, b"hoRetry1", NotACall;
 
-extern_c! {
     /// Makes an operation whose first attempt began at `started`.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_retry_init(retry: *mut holdoff_retry, seed: u64, started: Timestamp) -> c_int =
-        status(store(retry, Retry::new(seed, started)));
+    init holdoff_retry_init(seed, started: Timestamp) = Retry::new(seed, started);
 
     /// Decides what to do about an attempt that failed at `now`; once for each failed attempt, in the order of their ends.
     ///
     /// Returns HOLDOFF_SLEEP until `at`, or HOLDOFF_STOP: HOLDOFF_GAVE_UP with the reason and, in `at`, when another try
     /// might succeed; or HOLDOFF_INVALID with the number of an error for wrong use, zeroed memory included.
-    fn holdoff_retry_on_failure(retry: *mut holdoff_retry, policy: *const holdoff_policy, now: Timestamp,
-        failure: holdoff_failure) -> holdoff_step = {
+    fn holdoff_retry_on_failure(retry: *mut holdoff_retry, policy, now, failure) -> holdoff_step = {
         if failure.is_common()
             && let Ok(retry) = get_mut(retry)
             && let Ok(policy) = get(policy)

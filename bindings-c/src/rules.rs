@@ -34,13 +34,14 @@ pub struct holdoff_facts {
 }
 
 extern_c! {
+    on holdoff_rules as rules;
+
     /// Makes the rules that the options describe: those under "retry_on". Options without any make rules that leave every
     /// failure as it is. Keep the room of the patterns as long as the rules, and set no other patterns in it.
     ///
     /// Returns 0 and writes `rules`; or a HOLDOFF_ERROR_ number and leaves `rules` as they were. Either way `problem`
     /// (which may be NULL) says what is wrong, with code 0 for nothing.
-    fn holdoff_rules_build(rules: *mut holdoff_rules, options: *const holdoff_options,
-        problem: *mut holdoff_problem) -> c_int =
+    fn holdoff_rules_build(rules: *mut holdoff_rules, options, problem) -> c_int =
         report(problem, || Ok(put_rules(rules, sound(options)?.rules(), patterns_of_options(options))?));
 
     /// Applies the rules to a failure. A failure that a list names is retried. If lists are given for its facts and none
@@ -49,16 +50,15 @@ extern_c! {
     ///
     /// Returns the failure to hand to a call. Wrong use (no rules, no facts, an unknown kind) gives one of kind 0, which
     /// every machine answers with HOLDOFF_INVALID.
-    fn holdoff_rules_judge(rules: *const holdoff_rules, facts: *const holdoff_facts,
-        failure: holdoff_failure) -> holdoff_failure =
+    fn holdoff_rules_judge(rules: *const holdoff_rules, facts: *const holdoff_facts, failure) -> holdoff_failure =
         judged(rules, facts, failure).map_or(holdoff_failure_of(0), holdoff_failure::from);
 
     /// Tells whether an HTTP answer is a failure: each status from 400 on, and a lower one if the rules list it (202 for an
     /// operation that is not done yet).
     ///
     /// Returns the same for memory without rules as for rules without lists.
-    fn holdoff_rules_is_failure(rules: *const holdoff_rules, http: u32, non_idempotent: bool) -> bool =
-        get(rules).map_or(http >= 400, |rules| rules.is_failure(http, !non_idempotent));
+    get holdoff_rules_is_failure(http: u32, non_idempotent: bool) -> bool =
+        rules.is_failure(http, !non_idempotent), else http >= 400;
 }
 
 /// Stores rules in the caller's memory, with the patterns that they name.

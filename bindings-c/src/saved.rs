@@ -8,28 +8,24 @@ pub const HOLDOFF_SAVED_RETRY: usize = 56;
 pub const HOLDOFF_SAVED_CALL: usize = 72;
 const _: () = assert!(HOLDOFF_SAVED_RETRY == Retry::SAVED && HOLDOFF_SAVED_CALL == Call::SAVED);
 
-memory! {
+extern_c! {
     /// A saved state between a machine and the bytes or the JSON that last: 72 bytes. It holds no instant, only how long
     /// ago the operation began and how long its sleep still lasts, so that it resumes on another clock, machine and in
     /// another language with the same next decision. The content is the library's.
     ///
     /// An attempt in flight is not saved: resuming takes it for a timeout.
-    holdoff_saved([u64; 8]) holds Saved, b"hoSaved1", NotACall
-}
+    memory holdoff_saved([u64; 8]) as saved holds Saved, b"hoSaved1", NotACall;
 
-extern_c! {
     /// Saves a retry as it is at `now` under its policy.
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
-    fn holdoff_retry_save(retry: *const holdoff_retry, policy: *const holdoff_policy, now: Timestamp,
-        saved: *mut holdoff_saved) -> c_int =
+    fn holdoff_retry_save(retry: *const holdoff_retry, policy, now, saved: *mut holdoff_saved) -> c_int =
         status(pair(get(retry), get(policy)).and_then(|(retry, policy)| store(saved, retry.saved(policy, now))));
 
     /// Saves a call as it is at `now` under its policy.
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
-    fn holdoff_call_save(call: *const holdoff_call, policy: *const holdoff_policy, now: Timestamp,
-        saved: *mut holdoff_saved) -> c_int =
+    fn holdoff_call_save(call: *const holdoff_call, policy, now, saved: *mut holdoff_saved) -> c_int =
         status(pair(get(call), get(policy)).and_then(|(call, policy)| store(saved, call.saved(policy, now))));
 
     /// Makes a retry of what holdoff_retry_save saved under the same policy, on a clock that reads `now`.
@@ -37,23 +33,20 @@ extern_c! {
     /// Returns 0 and writes `retry`; or HOLDOFF_ERROR_STATE_POLICY, HOLDOFF_ERROR_STATE_KIND or another HOLDOFF_ERROR_
     /// number and leaves it as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for
     /// nothing.
-    fn holdoff_retry_resume(retry: *mut holdoff_retry, saved: *const holdoff_saved, policy: *const holdoff_policy,
-        now: Timestamp, problem: *mut holdoff_problem) -> c_int =
+    fn holdoff_retry_resume(retry: *mut holdoff_retry, saved: *const holdoff_saved, policy, now, problem) -> c_int =
         report(problem, || Ok(store(retry, get(saved)?.retry(get(policy)?, now)?)?));
 
     /// Makes a call of what holdoff_call_save saved under the same policy, on a clock that reads `now`. Go on with
     /// holdoff_call_tick. An attempt that was in flight has failed now, as a timeout.
     ///
     /// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
-    fn holdoff_call_resume(call: *mut holdoff_call, saved: *const holdoff_saved, policy: *const holdoff_policy,
-        now: Timestamp, problem: *mut holdoff_problem) -> c_int =
+    fn holdoff_call_resume(call: *mut holdoff_call, saved: *const holdoff_saved, policy, now, problem) -> c_int =
         report(problem, || Ok(store(call, get(saved)?.call(get(policy)?, now)?)?));
 
     /// Saves a call under guards as it is at `now`, as holdoff_call_save does: what it holds of its guards is not in it.
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
-    fn holdoff_guarded_call_save(call: *const holdoff_guarded_call, policy: *const holdoff_policy, now: Timestamp,
-        saved: *mut holdoff_saved) -> c_int =
+    fn holdoff_guarded_call_save(call: *const holdoff_guarded_call, policy, now, saved: *mut holdoff_saved) -> c_int =
         status(pair(get(call), get(policy)).and_then(|(call, policy)| store(saved, call.call().saved(policy, now))));
 
     /// Makes a call under guards of a call that was saved under the same policy, with or without guards, on a clock that
@@ -61,9 +54,8 @@ extern_c! {
     /// as paid, and it asks its guards again at the next holdoff_guarded_call_tick, which is the next thing to call.
     ///
     /// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
-    fn holdoff_guarded_call_resume(call: *mut holdoff_guarded_call, saved: *const holdoff_saved,
-        policy: *const holdoff_policy, guards: *const holdoff_guards, now: Timestamp,
-        problem: *mut holdoff_problem) -> c_int =
+    fn holdoff_guarded_call_resume(call: *mut holdoff_guarded_call, saved: *const holdoff_saved, policy, guards, now,
+        problem) -> c_int =
         report(problem, || {
             let mut borrowed = Guards::none();
             borrow_guards(guards, &mut borrowed)?;
@@ -78,24 +70,20 @@ extern_c! {
     /// Returns 0 and writes `saved`; or HOLDOFF_ERROR_NOT_A_STATE, HOLDOFF_ERROR_STATE_LENGTH, HOLDOFF_ERROR_STATE_VERSION,
     /// HOLDOFF_ERROR_STATE_KIND, HOLDOFF_ERROR_STATE_DAMAGED or HOLDOFF_ERROR_NULL_POINTER, and leaves it as it was. Either
     /// way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
-    fn holdoff_saved_from_bytes(saved: *mut holdoff_saved, bytes: *const c_char, length: usize,
-        problem: *mut holdoff_problem) -> c_int =
-        report(problem, || Ok(store(saved, Saved::from_bytes(slice(bytes, length)?)?)?));
+    make holdoff_saved_from_bytes(bytes: *const c_char, length) = Saved::from_bytes(slice(bytes, length)?)?;
 
     /// Writes the state as bytes that last, HOLDOFF_SAVED_RETRY or HOLDOFF_SAVED_CALL of them, to `bytes`, which has room
     /// for `size`.
     ///
     /// Returns how many there are; 0 when they do not fit, and for memory without a saved state.
-    fn holdoff_saved_bytes(saved: *const holdoff_saved, bytes: *mut c_char, size: usize) -> usize = {
-        let state = get(saved).ok().and_then(|saved| saved.to_bytes().ok());
-        write_bytes(bytes, size, state.as_ref().and_then(|(bytes, length)| bytes.get(..*length)).ok_or(()))
-    };
+    get holdoff_saved_bytes(bytes: *mut c_char, size) -> usize =
+        saved.to_bytes().map_or(0, |(state, length)| write_bytes(bytes, size, &state[..length])), else 0;
 
     /// Writes the state as JSON in one line into `text`, at most `size` bytes with the zero at its end; 512 are always
     /// enough.
     ///
     /// Returns the length of the whole line without the zero, as snprintf does; 0 for memory without a saved state.
-    fn holdoff_saved_json(saved: *const holdoff_saved, text: *mut c_char, size: usize) -> c_int =
+    fn holdoff_saved_json(saved: *const holdoff_saved, text: *mut c_char, size) -> c_int =
         print(text, size, get(saved).ok());
 
     /// Reads the JSON that holdoff_saved_json or another language's save made: text of `length` bytes (a zero at its end
@@ -105,34 +93,30 @@ extern_c! {
     /// NULL) says what is wrong, with code 0 for nothing. Fields that are missing or contradict each other are an error of
     /// resuming.
     #[cfg(feature = "json")]
-    fn holdoff_saved_from_json(saved: *mut holdoff_saved, text: *const c_char, length: usize,
-        problem: *mut holdoff_problem) -> c_int =
-        report(problem, || {
-            let mut state = Saved::EMPTY;
-            json::read_json(slice(text, length)?, json::STATE, &mut |path, value| {
-                state.set(path, value).map_err(|error| holdoff_problem::from(error).named(path))
-            })?;
-            Ok(store(saved, state)?)
-        });
+    make holdoff_saved_from_json(text: *const c_char, length) = {
+        let mut state = Saved::EMPTY;
+        json::read_json(slice(text, length)?, json::STATE, &mut |path, value| {
+            state.set(path, value).map_err(|error| holdoff_problem::from(error).named(path))
+        })?;
+        state
+    };
 
     /// Counts the `away_ns` nanoseconds between save and resume: against the deadline, and as sleep. Without this call they
     /// do not count.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-    fn holdoff_saved_age(saved: *mut holdoff_saved, away_ns: u64) -> c_int =
-        status(get_mut(saved).map(|saved| *saved = saved.aged(span(away_ns))));
+    get_mut holdoff_saved_age(away_ns: u64) = *saved = saved.aged(span(away_ns));
 
     /// Lets the state resume under this policy although it was saved under another: for a policy that has changed
     /// harmlessly.
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on.
-    fn holdoff_saved_force(saved: *mut holdoff_saved, policy: *const holdoff_policy) -> c_int =
-        status(pair(get_mut(saved), get(policy)).map(|(saved, policy)| *saved = saved.forced(policy)));
+    get_mut holdoff_saved_force(policy) = *saved = saved.forced(get(policy)?);
 
     /// Tells whether it is the state of a call; false for that of a retry, and for memory without a saved state.
-    fn holdoff_saved_is_call(saved: *const holdoff_saved) -> bool = get(saved).is_ok_and(Saved::is_call);
+    get holdoff_saved_is_call() -> bool = saved.is_call(), else false;
 
     /// Returns the fingerprint of the policy that it was saved under, see holdoff_policy_fingerprint; 0 for memory without
     /// a saved state.
-    fn holdoff_saved_fingerprint(saved: *const holdoff_saved) -> u64 = get(saved).map_or(0, Saved::policy);
+    get holdoff_saved_fingerprint() -> u64 = saved.policy(), else 0;
 }

@@ -7,8 +7,7 @@ extern_c! {
     /// 2^32-1 its top.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-    fn holdoff_schedule_init_pinned(schedule: *mut holdoff_schedule, policy: *const holdoff_policy,
-        draw: u32) -> c_int =
+    fn holdoff_schedule_init_pinned(schedule: *mut holdoff_schedule, policy, draw: u32) -> c_int =
         status(get(policy).and_then(|policy| store(schedule, Schedule::pinned(policy, draw))));
 
     /// Writes the next delay after a failure of `kind` (HOLDOFF_TRANSIENT, ...) to `ns` (which may be NULL) if the draw

@@ -2,56 +2,49 @@
 
 use crate::*;
 
-memory! {
+extern_c! {
     /// A delay that is its own state, in the form of Kubernetes' wait.Backoff: 48 bytes. A step says the duration as it was
     /// and, while there are steps left, multiplies it; what passes the cap becomes the cap and uses up the steps. Jitter
     /// comes on top and does not feed back. May be copied, restarted and looked at. The content is the library's.
-    holdoff_wait_backoff([u64; 5]) holds WaitBackoff, b"hoStepd1", NotACall
-}
+    memory holdoff_wait_backoff([u64; 5]) as wait_backoff holds WaitBackoff, b"hoStepd1", NotACall;
 
-extern_c! {
     /// Makes a backoff that begins with `duration_ns`, may multiply it by `factor` as often as `steps` says, and adds up to
     /// `jitter` of it to each delay. A factor of 0 keeps the duration; `cap_ns` bounds what multiplying gives,
     /// HOLDOFF_LONGEST_NS for none. Both factors are finite and from 0 on.
     ///
     /// Returns 0, HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_JITTER_FACTOR_RANGE or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_wait_backoff_init(wait_backoff: *mut holdoff_wait_backoff, duration_ns: u64, factor: f64, jitter: f64, cap_ns: u64,
-        steps: u64) -> c_int =
-        store_built(wait_backoff, WaitBackoff::new(span(duration_ns), factor, jitter, span(cap_ns), steps));
+    init holdoff_wait_backoff_init(duration_ns: u64, factor: f64, jitter: f64, cap_ns: u64, steps: u64) =
+        WaitBackoff::new(span(duration_ns), factor, jitter, span(cap_ns), steps)?;
 
     /// Makes a backoff of the fields of a Kubernetes wait.Backoff, where a `jitter`, `cap_ns` or `steps` that is not
     /// positive means none.
     ///
     /// Returns as holdoff_wait_backoff_init.
-    fn holdoff_wait_backoff_init_kubernetes(wait_backoff: *mut holdoff_wait_backoff, duration_ns: u64, factor: f64, jitter: f64,
-        steps: i64, cap_ns: i64) -> c_int =
-        store_built(wait_backoff, WaitBackoff::kubernetes(span(duration_ns), factor, jitter, steps, cap_ns));
+    init holdoff_wait_backoff_init_kubernetes(duration_ns: u64, factor: f64, jitter: f64, steps: i64, cap_ns: i64) =
+        WaitBackoff::kubernetes(span(duration_ns), factor, jitter, steps, cap_ns)?;
 
     /// Makes Kubernetes' wait.Jitter: a constant duration and up to `max_factor` of it more, where a factor that is not
     /// positive reads as 1.
     ///
     /// Returns 0, HOLDOFF_ERROR_JITTER_FACTOR_RANGE unless the factor is finite, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_wait_backoff_init_kubernetes_jitter(wait_backoff: *mut holdoff_wait_backoff, duration_ns: u64,
-        max_factor: f64) -> c_int =
-        store_built(wait_backoff, WaitBackoff::kubernetes_jitter(span(duration_ns), max_factor));
+    init holdoff_wait_backoff_init_kubernetes_jitter(duration_ns: u64, max_factor: f64) =
+        WaitBackoff::kubernetes_jitter(span(duration_ns), max_factor)?;
 
     /// Returns the next delay in nanoseconds, for the uniform `u` from [0, 1), which only jitter uses; moves on.
     /// HOLDOFF_NEVER for memory without a backoff.
-    fn holdoff_wait_backoff_step(wait_backoff: *mut holdoff_wait_backoff, u: f64) -> u64 =
-        get_mut(wait_backoff).map_or(u64::MAX, |wait_backoff| wait_backoff.step(u).as_nanos());
+    get_mut holdoff_wait_backoff_step(u: f64) -> u64 = wait_backoff.step(u).as_nanos(), else u64::MAX;
 
     /// Tells whether holdoff_wait_backoff_step uses its uniform `u`.
-    fn holdoff_wait_backoff_draws(wait_backoff: *const holdoff_wait_backoff) -> bool = get(wait_backoff).is_ok_and(WaitBackoff::draws);
+    get holdoff_wait_backoff_draws() -> bool = wait_backoff.draws(), else false;
 
     /// Returns the delay of the next step before jitter, in nanoseconds; HOLDOFF_NEVER for memory without a backoff.
-    fn holdoff_wait_backoff_duration(wait_backoff: *const holdoff_wait_backoff) -> u64 =
-        get(wait_backoff).map_or(u64::MAX, |wait_backoff| wait_backoff.duration().as_nanos());
+    get holdoff_wait_backoff_duration() -> u64 = wait_backoff.duration().as_nanos(), else u64::MAX;
 
     /// Returns the number of steps that may still multiply the duration; 0 for memory without a backoff.
-    fn holdoff_wait_backoff_steps(wait_backoff: *const holdoff_wait_backoff) -> u64 = get(wait_backoff).map_or(0, WaitBackoff::steps);
+    get holdoff_wait_backoff_steps() -> u64 = wait_backoff.steps(), else 0;
 
     /// Returns the cap in nanoseconds; HOLDOFF_LONGEST_NS without a cap, and for memory without a backoff.
-    fn holdoff_wait_backoff_cap(wait_backoff: *const holdoff_wait_backoff) -> Span = get(wait_backoff).map_or(Span::MAX, WaitBackoff::cap);
+    get holdoff_wait_backoff_cap() -> Span = wait_backoff.cap(), else Span::MAX;
 
     /// Begins again with `duration_ns` and `steps`, the rest as it is.
     ///

@@ -5,113 +5,90 @@ use crate::*;
 /// State of a breaker: the memory holds none.
 pub const HOLDOFF_BREAKER_NONE: u32 = 4294967295;
 
-memory! {
+described!(holdoff_breaker in breaker: BreakerConfig, |config, seed, now| Breaker::new(config, seed, now));
+
+extern_c! {
     /// A circuit breaker, its configuration and its state: 328 bytes. May be copied and moved. Zeroed memory is no breaker:
     /// it lets no call through. The content is the library's.
     ///
     /// After a call with a permit call holdoff_breaker_record once, or holdoff_breaker_abandon. A holdoff_guarded_call does all
     /// of that.
-    holdoff_breaker([u64; 40]) holds Guard<BreakerConfig, Breaker>, b"hoBreak1", NotAGuard
-}
+    guard holdoff_breaker([u64; 40]) as breaker = Guard { config, state } in BreakerConfig, Breaker, b"hoBreak1";
 
-described!(holdoff_breaker in breaker: BreakerConfig, |config, seed, now| Breaker::new(config, seed, now));
-
-extern_c! {
     /// Makes the breaker that the options describe under "breaker", closed. The seed is for the jitter of its open times.
     ///
     /// Returns 0 and writes `breaker`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
-    fn holdoff_breaker_init(breaker: *mut holdoff_breaker, options: *const holdoff_options, seed: u64, now: Timestamp,
-        problem: *mut holdoff_problem) -> c_int =
-        init(breaker, options, seed, now, problem);
+    make holdoff_breaker_init(options, seed, now) = section::<holdoff_breaker>(options, seed, now)?;
 
     /// Asks for a permit at `now`. It is written to `permit`; after a refusal the time to ask again is written to
     /// `retry_at` (each may be NULL).
     ///
     /// Returns true for a permit. Memory without a breaker refuses, at HOLDOFF_NEVER.
-    fn holdoff_breaker_acquire(breaker: *mut holdoff_breaker, now: Timestamp, permit: *mut Permit,
-        retry_at: *mut Timestamp) -> bool = {
-        let asked = change(breaker, |config, state| state.acquire(config, now));
-        write_permission(permit, retry_at, asked)
-    };
+    fn holdoff_breaker_acquire(breaker: *mut holdoff_breaker, now, permit: *mut Permit, retry_at: *mut Timestamp) -> bool =
+        write_permission(permit, retry_at, change(breaker, |config, state| state.acquire(config, now)));
 
     /// Asks a closed breaker for a permit, which takes no clock; if the answer is false ask holdoff_breaker_acquire.
-    fn holdoff_breaker_acquire_closed(breaker: *const holdoff_breaker, permit: *mut Permit) -> bool =
-        write_some(permit, get(breaker).ok().and_then(|guard| guard.state.acquire_closed()));
+    get holdoff_breaker_acquire_closed(permit: *mut Permit) -> bool = write_some(permit, state.acquire_closed()), else false;
 
     /// Tells whether a call at `at` would be refused, and writes until when to `retry_at` (which may be NULL). A half-open
     /// breaker does not say so beforehand. True for memory without a breaker.
-    fn holdoff_breaker_refuses(breaker: *const holdoff_breaker, at: Timestamp, retry_at: *mut Timestamp) -> bool = {
-        let refused = |guard: &Guard<_, Breaker>| guard.state.refuses(&guard.config, at);
-        write_some(retry_at, get(breaker).map_or(Some(Timestamp::NEVER), refused))
-    };
+    fn holdoff_breaker_refuses(breaker: *const holdoff_breaker, at: Timestamp, retry_at: *mut Timestamp) -> bool =
+        write_some(retry_at, get(breaker).map_or(Some(Timestamp::NEVER), |guard| guard.state.refuses(&guard.config, at)));
 
     /// Records the end of the call with this permit at `now`, as a success or a failure of the server, after `took_ns`. An
     /// old permit changes nothing.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_breaker_record(breaker: *mut holdoff_breaker, permit: Permit, now: Timestamp, failed: bool,
-        took_ns: u64) -> c_int = {
+    get_mut holdoff_breaker_record(permit: Permit, now, failed: bool, took_ns: u64) = {
         let verdict = if failed { Verdict::Failure } else { Verdict::Success };
-        let took = span(took_ns);
-        status(change(breaker, |config, state| state.record(config, permit, now, verdict, took)))
+        state.record(config, permit, now, verdict, span(took_ns));
     };
 
     /// Gives back the permit of a call that never ran, or whose end says nothing about the server.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_breaker_abandon(breaker: *mut holdoff_breaker, permit: Permit, now: Timestamp) -> c_int =
-        tell(breaker, |config, state| state.abandon(config, permit, now));
+    get_mut holdoff_breaker_abandon(permit: Permit, now) = state.abandon(config, permit, now);
 
     /// Records that the server asked at `now` for `span_ns` without calls: a breaker that listens to hints is open until
     /// then.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_breaker_hint(breaker: *mut holdoff_breaker, now: Timestamp, span_ns: u64) -> c_int =
-        tell(breaker, |config, state| state.hint(config, now, span(span_ns)));
+    get_mut holdoff_breaker_hint(now, span_ns: u64) = state.hint(config, now, span(span_ns));
 
     /// Opens the breaker by hand, until holdoff_breaker_force_close or holdoff_breaker_reset.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_breaker_isolate(breaker: *mut holdoff_breaker, now: Timestamp) -> c_int =
-        tell(breaker, |_, state| state.isolate(now));
+    get_mut holdoff_breaker_isolate(now) = state.isolate(now);
 
     /// Closes the breaker by hand, as successes would.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_breaker_force_close(breaker: *mut holdoff_breaker, now: Timestamp) -> c_int =
-        tell(breaker, |_, state| state.force_close(now));
+    get_mut holdoff_breaker_force_close(now) = state.force_close(now);
 
     /// Makes the breaker as new: closed, and its openings forgotten.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_breaker_reset(breaker: *mut holdoff_breaker, now: Timestamp) -> c_int =
-        tell(breaker, |_, state| state.reset(now));
+    get_mut holdoff_breaker_reset(now) = state.reset(now);
 
     /// Returns the state at `now`, a HOLDOFF_BREAKER_ number.
-    fn holdoff_breaker_state(breaker: *const holdoff_breaker, now: Timestamp) -> u32 =
-        get(breaker).map_or(HOLDOFF_BREAKER_NONE, |guard| guard.state.state(&guard.config, now) as u32);
+    get holdoff_breaker_state(now) -> u32 = state.state(config, now) as u32, else HOLDOFF_BREAKER_NONE;
 
     /// Returns the time until which an open breaker stays open, and at which the permits of a half-open one expire; 0 for a
     /// closed breaker, HOLDOFF_NEVER for an isolated one and for memory without a breaker.
-    fn holdoff_breaker_retry_at(breaker: *const holdoff_breaker) -> Timestamp =
-        get(breaker).map_or(Timestamp::NEVER, |guard| guard.state.retry_at());
+    get holdoff_breaker_retry_at() -> Timestamp = state.retry_at(), else Timestamp::NEVER;
 
     /// Writes how many calls count at `now`, how many of them failed and how many were slow (each pointer may be NULL). The
     /// first two are the failures in a row for the kind "consecutive".
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_breaker_rates(breaker: *const holdoff_breaker, now: Timestamp, calls: *mut u32, failed: *mut u32,
-        slow: *mut u32) -> c_int = {
-        let rates = get(breaker).map(|guard| guard.state.rates(&guard.config, now));
-        status(rates.map(|counts| {
-            write(calls, counts.0);
-            write(failed, counts.1);
-            write(slow, counts.2);
-        }))
+    get holdoff_breaker_rates(now, calls: *mut u32, failed: *mut u32, slow: *mut u32) = {
+        let rates = state.rates(config, now);
+        write(calls, rates.0);
+        write(failed, rates.1);
+        write(slow, rates.2);
     };
 
     /// Returns how often the breaker has opened, by itself or by a hint, since it was made or reset; 0 for memory without a
     /// breaker.
-    fn holdoff_breaker_openings(breaker: *const holdoff_breaker) -> u32 =
-        get(breaker).map_or(0, |guard| guard.state.openings());
+    get holdoff_breaker_openings() -> u32 = state.openings(), else 0;
 }

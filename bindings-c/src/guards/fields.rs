@@ -8,15 +8,14 @@ use crate::*;
 /// `memory` is null or points to memory of its type.
 unsafe fn put<M: Described>(memory: *mut M, config: Result<M::Config, Error>, seed: u64, now: Timestamp) -> c_int {
     // SAFETY: passed on.
-    unsafe { store_built(memory, config.map(|config| M::new(config, seed, now))) }
+    status_of(|| unsafe { store(memory, M::new(config?, seed, now)) })
 }
 
 extern_c! {
     /// Makes a closed breaker that opens for `open_ns` after `failures` failures in a row, at least 1.
     ///
     /// Returns 0 and writes `breaker`; or HOLDOFF_ERROR_COUNT_RANGE or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_breaker_init_consecutive(breaker: *mut holdoff_breaker, failures: u32, open_ns: u64,
-        now: Timestamp) -> c_int =
+    fn holdoff_breaker_init_consecutive(breaker: *mut holdoff_breaker, failures: u32, open_ns: u64, now) -> c_int =
         put(breaker, BreakerConfig::consecutive(failures, span(open_ns)), 0, now);
 
     /// Makes a closed breaker that opens for `open_ns` when at least the share `failure_rate` (above 0, at most 1) of the last
@@ -24,7 +23,7 @@ extern_c! {
     ///
     /// Returns 0 and writes `breaker`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_SHARE_RANGE or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_breaker_init_count(breaker: *mut holdoff_breaker, size: u32, min_calls: u32, failure_rate: f64,
-        open_ns: u64, now: Timestamp) -> c_int =
+        open_ns: u64, now) -> c_int =
         put(breaker, BreakerConfig::count(size, min_calls, failure_rate, span(open_ns)), 0, now);
 
     /// Makes a closed breaker that opens for `open_ns` when at least the share `failure_rate` (above 0, at most 1) of the calls
@@ -33,7 +32,7 @@ extern_c! {
     /// Returns 0 and writes `breaker`; or HOLDOFF_ERROR_ZERO_LIMIT, HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_SHARE_RANGE or
     /// HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_breaker_init_time(breaker: *mut holdoff_breaker, window_ns: u64, slots: u32, min_calls: u32,
-        failure_rate: f64, open_ns: u64, now: Timestamp) -> c_int =
+        failure_rate: f64, open_ns: u64, now) -> c_int =
         put(breaker, BreakerConfig::time(span(window_ns), slots, min_calls, failure_rate, span(open_ns)), 0, now);
 
     /// Makes a full budget of `capacity` tokens. A retry costs `cost` of them, `timeout_cost` after a timeout and
@@ -41,61 +40,58 @@ extern_c! {
     ///
     /// Returns 0 and writes `budget`; or HOLDOFF_ERROR_RATE_RANGE or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_budget_init_token(budget: *mut holdoff_budget, capacity: u32, cost: u32, timeout_cost: u32,
-        throttled_cost: u32, reward: f64, refill: f64, now: Timestamp) -> c_int =
+        throttled_cost: u32, reward: f64, refill: f64, now) -> c_int =
         put(budget, BudgetConfig::token(capacity, [cost, timeout_cost, throttled_cost], reward, refill), 0, now);
 
     /// Makes gRPC's throttle of `capacity` tokens (at least 1): a failure takes one token and a success brings `reward`.
     ///
     /// Returns 0 and writes `budget`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_RATE_RANGE or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_budget_init_throttle(budget: *mut holdoff_budget, capacity: u32, reward: f64, now: Timestamp) -> c_int =
+    fn holdoff_budget_init_throttle(budget: *mut holdoff_budget, capacity: u32, reward: f64, now) -> c_int =
         put(budget, BudgetConfig::throttle(capacity, reward), 0, now);
 
     /// Makes a budget of `ratio` retries a call of the last `window_ns` (above 0), and `min_per_second` retries besides.
     ///
     /// Returns 0 and writes `budget`; or HOLDOFF_ERROR_RATE_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_budget_init_ratio(budget: *mut holdoff_budget, ratio: f64, window_ns: u64, min_per_second: f64,
-        now: Timestamp) -> c_int =
+        now) -> c_int =
         put(budget, BudgetConfig::ratio(ratio, span(window_ns), min_per_second), 0, now);
 
     /// Makes a budget in which at most the share `ratio` of the calls under way are retries, or `min_concurrency` of them.
     ///
     /// Returns 0 and writes `budget`; or HOLDOFF_ERROR_RATE_RANGE or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_budget_init_share(budget: *mut holdoff_budget, ratio: f64, min_concurrency: u32, now: Timestamp) -> c_int =
+    fn holdoff_budget_init_share(budget: *mut holdoff_budget, ratio: f64, min_concurrency: u32, now) -> c_int =
         put(budget, BudgetConfig::share(ratio, min_concurrency), 0, now);
 
     /// Makes client-side throttling: attempts are refused at random once there are more than `k` times as many as were
     /// accepted in the last `window_ns` (above 0). The seed is for these draws.
     ///
     /// Returns 0 and writes `budget`; or HOLDOFF_ERROR_RATE_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_budget_init_requests(budget: *mut holdoff_budget, k: f64, window_ns: u64, seed: u64,
-        now: Timestamp) -> c_int =
+    fn holdoff_budget_init_requests(budget: *mut holdoff_budget, k: f64, window_ns: u64, seed, now) -> c_int =
         put(budget, BudgetConfig::requests(k, span(window_ns)), seed, now);
 
     /// Makes a budget of `limit` retries in each window of `window_ns` (above 0).
     ///
     /// Returns 0 and writes `budget`; or HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_budget_init_window(budget: *mut holdoff_budget, limit: u32, window_ns: u64, now: Timestamp) -> c_int =
+    fn holdoff_budget_init_window(budget: *mut holdoff_budget, limit: u32, window_ns: u64, now) -> c_int =
         put(budget, BudgetConfig::window(limit, span(window_ns)), 0, now);
 
     /// Makes a limiter of `limit` calls in each `per_ns`, evenly spread, and `burst` at once after a rest; all at least 1.
     ///
     /// Returns 0 and writes `limiter`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_limiter_init_gcra(limiter: *mut holdoff_limiter, limit: u32, per_ns: u64, burst: u32,
-        now: Timestamp) -> c_int =
+    fn holdoff_limiter_init_gcra(limiter: *mut holdoff_limiter, limit: u32, per_ns: u64, burst: u32, now) -> c_int =
         put(limiter, LimiterConfig::gcra(limit, span(per_ns), burst), 0, now);
 
     /// Makes a limiter by a bucket of `burst` tokens, into which `limit` drip in each `per_ns`.
     ///
     /// Returns 0 and writes `limiter`; or HOLDOFF_ERROR_RATE_RANGE, HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or
     /// HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_limiter_init_bucket(limiter: *mut holdoff_limiter, limit: f64, per_ns: u64, burst: u32,
-        now: Timestamp) -> c_int =
+    fn holdoff_limiter_init_bucket(limiter: *mut holdoff_limiter, limit: f64, per_ns: u64, burst: u32, now) -> c_int =
         put(limiter, LimiterConfig::bucket(limit, span(per_ns), burst), 0, now);
 
     /// Makes a limiter of about `limit` calls in any `per_ns`, by two windows; both at least 1.
     ///
     /// Returns 0 and writes `limiter`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_ZERO_LIMIT or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_limiter_init_window(limiter: *mut holdoff_limiter, limit: u32, per_ns: u64, now: Timestamp) -> c_int =
+    fn holdoff_limiter_init_window(limiter: *mut holdoff_limiter, limit: u32, per_ns: u64, now) -> c_int =
         put(limiter, LimiterConfig::window(limit, span(per_ns)), 0, now);
 
     /// Makes a limiter of exactly `limit` calls in any `per_ns`, by a log: `log` has room for `log_capacity` words, at least
@@ -103,11 +99,12 @@ extern_c! {
     ///
     /// Returns 0 and writes `limiter`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_ZERO_LIMIT, HOLDOFF_ERROR_NO_ROOM or
     /// HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_limiter_init_log(limiter: *mut holdoff_limiter, limit: u32, per_ns: u64, log: *mut u64, log_capacity: usize,
-        now: Timestamp) -> c_int =
-        status(built(LimiterConfig::log(limit, span(per_ns))).and_then(|config| {
-            limiter::store_limiter(limiter, holdoff_limiter::new(config, 0, now), (log, log_capacity))
-        }));
+    fn holdoff_limiter_init_log(limiter: *mut holdoff_limiter, limit: u32, per_ns: u64, log: *mut u64,
+        log_capacity: usize, now) -> c_int =
+        status_of(|| {
+            let made = holdoff_limiter::new(LimiterConfig::log(limit, span(per_ns))?, 0, now);
+            limiter::store_limiter(limiter, made, (log, log_capacity))
+        });
 
     /// Makes AWS's adaptive rate: no limit until the first throttling, then a cubic curve. `beta` is the factor of the rate for
     /// each throttling, `scale` how fast the curve grows, `smooth` the weight of the latest half second, `min_rate` the
@@ -115,15 +112,15 @@ extern_c! {
     ///
     /// Returns 0 and writes `adaptive`; or HOLDOFF_ERROR_SHARE_RANGE, HOLDOFF_ERROR_RATE_RANGE or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_adaptive_init_cubic(adaptive: *mut holdoff_adaptive, beta: f64, scale: f64, smooth: f64, min_rate: f64,
-        now: Timestamp) -> c_int =
+        now) -> c_int =
         put(adaptive, AdaptiveConfig::cubic(beta, scale, smooth, min_rate), 0, now);
 
     /// Makes a rate that grows by `increase` with each answer and is multiplied by `beta` (above 0, at most 1) with each
     /// throttling, from `min_rate` (above 0) to `max_rate`, at first `initial_rate`, all in calls a second.
     ///
     /// Returns 0 and writes `adaptive`; or HOLDOFF_ERROR_SHARE_RANGE, HOLDOFF_ERROR_RATE_RANGE or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_adaptive_init_aimd(adaptive: *mut holdoff_adaptive, beta: f64, increase: f64, min_rate: f64, max_rate: f64,
-        initial_rate: f64, now: Timestamp) -> c_int =
+    fn holdoff_adaptive_init_aimd(adaptive: *mut holdoff_adaptive, beta: f64, increase: f64, min_rate: f64,
+        max_rate: f64, initial_rate: f64, now) -> c_int =
         put(adaptive, AdaptiveConfig::aimd(beta, increase, min_rate, max_rate, initial_rate), 0, now);
 
     /// Makes a bulkhead of `limit` calls at once (at least 1) and `queue` more that wait, each `max_wait_ns` at most.
@@ -138,7 +135,7 @@ extern_c! {
     /// Returns 0 and writes `stretch`; or HOLDOFF_ERROR_FACTOR_RANGE, HOLDOFF_ERROR_ZERO_LIMIT, HOLDOFF_ERROR_COUNT_RANGE or
     /// HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_stretch_init_factor(stretch: *mut holdoff_stretch, factor: f64, window_ns: u64, min_calls: u32,
-        now: Timestamp) -> c_int =
+        now) -> c_int =
         put(stretch, StretchConfig::new(factor, span(window_ns), min_calls), 0, now);
 
     /// Makes a hedge that starts the next attempt `delay_ns` after the one before it or, for a `percentile` above 0 (at most 1),

@@ -45,21 +45,6 @@ macro_rules! described {
 }
 pub(crate) use described;
 
-/// Makes the one guard that the options describe in its section.
-///
-/// # Safety
-/// The pointers are null or point to memory of their types.
-pub(crate) unsafe fn init<M: Described>(
-    memory: *mut M,
-    options: *const holdoff_options,
-    seed: u64,
-    now: Timestamp,
-    problem: *mut holdoff_problem,
-) -> c_int {
-    // SAFETY: passed on.
-    unsafe { report(problem, || Ok(store(memory, section::<M>(options, seed, now)?)?)) }
-}
-
 /// Makes the guard that the options describe in its section; an empty section is an error.
 ///
 /// # Safety
@@ -87,17 +72,4 @@ pub(crate) unsafe fn change<M: Memory<Inner = Guard<C, S>>, C: Copy + 'static, S
 ) -> Result<T, ErrorCode> {
     // SAFETY: passed on.
     unsafe { get_mut(memory) }.map(|Guard { config, state }| change(config, state))
-}
-
-/// Changes a guard's state, and returns the number of an error, 0 for none.
-///
-/// # Safety
-/// As for [`get_mut`].
-#[inline(always)]
-pub(crate) unsafe fn tell<M: Memory<Inner = Guard<C, S>>, C: Copy + 'static, S: Copy + 'static>(
-    memory: *mut M,
-    tell: impl FnOnce(&C, &mut S),
-) -> c_int {
-    // SAFETY: passed on.
-    status(unsafe { change(memory, tell) })
 }

@@ -64,13 +64,14 @@ pub(crate) unsafe fn put<M: Memory>(
 }
 
 extern_c! {
+    on holdoff_guarded_call as call;
+
     /// Begins a call at `now`. The seed decides its jitter: draw it from the operating system, or give a fixed one to
     /// repeat a run.
     ///
     /// Returns the first step. Without a policy, or with something else in a guard's place, the call is left zeroed, which
     /// is a call that has ended.
-    fn holdoff_guarded_call_begin(call: *mut holdoff_guarded_call, policy: *const holdoff_policy,
-        guards: *const holdoff_guards, seed: u64, now: Timestamp) -> holdoff_step = {
+    fn holdoff_guarded_call_begin(call: *mut holdoff_guarded_call, policy, guards, seed, now) -> holdoff_step = {
         begin_guarded(call, guards, || get(policy), |policy, guards| GuardedCall::begin(policy, guards, seed, now))
     };
 
@@ -78,16 +79,15 @@ extern_c! {
     /// flight.
     ///
     /// Returns the step that holds now.
-    fn holdoff_guarded_call_succeed(call: *mut holdoff_guarded_call, guards: *const holdoff_guards, ticket: u64,
-        now: Timestamp) -> holdoff_step =
+    fn holdoff_guarded_call_succeed(call: *mut holdoff_guarded_call, guards, ticket, now) -> holdoff_step =
         put(call, guards, &mut |call, guards| Ok(call.succeed(guards, Ticket::from_raw(ticket), now)));
 
     /// Records the failure of the attempt with this ticket at `now`.
     ///
     /// Returns the step that holds now: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them,
     /// HOLDOFF_SLEEP, or HOLDOFF_STOP.
-    fn holdoff_guarded_call_fail(call: *mut holdoff_guarded_call, policy: *const holdoff_policy,
-        guards: *const holdoff_guards, ticket: u64, now: Timestamp, failure: holdoff_failure) -> holdoff_step =
+    fn holdoff_guarded_call_fail(call: *mut holdoff_guarded_call, policy, guards, ticket, now,
+        failure) -> holdoff_step =
         put(call, guards, &mut |call, guards| {
             Ok(call.fail(get(policy)?, guards, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
         });
@@ -96,33 +96,28 @@ extern_c! {
     /// The call is over, as after a permanent failure.
     ///
     /// Returns the step that holds now.
-    fn holdoff_guarded_call_abandon(call: *mut holdoff_guarded_call, guards: *const holdoff_guards, ticket: u64,
-        now: Timestamp) -> holdoff_step =
+    fn holdoff_guarded_call_abandon(call: *mut holdoff_guarded_call, guards, ticket, now) -> holdoff_step =
         put(call, guards, &mut |call, guards| Ok(call.abandon(guards, Ticket::from_raw(ticket), now)));
 
     /// Lets time pass, or takes a free place in the bulkhead.
     ///
     /// Returns the step that holds at `now`.
-    fn holdoff_guarded_call_tick(call: *mut holdoff_guarded_call, policy: *const holdoff_policy,
-        guards: *const holdoff_guards, now: Timestamp) -> holdoff_step =
+    fn holdoff_guarded_call_tick(call: *mut holdoff_guarded_call, policy, guards, now) -> holdoff_step =
         put(call, guards, &mut |call, guards| Ok(call.tick(get(policy)?, guards, now)));
 
     /// Cancels the call in any state: the guards get back the permits that it holds.
     ///
     /// Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
-    fn holdoff_guarded_call_cancel(call: *mut holdoff_guarded_call, guards: *const holdoff_guards,
-        now: Timestamp) -> holdoff_step =
+    fn holdoff_guarded_call_cancel(call: *mut holdoff_guarded_call, guards, now) -> holdoff_step =
         put(call, guards, &mut |call, guards| Ok(call.cancel(guards, now)));
 
     /// Returns the number of attempts started; 0 for memory without a call.
-    fn holdoff_guarded_call_attempt(call: *const holdoff_guarded_call) -> u32 =
-        get(call).map_or(0, GuardedCall::attempt);
+    get holdoff_guarded_call_attempt() -> u32 = call.attempt(), else 0;
 
     /// Returns the number of attempts in flight; 0 for memory without a call.
-    fn holdoff_guarded_call_flying(call: *const holdoff_guarded_call) -> u32 = get(call).map_or(0, GuardedCall::flying);
+    get holdoff_guarded_call_flying() -> u32 = call.flying(), else 0;
 
     /// Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
     /// without a call.
-    fn holdoff_guarded_call_remaining(call: *const holdoff_guarded_call, now: Timestamp) -> Span =
-        get(call).map_or(Span::ZERO, |call| call.remaining(now));
+    get holdoff_guarded_call_remaining(now) -> Span = call.remaining(now), else Span::ZERO;
 }

@@ -65,9 +65,11 @@ pub(crate) unsafe fn parts<'a>(
 }
 
 extern_c! {
+    on Guard { config, state } in holdoff_limiter as limiter;
+
     /// Returns how many words of memory the limiter needs that the options describe: the limit of the kind "log"; 0 for any
     /// other kind, for no limiter, and for options with a problem.
-    fn holdoff_limiter_log_capacity(options: *const holdoff_options) -> usize =
+    fn holdoff_limiter_log_capacity(options) -> usize =
         sound(options).ok().and_then(|builder| builder.limiter().ok()?).map_or(0, |config| config.log_capacity());
 
     /// Makes the limiter that the options describe under "limiter", which has let nothing through. The kind "log" needs
@@ -76,8 +78,8 @@ extern_c! {
     ///
     /// Returns 0 and writes `limiter`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_NO_ROOM included) and a problem, see
     /// holdoff_budget_init.
-    fn holdoff_limiter_init(limiter: *mut holdoff_limiter, options: *const holdoff_options, now: Timestamp,
-        log: *mut u64, log_capacity: usize, problem: *mut holdoff_problem) -> c_int =
+    fn holdoff_limiter_init(limiter: *mut holdoff_limiter, options, now, log: *mut u64, log_capacity: usize,
+        problem) -> c_int =
         report(problem, || {
             let made = section::<holdoff_limiter>(options, 0, now)?;
             store_limiter(limiter, made, (log, log_capacity)).map_err(no_log)
@@ -87,10 +89,9 @@ extern_c! {
     /// more than there may ever be at once. A refusal changes nothing.
     ///
     /// Returns whether they may be made; false for memory without a limiter, at HOLDOFF_NEVER.
-    fn holdoff_limiter_take(limiter: *mut holdoff_limiter, count: u32, now: Timestamp,
-        retry_at: *mut Timestamp) -> bool = {
+    fn holdoff_limiter_take(limiter: *mut holdoff_limiter, count: u32, now, retry_at: *mut Timestamp) -> bool = {
         let asked = parts(limiter).map(|(config, state, log)| state.take(config, log, count, now));
-        write_permission(core::ptr::null_mut(), retry_at, asked)
+        write_permission(&mut (), retry_at, asked)
     };
 
     /// Tells whether `count` calls at `at` would be refused, and writes until when to `retry_at` (which may be NULL). True
@@ -104,11 +105,10 @@ extern_c! {
     /// Gives back `count` calls that were taken and not made.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_limiter_give_back(limiter: *mut holdoff_limiter, count: u32, now: Timestamp) -> c_int =
+    fn holdoff_limiter_give_back(limiter: *mut holdoff_limiter, count: u32, now) -> c_int =
         status(parts(limiter).map(|(config, state, log)| state.give_back(config, log, count, now)));
 
     /// Returns how many bytes holdoff_guard_save writes of a limiter: 44, and 8 for each call of a log's limit; 0 for
     /// memory without a limiter.
-    fn holdoff_limiter_saved(limiter: *const holdoff_limiter) -> usize =
-        get(limiter).map_or(0, |guard| Limiter::saved(&guard.config));
+    get holdoff_limiter_saved() -> usize = Limiter::saved(config), else 0;
 }

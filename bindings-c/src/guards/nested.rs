@@ -33,15 +33,14 @@ c_struct! {
     }
 }
 
-untagged!(holdoff_token, holds Token);
+memory!(holdoff_token holds Token);
 
 extern_c! {
     /// Makes the nesting that the options describe under "nested"; HOLDOFF_NESTED_ALLOW when they describe none.
     ///
     /// Returns 0 and writes `nesting`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may
     /// be NULL) says what is wrong, with code 0 for nothing.
-    fn holdoff_nesting_init(nesting: *mut holdoff_nesting, options: *const holdoff_options,
-        problem: *mut holdoff_problem) -> c_int =
+    fn holdoff_nesting_init(nesting: *mut holdoff_nesting, options, problem) -> c_int =
         report(problem, || {
             let (mode, cap) = match sound(options)?.nested()?.unwrap_or_default() {
                 Nesting::Allow => (HOLDOFF_NESTED_ALLOW, 0),
@@ -62,7 +61,7 @@ extern_c! {
 
     /// Returns the failure to report after an inner retry has given up: permanent for HOLDOFF_NESTED_INNERMOST, else the
     /// same.
-    fn holdoff_nesting_after_inner(nesting: *const holdoff_nesting, failure: holdoff_failure) -> holdoff_failure =
+    fn holdoff_nesting_after_inner(nesting: *const holdoff_nesting, failure) -> holdoff_failure =
         Failure::try_from(failure).map_or(failure, |failure| nesting_of(nesting).after_inner(failure).into());
 
     /// Returns the token that attempt `attempt` (from 1) of a policy with `attempts` attempts (4294967295 for no limit)
@@ -74,7 +73,7 @@ extern_c! {
     /// number of the attempt, 1 for the first.
     ///
     /// Returns the length of the whole value without the zero, as snprintf does; 0 for a null pointer.
-    fn holdoff_token_header(token: *const holdoff_token, text: *mut c_char, size: usize) -> c_int =
+    fn holdoff_token_header(token: *const holdoff_token, text: *mut c_char, size) -> c_int =
         print(text, size, token_of(token).map(|token| token.attempt()));
 
     /// Writes the value of gRPC's metadata grpc-previous-rpc-attempts into `text`, at most `size` bytes with the zero at
@@ -82,7 +81,7 @@ extern_c! {
     ///
     /// Returns the length of the whole value without the zero, as snprintf does; 0 for the first attempt, which has no such
     /// metadata, and for a null pointer.
-    fn holdoff_token_grpc(token: *const holdoff_token, text: *mut c_char, size: usize) -> c_int =
+    fn holdoff_token_grpc(token: *const holdoff_token, text: *mut c_char, size) -> c_int =
         print(text, size, token_of(token).and_then(|token| token.grpc()));
 
     /// Reads a value of the header x-retry-attempt into `token` (which may be NULL): decimal digits for 1 to 4294967295.
@@ -116,5 +115,5 @@ pub(crate) unsafe fn nesting_of(nesting: *const holdoff_nesting) -> Nesting {
 
 unsafe fn token_of(token: *const holdoff_token) -> Option<Token> {
     // SAFETY: passed on.
-    unsafe { get_untagged(token) }.ok().copied()
+    unsafe { get(token) }.ok().copied()
 }

@@ -21,12 +21,12 @@ numbers! {
 macro_rules! by_guard {
     ($guard:ident; Other => $other:expr, Hedge => $hedge:expr, Limiter => $limiter:expr, None => $none:expr) => {
         match read($guard.cast::<u64>()) {
-            Some(holdoff_budget::MAGIC) => by_guard!($guard: holdoff_budget; Budget => $other),
-            Some(holdoff_breaker::MAGIC) => by_guard!($guard: holdoff_breaker; Breaker => $other),
-            Some(holdoff_adaptive::MAGIC) => by_guard!($guard: holdoff_adaptive; Adaptive => $other),
-            Some(holdoff_stretch::MAGIC) => by_guard!($guard: holdoff_stretch; Stretch => $other),
-            Some(holdoff_hedge::MAGIC) => by_guard!($guard: holdoff_hedge; Latency => $hedge),
-            Some(holdoff_limiter::MAGIC) => by_guard!($guard: holdoff_limiter; Limiter => $limiter),
+            holdoff_budget::MAGIC => by_guard!($guard: holdoff_budget; Budget => $other),
+            holdoff_breaker::MAGIC => by_guard!($guard: holdoff_breaker; Breaker => $other),
+            holdoff_adaptive::MAGIC => by_guard!($guard: holdoff_adaptive; Adaptive => $other),
+            holdoff_stretch::MAGIC => by_guard!($guard: holdoff_stretch; Stretch => $other),
+            holdoff_hedge::MAGIC => by_guard!($guard: holdoff_hedge; Latency => $hedge),
+            holdoff_limiter::MAGIC => by_guard!($guard: holdoff_limiter; Limiter => $limiter),
             _ => $none,
         }
     };
@@ -45,10 +45,10 @@ extern_c! {
     /// state holds nothing of the calls in flight.
     ///
     /// Returns how many bytes there are; 0 when they do not fit, and for memory without one of these guards.
-    fn holdoff_guard_save(guard: *const c_void, now: Timestamp, bytes: *mut c_char, size: usize) -> usize =
+    fn holdoff_guard_save(guard: *const c_void, now, bytes: *mut c_char, size) -> usize =
         by_guard!(guard;
-            Other => write_bytes(bytes, size, get(guard).map(|Guard { config, state }| state.save(config, now))),
-            Hedge => write_bytes(bytes, size, get(guard).map(|hedge| hedge.state.save())),
+            Other => get(guard).map_or(0, |Guard { config, state }| write_bytes(bytes, size, &state.save(config, now))),
+            Hedge => get(guard).map_or(0, |hedge| write_bytes(bytes, size, &hedge.state.save())),
             Limiter => limiter::parts(guard.cast_mut()).ok()
                 .and_then(|(config, state, log)| state.save(config, log, now, buffer(bytes, size))).unwrap_or(0),
             None => 0);
@@ -58,8 +58,7 @@ extern_c! {
     ///
     /// Returns 0; or HOLDOFF_ERROR_GUARD_CONFIG, HOLDOFF_ERROR_STATE_DAMAGED or another HOLDOFF_ERROR_ number and leaves
     /// the guard as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
-    fn holdoff_guard_restore(guard: *mut c_void, bytes: *const c_char, length: usize, now: Timestamp,
-        problem: *mut holdoff_problem) -> c_int =
+    fn holdoff_guard_restore(guard: *mut c_void, bytes: *const c_char, length, now, problem) -> c_int =
         report(problem, || {
             let bytes = slice(bytes, length);
             by_guard!(guard;

@@ -58,7 +58,7 @@ c_struct! {
     }
 }
 
-untagged!(holdoff_event, holds Event);
+memory!(holdoff_event holds Event);
 
 extern_c! {
     /// Reads the fields of an event.
@@ -76,8 +76,7 @@ extern_c! {
     ///
     /// Returns how many there are; 0 when they do not fit, for NULL, for memory without a event, and for a text that is no
     /// UTF-8.
-    fn holdoff_event_bytes(event: *const holdoff_event, failure: *const c_char, bytes: *mut c_char,
-        size: usize) -> usize =
+    fn holdoff_event_bytes(event: *const holdoff_event, failure: *const c_char, bytes: *mut c_char, size) -> usize =
         match (event_of(event), note(failure)) {
             (Ok(event), Ok(failure)) => event.to_bytes(failure.unwrap_or(""), buffer(bytes, size)).unwrap_or(0),
             _ => 0,
@@ -89,8 +88,8 @@ extern_c! {
     /// Returns 0; or HOLDOFF_ERROR_EVENT_CUT when the bytes end within it, HOLDOFF_ERROR_EVENT_DAMAGED,
     /// HOLDOFF_ERROR_EVENT_VERSION or another HOLDOFF_ERROR_ number, and writes none of them. Either way `problem` (which
     /// may be NULL) says what is wrong.
-    fn holdoff_event_from_bytes(event: *mut holdoff_event, bytes: *const c_char, length: usize, used: *mut usize,
-        failure: *mut *const c_char, failure_length: *mut usize, problem: *mut holdoff_problem) -> c_int =
+    fn holdoff_event_from_bytes(event: *mut holdoff_event, bytes: *const c_char, length, used: *mut usize,
+        failure: *mut *const c_char, failure_length: *mut usize, problem) -> c_int =
         report(problem, || {
             let bytes = slice(if event.is_null() { core::ptr::null() } else { bytes }, length)?;
             let (found, text, rest) = Event::read(bytes)?;
@@ -108,7 +107,7 @@ extern_c! {
     /// Returns the length of the whole line without the zero, as snprintf does; 0 for NULL, for memory without a event, and
     /// for a text that is no UTF-8.
     fn holdoff_event_json(event: *const holdoff_event, task: *const c_char, failure: *const c_char, text: *mut c_char,
-        size: usize) -> c_int = {
+        size) -> c_int = {
         let line = match (event_of(event), note(task), note(failure)) {
             (Ok(event), Ok(task), Ok(failure)) => Some(event.json(&Notes { task, failure })),
             _ => None,
@@ -126,8 +125,8 @@ extern_c! {
     /// HOLDOFF_ERROR_ number, and leaves `event` as it was, but not what the texts were. Either way `problem` (which may be
     /// NULL) says what is wrong, with code 0 for nothing.
     #[cfg(feature = "json")]
-    fn holdoff_event_from_json(event: *mut holdoff_event, text: *const c_char, length: usize, task: *mut c_char,
-        task_size: usize, failure: *mut c_char, failure_size: usize, problem: *mut holdoff_problem) -> c_int =
+    fn holdoff_event_from_json(event: *mut holdoff_event, text: *const c_char, length, task: *mut c_char,
+        task_size: usize, failure: *mut c_char, failure_size: usize, problem) -> c_int =
         report(problem, || {
             let (task, failure) = (buffer(task, task_size), buffer(failure, failure_size));
             let text = slice(if event.is_null() { core::ptr::null() } else { text }, length)?;
@@ -159,7 +158,7 @@ extern_c! {
 /// The event in memory of the caller's, if one is there: zeroes are none.
 unsafe fn event_of(event: *const holdoff_event) -> Result<Event, ErrorCode> {
     // SAFETY: passed on.
-    unsafe { get_untagged(event) }.and_then(|event| event.check().map_err(|error| error.code))
+    unsafe { get(event) }.and_then(|event| event.check().map_err(|error| error.code))
 }
 
 /// A text of the caller's, if there is one.

@@ -54,12 +54,14 @@ unsafe fn write_down(
 }
 
 extern_c! {
+    on holdoff_recorder as recorder;
+
     /// Begins a call at `now`. For the seed see holdoff_call_begin. Guards may be NULL.
     ///
     /// Returns the first step and writes `events`. Without a policy, without events, or with something else in a guard's
     /// place, the recorder is left zeroed, which is a call that has ended.
-    fn holdoff_recorder_begin(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
-        guards: *const holdoff_guards, seed: u64, now: Timestamp, events: *mut holdoff_events) -> holdoff_step = {
+    fn holdoff_recorder_begin(recorder: *mut holdoff_recorder, policy, guards, seed, now,
+        events: *mut holdoff_events) -> holdoff_step = {
         write(events, NO_EVENTS);
         let policy = || if events.is_null() { Err(ErrorCode::NullPointer) } else { get(policy) };
         begin_guarded(recorder, guards, policy, |policy, guards| {
@@ -72,15 +74,14 @@ extern_c! {
     /// Records the success of the attempt with this ticket at `now`.
     ///
     /// Returns the step that holds now and writes `events`.
-    fn holdoff_recorder_succeed(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, ticket: u64,
-        now: Timestamp, events: *mut holdoff_events) -> holdoff_step =
-        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.succeed(guards, Ticket::from_raw(ticket), now)));
+    fn holdoff_recorder_succeed(recorder: *mut holdoff_recorder, guards, ticket, now,
+        events: *mut holdoff_events) -> holdoff_step =
+        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.succeed(guards, Ticket::from_raw(ticket), now)));  // LONG
 
     /// Records the failure of the attempt with this ticket at `now`.
     ///
     /// Returns the step that holds now, HOLDOFF_SLEEP or HOLDOFF_STOP, and writes `events`.
-    fn holdoff_recorder_fail(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
-        guards: *const holdoff_guards, ticket: u64, now: Timestamp, failure: holdoff_failure,
+    fn holdoff_recorder_fail(recorder: *mut holdoff_recorder, policy, guards, ticket, now, failure,
         events: *mut holdoff_events) -> holdoff_step =
         write_down(recorder, guards, events, &mut |recorder, guards| {
             Ok(recorder.fail(get(policy)?, guards, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
@@ -90,21 +91,21 @@ extern_c! {
     /// server. In the log it is a permanent failure.
     ///
     /// Returns the step that holds now and writes `events`.
-    fn holdoff_recorder_abandon(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, ticket: u64,
-        now: Timestamp, events: *mut holdoff_events) -> holdoff_step =
-        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.abandon(guards, Ticket::from_raw(ticket), now)));
+    fn holdoff_recorder_abandon(recorder: *mut holdoff_recorder, guards, ticket, now,
+        events: *mut holdoff_events) -> holdoff_step =
+        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.abandon(guards, Ticket::from_raw(ticket), now)));  // LONG
 
     /// Lets time pass, or takes a free place in the bulkhead.
     ///
     /// Returns the step that holds at `now` and writes `events`: none when nothing has changed.
-    fn holdoff_recorder_tick(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
-        guards: *const holdoff_guards, now: Timestamp, events: *mut holdoff_events) -> holdoff_step =
+    fn holdoff_recorder_tick(recorder: *mut holdoff_recorder, policy, guards, now,
+        events: *mut holdoff_events) -> holdoff_step =
         write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.tick(get(policy)?, guards, now)));
 
     /// Cancels it in any state.
     ///
     /// Returns HOLDOFF_STOP and writes `events`.
-    fn holdoff_recorder_cancel(recorder: *mut holdoff_recorder, guards: *const holdoff_guards, now: Timestamp,
+    fn holdoff_recorder_cancel(recorder: *mut holdoff_recorder, guards, now,
         events: *mut holdoff_events) -> holdoff_step =
         write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.cancel(guards, now)));
 
@@ -113,9 +114,9 @@ extern_c! {
     /// then it has failed, as a timeout.
     ///
     /// Returns the step that holds now and writes `events`.
-    fn holdoff_recorder_resume(recorder: *mut holdoff_recorder, policy: *const holdoff_policy,
-        guards: *const holdoff_guards, now: Timestamp, reruns: u32, events: *mut holdoff_events) -> holdoff_step =
-        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.resume(get(policy)?, guards, now, reruns)));
+    fn holdoff_recorder_resume(recorder: *mut holdoff_recorder, policy, guards, now, reruns: u32,
+        events: *mut holdoff_events) -> holdoff_step =
+        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.resume(get(policy)?, guards, now, reruns)));  // LONG
 
     /// Returns the step that holds. Zeroed memory is a call that was cancelled; other memory without a recorder is
     /// HOLDOFF_INVALID.
@@ -123,30 +124,26 @@ extern_c! {
         step(get(recorder).map(Recorder::step).map_err(|error| no_call(recorder, error)));
 
     /// Returns the place of the latest event in the log; 0 for memory without a recorder.
-    fn holdoff_recorder_sequence(recorder: *const holdoff_recorder) -> u64 =
-        get(recorder).map_or(0, Recorder::sequence);
+    get holdoff_recorder_sequence() -> u64 = recorder.sequence(), else 0;
 
     /// Returns the number of the attempt in flight or else of the last one that ran; 0 for none, and for memory without a
     /// recorder.
-    fn holdoff_recorder_attempt(recorder: *const holdoff_recorder) -> u32 = get(recorder).map_or(0, Recorder::attempt);
+    get holdoff_recorder_attempt() -> u32 = recorder.attempt(), else 0;
 
     /// Returns how often the attempt in flight was run again after an interruption; 0 for memory without a recorder.
-    fn holdoff_recorder_reruns(recorder: *const holdoff_recorder) -> u32 = get(recorder).map_or(0, Recorder::reruns);
+    get holdoff_recorder_reruns() -> u32 = recorder.reruns(), else 0;
 
     /// Returns the time at which the call began; 0 for memory without a recorder.
-    fn holdoff_recorder_started(recorder: *const holdoff_recorder) -> Timestamp =
-        get(recorder).map_or(Timestamp::ZERO, Recorder::started);
+    get holdoff_recorder_started() -> Timestamp = recorder.started(), else Timestamp::ZERO;
 
     /// Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
     /// without a recorder.
-    fn holdoff_recorder_remaining(recorder: *const holdoff_recorder, now: Timestamp) -> Span =
-        get(recorder).map_or(Span::ZERO, |recorder| recorder.remaining(now));
+    get holdoff_recorder_remaining(now) -> Span = recorder.remaining(now), else Span::ZERO;
 
     /// Saves the call as it is at `now`, as holdoff_call_save does.
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
-    fn holdoff_recorder_save(recorder: *const holdoff_recorder, policy: *const holdoff_policy, now: Timestamp,
-        saved: *mut holdoff_saved) -> c_int = {
+    fn holdoff_recorder_save(recorder: *const holdoff_recorder, policy, now, saved: *mut holdoff_saved) -> c_int = {
         let both = pair(get(recorder), get(policy));
         status(both.and_then(|(recorder, policy)| store(saved, recorder.call().saved(policy, now))))
     };

@@ -37,8 +37,8 @@ extern_c! {
     /// Returns 0 and writes `recorder`; or HOLDOFF_ERROR_LOG_GAP, HOLDOFF_ERROR_LOG_DIVERGED, HOLDOFF_ERROR_EVENT_DAMAGED
     /// or another HOLDOFF_ERROR_ number and leaves it as it was. Either way `divergence` says where and `problem` what is
     /// wrong; both may be NULL.
-    fn holdoff_replay(recorder: *mut holdoff_recorder, policy: *const holdoff_policy, bytes: *const c_char,
-        length: usize, mode: u32, divergence: *mut holdoff_divergence, problem: *mut holdoff_problem) -> c_int = {
+    fn holdoff_replay(recorder: *mut holdoff_recorder, policy, bytes: *const c_char, length, mode: u32,
+        divergence: *mut holdoff_divergence, problem) -> c_int = {
         let mut place = (0, None, None);
         let result = report(problem, || {
             let mut diverged = |error: ReplayError| {

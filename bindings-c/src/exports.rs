@@ -1,0 +1,116 @@
+//! The functions of the header, each as a row: its kind, name, arguments and an expression over the core.
+
+/// Declares functions of the header. Each row names its arguments with their types, or without one if [`argument`] has it, and
+/// ends with an expression, in which `?` returns an error's number where the function returns one.
+///
+/// `fn name(arguments) -> type = expression` is any function. The other kinds are functions of one machine, whose memory the first
+/// line declares: `memory name([u64; words]) as argument holds Machine, magic, error` or, for a guard, `guard name([u64; words]) as
+/// argument = pattern in Config, State, magic`; of memory that is declared elsewhere `on pattern in name as argument`. The expression
+/// sees the machine under the name of the argument, or what the pattern takes of it.
+///
+/// | Kind | Function |
+/// |---|---|
+/// | `get name(..) -> type = value, else none` | looks at the machine; `none` for memory without one |
+/// | `get_mut name(..) -> type = value, else none` | changes it |
+/// | `get name(..) = action`, `get_mut name(..) = action` | does something, and returns the number of an error |
+/// | `init name(..) = machine` | stores the machine, and returns the number of an error |
+/// | `make name(..) = machine` | stores the machine, and returns the number of an error and the `problem` |
+/// | `step name(..) = step` | gives a call an input, and returns its step; zeroed memory is a call that was cancelled |
+/// | `step name(..) -> type = step` | gives another machine an input, and returns its step |
+macro_rules! extern_c {
+    ($(#[$meta:meta])* memory $memory:ident([u64; $words:literal]) as $this:ident holds $inner:ty $(, $magic:expr, $foreign:ident)?;
+        $($rows:tt)*) => {
+        $crate::boundary::memory! { $(#[$meta])* $memory([u64; $words]) holds $inner $(, $magic, $foreign)? }
+        $crate::exports::rows! { [$memory $this $this] $($rows)* }
+    };
+    ($(#[$meta:meta])* guard $memory:ident([u64; $words:literal]) as $this:ident = $machine:pat in $config:ty, $state:ty, $magic:expr;
+        $($rows:tt)*) => {
+        $crate::boundary::memory! { $(#[$meta])* $memory([u64; $words]) holds Guard<$config, $state>, $magic, NotAGuard }
+        $crate::exports::rows! { [$memory $this $machine] $($rows)* }
+    };
+    (on $memory:ident as $this:ident; $($rows:tt)*) => { $crate::exports::rows! { [$memory $this $this] $($rows)* } };
+    (on $machine:pat in $memory:ident as $this:ident; $($rows:tt)*) => {
+        $crate::exports::rows! { [$memory $this $machine] $($rows)* }
+    };
+    ($($rows:tt)*) => { $crate::exports::rows! { [] $($rows)* } };
+}
+pub(crate) use extern_c;
+
+/// Splits the rows.
+macro_rules! rows {
+    ($on:tt $($(#[$meta:meta])* $kind:ident $name:ident($($argument:ident $(: $type:ty)?),*) $(-> $answer:ty)?
+        = $body:expr $(, else $none:expr)?;)*) => {
+        $($crate::exports::row! {
+            $kind $on [$(#[$meta])* $name] ($($argument: $crate::exports::argument!($argument $($type)?)),*)
+            ($($answer)?) $body $(, $none)?
+        })*
+    };
+}
+pub(crate) use rows;
+
+/// Writes the function of one row: its kind, its machine, its documentation and name, its arguments, its answer, its expression.
+macro_rules! row {
+    (fn $on:tt [$(#[$meta:meta])* $name:ident] ($($argument:ident: $type:ty),* $(,)?) ($($answer:ty)?) $body:expr) => {
+        $(#[$meta])*
+        #[unsafe(no_mangle)]
+        #[allow(unused_unsafe, unused_variables, reason = "some functions take no pointer, or need no configuration")]
+        pub unsafe extern "C" fn $name($($argument: $type),*) $(-> $answer)? {
+            // SAFETY: the header makes the caller promise what every function here needs: each pointer is NULL or points to
+            // an object of its type, of the size given with it, that nothing else uses meanwhile.
+            unsafe { $body }
+        }
+    };
+    (get [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) ($answer:ty) $body:expr, $none:expr) => {
+        $crate::exports::row! { fn [] $head ($this: *const $memory, $($rest)*) ($answer)
+            get($this).and_then(|$machine| Ok($body)).unwrap_or_else(|_: ErrorCode| $none) }
+    };
+    (get_mut [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) ($answer:ty) $body:expr, $none:expr) => {
+        $crate::exports::row! { fn [] $head ($this: *mut $memory, $($rest)*) ($answer)
+            get_mut($this).and_then(|$machine| Ok($body)).unwrap_or_else(|_: ErrorCode| $none) }
+    };
+    (get [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) () $body:expr) => {
+        $crate::exports::row! { fn [] $head ($this: *const $memory, $($rest)*) (c_int)
+            status(get($this).and_then(|$machine| Ok($body))) }
+    };
+    (get_mut [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) () $body:expr) => {
+        $crate::exports::row! { fn [] $head ($this: *mut $memory, $($rest)*) (c_int)
+            status(get_mut($this).and_then(|$machine| Ok($body))) }
+    };
+    (init [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) () $body:expr) => {
+        $crate::exports::row! { fn [] $head ($this: *mut $memory, $($rest)*) (c_int) status_of(|| store($this, $body)) }
+    };
+    (make [$memory:ident $this:ident $machine:pat] $head:tt ($($argument:ident: $type:ty),*) () $body:expr) => {
+        $crate::exports::row! {
+            fn [] $head ($this: *mut $memory, $($argument: $type,)* problem: *mut holdoff_problem) (c_int)
+            report(problem, || Ok(store($this, $body)?))
+        }
+    };
+    (step [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) () $body:expr) => {
+        $crate::exports::row! { fn [] $head ($this: *mut $memory, $($rest)*) (holdoff_step)
+            step(call_of($this).and_then(|$machine| Ok($body))) }
+    };
+    (step [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) ($answer:ty) $body:expr) => {
+        $crate::exports::row! { fn [] $head ($this: *mut $memory, $($rest)*) ($answer)
+            get_mut($this).and_then(|$machine| Ok($body)).into() }
+    };
+}
+pub(crate) use row;
+
+/// Returns the type of an argument: the given one, else the one that its name has everywhere.
+///
+/// Times, permits and the like cross as the core's own types, which are `repr(transparent)` over the numbers that the
+/// header shows. Lengths of time come in as a `u64`: not every number is a `Span`.
+macro_rules! argument {
+    (failure) => { holdoff_failure };
+    (guards) => { *const holdoff_guards };
+    (length) => { usize };
+    (now) => { Timestamp };
+    (options) => { *const holdoff_options };
+    (policy) => { *const holdoff_policy };
+    (problem) => { *mut holdoff_problem };
+    (seed) => { u64 };
+    (size) => { usize };
+    (ticket) => { u64 };
+    ($argument:ident $type:ty) => { $type };
+}
+pub(crate) use argument;
