@@ -42,18 +42,17 @@ extern_c! {
     /// may be NULL). Walks there: the work grows with the number.
     ///
     /// Returns whether there is such a retry; false for an unknown kind, and for memory without a policy.
-    fn holdoff_policy_row(policy, kind: u32, retry: u32, row: *mut holdoff_row) -> bool = {
-        let policy = pair(get(policy), kind_of(kind)).ok();
-        let found = policy.and_then(|(policy, kind)| policy.explain().rows(retry).after(kind).iter().nth(usize::try_from(retry.checked_sub(1)?).ok()?));
-        write_some(row, found.map(holdoff_row::from))
-    };
+    get holdoff_policy_row(kind: u32, retry: u32, row: *mut holdoff_row) -> bool = {
+        let explained = policy.explain().rows(retry).after(kind_of(kind)?);
+        let at = retry.checked_sub(1).and_then(|at| usize::try_from(at).ok());
+        write_some(row, at.and_then(|at| explained.iter().nth(at)).map(holdoff_row::from))
+    }, else false;
 
     /// Writes how long all sleeps take together if no draw spreads them to `ns` (which may be NULL), in nanoseconds. The
     /// deadline is not looked at.
     ///
     /// Returns whether there is an end to them; false for memory without a policy.
-    fn holdoff_policy_total_wait(policy, ns: *mut Span) -> bool =
-        write_some(ns, get(policy).ok().and_then(Policy::total_wait));
+    get holdoff_policy_total_wait(ns: *mut Span) -> bool = write_some(ns, policy.total_wait()), else false;
 
     /// Finds the next lint of a policy: the one with the smallest HOLDOFF_LINT_ number above `after`; begin with 0. Writes it
     /// as a line into `text`, at most `size` bytes with the zero at its end; NULL and 0 for no text:
@@ -63,8 +62,10 @@ extern_c! {
     /// HOLDOFF_NEVER for a caller who waits for ever.
     ///
     /// Returns its number; 0 if there is no other lint, and for memory without a policy.
-    get holdoff_policy_lint(timeout_ns: u64, after: u32, text: *mut c_char, size) -> u32 =
-        { let waits = |lint: &Lint| lint.kind != LintKind::WaitAboveTimeout || timeout_ns != HOLDOFF_NEVER; next_lint(&mut policy.lints_within(span(timeout_ns)).filter(waits), after, text, size) }, else 0;  // LONG
+    get holdoff_policy_lint(timeout_ns: u64, after: u32, text: *mut c_char, size) -> u32 = {
+        let waits = |lint: &Lint| lint.kind != LintKind::WaitAboveTimeout || timeout_ns != HOLDOFF_NEVER;
+        next_lint(&mut policy.lints_within(span(timeout_ns)).filter(waits), after, text, size)
+    }, else 0;
 
     /// Writes how often an operation runs at most that never succeeds, inside the retries of `count` policies, the
     /// outermost first, to `attempts` (which may be NULL). `nestings` is NULL or has one of each policy. No deadline, hedge
@@ -97,7 +98,9 @@ extern_c! {
     ///
     /// Returns its number; 0 if there is no other lint, and for options with a problem.
     fn holdoff_options_lint(options, after: u32, text: *mut c_char, size) -> u32 =
-        policy_and_options(options).map_or(0, |(policy, guards)| next_lint(&mut guards.lints(&policy), after, text, size));  // LONG
+        policy_and_options(options).map_or(0, |(policy, guards)| {
+            next_lint(&mut guards.lints(&policy), after, text, size)
+        });
 }
 
 fn explained(policy: &Policy, rows: u32) -> Explanation {

@@ -17,6 +17,9 @@
 /// | `make name(..) = machine` | stores the machine, and returns the number of an error and the `problem` |
 /// | `step name(..) = step` | gives a call an input, and returns its step; zeroed memory is a call that was cancelled |
 /// | `step name(..) -> type = step` | gives another machine an input, and returns its step |
+///
+/// `on (call, guards) in name as argument` lends a call its guards for each step, and `on (call, guards, events) in ..` also writes
+/// the events of the step.
 macro_rules! extern_c {
     ($(#[$meta:meta])* memory $memory:ident([u64; $words:literal]) as $this:ident holds $inner:ty $(, $magic:expr, $foreign:ident)?;
         $($rows:tt)*) => {
@@ -29,6 +32,9 @@ macro_rules! extern_c {
         $crate::exports::rows! { [$memory $this $machine] $($rows)* }
     };
     (on $memory:ident as $this:ident; $($rows:tt)*) => { $crate::exports::rows! { [$memory $this $this] $($rows)* } };
+    (on ($call:ident, $guards:ident $(, $events:ident)?) in $memory:ident as $this:ident; $($rows:tt)*) => {
+        $crate::exports::rows! { [$memory $this ($call, $guards $(, $events)?)] $($rows)* }
+    };
     (on $machine:pat in $memory:ident as $this:ident; $($rows:tt)*) => {
         $crate::exports::rows! { [$memory $this $machine] $($rows)* }
     };
@@ -59,6 +65,14 @@ macro_rules! row {
             // an object of its type, of the size given with it, that nothing else uses meanwhile.
             unsafe { $body }
         }
+    };
+    (step [$memory:ident $this:ident ($call:ident, $guards:ident)] $head:tt ($($rest:tt)*) () $body:expr) => {
+        $crate::exports::row! { fn [] $head ($this: *mut $memory, $($rest)*) (holdoff_step)
+            put($this, $guards, &mut |$call, $guards| Ok($body)) }
+    };
+    (step [$memory:ident $this:ident ($call:ident, $guards:ident, $events:ident)] $head:tt ($($rest:tt)*) () $body:expr) => {
+        $crate::exports::row! { fn [] $head ($this: *mut $memory, $($rest)*, $events: *mut holdoff_events) (holdoff_step)
+            write_down($this, $guards, $events, &mut |$call, $guards| Ok($body)) }
     };
     (get [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) ($answer:ty) $body:expr, $none:expr) => {
         $crate::exports::row! { fn [] $head ($this: *const $memory, $($rest)*) ($answer)

@@ -64,7 +64,7 @@ pub(crate) unsafe fn put<M: Memory>(
 }
 
 extern_c! {
-    on holdoff_guarded_call as call;
+    on (call, guards) in holdoff_guarded_call as call;
 
     /// Begins a call at `now`. The seed decides its jitter: draw it from the operating system, or give a fixed one to
     /// repeat a run.
@@ -79,37 +79,34 @@ extern_c! {
     /// flight.
     ///
     /// Returns the step that holds now.
-    fn holdoff_guarded_call_succeed(call: *mut holdoff_guarded_call, guards, ticket, now) -> holdoff_step =
-        put(call, guards, &mut |call, guards| Ok(call.succeed(guards, Ticket::from_raw(ticket), now)));
+    step holdoff_guarded_call_succeed(guards, ticket, now) = call.succeed(guards, Ticket::from_raw(ticket), now);
 
     /// Records the failure of the attempt with this ticket at `now`.
     ///
     /// Returns the step that holds now: HOLDOFF_WAIT while others are in flight, HOLDOFF_ATTEMPT for one beside them,
     /// HOLDOFF_SLEEP, or HOLDOFF_STOP.
-    fn holdoff_guarded_call_fail(call: *mut holdoff_guarded_call, policy, guards, ticket, now,
-        failure) -> holdoff_step =
-        put(call, guards, &mut |call, guards| {
-            Ok(call.fail(get(policy)?, guards, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
-        });
+    step holdoff_guarded_call_fail(policy, guards, ticket, now, failure) =
+        call.fail(get(policy)?, guards, Ticket::from_raw(ticket), now, Failure::try_from(failure)?);
 
     /// Ends the attempt with this ticket at `now` without a verdict on the server: for a fault of the caller's own program.
     /// The call is over, as after a permanent failure.
     ///
     /// Returns the step that holds now.
-    fn holdoff_guarded_call_abandon(call: *mut holdoff_guarded_call, guards, ticket, now) -> holdoff_step =
-        put(call, guards, &mut |call, guards| Ok(call.abandon(guards, Ticket::from_raw(ticket), now)));
+    step holdoff_guarded_call_abandon(guards, ticket, now) = call.abandon(guards, Ticket::from_raw(ticket), now);
 
     /// Lets time pass, or takes a free place in the bulkhead.
     ///
     /// Returns the step that holds at `now`.
-    fn holdoff_guarded_call_tick(call: *mut holdoff_guarded_call, policy, guards, now) -> holdoff_step =
-        put(call, guards, &mut |call, guards| Ok(call.tick(get(policy)?, guards, now)));
+    step holdoff_guarded_call_tick(policy, guards, now) = call.tick(get(policy)?, guards, now);
 
     /// Cancels the call in any state: the guards get back the permits that it holds.
     ///
     /// Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
-    fn holdoff_guarded_call_cancel(call: *mut holdoff_guarded_call, guards, now) -> holdoff_step =
-        put(call, guards, &mut |call, guards| Ok(call.cancel(guards, now)));
+    step holdoff_guarded_call_cancel(guards, now) = call.cancel(guards, now);
+}
+
+extern_c! {
+    on holdoff_guarded_call as call;
 
     /// Returns the number of attempts started; 0 for memory without a call.
     get holdoff_guarded_call_attempt() -> u32 = call.attempt(), else 0;

@@ -54,7 +54,7 @@ unsafe fn write_down(
 }
 
 extern_c! {
-    on holdoff_recorder as recorder;
+    on (recorder, guards, events) in holdoff_recorder as recorder;
 
     /// Begins a call at `now`. For the seed see holdoff_call_begin. Guards may be NULL.
     ///
@@ -74,49 +74,40 @@ extern_c! {
     /// Records the success of the attempt with this ticket at `now`.
     ///
     /// Returns the step that holds now and writes `events`.
-    fn holdoff_recorder_succeed(recorder: *mut holdoff_recorder, guards, ticket, now,
-        events: *mut holdoff_events) -> holdoff_step =
-        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.succeed(guards, Ticket::from_raw(ticket), now)));  // LONG
+    step holdoff_recorder_succeed(guards, ticket, now) = recorder.succeed(guards, Ticket::from_raw(ticket), now);
 
     /// Records the failure of the attempt with this ticket at `now`.
     ///
     /// Returns the step that holds now, HOLDOFF_SLEEP or HOLDOFF_STOP, and writes `events`.
-    fn holdoff_recorder_fail(recorder: *mut holdoff_recorder, policy, guards, ticket, now, failure,
-        events: *mut holdoff_events) -> holdoff_step =
-        write_down(recorder, guards, events, &mut |recorder, guards| {
-            Ok(recorder.fail(get(policy)?, guards, Ticket::from_raw(ticket), now, Failure::try_from(failure)?))
-        });
+    step holdoff_recorder_fail(policy, guards, ticket, now, failure) =
+        recorder.fail(get(policy)?, guards, Ticket::from_raw(ticket), now, Failure::try_from(failure)?);
 
     /// Ends the attempt with this ticket at `now` by a fault of the caller's own program, which says nothing about the
     /// server. In the log it is a permanent failure.
     ///
     /// Returns the step that holds now and writes `events`.
-    fn holdoff_recorder_abandon(recorder: *mut holdoff_recorder, guards, ticket, now,
-        events: *mut holdoff_events) -> holdoff_step =
-        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.abandon(guards, Ticket::from_raw(ticket), now)));  // LONG
+    step holdoff_recorder_abandon(guards, ticket, now) = recorder.abandon(guards, Ticket::from_raw(ticket), now);
 
     /// Lets time pass, or takes a free place in the bulkhead.
     ///
     /// Returns the step that holds at `now` and writes `events`: none when nothing has changed.
-    fn holdoff_recorder_tick(recorder: *mut holdoff_recorder, policy, guards, now,
-        events: *mut holdoff_events) -> holdoff_step =
-        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.tick(get(policy)?, guards, now)));
+    step holdoff_recorder_tick(policy, guards, now) = recorder.tick(get(policy)?, guards, now);
 
     /// Cancels it in any state.
     ///
     /// Returns HOLDOFF_STOP and writes `events`.
-    fn holdoff_recorder_cancel(recorder: *mut holdoff_recorder, guards, now,
-        events: *mut holdoff_events) -> holdoff_step =
-        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.cancel(guards, now)));
+    step holdoff_recorder_cancel(guards, now) = recorder.cancel(guards, now);
 
     /// Goes on, at `now` and under these guards, with a call that holdoff_replay made of its log. Asleep, it sleeps on. An
     /// attempt in flight was interrupted and runs again under its own number, but only `reruns` times (3 is a good number);
     /// then it has failed, as a timeout.
     ///
     /// Returns the step that holds now and writes `events`.
-    fn holdoff_recorder_resume(recorder: *mut holdoff_recorder, policy, guards, now, reruns: u32,
-        events: *mut holdoff_events) -> holdoff_step =
-        write_down(recorder, guards, events, &mut |recorder, guards| Ok(recorder.resume(get(policy)?, guards, now, reruns)));  // LONG
+    step holdoff_recorder_resume(policy, guards, now, reruns: u32) = recorder.resume(get(policy)?, guards, now, reruns);
+}
+
+extern_c! {
+    on holdoff_recorder as recorder;
 
     /// Returns the step that holds. Zeroed memory is a call that was cancelled; other memory without a recorder is
     /// HOLDOFF_INVALID.
@@ -143,8 +134,6 @@ extern_c! {
     /// Saves the call as it is at `now`, as holdoff_call_save does.
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
-    fn holdoff_recorder_save(recorder: *const holdoff_recorder, policy, now, saved: *mut holdoff_saved) -> c_int = {
-        let both = pair(get(recorder), get(policy));
-        status(both.and_then(|(recorder, policy)| store(saved, recorder.call().saved(policy, now))))
-    };
+    get holdoff_recorder_save(policy, now, saved: *mut holdoff_saved) =
+        store(saved, recorder.call().saved(get(policy)?, now))?;
 }
