@@ -42,12 +42,10 @@ pub(crate) fn dist() -> Result<PathBuf> {
         fs::copy(shell::root().join(licence), documents.join(licence))?;
     }
 
-    let real = format!("libholdoff.so.{VERSION}");
-    fs::copy(built.join("libholdoff_c.so"), lib.join(&real))?;
-    for link in [packages::soname(), "libholdoff.so".to_owned()] {
-        std::os::unix::fs::symlink(&real, lib.join(link))?;
-    }
-    archive(&built.join("libholdoff_c.a"), &lib)?;
+    let object = object(&built, &lib)?;
+    archive(&object, &lib)?;
+    shared(&object, &lib)?;
+    fs::remove_file(object)?;
     Ok(prefix)
 }
 
@@ -115,18 +113,13 @@ const PROFILE: [&str; 8] = [
     "profile.c.opt-level = 's'",
 ];
 
-/// Both libraries, optimized and without std; says where they are.
+/// Rust's archive, optimized and without std, of which both libraries are made; says where it is.
 fn build() -> Result<PathBuf> {
     let mut cargo = shell::cargo();
-    cargo.args(["rustc", "--quiet", "--package", "holdoff-c", "--lib", "--crate-type", "cdylib,staticlib"]);
+    cargo.args(["rustc", "--quiet", "--package", "holdoff-c", "--lib", "--crate-type", "staticlib"]);
     cargo.args(PROFILE).args(["--config", &without_machine_paths()?]);
-    cargo.args([
-        "--",
-        "-C",
-        &format!("link-arg=-Wl,--strip-all,-soname,{},{}", packages::soname(), NO_UNWINDING.join(",")),
-    ]);
     shell::step("build libholdoff", &mut cargo)?;
-    Ok(shell::target().join("c"))
+    Ok(shell::target().join("c/libholdoff_c.a"))
 }
 
 /// Lets the messages of panics name other people's sources without the machine that has compiled them.
@@ -164,26 +157,43 @@ pub(crate) fn thumb() -> Result<PathBuf> {
     Ok(shell::target().join("thumbv7m-none-eabi/c/libholdoff_c.a"))
 }
 
-/// Makes libholdoff.a of Rust's archive: one object, in which only our own names are visible, so that it links beside other
-/// libraries made with Rust.
-fn archive(rust: &Path, lib: &Path) -> Result<()> {
-    let object = lib.join("holdoff.o");
-    // Bitcode is of no use to a C linker, and the plugin of another LLVM trips over it.
-    let mut plain = shell::command("objcopy");
-    plain.args(["--remove-section=.llvmbc", "--remove-section=.llvmcmd"]).arg(rust).arg(lib.join("rust.a"));
-    shell::output(&mut plain)?;
+/// Makes one object of Rust's archive, in which only our own names are visible, so that it links beside other libraries made with
+/// Rust.
+fn object(rust: &Path, lib: &Path) -> Result<PathBuf> {
+    let (plain, object) = (lib.join("rust.a"), lib.join("holdoff.o"));
+    // Bitcode is of no use to a C linker, and the plugin of another LLVM trips over it. Nothing unwinds through the library: its
+    // unwind tables would be a tenth of it, and the compiler leaves Rust's own in whatever it is told.
+    let unneeded = [".llvmbc", ".llvmcmd", ".eh_frame", ".rela.eh_frame", ".gcc_except_table"];
+    let unneeded = unneeded.map(|section| format!("--remove-section={section}"));
+    shell::output(shell::command("objcopy").args(unneeded).arg(rust).arg(&plain))?;
     let mut link = shell::command("ld");
     // A group that another Rust library has too would be taken from one of them, although its names are hidden here.
     link.args(["-r", "--force-group-allocation"]).args(NO_UNWINDING);
-    link.args(["-u", "holdoff_version", "-o"]).arg(&object).arg(lib.join("rust.a"));
+    link.args(["-u", "holdoff_version", "-o"]).arg(&object).arg(&plain);
     shell::run(&mut link)?;
     let mut localize = shell::command("objcopy");
     localize.args(["--wildcard", "--keep-global-symbol=holdoff_*", "--strip-debug"]).arg(&object);
     shell::run(&mut localize)?;
-    let mut archive = shell::command("ar");
-    shell::run(archive.arg("rcsD").arg(lib.join("libholdoff.a")).arg(&object))?;
-    fs::remove_file(lib.join("rust.a"))?;
-    Ok(fs::remove_file(object)?)
+    fs::remove_file(plain)?;
+    Ok(object)
+}
+
+/// Makes libholdoff.a of the object.
+fn archive(object: &Path, lib: &Path) -> Result<()> {
+    shell::run(shell::command("ar").arg("rcsD").arg(lib.join("libholdoff.a")).arg(object))
+}
+
+/// Makes libholdoff.so of the object, with the links to it.
+fn shared(object: &Path, lib: &Path) -> Result<()> {
+    let real = format!("libholdoff.so.{VERSION}");
+    let mut link = shell::command("cc");
+    link.args(["-shared", "-nostdlib", "-Wl,--gc-sections,--strip-all,-O2,-z,relro,-z,now,-z,noexecstack"]);
+    link.arg(format!("-Wl,-soname,{}", packages::soname())).arg("-o").arg(lib.join(&real)).arg(object);
+    shell::run(&mut link)?;
+    for link in [packages::soname(), "libholdoff.so".to_owned()] {
+        std::os::unix::fs::symlink(&real, lib.join(link))?;
+    }
+    Ok(())
 }
 
 /// Compares the names that the libraries export with the names that the headers declare.
