@@ -17,11 +17,10 @@ extern_c! {
     /// Returns whether there was one: false at the end, and for memory without a schedule.
     get_mut holdoff_schedule_next(ns: *mut Span) -> bool = write_some(ns, schedule.next()), else false;
 
-    /// Returns the base delay, before jitter, of retry number `retry` (from 1, as for holdoff_policy_row) under a policy, even if
-    /// there is no such attempt, in nanoseconds; the shortest delay of a backoff that is its own jitter. 0 for retry 0, and for
-    /// memory without a policy.
-    fn holdoff_policy_base_at(policy, retry: u32) -> Span =
-        get(policy).ok().zip(retry.checked_sub(1)).map_or(Span::ZERO, |(policy, n)| Schedule::base_at(policy, n));
+    /// Returns the base delay, before jitter, after failure `n` (from 0) under a policy, even if there is no attempt after it, in
+    /// nanoseconds; the shortest delay of a backoff that is its own jitter. 0 for memory without a policy.
+    fn holdoff_policy_base_at(policy, n: u32) -> Span =
+        get(policy).map_or(Span::ZERO, |policy| Schedule::base_at(policy, n));
 
     /// Applies the policy's jitter and cap to a delay for the draw `u` from [0, 1), `max_ns` being the longest: for loops
     /// that have their own delays. Times are nanoseconds, at most HOLDOFF_LONGEST_NS; more reads as that, and so does a `u`

@@ -95,7 +95,9 @@ static void a_chain_is_set_stage_by_stage(void) {
   CHECK_NUMBER(holdoff_policy_build(&policy, &options, NULL), HOLDOFF_OK);
   CHECK(delays_are(&policy, wanted, 3));
   CHECK_NUMBER(holdoff_policy_base_at(&policy, 0), 0);
-  CHECK_NUMBER(holdoff_policy_base_at(&policy, 3), 2 * SECOND);
+  CHECK_NUMBER(holdoff_policy_base_at(&policy, 1), SECOND);
+  CHECK_NUMBER(holdoff_policy_base_at(&policy, 2), 2 * SECOND);
+  CHECK_NUMBER(holdoff_policy_base_at(NULL, 1), 0);
 }
 
 static void what_is_wrong_with_a_document_is_said_with_path_value_and_rule(void) {

@@ -60,11 +60,10 @@ int holdoff_schedule_init(holdoff_schedule *schedule, const holdoff_policy *poli
 bool holdoff_schedule_next(holdoff_schedule *schedule, uint64_t *ns);
 
 /**
- * Returns the base delay, before jitter, of retry number `retry` (from 1, as for holdoff_policy_row) under a policy, even if
- * there is no such attempt, in nanoseconds; the shortest delay of a backoff that is its own jitter. 0 for retry 0, and for
- * memory without a policy.
+ * Returns the base delay, before jitter, after failure `n` (from 0) under a policy, even if there is no attempt after it, in
+ * nanoseconds; the shortest delay of a backoff that is its own jitter. 0 for memory without a policy.
  */
-uint64_t holdoff_policy_base_at(const holdoff_policy *policy, uint32_t retry);
+uint64_t holdoff_policy_base_at(const holdoff_policy *policy, uint32_t n);
 
 /**
  * Applies the policy's jitter and cap to a delay for the draw `u` from [0, 1), `max_ns` being the longest: for loops

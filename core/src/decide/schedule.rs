@@ -53,7 +53,7 @@ impl Schedule {
         Some(Span::from_nanos(delay.value))
     }
 
-    /// The base delay, before jitter, after failure `n` (from 0), whether or not there is an attempt after it (spec 4.11).
+    /// The base delay, before jitter, after failure `n` (from 0), whether or not there is an attempt after it: `d(n)` of spec 4.
     /// Of a backoff that is its own jitter it is the shortest.
     ///
     /// One step, but for an exponential one a failure until the delay stops changing, at most 65536: whatever is after that

@@ -90,7 +90,7 @@ static verdict formula(const cJSON *item) {
   for (; input != NULL; input = input->next, expected = expected->next, at++) {
     /* An attempt below the first reads as the first. */
     int64_t attempt = whole(input, "attempt");
-    uint64_t delay = holdoff_policy_base_at(&policy, attempt > 1 ? (uint32_t)attempt : 1);
+    uint64_t delay = holdoff_policy_base_at(&policy, attempt > 1 ? (uint32_t)attempt - 1 : 0);
     const cJSON *raw = get(input, "raw");
     char one[24], two[24];
     delay = base / 2 > UNIFORM

@@ -64,7 +64,7 @@ static int node_policy(const cJSON *config, holdoff_policy *policy, holdoff_prob
   if (code != 0) {
     return code;
   }
-  grown = holdoff_policy_base_at(policy, 2);
+  grown = holdoff_policy_base_at(policy, 1);
   holdoff_options_init(&options);
   holdoff_options_set_text(&options, "jitter", "none");
   set_attempts(&options, whole(config, "max_attempts"));
