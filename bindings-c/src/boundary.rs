@@ -4,7 +4,7 @@
 //! anything else, so that zeroed, stale or foreign memory is an error and not a decision.
 
 use core::ffi::CStr;
-use holdoff_core::{Direction, FailureKind, Growth, Timer};
+use holdoff_core::{BackoffKind, Cap, Direction, FailureKind, Growth, HintMode, HintOver, JitterKind, OnDeadline, Timer};
 
 pub(crate) use core::ffi::{c_char, c_int};
 pub(crate) use holdoff_core::{ErrorCode, Span, Timestamp};
@@ -108,13 +108,6 @@ macro_rules! c_struct {
             }
         }
     };
-    ($(#[$meta:meta])* $name:ident defaults to $default:ident {
-        $($(#[doc = $doc:literal])* $field:ident: $type:ty = $value:expr,)*
-    }) => {
-        $crate::boundary::c_struct!($(#[$meta])* $name { $($(#[doc = $doc])* $field: $type,)* });
-
-        const $default: $name = $name { $($field: $value),* };
-    };
     ($(#[$meta:meta])* $name:ident mirrors $core:ident {
         $($(#[doc = $doc:literal])* $field:ident: $type:ty = $of:ident,)*
     }) => {
@@ -164,6 +157,13 @@ as_numbers! {
     Timestamp as Timestamp = |at| at, Ok(at);
     Span as u64 = |length| length.as_nanos(), Ok(span(length));
     Option<Span> as u64 = |limit| limit.map_or(u64::MAX, Span::as_nanos), Ok((limit != u64::MAX).then(|| span(limit)));
+    Option<u32> as u32 = |count| count.unwrap_or(u32::MAX), Ok(Some(count).filter(|count| *count != u32::MAX));
+    BackoffKind as u8 = |word| word.code(), word_of(Self::from_code(word.into()));
+    JitterKind as u8 = |word| word.code(), word_of(Self::from_code(word.into()));
+    Cap as u8 = |word| word.code(), word_of(Self::from_code(word.into()));
+    OnDeadline as u8 = |word| word.code(), word_of(Self::from_code(word.into()));
+    HintMode as u8 = |word| word.code(), word_of(Self::from_code(word.into()));
+    HintOver as u8 = |word| word.code(), word_of(Self::from_code(word.into()));
     Direction as u8 = |word| word.code(), Ok(if word == 0 { Self::Up } else { Self::Down });
     Growth as u8 = |word| word.code(), Ok(if word == 0 { Self::Power } else { Self::Feedback });
     Timer as u32 = |word| word.code().into(), word_of(Self::from_code(word));
@@ -244,6 +244,11 @@ pub(crate) unsafe fn is_zeroed<M: Memory>(memory: *const M) -> bool {
     let words = memory.cast::<u64>();
     // SAFETY: not null and aligned; the index stays inside.
     check_memory(memory).is_ok() && (0..size_of::<M>() / 8).all(|at| unsafe { words.add(at).read() } == 0)
+}
+
+/// Returns a pointer that must not be null.
+pub(crate) fn given<T>(pointer: *mut T) -> Result<*mut T, ErrorCode> {
+    if pointer.is_null() { Err(ErrorCode::NullPointer) } else { Ok(pointer) }
 }
 
 /// Copies an optional argument; `None` for a null pointer.

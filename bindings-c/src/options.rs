@@ -42,10 +42,8 @@ extern_c! {
     /// them and the rules built of them are used. Patterns in earlier memory are not moved.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-    get_mut holdoff_options_keep_patterns(patterns: *mut c_char, size) = {
-        let patterns = core::ptr::NonNull::new(patterns).ok_or(ErrorCode::NullPointer)?.as_ptr();
-        ((*options).patterns, (*options).patterns_size, (*options).patterns_used) = (patterns, size, 0);
-    };
+    get_mut holdoff_options_keep_patterns(patterns: *mut c_char, size) =
+        ((*options).patterns, (*options).patterns_size, (*options).patterns_used) = (given(patterns)?, size, 0);
 
     /// Sets a field to a word ("exponential", "forever", "none"), to a time with its unit ("250ms", "1.5s", "2m"), or to
     /// text.

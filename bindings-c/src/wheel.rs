@@ -45,10 +45,8 @@ extern_c! {
     /// Adds a timer that is due `at`. `key` names it; holdoff_timer_index says a number for it.
     ///
     /// Returns 0, HOLDOFF_ERROR_NO_ROOM when there is no memory, or HOLDOFF_ERROR_NULL_POINTER.
-    get_mut holdoff_wheel_insert(at: Timestamp, key: *mut TimerKey) = {
-        let key = key.as_mut().ok_or(ErrorCode::NullPointer)?;
-        *key = wheel.insert(at).map_err(|_| ErrorCode::NoRoom)?;
-    };
+    get_mut holdoff_wheel_insert(at: Timestamp, key: *mut TimerKey) =
+        write(given(key)?, wheel.insert(at).map_err(|_| ErrorCode::NoRoom)?);
 
     /// Takes a timer away.
     ///

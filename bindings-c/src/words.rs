@@ -438,6 +438,48 @@ pub const HOLDOFF_REPLAY_FOLLOW: u32 = 1;
 /// Replay mode. None: the first difference is an error.
 pub const HOLDOFF_REPLAY_VERIFY: u32 = 2;
 
+/// Backoff. The same delay each time.
+pub const HOLDOFF_BACKOFF_CONSTANT: u8 = 1;
+
+/// Backoff. Each delay the increment longer than the one before.
+pub const HOLDOFF_BACKOFF_LINEAR: u8 = 2;
+
+/// Backoff. Each delay the factor times the one before.
+pub const HOLDOFF_BACKOFF_EXPONENTIAL: u8 = 3;
+
+/// Backoff. The first delay times the number of the retry to the power of the factor.
+pub const HOLDOFF_BACKOFF_POLYNOMIAL: u8 = 4;
+
+/// Backoff. The first delay times Fibonacci's numbers.
+pub const HOLDOFF_BACKOFF_FIBONACCI: u8 = 5;
+
+/// Backoff. Drawn between the first delay and the factor times the last one; without another jitter.
+pub const HOLDOFF_BACKOFF_DECORRELATED: u8 = 7;
+
+/// Backoff. Polly's decorrelated jitter; without another jitter.
+pub const HOLDOFF_BACKOFF_DECORRELATED_V2: u8 = 8;
+
+/// Jitter. Not at all.
+pub const HOLDOFF_JITTER_NONE: u8 = 0;
+
+/// Jitter. Anywhere between nothing and the delay.
+pub const HOLDOFF_JITTER_FULL: u8 = 1;
+
+/// Jitter. Half of the delay fixed, half spread.
+pub const HOLDOFF_JITTER_EQUAL: u8 = 2;
+
+/// Jitter. The delay and up to the factor of it more.
+pub const HOLDOFF_JITTER_ADDITIVE: u8 = 3;
+
+/// Jitter. The delay give or take the factor of it.
+pub const HOLDOFF_JITTER_PROPORTIONAL: u8 = 4;
+
+/// Jitter. The delay and less than the bound more.
+pub const HOLDOFF_JITTER_BOUNDED: u8 = 5;
+
+/// Jitter. The delay and up to the factor of it less.
+pub const HOLDOFF_JITTER_SUBTRACTIVE: u8 = 6;
+
 /// Cap. The jittered delay; the spread stays, because the whole range moves down. Clients at the cap still differ.
 pub const HOLDOFF_CAP_KEEP_SPREAD: u8 = 0;
 

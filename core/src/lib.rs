@@ -64,7 +64,7 @@ mod time;
 mod value;
 mod words;
 
-pub use decide::backoff::{Backoff, Stage};
+pub use decide::backoff::{Backoff, BackoffKind, Stage};
 pub use decide::bucket::{Bucket, BucketConfig};
 pub use decide::call::{Call, Machine, Outcome, Step, Ticket};
 pub use decide::failure::{Failure, FailureKind};
@@ -84,7 +84,7 @@ pub use decide::guards::nested::{Nesting, Token};
 pub use decide::guards::stretch::{Stretch, StretchConfig};
 pub use decide::hint::reader::HintReader;
 pub use decide::hint::{Hint, HintMode, HintOver};
-pub use decide::jitter::{Cap, Jitter};
+pub use decide::jitter::{Cap, Jitter, JitterKind};
 pub use decide::layered::{Layered, Layers, Level};
 pub use decide::policy::{OnDeadline, Policy};
 pub use decide::policy_fields::PolicyFields;

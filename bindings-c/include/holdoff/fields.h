@@ -9,6 +9,22 @@
 
 #include "../holdoff.h"
 
+#define HOLDOFF_BACKOFF_CONSTANT 1 /**< Backoff. The same delay each time. */
+#define HOLDOFF_BACKOFF_LINEAR 2 /**< Backoff. Each delay the increment longer than the one before. */
+#define HOLDOFF_BACKOFF_EXPONENTIAL 3 /**< Backoff. Each delay the factor times the one before. */
+/** Backoff. The first delay times the number of the retry to the power of the factor. */
+#define HOLDOFF_BACKOFF_POLYNOMIAL 4
+#define HOLDOFF_BACKOFF_FIBONACCI 5 /**< Backoff. The first delay times Fibonacci's numbers. */
+/** Backoff. Drawn between the first delay and the factor times the last one; without another jitter. */
+#define HOLDOFF_BACKOFF_DECORRELATED 7
+#define HOLDOFF_BACKOFF_DECORRELATED_V2 8 /**< Backoff. Polly's decorrelated jitter; without another jitter. */
+#define HOLDOFF_JITTER_NONE 0 /**< Jitter. Not at all. */
+#define HOLDOFF_JITTER_FULL 1 /**< Jitter. Anywhere between nothing and the delay. */
+#define HOLDOFF_JITTER_EQUAL 2 /**< Jitter. Half of the delay fixed, half spread. */
+#define HOLDOFF_JITTER_ADDITIVE 3 /**< Jitter. The delay and up to the factor of it more. */
+#define HOLDOFF_JITTER_PROPORTIONAL 4 /**< Jitter. The delay give or take the factor of it. */
+#define HOLDOFF_JITTER_BOUNDED 5 /**< Jitter. The delay and less than the bound more. */
+#define HOLDOFF_JITTER_SUBTRACTIVE 6 /**< Jitter. The delay and up to the factor of it less. */
 /** Cap. The jittered delay; the spread stays, because the whole range moves down. Clients at the cap still differ. */
 #define HOLDOFF_CAP_KEEP_SPREAD 0
 /** Cap. The delay before jitter: what jitter adds comes on top (Kubernetes, gRPC). */
@@ -38,23 +54,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define HOLDOFF_BACKOFF_CONSTANT 1U /**< Backoff: the same delay each time. */
-#define HOLDOFF_BACKOFF_LINEAR 2U /**< Backoff: each delay `increment_ns` longer than the one before. */
-#define HOLDOFF_BACKOFF_EXPONENTIAL 3U /**< Backoff: each delay `factor` times the one before. */
-/** Backoff: the first delay times the number of the retry to the power of `factor`. */
-#define HOLDOFF_BACKOFF_POLYNOMIAL 4U
-#define HOLDOFF_BACKOFF_FIBONACCI 5U /**< Backoff: the first delay times Fibonacci's numbers. */
-/** Backoff: drawn between the first delay and `factor` times the last one; without another jitter. */
-#define HOLDOFF_BACKOFF_DECORRELATED 7U
-#define HOLDOFF_BACKOFF_DECORRELATED_V2 8U /**< Backoff: Polly's decorrelated jitter; without another jitter. */
-#define HOLDOFF_JITTER_NONE 0U /**< Jitter: none. */
-#define HOLDOFF_JITTER_FULL 1U /**< Jitter: anywhere between nothing and the delay. */
-#define HOLDOFF_JITTER_EQUAL 2U /**< Jitter: half of the delay fixed, half spread. */
-#define HOLDOFF_JITTER_ADDITIVE 3U /**< Jitter: the delay and up to `jitter_factor` of it more. */
-#define HOLDOFF_JITTER_PROPORTIONAL 4U /**< Jitter: the delay give or take `jitter_factor` of it. */
-#define HOLDOFF_JITTER_BOUNDED 5U /**< Jitter: the delay and less than `jitter_bound_ns` more. */
-#define HOLDOFF_JITTER_SUBTRACTIVE 6U /**< Jitter: the delay and up to `jitter_factor` of it less. */
 
 /**
  * The fields of a policy of one stage, as plain numbers. Begin with holdoff_policy_fields_init, then set what differs. Times

@@ -48,8 +48,7 @@ extern_c! {
                 Nesting::Outermost => (HOLDOFF_NESTED_OUTERMOST, 0),
                 Nesting::Cap(cap) => (HOLDOFF_NESTED_CAP, cap),
             };
-            let nesting = core::ptr::NonNull::new(nesting).ok_or(ErrorCode::NullPointer)?;
-            write(nesting.as_ptr(), holdoff_nesting { mode, cap });
+            write(given(nesting)?, holdoff_nesting { mode, cap });
             Ok(())
         });
 

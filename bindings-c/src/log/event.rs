@@ -61,14 +61,13 @@ c_struct! {
 memory!(holdoff_event holds Event);
 
 extern_c! {
+    on holdoff_event as event;
+
     /// Reads the fields of an event.
     ///
     /// Returns 0 and writes `fields`; or HOLDOFF_ERROR_NULL_POINTER, and for memory without a event, such as zeroed memory,
     /// HOLDOFF_ERROR_MISSING_EVENT_FIELD or HOLDOFF_ERROR_EVENT_DAMAGED.
-    fn holdoff_event_get(event: *const holdoff_event, fields: *mut holdoff_event_fields) -> c_int = {
-        let found = if fields.is_null() { Err(ErrorCode::NullPointer) } else { event_of(event) };
-        status(found.map(|event| write(fields, event.into())))
-    };
+    get holdoff_event_get(fields: *mut holdoff_event_fields) = write(given(fields)?, checked(event)?.into());
 
     /// Writes the event as bytes that last, with a text of the caller's (what the failure said; NULL for none, cut after
     /// 65535 bytes), to `bytes`, which has room for `size`: HOLDOFF_EVENT_BYTES and the length of the text are always
@@ -76,11 +75,8 @@ extern_c! {
     ///
     /// Returns how many there are; 0 when they do not fit, for NULL, for memory without a event, and for a text that is no
     /// UTF-8.
-    fn holdoff_event_bytes(event: *const holdoff_event, failure: *const c_char, bytes: *mut c_char, size) -> usize =
-        match (event_of(event), note(failure)) {
-            (Ok(event), Ok(failure)) => event.to_bytes(failure.unwrap_or(""), buffer(bytes, size)).unwrap_or(0),
-            _ => 0,
-        };
+    get holdoff_event_bytes(failure: *const c_char, bytes: *mut c_char, size) -> usize =
+        checked(event)?.to_bytes(note(failure)?.unwrap_or(""), buffer(bytes, size)).unwrap_or(0), else 0;
 
     /// Reads the event that `length` bytes begin with. `used` is how many bytes it has; `failure` and `failure_length` its
     /// text, which lies in `bytes` and has no zero at its end. These three may be NULL.
@@ -91,7 +87,7 @@ extern_c! {
     fn holdoff_event_from_bytes(event: *mut holdoff_event, bytes: *const c_char, length, used: *mut usize,
         failure: *mut *const c_char, failure_length: *mut usize, problem) -> c_int =
         report(problem, || {
-            let bytes = slice(if event.is_null() { core::ptr::null() } else { bytes }, length)?;
+            let (event, bytes) = (given(event)?, slice(bytes, length)?);
             let (found, text, rest) = Event::read(bytes)?;
             write(event, Some(found).into());
             write(used, bytes.len() - rest.len());
@@ -106,14 +102,9 @@ extern_c! {
     ///
     /// Returns the length of the whole line without the zero, as snprintf does; 0 for NULL, for memory without a event, and
     /// for a text that is no UTF-8.
-    fn holdoff_event_json(event: *const holdoff_event, task: *const c_char, failure: *const c_char, text: *mut c_char,
-        size) -> c_int = {
-        let line = match (event_of(event), note(task), note(failure)) {
-            (Ok(event), Ok(task), Ok(failure)) => Some(event.json(&Notes { task, failure })),
-            _ => None,
-        };
-        print(text, size, line)
-    };
+    get holdoff_event_json(task: *const c_char, failure: *const c_char, text: *mut c_char, size) -> c_int =
+        print(text, size, Some(checked(event)?.json(&Notes { task: note(task)?, failure: note(failure)? }))),
+        else print(text, size, None::<&str>);
 
     /// Reads the JSON that holdoff_event_json or another language made: text of `length` bytes (a zero at its end need not
     /// be there). Aster's RETRY_SCHEDULED is read where it has what an event needs. The name of the task and what the
@@ -129,7 +120,7 @@ extern_c! {
         task_size: usize, failure: *mut c_char, failure_size: usize, problem) -> c_int =
         report(problem, || {
             let (task, failure) = (buffer(task, task_size), buffer(failure, failure_size));
-            let text = slice(if event.is_null() { core::ptr::null() } else { text }, length)?;
+            let (event, text) = (given(event)?, slice(text, length)?);
             let (mut found, mut has_reason) = (Event::EMPTY, false);
             for text in [&mut *task, &mut *failure] {
                 keep_text(text, "");
@@ -156,9 +147,8 @@ extern_c! {
 }
 
 /// The event in memory of the caller's, if one is there: zeroes are none.
-unsafe fn event_of(event: *const holdoff_event) -> Result<Event, ErrorCode> {
-    // SAFETY: passed on.
-    unsafe { get(event) }.and_then(|event| event.check().map_err(|error| error.code))
+fn checked(event: &Event) -> Result<Event, ErrorCode> {
+    Ok(event.check()?)
 }
 
 /// A text of the caller's, if there is one.

@@ -6,6 +6,7 @@
 
 use crate::decide::failure::FailureKind;
 use crate::time::Span;
+use crate::words::words;
 use core::time::Duration;
 
 /// How the delay grows from one failure to the next, before jitter. `n` counts the delays from 0.
@@ -140,15 +141,35 @@ pub struct Stage {
     pub on: Option<FailureKind>,
 }
 
+words! {
+    /// How the delays of one stage grow. A list of delays is no kind of its own here.
+    pub enum BackoffKind: u8 {
+        /// The same delay each time.
+        Constant = 1 "constant";
+        /// Each delay the increment longer than the one before.
+        Linear = 2 "linear";
+        /// Each delay the factor times the one before.
+        Exponential = 3 "exponential";
+        /// The first delay times the number of the retry to the power of the factor.
+        Polynomial = 4 "polynomial";
+        /// The first delay times Fibonacci's numbers.
+        Fibonacci = 5 "fibonacci";
+        /// Drawn between the first delay and the factor times the last one; without another jitter.
+        Decorrelated = 7 "decorrelated";
+        /// Polly's decorrelated jitter; without another jitter.
+        DecorrelatedV2 = 8 "decorrelated_v2";
+    }
+}
+
 /// The numbers of the kinds in a policy's memory and in a document.
-pub(crate) const CONSTANT: u8 = 1;
-pub(crate) const LINEAR: u8 = 2;
-pub(crate) const EXPONENTIAL: u8 = 3;
-pub(crate) const POLYNOMIAL: u8 = 4;
-pub(crate) const FIBONACCI: u8 = 5;
+pub(crate) const CONSTANT: u8 = BackoffKind::Constant.code();
+pub(crate) const LINEAR: u8 = BackoffKind::Linear.code();
+pub(crate) const EXPONENTIAL: u8 = BackoffKind::Exponential.code();
+pub(crate) const POLYNOMIAL: u8 = BackoffKind::Polynomial.code();
+pub(crate) const FIBONACCI: u8 = BackoffKind::Fibonacci.code();
 pub(crate) const LIST: u8 = 6;
-pub(crate) const DECORRELATED: u8 = 7;
-pub(crate) const DECORRELATED_V2: u8 = 8;
+pub(crate) const DECORRELATED: u8 = BackoffKind::Decorrelated.code();
+pub(crate) const DECORRELATED_V2: u8 = BackoffKind::DecorrelatedV2.code();
 
 /// The state before the first delay: no span has this value.
 pub(crate) const UNSTARTED: u64 = u64::MAX;

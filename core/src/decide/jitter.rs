@@ -59,14 +59,34 @@ pub(crate) const CAP_KEEP_SPREAD: u8 = Cap::KeepSpread.code();
 pub(crate) const CAP_BEFORE_JITTER: u8 = Cap::BeforeJitter.code();
 pub(crate) const CAP_CLIP: u8 = Cap::Clip.code();
 
+words! {
+    /// How delays are spread.
+    pub enum JitterKind: u8 {
+        /// Not at all.
+        None = 0 "none";
+        /// Anywhere between nothing and the delay.
+        Full = 1 "full";
+        /// Half of the delay fixed, half spread.
+        Equal = 2 "equal";
+        /// The delay and up to the factor of it more.
+        Additive = 3 "additive";
+        /// The delay give or take the factor of it.
+        Proportional = 4 "proportional";
+        /// The delay and less than the bound more.
+        Bounded = 5 "bounded";
+        /// The delay and up to the factor of it less.
+        Subtractive = 6 "subtractive";
+    }
+}
+
 /// The numbers of the kinds in a policy's memory.
-pub(crate) const NONE: u8 = 0;
-pub(crate) const FULL: u8 = 1;
-pub(crate) const EQUAL: u8 = 2;
-pub(crate) const ADDITIVE: u8 = 3;
-pub(crate) const PROPORTIONAL: u8 = 4;
-pub(crate) const BOUNDED: u8 = 5;
-pub(crate) const SUBTRACTIVE: u8 = 6;
+pub(crate) const NONE: u8 = JitterKind::None.code();
+pub(crate) const FULL: u8 = JitterKind::Full.code();
+pub(crate) const EQUAL: u8 = JitterKind::Equal.code();
+pub(crate) const ADDITIVE: u8 = JitterKind::Additive.code();
+pub(crate) const PROPORTIONAL: u8 = JitterKind::Proportional.code();
+pub(crate) const BOUNDED: u8 = JitterKind::Bounded.code();
+pub(crate) const SUBTRACTIVE: u8 = JitterKind::Subtractive.code();
 
 impl Jitter {
     /// The delay for the draw `u` from [0, 1), at most `max` (spec 5.2 and 5.3).

@@ -1,8 +1,8 @@
 //! A policy from fields that a program gives in code, without names and texts: for programs that must be small.
 
-use crate::decide::backoff::{Backoff, RawStage};
+use crate::decide::backoff::{BackoffKind, RawStage};
 use crate::decide::hint::{HintMode, HintOver};
-use crate::decide::jitter::{self, Cap, Jitter};
+use crate::decide::jitter::{self, Cap, JitterKind};
 use crate::decide::policy::{FOREVER, OnDeadline, Policy, UNLIMITED};
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
@@ -12,9 +12,21 @@ use crate::time::Span;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PolicyFields {
     /// How delays grow.
-    pub backoff: Backoff,
-    /// How delays are spread; [`Jitter::None`] for a decorrelated backoff, which is its own jitter.
-    pub jitter: Jitter,
+    pub backoff: BackoffKind,
+    /// The first delay.
+    pub initial: Span,
+    /// The longest delay, not below the first; a constant backoff has none.
+    pub max: Span,
+    /// [`BackoffKind::Linear`]: what each delay is longer.
+    pub increment: Span,
+    /// The factor or the exponent of a backoff that has one: finite, from 0 on, of a decorrelated one from 1 on.
+    pub factor: f64,
+    /// How delays are spread; [`JitterKind::None`] for a decorrelated backoff, which is its own jitter.
+    pub jitter: JitterKind,
+    /// The factor of a jitter that has one: finite, from 0 on, at most 1 but for [`JitterKind::Additive`].
+    pub jitter_factor: f64,
+    /// [`JitterKind::Bounded`]: its bound.
+    pub jitter_bound: Span,
     /// The delays that the longest delay bounds.
     pub cap: Cap,
     /// How many attempts there may be, the first one included: 1 to 4294967294; `None` for ever.
@@ -41,8 +53,14 @@ impl Default for PolicyFields {
     fn default() -> Self {
         let policy = Policy::DEFAULT;
         Self {
-            backoff: policy.first.part(0).backoff,
-            jitter: policy.jitter(),
+            backoff: BackoffKind::read(policy.first.kind),
+            initial: Span::from_nanos(policy.first.initial),
+            max: Span::from_nanos(policy.first.max),
+            increment: Span::ZERO,
+            factor: policy.first.factor(),
+            jitter: JitterKind::read(policy.jitter),
+            jitter_factor: 0.0,
+            jitter_bound: Span::ZERO,
             cap: policy.cap(),
             attempts: policy.attempts(),
             deadline: policy.deadline(),
@@ -63,10 +81,14 @@ impl PolicyFields {
     /// # Errors
     /// The first rule that is broken (spec 3).
     pub const fn build(self) -> Result<Policy, Error> {
-        let (jitter, jitter_by) = self.jitter.raw();
+        let jitter = self.jitter.code();
         let policy = Policy {
-            first: RawStage::of(self.backoff),
-            jitter_by,
+            first: self.stage(),
+            jitter_by: match self.jitter {
+                JitterKind::Bounded => self.jitter_bound.as_nanos(),
+                _ if jitter::has_factor(jitter) => self.jitter_factor.to_bits(),
+                _ => 0,
+            },
             deadline: nanos(self.deadline),
             min_attempt: self.min_attempt.as_nanos(),
             attempt_timeout: nanos(self.attempt_timeout),
@@ -98,6 +120,18 @@ impl PolicyFields {
         };
         Err(Error::new(code, field, Quantity::None))
     }
+
+    /// The backoff as a stage without an end, for every kind of failure.
+    const fn stage(&self) -> RawStage {
+        let kind = self.backoff.code();
+        let step = match (self.backoff, RawStage::step_of(kind)) {
+            (BackoffKind::Linear, _) => self.increment.as_nanos(),
+            (_, Some(_)) => self.factor.to_bits(),
+            _ => 0,
+        };
+        let max = if matches!(self.backoff, BackoffKind::Constant) { Span::MAX } else { self.max };
+        RawStage { initial: self.initial.as_nanos(), step, max: max.as_nanos(), kind, ..RawStage::EMPTY }
+    }
 }
 
 const fn nanos(limit: Option<Span>) -> u64 {
@@ -116,32 +150,28 @@ mod tests {
 
     /// The policy that options make of the same fields.
     fn by_options(fields: &PolicyFields) -> Result<Policy, ErrorCode> {
-        let stage = RawStage::of(fields.backoff);
-        let kind =
-            ["constant", "linear", "exponential", "polynomial", "fibonacci", "", "decorrelated", "decorrelated_v2"];
         let mut options = Options::NEW;
         let mut set = |path: &str, value: Value<'_>| options.set(path, value).map(|_| ()).map_err(|error| error.code);
         let number = |value: f64| Value::Number { value, unit: 1.0 };
-        set("backoff", Value::Text(kind[usize::from(stage.kind) - 1]))?;
-        set(if stage.kind == 1 { "backoff.delay" } else { "backoff.initial" }, Value::Nanos(stage.initial))?;
-        if stage.kind != 1 {
-            set("backoff.max", Value::Nanos(stage.max))?;
+        let nanos = |span: Span| Value::Nanos(span.as_nanos());
+        let constant = fields.backoff == BackoffKind::Constant;
+        set("backoff", Value::Text(fields.backoff.name()))?;
+        set(if constant { "backoff.delay" } else { "backoff.initial" }, nanos(fields.initial))?;
+        if !constant {
+            set("backoff.max", nanos(fields.max))?;
         }
         match fields.backoff {
-            Backoff::Linear { increment, .. } => set("backoff.increment", Value::Nanos(increment.as_nanos()))?,
-            Backoff::Exponential { factor, .. } | Backoff::Decorrelated { factor, .. } => {
-                set("backoff.factor", number(factor))?;
-            }
-            Backoff::Polynomial { exponent, .. } => set("backoff.exponent", number(exponent))?,
+            BackoffKind::Linear => set("backoff.increment", nanos(fields.increment))?,
+            BackoffKind::Exponential | BackoffKind::Decorrelated => set("backoff.factor", number(fields.factor))?,
+            BackoffKind::Polynomial => set("backoff.exponent", number(fields.factor))?,
             _ => {}
         }
-        let jitters = ["none", "full", "equal", "additive", "proportional", "bounded", "subtractive"];
-        set("jitter", Value::Text(jitters[usize::from(fields.jitter.raw().0)]))?;
+        set("jitter", Value::Text(fields.jitter.name()))?;
         match fields.jitter {
-            Jitter::Additive { factor } | Jitter::Proportional { factor } | Jitter::Subtractive { factor } => {
-                set("jitter.factor", number(factor))?;
+            JitterKind::Additive | JitterKind::Proportional | JitterKind::Subtractive => {
+                set("jitter.factor", number(fields.jitter_factor))?;
             }
-            Jitter::Bounded { bound } => set("jitter.bound", Value::Nanos(bound.as_nanos()))?,
+            JitterKind::Bounded => set("jitter.bound", nanos(fields.jitter_bound))?,
             _ => {}
         }
         set("cap", Value::Text(fields.cap.name()))?;
@@ -162,40 +192,19 @@ mod tests {
         prop_oneof![Just(0.0), Just(2.0), -1.0..3.0, Just(f64::NAN), Just(f64::INFINITY)]
     }
 
-    fn backoff() -> impl Strategy<Value = Backoff> {
-        (0..7, span(), span(), factor()).prop_map(|(kind, initial, max, factor)| match kind {
-            0 => Backoff::Constant { delay: initial },
-            1 => Backoff::Linear { initial, increment: max, max },
-            2 => Backoff::Exponential { initial, factor, max },
-            3 => Backoff::Polynomial { initial, exponent: factor, max },
-            4 => Backoff::Fibonacci { initial, max },
-            5 => Backoff::Decorrelated { initial, factor, max },
-            _ => Backoff::DecorrelatedV2 { initial, max },
-        })
-    }
-
-    fn jitter() -> impl Strategy<Value = Jitter> {
-        (0..7, span(), factor()).prop_map(|(kind, bound, factor)| match kind {
-            0 => Jitter::None,
-            1 => Jitter::Full,
-            2 => Jitter::Equal,
-            3 => Jitter::Additive { factor },
-            4 => Jitter::Proportional { factor },
-            5 => Jitter::Bounded { bound },
-            _ => Jitter::Subtractive { factor },
-        })
-    }
-
     proptest! {
         #[test]
         fn fields_make_the_policy_that_options_make_of_them(
-            backoff in backoff(), jitter in jitter(), cap in 0..3_usize, attempts in prop_oneof![Just(None), (0..9_u32).prop_map(Some)],
+            (backoff, initial, max, increment, factor) in (0..7_usize, span(), span(), span(), factor()),
+            (jitter, jitter_factor, jitter_bound) in (0..7_usize, factor(), span()),
+            cap in 0..3_usize, attempts in prop_oneof![Just(None), (0..9_u32).prop_map(Some)],
             deadline in proptest::option::of(span()), timeout in proptest::option::of(span()), min_attempt in span(), clip: bool,
         ) {
             let cap = [Cap::KeepSpread, Cap::BeforeJitter, Cap::Clip][cap];
             let on_deadline = if clip { OnDeadline::Clip } else { OnDeadline::Stop };
             let fields = PolicyFields {
-                backoff, jitter, cap, attempts, deadline, min_attempt, on_deadline, attempt_timeout: timeout,
+                backoff: BackoffKind::ALL[backoff], initial, max, increment, factor,
+                jitter: JitterKind::ALL[jitter], jitter_factor, jitter_bound, cap, attempts, deadline, min_attempt, on_deadline, attempt_timeout: timeout,
                 ..PolicyFields::default()
             };
             match (fields.build(), by_options(&fields)) {
@@ -227,7 +236,7 @@ mod tests {
             broken(&|f| f.on_deadline = OnDeadline::Clip),
             (ErrorCode::ClipNeedsMinAttempt, "on_deadline".into())
         );
-        let negative = Jitter::Additive { factor: -1.0 };
-        assert_eq!(broken(&|f| f.jitter = negative), (ErrorCode::JitterFactorRange, "jitter.factor".into()));
+        let negative = |f: &mut PolicyFields| (f.jitter, f.jitter_factor) = (JitterKind::Additive, -1.0);
+        assert_eq!(broken(&negative), (ErrorCode::JitterFactorRange, "jitter.factor".into()));
     }
 }

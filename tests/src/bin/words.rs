@@ -2,9 +2,9 @@
 
 use anyhow::{Result, bail};
 use holdoff_core::{
-    Answer, BreakerState, Cap, Cause, Direction, Ended, ErrorCode, EventKind, FailureKind, Field, Form, Growth,
-    GrpcCode, HintMode, HintOver, InTime, Level, LintKind, OnDeadline, PeriodicStep, Preset, RawStep, Refusal,
-    ReplayMode, StopReason, Timer,
+    Answer, BackoffKind, BreakerState, Cap, Cause, Direction, Ended, ErrorCode, EventKind, FailureKind, Field, Form,
+    Growth, GrpcCode, HintMode, HintOver, InTime, JitterKind, Level, LintKind, OnDeadline, PeriodicStep, Preset,
+    RawStep, Refusal, ReplayMode, StopReason, Timer,
 };
 
 /// One row of a table of the core.
@@ -57,6 +57,8 @@ fn c() {
     defines("State of a breaker. ", "BREAKER_", "u32", &rows!(BreakerState));
     defines("Event kind. ", "EVENT_", "u32", &rows!(EventKind));
     defines("Replay mode. ", "REPLAY_", "u32", &rows!(ReplayMode));
+    defines("Backoff. ", "BACKOFF_", "u8", &rows!(BackoffKind));
+    defines("Jitter. ", "JITTER_", "u8", &rows!(JitterKind));
     defines("Cap. ", "CAP_", "u8", &rows!(Cap));
     defines("On the deadline. ", "DEADLINE_", "u8", &rows!(OnDeadline));
     defines("Use of a hint. ", "HINT_", "u8", &rows!(HintMode));

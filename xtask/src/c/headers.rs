@@ -54,7 +54,7 @@ const TOPICS: [Topic; 10] = [
         includes: &["../holdoff.h"],
         texts: &[],
         modules: &["fields"],
-        words: &["HOLDOFF_CAP_", "HOLDOFF_DEADLINE_", "HOLDOFF_HINT_"],
+        words: &["HOLDOFF_BACKOFF_", "HOLDOFF_JITTER_", "HOLDOFF_CAP_", "HOLDOFF_DEADLINE_", "HOLDOFF_HINT_"],
     },
     Topic {
         header: "holdoff/classify.h",
