@@ -4,7 +4,9 @@
 //! anything else, so that zeroed, stale or foreign memory is an error and not a decision.
 
 use core::ffi::CStr;
-use holdoff_core::{BackoffKind, Cap, Direction, FailureKind, Growth, HintMode, HintOver, JitterKind, OnDeadline, Timer};
+use holdoff_core::{
+    BackoffKind, Cap, Direction, FailureKind, Growth, HintMode, HintOver, JitterKind, OnDeadline, Timer,
+};
 
 pub(crate) use core::ffi::{c_char, c_int};
 pub(crate) use holdoff_core::{ErrorCode, Span, Timestamp};
@@ -26,16 +28,18 @@ pub(crate) unsafe trait Memory: Sized {
     fn inner(this: *mut Self) -> *mut Self::Inner;
 }
 
-/// Declares the memory of a machine, `name([u64; words]) holds Type, magic, error`; or, for a struct with more fields than
-/// the magic word and the state, only `name holds Type, magic, error`. Memory without a magic word is only `holds Type`.
+/// Declares the memory of a machine, `name([u64; words]) holds Type, magic, error`, with more fields behind the words if it has
+/// any; or, for a struct that is declared elsewhere, only `name holds Type, magic, error`. Memory without a magic word is only
+/// `holds Type`.
 macro_rules! memory {
-    ($(#[$meta:meta])* $name:ident([u64; $words:literal]) holds $inner:ty, $magic:expr, $foreign:ident) => {
+    ($(#[$meta:meta])* $name:ident([u64; $words:literal] $(, $field:ident: $type:ty)*) holds $inner:ty, $magic:expr, $foreign:ident) => {
         $(#[$meta])*
         #[derive(Clone, Copy)]
         #[repr(C)]
         pub struct $name {
             magic: u64,
             state: [u64; $words],
+            $($field: $type,)*
         }
         $crate::boundary::memory!($name holds $inner, $magic, $foreign);
         const _: () = assert!(size_of::<$inner>() == $words * 8);
@@ -287,26 +291,35 @@ pub(crate) unsafe fn write_some<T>(out: *mut T, value: Option<T>) -> bool {
     found
 }
 
-/// Writes a permission to `out`, or the time to ask again to `retry_at`, and returns whether it is a permission. Memory
-/// without a machine gives none, at no time.
+/// Writes a permission to `out`, or the time to ask again to `retry_at`, and returns whether it is a permission.
 ///
 /// # Safety
 /// As for [`write`].
 #[inline(always)]
-pub(crate) unsafe fn write_permission<T>(
+pub(crate) unsafe fn write_permission<T: Copy>(
     out: *mut T,
     retry_at: *mut Timestamp,
-    asked: Result<Result<T, Timestamp>, ErrorCode>,
+    asked: Result<T, Timestamp>,
 ) -> bool {
-    let (permission, again) = match asked.unwrap_or(Err(Timestamp::NEVER)) {
-        Ok(permission) => (Some(permission), None),
-        Err(again) => (None, Some(again)),
-    };
     // SAFETY: passed on.
     unsafe {
-        write_some(retry_at, again);
-        write_some(out, permission)
+        match asked {
+            Ok(permission) => write(out, permission),
+            Err(again) => write(retry_at, again),
+        }
     }
+    asked.is_ok()
+}
+
+/// Refuses for ever, as memory without a machine does, and returns false.
+///
+/// # Safety
+/// As for [`write`].
+#[cold]
+pub(crate) unsafe fn refuse(retry_at: *mut Timestamp) -> bool {
+    // SAFETY: passed on.
+    unsafe { write(retry_at, Timestamp::NEVER) }
+    false
 }
 
 /// Does something, and returns the number of its error, 0 for none.

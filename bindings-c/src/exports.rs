@@ -21,14 +21,14 @@
 /// `on (call, guards) in name as argument` lends a call its guards for each step, and `on (call, guards, events) in ..` also writes
 /// the events of the step.
 macro_rules! extern_c {
-    ($(#[$meta:meta])* memory $memory:ident([u64; $words:literal]) as $this:ident holds $inner:ty $(, $magic:expr, $foreign:ident)?;
+    ($(#[$meta:meta])* memory $memory:ident($($state:tt)*) as $this:ident holds $inner:ty $(, $magic:expr, $foreign:ident)?;
         $($rows:tt)*) => {
-        $crate::boundary::memory! { $(#[$meta])* $memory([u64; $words]) holds $inner $(, $magic, $foreign)? }
+        $crate::boundary::memory! { $(#[$meta])* $memory($($state)*) holds $inner $(, $magic, $foreign)? }
         $crate::exports::rows! { [$memory $this $this] $($rows)* }
     };
-    ($(#[$meta:meta])* guard $memory:ident([u64; $words:literal]) as $this:ident = $machine:pat in $config:ty, $state:ty, $magic:expr;
+    ($(#[$meta:meta])* guard $memory:ident($($words:tt)*) as $this:ident = $machine:pat in $config:ty, $state:ty, $magic:expr;
         $($rows:tt)*) => {
-        $crate::boundary::memory! { $(#[$meta])* $memory([u64; $words]) holds Guard<$config, $state>, $magic, NotAGuard }
+        $crate::boundary::memory! { $(#[$meta])* $memory($($words)*) holds Guard<$config, $state>, $magic, NotAGuard }
         $crate::exports::rows! { [$memory $this $machine] $($rows)* }
     };
     (on $memory:ident as $this:ident; $($rows:tt)*) => { $crate::exports::rows! { [$memory $this $this] $($rows)* } };

@@ -98,30 +98,22 @@ unsafe fn all(
 /// Each pointer is null or points to memory of its type that nothing else touches while the guards are borrowed.
 #[inline(never)]
 pub(crate) unsafe fn borrow_guards(guards: *const holdoff_guards, borrowed: &mut Guards<'_>) -> Result<(), ErrorCode> {
-    if guards.is_null() {
-        return Ok(());
-    }
-    // SAFETY: not null; passed on.
-    let guards = unsafe { guards.read_unaligned() };
-    /// Borrows the two parts of a guard.
-    macro_rules! part {
-        ($name:ident) => {
+    // SAFETY: passed on.
+    let Some(guards) = (unsafe { read(guards) }) else { return Ok(()) };
+    /// Borrows the two parts of a guard, if there is one.
+    macro_rules! borrow {
+        ($($name:ident),*) => { $(
             if !guards.$name.is_null() {
                 // SAFETY: passed on. Two of one type cannot be the same memory, and memory begins with its type's word.
                 let Guard { config, state } = unsafe { get_mut(guards.$name) }?;
                 borrowed.$name = Some((&*config, state));
             }
-        };
+        )* };
     }
-    part!(budget);
-    part!(breaker);
+    borrow!(budget, breaker, adaptive, bulkhead, stretch, hedge);
     if !guards.limiter.is_null() {
         // SAFETY: passed on.
         borrowed.limiter = Some(unsafe { limiter::parts(guards.limiter) }?);
     }
-    part!(adaptive);
-    part!(bulkhead);
-    part!(stretch);
-    part!(hedge);
     Ok(())
 }

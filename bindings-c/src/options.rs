@@ -2,21 +2,6 @@
 
 use crate::*;
 
-/// A policy, its rules of classification and its guards in the making. Begin with holdoff_options_init, set what differs
-/// from the default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. A policy
-/// itself has no guards: if the options describe any, holdoff_guards_init makes them. The first problem is kept, so
-/// checking the build is enough. The content is the library's.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct holdoff_options {
-    magic: u64,
-    state: [u64; 182],
-    patterns: *mut c_char,
-    patterns_size: usize,
-    patterns_used: usize,
-    problem: holdoff_problem,
-}
-
 /// Value of a document: null.
 pub const HOLDOFF_VALUE_NULL: u32 = 0;
 /// Value of a document: an object without fields.
@@ -26,11 +11,13 @@ pub const HOLDOFF_VALUE_EMPTY_LIST: u32 = 2;
 /// Value of a document: of a type that no field takes, such as a truth value.
 pub const HOLDOFF_VALUE_OTHER: u32 = 3;
 
-memory!(holdoff_options holds Options, b"hoOptio4", NotAPolicy);
-const _: () = assert!(size_of::<Options>() == 182 * 8 && align_of::<Options>() == 8);
-
 extern_c! {
-    on _ in holdoff_options as options;
+    /// A policy, its rules of classification and its guards in the making. Begin with holdoff_options_init, set what differs
+    /// from the default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. A policy
+    /// itself has no guards: if the options describe any, holdoff_guards_init makes them. The first problem is kept, so
+    /// checking the build is enough. The content is the library's.
+    memory holdoff_options([u64; 182], patterns: *mut c_char, patterns_size: usize, patterns_used: usize, problem: holdoff_problem)
+        as options holds Options, b"hoOptio4", NotAPolicy;
 
     /// Makes the options of the default policy, with no rules of classification.
     ///
@@ -42,8 +29,12 @@ extern_c! {
     /// them and the rules built of them are used. Patterns in earlier memory are not moved.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-    get_mut holdoff_options_keep_patterns(patterns: *mut c_char, size) =
-        ((*options).patterns, (*options).patterns_size, (*options).patterns_used) = (given(patterns)?, size, 0);
+    fn holdoff_options_keep_patterns(options: *mut holdoff_options, patterns: *mut c_char, size) -> c_int =
+        status_of(|| {
+            get_mut(options)?;
+            ((*options).patterns, (*options).patterns_size, (*options).patterns_used) = (given(patterns)?, size, 0);
+            Ok(())
+        });
 
     /// Sets a field to a word ("exponential", "forever", "none"), to a time with its unit ("250ms", "1.5s", "2m"), or to
     /// text.

@@ -2,21 +2,6 @@
 
 use crate::*;
 
-/// The rules of a policy document's "retry_on": 184 bytes, to be shared by any number of calls and threads, and never
-/// written to by them. May be copied and moved; the texts of its patterns stay in the memory of
-/// holdoff_options_keep_patterns. Made by holdoff_rules_build; the content is the library's.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct holdoff_rules {
-    magic: u64,
-    state: [u64; 20],
-    patterns: *const c_char,
-    patterns_used: usize,
-}
-
-memory!(holdoff_rules holds Rules, b"hoRules1", NotAPolicy);
-const _: () = assert!(size_of::<Rules>() == 20 * 8);
-
 /// The facts about an error that its failure does not have. Zeroed: nothing is known, and the operation may run twice.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -34,7 +19,11 @@ pub struct holdoff_facts {
 }
 
 extern_c! {
-    on holdoff_rules as rules;
+    /// The rules of a policy document's "retry_on": 184 bytes, to be shared by any number of calls and threads, and never
+    /// written to by them. May be copied and moved; the texts of its patterns stay in the memory of
+    /// holdoff_options_keep_patterns. Made by holdoff_rules_build; the content is the library's.
+    memory holdoff_rules([u64; 20], patterns: *const c_char, patterns_used: usize) as rules
+        holds Rules, b"hoRules1", NotAPolicy;
 
     /// Makes the rules that the options describe: those under "retry_on". Options without any make rules that leave every
     /// failure as it is. Keep the room of the patterns as long as the rules, and set no other patterns in it.

@@ -48,8 +48,8 @@ extern_c! {
     /// be NULL), HOLDOFF_NEVER for more than there can be. A refusal takes nothing.
     ///
     /// Returns whether they were there; false for memory without a rate, at HOLDOFF_NEVER.
-    fn holdoff_adaptive_take(adaptive: *mut holdoff_adaptive, cost: f64, now, retry_at: *mut Timestamp) -> bool =
-        write_permission(&mut (), retry_at, change(adaptive, |config, state| state.take(config, cost, now)));
+    get_mut holdoff_adaptive_take(cost: f64, now, retry_at: *mut Timestamp) -> bool =
+        write_permission(&mut (), retry_at, state.take(config, cost, now)), else refuse(retry_at);
 
     /// Gives back tokens that were taken and not used.
     ///

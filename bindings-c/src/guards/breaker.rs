@@ -24,16 +24,16 @@ extern_c! {
     /// `retry_at` (each may be NULL).
     ///
     /// Returns true for a permit. Memory without a breaker refuses, at HOLDOFF_NEVER.
-    fn holdoff_breaker_acquire(breaker: *mut holdoff_breaker, now, permit: *mut Permit, retry_at: *mut Timestamp) -> bool =
-        write_permission(permit, retry_at, change(breaker, |config, state| state.acquire(config, now)));
+    get_mut holdoff_breaker_acquire(now, permit: *mut Permit, retry_at: *mut Timestamp) -> bool =
+        write_permission(permit, retry_at, state.acquire(config, now)), else refuse(retry_at);
 
     /// Asks a closed breaker for a permit, which takes no clock; if the answer is false ask holdoff_breaker_acquire.
     get holdoff_breaker_acquire_closed(permit: *mut Permit) -> bool = write_some(permit, state.acquire_closed()), else false;
 
     /// Tells whether a call at `at` would be refused, and writes until when to `retry_at` (which may be NULL). A half-open
     /// breaker does not say so beforehand. True for memory without a breaker.
-    fn holdoff_breaker_refuses(breaker: *const holdoff_breaker, at: Timestamp, retry_at: *mut Timestamp) -> bool =
-        write_some(retry_at, get(breaker).map_or(Some(Timestamp::NEVER), |guard| guard.state.refuses(&guard.config, at)));
+    get holdoff_breaker_refuses(at: Timestamp, retry_at: *mut Timestamp) -> bool =
+        write_some(retry_at, state.refuses(config, at)), else !refuse(retry_at);
 
     /// Records the end of the call with this permit at `now`, as a success or a failure of the server, after `took_ns`. An
     /// old permit changes nothing.

@@ -60,16 +60,3 @@ pub(crate) unsafe fn section<M: Described>(
         .map(|config| M::new(config, seed, now))
         .ok_or_else(|| holdoff_problem::about(ErrorCode::FieldMissing, M::SECTION))
 }
-
-/// Changes a guard's state, or looks at it, under its configuration.
-///
-/// # Safety
-/// As for [`get_mut`].
-#[inline(always)]
-pub(crate) unsafe fn change<M: Memory<Inner = Guard<C, S>>, C: Copy + 'static, S: Copy + 'static, T>(
-    memory: *mut M,
-    change: impl FnOnce(&C, &mut S) -> T,
-) -> Result<T, ErrorCode> {
-    // SAFETY: passed on.
-    unsafe { get_mut(memory) }.map(|Guard { config, state }| change(config, state))
-}

@@ -2,20 +2,6 @@
 
 use crate::*;
 
-/// A limiter, its configuration and its state: 104 bytes, and for the kind "log" the memory of its log. May be
-/// moved; a copy shares the log. Zeroed memory is no limiter: it lets no call through. The content is the library's.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct holdoff_limiter {
-    magic: u64,
-    state: [u64; 10],
-    log: *mut u64,
-    log_capacity: usize,
-}
-
-memory!(holdoff_limiter holds Guard<LimiterConfig, Limiter>, b"hoLimit1", NotAGuard);
-const _: () = assert!(size_of::<Guard<LimiterConfig, Limiter>>() == 10 * 8);
-
 described!(holdoff_limiter in limiter: LimiterConfig, |config, _, now| Limiter::new(config, now));
 
 /// Puts a limiter into the caller's memory, with its room.
@@ -65,7 +51,10 @@ pub(crate) unsafe fn parts<'a>(
 }
 
 extern_c! {
-    on Guard { config, state } in holdoff_limiter as limiter;
+    /// A limiter, its configuration and its state: 104 bytes, and for the kind "log" the memory of its log. May be
+    /// moved; a copy shares the log. Zeroed memory is no limiter: it lets no call through. The content is the library's.
+    guard holdoff_limiter([u64; 10], log: *mut u64, log_capacity: usize) as limiter = Guard { config, state }
+        in LimiterConfig, Limiter, b"hoLimit1";
 
     /// Returns how many words of memory the limiter needs that the options describe: the limit of the kind "log"; 0 for any
     /// other kind, for no limiter, and for options with a problem.
@@ -90,16 +79,15 @@ extern_c! {
     ///
     /// Returns whether they may be made; false for memory without a limiter, at HOLDOFF_NEVER.
     fn holdoff_limiter_take(limiter: *mut holdoff_limiter, count: u32, now, retry_at: *mut Timestamp) -> bool = {
-        let asked = parts(limiter).map(|(config, state, log)| state.take(config, log, count, now));
-        write_permission(&mut (), retry_at, asked)
+        let Ok((config, state, log)) = parts(limiter) else { return refuse(retry_at) };
+        write_permission(&mut (), retry_at, state.take(config, log, count, now))
     };
 
     /// Tells whether `count` calls at `at` would be refused, and writes until when to `retry_at` (which may be NULL). True
     /// for memory without a limiter.
-    fn holdoff_limiter_refuses(limiter: *mut holdoff_limiter, count: u32, at: Timestamp,
-        retry_at: *mut Timestamp) -> bool = {
-        let refused = parts(limiter).map(|(config, state, log)| state.refuses(config, log, count, at));
-        write_some(retry_at, refused.unwrap_or(Some(Timestamp::NEVER)))
+    fn holdoff_limiter_refuses(limiter: *mut holdoff_limiter, count: u32, at: Timestamp, retry_at: *mut Timestamp) -> bool = {
+        let Ok((config, state, log)) = parts(limiter) else { return !refuse(retry_at) };
+        write_some(retry_at, state.refuses(config, log, count, at))
     };
 
     /// Gives back `count` calls that were taken and not made.
