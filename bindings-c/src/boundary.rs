@@ -251,7 +251,7 @@ pub(crate) unsafe fn is_zeroed<M: Memory>(memory: *const M) -> bool {
 }
 
 /// Returns a pointer that must not be null.
-pub(crate) fn given<T>(pointer: *mut T) -> Result<*mut T, ErrorCode> {
+pub(crate) fn not_null<T>(pointer: *mut T) -> Result<*mut T, ErrorCode> {
     if pointer.is_null() { Err(ErrorCode::NullPointer) } else { Ok(pointer) }
 }
 

@@ -110,7 +110,7 @@ macro_rules! row {
 }
 pub(crate) use row;
 
-/// Returns the type of an argument: the given one, else the one that its name has everywhere.
+/// Returns the type of an argument: the given type, or else the type that arguments of this name have everywhere.
 ///
 /// Times, permits and the like cross as the core's own types, which are `repr(transparent)` over the numbers that the
 /// header shows. Lengths of time come in as a `u64`: not every number is a `Span`.

@@ -50,7 +50,7 @@ extern_c! {
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
     fn holdoff_policy_fields_init(fields: *mut holdoff_policy_fields) -> c_int =
-        status(given(fields).map(|fields| write(fields, PolicyFields::default().into())));
+        status(not_null(fields).map(|fields| write(fields, PolicyFields::default().into())));
 
     /// Makes the policy with these fields: for programs that must be small, because unlike options it needs no names.
     ///

@@ -32,7 +32,7 @@ extern_c! {
     fn holdoff_options_keep_patterns(options: *mut holdoff_options, patterns: *mut c_char, size) -> c_int =
         status_of(|| {
             get_mut(options)?;
-            ((*options).patterns, (*options).patterns_size, (*options).patterns_used) = (given(patterns)?, size, 0);
+            ((*options).patterns, (*options).patterns_size, (*options).patterns_used) = (not_null(patterns)?, size, 0);
             Ok(())
         });
 

@@ -46,7 +46,7 @@ extern_c! {
     ///
     /// Returns 0, HOLDOFF_ERROR_NO_ROOM when there is no memory, or HOLDOFF_ERROR_NULL_POINTER.
     get_mut holdoff_wheel_insert(at: Timestamp, key: *mut TimerKey) =
-        write(given(key)?, wheel.insert(at).map_err(|_| ErrorCode::NoRoom)?);
+        write(not_null(key)?, wheel.insert(at).map_err(|_| ErrorCode::NoRoom)?);
 
     /// Takes a timer away.
     ///

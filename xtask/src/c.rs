@@ -113,7 +113,7 @@ const PROFILE: [&str; 8] = [
     "profile.c.opt-level = 's'",
 ];
 
-/// Rust's archive, optimized and without std, of which both libraries are made; says where it is.
+/// Builds Rust's archive, optimized and without std, from which both libraries are made; says where it is.
 fn build() -> Result<PathBuf> {
     let mut cargo = shell::cargo();
     cargo.args(["rustc", "--quiet", "--package", "holdoff-c", "--lib", "--crate-type", "staticlib"]);

@@ -48,7 +48,7 @@ extern_c! {
                 Nesting::Outermost => (HOLDOFF_NESTED_OUTERMOST, 0),
                 Nesting::Cap(cap) => (HOLDOFF_NESTED_CAP, cap),
             };
-            write(given(nesting)?, holdoff_nesting { mode, cap });
+            write(not_null(nesting)?, holdoff_nesting { mode, cap });
             Ok(())
         });
 

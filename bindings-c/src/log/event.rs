@@ -67,7 +67,7 @@ extern_c! {
     ///
     /// Returns 0 and writes `fields`; or HOLDOFF_ERROR_NULL_POINTER, and for memory without a event, such as zeroed memory,
     /// HOLDOFF_ERROR_MISSING_EVENT_FIELD or HOLDOFF_ERROR_EVENT_DAMAGED.
-    get holdoff_event_get(fields: *mut holdoff_event_fields) = write(given(fields)?, checked(event)?.into());
+    get holdoff_event_get(fields: *mut holdoff_event_fields) = write(not_null(fields)?, checked(event)?.into());
 
     /// Writes the event as bytes that last, with a text of the caller's (what the failure said; NULL for none, cut after
     /// 65535 bytes), to `bytes`, which has room for `size`: HOLDOFF_EVENT_BYTES and the length of the text are always
@@ -87,7 +87,7 @@ extern_c! {
     fn holdoff_event_from_bytes(event: *mut holdoff_event, bytes: *const c_char, length, used: *mut usize,
         failure: *mut *const c_char, failure_length: *mut usize, problem) -> c_int =
         report(problem, || {
-            let (event, bytes) = (given(event)?, slice(bytes, length)?);
+            let (event, bytes) = (not_null(event)?, slice(bytes, length)?);
             let (found, text, rest) = Event::read(bytes)?;
             write(event, Some(found).into());
             write(used, bytes.len() - rest.len());
@@ -120,7 +120,7 @@ extern_c! {
         task_size: usize, failure: *mut c_char, failure_size: usize, problem) -> c_int =
         report(problem, || {
             let (task, failure) = (buffer(task, task_size), buffer(failure, failure_size));
-            let (event, text) = (given(event)?, slice(text, length)?);
+            let (event, text) = (not_null(event)?, slice(text, length)?);
             let (mut found, mut has_reason) = (Event::EMPTY, false);
             for text in [&mut *task, &mut *failure] {
                 keep_text(text, "");

@@ -378,9 +378,10 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// The name that an item defines.
+/// The name that an item defines; an assertion is a constant without one.
 fn name(item: &Item) -> Option<&Ident> {
     Some(match item {
+        Item::Const(item) if item.ident == "_" => return None,
         Item::Const(item) => &item.ident,
         Item::Enum(item) => &item.ident,
         Item::Fn(item) => &item.sig.ident,
