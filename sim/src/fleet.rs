@@ -24,22 +24,86 @@ pub struct Scenario {
     pub ill: Range<u64>,
     /// When the last call comes, in seconds.
     pub end: u64,
+    /// All processes end and begin anew when the fault begins, and each so many seconds after that while it lasts.
+    pub restarts: Option<u64>,
+    /// Calls that come within 100 ms of the fault's begin, as many as the server can answer in so many seconds.
+    pub herd: f64,
+    /// Three more servers, which each process calls as often as the first one.
+    pub others: Option<Others>,
     /// Where all chance comes from.
     pub seed: u64,
 }
+
+/// Servers beside the one with the fault; a hundredth of their requests fails, at any time.
+#[derive(Clone, Copy, Debug)]
+pub struct Others {
+    /// A process has guards for each server, not one set for all.
+    pub guards_each: bool,
+    /// The run measures the calls to these servers, not those to the server with the fault.
+    pub measured: bool,
+}
+
+/// How many servers there are with [`Others`].
+const SERVERS: u32 = 4;
 
 impl Scenario {
     /// Ten thousand clients that make so many calls a second each, and a server that can do a quarter more than they need
     /// and is ill from second 30 to second 60 of 100.
     #[must_use]
     pub const fn of(rate: f64, fault: Fault, seed: u64) -> Self {
-        Self { clients: 10_000, rate, load: 0.8, fault, ill: 30..60, end: 100, seed }
+        Self {
+            clients: 10_000,
+            rate,
+            load: 0.8,
+            fault,
+            ill: 30..60,
+            end: 100,
+            restarts: None,
+            herd: 0.0,
+            others: None,
+            seed,
+        }
     }
 
-    /// How many requests a second the server can answer.
+    /// The same with as many clients as make three thousand calls a second together.
+    #[must_use]
+    pub fn of_three_thousand(self) -> Self {
+        Self { clients: (3000.0 / self.rate) as u32, ..self }
+    }
+
+    /// The same with a fault of so many seconds, and the same time before and after it.
+    #[must_use]
+    pub const fn lasting(mut self, seconds: u64) -> Self {
+        self.end = self.end + self.ill.start + seconds - self.ill.end;
+        self.ill.end = self.ill.start + seconds;
+        self
+    }
+
+    /// How many requests a second the server with the fault can answer.
     #[must_use]
     pub fn capacity(&self) -> f64 {
-        f64::from(self.clients) * self.rate / self.load
+        f64::from(self.clients) * self.rate / f64::from(self.servers()) / self.load
+    }
+
+    /// How many calls a second the run measures.
+    #[must_use]
+    pub fn measured_rate(&self) -> f64 {
+        let measured = if self.others.is_some_and(|others| others.measured) { self.servers() - 1 } else { 1 };
+        f64::from(self.clients) * self.rate * f64::from(measured) / f64::from(self.servers())
+    }
+
+    const fn servers(&self) -> u32 {
+        if self.others.is_some() { SERVERS } else { 1 }
+    }
+
+    /// How many sets of guards a process has.
+    fn sets(&self) -> u32 {
+        if self.others.is_some_and(|others| others.guards_each) { SERVERS } else { 1 }
+    }
+
+    /// True if the run measures the calls to that server; the first one has the fault.
+    fn measures(&self, server: u32) -> bool {
+        (server > 0) == self.others.is_some_and(|others| others.measured)
     }
 }
 
@@ -49,6 +113,8 @@ const WAY: u64 = 5 * MILLI;
 const QUEUE: u64 = 2 * SECOND;
 /// How old a process may be when the run begins, so that the windows of their guards are not in step.
 const AGES: u64 = 60 * SECOND;
+/// How long a herd takes to come.
+const HERD: u64 = 100 * MILLI;
 /// Zero of the run on the clients' clocks.
 const START: u64 = 1000 * SECOND;
 
@@ -57,6 +123,7 @@ const START: u64 = 1000 * SECOND;
 enum Event {
     Answer,
     Refusal,
+    Error,
     Timeout,
     Wake,
 }
@@ -64,8 +131,8 @@ enum Event {
 /// The events to come, the earliest first. Events at the same time come in a fixed order.
 #[derive(Default)]
 struct Agenda {
-    /// Answers, refusals and timeouts are nearly always planned in the order they come, which spares a heap most of the work.
-    in_order: [VecDeque<(u64, u32)>; 3],
+    /// All but wakes are nearly always planned in the order they come, which spares a heap most of the work.
+    in_order: [VecDeque<(u64, u32)>; 4],
     others: BinaryHeap<Reverse<(u64, u32, Event)>>,
 }
 
@@ -82,7 +149,7 @@ impl Agenda {
     fn next(&mut self, end: u64) -> Option<(u64, u32, Event)> {
         let mut next = self.others.peek().map(|&Reverse(other)| other);
         let mut source = None;
-        for (number, event) in [Event::Answer, Event::Refusal, Event::Timeout].into_iter().enumerate() {
+        for (number, event) in [Event::Answer, Event::Refusal, Event::Error, Event::Timeout].into_iter().enumerate() {
             if let Some(&(at, place)) = self.in_order[number].front()
                 && next.is_none_or(|(earliest, ..)| at < earliest)
             {
@@ -102,7 +169,9 @@ impl Agenda {
 #[derive(Clone, Copy, Debug)]
 struct Live {
     call: GuardedCall,
-    client: u32,
+    /// The place of its guards.
+    guards: u32,
+    server: u32,
     ticket: Ticket,
     began: u64,
 }
@@ -111,11 +180,15 @@ struct Live {
 const ARRIVALS: u64 = 0;
 const STARTS: u64 = 1;
 const CLIENTS: u64 = 2;
+const REQUESTS: u64 = 3;
 
 struct Fleet<'a> {
     strategy: &'a Strategy,
+    scenario: &'a Scenario,
+    /// Each set of guards of each process.
     processes: Vec<Process>,
-    server: Server,
+    /// The first one has the fault.
+    servers: Vec<Server>,
     measures: Measures,
     live: Vec<Live>,
     free: Vec<u32>,
@@ -127,16 +200,21 @@ struct Fleet<'a> {
 pub fn run(scenario: &Scenario, strategy: &Strategy) -> Measures {
     let mut starts = Rng::new(seed_at(scenario.seed, STARTS));
     let seeds = seed_at(scenario.seed, CLIENTS);
-    let processes = (0..scenario.clients).map(|client| {
+    let processes = (0..scenario.clients * scenario.sets()).map(|number| {
         let age = scaled(starts.uniform(), AGES);
-        strategy.process(seed_at(seeds, u64::from(client)), Timestamp::from_nanos(START - age))
+        strategy.process(seed_at(seeds, u64::from(number)), Timestamp::from_nanos(START - age))
     });
     let ill = scenario.ill.start * SECOND..scenario.ill.end * SECOND;
     let service = (SECOND as f64 / scenario.capacity()) as u64;
+    let servers = (0..scenario.servers()).map(|number| {
+        let (fault, ill) = if number == 0 { (scenario.fault, ill.clone()) } else { (Fault::Errors(0.01), 0..u64::MAX) };
+        Server::new(service, QUEUE, fault, ill, seed_at(seed_at(scenario.seed, REQUESTS), number.into()))
+    });
     let mut fleet = Fleet {
         strategy,
+        scenario,
         processes: processes.collect(),
-        server: Server::new(service, QUEUE, scenario.fault, ill),
+        servers: servers.collect(),
         measures: Measures::new(scenario.end),
         live: Vec::new(),
         free: Vec::new(),
@@ -145,17 +223,31 @@ pub fn run(scenario: &Scenario, strategy: &Strategy) -> Measures {
     // Many independent Poisson processes are one; each of its events belongs to any of them with the same probability.
     let mut arrivals = Rng::new(seed_at(scenario.seed, ARRIVALS));
     let gap = SECOND as f64 / (f64::from(scenario.clients) * scenario.rate);
+    let mut restarts = scenario.restarts.map_or(Vec::new(), |every| {
+        scenario.ill.clone().step_by(every as usize).map(|second| second * SECOND).collect()
+    });
+    restarts.reverse();
     let mut at = 0.0;
+    let mut herd = (scenario.herd * scenario.capacity()) as u64;
     let mut calls = 0;
     loop {
-        at -= gap * libm::log(1.0 - arrivals.uniform());
+        if herd > 0 && at as u64 >= ill.start {
+            at += HERD as f64 / (scenario.herd * scenario.capacity());
+            herd -= 1;
+        } else {
+            at -= gap * libm::log(1.0 - arrivals.uniform());
+        }
         let now = at as u64;
         fleet.until(now);
         if now >= scenario.end * SECOND {
             break;
         }
+        if restarts.pop_if(|restart| *restart <= now).is_some() {
+            fleet.restart(seed_at(seeds, now), now);
+        }
         let client = scaled(arrivals.uniform(), u64::from(scenario.clients)) as u32;
-        fleet.begin(client, seed_at(!scenario.seed, calls), now);
+        let server = if scenario.servers() > 1 { scaled(arrivals.uniform(), SERVERS.into()) as u32 } else { 0 };
+        fleet.begin(client, server, seed_at(!scenario.seed, calls), now);
         calls += 1;
     }
     fleet.until(u64::MAX);
@@ -173,11 +265,22 @@ const fn clock(now: u64) -> Timestamp {
 }
 
 impl Fleet<'_> {
-    fn begin(&mut self, client: u32, seed: u64, now: u64) {
-        self.measures.call(now);
-        let mut guards = self.strategy.lend(&mut self.processes[client as usize]);
-        let (call, step) = GuardedCall::begin(&self.strategy.policy, &mut guards, seed, clock(now));
-        let live = Live { call, client, ticket: Ticket::FIRST, began: now };
+    /// All processes end and begin anew. Calls under way go on, under the new guards.
+    fn restart(&mut self, seed: u64, now: u64) {
+        for (number, process) in self.processes.iter_mut().enumerate() {
+            *process = self.strategy.process(seed_at(seed, number as u64), clock(now));
+        }
+    }
+
+    fn begin(&mut self, client: u32, server: u32, seed: u64, now: u64) {
+        if self.scenario.measures(server) {
+            self.measures.call(now);
+        }
+        let sets = self.scenario.sets();
+        let guards = client * sets + server % sets;
+        let mut lent = self.strategy.lend(&mut self.processes[guards as usize]);
+        let (call, step) = GuardedCall::begin(&self.strategy.policy, &mut lent, seed, clock(now));
+        let live = Live { call, guards, server, ticket: Ticket::FIRST, began: now };
         let place = match self.free.pop() {
             Some(place) => {
                 self.live[place as usize] = live;
@@ -199,12 +302,13 @@ impl Fleet<'_> {
     }
 
     fn happen(&mut self, place: u32, event: Event, now: u64) {
-        let Live { call, client, ticket, .. } = &mut self.live[place as usize];
-        let guards = &mut self.strategy.lend(&mut self.processes[*client as usize]);
+        let Live { call, guards, ticket, .. } = &mut self.live[place as usize];
+        let guards = &mut self.strategy.lend(&mut self.processes[*guards as usize]);
         let policy = &self.strategy.policy;
         let step = match event {
             Event::Answer => call.succeed(guards, *ticket, clock(now)),
             Event::Refusal => call.fail(policy, guards, *ticket, clock(now), Failure::THROTTLED),
+            Event::Error => call.fail(policy, guards, *ticket, clock(now), Failure::TRANSIENT),
             Event::Timeout => call.fail(policy, guards, *ticket, clock(now), Failure::TIMEOUT),
             Event::Wake => call.tick(policy, guards, clock(now)),
         };
@@ -222,7 +326,10 @@ impl Fleet<'_> {
             // Without hedges nothing is due while an attempt runs.
             Step::Wait { .. } => {}
             Step::Stop(outcome) => {
-                self.measures.end(self.live[place as usize].began, now, outcome == Outcome::Succeeded);
+                let Live { began, server, .. } = self.live[place as usize];
+                if self.scenario.measures(server) {
+                    self.measures.end(began, now, outcome == Outcome::Succeeded);
+                }
                 self.free.push(place);
             }
         }
@@ -230,16 +337,20 @@ impl Fleet<'_> {
 
     /// An attempt is on its way.
     fn send(&mut self, place: u32, abort_at: Timestamp, now: u64) {
-        self.measures.attempt(now);
+        let server = self.live[place as usize].server;
         let abort_at = abort_at.as_nanos() - START;
-        let (heard_at, event) = match self.server.offer(now + WAY) {
+        let (heard_at, event) = match self.servers[server as usize].offer(now + WAY) {
             Fate::Answered(at) => (at + WAY, Event::Answer),
             Fate::TurnedAway => (now + WAY + WAY, Event::Refusal),
+            Fate::Failed => (now + WAY + WAY, Event::Error),
             Fate::Lost => (u64::MAX, Event::Timeout),
         };
         let in_time = heard_at < abort_at;
-        if event == Event::Answer {
-            self.measures.served(in_time);
+        if self.scenario.measures(server) {
+            self.measures.attempt(now);
+            if event == Event::Answer {
+                self.measures.served(in_time);
+            }
         }
         if in_time {
             self.agenda.plan(heard_at, place, event);
@@ -258,7 +369,7 @@ mod tests {
         let mut agenda = Agenda::default();
         let mut rng = Rng::new(1);
         let mut planned: Vec<_> = (0..1000).map(|place| (scaled(rng.uniform(), 500), place)).collect();
-        let events = [Event::Answer, Event::Refusal, Event::Timeout, Event::Wake];
+        let events = [Event::Answer, Event::Refusal, Event::Error, Event::Timeout, Event::Wake];
         for (&(at, place), event) in planned.iter().zip(events.into_iter().cycle()) {
             agenda.plan(at, place, event);
         }

@@ -4,9 +4,11 @@
 //! process of its own that runs the core's machines; only the server, the network and the clock are made up. The model is
 //! described in docs/storm.md. A run is a function of its seed: the same on every machine.
 
+pub mod bounds;
 pub mod fleet;
 pub mod measure;
 pub mod report;
+pub mod scenes;
 pub mod server;
 pub mod strategy;
 

@@ -70,11 +70,11 @@ impl Measures {
         ratio(sum(&self.attempts, &seconds), sum(&self.calls, &seconds))
     }
 
-    /// The same in whichever `seconds` it is highest.
+    /// The same in whichever `seconds` from then on it is highest.
     #[must_use]
-    pub fn worst_multiplier(&self, seconds: u64) -> f64 {
+    pub fn worst_multiplier(&self, from: u64, seconds: u64) -> f64 {
         let last = self.calls.len() as u64 - seconds;
-        (0..=last).map(|from| self.multiplier(from..from + seconds)).fold(0.0, f64::max)
+        (from..=last).map(|from| self.multiplier(from..from + seconds)).fold(0.0, f64::max)
     }
 
     /// The part of the calls that began in those seconds which succeeded.
@@ -191,7 +191,8 @@ mod tests {
     fn the_worst_seconds_are_found() {
         let mut measures = run(|_| 100);
         measures.attempts = (0..60).map(|second| if (33..38).contains(&second) { 300 } else { 100 }).collect();
-        assert_eq!((measures.multiplier(30..40), measures.worst_multiplier(5)), (2.0, 3.0));
+        assert_eq!(measures.worst_multiplier(36, 5), 1.8);
+        assert_eq!((measures.multiplier(30..40), measures.worst_multiplier(0, 5)), (2.0, 3.0));
     }
 
     #[test]

@@ -1,33 +1,14 @@
-//! The runs that are shown, what they must show, and the text that shows it.
+//! Runs the tables, and prints them.
 
-use crate::fleet::{Scenario, run};
+use crate::bounds::Figures;
+use crate::fleet::run;
 use crate::measure::Measures;
-use crate::server::Fault;
-use crate::strategy::{self, Claim, Strategy};
+use crate::scenes::{Row, Table, tables};
 use anyhow::Result;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-
-/// The most attempts for each call under a budget.
-const CALM: f64 = 1.2;
-/// How many seconds after the fault the goodput must be back.
-const BACK: u64 = 10;
-/// From how many attempts a call on it is a storm.
-const STORM: f64 = 2.0;
-/// After how many seconds without the old goodput it is one.
-const LOST: u64 = 20;
-/// How many seconds the worst ones are.
-const WORST: u64 = 10;
-/// When the level before the fault is measured.
-const BEFORE: std::ops::Range<u64> = 10..30;
-
-/// One line of a table: who, what happens to the server, how often each client calls.
-struct Row {
-    strategy: Strategy,
-    scenario: Scenario,
-}
 
 /// A finished line.
 struct Line {
@@ -36,27 +17,12 @@ struct Line {
     figures: Figures,
 }
 
-/// The figures of a run.
-struct Figures {
-    calls: u64,
-    attempts: u64,
-    /// Attempts for each call: in the whole run, in the outage, in the worst seconds.
-    load: [f64; 3],
-    /// Successful calls of all calls, and of the calls that began during the fault.
-    success: [f64; 2],
-    /// Successes for each call in the first seconds after the fault.
-    after: f64,
-    recovery: Option<u64>,
-    p99: f64,
-    wasted: f64,
-}
-
 /// The report of all runs.
 #[derive(Debug)]
 pub struct Report {
     /// The tables and time lines.
     pub text: String,
-    /// Each claim that does not hold.
+    /// Each bound that does not hold.
     pub missed: Vec<String>,
 }
 
@@ -65,47 +31,20 @@ pub struct Report {
 /// # Errors
 /// None of the strategies is invalid; the core checks them all the same.
 pub fn report(seed: u64) -> Result<Report> {
-    let table = |strategies: Vec<Strategy>, rates: &[f64], fault| {
-        let rows = rates.iter().flat_map(move |&rate| {
-            let scenario = Scenario::of(rate, fault, seed);
-            strategies.clone().into_iter().map(move |strategy| Row { strategy, scenario: scenario.clone() })
-        });
-        rows.collect::<Vec<_>>()
-    };
-    let small = vec![
-        strategy::retries_only()?,
-        strategy::budgeted()?.claiming(Claim::Recovers),
-        strategy::purse()?.claiming(Claim::Recovers),
-    ];
-    let slow = [
-        strategy::single(),
-        strategy::retries_only(),
-        strategy::budgeted(),
-        strategy::budgeted_breaker(),
-        strategy::purse(),
-    ];
-    let slow = slow.into_iter().map(|strategy| Ok(strategy?.claiming(Claim::None))).collect::<Result<Vec<_>>>()?;
-    let tables = [
-        table(strategy::all()?, &[1.0], Fault::Down),
-        table(small, &[0.3, 0.1, 0.03], Fault::Down),
-        table(slow, &[1.0, 0.1], Fault::Slow),
-    ];
-    let lengths = tables.each_ref().map(Vec::len);
-    let mut lines = at_once(tables.into_iter().flatten().collect()).into_iter();
-    let [outage, sizes, slow] = lengths.map(|length| lines.by_ref().take(length).collect::<Vec<_>>());
-
-    let mut text = format!("10,000 clients, seed {seed}\n\n");
-    text += "A server that is down for 30 s; each client makes 1 call a second\n\n";
-    text += &shown(&outage);
-    text += "\nThe same, second by second: attempts (a full block: 2.5 times what the server can do), below them successes\n";
-    text += "(a full block: all calls)\n\n";
-    text += &time_lines(&outage);
-    text += "\nThe same outage, for clients that call less often\n\n";
-    text += &shown(&sizes);
-    text += "\nA server that is not down but works at half its speed for 30 s\n\n";
-    text += &shown(&slow);
-    let missed = [outage, sizes, slow].iter().flatten().flat_map(missed).collect();
-    Ok(Report { text, missed })
+    let tables = tables(seed)?;
+    let mut lines = at_once(tables.iter().flat_map(|table| table.rows.clone()).collect()).into_iter();
+    let mut report = Report { text: format!("seed {seed}\n"), missed: Vec::new() };
+    for Table { title, rows, is_drawn } in tables {
+        let lines: Vec<_> = lines.by_ref().take(rows.len()).collect();
+        let _ = write!(report.text, "\n{title}\n\n{}", shown(&lines));
+        if is_drawn {
+            report.text += "\nThe same, second by second: attempts (a full block: 2.5 times what the server can do), below them \
+                            successes\n(a full block: all calls)\n\n";
+            report.text += &time_lines(&lines);
+        }
+        report.missed.extend(lines.iter().flat_map(|line| missed(title, line)));
+    }
+    Ok(report)
 }
 
 /// Runs each row, as many at once as the machine can.
@@ -132,79 +71,60 @@ fn at_once(rows: Vec<Row>) -> Vec<Line> {
 
 impl Line {
     fn new(row: Row, measures: Measures) -> Self {
-        let ill = row.scenario.ill.clone();
-        let figures = Figures {
-            calls: measures.total_calls(),
-            attempts: measures.total_attempts(),
-            load: [
-                measures.multiplier(measures.all()),
-                measures.multiplier(ill.clone()),
-                measures.worst_multiplier(WORST),
-            ],
-            success: [measures.success(measures.all()), measures.success(ill.clone())],
-            after: measures.yielded(ill.end..ill.end + BACK),
-            recovery: measures.recovery(ill.end, measures.yielded(BEFORE)),
-            p99: measures.quantile(0.99),
-            wasted: measures.wasted(),
-        };
+        let figures = Figures::of(&row.scenario, &measures);
         Self { row, measures, figures }
+    }
+
+    fn name(&self) -> &'static str {
+        self.row.name.unwrap_or(self.row.strategy.name)
     }
 }
 
-/// The part of a line's claim that does not hold.
-fn missed(line: &Line) -> Vec<String> {
-    let Figures { load, recovery, .. } = &line.figures;
-    let mut missed = Vec::new();
-    let claim = line.row.strategy.claim;
-    if claim == Claim::Calm {
-        for (what, load) in ["in the whole run", "in the outage", "in the worst 10 s"].into_iter().zip(load) {
-            if *load > CALM {
-                missed.push(format!("{load:.3} attempts a call {what}, more than {CALM}"));
-            }
-        }
-    }
-    if matches!(claim, Claim::Calm | Claim::Recovers) && recovery.is_none_or(|after| after > BACK) {
-        missed.push(format!("the goodput is not back within {BACK} s"));
-    }
-    if claim == Claim::Storm && load[0] <= STORM && recovery.is_some_and(|after| after <= LOST) {
-        missed.push("there is no storm, so the other rows prove nothing".to_owned());
-    }
-    let Row { strategy, scenario } = &line.row;
-    missed.into_iter().map(|what| format!("{} at {} calls a second: {what}", strategy.name, scenario.rate)).collect()
+/// The bounds that a line misses.
+fn missed(title: &str, line: &Line) -> Vec<String> {
+    let rate = line.row.scenario.rate;
+    let missed = line.row.bounds.iter().filter_map(|bound| bound.missed(&line.figures));
+    missed.map(|what| format!("{title}: {} at {rate} calls a second: {what}", line.name())).collect()
 }
 
 /// The two lines above each table: its columns, and last the first one.
-const HEAD: [[&str; 13]; 2] = [
-    ["calls", "", "", "load", "load", "load", "kept", "kept", "next", "back", "p99", "", ""],
-    ["/s", "calls", "attempts", "run", "outage", "worst", "run", "outage", "10 s", "after", "ms", "wasted", "client"],
+const HEAD: [[&str; 14]; 2] = [
+    ["calls", "", "", "load", "load", "load", "load", "kept", "kept", "next", "back", "p99", "", ""],
+    [
+        "/s", "calls", "attempts", "run", "fault", "worst", "later", "run", "fault", "10 s", "after", "ms", "wasted",
+        "client",
+    ],
 ];
 
 /// A table of lines.
 fn shown(lines: &[Line]) -> String {
     let mut text = String::new();
-    for [rate, calls, attempts, run, outage, worst, kept, kept_ill, next, back, p99, wasted, name] in HEAD {
+    for [rate, calls, attempts, run, fault, worst, later, kept, kept_in_fault, next, back, p99, wasted, name] in HEAD {
         let line = format!(
-            "{name:<19} {rate:>5} {calls:>9} {attempts:>9}  {run:>5} {outage:>6} {worst:>5}  {kept:>6} {kept_ill:>6}  \
-             {next:>6} {back:>6}  {p99:>6} {wasted:>6}"
+            "{name:<19} {rate:>5} {calls:>8} {attempts:>8}  {run:>5} {fault:>5} {worst:>5} {later:>5}  {kept:>7} \
+             {kept_in_fault:>7}  {next:>6} {back:>6}  {p99:>6} {wasted:>6}"
         );
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    for Line { row, figures, .. } in lines {
-        let Figures { calls, attempts, load, success, after, recovery, p99, wasted } = figures;
-        let back = recovery.map_or("never".to_owned(), |after| format!("{after} s"));
-        let part = |part: f64| format!("{:.1} %", 100.0 * part);
+    for line in lines {
+        let figures = &line.figures;
+        let back = figures.back.map_or("never".to_owned(), |after| format!("{after} s"));
         let _ = writeln!(
             text,
-            "{:<19} {:>5} {calls:>9} {attempts:>9}  {:>5.3} {:>6.3} {:>5.3}  {:>6} {:>6}  {:>6.3} {back:>6}  {p99:>6.0} {:>6}",
-            row.strategy.name,
-            row.scenario.rate,
-            load[0],
-            load[1],
-            load[2],
-            part(success[0]),
-            part(success[1]),
-            after,
-            part(*wasted),
+            "{:<19} {:>5} {:>8} {:>8}  {:>5.3} {:>5.3} {:>5.3} {:>5.3}  {:>5.2} % {:>5.2} %  {:>6.3} {back:>6}  {:>6.0} {:>4.1} %",
+            line.name(),
+            line.row.scenario.rate,
+            figures.calls,
+            figures.attempts,
+            figures.load,
+            figures.load_in_fault,
+            figures.load_at_worst,
+            figures.load_later,
+            100.0 * figures.success,
+            100.0 * figures.success_in_fault,
+            figures.next,
+            figures.p99,
+            100.0 * figures.wasted,
         );
     }
     text
@@ -216,12 +136,12 @@ const FULL: f64 = 2.5;
 fn time_lines(lines: &[Line]) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{:<19} {:<30}{:<30}up", "", "0 s", "down");
-    for Line { row, measures, .. } in lines {
-        let capacity = row.scenario.capacity();
-        let load = measures.attempts.iter().map(|&n| f64::from(n) / (FULL * capacity));
-        let calls = f64::from(row.scenario.clients) * row.scenario.rate;
-        let good = measures.goodput.iter().map(|&n| f64::from(n) / calls);
-        let _ = writeln!(text, "{:<19} {}", row.strategy.name, sparkline(load));
+    for line in lines {
+        let capacity = line.row.scenario.capacity();
+        let load = line.measures.attempts.iter().map(|&n| f64::from(n) / (FULL * capacity));
+        let calls = line.row.scenario.measured_rate();
+        let good = line.measures.goodput.iter().map(|&n| f64::from(n) / calls);
+        let _ = writeln!(text, "{:<19} {}", line.name(), sparkline(load));
         let _ = writeln!(text, "{:<19} {}", "", sparkline(good));
     }
     text
@@ -237,6 +157,9 @@ fn sparkline(parts: impl Iterator<Item = f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fleet::Scenario;
+    use crate::server::Fault;
+    use crate::strategy;
 
     #[test]
     fn a_line_shows_its_numbers_in_eighths() {
@@ -245,27 +168,14 @@ mod tests {
 
     #[test]
     fn a_run_is_a_function_of_its_seed() {
-        let scenario = Scenario { clients: 200, end: 70, ..Scenario::of(1.0, Fault::Down, 7) };
         let strategy = strategy::budgeted_breaker().unwrap();
         let shown = |seed| {
-            let scenario = Scenario { seed, ..scenario.clone() };
+            let scenario = Scenario { clients: 200, end: 70, ..Scenario::of(1.0, Fault::Down, seed) };
             let measures = run(&scenario, &strategy);
-            shown(&[Line::new(Row { strategy: strategy.clone(), scenario }, measures)])
+            shown(&[Line::new(Row { name: None, strategy: strategy.clone(), scenario, bounds: &[] }, measures)])
         };
         assert_eq!(shown(7), shown(7));
         assert_ne!(shown(7), shown(8));
-    }
-
-    #[test]
-    fn a_missed_bound_is_said() {
-        let scenario = Scenario { clients: 200, ..Scenario::of(1.0, Fault::Down, 7) };
-        let line = |strategy: Strategy| {
-            let measures = run(&scenario, &strategy);
-            Line::new(Row { strategy, scenario: scenario.clone() }, measures)
-        };
-        assert_eq!(missed(&line(strategy::retries_only().unwrap().claiming(Claim::Calm))).len(), 4);
-        assert_eq!(missed(&line(strategy::retries_only().unwrap())), Vec::<String>::new());
-        assert_eq!(missed(&line(strategy::single().unwrap().claiming(Claim::Storm))).len(), 1);
     }
 
     #[test]

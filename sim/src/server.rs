@@ -4,15 +4,22 @@
 //! recognised as such, and this is what lets an overload outlive its cause: when the wait in the queue is longer than the
 //! clients' patience, a busy server answers nobody (Bronson and others, "Metastable failures in distributed systems", 2021).
 
+use holdoff_core::Rng;
 use std::ops::Range;
 
 /// A fault of the server for a while.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fault {
     /// It is down: what it has not answered by then is lost, and so is what comes before it is up again.
     Down,
+    /// The same, and it comes back with a full queue of requests whose clients have given up.
+    DownThenFull,
     /// It works at half its speed.
     Slow,
+    /// That share of the requests fails at once, each by itself.
+    Errors(f64),
+    /// That share of the requests gets no answer, each by itself.
+    Losses(f64),
 }
 
 /// The fate of a request.
@@ -22,6 +29,8 @@ pub enum Fate {
     Answered(u64),
     /// Turned away at once: the queue is full.
     TurnedAway,
+    /// Failed at once.
+    Failed,
     /// Never answered.
     Lost,
 }
@@ -37,21 +46,34 @@ pub struct Server {
     ill: Range<u64>,
     /// When it has done all that it has taken.
     free_at: u64,
+    /// Draws the requests that fail.
+    rng: Rng,
 }
 
 impl Server {
     /// A server that needs `service` for a request, turns requests away that would wait longer than `queue`, and is `ill` for
-    /// a time.
+    /// a time. The requests that fail are drawn from `seed`.
     #[must_use]
-    pub const fn new(service: u64, queue: u64, fault: Fault, ill: Range<u64>) -> Self {
-        Self { service, queue, fault, ill, free_at: 0 }
+    pub fn new(service: u64, queue: u64, fault: Fault, ill: Range<u64>, seed: u64) -> Self {
+        Self { service, queue, fault, ill, free_at: 0, rng: Rng::new(seed) }
     }
 
     /// A request comes in at `now`, which is never before the latest one.
     pub fn offer(&mut self, now: u64) -> Fate {
-        if self.fault == Fault::Down && self.ill.contains(&now) {
-            self.free_at = self.ill.end;
-            return Fate::Lost;
+        if self.ill.contains(&now) {
+            match self.fault {
+                Fault::Down => {
+                    self.free_at = self.ill.end;
+                    return Fate::Lost;
+                }
+                Fault::DownThenFull => {
+                    self.free_at = self.ill.end + self.queue;
+                    return Fate::Lost;
+                }
+                Fault::Errors(share) if self.rng.uniform() < share => return Fate::Failed,
+                Fault::Losses(share) if self.rng.uniform() < share => return Fate::Lost,
+                _ => {}
+            }
         }
         if self.free_at.saturating_sub(now) > self.queue {
             return Fate::TurnedAway;
@@ -59,7 +81,8 @@ impl Server {
         let begins = self.free_at.max(now);
         let slow = self.fault == Fault::Slow && self.ill.contains(&begins);
         self.free_at = begins + if slow { 2 * self.service } else { self.service };
-        if self.fault == Fault::Down && begins < self.ill.end && self.free_at > self.ill.start {
+        let is_down = matches!(self.fault, Fault::Down | Fault::DownThenFull);
+        if is_down && begins < self.ill.end && self.free_at > self.ill.start {
             return Fate::Lost;
         }
         Fate::Answered(self.free_at)
@@ -71,7 +94,7 @@ mod tests {
     use super::*;
 
     fn server() -> Server {
-        Server::new(10, 30, Fault::Down, 1000..2000)
+        Server::new(10, 30, Fault::Down, 1000..2000, 0)
     }
 
     #[test]
@@ -104,10 +127,27 @@ mod tests {
 
     #[test]
     fn a_slow_server_takes_twice_as_long_and_loses_nothing() {
-        let mut server = Server::new(10, 30, Fault::Slow, 1000..2000);
+        let mut server = Server::new(10, 30, Fault::Slow, 1000..2000, 0);
         assert_eq!(server.offer(980), Fate::Answered(990));
         assert_eq!(server.offer(1500), Fate::Answered(1520));
         assert_eq!(server.offer(1990), Fate::Answered(2010));
         assert_eq!(server.offer(1990), Fate::Answered(2020));
+    }
+    #[test]
+    fn a_server_comes_back_with_a_full_queue() {
+        let mut server = Server::new(10, 30, Fault::DownThenFull, 1000..2000, 0);
+        assert_eq!(server.offer(1500), Fate::Lost);
+        assert_eq!(server.offer(2000), Fate::Answered(2040));
+        assert_eq!(server.offer(2000), Fate::TurnedAway);
+    }
+
+    #[test]
+    fn a_share_of_the_requests_fails() {
+        for (fault, fate) in [(Fault::Errors(0.2), Fate::Failed), (Fault::Losses(0.2), Fate::Lost)] {
+            let mut server = Server::new(0, 30, fault, 1000..2000, 7);
+            let failed = (0..1000).filter(|n| server.offer(1000 + n) == fate).count();
+            assert!((170..230).contains(&failed), "{failed} of a thousand");
+            assert_eq!(server.offer(2000), Fate::Answered(2000));
+        }
     }
 }

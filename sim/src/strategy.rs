@@ -12,26 +12,11 @@ pub const PATIENCE: Duration = Duration::from_secs(1);
 /// How long it waits for a call.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// A claim about a strategy: the run fails if it does not hold.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Claim {
-    /// Nothing: it is there to be seen.
-    None,
-    /// It keeps the load down and lets the server come back.
-    Calm,
-    /// It lets the server come back.
-    Recovers,
-    /// It does neither, or the model would prove nothing.
-    Storm,
-}
-
 /// A policy and the configurations of a process's guards.
 #[derive(Clone, Debug)]
 pub struct Strategy {
     /// The name in the table.
     pub name: &'static str,
-    /// The claims that the run checks.
-    pub claim: Claim,
     /// Shared by all clients, as is the rest.
     pub policy: Policy,
     budget: Option<BudgetConfig>,
@@ -74,8 +59,7 @@ impl Strategy {
 
     fn new(name: &'static str, policy: Options) -> Result<Self> {
         let policy = policy.attempt_timeout(PATIENCE).deadline(DEADLINE).build()?;
-        let claim = Claim::None;
-        Ok(Self { name, claim, policy, budget: None, breaker: None, adaptive: None, stretch: None })
+        Ok(Self { name, policy, budget: None, breaker: None, adaptive: None, stretch: None })
     }
 
     /// The default policy under another name, to be given guards.
@@ -89,13 +73,6 @@ impl Strategy {
 
     fn breaker(self) -> Self {
         Self { breaker: Some(BreakerConfig::default()), ..self }
-    }
-
-    /// The same, held to another claim.
-    #[must_use]
-    pub const fn claiming(mut self, claim: Claim) -> Self {
-        self.claim = claim;
-        self
     }
 }
 
@@ -112,15 +89,23 @@ pub fn single() -> Result<Strategy> {
 /// # Errors
 /// As [`single`].
 pub fn retries_only() -> Result<Strategy> {
-    Ok(Strategy::guarded("retry, full jitter")?.claiming(Claim::Storm))
+    Strategy::guarded("retry, full jitter")
 }
 
-/// The default policy under the default budget.
+/// The default policy as a loop runs it: under the budget of loops.
+///
+/// # Errors
+/// As [`single`].
+pub fn by_default() -> Result<Strategy> {
+    Ok(Strategy::guarded("holdoff by default")?.budget(BudgetConfig::of_loops()))
+}
+
+/// The default policy under the default configuration of a budget.
 ///
 /// # Errors
 /// As [`single`].
 pub fn budgeted() -> Result<Strategy> {
-    Ok(Strategy::guarded("+ budget")?.budget(BudgetConfig::default()).claiming(Claim::Calm))
+    Ok(Strategy::guarded("+ budget")?.budget(BudgetConfig::default()))
 }
 
 /// Both, and the default breaker.
@@ -128,7 +113,7 @@ pub fn budgeted() -> Result<Strategy> {
 /// # Errors
 /// As [`single`].
 pub fn budgeted_breaker() -> Result<Strategy> {
-    Ok(Strategy::guarded("+ budget, breaker")?.budget(BudgetConfig::default()).breaker().claiming(Claim::Calm))
+    Ok(Strategy::guarded("+ budget, breaker")?.budget(BudgetConfig::default()).breaker())
 }
 
 /// A budget of one retry, which ten calls without one earn back.
@@ -156,8 +141,9 @@ pub fn all() -> Result<Vec<Strategy>> {
     let requests = BudgetConfig::requests(2.0, Span::from_secs(120))?;
     Ok(vec![
         single()?,
-        Strategy::new("retry, no jitter", Policy::options().jitter(Jitter::None))?.claiming(Claim::Storm),
+        Strategy::new("retry, no jitter", Policy::options().jitter(Jitter::None))?,
         retries_only()?,
+        by_default()?,
         budgeted()?,
         Strategy::guarded("+ breaker")?.breaker(),
         budgeted_breaker()?,

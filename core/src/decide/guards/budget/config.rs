@@ -79,6 +79,23 @@ impl BudgetConfig {
         })
     }
 
+    /// The budget of a loop whose policy names none: a purse of 60 tokens. A retry costs one, after a timeout five, because
+    /// scripts fail fast and storms are made of timeouts. A success earns a tenth of a token, and so does a second.
+    /// docs/storm.md shows why.
+    pub const fn of_loops() -> Self {
+        let (cost, timeout_cost, throttled_cost) = (1000, 5000, 1000);
+        Self {
+            kind: TOKEN,
+            cost,
+            timeout_cost,
+            throttled_cost,
+            capacity: 60_000,
+            reward: 100,
+            rate: 100.0,
+            ..Self::NONE
+        }
+    }
+
     /// A purse of 1 to 1,000,000 tokens that each failure takes a token from and each success adds `reward` to (finite, from
     /// 0 on, cut to thousandths): retries while it is more than half full. gRPC's `retryThrottling` (gRFC A6).
     ///

@@ -53,6 +53,17 @@ fn the_default_allows_a_retry_for_ten_calls_and_one_in_any_case() {
 }
 
 #[test]
+fn the_budget_of_loops_gives_thirty_failing_calls_two_retries_each_and_six_that_time_out() {
+    let config = BudgetConfig::of_loops();
+    assert_eq!(BudgetConfig::token(60, [1, 5, 1], 0.1, 0.1), Ok(config));
+    for (kind, calls) in [(KIND, 30), (FailureKind::Throttled, 30), (FailureKind::Timeout, 6)] {
+        let (config, mut budget) = made(Ok(config));
+        let allowed = (0..).take_while(|_| budget.withdraw(&config, at(0), kind).is_some()).count();
+        assert_eq!(allowed, 2 * calls, "{kind:?}");
+    }
+}
+
+#[test]
 fn a_success_gives_back_what_the_latest_retry_cost() {
     let (config, mut budget) = made(aws(500));
     budget.withdraw(&config, at(0), FailureKind::Timeout).unwrap();
