@@ -74,7 +74,7 @@ pub use decide::guards::Refusal;
 pub use decide::guards::adaptive::{Adaptive, AdaptiveConfig, AdaptiveStart};
 pub use decide::guards::breaker::config::BreakerConfig;
 pub use decide::guards::breaker::{Breaker, BreakerState, Permit, Verdict};
-pub use decide::guards::budget::{Budget, BudgetConfig, Withdrawal};
+pub use decide::guards::budget::{Budget, BudgetConfig, Shortage, Withdrawal};
 pub use decide::guards::bulkhead::{Bulkhead, BulkheadConfig, Entry, QueuePlace};
 pub use decide::guards::latency::{HedgeConfig, Latency};
 #[cfg(target_has_atomic = "64")]
@@ -103,6 +103,8 @@ pub use describe::rules::{Facts, HostText, Operations, Rules};
 pub use describe::write::write_document;
 pub use error::{Error, ErrorCode, Quantity, StopReason, Subject};
 pub use fields::{Field, Range, Section, Takes, Words as FieldWords, is_guard};
+#[cfg(feature = "alloc")]
+pub use pace::keyed::budget::KeyedBudget;
 pub use pace::keyed::config::{Direction, GateConfig, GateOptions, Growth};
 pub use pace::keyed::gate::Gate;
 #[cfg(feature = "alloc")]

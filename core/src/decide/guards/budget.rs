@@ -13,8 +13,10 @@ use crate::error::Error;
 use crate::time::Timestamp;
 
 mod config;
+mod shortage;
 pub use config::BudgetConfig;
 use config::{RATIO, REQUESTS, SHARE, SLOTS, THROTTLE, TOKEN, WINDOW};
+pub use shortage::Shortage;
 
 /// The tokens that the latest retry of a call took, to hand back when it succeeds or the retry never runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -265,6 +267,23 @@ impl Budget {
             }
             _ => 0.0,
         }
+    }
+
+    /// True for a token budget from which nothing is missing: a success changes nothing then.
+    #[inline]
+    pub const fn is_full(&self, config: &BudgetConfig) -> bool {
+        config.kind == TOKEN && self.tokens >= config.capacity
+    }
+
+    /// Why a token budget refuses a retry at `now` after such a failure, for the text of an error; `None` if it refuses none, and
+    /// for the other kinds.
+    pub fn shortage(&self, config: &BudgetConfig, now: Timestamp, kind: FailureKind) -> Option<Shortage> {
+        if config.kind != TOKEN {
+            return None;
+        }
+        let mut then = *self;
+        then.refill(config, now);
+        Shortage::of(config, then.tokens, kind)
     }
 
     /// The probability from 0 to 1 that [`Budget::admit`] refuses an attempt at `now`; 0 for every kind but

@@ -64,6 +64,12 @@ impl Options {
         config.map(Some)
     }
 
+    /// The budget that a loop brings to calls of this policy: [`BudgetConfig::of_loops`], and `None` where a budget is named, be
+    /// it "none" (spec 36.1).
+    pub fn budget_of_loops(&self) -> Option<BudgetConfig> {
+        (!self.any(Section::BUDGET)).then(BudgetConfig::of_loops)
+    }
+
     /// The tokens that a retry costs after a transient failure, a timeout and throttling.
     pub(crate) fn retry_costs(&self) -> [u32; 3] {
         [Field::BudgetCost, Field::BudgetTimeoutCost, Field::BudgetThrottledCost].map(|field| self.count(field))

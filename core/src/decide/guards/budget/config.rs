@@ -164,6 +164,21 @@ impl BudgetConfig {
         truncated(self.rate * f64::from(active)).max(self.capacity)
     }
 
+    /// Token: how long until so many thousandths have come back by themselves, rounded up; [`Span::MAX`] if they never do.
+    pub(super) fn refills_in(&self, thousandths: u64) -> Span {
+        let nanos = real(thousandths) * 1e9 / self.rate;
+        if nanos < real(Span::MAX.as_nanos()) {
+            Span::from_nanos(truncated(nanos).saturating_add(1))
+        } else {
+            Span::MAX
+        }
+    }
+
+    /// Token: how long until an empty budget is full by itself; [`Span::MAX`] if it never is.
+    pub(crate) fn fills_in(&self) -> Span {
+        self.refills_in(self.capacity.saturating_add(1))
+    }
+
     /// Tokens that have come back by themselves after so long, in thousandths.
     pub(super) fn refilled(&self, after: Span) -> u64 {
         truncated(self.rate * real(after.as_nanos()) / 1e9)

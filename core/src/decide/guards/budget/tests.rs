@@ -299,6 +299,31 @@ fn everything(config: &BudgetConfig, budget: &mut Budget, now: Timestamp, withdr
     [budget.balance(config, now), budget.rejection(config, now)]
 }
 
+#[test]
+fn a_shortage_says_what_is_spent_and_when_there_is_enough() {
+    let (config, mut budget) = made(Ok(BudgetConfig::of_loops()));
+    assert!(budget.is_full(&config));
+    assert_eq!(budget.shortage(&config, at(0), FailureKind::Timeout), None);
+    for _ in 0..12 {
+        assert!(budget.withdraw(&config, at(0), FailureKind::Timeout).is_some());
+    }
+    assert!(!budget.is_full(&config));
+    let shortage = |budget: &Budget, kind| budget.shortage(&config, at(4000), kind).unwrap();
+    let text = |budget: &Budget, kind| std::format!("{}", shortage(budget, kind));
+    let timeout = "59.6 of 60 tokens; a retry costs 5, there are enough again in 46s";
+    assert_eq!(text(&budget, FailureKind::Timeout), timeout);
+    let transient = "59.6 of 60 tokens; a retry costs 1, there are enough again in 6s";
+    assert_eq!(text(&budget, FailureKind::Transient), transient);
+    let enough = at(4000).after(shortage(&budget, FailureKind::Transient).enough_in());
+    assert!(budget.withdraw(&config, enough, FailureKind::Transient).is_some());
+    let (config, mut budget) = made(BudgetConfig::token(1, [1, 5, 1], 0.1, 0.0));
+    budget.withdraw(&config, at(0), FailureKind::Transient);
+    let shortage = budget.shortage(&config, at(9), FailureKind::Transient).unwrap();
+    assert_eq!(std::format!("{shortage}"), "1 of 1 tokens; a retry costs 1, only successes bring more");
+    let (config, budget) = made(Ok(BudgetConfig::default()));
+    assert_eq!(budget.shortage(&config, at(0), FailureKind::Timeout), None);
+}
+
 proptest! {
     #[test]
     fn no_numbers_panic(

@@ -321,3 +321,15 @@ proptest! {
         let _ = options.set(&name, Value::Empty);
     }
 }
+
+#[test]
+fn a_loop_brings_a_budget_where_none_is_named() {
+    for of_loops in
+        ["{}", r#"{"attempts": 9}"#, r#"{"budget": {}}"#, r#"{"breaker": "time"}"#, r#"{"preset": "kubernetes"}"#]
+    {
+        assert_eq!(guards(of_loops).budget_of_loops(), Some(BudgetConfig::of_loops()), "{of_loops}");
+    }
+    for named in [r#"{"budget": "none"}"#, r#"{"budget": "ratio"}"#, r#"{"preset": "aws-standard-2.1"}"#] {
+        assert_eq!(guards(named).budget_of_loops(), None, "{named}");
+    }
+}
