@@ -43,7 +43,10 @@ where
             let attempt;
             (started, attempt) = self.first_attempt(|sleeper| sleeper.now());
             match self.run(attempt, &mut error) {
-                Ok(value) => return Ok(value),
+                Ok(value) => {
+                    self.guards.succeeded_at_once(|| self.sleeper.now());
+                    return Ok(value);
+                }
                 Err(failure) => known = failure,
             }
         }
@@ -72,7 +75,7 @@ where
                 }
             }
             let Step::Attempt { ticket: next, abort_at, .. } = step else {
-                return self.ended(call.attempts(), step, error, false, now);
+                return self.ended(Some(&call), step, error, false, now);
             };
             ticket = next;
             match self.run(Attempt::new(ticket.attempt(), abort_at, now), &mut error) {

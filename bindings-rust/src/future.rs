@@ -191,8 +191,7 @@ where
             }
             Step::Sleep { until, .. } | Step::Wait { until } => until,
             Step::Stop(_) => {
-                let attempts = this.call.as_ref().map_or(1, DrivenCall::attempts);
-                let end = this.retrying.ended(attempts, step, this.error.take(), *this.timed_out, now);
+                let end = this.retrying.ended(this.call.as_ref(), step, this.error.take(), *this.timed_out, now);
                 self.release();
                 return Some(end);
             }
@@ -268,8 +267,9 @@ where
             }
             Some(Ok(value)) => match this.retrying.values.accept(value) {
                 Ok(value) => {
-                    if let Some(call) = this.call {
-                        call.succeed(ticket, || this.retrying.sleeper.now());
+                    match this.call {
+                        Some(call) => call.succeed(ticket, || this.retrying.sleeper.now()),
+                        None => this.retrying.guards.succeeded_at_once(|| this.retrying.sleeper.now()),
                     }
                     self.release();
                     return Err(value);

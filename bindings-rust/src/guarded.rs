@@ -3,17 +3,23 @@
 use crate::flights::{Flights, Many, One};
 use crate::guards::SharedGuards;
 use crate::sleeper::not_before;
-use holdoff_core::{Call, Cause, Failure, GuardedCall, Guards, Policy, Step, Ticket, Timestamp};
+use holdoff_core::{
+    Call, Cause, Failure, GuardedCall, Guards, Outcome, Policy, Shortage, Step, StopReason, Ticket, Timestamp,
+};
 use std::borrow::Borrow;
 use std::task::Waker;
 
-/// The guards of a retry: [`Unguarded`] or [`Guarded`].
+/// The guards of a retry: [`Unguarded`], [`Guarded`] or [`Budgeted`](crate::guard::Budgeted).
 pub trait CallGuards {
     /// The call that the loops drive.
     type Call: DrivenCall;
 
     /// True if every first attempt may start: then the call begins when that attempt has failed, and not at all if it succeeds.
     const LAZY: bool;
+
+    /// Learns that the first attempt succeeded, where it ran before the call began.
+    #[inline(always)]
+    fn succeeded_at_once(&self, _clock: impl FnOnce() -> Timestamp) {}
 
     /// Begins the call, once. `hedging` says that the host can run attempts beside each other.
     fn begin(&mut self, policy: &Policy, hedging: bool, seed: u64, now: Timestamp) -> (Self::Call, Step);
@@ -45,19 +51,47 @@ impl CallGuards for Unguarded {
 }
 
 impl<B: Borrow<SharedGuards>> CallGuards for Guarded<B> {
-    type Call = SharedCall<B>;
+    type Call = SharedCall<OfSet<B>>;
 
     const LAZY: bool = false;
 
-    fn begin(&mut self, policy: &Policy, hedging: bool, seed: u64, now: Timestamp) -> (SharedCall<B>, Step) {
-        let guards = self.0.take();
-        let begin = |guards: &mut Guards<'_>| GuardedCall::begin(policy, guards, seed, now);
-        let (call, step) = match &guards {
-            Some(guards) => guards.borrow().lend(hedging, begin),
-            None => begin(&mut Guards::none()),
-        };
-        let over = matches!(step, Step::Stop(_));
-        (SharedCall { guards, call, over, hedging, latest: now, key: None }, step)
+    fn begin(&mut self, policy: &Policy, hedging: bool, seed: u64, now: Timestamp) -> (Self::Call, Step) {
+        SharedCall::begin(self.0.take().map(OfSet), policy, hedging, seed, now)
+    }
+}
+
+/// Lends guards for one transition of a call.
+pub trait Lend {
+    /// The attempts of an async call that are in flight.
+    type Flights<F: Future, Z: Future>: Flights<F, Z>;
+
+    /// Lends them at `now`.
+    fn lend<R>(&self, hedging: bool, now: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R;
+
+    /// Wakes `waker` when a place in the bulkhead may have come free.
+    fn wait(&self, _key: &mut Option<u64>, _waker: &Waker) {}
+
+    /// Forgets that waker.
+    fn stop_waiting(&self, _key: &mut Option<u64>) {}
+}
+
+/// A [`SharedGuards`] of calls.
+#[derive(Debug)]
+pub struct OfSet<B>(B);
+
+impl<B: Borrow<SharedGuards>> Lend for OfSet<B> {
+    type Flights<F: Future, Z: Future> = Many<F, Z>;
+
+    fn lend<R>(&self, hedging: bool, _: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R {
+        self.0.borrow().lend(hedging, run)
+    }
+
+    fn wait(&self, key: &mut Option<u64>, waker: &Waker) {
+        self.0.borrow().wait(key, waker);
+    }
+
+    fn stop_waiting(&self, key: &mut Option<u64>) {
+        self.0.borrow().stop_waiting(key);
     }
 }
 
@@ -80,6 +114,11 @@ pub trait DrivenCall {
 
     /// How many attempts have begun.
     fn attempts(&self) -> u32;
+
+    /// Why the budget allowed no retry, if it did not and can say so.
+    fn shortage(&self) -> Option<Shortage> {
+        None
+    }
 
     /// True if [`DrivenCall::notify`] has been called since the call began to wait for a place.
     fn is_notified(&self) -> bool;
@@ -123,32 +162,43 @@ impl DrivenCall for Call {
 
 /// A call under guards: what it holds of them comes back when it is dropped, however that happens.
 #[derive(Debug)]
-pub struct SharedCall<B: Borrow<SharedGuards>> {
-    guards: Option<B>,
+pub struct SharedCall<L: Lend> {
+    guards: Option<L>,
     call: GuardedCall,
     over: bool,
     hedging: bool,
     latest: Timestamp,
     /// Under which a waker waits for a place in the bulkhead.
     key: Option<u64>,
+    shortage: Option<Shortage>,
 }
 
-impl<B: Borrow<SharedGuards>> SharedCall<B> {
+impl<L: Lend> SharedCall<L> {
+    pub(crate) fn begin(guards: Option<L>, policy: &Policy, hedging: bool, seed: u64, now: Timestamp) -> (Self, Step) {
+        let begin = |guards: &mut Guards<'_>| GuardedCall::begin(policy, guards, seed, now);
+        let (call, step) = match &guards {
+            Some(guards) => guards.lend(hedging, now, begin),
+            None => begin(&mut Guards::none()),
+        };
+        let over = matches!(step, Step::Stop(_));
+        (Self { guards, call, over, hedging, latest: now, key: None, shortage: None }, step)
+    }
+
     fn transit(&mut self, now: Timestamp, input: impl FnOnce(&mut GuardedCall, &mut Guards<'_>) -> Step) -> Step {
         self.latest = not_before(self.latest, now);
         let call = &mut self.call;
         let Some(guards) = &self.guards else { return input(call, &mut Guards::none()) };
-        let step = guards.borrow().lend(self.hedging, |guards| input(call, guards));
+        let step = guards.lend(self.hedging, self.latest, |guards| input(call, guards));
         self.over = matches!(step, Step::Stop(_));
         if self.key.is_some() && !matches!(step, Step::Sleep { cause: Cause::Bulkhead, .. }) {
-            guards.borrow().stop_waiting(&mut self.key);
+            guards.stop_waiting(&mut self.key);
         }
         step
     }
 }
 
-impl<B: Borrow<SharedGuards>> DrivenCall for SharedCall<B> {
-    type Flights<F: Future, Z: Future> = Many<F, Z>;
+impl<L: Lend> DrivenCall for SharedCall<L> {
+    type Flights<F: Future, Z: Future> = L::Flights<F, Z>;
 
     fn succeed(&mut self, ticket: Ticket, clock: impl FnOnce() -> Timestamp) {
         let now = not_before(self.latest, clock());
@@ -156,7 +206,18 @@ impl<B: Borrow<SharedGuards>> DrivenCall for SharedCall<B> {
     }
 
     fn fail(&mut self, policy: &Policy, ticket: Ticket, now: Timestamp, failure: Failure) -> Step {
-        self.transit(now, |call, guards| call.fail(policy, guards, ticket, now, failure))
+        let mut shortage = None;
+        let step = self.transit(now, |call, guards| {
+            let step = call.fail(policy, guards, ticket, now, failure);
+            if let (Step::Stop(Outcome::GaveUp { reason: StopReason::Budget, .. }), Some((config, budget))) =
+                (step, &guards.budget)
+            {
+                shortage = budget.shortage(config, now, failure.kind);
+            }
+            step
+        });
+        self.shortage = shortage;
+        step
     }
 
     fn tick(&mut self, policy: &Policy, now: Timestamp) -> Step {
@@ -171,18 +232,22 @@ impl<B: Borrow<SharedGuards>> DrivenCall for SharedCall<B> {
         self.call.attempt()
     }
 
+    fn shortage(&self) -> Option<Shortage> {
+        self.shortage
+    }
+
     fn is_notified(&self) -> bool {
         self.key.is_some()
     }
 
     fn notify(&mut self, waker: &Waker) {
         if let Some(guards) = &self.guards {
-            guards.borrow().wait(&mut self.key, waker);
+            guards.wait(&mut self.key, waker);
         }
     }
 }
 
-impl<B: Borrow<SharedGuards>> Drop for SharedCall<B> {
+impl<L: Lend> Drop for SharedCall<L> {
     fn drop(&mut self) {
         if !self.over {
             self.cancel(self.latest);

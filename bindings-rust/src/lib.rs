@@ -44,6 +44,8 @@
 //!   [`classify`](sentence::Retrying::classify).
 //! - A value can be a failure too, and comes out when there is no other attempt:
 //!   [`when_result`](sentence::Retrying::when_result).
+//! - Calls that share a [`SharedPolicy`] share a budget for retries, too, so that retries cannot multiply the load on a server that
+//!   is down. A bare `&Policy` has none.
 //! - A first attempt that succeeds reads no clock (unless it has a limit), draws no seed and allocates nothing.
 //!
 //! # An HTTP client
@@ -102,6 +104,7 @@ mod keyed_guards;
 mod operation;
 mod retrying;
 mod seed;
+mod shared_policy;
 mod sleeper;
 mod stopped;
 mod virtual_time;
@@ -115,6 +118,7 @@ pub use holdoff_core::{Error, Failure, Policy, Preset};
 pub use operation::Attempt;
 pub use retrying::{retry, retry_with};
 pub use seed::seed;
+pub use shared_policy::{SharedPolicy, without_budgets};
 pub use stopped::Stopped;
 pub use virtual_time::VirtualTime;
 
@@ -125,6 +129,7 @@ pub mod guard {
     pub use crate::guards::{Limited, Places, Shared};
     #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
     pub use crate::keyed_guards::KeyedGuards;
+    pub use crate::shared_policy::{Budgeted, Budgeting};
 }
 
 /// The sentence that [`retry`] begins: its own type, the types of its parts, and what a hook is told.

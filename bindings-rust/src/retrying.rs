@@ -95,7 +95,14 @@ pub struct Retrying<P, O, R, E, C = Everything, H = NoHook, S = System, V = AnyV
 impl<P, O, R, E> Retrying<P, O, R, E> {
     #[inline(always)]
     const fn new(policy: P, operation: O) -> Self {
-        let (classifier, hook, sleeper, values, guards) = (Everything, NoHook, System, AnyValue, Unguarded);
+        Self::with_guards(policy, operation, Unguarded)
+    }
+}
+
+impl<P, O, R, E, G> Retrying<P, O, R, E, Everything, NoHook, System, AnyValue, G> {
+    #[inline(always)]
+    pub(crate) const fn with_guards(policy: P, operation: O, guards: G) -> Self {
+        let (classifier, hook, sleeper, values) = (Everything, NoHook, System, AnyValue);
         let (seed, cancel, returns) = (None, None, PhantomData);
         Self { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
     }
@@ -316,7 +323,7 @@ where
     #[inline(always)]
     pub(crate) fn ended<T>(
         &mut self,
-        attempts: u32,
+        call: Option<&G::Call>,
         step: Step,
         error: Option<E>,
         timed_out: bool,
@@ -325,13 +332,14 @@ where
     where
         V: Accept<T>,
     {
+        let (attempts, shortage) = call.map_or((1, None), |call| (call.attempts(), call.shortage()));
         let (reason, retry_at) = match step {
             Step::Stop(Outcome::GaveUp { reason, retry_at }) => (reason, retry_at),
             _ => (StopReason::Cancelled, Timestamp::NEVER),
         };
         match self.values.take() {
             Some(value) if reason != StopReason::Cancelled => Ok(value),
-            _ => Err(Stopped { error, reason, timed_out, attempts, stopped_at, retry_at }),
+            _ => Err(Stopped { error, reason, timed_out, attempts, stopped_at, retry_at, shortage }),
         }
     }
 }
@@ -340,6 +348,6 @@ impl<E> Stopped<E> {
     /// The end of an operation that was cancelled before its first attempt.
     pub(crate) const fn cancelled(now: Timestamp) -> Self {
         let (reason, retry_at) = (StopReason::Cancelled, Timestamp::NEVER);
-        Self { error: None, reason, timed_out: false, attempts: 0, stopped_at: now, retry_at }
+        Self { error: None, reason, timed_out: false, attempts: 0, stopped_at: now, retry_at, shortage: None }
     }
 }

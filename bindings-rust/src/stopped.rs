@@ -1,6 +1,6 @@
 //! How an operation ended that did not succeed.
 
-use holdoff_core::{StopReason, Timestamp};
+use holdoff_core::{Shortage, StopReason, Timestamp};
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -17,6 +17,7 @@ pub struct Stopped<E> {
     pub(crate) attempts: u32,
     pub(crate) stopped_at: Timestamp,
     pub(crate) retry_at: Timestamp,
+    pub(crate) shortage: Option<Shortage>,
 }
 
 impl<E> Stopped<E> {
@@ -40,6 +41,11 @@ impl<E> Stopped<E> {
         self.retry_at().map(|at| at.since(self.stopped_at).as_duration())
     }
 
+    /// The tokens that a retry would have cost, when a token budget allowed none.
+    pub const fn shortage(&self) -> Option<&Shortage> {
+        self.shortage.as_ref()
+    }
+
     /// True when the last attempt that ended was aborted at its limit, so that it has no error of its own.
     pub const fn timed_out(&self) -> bool {
         self.timed_out
@@ -61,6 +67,9 @@ impl<E: fmt::Display> fmt::Display for Stopped<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = if self.attempts == 1 { "" } else { "s" };
         write!(f, "stopped after {} attempt{plural}: {}", self.attempts, self.reason.text())?;
+        if let Some(shortage) = &self.shortage {
+            write!(f, " ({shortage})")?;
+        }
         if self.timed_out {
             f.write_str("; the last one was aborted at its limit")?;
         }

@@ -1,0 +1,183 @@
+//! A policy that many calls share, with the budget for their retries.
+
+use crate::flights::One;
+use crate::guarded::{CallGuards, Lend, SharedCall};
+use crate::operation::{Attempt, Informed, Returns, Simple};
+use crate::retrying::Retrying;
+use holdoff_core::{BudgetConfig, Guards, KeyedBudget, Options, Policy, Step, Timestamp};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Budgets are off, for tests.
+static OFF: AtomicBool = AtomicBool::new(false);
+
+/// Turns the budgets of all [`SharedPolicy`]s off, in the whole process. For tests: a suite that lets many calls fail would
+/// spend the budget of a static policy, and the last tests would get no retries.
+pub fn without_budgets() {
+    OFF.store(true, Ordering::Relaxed);
+}
+
+/// A policy for all calls to one server, with a budget for their retries: keep one in a static or an [`Arc`](std::sync::Arc).
+///
+/// While a server is down, every call makes all its attempts, and retries multiply the load that it cannot carry. So the calls of
+/// a shared policy share a purse of 60 tokens. A retry costs one token, after a timeout five; a success gives back the tokens of its
+/// retry, or earns a tenth of one, and a tenth comes back every second. Thirty calls in a row that fail fast get all three
+/// attempts, of calls that time out six do. A call that finds too few tokens ends with
+/// [`StopReason::Budget`](holdoff_core::StopReason::Budget).
+///
+/// ```
+/// use holdoff::{Policy, SharedPolicy};
+/// use std::sync::LazyLock;
+///
+/// static SEARCH: LazyLock<SharedPolicy> = LazyLock::new(|| SharedPolicy::new(Policy::default()));
+///
+/// # fn search(words: &str) -> std::io::Result<String> { Ok(words.to_owned()) }
+/// let found = SEARCH.retry(|| search("rust")).classify(holdoff::io_failure).call()?;
+/// # assert_eq!(found, "rust");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// One policy for several servers has a purse for each of them by its [`key`](Retrying::key). A first attempt that succeeds reads
+/// no clock and takes no lock while no purse is short of tokens.
+#[derive(Debug)]
+pub struct SharedPolicy {
+    policy: Policy,
+    budgets: Option<Mutex<KeyedBudget>>,
+    /// A purse is short of tokens.
+    short: AtomicBool,
+}
+
+impl SharedPolicy {
+    /// A policy with the budget of loops, [`BudgetConfig::of_loops`].
+    pub fn new(policy: Policy) -> Self {
+        Self::made(policy, Some(BudgetConfig::of_loops()))
+    }
+
+    /// A policy with a budget, of a document for example: the guards say if the loop brings one. It brings none where they
+    /// name a budget, be it "none"; give a [`SharedGuards`](crate::SharedGuards) of them to the calls of [`retry`](crate::retry).
+    pub fn of(policy: Policy, guards: &Options) -> Self {
+        Self::made(policy, guards.budget_of_loops())
+    }
+
+    /// A policy without a budget, for tests and for a policy whose calls share another one.
+    pub fn without_budget(policy: Policy) -> Self {
+        Self::made(policy, None)
+    }
+
+    fn made(policy: Policy, config: Option<BudgetConfig>) -> Self {
+        let budgets = config.map(|config| Mutex::new(KeyedBudget::new(config)));
+        Self { policy, budgets, short: AtomicBool::new(false) }
+    }
+
+    /// The policy.
+    pub const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Retries `operation` by the policy and under its budget: see [`retry`](crate::retry).
+    #[inline]
+    pub fn retry<O, R, M>(&self, operation: O) -> Budgeting<'_, Simple<O>, R, R::Error>
+    where
+        O: FnMut() -> R,
+        R: Returns<M>,
+    {
+        Retrying::with_guards(&self.policy, Simple(operation), Budgeted::of(self))
+    }
+
+    /// Retries `operation`, which is told its [`Attempt`], by the policy and under its budget: see
+    /// [`retry_with`](crate::retry_with).
+    #[inline]
+    pub fn retry_with<O, R, M>(&self, operation: O) -> Budgeting<'_, Informed<O>, R, R::Error>
+    where
+        O: FnMut(Attempt) -> R,
+        R: Returns<M>,
+    {
+        Retrying::with_guards(&self.policy, Informed(operation), Budgeted::of(self))
+    }
+
+    /// The tokens of a key's budget now, on the system's clock; `None` without a budget. The key is empty unless a call has one.
+    #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
+    pub fn balance(&self, key: &str) -> Option<f64> {
+        let now = crate::clock::now();
+        self.budgets().map(|mut budgets| budgets.lend(key, now, |config, budget| budget.balance(config, now)))
+    }
+
+    fn budgets(&self) -> Option<MutexGuard<'_, KeyedBudget>> {
+        let budgets = self.budgets.as_ref().filter(|_| !OFF.load(Ordering::Relaxed))?;
+        Some(budgets.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    #[cold]
+    fn reward(&self, key: &str, now: Timestamp) {
+        if let Some(mut budgets) = self.budgets() {
+            budgets.succeed(key, now);
+            self.short.store(!budgets.is_full(), Ordering::Relaxed);
+        }
+    }
+}
+
+/// The sentence that [`SharedPolicy::retry`] begins.
+pub type Budgeting<'a, O, R, E> = Retrying<
+    &'a Policy,
+    O,
+    R,
+    E,
+    crate::sentence::Everything,
+    crate::sentence::NoHook,
+    crate::time::System,
+    crate::sentence::AnyValue,
+    Budgeted<'a>,
+>;
+
+/// The budget of a [`SharedPolicy`].
+#[derive(Clone, Copy, Debug)]
+pub struct Budgeted<'a> {
+    shared: &'a SharedPolicy,
+    key: &'a str,
+}
+
+impl<'a> Budgeted<'a> {
+    #[inline]
+    const fn of(shared: &'a SharedPolicy) -> Self {
+        Self { shared, key: "" }
+    }
+}
+
+impl<'a, P, O, R, E, C, H, S, V> Retrying<P, O, R, E, C, H, S, V, Budgeted<'a>> {
+    /// Names the server that is called, `scheme://host:port`, if calls of the policy go to more than one: each key has a budget of its own.
+    #[inline]
+    pub fn key(mut self, key: &'a str) -> Self {
+        self.guards.key = key;
+        self
+    }
+}
+
+impl<'a> CallGuards for Budgeted<'a> {
+    type Call = SharedCall<Self>;
+
+    const LAZY: bool = true;
+
+    #[inline(always)]
+    fn succeeded_at_once(&self, clock: impl FnOnce() -> Timestamp) {
+        if self.shared.short.load(Ordering::Relaxed) {
+            self.shared.reward(self.key, clock());
+        }
+    }
+
+    fn begin(&mut self, policy: &Policy, _: bool, seed: u64, now: Timestamp) -> (Self::Call, Step) {
+        SharedCall::begin(Some(*self), policy, false, seed, now)
+    }
+}
+
+impl Lend for Budgeted<'_> {
+    type Flights<F: Future, Z: Future> = One<F, Z>;
+
+    fn lend<R>(&self, _: bool, now: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R {
+        let Some(mut budgets) = self.shared.budgets() else { return run(&mut Guards::none()) };
+        let answer = budgets.lend(self.key, now, |config, budget| {
+            run(&mut Guards { budget: Some((config, budget)), ..Guards::none() })
+        });
+        self.shared.short.store(!budgets.is_full(), Ordering::Relaxed);
+        answer
+    }
+}

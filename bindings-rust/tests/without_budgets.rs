@@ -1,0 +1,12 @@
+//! The switch for tests, which is for the whole process.
+
+use holdoff::{Policy, SharedPolicy, VirtualTime, without_budgets};
+
+#[test]
+fn a_test_suite_turns_budgets_off() {
+    let shared = SharedPolicy::new(Policy::default());
+    let fails = || shared.retry(|| Err::<(), _>("down")).sleeper(VirtualTime::new()).call().unwrap_err().attempts();
+    assert!((0..100).any(|_| fails() == 1));
+    without_budgets();
+    assert!((0..100).all(|_| fails() == 3));
+}
