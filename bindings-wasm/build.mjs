@@ -24,7 +24,7 @@ const dense = (bytes) =>
 const FEATURES = "bulk-memory sign-ext mutable-globals nontrapping-float-to-int multivalue reference-types"
   .split(" ")
   .map((name) => `--enable-${name}`);
-for (const name of ["hot", "machine", "classify", "wheel", "tools"]) {
+for (const name of ["hot", "powers", "machine", "classify", "wheel", "tools"]) {
   const path = `dist/${name}.wasm`;
   execFileSync("node_modules/.bin/wasm-opt", ["-Oz", ...FEATURES, path, "-o", path], { stdio: "inherit" });
 }
@@ -70,7 +70,7 @@ const bindgen = {
       /src-ts.tools/.test(importer) ? { path: resolve("dist/bindgen/tools.js") } : undefined,
     );
     onLoad({ filter: /bindgen.tools\.js$/ }, () => ({
-      contents: `import { notA, thrown } from "./ffi.js";\nimport { atFirstUse } from "./module.js";\nimport { decoder, encoder } from "./utf8.js";\n${lazyGlue}`,
+      contents: `import { notA, thrown } from "./ffi.js";\nimport { atFirstUse } from "./module.js";\nimport { decoder, encoder } from "../utf8.js";\n${lazyGlue}`,
       loader: "ts",
       resolveDir: resolve("src-ts/tools"),
     }));
@@ -89,32 +89,57 @@ const types = readFileSync("dist/bindgen/tools.d.ts", "utf8")
 writeFileSync("src-ts/tools/core.d.ts", `${types.trimEnd()}\n`);
 
 const shared = { target: "es2022", platform: "neutral", legalComments: "none", sourcemap: true };
-// Code that several entries need is in shared files, so that a program that loads them has one copy of it.
-await build({
-  ...shared,
-  entryPoints: {
+/** The modules beside `index.ts` that several entries need. */
+const modules = readdirSync("src-ts")
+  .filter((name) => !/^(index|main|node|hot_wasm|powers_wasm|wasm\.d)\.ts$/.test(name) && name.endsWith(".ts"))
+  .map((name) => name.replace(/ts$/, "js"));
+
+/** Bundles entries. Their common modules are one file, so that a program loads few files and has one copy of each. */
+async function bundle(common, entries, ...plugins) {
+  const files = new Map(modules.map((name) => [resolve("src-ts", name), `./${common}.js`]));
+  for (const [name, path] of Object.entries(entries)) files.set(resolve(path.replace(/ts$/, "js")), `./${name}.js`);
+  const apart = {
+    name: "files of their own",
+    setup: ({ onResolve }) =>
+      onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) => {
+        const file = files.get(resolve(resolveDir, path));
+        return file && { path: file, external: true };
+      }),
+  };
+  const options = { ...shared, bundle: true, format: "esm", external: ["node:async_hooks"] };
+  await build({ ...options, entryPoints: entries, outdir: "dist/esm", plugins: [apart, ...plugins] });
+  const contents = modules.map((name) => `export * from "./${name}";`).join("\n");
+  const stdin = { contents, resolveDir: resolve("src-ts"), sourcefile: `${common}.js` };
+  await build({ ...options, stdin, outfile: `dist/esm/${common}.js`, plugins });
+}
+await bundle(
+  "shared",
+  {
     index: "src-ts/index.ts",
+    powers: "src-ts/powers/index.ts",
     presets: "src-ts/presets/index.ts",
     classify: "src-ts/classify/index.ts",
     tools: "src-ts/tools/index.ts",
     guards: "src-ts/guards/index.ts",
     timers: "src-ts/timers/index.ts",
     node: "src-ts/node.ts",
-    lite: "src-ts/lite/index.ts",
   },
-  external: ["node:async_hooks"],
+  inlined,
+  bindgen,
+);
+// It needs little of the shared file and no state of it.
+await build({
+  ...shared,
   bundle: true,
-  splitting: true,
-  plugins: [inlined, bindgen],
   format: "esm",
+  entryPoints: { lite: "src-ts/lite/index.ts" },
   outdir: "dist/esm",
-  chunkNames: "shared-[hash]",
 });
 /** The modules of `holdoff/js` as JavaScript, in files of their own: the same code, compiled for wasm without saturating conversions. */
 const translated = {
   name: "translated wasm",
   setup({ onResolve }) {
-    onResolve({ filter: /(hot|machine)_wasm\.js$/ }, ({ path }) => {
+    onResolve({ filter: /(hot|powers|machine)_wasm\.js$/ }, ({ path }) => {
       const name = /(\w+)_wasm/.exec(path)[1];
       const module = `dist/translated/${name}.wasm`;
       const text = execFileSync("node_modules/.bin/wasm2js", ["-Oz", module], { encoding: "utf8", maxBuffer: 2 ** 24 });
@@ -125,16 +150,11 @@ const translated = {
     });
   },
 };
-await build({
-  ...shared,
-  entryPoints: { js: "src-ts/index.ts", "js-presets": "src-ts/presets/index.ts" },
-  bundle: true,
-  splitting: true,
-  plugins: [translated],
-  format: "esm",
-  outdir: "dist/esm",
-  chunkNames: "shared-js-[hash]",
-});
+await bundle(
+  "shared-js",
+  { js: "src-ts/index.ts", "js-powers": "src-ts/powers/index.ts", "js-presets": "src-ts/presets/index.ts" },
+  translated,
+);
 // Nobody reads a translated module, so it is short and has no source map.
 for (const sourcemap of [true, false]) {
   const names = readdirSync("dist/esm").filter(

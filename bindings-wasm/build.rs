@@ -3,9 +3,9 @@
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     if std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "wasm32") {
-        // Reading a document needs more than 16 KiB of stack; the default is a megabyte, which every page would pay for. The
+        // Guards need more than 16 KiB of stack, one call hardly any; the default is a megabyte, which every page would pay for. The
         // stack comes first, so that below it the addresses of everything else have fewer digits.
-        let size = if std::env::var("CARGO_FEATURE_LITE").is_ok() { 4096 } else { 65536 };
+        let size = if std::env::var("CARGO_FEATURE_HOT").is_ok() { 4096 } else { 65536 };
         println!("cargo:rustc-link-arg-cdylib=-zstack-size={size}");
         // Addresses that the linker fills in take as few bytes as they need, and not five each.
         println!("cargo:rustc-link-arg-cdylib=--compress-relocations");

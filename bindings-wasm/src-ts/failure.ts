@@ -41,7 +41,7 @@ export interface Rules {
   readonly patterns: readonly [all: string[], nonIdempotent: string[]];
 }
 
-const NEVER = (1n << 64n) - 2n;
+const NEVER = 0xffff_ffff_ffff_fffen;
 
 /** The longest span there is, 2^63-1 ns, has this as its nearest double. */
 export const LONGEST_NUMBER = 2 ** 63;

@@ -39,13 +39,27 @@ export function remap(): void {
 export interface Module {
   make(): object;
   makeLater(): Promise<object>;
+  /** True if it has the backoffs that need a power function. */
+  readonly powers?: boolean;
 }
 
 let module: Module;
+let withPowers: Module | undefined;
 
-/** Brings the module of an entry: that of `holdoff`, or the larger one of `holdoff/guards`. The first one stays. */
+/** Brings the module of an entry: that of `holdoff`, or a larger one. The first one stays until a policy needs powers. */
 export function bring(by: Module): void {
   module ??= by;
+  if (by.powers) withPowers ??= by;
+}
+
+/** Makes sure that the module has powers; false if no entry has brought such a module. */
+export function takePowers(): boolean {
+  if (module.powers || withPowers === undefined) return module.powers === true;
+  module = withPowers;
+  // The operation whose call is in the old module's memory takes it along.
+  call.load(undefined);
+  functions = policy = undefined as never;
+  return true;
 }
 
 /** The module, compiled on first use: an import that is never used costs nothing. */

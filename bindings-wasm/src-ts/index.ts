@@ -2,7 +2,8 @@
 import { bring } from "./hot.js";
 import { make, makeLater } from "./hot_wasm.js";
 
-export { Call, type Decision, Retry, Schedule, type Step } from "./machine.js";
+export { Call, type Decision, Retry, Schedule } from "./machine.js";
 export * from "./main.js";
+export type { Step } from "./steps.js";
 
 bring({ make, makeLater });

@@ -25,11 +25,13 @@ import {
   writeDouble,
   writeNumber,
 } from "./core.js";
-import { problem, TIME_RANGE, WRONG_TYPE } from "./errors.js";
+import { problem, TIME_RANGE } from "./errors.js";
 import { type Failure, hintBits, kindOf, writeFailure } from "./failure.js";
-import { Policy } from "./policy.js";
+import { SLEEP } from "./operation.js";
+import type { Policy } from "./policy.js";
 import { checkSeed } from "./seed.js";
 import type { Keeper } from "./slot.js";
+import { type Step, stepOf, ticketOf, wordsOf } from "./steps.js";
 import { checkTime, type Same, type Time } from "./times.js";
 import { CAUSES, type Cause, type FailureKind, REASONS, type StopReason } from "./words.js";
 
@@ -38,39 +40,11 @@ export type Decision<T extends Time = number> =
   | { readonly kind: "sleep"; readonly until: T; readonly cause: Cause }
   | { readonly kind: "give_up"; readonly reason: StopReason; readonly retryAt: T };
 
-/** The next step of a loop. */
-export type Step<T extends Time = number> =
-  | {
-      /** Run the operation, then say how it ended. */
-      readonly kind: "attempt";
-      readonly ticket: number;
-      readonly attempt: number;
-      /** When to abort it and report a timeout. */
-      readonly abortAt: T;
-      /** When to tick although it still runs. */
-      readonly wakeAt: T;
-    }
-  /** Nothing is in flight: wait until then, then tick. */
-  | { readonly kind: "sleep"; readonly until: T; readonly cause: Cause }
-  /** An attempt is in flight: keep what you are doing. */
-  | { readonly kind: "wait"; readonly until: T }
-  | { readonly kind: "stop"; readonly outcome: "succeeded" | "cancelled" }
-  | { readonly kind: "stop"; readonly outcome: "gave_up"; readonly reason: StopReason; readonly retryAt: T };
-
-const SLEEP = 2;
-
 function writeTime(field: number, value: Time, name: string): void {
   checkTime(value, name);
   wasm();
   if (typeof value === "number") writeNumber(field, value);
   else writeBigint(field, value);
-}
-
-/** A ticket that no attempt has is answered with the step that holds; only what is no number at all is a mistake. */
-export function ticketOf(ticket: number | bigint): number {
-  if (typeof ticket !== "number" && typeof ticket !== "bigint") throw problem(WRONG_TYPE, "ticket", ticket);
-  const known = Number(ticket);
-  return Number.isSafeInteger(known) && known > 0 ? known : 0;
 }
 
 function writeOrigin(seed: Time, now: Time): void {
@@ -79,35 +53,12 @@ function writeOrigin(seed: Time, now: Time): void {
   writeTime(NOW, now, "now");
 }
 
-/** The words of a policy that came from a program without types. */
-export function wordsOf(policy: Policy): Uint32Array {
-  if (!(policy instanceof Policy)) throw problem(WRONG_TYPE, "policy", policy);
-  return policy.words;
-}
-
 /** A time as the type of another one. */
 const readTime = <T extends Time>(field: number, like: T): Same<T> =>
   (typeof like === "bigint" ? readBigint(field) : readNumber(field)) as Same<T>;
 
 const readStep = <T extends Time>(like: T): Step<Same<T>> =>
   stepOf(stepCodes(), stepAttempt(), (end) => readTime(end ? AT : WAKE_AT, like));
-
-/** A step from its flat form; `time` reads its first or, asked for false, its second time. */
-export function stepOf<T extends Time>(codes: number, attempt: number, time: (first: boolean) => T): Step<T> {
-  switch (codes & 255) {
-    case 1:
-      return { kind: "attempt", ticket: attempt, attempt, abortAt: time(true), wakeAt: time(false) };
-    case SLEEP:
-      return { kind: "sleep", until: time(true), cause: CAUSES[codes >>> 24] as Cause };
-    case 3:
-      return { kind: "wait", until: time(true) };
-    default:
-      break;
-  }
-  const outcome = (codes >> 8) & 255;
-  if (outcome !== 2) return { kind: "stop", outcome: outcome === 1 ? "succeeded" : "cancelled" };
-  return { kind: "stop", outcome: "gave_up", reason: REASONS[(codes >> 16) & 255] as StopReason, retryAt: time(true) };
-}
 
 /** One decision a failure: the state of one operation, without its loop. */
 export class Retry {

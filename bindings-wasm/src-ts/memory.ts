@@ -3,8 +3,9 @@
  * owns and copies into memory for a transition; here the module itself says where each field is.
  */
 import { NOT_A_DURATION, problem } from "./errors.js";
+import { LONGEST } from "./table.js";
 import { checkTime, type Duration, parseNanos, type Same, type Time } from "./times.js";
-import { decoder, encoder } from "./tools/utf8.js";
+import { decoder, encoder } from "./utf8.js";
 
 /** The functions that a module exports, by their names. */
 type Functions<Name extends string> = Record<Name, (...numbers: number[]) => number>;
@@ -110,7 +111,7 @@ export function encode(text: string, into: Uint8Array): number {
 }
 
 /** 2^64-1: never, or no limit. */
-export const FOREVER = (1n << 64n) - 1n;
+export const FOREVER = 0xffff_ffff_ffff_ffffn;
 
 /** A time or another number of 64 bits on its way in. */
 export function exact(value: Time, name: string): bigint {
@@ -124,8 +125,6 @@ export const like = <T extends Time>(sample: T, value: bigint): Same<T> =>
 
 /** A time as options have it: milliseconds, text with a unit, or nanoseconds as a bigint. */
 export type Length = Duration | bigint;
-
-const LONGEST = (1n << 63n) - 1n;
 
 /** A length of time in nanoseconds; `otherwise` when it is not given. */
 export function nanos(value: Length | null | undefined, name: string, otherwise?: bigint): bigint {

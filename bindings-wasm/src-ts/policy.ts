@@ -3,8 +3,9 @@ import { NOT_AN_OBJECT, NOT_JSON, needs, problem, WRONG_TYPE } from "./errors.js
 import { classifierFor, classifyBy, type Facts, type Failure, isFailure, judge, type Rules } from "./failure.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { Guards } from "./guards/guards.js";
-import { maker } from "./guards/maker.js";
 import { type CompiledPolicy, checkBeside, checkHost, checkWork, type HostOptions, type Work } from "./host.js";
+import { takePowers } from "./hot.js";
+import { maker } from "./maker.js";
 import { type Base, isGuard, Options, readLong, writeLong } from "./options.js";
 import { run } from "./run.js";
 import { FIELDS } from "./table.js";
@@ -168,6 +169,8 @@ function parsed(text: string): unknown {
 }
 
 const RETRY_ON = "retry_on";
+const POLYNOMIAL = 4;
+const DECORRELATED_V2 = 8;
 
 function build(fields: unknown, reading: Reading): Built {
   if (!isFields(fields)) {
@@ -188,6 +191,7 @@ function build(fields: unknown, reading: Reading): Built {
   const rules = rulesOf(lists, reading);
   const preset = presetOf(options.preset);
   const words = options.build(preset);
+  if (needsPowers(words) && !takePowers()) throw needs("backoff.kind", "powers");
   if (preset?.guards) {
     const chosen = values.filter(({ path, kind }) => path === "preset" && kind === TEXT);
     guardFields.push(...chosen.map((field) => ({ ...field, numbers: preset.guards })));
@@ -195,6 +199,16 @@ function build(fields: unknown, reading: Reading): Built {
   if (guardFields.length > 0) maker?.check(guardFields);
   const built = { words, limit: Math.min(readLong(words, DEADLINE), readLong(words, ATTEMPT_TIMEOUT)), rules, values };
   return guardFields.some(({ kind }) => kind !== NOTHING && kind !== EMPTY) ? { ...built, guardFields } : built;
+}
+
+/** True if a stage's delays need a power function. */
+function needsPowers(words: Uint32Array): boolean {
+  const stages = (words[62] as number) & 255;
+  for (let at = 0; at < stages; at++) {
+    const kind = (words[at * 8 + 7] as number) & 255;
+    if (kind === POLYNOMIAL || kind === DECORRELATED_V2) return true;
+  }
+  return false;
 }
 
 /** The rules of the lists under `retryOn`, which are read where they are known. */

@@ -46,6 +46,8 @@ test("a field that needs another entry says which one", () => {
   for (const [fields, entry] of [
     [{ preset: "kubernetes" }, "presets"],
     [{ retryOn: { http: [503] } }, "classify"],
+    [{ backoff: "polynomial" }, "powers"],
+    [{ backoff: ["constant", "decorrelated_v2"].map((kind) => ({ kind, times: 1 })) }, "powers"],
   ]) {
     const message = new RegExp(`needs import "holdoff/${entry}"`);
     assert.throws(() => new Policy(fields), { name: "ConfigError", code: 147, message });

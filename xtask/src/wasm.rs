@@ -39,6 +39,7 @@ pub(crate) fn build() -> Result<()> {
     }
     let modules = [
         ("hot.wasm", "hot", "lite"),
+        ("powers.wasm", "powers", "lite"),
         ("machine.wasm", "machine", "wasm"),
         ("classify.wasm", "classify", "wasm"),
         ("guards.wasm", "guards", "wasm"),
@@ -50,7 +51,7 @@ pub(crate) fn build() -> Result<()> {
     }
     // The modules that become JavaScript, which has no saturating conversions and no copies of memory.
     fs::create_dir_all(dist.join("translated"))?;
-    for name in ["hot", "machine"] {
+    for name in ["hot", "powers", "machine"] {
         let folder = shell::target().join("wasm2js");
         let mut cargo = cargo_of(name, "lite");
         cargo.env("RUSTFLAGS", "-C target-feature=-nontrapping-fptoint,-sign-ext,-bulk-memory,-bulk-memory-opt");

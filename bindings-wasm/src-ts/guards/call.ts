@@ -2,10 +2,10 @@
 
 import { problem, WRONG_TYPE } from "../errors.js";
 import { type Failure, hintBits, writeFailure } from "../failure.js";
-import { type Step, stepOf, ticketOf, wordsOf } from "../machine.js";
 import { exact } from "../memory.js";
 import type { Policy } from "../policy.js";
 import { checkSeed } from "../seed.js";
+import { type Step, stepOf, ticketOf, wordsOf } from "../steps.js";
 import type { Same, Time } from "../times.js";
 import type { FailureKind } from "../words.js";
 import { Guards } from "./guards.js";

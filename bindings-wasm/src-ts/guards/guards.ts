@@ -2,6 +2,7 @@
 
 import { problem, UNKNOWN_FIELD, WRONG_TYPE } from "../errors.js";
 import type { CompiledPolicy, Guarding, HostOptions, Work } from "../host.js";
+import { makeGuardsWith, type SharedStates } from "../maker.js";
 import type { Time } from "../times.js";
 import { type GuardFields, isFields } from "../values.js";
 import type { Adaptive } from "./adaptive.js";
@@ -13,7 +14,6 @@ import { runUnder } from "./first.js";
 import { fieldsOf, Guard, type GuardOptions, originOf } from "./guard.js";
 import type { Hedge } from "./hedge.js";
 import type { Limiter } from "./limiter.js";
-import { makeGuardsWith, type SharedStates } from "./maker.js";
 import { type GuardName, NAMES, takeBack } from "./memory.js";
 import type { Nesting } from "./nested.js";
 import { madeOf, type Sections } from "./single.js";

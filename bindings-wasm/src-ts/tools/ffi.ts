@@ -2,9 +2,10 @@
 
 import { CALL, RETRY } from "../core.js";
 import { ConfigError, NOT_JSON, problem, shown, WRONG_TYPE } from "../errors.js";
-import { maker, type SharedStates } from "../guards/maker.js";
-import { Call, Retry, type Step, stepOf } from "../machine.js";
+import { Call, Retry } from "../machine.js";
+import { maker, type SharedStates } from "../maker.js";
 import { Policy } from "../policy.js";
+import { type Step, stepOf } from "../steps.js";
 import type { Time } from "../times.js";
 import { collect, type FieldValue, isFields as isObjectOfFields, LIST, NUMBER } from "../values.js";
 import { ReplayError, type ReplayParts } from "./replay_error.js";

@@ -1,8 +1,7 @@
 /** Everything that a plain retry does without, loaded only if imported. */
 
 import "../classify/index.js";
-import { bring } from "../hot.js";
-import { make, makeLater } from "../hot_wasm.js";
+import "../powers/index.js";
 import "../presets/index.js";
 
 export type { Length } from "../memory.js";
@@ -39,6 +38,3 @@ export { Event } from "./event.js";
 export { restoreGuards, saveGuards } from "./guard_states.js";
 export { ReplayError } from "./replay_error.js";
 export type * from "./types.js";
-
-// Policies that were made here run, too.
-bring({ make, makeLater });

@@ -2,9 +2,9 @@
 
 import type { PolicyFields, PresetName } from "../fields.js";
 import type { Guards } from "../guards/guards.js";
-import type { Step } from "../machine.js";
 import type { Length } from "../memory.js";
 import type { Policy } from "../policy.js";
+import type { Step } from "../steps.js";
 import type { Time } from "../times.js";
 import type {
   Cause,

@@ -8,6 +8,8 @@ use crate::decide::failure::FailureKind;
 use crate::time::Span;
 use crate::words::words;
 use core::time::Duration;
+#[cfg(feature = "powers")]
+use libm::pow;
 
 /// How the delay grows from one failure to the next, before jitter. `n` counts the delays from 0.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -240,7 +242,7 @@ impl RawStage {
                 _ => self.initial.saturating_add(self.step.saturating_mul(u64::from(n))).min(limit),
             },
             POLYNOMIAL => {
-                let power = libm::pow(f64::from(n) + 1.0, self.factor());
+                let power = pow(f64::from(n) + 1.0, self.factor());
                 truncated(self.initial as f64 * power).min(limit.max(self.initial))
             }
             FIBONACCI => fibonacci(self.initial, n).min(limit.max(self.initial)),
@@ -264,14 +266,20 @@ impl RawStage {
     /// the hyperbolic tangent as well: each other one would be a kilobyte of every web page.
     pub(crate) fn smooth(&self, previous: f64, n: u32, u: f64) -> (u64, f64) {
         let t = f64::from(n) + u;
-        let root = libm::pow(4.0 * t, 0.5);
-        let tangent = 1.0 - 2.0 / (libm::pow(core::f64::consts::E, 2.0 * root) + 1.0);
-        let grown = libm::pow(2.0, t) * tangent;
+        let root = pow(4.0 * t, 0.5);
+        let tangent = 1.0 - 2.0 / (pow(core::f64::consts::E, 2.0 * root) + 1.0);
+        let grown = pow(2.0, t) * tangent;
         if grown == f64::INFINITY {
             return (Span::MAX.as_nanos(), grown);
         }
         (truncated((grown - previous) * (1.0 / 1.4) * self.initial as f64), grown)
     }
+}
+
+/// Stands for the power function that the crate was built without: the delays that need it are the longest ones.
+#[cfg(not(feature = "powers"))]
+const fn pow(_: f64, _: f64) -> f64 {
+    f64::INFINITY
 }
 
 /// `initial * F(n+1)`: 1, 1, 2, 3, 5 ... times `initial`, at most 2^64-1.

@@ -37,6 +37,9 @@ impl RawStage {
     /// The first rule that the stage breaks, with field and value. `clip` says that the longest delay may be below the first.
     #[inline]
     pub(crate) const fn broken(&self, clip: bool) -> Option<(ErrorCode, Field, Quantity)> {
+        if cfg!(not(feature = "powers")) && matches!(self.kind, POLYNOMIAL | DECORRELATED_V2) {
+            return Some((ErrorCode::NotSupported, Field::BackoffKind, Quantity::None));
+        }
         let factor = self.factor();
         let least = if self.kind == DECORRELATED { 1.0 } else { 0.0 };
         let ranged = matches!(self.kind, EXPONENTIAL | DECORRELATED | POLYNOMIAL);

@@ -14,6 +14,7 @@ import {
   type Verdict,
 } from "holdoff";
 import "holdoff/classify";
+import "holdoff/powers";
 import "holdoff/presets";
 import type { Guards } from "holdoff/guards";
 import { attemptsOf, Recorder, replay } from "holdoff/tools";

@@ -27,6 +27,7 @@ import {
   saveJson,
 } from "../../../bindings-wasm/dist/esm/tools.js";
 import "../../../bindings-wasm/dist/esm/classify.js";
+import "../../../bindings-wasm/dist/esm/powers.js";
 import "../../../bindings-wasm/dist/esm/presets.js";
 import { digest } from "./logs.mjs";
 import { RECORDED, RUST_ONLY } from "./recorded.mjs";
@@ -54,6 +55,7 @@ const esm = "../../../bindings-wasm/dist/esm";
 const entry = await import(`${esm}/${ALONE ? "js" : "index"}.js`);
 if (ALONE) {
   delete globalThis.WebAssembly;
+  await import(`${esm}/js-powers.js`);
   await import(`${esm}/js-presets.js`);
 }
 const { Call, ConfigError, hintOf, httpFailure, Policy, parseNanos, Retry, Schedule, seedAt } = entry;

@@ -1,6 +1,6 @@
 /** How policies come to guards, which only the entry `holdoff/guards` makes. */
-import type { Guarding } from "../host.js";
-import type { GuardFields } from "../values.js";
+import type { Guarding } from "./host.js";
+import type { GuardFields } from "./values.js";
 
 /** The guards of a set, whose states a recorded call changes. */
 export interface SharedStates {
