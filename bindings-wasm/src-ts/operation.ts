@@ -202,10 +202,19 @@ export class Operation<T> {
   private async loop(): Promise<Awaited<T>> {
     while (this.ending === undefined) {
       const attempt = this.starting.shift();
-      if (attempt !== undefined) {
-        if (this.running.includes(attempt)) this.start(attempt);
-      } else {
-        await this.change();
+      if (attempt === undefined) await this.change();
+      else if (!this.running.includes(attempt)) continue;
+      else if (this.running.length > 1 || this.timer !== undefined || this.signal) this.start(attempt);
+      else {
+        // Nothing can interrupt it.
+        let value: Awaited<T>;
+        try {
+          value = await this.engine.run(this.fn, attempt);
+        } catch (error) {
+          this.failed(attempt.attempt, error, false);
+          continue;
+        }
+        this.succeeded(attempt.attempt, value);
       }
     }
     if ("error" in this.ending) throw this.ending.error;
@@ -213,14 +222,12 @@ export class Operation<T> {
   }
 
   /** Waits for the end of an attempt in flight, or for the timer or the signal. */
-  private change(): Promise<void> | undefined {
-    const { running } = this;
-    const isAlone = running.length === 1 && this.timer === undefined && this.signal === undefined;
-    if (isAlone) return Attempt.flight(running[0] as Attempt);
-    const turned = new Promise<void>((resolve) => {
+  private change(): Promise<void> {
+    return new Promise((resolve) => {
       this.turn = resolve;
+      // V8 finds the waiting functions for a stack only where the handler is `resolve` itself.
+      for (const attempt of this.running) Attempt.flight(attempt)?.then(resolve);
     });
-    return running.length === 0 ? turned : (Promise.race([...running.map(Attempt.flight), turned]) as Promise<void>);
   }
 
   private settle(ending: NonNullable<typeof this.ending>): void {
