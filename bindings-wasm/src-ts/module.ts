@@ -10,7 +10,7 @@ export function decoded(text: string): Uint8Array<ArrayBuffer> {
     if (code < 34) {
       base = code < 33 ? 74 : 164;
     } else {
-      bytes[length++] = (code > 125 ? 57 : code - 35) + base;
+      bytes[length++] = (((code > 125 ? 57 : code - 35) + 40) % 90) + base;
       base = -16;
     }
   }
