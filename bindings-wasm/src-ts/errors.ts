@@ -1,6 +1,9 @@
 /** Errors: of a configuration, and the outcome of an operation that failed. */
+import { NOT_SUPPORTED } from "./codes.js";
 import { RULES } from "./table.js";
 import type { StopReason } from "./words.js";
+
+export * from "./codes.js";
 
 /** A value as an error shows it: short, and never its owner's own code. */
 export function shown(value: unknown): string {
@@ -45,39 +48,6 @@ export class ConfigError extends TypeError {
     this.nearest = nearest;
   }
 }
-
-export const UNKNOWN_FIELD = 100;
-export const WRONG_TYPE = 101;
-export const UNKNOWN_WORD = 102;
-export const NOT_A_DURATION = 103;
-export const ATTEMPTS_RANGE = 104;
-export const FACTOR_RANGE = 105;
-export const MAX_BELOW_INITIAL = 106;
-export const ZERO_LIMIT = 107;
-export const MIN_ATTEMPT_RANGE = 108;
-export const CLIP_NEEDS_MIN_ATTEMPT = 109;
-export const JITTER_FACTOR_RANGE = 110;
-export const NOT_FOR_KIND = 111;
-export const JITTER_FACTOR_MISSING = 112;
-export const SEED_RANGE = 113;
-export const EXPONENT_RANGE = 114;
-export const DELAYS_MISSING = 115;
-export const JITTER_BOUND_MISSING = 116;
-export const TIMES_MISSING = 117;
-export const TOO_MANY_STAGES = 118;
-export const NO_STAGE_FOR_ALL = 119;
-export const PRESET_STAGES = 128;
-export const TIMES_RANGE = 129;
-export const DOCUMENT_VERSION = 140;
-export const NOT_JSON = 141;
-export const NOT_AN_OBJECT = 142;
-export const NOT_SUPPORTED = 147;
-export const COUNT_RANGE = 150;
-export const SHARE_RANGE = 151;
-export const RATE_RANGE = 152;
-export const FIELD_MISSING = 153;
-export const TIME_RANGE = 203;
-export const UNKNOWN_FAILURE_KIND = 204;
 
 /** The word and the rule of the error with that number. */
 export function ruleOf(code: number, rules = RULES): [word: string, rule: string] {

@@ -1,74 +1,17 @@
-/** From options to a policy: every field is read and checked here, and the policy written down as the core's words. */
-import {
-  ATTEMPTS_RANGE,
-  CLIP_NEEDS_MIN_ATTEMPT,
-  ConfigError,
-  DELAYS_MISSING,
-  DOCUMENT_VERSION,
-  EXPONENT_RANGE,
-  FACTOR_RANGE,
-  JITTER_BOUND_MISSING,
-  JITTER_FACTOR_MISSING,
-  JITTER_FACTOR_RANGE,
-  MAX_BELOW_INITIAL,
-  MIN_ATTEMPT_RANGE,
-  NO_STAGE_FOR_ALL,
-  NOT_A_DURATION,
-  NOT_FOR_KIND,
-  PRESET_STAGES,
-  ruleOf,
-  shown,
-  TIMES_MISSING,
-  TIMES_RANGE,
-  TOO_MANY_STAGES,
-  UNKNOWN_FIELD,
-  UNKNOWN_WORD,
-  WRONG_TYPE,
-  ZERO_LIMIT,
-} from "./errors.js";
+/**
+ * From options to a policy: every field is read and checked here, and the policy written down as the core's words.
+ *
+ * A field is a row of core/src/fields.rs, which `cargo xtask generate` prints into `table.ts` with its number, its default and the
+ * values that it takes; {@link numberOf} reads them. A rule of one stage stands in `stage`, a rule between fields in `check`, and the
+ * field's place in the policy in {@link words}.
+ */
+import * as Rule from "./codes.js";
+import { ConfigError, ruleOf, shown } from "./errors.js";
 import { nearest } from "./nearest.js";
+import * as Field from "./table.js";
 import { FIELDS, LONGEST, type Row, RULE_OF, SECTIONS } from "./table.js";
 import { type Nanos, spanOf, spanOfNumber } from "./times.js";
 import { EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, snake, TEXT, UNITLESS } from "./values.js";
-
-/** The numbers of the fields that rules are about. */
-const KIND = 1;
-const INITIAL = 2;
-const FACTOR = 3;
-const INCREMENT = 4;
-const MAX = 5;
-const JITTER = 6;
-const JITTER_FACTOR = 7;
-const ATTEMPTS = 8;
-const DEADLINE = 9;
-const MIN_ATTEMPT = 10;
-const ON_DEADLINE = 11;
-const ATTEMPT_TIMEOUT = 12;
-const HINT_MODE = 13;
-const HINT_MAX = 14;
-const HINT_OVER = 15;
-const EXPONENT = 16;
-const TIMES = 17;
-const ON = 18;
-const DELAYS = 19;
-const JITTER_BOUND = 20;
-const CAP = 21;
-const HINT_REACH = 22;
-const PRESET = 23;
-
-/** The numbers of backoffs and jitters that rules are about. */
-const CONSTANT = 1;
-const LINEAR = 2;
-const EXPONENTIAL = 3;
-const POLYNOMIAL = 4;
-const LIST = 6;
-const DECORRELATED = 7;
-const NO_JITTER = 0;
-const FULL = 1;
-const ADDITIVE = 3;
-const BOUNDED = 5;
-const CLIP = 1;
-const CAP_CLIP = 2;
 
 const MOST_STAGES = 6;
 const MOST_DELAYS = 18;
@@ -140,12 +83,13 @@ export class Options {
   /** Throws the error about a field, or about the name of none. */
   private fail(
     code: number,
-    row: Row | undefined,
+    number: number | undefined,
     { stage, item }: Position = {},
     field?: FieldValue,
     otherwise?: Nanos,
     near?: string,
   ): never {
+    const row = byNumber[number ?? 0];
     let path = row === undefined ? "" : (row[1].split(" ", 1)[0] as string);
     if (stage !== undefined) path = path.replace(/^backoff/, `backoff[${stage}]`);
     if (item !== undefined) path += `[${item}]`;
@@ -155,7 +99,7 @@ export class Options {
     const camel = /[A-Z]/.test(name);
     const meant = camel ? near?.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) : near;
     const [word, rule] = ruleOf(code);
-    const wanted = row !== undefined && (code === WRONG_TYPE || code === UNKNOWN_WORD) ? wants(row) : rule;
+    const wanted = row !== undefined && (code === Rule.WRONG_TYPE || code === Rule.UNKNOWN_WORD) ? wants(row) : rule;
     throw new ConfigError(code, word, path || name, value === undefined ? "" : ` = ${value}`, wanted, meant);
   }
 
@@ -163,25 +107,25 @@ export class Options {
   set(name: string, field: FieldValue): void {
     const [base, behind, stage, item] = partsOf(name);
     const row = names().get(base + behind);
-    if (row === undefined) this.fail(UNKNOWN_FIELD, undefined, {}, field, undefined, near(name, behind, stage));
+    if (row === undefined) this.fail(Rule.UNKNOWN_FIELD, undefined, {}, field, undefined, near(name, behind, stage));
     const [number] = row;
-    if (item !== undefined && number !== DELAYS) this.fail(WRONG_TYPE, row, { stage }, field);
+    if (item !== undefined && number !== Field.BACKOFF_DELAYS) this.fail(Rule.WRONG_TYPE, number, { stage }, field);
     const place = { stage, item };
     if (stage !== undefined) {
-      if (stage >= MOST_STAGES) this.fail(TOO_MANY_STAGES, byNumber[KIND], place, field);
+      if (stage >= MOST_STAGES) this.fail(Rule.TOO_MANY_STAGES, Field.BACKOFF_KIND, place, field);
       this.chained = true;
       while (this.stages.length <= stage) this.stages.push({ numbers: [], delays: [] });
     }
     const { kind } = field;
     if (item === undefined && (kind === NOTHING || (kind === EMPTY && behind === "" && isGroup(base)))) return;
     const into = this.stages[stage ?? 0] as (typeof this.stages)[number];
-    if (number === DELAYS) {
-      if (kind === NO_ITEMS) this.fail(DELAYS_MISSING, row, place, field);
-      if (item !== into.delays.length) this.fail(WRONG_TYPE, row, place, field);
-      const delay = this.read(row, field, place, NOT_A_DURATION);
-      if (this.listed++ >= MOST_DELAYS) this.fail(TOO_MANY_STAGES, row, place, field);
+    if (number === Field.BACKOFF_DELAYS) {
+      if (kind === NO_ITEMS) this.fail(Rule.DELAYS_MISSING, number, place, field);
+      if (item !== into.delays.length) this.fail(Rule.WRONG_TYPE, number, place, field);
+      const delay = this.read(row, field, place, Rule.NOT_A_DURATION);
+      if (this.listed++ >= MOST_DELAYS) this.fail(Rule.TOO_MANY_STAGES, number, place, field);
       into.delays.push(delay);
-      into.numbers[DELAYS] = 0;
+      into.numbers[Field.BACKOFF_DELAYS] = 0;
     } else if (isStages(number)) {
       into.numbers[number] = this.read(row, field, place);
     } else {
@@ -189,14 +133,14 @@ export class Options {
     }
   }
 
-  private read(row: Row, field: FieldValue, place: Position, wrongType = WRONG_TYPE): Nanos {
-    const wrong = (code: number, near?: string): never => this.fail(code, row, place, field, undefined, near);
-    return numberOf(row[4], field, wrong, TIMES_RANGE, wrongType);
+  private read(row: Row, field: FieldValue, place: Position, wrongType = Rule.WRONG_TYPE): Nanos {
+    const wrong = (code: number, near?: string): never => this.fail(code, row[0], place, field, undefined, near);
+    return numberOf(row[4], field, wrong, Rule.TIMES_RANGE, wrongType);
   }
 
   /** The number of the preset; undefined if none was given. */
   get preset(): number | undefined {
-    return this.numbers[PRESET] as number | undefined;
+    return this.numbers[Field.PRESET] as number | undefined;
   }
 
   /** The policy's words, over those of the preset. Throws the first rule that is broken. */
@@ -205,13 +149,15 @@ export class Options {
     const { numbers } = this;
     const fields: Values = [];
     for (const [number, , , start] of FIELDS) fields[number] = base?.fields[number] ?? start ?? 0;
-    if (numbers[JITTER] !== undefined) fields[JITTER_FACTOR] = fields[JITTER_BOUND] = 0;
+    if (numbers[Field.JITTER_KIND] !== undefined) fields[Field.JITTER_FACTOR] = fields[Field.JITTER_BOUND] = 0;
     for (const number in numbers) fields[number] = numbers[number] as Nanos;
-    const { stages, delays } = this.allStages(base, fields[CAP] === CAP_CLIP);
-    if (delays !== undefined && numbers[ATTEMPTS] === undefined) fields[ATTEMPTS] = Math.min(delays, COUNTED) + 1;
+    const { stages, delays } = this.allStages(base, fields[Field.CAP] === Field.CLIP_CAP);
+    if (delays !== undefined && numbers[Field.ATTEMPTS] === undefined)
+      fields[Field.ATTEMPTS] = Math.min(delays, COUNTED) + 1;
     if (stages.every(isRandom)) {
-      if (numbers[JITTER] !== undefined && fields[JITTER] !== NO_JITTER) this.fail(NOT_FOR_KIND, byNumber[JITTER]);
-      fields[JITTER] = NO_JITTER;
+      if (numbers[Field.JITTER_KIND] !== undefined && fields[Field.JITTER_KIND] !== Field.NONE_JITTER)
+        this.fail(Rule.NOT_FOR_KIND, Field.JITTER_KIND);
+      fields[Field.JITTER_KIND] = Field.NONE_JITTER;
     }
     this.check(fields);
     return words(stages, fields);
@@ -223,34 +169,36 @@ export class Options {
     const known = base?.stages ?? DEFAULT;
     // Without a backoff of its own the policy has the preset's.
     if (!this.chained && first.numbers.length === 0) return { stages: known };
-    const complete = first.numbers[KIND] !== undefined || first.numbers[DELAYS] !== undefined;
+    const complete =
+      first.numbers[Field.BACKOFF_KIND] !== undefined || first.numbers[Field.BACKOFF_DELAYS] !== undefined;
     if (!this.chained && !complete && this.preset !== undefined) {
-      if (known.length !== 1) this.fail(PRESET_STAGES, byNumber[KIND]);
+      if (known.length !== 1) this.fail(Rule.PRESET_STAGES, Field.BACKOFF_KIND);
       const [kind, initial, step, max] = known[0] as Stage;
       const { numbers } = first;
       const by = stepOf(kind);
-      numbers[KIND] = kind;
-      numbers[INITIAL] ??= initial;
+      numbers[Field.BACKOFF_KIND] = kind;
+      numbers[Field.BACKOFF_INITIAL] ??= initial;
       if (by !== undefined) numbers[by] ??= step;
-      if (kind !== CONSTANT) numbers[MAX] ??= max;
+      if (kind !== Field.CONSTANT_BACKOFF) numbers[Field.BACKOFF_MAX] ??= max;
     }
     const all: Stage[] = [];
     for (const [index, stage] of this.stages.entries()) {
       const place = this.chained ? { stage: index } : {};
       const [kind, initial, step, max, times, on] = this.stage(stage.numbers, place, clips);
-      const isFor = ({ numbers }: { numbers: Values }) => (numbers[ON] ?? 0) === on;
-      if (times === 0 && kind !== LIST && this.stages.slice(index + 1).some(isFor)) {
-        this.fail(TIMES_MISSING, byNumber[TIMES], place);
+      const isFor = ({ numbers }: { numbers: Values }) => (numbers[Field.BACKOFF_ON] ?? 0) === on;
+      if (times === 0 && kind !== Field.LIST_BACKOFF && this.stages.slice(index + 1).some(isFor)) {
+        this.fail(Rule.TIMES_MISSING, Field.BACKOFF_TIMES, place);
       }
-      if (kind !== LIST) all.push([kind, initial, step, max, times, on]);
-      for (let at = 0; kind === LIST && at < stage.delays.length; at += 3) {
+      if (kind !== Field.LIST_BACKOFF) all.push([kind, initial, step, max, times, on]);
+      for (let at = 0; kind === Field.LIST_BACKOFF && at < stage.delays.length; at += 3) {
         const [one = 0, two = 0, three = 0] = stage.delays.slice(at);
-        all.push([LIST, one, two, three, Math.min(stage.delays.length - at, 3), on]);
+        all.push([Field.LIST_BACKOFF, one, two, three, Math.min(stage.delays.length - at, 3), on]);
       }
-      if (all.length > MOST_STAGES) this.fail(TOO_MANY_STAGES, byNumber[KIND], place);
+      if (all.length > MOST_STAGES) this.fail(Rule.TOO_MANY_STAGES, Field.BACKOFF_KIND, place);
     }
     const general = all.filter(([, , , , , on]) => on === 0);
-    if (!this.stages.some(({ numbers }) => (numbers[ON] ?? 0) === 0)) this.fail(NO_STAGE_FOR_ALL, byNumber[ON]);
+    if (!this.stages.some(({ numbers }) => (numbers[Field.BACKOFF_ON] ?? 0) === 0))
+      this.fail(Rule.NO_STAGE_FOR_ALL, Field.BACKOFF_ON);
     const ends = general.every(([, , , , times]) => times > 0);
     return { stages: all, delays: ends ? general.reduce((sum, [, , , , times]) => sum + times, 0) : undefined };
   }
@@ -258,68 +206,86 @@ export class Options {
   /** One stage, without the delays of a list. */
   private stage(numbers: Values, place: Position, clips: boolean): Stage {
     const or = (number: number): Nanos => numbers[number] ?? (byNumber[number] as Row)[3] ?? 0;
-    const kind = (numbers[DELAYS] !== undefined && numbers[KIND] === undefined ? LIST : or(KIND)) as number;
+    const kind = (
+      numbers[Field.BACKOFF_DELAYS] !== undefined && numbers[Field.BACKOFF_KIND] === undefined
+        ? Field.LIST_BACKOFF
+        : or(Field.BACKOFF_KIND)
+    ) as number;
     for (const [number, , kinds] of FIELDS) {
       const value = numbers[number];
       if (value !== undefined && isStages(number) && ((kinds >> kind) & 1) === 0) {
-        this.fail(NOT_FOR_KIND, byNumber[number], place, undefined, value);
+        this.fail(Rule.NOT_FOR_KIND, number, place, undefined, value);
       }
     }
     const by = stepOf(kind);
     let step = by === undefined ? 0 : or(by);
-    if (by === INCREMENT && numbers[by] === undefined) step = or(INITIAL);
-    if (kind === DECORRELATED && numbers[FACTOR] === undefined) step = 3;
-    const max = kind === CONSTANT || kind === LIST ? LONGEST : or(MAX);
-    const ranged = by === FACTOR || by === EXPONENT;
-    if (ranged && !(step >= (kind === DECORRELATED ? 1 : 0) && step < Infinity)) {
-      this.fail(by === EXPONENT ? EXPONENT_RANGE : FACTOR_RANGE, byNumber[by], place);
+    if (by === Field.BACKOFF_INCREMENT && numbers[by] === undefined) step = or(Field.BACKOFF_INITIAL);
+    if (kind === Field.DECORRELATED_BACKOFF && numbers[Field.BACKOFF_FACTOR] === undefined) step = 3;
+    const max = kind === Field.CONSTANT_BACKOFF || kind === Field.LIST_BACKOFF ? LONGEST : or(Field.BACKOFF_MAX);
+    const ranged = by === Field.BACKOFF_FACTOR || by === Field.BACKOFF_EXPONENT;
+    if (ranged && !(step >= (kind === Field.DECORRELATED_BACKOFF ? 1 : 0) && step < Infinity)) {
+      this.fail(by === Field.BACKOFF_EXPONENT ? Rule.EXPONENT_RANGE : Rule.FACTOR_RANGE, by, place);
     }
-    const bounded = kind !== CONSTANT && kind !== LIST && (!clips || kind === DECORRELATED);
-    if (bounded && max < or(INITIAL)) this.fail(MAX_BELOW_INITIAL, byNumber[MAX], place, undefined, max);
-    if (kind === LIST && numbers[DELAYS] === undefined) this.fail(DELAYS_MISSING, byNumber[DELAYS], place);
-    return [kind, or(INITIAL), step, max, or(TIMES) as number, or(ON) as number];
+    const bounded =
+      kind !== Field.CONSTANT_BACKOFF && kind !== Field.LIST_BACKOFF && (!clips || kind === Field.DECORRELATED_BACKOFF);
+    if (bounded && max < or(Field.BACKOFF_INITIAL))
+      this.fail(Rule.MAX_BELOW_INITIAL, Field.BACKOFF_MAX, place, undefined, max);
+    if (kind === Field.LIST_BACKOFF && numbers[Field.BACKOFF_DELAYS] === undefined)
+      this.fail(Rule.DELAYS_MISSING, Field.BACKOFF_DELAYS, place);
+    return [
+      kind,
+      or(Field.BACKOFF_INITIAL),
+      step,
+      max,
+      or(Field.BACKOFF_TIMES) as number,
+      or(Field.BACKOFF_ON) as number,
+    ];
   }
 
   /** The rules between the fields that are no stage's. */
   private check(fields: Values): void {
     const { numbers } = this;
-    const broken = (code: number, number: number) => this.fail(code, byNumber[number]);
-    const jitter = fields[JITTER] as number;
-    const factor = fields[JITTER_FACTOR] as number;
+    const jitter = fields[Field.JITTER_KIND] as number;
+    const factor = fields[Field.JITTER_FACTOR] as number;
     const factored = hasFactor(jitter);
-    const own = numbers[JITTER] !== undefined || this.preset === undefined;
-    if (numbers[JITTER_BOUND] !== undefined && jitter !== BOUNDED) broken(NOT_FOR_KIND, JITTER_BOUND);
-    if (numbers[JITTER_FACTOR] !== undefined && !factored) broken(NOT_FOR_KIND, JITTER_FACTOR);
-    if (own && factored && numbers[JITTER_FACTOR] === undefined) broken(JITTER_FACTOR_MISSING, JITTER_FACTOR);
-    if (own && jitter === BOUNDED && numbers[JITTER_BOUND] === undefined) broken(JITTER_BOUND_MISSING, JITTER_BOUND);
-    if (factored && !(factor >= 0 && factor < Infinity && (factor <= 1 || jitter === ADDITIVE))) {
-      broken(JITTER_FACTOR_RANGE, JITTER_FACTOR);
+    const own = numbers[Field.JITTER_KIND] !== undefined || this.preset === undefined;
+    if (numbers[Field.JITTER_BOUND] !== undefined && jitter !== Field.BOUNDED_JITTER)
+      this.fail(Rule.NOT_FOR_KIND, Field.JITTER_BOUND);
+    if (numbers[Field.JITTER_FACTOR] !== undefined && !factored) this.fail(Rule.NOT_FOR_KIND, Field.JITTER_FACTOR);
+    if (own && factored && numbers[Field.JITTER_FACTOR] === undefined)
+      this.fail(Rule.JITTER_FACTOR_MISSING, Field.JITTER_FACTOR);
+    if (own && jitter === Field.BOUNDED_JITTER && numbers[Field.JITTER_BOUND] === undefined)
+      this.fail(Rule.JITTER_BOUND_MISSING, Field.JITTER_BOUND);
+    if (factored && !(factor >= 0 && factor < Infinity && (factor <= 1 || jitter === Field.ADDITIVE_JITTER))) {
+      this.fail(Rule.JITTER_FACTOR_RANGE, Field.JITTER_FACTOR);
     }
-    const minAttempt = fields[MIN_ATTEMPT] as Nanos;
-    if (!fields[DEADLINE]) broken(ZERO_LIMIT, DEADLINE);
-    if (!fields[ATTEMPT_TIMEOUT]) broken(ZERO_LIMIT, ATTEMPT_TIMEOUT);
-    if (minAttempt >= (fields[DEADLINE] as Nanos)) broken(MIN_ATTEMPT_RANGE, MIN_ATTEMPT);
-    if (fields[ON_DEADLINE] === CLIP && !minAttempt) broken(CLIP_NEEDS_MIN_ATTEMPT, ON_DEADLINE);
+    const minAttempt = fields[Field.MIN_ATTEMPT] as Nanos;
+    if (!fields[Field.DEADLINE]) this.fail(Rule.ZERO_LIMIT, Field.DEADLINE);
+    if (!fields[Field.ATTEMPT_TIMEOUT]) this.fail(Rule.ZERO_LIMIT, Field.ATTEMPT_TIMEOUT);
+    if (minAttempt >= (fields[Field.DEADLINE] as Nanos)) this.fail(Rule.MIN_ATTEMPT_RANGE, Field.MIN_ATTEMPT);
+    if (fields[Field.ON_DEADLINE] === Field.CLIP_ON_DEADLINE && !minAttempt)
+      this.fail(Rule.CLIP_NEEDS_MIN_ATTEMPT, Field.ON_DEADLINE);
   }
 }
 
-const DEFAULT: readonly Stage[] = [[EXPONENTIAL, 1e8, 2, 5e9, 0, 0]];
+const DEFAULT: readonly Stage[] = [[Field.EXPONENTIAL_BACKOFF, 1e8, 2, 5e9, 0, 0]];
 
 /** True for a field that each stage of the backoff has for itself. */
-const isStages = (number: number): boolean => number <= MAX || (number >= EXPONENT && number <= DELAYS);
+const isStages = (number: number): boolean =>
+  number <= Field.BACKOFF_MAX || (number >= Field.BACKOFF_EXPONENT && number <= Field.BACKOFF_DELAYS);
 
-const isRandom = ([kind]: Stage): boolean => kind >= DECORRELATED;
+const isRandom = ([kind]: Stage): boolean => kind >= Field.DECORRELATED_BACKOFF;
 
-const hasFactor = (jitter: number): boolean => jitter >= ADDITIVE && jitter !== BOUNDED;
+const hasFactor = (jitter: number): boolean => jitter >= Field.ADDITIVE_JITTER && jitter !== Field.BOUNDED_JITTER;
 
 /** The field that a kind's step is, where it has one. */
 const stepOf = (kind: number): number | undefined =>
-  kind === LINEAR
-    ? INCREMENT
-    : kind === EXPONENTIAL || kind === DECORRELATED
-      ? FACTOR
-      : kind === POLYNOMIAL
-        ? EXPONENT
+  kind === Field.LINEAR_BACKOFF
+    ? Field.BACKOFF_INCREMENT
+    : kind === Field.EXPONENTIAL_BACKOFF || kind === Field.DECORRELATED_BACKOFF
+      ? Field.BACKOFF_FACTOR
+      : kind === Field.POLYNOMIAL_BACKOFF
+        ? Field.BACKOFF_EXPONENT
         : undefined;
 
 /**
@@ -331,7 +297,7 @@ export function numberOf(
   { value, kind }: FieldValue,
   wrong: (code: number, near?: string) => never,
   range: number,
-  wrongType = WRONG_TYPE,
+  wrongType = Rule.WRONG_TYPE,
 ): Nanos {
   const text = kind === TEXT ? (value as string) : undefined;
   const number = kind === NUMBER || kind === UNITLESS ? (value as number) : undefined;
@@ -340,26 +306,26 @@ export function numberOf(
     number !== undefined && Number.isInteger(number) && number >= from && number <= to ? number : wrong(code);
   switch (what) {
     case "word": {
-      if (text === undefined) return wrong(WRONG_TYPE);
+      if (text === undefined) return wrong(Rule.WRONG_TYPE);
       const at = words.indexOf(text);
-      return at < 0 ? wrong(UNKNOWN_WORD, nearest(text, words)) : at + Number(first);
+      return at < 0 ? wrong(Rule.UNKNOWN_WORD, nearest(text, words)) : at + Number(first);
     }
     case "number":
-      return number ?? wrong(WRONG_TYPE);
+      return number ?? wrong(Rule.WRONG_TYPE);
     case "whole":
-      return number === undefined ? wrong(WRONG_TYPE) : whole(Number(first), Number(words[0]), range);
+      return number === undefined ? wrong(Rule.WRONG_TYPE) : whole(Number(first), Number(words[0]), range);
     case "attempts":
       if (text === "forever") return FOREVER;
-      if (text !== undefined) return wrong(UNKNOWN_WORD, nearest(text, ["forever"]));
-      return number === undefined ? wrong(WRONG_TYPE) : whole(1, FOREVER - 1, ATTEMPTS_RANGE);
+      if (text !== undefined) return wrong(Rule.UNKNOWN_WORD, nearest(text, ["forever"]));
+      return number === undefined ? wrong(Rule.WRONG_TYPE) : whole(1, FOREVER - 1, Rule.ATTEMPTS_RANGE);
     case "version":
-      return whole(1, 1, DOCUMENT_VERSION);
+      return whole(1, 1, Rule.DOCUMENT_VERSION);
     default: {
       if (text === "none" && what === "limit") return Infinity;
       if (text === "none" && what === "longest") return LONGEST;
       if (text === undefined && number === undefined) return wrong(wrongType);
       const nanos = text === undefined ? spanOfNumber(kind === NUMBER ? (number as number) : NaN) : spanOf(text);
-      return nanos ?? wrong(NOT_A_DURATION);
+      return nanos ?? wrong(Rule.NOT_A_DURATION);
     }
   }
 }
@@ -404,7 +370,7 @@ function wordsRule(takes: string): string | undefined {
 
 /** The rule of a field, in words. */
 function wants([number, , , , takes]: Row): string {
-  return wordsRule(takes) ?? ruleOf(RULE_OF[number] ?? NOT_A_DURATION)[1];
+  return wordsRule(takes) ?? ruleOf(RULE_OF[number] ?? Rule.NOT_A_DURATION)[1];
 }
 
 const showNanos = (nanos: Nanos): string =>
@@ -444,7 +410,7 @@ function words(stages: readonly Stage[], fields: Values): Uint32Array {
     const at = index * 8;
     const by = stepOf(kind);
     writeLong(words, at, initial);
-    if (by === FACTOR || by === EXPONENT) doubles[at / 2 + 1] = step as number;
+    if (by === Field.BACKOFF_FACTOR || by === Field.BACKOFF_EXPONENT) doubles[at / 2 + 1] = step as number;
     else writeLong(words, at + 2, step);
     writeLong(words, at + 4, max);
     words[at + 6] = times;
@@ -452,19 +418,27 @@ function words(stages: readonly Stage[], fields: Values): Uint32Array {
     if (on > 0) tables |= 1 << on;
   }
   const of = (number: number) => fields[number] as number;
-  const jitter = of(JITTER);
-  if (hasFactor(jitter)) doubles[24] = of(JITTER_FACTOR);
-  else writeLong(words, 48, jitter === BOUNDED ? of(JITTER_BOUND) : 0);
-  const longs = [DEADLINE, MIN_ATTEMPT, ATTEMPT_TIMEOUT, HINT_MAX, HINT_REACH];
+  const jitter = of(Field.JITTER_KIND);
+  if (hasFactor(jitter)) doubles[24] = of(Field.JITTER_FACTOR);
+  else writeLong(words, 48, jitter === Field.BOUNDED_JITTER ? of(Field.JITTER_BOUND) : 0);
+  const longs = [Field.DEADLINE, Field.MIN_ATTEMPT, Field.ATTEMPT_TIMEOUT, Field.HINT_MAX, Field.HINT_REACH];
   for (const [index, number] of longs.entries()) writeLong(words, 50 + index * 2, of(number));
-  const attempts = (words[60] = of(ATTEMPTS));
+  const attempts = (words[60] = of(Field.ATTEMPTS));
   // The numbers that the core's short path compares.
   const [kind, , step, max, times] = stages[0] as Stage;
   const endless = stages.length === 1 && times === 0;
   words[61] = endless ? Math.min(attempts - 1, COUNTED) : 0;
-  const doubling = kind === EXPONENTIAL && step === 2 && max < SMALL && jitter === FULL && of(CAP) === 0 ? 2 : 0;
-  const draws = jitter !== NO_JITTER || kind >= DECORRELATED ? 1 : 0;
-  words[62] = stages.length | (tables << 8) | (jitter << 16) | (of(CAP) << 24);
-  words[63] = of(ON_DEADLINE) | (of(HINT_MODE) << 8) | (of(HINT_OVER) << 16) | ((doubling | draws) << 24);
+  const doubling =
+    kind === Field.EXPONENTIAL_BACKOFF &&
+    step === 2 &&
+    max < SMALL &&
+    jitter === Field.FULL_JITTER &&
+    of(Field.CAP) === 0
+      ? 2
+      : 0;
+  const draws = jitter !== Field.NONE_JITTER || kind >= Field.DECORRELATED_BACKOFF ? 1 : 0;
+  words[62] = stages.length | (tables << 8) | (jitter << 16) | (of(Field.CAP) << 24);
+  words[63] =
+    of(Field.ON_DEADLINE) | (of(Field.HINT_MODE) << 8) | (of(Field.HINT_OVER) << 16) | ((doubling | draws) << 24);
   return words;
 }

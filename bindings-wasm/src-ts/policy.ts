@@ -8,7 +8,7 @@ import { takePowers } from "./hot.js";
 import { maker } from "./maker.js";
 import { type Base, isGuard, Options, readLong, writeLong } from "./options.js";
 import { run } from "./run.js";
-import { FIELDS } from "./table.js";
+import { DECORRELATED_V2_BACKOFF, FIELDS, POLYNOMIAL_BACKOFF } from "./table.js";
 import { spanOfNumber } from "./times.js";
 import {
   collect,
@@ -169,8 +169,6 @@ function parsed(text: string): unknown {
 }
 
 const RETRY_ON = "retry_on";
-const POLYNOMIAL = 4;
-const DECORRELATED_V2 = 8;
 
 function build(fields: unknown, reading: Reading): Built {
   if (!isFields(fields)) {
@@ -206,7 +204,7 @@ function needsPowers(words: Uint32Array): boolean {
   const stages = (words[62] as number) & 255;
   for (let at = 0; at < stages; at++) {
     const kind = (words[at * 8 + 7] as number) & 255;
-    if (kind === POLYNOMIAL || kind === DECORRELATED_V2) return true;
+    if (kind === POLYNOMIAL_BACKOFF || kind === DECORRELATED_V2_BACKOFF) return true;
   }
   return false;
 }

@@ -33,6 +33,54 @@ export const FIELDS: readonly Row[] = [
   [24, "version", 65534, 1, "version"],
 ];
 
+/** The numbers of the fields. */
+export const BACKOFF_KIND = 1;
+export const BACKOFF_INITIAL = 2;
+export const BACKOFF_FACTOR = 3;
+export const BACKOFF_INCREMENT = 4;
+export const BACKOFF_MAX = 5;
+export const BACKOFF_EXPONENT = 16;
+export const BACKOFF_TIMES = 17;
+export const BACKOFF_ON = 18;
+export const BACKOFF_DELAYS = 19;
+export const JITTER_KIND = 6;
+export const JITTER_FACTOR = 7;
+export const JITTER_BOUND = 20;
+export const CAP = 21;
+export const ATTEMPTS = 8;
+export const DEADLINE = 9;
+export const MIN_ATTEMPT = 10;
+export const ON_DEADLINE = 11;
+export const ATTEMPT_TIMEOUT = 12;
+export const HINT_MODE = 13;
+export const HINT_MAX = 14;
+export const HINT_OVER = 15;
+export const HINT_REACH = 22;
+export const PRESET = 23;
+export const VERSION = 24;
+
+/** The numbers of words that rules are about. */
+export const CONSTANT_BACKOFF = 1;
+export const LINEAR_BACKOFF = 2;
+export const EXPONENTIAL_BACKOFF = 3;
+export const POLYNOMIAL_BACKOFF = 4;
+export const FIBONACCI_BACKOFF = 5;
+export const LIST_BACKOFF = 6;
+export const DECORRELATED_BACKOFF = 7;
+export const DECORRELATED_V2_BACKOFF = 8;
+export const NONE_JITTER = 0;
+export const FULL_JITTER = 1;
+export const EQUAL_JITTER = 2;
+export const ADDITIVE_JITTER = 3;
+export const PROPORTIONAL_JITTER = 4;
+export const BOUNDED_JITTER = 5;
+export const SUBTRACTIVE_JITTER = 6;
+export const KEEP_SPREAD_CAP = 0;
+export const BEFORE_JITTER_CAP = 1;
+export const CLIP_CAP = 2;
+export const STOP_ON_DEADLINE = 0;
+export const CLIP_ON_DEADLINE = 1;
+
 /** The sections of guards. */
 export const SECTIONS = "budget breaker limiter bulkhead adaptive stretch hedge nested";
 

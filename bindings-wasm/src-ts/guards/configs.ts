@@ -1,22 +1,6 @@
 /** From fields to the configurations of guards: every field is read and checked here, and each configuration written as the core's words. */
-import {
-  COUNT_RANGE,
-  ConfigError,
-  EXPONENT_RANGE,
-  FACTOR_RANGE,
-  FIELD_MISSING,
-  MAX_BELOW_INITIAL,
-  NOT_A_DURATION,
-  NOT_FOR_KIND,
-  RATE_RANGE,
-  ruleOf,
-  SHARE_RANGE,
-  shown,
-  UNKNOWN_FIELD,
-  UNKNOWN_WORD,
-  WRONG_TYPE,
-  ZERO_LIMIT,
-} from "../errors.js";
+import * as Rule from "../codes.js";
+import { ConfigError, ruleOf, shown } from "../errors.js";
 import { nearest } from "../nearest.js";
 import { isGuard, near, numberOf, partsOf, writeLong } from "../options.js";
 import { LONGEST, SECTIONS } from "../table.js";
@@ -60,11 +44,14 @@ function ruleOfField([, , , , takes, rule]: Row): string {
   if (what === "word") return `must be one of ${words.join(", ")}`;
   if (rule !== undefined) return rule;
   if (what === "whole") return `must be a whole number from ${first} to ${words[0]}`;
-  return ruleOf(what !== "number" ? NOT_A_DURATION : first === "share" ? SHARE_RANGE : RATE_RANGE, GUARD_RULES)[1];
+  return ruleOf(
+    what !== "number" ? Rule.NOT_A_DURATION : first === "share" ? Rule.SHARE_RANGE : Rule.RATE_RANGE,
+    GUARD_RULES,
+  )[1];
 }
 
 /** The errors whose rule is that of the field. */
-const OF_FIELD = [WRONG_TYPE, UNKNOWN_WORD, COUNT_RANGE, RATE_RANGE, FACTOR_RANGE];
+const OF_FIELD = [Rule.WRONG_TYPE, Rule.UNKNOWN_WORD, Rule.COUNT_RANGE, Rule.RATE_RANGE, Rule.FACTOR_RANGE];
 
 /** Throws the error with that number about a field, or about a name that no field has. */
 function fail(code: number, row: Row | undefined, path: string, value: unknown, meant?: string): never {
@@ -72,8 +59,8 @@ function fail(code: number, row: Row | undefined, path: string, value: unknown, 
   let wanted = rule;
   if (row !== undefined) {
     if (OF_FIELD.includes(code)) wanted = ruleOfField(row);
-    else if (code === MAX_BELOW_INITIAL) wanted = OPEN_MAX;
-    else if (code === ZERO_LIMIT) wanted = NOT_ZERO;
+    else if (code === Rule.MAX_BELOW_INITIAL) wanted = OPEN_MAX;
+    else if (code === Rule.ZERO_LIMIT) wanted = NOT_ZERO;
   }
   throw new ConfigError(code, word, path, value === undefined ? "" : ` = ${shown(value)}`, wanted, meant);
 }
@@ -103,13 +90,13 @@ function read(guardFields: readonly GuardField[]): Input {
     const row = byName.get(base);
     if (row === undefined) {
       const meant = isGuard(path) ? nearest(base, [...byName.keys()]) : near(path, behind, stage);
-      fail(UNKNOWN_FIELD, row, path, value, meant);
+      fail(Rule.UNKNOWN_FIELD, row, path, value, meant);
     }
     const wrong = (code: number, meant?: string): never => fail(code, row, pathOf(row), value, meant);
-    if (item !== undefined) wrong(WRONG_TYPE);
+    if (item !== undefined) wrong(Rule.WRONG_TYPE);
     if (kind === NOTHING || (kind === EMPTY && isGroup(base))) continue;
     const [number] = row;
-    numbers[number] = numberOf(row[4], field, wrong, COUNT_RANGE);
+    numbers[number] = numberOf(row[4], field, wrong, Rule.COUNT_RANGE);
     values[number] = value;
   }
   return { numbers, values, preset };
@@ -196,7 +183,7 @@ class Section {
 
   private fail(code: number, name: string): never {
     const row = this.row(name);
-    return fail(code, row, pathOf(row), code === FIELD_MISSING ? undefined : this.input.values[row[0]]);
+    return fail(code, row, pathOf(row), code === Rule.FIELD_MISSING ? undefined : this.input.values[row[0]]);
   }
 
   private check(): void {
@@ -205,14 +192,14 @@ class Section {
     const isOpen = (name: string) => name.startsWith("open_for");
     const fits = (name: string, kind: number) => ((this.row(name)[2] >> kind) & 1) === 1;
     const refuse = (names: string[]) => {
-      for (const name of names) if (this.number(name) !== undefined) this.fail(NOT_FOR_KIND, name);
+      for (const name of names) if (this.number(name) !== undefined) this.fail(Rule.NOT_FOR_KIND, name);
     };
     refuse(others.filter((name) => (isOpen(name) ? kind === 0 : !fits(name, kind))));
     const own = [first as string, ...others].filter((name) =>
       fits(name, isOpen(name) ? this.real("open_for.kind") : kind),
     );
     for (const name of own) {
-      if (this.row(name)[3] === null && this.number(name) === undefined) this.fail(FIELD_MISSING, name);
+      if (this.row(name)[3] === null && this.number(name) === undefined) this.fail(Rule.FIELD_MISSING, name);
     }
     if (!this.exists) return;
     refuse(others.filter((name) => isOpen(name) && name !== "open_for.kind" && !own.includes(name)));
@@ -235,41 +222,41 @@ class Section {
         : isIn(least === "above" ? LEAST : Number(least ?? 0), Number.MAX_VALUE);
     switch (pathOf(row)) {
       case "budget.capacity":
-        hold(word !== "throttle" || number > 0, COUNT_RANGE);
+        hold(word !== "throttle" || number > 0, Rule.COUNT_RANGE);
         break;
       case "breaker.slow_rate":
-        hold(inRange, SHARE_RANGE);
-        hold(this.of("slow_after") !== LONGEST, FIELD_MISSING, "slow_after");
+        hold(inRange, Rule.SHARE_RANGE);
+        hold(this.of("slow_after") !== LONGEST, Rule.FIELD_MISSING, "slow_after");
         break;
       case "breaker.min_calls":
-        hold(word !== "count" || number <= this.of("size"), COUNT_RANGE);
+        hold(word !== "count" || number <= this.of("size"), Rule.COUNT_RANGE);
         break;
       case "breaker.open_for.factor":
       case "stretch.factor":
-        hold(inRange, FACTOR_RANGE);
+        hold(inRange, Rule.FACTOR_RANGE);
         break;
       case "breaker.open_for.exponent":
-        hold(inRange, EXPONENT_RANGE);
+        hold(inRange, Rule.EXPONENT_RANGE);
         break;
       case "breaker.open_for.max":
-        hold(number >= this.of("open_for"), MAX_BELOW_INITIAL);
+        hold(number >= this.of("open_for"), Rule.MAX_BELOW_INITIAL);
         break;
       case "limiter.limit":
-        if (word === "bucket") hold(inRange, RATE_RANGE);
-        else hold(Number.isInteger(number) && isIn(1, word === "log" ? MOST_LOGGED : MOST), COUNT_RANGE);
+        if (word === "bucket") hold(inRange, Rule.RATE_RANGE);
+        else hold(Number.isInteger(number) && isIn(1, word === "log" ? MOST_LOGGED : MOST), Rule.COUNT_RANGE);
         break;
       case "limiter.per":
-        hold(word === "log" || number > 0, ZERO_LIMIT);
+        hold(word === "log" || number > 0, Rule.ZERO_LIMIT);
         break;
       case "adaptive.max_rate":
-        hold(isIn(this.of("min_rate"), Number.MAX_VALUE), RATE_RANGE);
+        hold(isIn(this.of("min_rate"), Number.MAX_VALUE), Rule.RATE_RANGE);
         break;
       case "adaptive.initial_rate":
-        hold(isIn(this.of("min_rate"), this.of("max_rate")), RATE_RANGE);
+        hold(isIn(this.of("min_rate"), this.of("max_rate")), Rule.RATE_RANGE);
         break;
       default:
-        if (what === "number") hold(inRange, least === "share" ? SHARE_RANGE : RATE_RANGE);
-        else if (least === "above") hold(number > 0, ZERO_LIMIT);
+        if (what === "number") hold(inRange, least === "share" ? Rule.SHARE_RANGE : Rule.RATE_RANGE);
+        else if (least === "above") hold(number > 0, Rule.ZERO_LIMIT);
     }
   }
 }

@@ -430,7 +430,19 @@ fn table_ts() -> String {
     for field in Field::ALL.iter().filter(|field| !field.is_guards()) {
         let _ = writeln!(out, "  {},", row(*field));
     }
-    out += "];\n\n/** The sections of guards. */\nexport const SECTIONS = ";
+    out += "];\n\n/** The numbers of the fields. */\n";
+    for field in Field::ALL.iter().filter(|field| !field.is_guards()) {
+        let _ = writeln!(out, "export const {} = {};", field.path().replace('.', "_").to_uppercase(), field.code());
+    }
+    out += "\n/** The numbers of words that rules are about. */\n";
+    for field in [Field::BackoffKind, Field::JitterKind, Field::Cap, Field::OnDeadline] {
+        let Takes::Word(words) = field.takes() else { continue };
+        let of = field.path().trim_end_matches(".kind").to_uppercase();
+        for (word, number) in words.iter() {
+            let _ = writeln!(out, "export const {}_{of} = {number};", word.to_uppercase());
+        }
+    }
+    out += "\n/** The sections of guards. */\nexport const SECTIONS = ";
     let _ = writeln!(out, "{:?};\n", Section::GUARDS.map(|section| section.name).join(" "));
     out += "/** The number of the error whose words are the rule of a field that takes no words. */\n";
     out += "export const RULE_OF: Readonly<Record<number, number>> = {\n";
