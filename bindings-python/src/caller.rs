@@ -13,7 +13,7 @@ use holdoff_core::Permit;
 use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
 impl Retrying {
     /// The loop. Until an attempt fails it is only the call itself, without PyO3's bookkeeping (see
@@ -24,7 +24,10 @@ impl Retrying {
             return if slf.get().quick { Self::run_quick(slf, call) } else { Self::run_guarded(slf, call) };
         }
         match call.run() {
-            Ok(value) if !is_coroutine(&value) => Ok(value),
+            Ok(value) if !is_coroutine(&value) => {
+                slf.get().succeeded_at_once(slf.py())?;
+                Ok(value)
+            }
             first => Self::run_after(slf, first, call),
         }
     }
@@ -43,6 +46,7 @@ impl Retrying {
         match call.run() {
             Ok(value) if !is_coroutine(&value) => {
                 guards.get().record_success(slf.py(), permit)?;
+                slf.get().succeeded_at_once(slf.py())?;
                 Ok(value)
             }
             first => counted(slf.py(), || {
@@ -203,7 +207,12 @@ impl Calls for Policy {
             return counted(call.function.py(), || Retrying::calls(&made()?, call));
         }
         match call.run() {
-            Ok(value) if !is_coroutine(&value) => Ok(value),
+            Ok(value) if !is_coroutine(&value) => {
+                if let Some(budgets) = policy.get().budgets.as_ref().filter(|budgets| budgets.is_short()) {
+                    budgets.succeed(policy.py(), "")?;
+                }
+                Ok(value)
+            }
             first => counted(call.function.py(), || Retrying::run_after(&made()?, first, call)),
         }
     }
@@ -247,8 +256,19 @@ methods! { Retrying(self, py);
         Ok(classify::classify(error.as_any(), timed_out, self)?.map(Failure));
 
     /// The attempt with this permit succeeded. After a failure make an `Operation` with the permit.
-    ref leave(permit: u32) -> PyResult<()> =
-        self.guards.as_ref().map_or(Ok(()), |guards| guards.get().record_success(py, Permit::from_raw(permit)));
+    ref leave(permit: u32) -> PyResult<()> = {
+        if let Some(guards) = &self.guards {
+            guards.get().record_success(py, Permit::from_raw(permit))?;
+        }
+        self.succeeded_at_once(py)
+    };
+
+    /// The first attempt succeeded, while `short` was not empty.
+    ref reward() -> PyResult<()> = self.succeeded_at_once(py);
+
+    /// A list that is empty while no budget of the loops is short of tokens.
+    ref short() -> Bound<'py, PyList> as "list[bool]" =
+        self.budgets.as_ref().map_or_else(|| PyList::empty(py), |budgets| budgets.shown(py).clone());
 
     visits
         &self.policy, &self.guards, &self.options, &self.classify, &self.on_retry, &self.on_give_up, &self.fallback,

@@ -79,6 +79,7 @@ pub(crate) mod bulkhead;
 pub(crate) mod guarded;
 pub(crate) mod keyed;
 pub(crate) mod locked;
+pub(crate) mod loops;
 pub(crate) mod nested;
 pub(crate) mod notify;
 pub(crate) mod set;

@@ -57,6 +57,7 @@ mod _holdoff {
         guards::guarded::GuardedCall,
         guards::keyed::KeyedGuards,
         guards::locked::{Adaptive, Breaker, Budget, Hedge, Limiter, Stretch},
+        guards::loops::override_budgets,
         guards::nested::Token,
         guards::notify::Notify,
         guards::set::Guards,

@@ -1,10 +1,10 @@
 //! One operation: the work of every loop, blocking, asynchronous or the user's own, between two attempts.
 
-use crate::guards::set::{Guards, Lend as _};
+use crate::guards::set::Guards;
 use crate::outcome::{self, Outcome};
 use crate::retrying::Retrying;
 use crate::{classify, clock, seeds};
-use holdoff_core::{Cause, GuardedCall, Nesting, Permit, Span, Step, Ticket, Timestamp, Token};
+use holdoff_core::{Cause, GuardedCall, Nesting, Permit, Shortage, Span, Step, StopReason, Ticket, Timestamp, Token};
 use pyo3::intern;
 use pyo3::prelude::*;
 
@@ -124,21 +124,23 @@ impl Operation {
         Ok(())
     }
 
-    /// True if the call has permits of guards.
+    /// True if the call has permits or tokens of guards.
     fn is_guarded(&self) -> bool {
-        self.call.is_some() && self.settings.get().guards.is_some()
+        let settings = self.settings.get();
+        self.call.is_some() && (settings.guards.is_some() || settings.budgets.is_some())
     }
 
-    /// Runs one transition of the call with its guards, under the policy of this operation.
+    /// Runs one transition of the call at `now` with its guards, under the policy of this operation.
     fn transition<T>(
         &mut self,
         py: Python<'_>,
+        now: Timestamp,
         run: impl FnOnce(&mut GuardedCall, &holdoff_core::Policy, &mut holdoff_core::Guards<'_>) -> T,
     ) -> Option<T> {
         let settings = self.settings.get();
         let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
         let call = self.call.as_mut()?;
-        Some(settings.guards.lend(py, |guards| run(call, policy, guards)))
+        Some(settings.lend(py, now, |guards| run(call, policy, guards)))
     }
 
     /// The first attempt is about to run.
@@ -157,7 +159,7 @@ impl Operation {
             let now = clock::now(py)?;
             let seen = notify_count(guards);
             let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
-            let (call, step) = guards.get().lend(py, |guards| GuardedCall::begin(policy, guards, seed, now));
+            let (call, step) = settings.lend(py, now, |guards| GuardedCall::begin(policy, guards, seed, now));
             self.call = Some(call);
             return match step {
                 Step::Stop(_) => Err(self.refused(py, step)),
@@ -198,7 +200,7 @@ impl Operation {
         };
         outcome::refused(py, reason, retry_at, clock::now(py).unwrap_or(retry_at))
             .and_then(|error| {
-                self.settle(py, &Failed::Error(error.clone().unbind()), step)?;
+                self.settle(py, &Failed::Error(error.clone().unbind()), step, None)?;
                 Ok(PyErr::from_value(error))
             })
             .unwrap_or_else(|error| error)
@@ -217,7 +219,7 @@ impl Operation {
     pub(crate) fn release(&mut self, py: Python<'_>) {
         if self.is_guarded() {
             // The machine reads a time before its latest one as the latest.
-            self.transition(py, |call, _, guards| call.cancel(guards, Timestamp::ZERO));
+            self.transition(py, Timestamp::ZERO, |call, _, guards| call.cancel(guards, Timestamp::ZERO));
         }
     }
 
@@ -262,9 +264,12 @@ impl Operation {
         self.last = None;
         if self.is_guarded() {
             let now = clock::now(py)?;
-            self.transition(py, |call, _, guards| call.succeed(guards, ticket.unwrap_or_else(|| latest(call)), now));
+            self.transition(py, now, |call, _, guards| {
+                call.succeed(guards, ticket.unwrap_or_else(|| latest(call)), now)
+            });
+            return Ok(());
         }
-        Ok(())
+        self.settings.get().succeeded_at_once(py)
     }
 
     /// Decides on a failure; none is a fault of the caller's own program.
@@ -286,15 +291,17 @@ impl Operation {
         }
         let seen = settings.guards.as_ref().and_then(notify_count);
         let known = failure.unwrap_or(holdoff_core::Failure::PERMANENT);
-        let decided = self.transition(py, |call, policy, guards| {
+        let decided = self.transition(py, now, |call, policy, guards| {
             let ticket = ticket.unwrap_or_else(|| latest(call));
             let step = match failure {
                 Some(failure) => call.fail(policy, guards, ticket, now, failure),
                 None => call.abandon(guards, ticket, now),
             };
-            (ticket.attempt(), step)
+            let refused = matches!(step, Step::Stop(holdoff_core::Outcome::GaveUp { reason: StopReason::Budget, .. }));
+            let budget = guards.budget.as_ref().filter(|_| refused);
+            (ticket.attempt(), step, budget.and_then(|(config, budget)| budget.shortage(config, now, known.kind)))
         });
-        let Some((attempt, step)) = decided else { return Ok(Next::Stop) };
+        let Some((attempt, step, shortage)) = decided else { return Ok(Next::Stop) };
         self.follow(step, seen);
         match step {
             Step::Sleep { until, cause } => {
@@ -309,7 +316,7 @@ impl Operation {
             Step::Wait { .. } => Ok(Next::Wait),
             step => {
                 self.last = None;
-                self.settle(py, failed, step).map(|()| Next::Stop)
+                self.settle(py, failed, step, shortage).map(|()| Next::Stop)
             }
         }
     }
@@ -323,7 +330,8 @@ impl Operation {
         }
         let seen = self.settings.get().guards.as_ref().and_then(notify_count);
         let now = now.map_or_else(|| clock::now(py), Ok)?;
-        let ticked = self.transition(py, |call, policy, guards| (call.tick(policy, guards, now), call.remaining(now)));
+        let ticked =
+            self.transition(py, now, |call, policy, guards| (call.tick(policy, guards, now), call.remaining(now)));
         let Some((step, remaining)) = ticked else { return Ok(None) };
         self.follow(step, seen);
         match step {
@@ -337,7 +345,7 @@ impl Operation {
             }
             step => match self.last.take() {
                 Some(failed) => {
-                    self.settle(py, &failed, step)?;
+                    self.settle(py, &failed, step, None)?;
                     match failed {
                         Failed::Error(error) => Err(PyErr::from_value(error.into_bound(py))),
                         value => {
@@ -360,11 +368,12 @@ impl Operation {
     }
 
     /// Attaches the outcome of a final step to the error, and calls the hook.
-    fn settle(&mut self, py: Python<'_>, failed: &Failed, step: Step) -> PyResult<()> {
+    fn settle(&mut self, py: Python<'_>, failed: &Failed, step: Step, shortage: Option<Shortage>) -> PyResult<()> {
         let Step::Stop(holdoff_core::Outcome::GaveUp { reason, retry_at }) = step else { return Ok(()) };
-        let outcome = Outcome { reason, attempts: self.attempts(), retry_at };
+        let details = shortage.map(|shortage| shortage.to_string());
+        let outcome = Outcome { reason, attempts: self.attempts(), retry_at, details };
         if let Failed::Error(error) = failed {
-            outcome::attach(error.bind(py), outcome)?;
+            outcome::attach(error.bind(py), outcome.clone())?;
         }
         if let Some(on_give_up) = &self.settings.get().on_give_up {
             on_give_up.bind(py).call1((outcome,)).map_err(|own| failed.in_context(py, own))?;

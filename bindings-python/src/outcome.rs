@@ -8,23 +8,35 @@ use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use std::borrow::Cow;
 
 /// Why there was no other attempt, and when another try might succeed.
 #[pyclass(frozen, eq, module = "holdoff")]
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) reason: holdoff_core::StopReason,
     pub(crate) attempts: u32,
     pub(crate) retry_at: Timestamp,
+    /// The tokens that a retry would have cost.
+    pub(crate) details: Option<String>,
+}
+
+impl Outcome {
+    fn text(&self) -> Cow<'static, str> {
+        let reason = self.reason.text();
+        self.details.as_ref().map_or(Cow::Borrowed(reason), |details| format!("{reason} ({details})").into())
+    }
 }
 
 methods! { Outcome(self, py);
-    new(reason: StopWord, attempts: u32, retry_at_ns: Option<u64> = None) -> Self =
-        Self { reason: reason.0, attempts, retry_at: retry_at_ns.map_or(Timestamp::NEVER, Timestamp::from_nanos) };
+    new(reason: StopWord, attempts: u32, retry_at_ns: Option<u64> = None, details: Option<String> = None) -> Self = {
+        let retry_at = retry_at_ns.map_or(Timestamp::NEVER, Timestamp::from_nanos);
+        Self { reason: reason.0, attempts, retry_at, details }
+    };
 
     /// Outcomes are pickled with their errors.
-    special __getnewargs__() -> (StopReason, u32, Option<u64>) =
-        (StopReason(self.reason), self.attempts, self.retry_at_ns(py));
+    special __getnewargs__() -> (StopReason, u32, Option<u64>, Option<String>) =
+        (StopReason(self.reason), self.attempts, self.retry_at_ns(py), self.details.clone());
 
     special __repr__() -> String = {
         let retry_at = self.retry_at(py).map_or_else(|| "None".to_owned(), |at| format!("{at:?}"));
@@ -40,8 +52,8 @@ methods! { Outcome(self, py);
     /// "permanent", "attempts", "deadline", "hint", "budget", "breaker", "limiter", "bulkhead" or "cancelled".
     get reason: StopReason = StopReason(self.reason);
 
-    /// The reason in a sentence.
-    get description: &'static str = self.reason.text();
+    /// The reason in a sentence; for a budget of tokens also how many are spent and when there are more.
+    get description: String = self.text().into_owned();
 
     /// How many attempts began.
     get attempts: u32 = self.attempts;
@@ -56,7 +68,7 @@ methods! { Outcome(self, py);
 /// The outcome on an error, if there is one.
 pub(crate) fn of(error: &Bound<'_, PyAny>) -> Option<Outcome> {
     let attached = optional(error, intern!(error.py(), "__holdoff__"))?;
-    attached.cast_into::<Outcome>().ok().map(|outcome| *outcome.get())
+    attached.cast_into::<Outcome>().ok().map(|outcome| outcome.get().clone())
 }
 
 /// The error of a call that a guard refused before its first attempt.
@@ -88,6 +100,9 @@ functions! { py;
 pub(crate) fn attach(error: &Bound<'_, PyAny>, outcome: Outcome) -> PyResult<()> {
     let py = error.py();
     let name = intern!(py, "__holdoff__");
+    let ends = if outcome.reason == holdoff_core::StopReason::Cancelled { "stopped" } else { "gave up" };
+    let plural = if outcome.attempts == 1 { "" } else { "s" };
+    let note = format!("holdoff: {ends} after {} attempt{plural}: {}", outcome.attempts, outcome.text());
     let value = Bound::new(py, outcome)?;
     if error.setattr(name, &value).is_err() {
         // A frozen class refuses; every exception still has a dict of its own.
@@ -97,9 +112,6 @@ pub(crate) fn attach(error: &Bound<'_, PyAny>, outcome: Outcome) -> PyResult<()>
     let Some(add_note) = optional(error, intern!(py, "add_note")) else {
         return Ok(());
     };
-    let ends = if outcome.reason == holdoff_core::StopReason::Cancelled { "stopped" } else { "gave up" };
-    let plural = if outcome.attempts == 1 { "" } else { "s" };
-    let note = format!("holdoff: {ends} after {} attempt{plural}: {}", outcome.attempts, outcome.reason.text());
     // The same exception object may come by again and again.
     let notes = optional(error, intern!(py, "__notes__")).and_then(|notes| notes.cast_into::<PyList>().ok());
     if notes.is_none_or(|notes| notes.contains(&note).is_ok_and(|there| !there)) {

@@ -2,6 +2,7 @@
 
 mod methods;
 
+use crate::guards::loops::LoopBudgets;
 use crate::{config, json};
 use holdoff_core::{Document, Nesting, Rules};
 use pyo3::exceptions::PyTypeError;
@@ -10,6 +11,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
 #[cfg(feature = "stub")]
 use pyo3::{inspect::PyStaticExpr, type_hint_identifier, type_hint_union};
+use std::sync::Arc;
 
 #[doc = include_str!("help/policy.txt")]
 #[pyclass(frozen, eq, module = "holdoff")]
@@ -23,6 +25,8 @@ pub(crate) struct Policy {
     pub(crate) nesting: Option<Nesting>,
     /// Its own guards, made when they are first needed (see `guards::set`, which knows policies and not the other way round).
     pub(crate) guards: PyOnceLock<Option<Py<PyAny>>>,
+    /// The budgets that its loops bring, unless it names one.
+    pub(crate) budgets: Option<Arc<LoopBudgets>>,
 }
 
 impl PartialEq for Policy {
@@ -36,19 +40,33 @@ impl Policy {
         // They were checked when the document was read.
         let nesting = document.guards.nested().ok().flatten();
         let rules = document.rules != Rules::NONE;
-        Self { guarded: !document.guards.has_no_guards(), rules, document, nesting, guards: PyOnceLock::new() }
+        let budgets = document.guards.budget_of_loops().map(LoopBudgets::new);
+        Self { guarded: !document.guards.has_no_guards(), rules, document, nesting, guards: PyOnceLock::new(), budgets }
+    }
+
+    /// A policy that is written out where it is used: it shares the budgets of its loops with all policies of the same fields.
+    fn inline(document: Document) -> Self {
+        let mut made = Self::of(document);
+        let fingerprint = made.document.policy.fingerprint();
+        let config = made.document.guards.budget_of_loops();
+        made.budgets = config.map(|config| LoopBudgets::remembered(fingerprint, config));
+        made
     }
 
     pub(crate) fn core(&self) -> &holdoff_core::Policy {
         &self.document.policy
     }
 
-    /// The same with other values of these fields.
+    /// The same with other values of these fields, and the same budgets of its loops.
     pub(crate) fn with_fields<'py>(&self, py: Python<'py>, fields: &Bound<'py, PyDict>) -> PyResult<Bound<'py, Self>> {
         let own = json::loads(&PyString::new(py, &self.document.to_json()))?.cast_into::<PyDict>()?;
         own.update(fields.as_mapping())?;
         let document = config::document(py, None, Some(own.as_mapping()), config::SECOND)?;
-        Bound::new(py, Self::of(Document { error_types: self.document.error_types.clone(), ..document }))
+        let mut made = Self::of(Document { error_types: self.document.error_types.clone(), ..document });
+        if made.budgets.is_some() && self.budgets.is_some() {
+            made.budgets.clone_from(&self.budgets);
+        }
+        Bound::new(py, made)
     }
 }
 
@@ -58,7 +76,10 @@ pub(crate) fn of_option<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
         return Ok(policy.clone());
     }
     if value.is_instance_of::<PyString>() {
-        return Bound::new(value.py(), Policy::of(config::document(value.py(), Some(value), None, config::SECOND)?));
+        return Bound::new(
+            value.py(),
+            Policy::inline(config::document(value.py(), Some(value), None, config::SECOND)?),
+        );
     }
     let name = config::type_name(value);
     Err(PyTypeError::new_err(format!("policy must be a holdoff.Policy or the name of a preset, not {name}")))
@@ -67,7 +88,7 @@ pub(crate) fn of_option<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
 /// The policy with these fields.
 pub(crate) fn of_fields<'py>(py: Python<'py>, fields: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, Policy>> {
     let document = config::document(py, None, fields.map(|fields| fields.as_mapping()), config::SECOND)?;
-    Bound::new(py, Policy::of(document))
+    Bound::new(py, Policy::inline(document))
 }
 
 /// A policy, or the name of a preset.

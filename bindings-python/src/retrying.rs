@@ -1,12 +1,15 @@
 //! A caller object: a policy with the options of one use.
 
-use crate::guards::set::{self, Guards};
+use crate::guards::loops::LoopBudgets;
+use crate::guards::set::{self, Guards, Lend as _};
 use crate::on::{On, OnResult};
 use crate::policy::{self, Policy};
 use crate::{config, convert};
+use holdoff_core::Timestamp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
+use std::sync::Arc;
 
 #[doc = include_str!("help/retrying.txt")]
 #[pyclass(frozen, module = "holdoff")]
@@ -22,6 +25,10 @@ pub(crate) struct Retrying {
     /// True if the operation can run twice without harm.
     pub(crate) idempotent: bool,
     pub(crate) guards: Option<Py<Guards>>,
+    /// The budgets that the loop brings, unless the policy or the guards name one.
+    pub(crate) budgets: Option<Arc<LoopBudgets>>,
+    /// The server that is called; it has a budget of its own. Empty unless given.
+    key: String,
     /// The options as they were given.
     pub(crate) options: Option<Py<PyDict>>,
     pub(crate) fallback: Option<Py<PyAny>>,
@@ -32,7 +39,7 @@ pub(crate) struct Retrying {
 }
 
 /// The names of the options of one use.
-const NAMES: &str = "policy on on_result cancel seed on_retry on_give_up classify idempotent guards fallback";
+const NAMES: &str = "policy on on_result cancel seed on_retry on_give_up classify idempotent guards key fallback";
 
 /// The options of one use, and the fields of a policy beside them, by name; an option that is None is not given.
 pub(crate) struct Options<'py> {
@@ -107,8 +114,13 @@ impl Retrying {
             seed: option(options, "seed")?.map(|seed| convert::seed("seed", &seed)).transpose()?,
             idempotent: option(options, "idempotent")?.map_or(Ok(true), |value| yes_or_no("idempotent", &value))?,
             guards: option(options, "guards")?.map_or(Ok(guards), |guards| set::of_option(&guards))?,
+            key: option(options, "key")?.map_or(Ok(String::new()), |key| text("key", &key))?,
+            budgets: policy.get().budgets.clone(),
             options: options.map(|options| options.options.clone().unbind()),
         };
+        if made.guards.as_ref().is_some_and(|guards| guards.get().names_budget) {
+            made.budgets = None;
+        }
         if let (Some(options), Some(guards)) = (options, &made.guards)
             && options.get("guards")?.is_some()
         {
@@ -150,6 +162,28 @@ impl Retrying {
         Self::of_policy(&policy, &all)
     }
 
+    /// Lends the guards for one transition at `now`, and the budget that the loop brings.
+    pub(crate) fn lend<T>(
+        &self,
+        py: Python<'_>,
+        now: Timestamp,
+        transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T,
+    ) -> T {
+        self.guards.lend(py, |guards| match &self.budgets {
+            Some(budgets) => budgets.lend(py, &self.key, now, guards, transition),
+            None => transition(guards),
+        })
+    }
+
+    /// Learns that the first attempt succeeded, without a machine.
+    #[inline]
+    pub(crate) fn succeeded_at_once(&self, py: Python<'_>) -> PyResult<()> {
+        match &self.budgets {
+            Some(budgets) if budgets.is_short() => budgets.succeed(py, &self.key),
+            _ => Ok(()),
+        }
+    }
+
     /// The policy's numbers.
     pub(crate) fn core(&self) -> &holdoff_core::Policy {
         self.policy.get().core()
@@ -175,6 +209,11 @@ fn yes_or_no(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         .cast::<PyBool>()
         .map(|yes| yes.is_true())
         .map_err(|_| PyTypeError::new_err(format!("{name} must be a bool, not {}", config::type_name(value))))
+}
+
+fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let text = value.cast::<PyString>().map(|text| text.to_string_lossy().into_owned());
+    text.map_err(|_| PyTypeError::new_err(format!("{name} must be a str, not {}", config::type_name(value))))
 }
 
 fn token(value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {

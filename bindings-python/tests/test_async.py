@@ -14,7 +14,7 @@ import pytest
 from holdoff.testing import virtual_time
 
 CONSTANT = holdoff.Policy(attempts=4, backoff={"kind": "constant", "delay": 2}, jitter="none")
-AT_ONCE = holdoff.Policy(attempts=3, backoff={"kind": "constant", "delay": 0}, jitter="none")
+AT_ONCE = holdoff.Policy(attempts=3, backoff={"kind": "constant", "delay": 0}, jitter="none", budget="none")
 
 
 def failing(times: int, error: type[BaseException] = ConnectionError) -> Callable[[], Coroutine[Any, Any, int]]:

@@ -10,7 +10,7 @@ import holdoff
 import pytest
 from holdoff.testing import virtual_time
 
-FOUR = holdoff.Policy(attempts=4)
+FOUR = holdoff.Policy(attempts=4, budget="none")
 
 
 def test_every_attempt_gets_the_same_arguments() -> None:

@@ -35,7 +35,12 @@ def taken_for(error: BaseException, **options: Any) -> holdoff.Failure | None:
 
     with virtual_time(), pytest.raises(type(error)):
         holdoff.retry(
-            operation, attempts=2, hint={"max": "none"}, on_retry=lambda event: heard.append(event.failure), **options
+            operation,
+            attempts=2,
+            hint={"max": "none"},
+            budget="none",
+            on_retry=lambda event: heard.append(event.failure),
+            **options,
         )()
     return heard[0] if heard else None
 

@@ -26,6 +26,7 @@ OPTIONS = {
     "idempotent",
     "seed",
     "guards",
+    "key",
 }
 GUARDS = [
     holdoff.Adaptive,

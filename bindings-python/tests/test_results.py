@@ -14,7 +14,7 @@ import httpx
 import pytest
 from holdoff.testing import VirtualTime, virtual_time
 
-CONSTANT = holdoff.Policy(attempts=4, backoff={"kind": "constant", "delay": 2}, jitter="none")
+CONSTANT = holdoff.Policy(attempts=4, backoff={"kind": "constant", "delay": 2}, jitter="none", budget="none")
 PENDING = "pending"
 
 

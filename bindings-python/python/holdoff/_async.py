@@ -42,14 +42,19 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
         return _quick(retrying, function, guarded) if retrying.quick else guarded
 
     call: Callable[..., Awaitable[_R]] = function
+    short = retrying.short()
 
     @wraps(function)
     async def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         try:
             # A call with `**` makes a dict, even of nothing.
-            return await (call(*args, **kwargs) if kwargs else call(*args))
+            value = await (call(*args, **kwargs) if kwargs else call(*args))
         except Exception as error:
             failed = error
+        else:
+            if short:
+                retrying.reward()
+            return value
         try:
             last: _R = await drive(Operation(retrying), function, args, kwargs, _failed(failed), False, False)
             return last

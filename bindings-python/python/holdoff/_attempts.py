@@ -31,6 +31,7 @@ def attempts(
     classify: Callable[[Exception], Failure | Classification | None] | None = None,
     idempotent: bool = True,
     guards: Guards | GuardOptions | None = None,
+    key: str | None = None,
     **fields: Unpack[PolicyFields],
 ) -> Attempts:
     """Attempts at a block of code, to loop over with ``for`` or ``async for``: each is a context manager."""
@@ -44,6 +45,7 @@ def attempts(
         classify=classify,
         idempotent=idempotent,
         guards=guards,
+        key=key,
         **fields,
     )
     if retrying.hedges:

@@ -105,6 +105,7 @@ __all__ = [
     "next_at",
     "outcome_of",
     "overridden_time",
+    "override_budgets",
     "override_time",
     "override_uniform",
     "parse_duration",
@@ -1429,12 +1430,14 @@ class Outcome:
     Why there was no other attempt, and when another try might succeed.
     """
     def __eq__(self, value: object, /) -> bool: ...
-    def __getnewargs__(self) -> tuple[StopReason, int, int | None]:
+    def __getnewargs__(self) -> tuple[StopReason, int, int | None, str | None]:
         """
         Outcomes are pickled with their errors.
         """
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, reason: StopReason, attempts: int, retry_at_ns: int | None = None) -> Outcome: ...
+    def __new__(
+        cls, /, reason: StopReason, attempts: int, retry_at_ns: int | None = None, details: str | None = None
+    ) -> Outcome: ...
     def __repr__(self) -> str: ...
     @property
     def attempts(self) -> int:
@@ -1444,7 +1447,7 @@ class Outcome:
     @property
     def description(self) -> str:
         """
-        The reason in a sentence.
+        The reason in a sentence; for a budget of tokens also how many are spent and when there are more.
         """
     @property
     def reason(self) -> StopReason:
@@ -1892,6 +1895,14 @@ class Retrying:
         """
         True if an attempt has nothing but a breaker.
         """
+    def reward(self) -> None:
+        """
+        The first attempt succeeded, while `short` was not empty.
+        """
+    def short(self) -> list[bool]:
+        """
+        A list that is empty while no budget of the loops is short of tokens.
+        """
     @property
     def watches(self) -> bool:
         """
@@ -2289,6 +2300,11 @@ def outcome_of(error: BaseException, /) -> Outcome | None:
 def overridden_time() -> Any | None:
     """
     The replacement of the clock and the sleep, if any.
+    """
+
+def override_budgets(off: bool, /) -> bool:
+    """
+    Turns the budgets of all loops off or on, for `holdoff.testing`. Returns True if they were off.
     """
 
 def override_time(replacement: Any | None, /) -> Any | None:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from time import time_ns
 
-from ._holdoff import jittered, next_at, override_time, override_uniform, pinned
+from ._holdoff import jittered, next_at, override_budgets, override_time, override_uniform, pinned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-__all__ = ["Uniform", "VirtualTime", "jittered", "next_at", "pinned", "uniform", "virtual_time"]
+__all__ = [
+    "Uniform",
+    "VirtualTime",
+    "WithoutBudgets",
+    "jittered",
+    "next_at",
+    "pinned",
+    "uniform",
+    "virtual_time",
+    "without_budgets",
+]
 
 
 class VirtualTime:
@@ -87,3 +97,23 @@ class Uniform:
 def uniform(value: float | None) -> Uniform:
     """A number from [0, 1) in place of every draw of gates and wait backoffs; None for real draws."""
     return Uniform(value)
+
+
+class WithoutBudgets:
+    """Turns the budgets of all loops off, in the whole process, from ``with`` to its end."""
+
+    def __init__(self) -> None:
+        self._outer: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._outer.append(override_budgets(True))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        override_budgets(self._outer.pop())
+
+
+def without_budgets() -> WithoutBudgets:
+    """No budget for policies that name none: many failing calls would spend it, and the last tests get no retries."""
+    return WithoutBudgets()

@@ -177,6 +177,8 @@ class CallOptions(TypedDict, total=False):
     """A number that makes the jitter repeatable."""
     guards: GuardsOption | None
     """Guards that replace those of the policy."""
+    key: str | None
+    """The server that is called, "scheme://host:port": each has a budget of its own. Default: one for the policy."""
 
 
 class RetryingOptions(PolicyFields, CallOptions, total=False):

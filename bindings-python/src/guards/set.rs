@@ -94,27 +94,36 @@ macro_rules! set {
             $($guard: Option<Py<$class>>,)*
             /// True if there is only a breaker, and it does not count slow calls.
             pub(crate) only_breaker: bool,
+            /// True if a budget is named, be it "none": then a loop brings none.
+            pub(crate) names_budget: bool,
         }
 
         /// The sources of all guards of a set.
         pub(crate) struct Recipe {
             $($guard: Source<$class>,)*
+            names_budget: bool,
         }
 
         impl Recipe {
             /// The guards that options name.
             fn of(options: &Bound<'_, PyMapping>) -> PyResult<Self> {
                 check_names(options)?;
-                Ok(Self { $($guard: Source::of(options)?,)* })
+                let names_budget = section(options, Budget::SECTION)?.is_some_and(|budget| is_guard(&budget));
+                Ok(Self { $($guard: Source::of(options)?,)* names_budget })
             }
 
             /// The sections of a policy.
             fn of_builder(builder: &Options) -> Self {
-                Self { $($guard: Source::Config(Box::new(*builder)),)* }
+                let names_budget = builder.budget_of_loops().is_none();
+                Self { $($guard: Source::Config(Box::new(*builder)),)* names_budget }
             }
 
             pub(crate) fn make(&self, py: Python<'_>, seed: u64, now: Timestamp) -> PyResult<Guards> {
-                let mut made = Guards { $($guard: self.$guard.make(py, seed, now)?,)* only_breaker: false };
+                let mut made = Guards {
+                    $($guard: self.$guard.make(py, seed, now)?,)*
+                    only_breaker: false,
+                    names_budget: self.names_budget,
+                };
                 let untimed = made.breaker.as_ref().is_some_and(|breaker| breaker.get().0.config.is_untimed());
                 made.only_breaker = untimed && made.names().len() == 1;
                 Ok(made)
@@ -240,10 +249,10 @@ impl Recipe {
         Self::of(options.unwrap_or(&PyDict::new(py)).as_mapping())
     }
 
-    /// A set with a seed from the operating system; none if it is empty.
+    /// A set with a seed from the operating system; none if it is empty and names no budget.
     fn shared(&self, py: Python<'_>) -> PyResult<Option<Py<Guards>>> {
         let made = self.make(py, seeds::from_system()?, clock::now(py)?)?;
-        if made.names().is_empty() { Ok(None) } else { Py::new(py, made).map(Some) }
+        if made.names().is_empty() && !made.names_budget { Ok(None) } else { Py::new(py, made).map(Some) }
     }
 }
 
@@ -328,7 +337,7 @@ pub(crate) fn of_policy(policy: &Bound<'_, Policy>) -> PyResult<Option<Py<Guards
     }
     let made = policy.guards.get_or_try_init(py, || {
         let guards = Recipe::of_builder(&policy.document.guards).shared(py)?;
-        PyResult::Ok(guards.map(Py::into_any))
+        PyResult::Ok(guards.filter(|guards| !guards.get().names().is_empty()).map(Py::into_any))
     })?;
     made.as_ref().map(|guards| Ok(guards.bind(py).cast::<Guards>()?.clone().unbind())).transpose()
 }
@@ -336,7 +345,9 @@ pub(crate) fn of_policy(policy: &Bound<'_, Policy>) -> PyResult<Option<Py<Guards
 /// The guards of an option: a set, or the mapping of its options. None for an empty set.
 pub(crate) fn of_option(value: &Bound<'_, PyAny>) -> PyResult<Option<Py<Guards>>> {
     if let Ok(guards) = value.cast::<Guards>() {
-        return Ok((!guards.get().names().is_empty()).then(|| guards.clone().unbind()));
+        let guards = guards.clone().unbind();
+        let (empty, names_budget) = (guards.get().names().is_empty(), guards.get().names_budget);
+        return Ok((!empty || names_budget).then_some(guards));
     }
     if let Ok(options) = value.cast::<PyMapping>() {
         return Recipe::of(options)?.shared(value.py());

@@ -23,7 +23,7 @@ methods! { Operation(self, py);
     /// While an attempt runs: returns True if another one starts beside it.
     mut beside() -> PyResult<bool> = {
         let now = clock::now(py)?;
-        let Some(step) = self.transition(py, |call, policy, guards| call.tick(policy, guards, now)) else {
+        let Some(step) = self.transition(py, now, |call, policy, guards| call.tick(policy, guards, now)) else {
             return Ok(false);
         };
         self.follow(step, None);
@@ -68,7 +68,8 @@ methods! { Operation(self, py);
         #[pyo3(signature = () -> "Exception")]
         pub(super) fn cancelled<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
             let error = imported!(py, "holdoff._errors", "Cancelled")?.call1(("the operation was cancelled",))?;
-            let ended = Outcome { reason: StopReason::Cancelled, attempts: self.attempts(), retry_at: Timestamp::NEVER };
+            let (reason, attempts) = (StopReason::Cancelled, self.attempts());
+            let ended = Outcome { reason, attempts, retry_at: Timestamp::NEVER, details: None };
             outcome::attach(&error, ended)?;
             if let Some(Failed::Error(last)) = self.last.take() {
                 error.setattr("__cause__", last)?;

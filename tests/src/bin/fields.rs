@@ -680,7 +680,7 @@ fn table(group: &str) -> String {
 }
 
 /// The options of one use in Python, each with its doc.
-const OPTIONS: [(&str, &str, &str); 11] = [
+const OPTIONS: [(&str, &str, &str); 12] = [
     ("policy", "None", "A `Policy` or the name of a preset, instead of the fields."),
     (
         "on",
@@ -697,6 +697,11 @@ const OPTIONS: [(&str, &str, &str); 11] = [
     ("idempotent", "True", "False if the operation must not run twice."),
     ("seed", "None", "An int that makes the jitter repeatable."),
     ("guards", "None", "A Guards object, or a dict of the options of guards, which replaces the guards of the policy."),
+    (
+        "key",
+        "None",
+        "The server that is called, \"scheme://host:port\": each has a budget of its own. Default: one for the policy.",
+    ),
 ];
 
 /// The signature and the doc of a class or function of Python, for `help()` and for editors that ask the interpreter.
