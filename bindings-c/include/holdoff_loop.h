@@ -146,6 +146,22 @@ static inline void holdoff_shared_wake(holdoff_shared *shared, const holdoff_bul
   }
 }
 
+/**
+ * The budget for the retries of all calls to one server, see docs/storm.md: make it once with holdoff_loop_budget_init, and give
+ * it to the host of each of these calls. It stays where it is.
+ */
+typedef struct holdoff_loop_budget {
+  holdoff_budget budget;
+  /** True while tokens are missing: a first attempt that succeeds looks at nothing else. */
+  bool is_short;
+} holdoff_loop_budget;
+
+/** Makes a full one: the budget that the loops of other languages bring to every policy. `now` is the host's time. */
+static inline void holdoff_loop_budget_init(holdoff_loop_budget *budget, uint64_t now) {
+  holdoff_budget_init_loops(&budget->budget, now);
+  budget->is_short = false;
+}
+
 /** The program around a call. Most programs need it only zeroed, or NULL in its place. */
 typedef struct holdoff_host {
   /** How to cancel; NULL for not at all. */
@@ -164,7 +180,9 @@ typedef struct holdoff_host {
   const holdoff_clock *clock;
   /** The guards of the call; NULL for none. Not with a hedge: a thread runs one attempt at a time. */
   const holdoff_guards *guards;
-  /** The lock of shared guards; NULL if one thread at a time uses them, and then no thread waits for a place in a bulkhead
+  /** The budget for retries that all calls to this server share; NULL for none. A budget among the guards takes its place. */
+  holdoff_loop_budget *budget;
+  /** The lock of shared guards and of the budget; NULL if one thread at a time uses them, and then no thread waits for a place in a bulkhead
    * that another thread gives back. */
   holdoff_shared *shared;
   /** The rule for a retry inside another one; NULL for HOLDOFF_NESTED_ALLOW, and for attempts without a token of their
@@ -303,6 +321,26 @@ enum {
   HOLDOFF_PUT_CANCEL
 };
 
+/* Says if tokens are missing, under the lock. */
+static inline void holdoff_loop_budget_look(holdoff_loop_budget *budget) {
+  if (budget != NULL) {
+    __atomic_store_n(&budget->is_short, !holdoff_budget_is_full(&budget->budget), __ATOMIC_RELAXED);
+  }
+}
+
+/* A first attempt succeeded while tokens were missing. */
+HOLDOFF_APART static void holdoff_loop_budget_reward(const holdoff_host *host) {
+  uint64_t now = holdoff_host_now(host);
+  if (host->shared != NULL) {
+    holdoff_shared_lock(host->shared);
+  }
+  holdoff_budget_succeed(&host->budget->budget, now, NULL);
+  holdoff_loop_budget_look(host->budget);
+  if (host->shared != NULL) {
+    holdoff_shared_unlock(host->shared);
+  }
+}
+
 /* One transition of a call under guards, locked; keeps it in the list of waiters for as long as it is in the
  * bulkhead's queue. */
 HOLDOFF_APART static holdoff_step holdoff_put_guarded(holdoff_loop *loop, int input, uint64_t ticket, uint64_t now,
@@ -339,6 +377,7 @@ HOLDOFF_APART static holdoff_step holdoff_put_guarded(holdoff_loop *loop, int in
     /* Wrong use changes nothing, and here it ends the call. */
     holdoff_guarded_call_cancel(call, guards, now);
   }
+  holdoff_loop_budget_look(loop->host->budget);
   if (shared != NULL) {
     bool queued = step.kind == HOLDOFF_SLEEP && step.cause == HOLDOFF_CAUSE_BULKHEAD;
     holdoff_waiter **link = &shared->waiters;
@@ -422,13 +461,14 @@ static inline void holdoff_loop_leave(holdoff_loop **guarded) {
   }
 }
 
-/* The loop of every call: of one under guards from its beginning, of any other from the failure of its first attempt on.
- * `started` is HOLDOFF_NEVER when no clock was read before that attempt. */
+/* The loop of every call: of one under guards from its beginning, of any other, and of one under nothing but the host's budget,
+ * from the failure of its first attempt on, which then has a number. `started` is HOLDOFF_NEVER when no clock was read before that
+ * attempt. */
 HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const holdoff_host *host, bool guarded,
                                             holdoff_operation operation, void *context, holdoff_result *result,
                                             uint64_t started, holdoff_attempt attempt, holdoff_failure failure) {
   uint64_t now = holdoff_host_now(host), ticket = HOLDOFF_FIRST_TICKET;
-  bool failed = !guarded;
+  bool failed = attempt.number != 0;
   holdoff_token token;
   holdoff_step step;
   holdoff_loop loop;
@@ -441,9 +481,8 @@ HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const 
     memset(&loop.waiter, 0, sizeof loop.waiter);
     loop.waiter.wake[0] = loop.waiter.wake[1] = -1;
     loop.waiter.bulkhead = host->guards->bulkhead;
-    attempt.number = 0;
     loop.ended = false;
-    holdoff_put(&step, &loop, guarded, HOLDOFF_PUT_BEGIN, ticket, now, loop.last);
+    holdoff_put(&step, &loop, guarded, HOLDOFF_PUT_BEGIN, ticket, failed && started != HOLDOFF_NEVER ? started : now, loop.last);
     leaving = &loop;
   } else {
     holdoff_call_underway(&loop.call.unguarded, holdoff_host_seed(host), started == HOLDOFF_NEVER ? now : started);
@@ -501,10 +540,30 @@ HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const 
   return step.outcome == HOLDOFF_SUCCEEDED;
 }
 
+/* A call under guards and the host's budget, which is in their place among them. */
+HOLDOFF_APART static bool holdoff_run_under(const holdoff_policy *policy, const holdoff_host *host,
+                                            holdoff_operation operation, void *context, holdoff_result *result,
+                                            uint64_t started, holdoff_attempt attempt, holdoff_failure failure) {
+  holdoff_host budgeted = *host;
+  holdoff_guards guards;
+  memset(&guards, 0, sizeof guards);
+  if (host->guards != NULL) {
+    guards = *host->guards;
+  }
+  if (guards.budget == NULL) {
+    guards.budget = &host->budget->budget;
+  }
+  budgeted.guards = &guards;
+  return holdoff_run_loop(policy, &budgeted, true, operation, context, result, started, attempt, failure);
+}
+
 /* A call without guards, from the failure of its first attempt on. */
 HOLDOFF_APART static bool holdoff_run_on(const holdoff_policy *policy, const holdoff_host *host,
                                          holdoff_operation operation, void *context, holdoff_result *result,
                                          uint64_t started, holdoff_attempt attempt, holdoff_failure failure) {
+  if (host->budget != NULL) {
+    return holdoff_run_under(policy, host, operation, context, result, started, attempt, failure);
+  }
   return holdoff_run_loop(policy, host, false, operation, context, result, started, attempt, failure);
 }
 
@@ -521,6 +580,9 @@ static inline bool holdoff_run_unguarded(const holdoff_policy *policy, const hol
   holdoff_failure_clear(&failure);
   if (__builtin_expect(operation(context, &attempt, &failure), true)) {
     holdoff_result_set(result, HOLDOFF_SUCCEEDED, 0, 1);
+    if (host->budget != NULL && __atomic_load_n(&host->budget->is_short, __ATOMIC_RELAXED)) {
+      holdoff_loop_budget_reward(host);
+    }
     return true;
   }
   return holdoff_run_on(policy, host, operation, context, result, started, attempt, failure);
@@ -548,6 +610,10 @@ HOLDOFF_APART static bool holdoff_run_among(const holdoff_policy *policy, const 
     return false;
   }
   holdoff_failure_clear(&failure);
+  attempt.number = 0;
+  if (host->budget != NULL) {
+    return holdoff_run_under(policy, host, operation, context, result, HOLDOFF_NEVER, attempt, failure);
+  }
   return holdoff_run_loop(policy, host, true, operation, context, result, HOLDOFF_NEVER, attempt, failure);
 }
 

@@ -10,6 +10,8 @@ typedef struct world {
   holdoff_cancel *cancel;
   int cancel_in_attempt;
   bool cancel_in_retry, cancel_in_sleep;
+  holdoff_loop_budget *budget;
+  const holdoff_guards *guards;
   holdoff_retrying retrying;
 } world;
 
@@ -77,6 +79,8 @@ static bool run(const holdoff_policy *policy, world *here, holdoff_result *resul
   host.on_retry = see;
   host.seed = &seed;
   host.clock = &clock;
+  host.budget = here->budget;
+  host.guards = here->guards;
   return holdoff_run(policy, &host, operate, here, result);
 }
 
@@ -291,6 +295,106 @@ static void seeds_of_a_program_go_to_the_operations_that_fail(void) {
   CHECK(holdoff_os_seed() != holdoff_os_seed());
 }
 
+/* A call at `now` that fails, a millisecond between its attempts: how many there were. */
+static uint32_t fails(holdoff_loop_budget *budget, uint64_t now, uint32_t kind, holdoff_result *result) {
+  holdoff_policy policy = constant("1ms", 3);
+  world here = a_world(9);
+  here.now = now;
+  here.budget = budget;
+  here.with = holdoff_failure_of(kind);
+  CHECK(!run(&policy, &here, result));
+  return result->attempts;
+}
+
+static void thirty_calls_under_a_budget_that_fail_fast_get_all_attempts(void) {
+  holdoff_loop_budget budget;
+  holdoff_result result;
+  char text[128];
+  holdoff_loop_budget_init(&budget, 0);
+  for (int call = 0; call < 30; call++) {
+    CHECK_NUMBER(fails(&budget, 0, HOLDOFF_TRANSIENT, &result), 3);
+    CHECK_NUMBER(result.reason, HOLDOFF_REASON_ATTEMPTS);
+  }
+  CHECK_NUMBER(fails(&budget, 0, HOLDOFF_TRANSIENT, &result), 1);
+  CHECK_NUMBER(result.reason, HOLDOFF_REASON_BUDGET);
+  CHECK(holdoff_budget_shortage(&budget.budget, 0, HOLDOFF_TRANSIENT, text, sizeof text) > 0);
+  CHECK_TEXT(text, "60 of 60 tokens; a retry costs 1, there are enough again in 10s");
+  CHECK_NUMBER(fails(&budget, 10 * SECOND, HOLDOFF_TRANSIENT, &result), 2);
+}
+
+static void six_calls_under_a_budget_that_time_out_get_all_attempts(void) {
+  holdoff_loop_budget budget;
+  holdoff_result result;
+  holdoff_loop_budget_init(&budget, 0);
+  for (int call = 0; call < 8; call++) {
+    CHECK_NUMBER(fails(&budget, 0, HOLDOFF_TIMEOUT, &result), call < 6 ? 3 : 1);
+  }
+}
+
+static void a_first_success_under_a_full_budget_reads_no_clock(void) {
+  holdoff_policy policy = constant("1s", 3);
+  world here = a_world(0);
+  holdoff_loop_budget budget;
+  holdoff_result result;
+  holdoff_loop_budget_init(&budget, 0);
+  here.budget = &budget;
+  CHECK(run(&policy, &here, &result));
+  CHECK_NUMBER(here.clock_reads, 0);
+  CHECK_NUMBER(fails(&budget, 0, HOLDOFF_TRANSIENT, &result), 3);
+  CHECK(budget.is_short);
+  for (int call = 0; call < 20; call++) {
+    here = a_world(0);
+    here.now = 0;
+    here.budget = &budget;
+    CHECK(run(&policy, &here, &result));
+    CHECK_NUMBER(here.clock_reads, 1);
+  }
+  CHECK(!budget.is_short);
+}
+
+static void a_retry_that_succeeds_or_is_cancelled_costs_a_budget_nothing(void) {
+  holdoff_policy policy = constant("1s", 3);
+  holdoff_loop_budget budget;
+  holdoff_result result;
+  holdoff_loop_budget_init(&budget, 0);
+  for (int call = 0; call < 100; call++) {
+    holdoff_cancel cancel;
+    world here = a_world(1);
+    here.budget = &budget;
+    CHECK(run(&policy, &here, &result));
+    here = a_world(9);
+    CHECK_NUMBER(holdoff_cancel_init(&cancel), 0);
+    here.budget = &budget;
+    here.cancel = &cancel;
+    here.cancel_in_sleep = true;
+    CHECK(!run(&policy, &here, &result));
+    CHECK_NUMBER(result.outcome, HOLDOFF_CANCELLED);
+    holdoff_cancel_close(&cancel);
+  }
+  CHECK(!budget.is_short);
+}
+
+static void other_guards_have_the_budget_beside_them(void) {
+  holdoff_policy policy = constant("1ms", 3);
+  holdoff_loop_budget budget;
+  holdoff_breaker breaker;
+  holdoff_guards guards;
+  holdoff_result result;
+  memset(&guards, 0, sizeof guards);
+  guards.breaker = &breaker;
+  CHECK_NUMBER(holdoff_breaker_init_consecutive(&breaker, 1000, SECOND, 0), 0);
+  holdoff_loop_budget_init(&budget, 0);
+  for (int call = 0; call < 8; call++) {
+    world here = a_world(9);
+    here.budget = &budget;
+    here.guards = &guards;
+    here.with = holdoff_failure_of(HOLDOFF_TIMEOUT);
+    CHECK(!run(&policy, &here, &result));
+    CHECK_NUMBER(result.attempts, call < 6 ? 3 : 1);
+  }
+  CHECK(guards.budget == NULL);
+}
+
 void loop_tests(void) {
   RUN(a_first_success_reads_no_clock);
   RUN(failures_are_slept_off);
@@ -307,4 +411,9 @@ void loop_tests(void) {
   RUN(an_attempt_can_poll_for_its_cancellation);
   RUN(a_cancel_without_descriptors_touches_nobody_else_s);
   RUN(seeds_of_a_program_go_to_the_operations_that_fail);
+  RUN(thirty_calls_under_a_budget_that_fail_fast_get_all_attempts);
+  RUN(six_calls_under_a_budget_that_time_out_get_all_attempts);
+  RUN(a_first_success_under_a_full_budget_reads_no_clock);
+  RUN(a_retry_that_succeeds_or_is_cancelled_costs_a_budget_nothing);
+  RUN(other_guards_have_the_budget_beside_them);
 }

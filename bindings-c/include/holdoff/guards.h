@@ -118,6 +118,20 @@ double holdoff_budget_balance(const holdoff_budget *budget, uint64_t now);
  */
 double holdoff_budget_rejection(const holdoff_budget *budget, uint64_t now);
 
+/**
+ * Tells whether a budget of tokens lacks none: a success changes nothing then. True for memory without a budget, false for the
+ * other kinds.
+ */
+bool holdoff_budget_is_full(const holdoff_budget *budget);
+
+/**
+ * Writes why a budget of tokens refuses a retry at `now` after a kind of failure into `text`, at most `size` bytes with the
+ * zero at its end: `59.9 of 60 tokens; a retry costs 1, there are enough again in 10s`.
+ *
+ * Returns the length of the whole text without the zero, as snprintf does; 0 if it does not refuse, and for the other kinds.
+ */
+int holdoff_budget_shortage(const holdoff_budget *budget, uint64_t now, uint32_t kind, char *text, size_t size);
+
 #define HOLDOFF_BREAKER_NONE 4294967295U /**< State of a breaker: the memory holds none. */
 
 /**
@@ -521,6 +535,14 @@ int holdoff_breaker_init_time(holdoff_breaker *breaker, uint64_t window_ns, uint
  */
 int holdoff_budget_init_token(holdoff_budget *budget, uint32_t capacity, uint32_t cost, uint32_t timeout_cost,
     uint32_t throttled_cost, double reward, double refill, uint64_t now);
+
+/**
+ * Makes the budget that the loops of other languages bring to a policy that names none: 60 tokens. A retry costs one, after
+ * a timeout five; a success brings a tenth, and so does each second.
+ *
+ * Returns 0 and writes `budget`; or HOLDOFF_ERROR_NULL_POINTER.
+ */
+int holdoff_budget_init_loops(holdoff_budget *budget, uint64_t now);
 
 /**
  * Makes gRPC's throttle of `capacity` tokens (at least 1): a failure takes one token and a success brings `reward`.

@@ -70,4 +70,15 @@ extern_c! {
     /// Returns the probability that holdoff_budget_admit refuses at `now`: 0 for all kinds but "requests", 1 for memory
     /// without a budget.
     get holdoff_budget_rejection(now) -> f64 = state.rejection(config, now), else 1.0;
+
+    /// Tells whether a budget of tokens lacks none: a success changes nothing then. True for memory without a budget, false for the
+    /// other kinds.
+    get holdoff_budget_is_full() -> bool = state.is_full(config), else true;
+
+    /// Writes why a budget of tokens refuses a retry at `now` after a kind of failure into `text`, at most `size` bytes with the
+    /// zero at its end: `59.9 of 60 tokens; a retry costs 1, there are enough again in 10s`.
+    ///
+    /// Returns the length of the whole text without the zero, as snprintf does; 0 if it does not refuse, and for the other kinds.
+    get holdoff_budget_shortage(now, kind: u32, text: *mut c_char, size) -> c_int =
+        print(text, size, state.shortage(config, now, kind_of(kind)?)), else 0;
 }

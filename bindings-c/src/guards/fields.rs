@@ -43,6 +43,13 @@ extern_c! {
         throttled_cost: u32, reward: f64, refill: f64, now) -> c_int =
         put(budget, BudgetConfig::token(capacity, [cost, timeout_cost, throttled_cost], reward, refill), 0, now);
 
+    /// Makes the budget that the loops of other languages bring to a policy that names none: 60 tokens. A retry costs one, after
+    /// a timeout five; a success brings a tenth, and so does each second.
+    ///
+    /// Returns 0 and writes `budget`; or HOLDOFF_ERROR_NULL_POINTER.
+    fn holdoff_budget_init_loops(budget: *mut holdoff_budget, now) -> c_int =
+        put(budget, Ok(BudgetConfig::of_loops()), 0, now);
+
     /// Makes gRPC's throttle of `capacity` tokens (at least 1): a failure takes one token and a success brings `reward`.
     ///
     /// Returns 0 and writes `budget`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_RATE_RANGE or HOLDOFF_ERROR_NULL_POINTER.

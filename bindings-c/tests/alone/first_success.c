@@ -132,6 +132,16 @@ uint64_t holdoff_guarded_call_remaining(const holdoff_guarded_call *call, uint64
   abort();
 }
 
+bool holdoff_budget_is_full(const holdoff_budget *budget) {
+  (void)budget;
+  abort();
+}
+
+int holdoff_budget_succeed(holdoff_budget *budget, uint64_t now, const uint32_t *withdrawal) {
+  (void)budget, (void)now, (void)withdrawal;
+  abort();
+}
+
 static bool succeed(void *context, const holdoff_attempt *attempt, holdoff_failure *failure) {
   (void)failure;
   *(uint64_t *)context = attempt->abort_at;
@@ -141,6 +151,8 @@ static bool succeed(void *context, const holdoff_attempt *attempt, holdoff_failu
 int main(void) {
   holdoff_policy policy;
   holdoff_result result;
+  holdoff_loop_budget budget;
+  holdoff_host host;
   uint64_t abort_at = 0;
   policy.magic = HOLDOFF_POLICY_MAGIC;
   policy.first_limit_ns = HOLDOFF_NEVER;
@@ -150,6 +162,12 @@ int main(void) {
   policy.first_limit_ns = 1000000000;
   if (!holdoff_run(&policy, NULL, succeed, &abort_at, &result) || abort_at == HOLDOFF_NEVER) {
     return 2;
+  }
+  memset(&host, 0, sizeof host);
+  host.budget = &budget;
+  budget.is_short = false;
+  if (!holdoff_run(&policy, &host, succeed, &abort_at, &result)) {
+    return 3;
   }
   return 0;
 }

@@ -175,6 +175,7 @@ impl BudgetConfig {
     }
 
     /// Token: how long until an empty budget is full by itself; [`Span::MAX`] if it never is.
+    #[cfg(feature = "alloc")]
     pub(crate) fn fills_in(&self) -> Span {
         self.refills_in(self.capacity.saturating_add(1))
     }
