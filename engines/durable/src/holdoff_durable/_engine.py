@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     _S = TypeVar("_S")
 
-LEAVING = Policy(attempts=3, backoff={"initial": "20ms"})
+LEAVING = Policy(attempts=3, backoff={"initial": "20ms"}, budget="none")
 """How a lease is given back: without it the next runner only waits a little."""
 
 LOG = logging.getLogger("holdoff.durable")

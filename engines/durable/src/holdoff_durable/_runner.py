@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     _R = TypeVar("_R")
 
-PATIENCE = Policy(attempts="forever", backoff={"initial": "20ms", "max": "2s"})
+PATIENCE = Policy(attempts="forever", backoff={"initial": "20ms", "max": "2s"}, budget="none")
 """How a journal that is away is waited for, unless another policy is given."""
 
 _MISSING = object()
@@ -65,6 +65,9 @@ class Runner:
             raise ValueError("lease is a number of seconds above 0")
         self.journal = journal
         policy = PATIENCE if journal_policy is None else to_policy(journal_policy)
+        if policy.guards is None:
+            # All steps wait for one journal: a budget would end the wait.
+            policy = Policy.from_dict({**policy.to_dict(), "budget": "none"})
         patient = policy.retrying(on=_is_transient, on_retry=_Teller())
         self._options = Options(journal, new_owner(), concurrency, reruns, any_policy, lease, patient, guards)
         self._engines: dict[asyncio.AbstractEventLoop, Engine] = {}
