@@ -327,8 +327,6 @@ impl fmt::Display for Path {
     }
 }
 
-/// `deadline = 0s: must be more than 0, or "none"`, `event 3, attemptNumber = -1: must be a whole number from 0 to 4294967295`,
-/// and `; did you mean "..."?` where a name is near.
 /// The number alone, for hosts that tell no more.
 impl From<Error> for ErrorCode {
     fn from(error: Error) -> Self {
@@ -336,6 +334,8 @@ impl From<Error> for ErrorCode {
     }
 }
 
+/// `deadline = 0s: must be more than 0, or "none"`, `event 3, attemptNumber = -1: must be a whole number from 0 to 4294967295`,
+/// and `; did you mean "..."?` where a name is near.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = match self.subject {
