@@ -41,6 +41,7 @@ impl KeyedBudget {
 
     /// A call with that key succeeded at its first attempt, at `now`.
     pub fn succeed(&mut self, key: &str, now: Timestamp) {
+        self.short.collect_idle(now);
         if self.short.peek(key, now).is_some() {
             self.lend(key, now, |config, budget| budget.succeed(config, now, None));
         }
@@ -48,6 +49,7 @@ impl KeyedBudget {
 
     /// Lends the budget of a key for one transition at `now`.
     pub fn lend<R>(&mut self, key: &str, now: Timestamp, run: impl FnOnce(&BudgetConfig, &mut Budget) -> R) -> R {
+        self.short.collect_idle(now);
         let known = self.short.peek(key, now).copied();
         let mut budget = known.unwrap_or_else(|| Budget::new(&self.config, 0, now));
         let answer = run(&self.config, &mut budget);
@@ -94,6 +96,16 @@ mod tests {
             assert!(!budgets.is_full());
         }
         budgets.succeed("a", Timestamp::ZERO);
+        assert!(budgets.is_full());
+    }
+
+    #[test]
+    fn a_budget_that_is_full_again_by_itself_is_forgotten_with_the_success_of_another_key() {
+        let mut budgets = KeyedBudget::new(BudgetConfig::of_loops());
+        assert!(withdraw(&mut budgets, "a", 0, FailureKind::Transient));
+        budgets.succeed("b", Timestamp::from_nanos(600 * SECOND));
+        assert!(!budgets.is_full());
+        budgets.succeed("b", Timestamp::from_nanos(602 * SECOND));
         assert!(budgets.is_full());
     }
 
