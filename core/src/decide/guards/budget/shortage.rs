@@ -38,7 +38,7 @@ impl fmt::Display for Shortage {
         if self.enough_in == Span::MAX {
             return f.write_str("only successes bring more");
         }
-        // Whole seconds, rounded up.
+        // Seconds are rounded up, but for the nanosecond by which a wait is rounded up itself.
         let seconds = truncated(real(self.enough_in.as_nanos()) / 1e9 + 0.999_999);
         write!(f, "there are enough again in {}", Span::from_secs(seconds))
     }
