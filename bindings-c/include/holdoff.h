@@ -101,7 +101,9 @@ int holdoff_problem_text(const holdoff_problem *problem, char *text, size_t size
 #define HOLDOFF_VALUE_NULL 0U /**< Value of a document: null. */
 #define HOLDOFF_VALUE_EMPTY_OBJECT 1U /**< Value of a document: an object without fields. */
 #define HOLDOFF_VALUE_EMPTY_LIST 2U /**< Value of a document: a list without items. */
-#define HOLDOFF_VALUE_OTHER 3U /**< Value of a document: of a type that no field takes, such as a truth value. */
+#define HOLDOFF_VALUE_OTHER 3U /**< Value of a document: of a type that no field takes. */
+#define HOLDOFF_VALUE_TRUE 4U /**< Value of a document: true. */
+#define HOLDOFF_VALUE_FALSE 5U /**< Value of a document: false. */
 
 /**
  * A policy, its rules of classification and its guards in the making. Begin with holdoff_options_init, set what differs
@@ -111,7 +113,7 @@ int holdoff_problem_text(const holdoff_problem *problem, char *text, size_t size
  */
 typedef struct holdoff_options {
   uint64_t magic;
-  uint64_t state[182];
+  uint64_t state[821];
   char *patterns;
   size_t patterns_size;
   size_t patterns_used;
@@ -126,7 +128,7 @@ typedef struct holdoff_options {
 int holdoff_options_init(holdoff_options *options);
 
 /**
- * Gives memory for the texts of patterns ("retry_on.patterns" and "retry_on.non_idempotent.patterns"): `size` bytes;
+ * Gives memory for the texts of patterns and names ("rules[0].if.patterns" and others): `size` bytes;
  * each pattern takes its length and 5 more. Needed before the first pattern, and as long as the options, copies of
  * them and the rules built of them are used. Patterns in earlier memory are not moved.
  *
@@ -140,15 +142,16 @@ int holdoff_options_keep_patterns(holdoff_options *options, char *patterns, size
  *
  * `path` is the field's name in a policy document: "backoff" (constant, linear, exponential, polynomial, fibonacci, list,
  * decorrelated, decorrelated_v2), "backoff.initial", "backoff.factor", "backoff.increment", "backoff.exponent",
- * "backoff.max", "backoff.times", "backoff.on" (transient, throttled, timeout), "jitter" (none, full, equal, additive,
+ * "backoff.max", "backoff.times", "backoff.floor", "backoff.offset", "backoff.from", "backoff.until", "jitter" (none, full, equal, additive,
  * proportional, bounded, subtractive), "jitter.factor", "jitter.bound", "cap" (keep_spread, before_jitter, clip),
  * "attempts", "deadline", "min_attempt", "on_deadline" (stop, clip), "attempt_timeout", "hint" (floor, replace,
- * ignore, exact, at_least), "hint.max", "hint.over" (stop, clamp), "hint.reach", "preset" (a name that
+ * ignore, exact, at_least), "hint.max", "hint.over" (stop, clamp, ignore), "hint.reach", "total",
+ * "limits" (first, last), "deadline_from" (start, first_failure), "delay_from" (failure, start), "reset_after", "preset" (a name that
  * HOLDOFF_WORD_PRESET lists).
  *
  * The items of a list have their index behind them and are set in their order: "backoff.delays[0]",
- * "retry_on.http[0]", "retry_on.grpc[0]", "retry_on.kinds[0]", "retry_on.patterns[0]", the same four under
- * "retry_on.non_idempotent.", and the stages of a chain, "backoff[1].initial".
+ * the stages of a chain, "backoff[1].initial", and the rules, "rules[0].if.http[0]", "rules[0].if[1].patterns[0]",
+ * "rules[0].attempts", "rules[0].backoff.initial".
  *
  * The guards' fields are under "budget" (none, token, throttle, ratio, share, requests, window), "breaker" (none,
  * consecutive, count, time), "limiter" (none, gcra, bucket, window, log), "adaptive" (none, cubic, aimd), "bulkhead",
@@ -174,10 +177,11 @@ int holdoff_options_set_number(holdoff_options *options, const char *path, doubl
 int holdoff_options_set_ns(holdoff_options *options, const char *path, uint64_t ns);
 
 /**
- * Sets a field to a value that is neither text nor a number, as a document may have it: HOLDOFF_VALUE_EMPTY_LIST sets a
- * list to one without items ("retry_on.http" and its like then name nothing); HOLDOFF_VALUE_NULL and
+ * Sets a field to a value that is neither text nor a number, as a document may have it: HOLDOFF_VALUE_TRUE and
+ * HOLDOFF_VALUE_FALSE ("rules[0].retry", "rules[0].if.idempotent", "backoff.repeat"); HOLDOFF_VALUE_EMPTY_LIST sets a
+ * list to one without items ("rules[0].if.http" then holds for nothing); HOLDOFF_VALUE_NULL and
  * HOLDOFF_VALUE_EMPTY_OBJECT are as good as not set, where the name is one of a field or of fields; any other number is
- * a value of a type that no field takes, such as a truth value.
+ * a value of a type that no field takes.
  *
  * Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text.
  */
@@ -195,14 +199,14 @@ int holdoff_parse_duration(const char *duration, uint64_t *ns);
 #define HOLDOFF_POLICY_MAGIC UINT64_C(7525321941849826098)
 
 /**
- * A valid policy: 272 bytes, to be shared by any number of calls and threads, and never written to by them. May be
+ * A valid policy: 528 bytes, to be shared by any number of calls and threads, and never written to by them. May be
  * copied and moved. Made by holdoff_policy_default, holdoff_policy_preset or holdoff_policy_build; the content is the
  * library's.
  */
 typedef struct holdoff_policy {
   uint64_t magic;
   uint64_t first_limit_ns;
-  uint64_t state[32];
+  uint64_t state[64];
 } holdoff_policy;
 
 /**
@@ -256,9 +260,11 @@ uint64_t holdoff_policy_first_limit(const holdoff_policy *policy);
  */
 uint64_t holdoff_policy_fingerprint(const holdoff_policy *policy);
 
+#define HOLDOFF_NO_RULE 255 /**< Rule of a failure: judged, and no rule takes it. */
+
 /**
- * One failed attempt: what kind of failure, and what the server said about when to come back. 16 bytes, by value. If only
- * the kind is known, leave the other fields zero: that means no hint.
+ * One failed attempt: what kind of failure, what the server said about when to come back, and which rule of the policy takes
+ * it. 16 bytes, by value. If only the kind is known, leave the other fields zero: that means no hint.
  */
 typedef struct holdoff_failure {
   /**
@@ -267,7 +273,12 @@ typedef struct holdoff_failure {
    */
   uint32_t kind;
   /** HOLDOFF_HINT_NONE, HOLDOFF_HINT_AFTER or HOLDOFF_HINT_NEVER. Any other number reads as none. */
-  uint32_t hint;
+  uint16_t hint;
+  /**
+   * The number of the policy's rule that takes the failure, from 1, as holdoff_rules_judge writes it; HOLDOFF_NO_RULE for
+   * none. With 0 nobody has judged it: the first rule takes it that holds for its kind alone.
+   */
+  uint16_t rule;
   /** HOLDOFF_HINT_AFTER: how long from now, in nanoseconds; at most HOLDOFF_LONGEST_NS, more reads as that. */
   uint64_t hint_ns;
 } holdoff_failure;
@@ -353,7 +364,7 @@ typedef struct holdoff_step {
 uint64_t holdoff_step_ticket(holdoff_step step);
 
 /**
- * One call of an operation, from its first attempt to its end: 64 bytes. May be copied and moved; one thread at a
+ * One call of an operation, from its first attempt to its end: 88 bytes. May be copied and moved; one thread at a
  * time. Memory that is all zero reads as a call that was cancelled. The content is the library's.
  *
  * Each attempt is said exactly once; asked again while it runs the answer is HOLDOFF_WAIT. An input that is out of
@@ -365,7 +376,7 @@ uint64_t holdoff_step_ticket(holdoff_step step);
  */
 typedef struct holdoff_call {
   uint64_t magic;
-  uint64_t state[7];
+  uint64_t state[10];
 } holdoff_call;
 
 /**
@@ -435,12 +446,12 @@ uint64_t holdoff_call_remaining(const holdoff_call *call, uint64_t now);
 uint64_t holdoff_seed_at(uint64_t n, uint64_t k);
 
 /**
- * The state of one operation that may fail, without its loop: 48 bytes. May be copied and moved; one thread at a time.
+ * The state of one operation that may fail, without its loop: 72 bytes. May be copied and moved; one thread at a time.
  * The content is the library's.
  */
 typedef struct holdoff_retry {
   uint64_t magic;
-  uint64_t state[5];
+  uint64_t state[8];
 } holdoff_retry;
 
 /**

@@ -138,7 +138,8 @@ struct host {
   std::function<void(const retrying &)> on_retry;
   /** Gets how the call ended, also when it throws; NULL for nobody. */
   struct outcome *outcome = nullptr;
-  /** False if the operation may not run twice, for the policy's rules. */
+  /** False if the operation may not run twice: then only throttled and unsent failures are retried, and failures that a rule
+   * names with "idempotent". */
   bool idempotent = true;
   /** A seed that makes the jitter of this call repeatable. */
   std::optional<std::uint64_t> seed;
@@ -174,6 +175,16 @@ class attempt {
     attempt_->facts->grpc = code;
     attempt_->facts->has_grpc = 1;
   }
+  /** Tells the policy's rules codes of the error, or names of its type, each list with a null pointer behind the last one. The
+   * texts stay where they are until the attempt has been judged. */
+  void codes(const char *const *names) const noexcept { attempt_->facts->codes = names; }
+  void types(const char *const *names) const noexcept { attempt_->facts->types = names; }
+  /** Tells that the request was never sent. A std::system_error of a refused connection says so itself. */
+  void unsent() const noexcept { attempt_->facts->unsent = 1; }
+  /** Tells what the header x-should-retry of an answer says. */
+  void headers(const holdoff_headers &read) const noexcept {
+    attempt_->facts->should_retry = holdoff_headers_should_retry(&read);
+  }
   /** Returns the token for the host of a retry inside this attempt; perhaps NULL. */
   const holdoff_token *token() const noexcept { return attempt_->token; }
 
@@ -207,12 +218,47 @@ inline holdoff_host host_of(const policy &policy, const host &host) noexcept {
   return c;
 }
 
+/* Returns the name of a system's error code, with a null pointer behind it; nullptr for a code that is not common. */
+inline const char *const *code_names(const std::error_code &code) noexcept {
+  static const struct {
+    std::errc number;
+    const char *names[2];
+  } known[] = {
+      {std::errc::address_in_use, {"EADDRINUSE", nullptr}},
+      {std::errc::address_not_available, {"EADDRNOTAVAIL", nullptr}},
+      {std::errc::broken_pipe, {"EPIPE", nullptr}},
+      {std::errc::connection_aborted, {"ECONNABORTED", nullptr}},
+      {std::errc::connection_refused, {"ECONNREFUSED", nullptr}},
+      {std::errc::connection_reset, {"ECONNRESET", nullptr}},
+      {std::errc::device_or_resource_busy, {"EBUSY", nullptr}},
+      {std::errc::host_unreachable, {"EHOSTUNREACH", nullptr}},
+      {std::errc::interrupted, {"EINTR", nullptr}},
+      {std::errc::network_down, {"ENETDOWN", nullptr}},
+      {std::errc::network_unreachable, {"ENETUNREACH", nullptr}},
+      {std::errc::no_such_file_or_directory, {"ENOENT", nullptr}},
+      {std::errc::not_connected, {"ENOTCONN", nullptr}},
+      {std::errc::permission_denied, {"EACCES", nullptr}},
+      {std::errc::resource_unavailable_try_again, {"EAGAIN", nullptr}},
+      {std::errc::timed_out, {"ETIMEDOUT", nullptr}},
+  };
+  for (const auto &each : known) {
+    if (code == each.number) {
+      return each.names;
+    }
+  }
+  return nullptr;
+}
+
 /* Says how the error in flight is a failure; for a catch block. The caller keeps the error, and with it the text. */
 inline failure failure_in_flight(const host &host, holdoff_facts &facts) {
   try {
     throw;
   } catch (const std::exception &error) {
     facts.message = error.what();
+    if (const auto *system = dynamic_cast<const std::system_error *>(&error)) {
+      facts.codes = facts.codes != nullptr ? facts.codes : code_names(system->code());
+      facts.unsent = facts.unsent != 0 || system->code() == std::errc::connection_refused;
+    }
     if (std::optional<failure> how = host.classify ? host.classify(error) : std::nullopt) {
       return *how;
     }
@@ -390,8 +436,9 @@ class call {
   void succeed() { put(HOLDOFF_PUT_SUCCEED); }
   /** Tells that the attempt failed; the policy's rules judge it. */
   void fail(holdoff_failure how) {
-    const bool fault = how.kind == HOLDOFF_FAULT;
+    const bool mistake = how.kind == HOLDOFF_FAULT;
     holdoff_judge(&c_, &attempt_, &how, holdoff_host_now(&c_));
+    const bool fault = mistake && how.kind == HOLDOFF_PERMANENT;
     loop_.last = how;
     loop_.told_cause = 0;
     put(fault ? HOLDOFF_PUT_ABANDON : HOLDOFF_PUT_FAIL);

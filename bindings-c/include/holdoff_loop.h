@@ -33,7 +33,7 @@ typedef struct holdoff_attempt {
   uint64_t abort_at;
   /** The host's way to cancel; perhaps NULL. */
   const holdoff_cancel *cancel;
-  /** The facts about its error, which the operation writes for the host's rules: status, code, message. Zeroed before each
+  /** The facts about its error, which the operation writes for the host's rules: status, codes, message. Zeroed before each
    * attempt but for the host's non_idempotent; a message stays where it is until the operation has returned and been judged,
    * in the context for instance. */
   holdoff_facts *facts;
@@ -57,13 +57,13 @@ static inline int holdoff_attempt_left_ms(const holdoff_attempt *attempt) {
  * One attempt. `context` is the one of holdoff_run: results and the last error go there.
  *
  * Returns true for a success; for a failure false, described in `failure`, which is transient without a hint unless
- * changed. An attempt that is still transient after its abort_at counts as a timeout. Then the host's rules judge it, if
- * there are any.
+ * changed. An attempt that is still transient after its abort_at counts as a timeout. Then the host's rules judge it; a
+ * failure of an operation that may not run twice is permanent unless it is throttled or `facts->unsent`, or a rule says so.
  */
 typedef bool (*holdoff_operation)(void *context, const holdoff_attempt *attempt, holdoff_failure *failure);
 
-/** Failure kind, for an operation in holdoff_run only: a fault of the caller's own program. Permanent whatever the rules
- * say, and guards learn nothing of it. */
+/** Failure kind, for an operation in holdoff_run only: a fault of the caller's own program. Permanent unless a rule that
+ * retries names its type, and guards learn nothing of it. */
 #define HOLDOFF_FAULT UINT32_C(65535)
 
 /** A retry that is about to be slept for. */
@@ -92,9 +92,9 @@ typedef struct holdoff_clock {
 typedef struct holdoff_host {
   /** How to cancel; NULL for not at all. */
   const holdoff_cancel *cancel;
-  /** The rules that judge each failure, by the facts that the operation leaves in its attempt; NULL for none. */
+  /** The rules that judge each failure, by the facts that the operation leaves in its attempt; NULL for no rules. */
   const holdoff_rules *rules;
-  /** True if the operation may not run twice, for the rules. */
+  /** True if the operation may not run twice: only throttled or unsent failures, or by a rule, are then retried. */
   bool non_idempotent;
   /** Called before each sleep with the context of holdoff_run; NULL for nothing. */
   void (*on_retry)(void *context, const holdoff_retrying *retrying);
@@ -173,7 +173,7 @@ static inline void holdoff_result_set(holdoff_result *result, uint8_t outcome, u
 
 /* Resets the failure that an operation describes: written in one piece, because it is read in one. */
 static inline void holdoff_failure_clear(holdoff_failure *failure) {
-  static const holdoff_failure transient = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
+  static const holdoff_failure transient = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0, 0};
   *failure = transient;
 }
 
@@ -182,12 +182,11 @@ static inline void holdoff_judge(const holdoff_host *host, const holdoff_attempt
                                  uint64_t now) {
   if (failure->kind == HOLDOFF_FAULT) {
     *failure = holdoff_failure_of(HOLDOFF_PERMANENT);
-    return;
-  }
-  if (failure->kind == HOLDOFF_TRANSIENT && now >= attempt->abort_at) {
+    attempt->facts->program_fault = 1;
+  } else if (failure->kind == HOLDOFF_TRANSIENT && now >= attempt->abort_at) {
     failure->kind = HOLDOFF_TIMEOUT;
   }
-  if (host->rules != NULL) {
+  if (host->rules != NULL || host->non_idempotent || attempt->facts->should_retry != 0) {
     *failure = holdoff_rules_judge(host->rules, attempt->facts, *failure);
   }
 }
@@ -410,6 +409,7 @@ HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const 
     if (failed) {
       bool fault = failure.kind == HOLDOFF_FAULT;
       holdoff_judge(host, &attempt, &failure, now);
+      fault &= failure.kind == HOLDOFF_PERMANENT;
       loop.last = failure;
       loop.told_cause = 0;
       holdoff_put(&step, &loop, guarded, fault ? HOLDOFF_PUT_ABANDON : HOLDOFF_PUT_FAIL, ticket, now, failure);

@@ -3,7 +3,7 @@
 use crate::*;
 
 extern_c! {
-    /// One call of an operation, from its first attempt to its end: 64 bytes. May be copied and moved; one thread at a
+    /// One call of an operation, from its first attempt to its end: 88 bytes. May be copied and moved; one thread at a
     /// time. Memory that is all zero reads as a call that was cancelled. The content is the library's.
     ///
     /// Each attempt is said exactly once; asked again while it runs the answer is HOLDOFF_WAIT. An input that is out of
@@ -12,7 +12,7 @@ extern_c! {
     /// one, and HOLDOFF_NEVER as the last instant before it. Wrong use (a null pointer, memory without a call or a policy,
     /// an unknown failure kind) changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the
     /// error as the reason.
-    memory holdoff_call([u64; 7]) as call holds Call, b"hoCall\0\x31", NotACall;
+    memory holdoff_call([u64; 10]) as call holds Call, b"hoCall\0\x31", NotACall;
 
     /// Begins a call at `now`. The seed decides its jitter: draw it from the operating system, or give a fixed one to
     /// repeat a run.

@@ -87,11 +87,12 @@ impl<'a> Written<'a> {
 
 impl Display for Written<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let texts = |list| patterns::texts(self.patterns, list);
-        let (all, non_idempotent) = (texts(Operations::All), texts(Operations::NonIdempotent));
+        let texts = &mut |alternative, list, put: &mut dyn FnMut(&str) -> fmt::Result| {
+            patterns::texts(self.patterns, alternative, list).try_for_each(put)
+        };
         match &self.form {
-            Some(form) => form.write(all, [], f),
-            None => write_document(&self.policy, &self.rules, &self.guards, all, non_idempotent, f),
+            Some(form) => form.write(patterns::texts(self.patterns, 0, TextList::Patterns), [], f),
+            None => write_document(&self.policy, &self.rules, &self.guards, texts, f),
         }
     }
 }

@@ -40,7 +40,7 @@ c_struct! {
         on_deadline: u8 = on_deadline,
         /// HOLDOFF_HINT_FLOOR, REPLACE, IGNORE, EXACT or AT_LEAST; floor.
         hint_mode: u8 = hint_mode,
-        /// HOLDOFF_HINT_STOP or HOLDOFF_HINT_CLAMP; stop.
+        /// HOLDOFF_LONG_HINT_STOP, HOLDOFF_LONG_HINT_CLAMP or HOLDOFF_LONG_HINT_IGNORE; stop.
         hint_over: u8 = hint_over,
     }
 }

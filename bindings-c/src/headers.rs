@@ -3,12 +3,12 @@
 use crate::*;
 
 extern_c! {
-    /// The headers of an HTTP answer that say when to retry: 152 bytes, whatever their number. The content is the
+    /// The headers of an HTTP answer that say when to retry: 160 bytes, whatever their number. The content is the
     /// library's.
     ///
     /// Read are, in the order in which they count, grpc-retry-pushback-ms, retry-after-ms, x-ms-retry-after-ms, Retry-After
     /// (seconds and dates), x-amz-retry-after, and the RateLimit-Reset family. Any other header may be given as well.
-    memory holdoff_headers([u64; 18]) as headers holds HintReader, b"hoHeads1", NotACall;
+    memory holdoff_headers([u64; 19]) as headers holds HintReader, b"hoHeads1", NotACall;
 
     /// Begins with the headers of one answer, which came at `wall`: nanoseconds since 1970 by the clock on the wall, for
     /// dates; HOLDOFF_NEVER if it is not known, and then a date says nothing.
@@ -44,6 +44,10 @@ extern_c! {
         write(ns, span(hint_ns));
         hint
     };
+
+    /// Returns the header x-should-retry, for `should_retry` of holdoff_facts: 1 for "true", 2 for "false", 0 without the
+    /// header, for any other value, and for memory without headers.
+    fn holdoff_headers_should_retry(headers: *const holdoff_headers) -> u8 = get(headers).map_or(0, HintReader::should_retry);
 
     /// Classifies an HTTP answer with all its headers: holdoff_failure_from_http with what they say as the hint. `headers`
     /// may be NULL.

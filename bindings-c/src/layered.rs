@@ -3,9 +3,9 @@
 use crate::*;
 
 extern_c! {
-    /// The policies of a retry inside a retry and what is between them: 528 bytes, to be shared by any number of layered
+    /// The policies of a retry inside a retry and what is between them: 1040 bytes, to be shared by any number of layered
     /// calls and never written to by them. The content is the library's.
-    memory holdoff_layers([u64; 65]) as layers holds Layers, b"hoLayrs1", NotAPolicy;
+    memory holdoff_layers([u64; 129]) as layers holds Layers, b"hoLayrs1", NotAPolicy;
 
     /// Makes two levels with at most `attempts` attempts over both of them: 1 to 4294967294, the first one included; 0 for
     /// no cap but what the two policies allow, multiplied. The outer policy's deadline is shared. Copies the policies.
@@ -29,10 +29,10 @@ extern_c! {
 }
 
 extern_c! {
-    /// A call inside a call: 168 bytes. Driven step for step like a holdoff_call, and with the same promises; tickets count
+    /// A call inside a call: 216 bytes. Driven step for step like a holdoff_call, and with the same promises; tickets count
     /// the attempts over both levels. When the inner level gives up, the outer one takes that for its failure. The content
     /// is the library's.
-    memory holdoff_layered([u64; 20]) as layered holds Layered, b"hoLayrd1", NotACall;
+    memory holdoff_layered([u64; 26]) as layered holds Layered, b"hoLayrd1", NotACall;
 
     /// Begins at `now` with the first attempt of both levels. The seed decides the jitter of both.
     ///

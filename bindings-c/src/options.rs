@@ -8,15 +8,19 @@ pub const HOLDOFF_VALUE_NULL: u32 = 0;
 pub const HOLDOFF_VALUE_EMPTY_OBJECT: u32 = 1;
 /// Value of a document: a list without items.
 pub const HOLDOFF_VALUE_EMPTY_LIST: u32 = 2;
-/// Value of a document: of a type that no field takes, such as a truth value.
+/// Value of a document: of a type that no field takes.
 pub const HOLDOFF_VALUE_OTHER: u32 = 3;
+/// Value of a document: true.
+pub const HOLDOFF_VALUE_TRUE: u32 = 4;
+/// Value of a document: false.
+pub const HOLDOFF_VALUE_FALSE: u32 = 5;
 
 extern_c! {
     /// A policy, its rules of classification and its guards in the making. Begin with holdoff_options_init, set what differs
     /// from the default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. A policy
     /// itself has no guards: if the options describe any, holdoff_guards_init makes them. The first problem is kept, so
     /// checking the build is enough. The content is the library's.
-    memory holdoff_options([u64; 182], patterns: *mut c_char, patterns_size: usize, patterns_used: usize, problem: holdoff_problem)
+    memory holdoff_options([u64; 821], patterns: *mut c_char, patterns_size: usize, patterns_used: usize, problem: holdoff_problem)
         as options holds Options, b"hoOptio4", NotAPolicy;
 
     /// Makes the options of the default policy, with no rules of classification.
@@ -24,7 +28,7 @@ extern_c! {
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
     init holdoff_options_init() = Policy::options();
 
-    /// Gives memory for the texts of patterns ("retry_on.patterns" and "retry_on.non_idempotent.patterns"): `size` bytes;
+    /// Gives memory for the texts of patterns and names ("rules[0].if.patterns" and others): `size` bytes;
     /// each pattern takes its length and 5 more. Needed before the first pattern, and as long as the options, copies of
     /// them and the rules built of them are used. Patterns in earlier memory are not moved.
     ///
@@ -41,15 +45,16 @@ extern_c! {
     ///
     /// `path` is the field's name in a policy document: "backoff" (constant, linear, exponential, polynomial, fibonacci, list,
     /// decorrelated, decorrelated_v2), "backoff.initial", "backoff.factor", "backoff.increment", "backoff.exponent",
-    /// "backoff.max", "backoff.times", "backoff.on" (transient, throttled, timeout), "jitter" (none, full, equal, additive,
+    /// "backoff.max", "backoff.times", "backoff.floor", "backoff.offset", "backoff.from", "backoff.until", "jitter" (none, full, equal, additive,
     /// proportional, bounded, subtractive), "jitter.factor", "jitter.bound", "cap" (keep_spread, before_jitter, clip),
     /// "attempts", "deadline", "min_attempt", "on_deadline" (stop, clip), "attempt_timeout", "hint" (floor, replace,
-    /// ignore, exact, at_least), "hint.max", "hint.over" (stop, clamp), "hint.reach", "preset" (a name that
+    /// ignore, exact, at_least), "hint.max", "hint.over" (stop, clamp, ignore), "hint.reach", "total",
+    /// "limits" (first, last), "deadline_from" (start, first_failure), "delay_from" (failure, start), "reset_after", "preset" (a name that
     /// HOLDOFF_WORD_PRESET lists).
     ///
     /// The items of a list have their index behind them and are set in their order: "backoff.delays[0]",
-    /// "retry_on.http[0]", "retry_on.grpc[0]", "retry_on.kinds[0]", "retry_on.patterns[0]", the same four under
-    /// "retry_on.non_idempotent.", and the stages of a chain, "backoff[1].initial".
+    /// the stages of a chain, "backoff[1].initial", and the rules, "rules[0].if.http[0]", "rules[0].if[1].patterns[0]",
+    /// "rules[0].attempts", "rules[0].backoff.initial".
     ///
     /// The guards' fields are under "budget" (none, token, throttle, ratio, share, requests, window), "breaker" (none,
     /// consecutive, count, time), "limiter" (none, gcra, bucket, window, log), "adaptive" (none, cubic, aimd), "bulkhead",
@@ -72,10 +77,11 @@ extern_c! {
     fn holdoff_options_set_ns(options: *mut holdoff_options, path: *const c_char, ns: u64) -> c_int =
         set(options, c_str(path), Some(Value::Nanos(ns)));
 
-    /// Sets a field to a value that is neither text nor a number, as a document may have it: HOLDOFF_VALUE_EMPTY_LIST sets a
-    /// list to one without items ("retry_on.http" and its like then name nothing); HOLDOFF_VALUE_NULL and
+    /// Sets a field to a value that is neither text nor a number, as a document may have it: HOLDOFF_VALUE_TRUE and
+    /// HOLDOFF_VALUE_FALSE ("rules[0].retry", "rules[0].if.idempotent", "backoff.repeat"); HOLDOFF_VALUE_EMPTY_LIST sets a
+    /// list to one without items ("rules[0].if.http" then holds for nothing); HOLDOFF_VALUE_NULL and
     /// HOLDOFF_VALUE_EMPTY_OBJECT are as good as not set, where the name is one of a field or of fields; any other number is
-    /// a value of a type that no field takes, such as a truth value.
+    /// a value of a type that no field takes.
     ///
     /// Returns 0 or a HOLDOFF_ERROR_ number, see holdoff_options_set_text.
     fn holdoff_options_set_value(options: *mut holdoff_options, path: *const c_char, value: u32) -> c_int =
@@ -83,6 +89,8 @@ extern_c! {
             HOLDOFF_VALUE_NULL => Value::Nothing,
             HOLDOFF_VALUE_EMPTY_OBJECT => Value::Empty,
             HOLDOFF_VALUE_EMPTY_LIST => Value::NoItems,
+            HOLDOFF_VALUE_TRUE => Value::Flag(true),
+            HOLDOFF_VALUE_FALSE => Value::Flag(false),
             _ => Value::Other,
         }));
 

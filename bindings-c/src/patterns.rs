@@ -1,41 +1,52 @@
-//! The texts of patterns, in room that the caller lends: one after the other, each with its list and its length.
+//! The texts of rules, in room that the caller lends: one after the other, each with its list and its length.
 
-use holdoff_core::{ErrorCode, HostText, Operations};
+use holdoff_core::{ErrorCode, HostText, TextList};
 
 /// List, then length.
 const HEAD: usize = 5;
 
 /// Stores the pattern in a value that was set; `used` counts the bytes of `room` that hold patterns.
 pub(crate) fn store(room: &mut [u8], used: &mut usize, text: Option<HostText<'_>>) -> Result<(), ErrorCode> {
-    if let Some(HostText::NoPatterns(operations) | HostText::Pattern { operations, begins: true, .. }) = text {
-        *used = forget(room, *used, operations);
+    if let Some(HostText::NoTexts { alternative, list } | HostText::Text { alternative, list, begins: true, .. }) = text
+    {
+        *used = forget(room, *used, number(alternative, list));
     }
-    if let Some(HostText::Pattern { operations, text, .. }) = text {
-        *used = add(room, *used, operations, text.as_bytes()).ok_or(ErrorCode::NoRoom)?;
+    if let Some(HostText::Text { alternative, list, text, .. }) = text {
+        *used = add(room, *used, number(alternative, list), text.as_bytes()).ok_or(ErrorCode::NoRoom)?;
     }
     Ok(())
 }
 
-/// Tells whether the message contains a pattern of the list. Every message contains the empty pattern.
-pub(crate) fn any_in(kept: &[u8], list: Operations, message: &[u8]) -> bool {
-    let contains = |text: &[u8]| text.is_empty() || message.windows(text.len()).any(|part| part == text);
-    each(kept, list).any(contains)
+/// The number of a list of an alternative.
+const fn number(alternative: u8, list: TextList) -> u8 {
+    alternative << 2 | list as u8
+}
+
+/// One bit for each alternative with a pattern that the message contains. Every message contains the empty pattern.
+pub(crate) fn matching(kept: &[u8], message: &[u8]) -> u16 {
+    bits(kept, TextList::Patterns, |text| text.is_empty() || message.windows(text.len()).any(|part| part == text))
+}
+
+/// One bit for each alternative that has a text in that list for which the function is true.
+pub(crate) fn bits(kept: &[u8], list: TextList, is_there: impl Fn(&[u8]) -> bool) -> u16 {
+    let has = |alternative: &u8| each(kept, number(*alternative, list)).any(&is_there);
+    (0..16).filter(has).fold(0, |bits, alternative| bits | 1 << alternative)
 }
 
 /// The patterns of a list as texts, which they are unless their memory was overwritten.
-pub(crate) fn texts(kept: &[u8], list: Operations) -> impl Iterator<Item = &str> {
-    each(kept, list).map(|text| str::from_utf8(text).unwrap_or("\u{fffd}"))
+pub(crate) fn texts(kept: &[u8], alternative: u8, list: TextList) -> impl Iterator<Item = &str> {
+    each(kept, number(alternative, list)).map(|text| str::from_utf8(text).unwrap_or("\u{fffd}"))
 }
 
 /// The patterns of a list.
-fn each(kept: &[u8], list: Operations) -> impl Iterator<Item = &[u8]> {
+fn each(kept: &[u8], list: u8) -> impl Iterator<Item = &[u8]> {
     let mut left = kept;
     let all = core::iter::from_fn(move || {
         let (of, text, rest) = first(left)?;
         left = rest;
         Some((of, text))
     });
-    all.filter(move |pattern| pattern.0 == list as u8).map(|pattern| pattern.1)
+    all.filter(move |pattern| pattern.0 == list).map(|pattern| pattern.1)
 }
 
 /// The first pattern with the number of its list, and what is behind it.
@@ -46,21 +57,21 @@ fn first(kept: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((list, text, rest))
 }
 
-fn add(room: &mut [u8], used: usize, list: Operations, text: &[u8]) -> Option<usize> {
+fn add(room: &mut [u8], used: usize, list: u8, text: &[u8]) -> Option<usize> {
     let length = u32::try_from(text.len()).ok()?;
     let (head, rest) = room.get_mut(used..)?.split_first_chunk_mut::<HEAD>()?;
     rest.get_mut(..text.len())?.copy_from_slice(text);
     let [a, b, c, d] = length.to_le_bytes();
-    *head = [list as u8, a, b, c, d];
+    *head = [list, a, b, c, d];
     Some(used + HEAD + text.len())
 }
 
 /// Moves the patterns of the other list together; where they end.
-fn forget(room: &mut [u8], used: usize, list: Operations) -> usize {
+fn forget(room: &mut [u8], used: usize, list: u8) -> usize {
     let (mut from, mut to) = (0, 0);
     while let Some((of, text, _)) = first(room.get(from..used).unwrap_or_default()) {
         let next = from + HEAD + text.len();
-        if of != list as u8 {
+        if of != list {
             room.copy_within(from..next, to);
             to += next - from;
         }
@@ -73,42 +84,37 @@ fn forget(room: &mut [u8], used: usize, list: Operations) -> usize {
 mod tests {
     use super::*;
 
-    const OTHERS: Operations = Operations::NonIdempotent;
-
-    fn pattern(operations: Operations, begins: bool, text: &str) -> Option<HostText<'_>> {
-        Some(HostText::Pattern { operations, begins, text })
+    fn pattern(alternative: u8, begins: bool, text: &str) -> Option<HostText<'_>> {
+        Some(HostText::Text { alternative, list: TextList::Patterns, begins, text })
     }
 
     #[test]
     fn a_list_begins_anew_and_leaves_the_other_alone() {
         let (mut room, mut used) = ([0; 40], 0);
-        for text in [
-            pattern(Operations::All, true, "reset"),
-            pattern(OTHERS, true, "busy"),
-            pattern(Operations::All, false, "again"),
-            pattern(Operations::All, true, "late"),
-        ] {
+        for text in
+            [pattern(0, true, "reset"), pattern(1, true, "busy"), pattern(0, false, "again"), pattern(0, true, "late")]
+        {
             store(&mut room, &mut used, text).unwrap();
         }
         let kept = &room[..used];
-        assert!(any_in(kept, OTHERS, b"too busy") && any_in(kept, Operations::All, b"too late"));
-        assert!(!any_in(kept, Operations::All, b"reset again, busy"));
-        store(&mut room, &mut used, Some(HostText::NoPatterns(OTHERS))).unwrap();
+        assert_eq!((matching(kept, b"too busy"), matching(kept, b"too late")), (2, 1));
+        assert_eq!(matching(kept, b"reset again"), 0);
+        store(&mut room, &mut used, Some(HostText::NoTexts { alternative: 1, list: TextList::Patterns })).unwrap();
         assert_eq!(used, HEAD + 4);
     }
 
     #[test]
     fn what_does_not_fit_is_an_error_and_changes_nothing() {
         let (mut room, mut used) = ([0; 10], 0);
-        store(&mut room, &mut used, pattern(OTHERS, true, "")).unwrap();
-        assert_eq!(store(&mut room, &mut used, pattern(OTHERS, false, "x")), Err(ErrorCode::NoRoom));
-        assert!(any_in(&room[..used], OTHERS, b""));
-        assert_eq!(store(&mut [], &mut 0, pattern(OTHERS, true, "")), Err(ErrorCode::NoRoom));
+        store(&mut room, &mut used, pattern(1, true, "")).unwrap();
+        assert_eq!(store(&mut room, &mut used, pattern(1, false, "x")), Err(ErrorCode::NoRoom));
+        assert_eq!(matching(&room[..used], b""), 2);
+        assert_eq!(store(&mut [], &mut 0, pattern(1, true, "")), Err(ErrorCode::NoRoom));
     }
 
     #[test]
     fn what_was_overwritten_matches_nothing_it_does_not_hold() {
-        assert!(!any_in(&[1, 255, 255, 255, 255, 97], Operations::All, b"a"));
-        assert!(!any_in(&[1, 0, 0], Operations::All, b"a"));
+        assert_eq!(matching(&[3, 255, 255, 255, 255, 97], b"a"), 0);
+        assert_eq!(matching(&[3, 0, 0], b"a"), 0);
     }
 }

@@ -63,6 +63,7 @@ impl holdoff_problem {
             Value::Number { value, .. } => fill(out, &value),
             Value::Nanos(nanos) if nanos <= Span::MAX.as_nanos() => fill(out, &Span::from_nanos(nanos)),
             Value::Nanos(nanos) => fill(out, &format_args!("{nanos}ns")),
+            Value::Flag(flag) => fill(out, &flag),
             Value::Other | Value::Nothing | Value::Empty | Value::NoItems => {}
         }
         self

@@ -3,9 +3,9 @@
 use crate::*;
 
 extern_c! {
-    /// The state of one operation that may fail, without its loop: 48 bytes. May be copied and moved; one thread at a time.
+    /// The state of one operation that may fail, without its loop: 72 bytes. May be copied and moved; one thread at a time.
     /// The content is the library's.
-    memory holdoff_retry([u64; 5]) as retry holds Retry, b"hoRetry1", NotACall;
+    memory holdoff_retry([u64; 8]) as retry holds Retry, b"hoRetry1", NotACall;
 
     /// Makes an operation whose first attempt began at `started`.
     ///

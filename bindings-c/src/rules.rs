@@ -1,4 +1,4 @@
-//! Which failures are worth another try, as a policy document's `retry_on` says.
+//! Which failures are worth another try, as the rules of a policy document say.
 
 use crate::*;
 
@@ -8,6 +8,10 @@ use crate::*;
 pub struct holdoff_facts {
     /// Its text, to look for patterns in; NULL for none.
     pub message: *const c_char,
+    /// Its codes ("ECONNREFUSED", an SQLSTATE, those of a client), with a NULL behind the last one; NULL for none.
+    pub codes: *const *const c_char,
+    /// The names of its type and of those it derives from, in the same way; NULL for none.
+    pub types: *const *const c_char,
     /// Its HTTP status; 0 for none.
     pub http: u32,
     /// Its gRPC code, when `has_grpc` says so.
@@ -16,16 +20,22 @@ pub struct holdoff_facts {
     pub has_grpc: u8,
     /// Not 0 when the operation may not run twice.
     pub non_idempotent: u8,
+    /// Not 0 when the request was never sent: the connection was refused, the name not found, no connection of a pool free.
+    pub unsent: u8,
+    /// Not 0 for a mistake of the program itself.
+    pub program_fault: u8,
+    /// The header x-should-retry, as holdoff_headers_should_retry returns it.
+    pub should_retry: u8,
 }
 
 extern_c! {
-    /// The rules of a policy document's "retry_on": 184 bytes, to be shared by any number of calls and threads, and never
+    /// The rules of a policy document: 744 bytes, to be shared by any number of calls and threads, and never
     /// written to by them. May be copied and moved; the texts of its patterns stay in the memory of
     /// holdoff_options_keep_patterns. Made by holdoff_rules_build; the content is the library's.
-    memory holdoff_rules([u64; 20], patterns: *const c_char, patterns_used: usize) as rules
+    memory holdoff_rules([u64; 90], patterns: *const c_char, patterns_used: usize) as rules
         holds Rules, b"hoRules1", NotAPolicy;
 
-    /// Makes the rules that the options describe: those under "retry_on". Options without any make rules that leave every
+    /// Makes the rules that the options describe: those under "rules". Options without any make rules that leave every
     /// failure as it is. Keep the room of the patterns as long as the rules, and set no other patterns in it.
     ///
     /// Returns 0 and writes `rules`; or a HOLDOFF_ERROR_ number and leaves `rules` as they were. Either way `problem`
@@ -33,19 +43,19 @@ extern_c! {
     fn holdoff_rules_build(rules: *mut holdoff_rules, options, problem) -> c_int =
         report(problem, || Ok(put_rules(rules, sound(options)?.rules(), patterns_of_options(options))?));
 
-    /// Applies the rules to a failure. A failure that a list names is retried. If lists are given for its facts and none
-    /// names it, it becomes permanent. Without such a list it stays as it is. The hint stays. Do not ask about a
+    /// Applies the rules to a failure: the first rule that holds takes it. NULL rules are none, which make a failure permanent
+    /// if the operation may not run twice and nothing proves that it did not run. The hint stays. Do not ask about a
     /// cancellation.
     ///
-    /// Returns the failure to hand to a call. Wrong use (no rules, no facts, an unknown kind) gives one of kind 0, which
+    /// Returns the failure to hand to a call. Wrong use (memory without rules, no facts, an unknown kind) gives one of kind 0, which
     /// every machine answers with HOLDOFF_INVALID.
     fn holdoff_rules_judge(rules: *const holdoff_rules, facts: *const holdoff_facts, failure) -> holdoff_failure =
         judged(rules, facts, failure).map_or(holdoff_failure_of(0), holdoff_failure::from);
 
-    /// Tells whether an HTTP answer is a failure: each status from 400 on, and a lower one if the rules list it (202 for an
+    /// Tells whether an HTTP answer is a failure: each status from 400 on, and a lower one if a rule that retries names it (202 for an
     /// operation that is not done yet).
     ///
-    /// Returns the same for memory without rules as for rules without lists.
+    /// Returns the same for memory without rules as for no rules.
     get holdoff_rules_is_failure(http: u32, non_idempotent: bool) -> bool =
         rules.is_failure(http, !non_idempotent), else http >= 400;
 }
@@ -84,6 +94,16 @@ unsafe fn patterns_of<'a>(rules: *const holdoff_rules) -> &'a [u8] {
     unsafe { slice((*rules).patterns, (*rules).patterns_used).unwrap_or_default() }
 }
 
+/// Tells whether a list of texts that ends with a null pointer has that text.
+///
+/// # Safety
+/// `list` is null or points to such a list.
+unsafe fn list_has(list: *const *const c_char, text: &[u8]) -> bool {
+    // SAFETY: passed on; nothing behind the null pointer is read.
+    let mut each = (0..).map_while(|place| unsafe { c_bytes(*list.add(place)) });
+    !list.is_null() && each.any(|known| known == text)
+}
+
 unsafe fn judged(
     rules: *const holdoff_rules,
     facts: *const holdoff_facts,
@@ -91,16 +111,21 @@ unsafe fn judged(
 ) -> Result<Failure, ErrorCode> {
     // SAFETY: passed on; the patterns and the message are only looked at when rules and facts are there.
     unsafe {
-        let (inner, facts) = pair(get(rules), read(facts).ok_or(ErrorCode::NullPointer))?;
-        let idempotent = facts.non_idempotent == 0;
-        let contains = |list: Operations| {
-            c_bytes(facts.message).is_some_and(|message| patterns::any_in(patterns_of(rules), list, message))
-        };
+        let (inner, kept) = optional_rules(rules)?;
+        let facts = read(facts).ok_or(ErrorCode::NullPointer)?;
+        let message = c_bytes(facts.message);
+        let named = |list, names| patterns::bits(kept, list, |text| list_has(names, text));
         let facts = Facts {
             http: u16::try_from(facts.http).unwrap_or(u16::MAX),
             grpc: if facts.has_grpc != 0 { u8::try_from(facts.grpc).unwrap_or(u8::MAX - 1) } else { u8::MAX },
-            matched: inner.patterns(idempotent).is_some_and(contains),
-            idempotent,
+            codes: named(TextList::Codes, facts.codes),
+            types: named(TextList::Types, facts.types),
+            patterns: message.map_or(0, |message| patterns::matching(kept, message)),
+            idempotent: facts.non_idempotent == 0,
+            unsent: facts.unsent != 0,
+            program_fault: facts.program_fault != 0,
+            should_retry: facts.should_retry,
+            ..Facts::NONE
         };
         Ok(inner.judge(facts, Failure::try_from(failure)?))
     }

@@ -3,18 +3,18 @@
 use crate::*;
 
 /// The number of bytes of a saved retry.
-pub const HOLDOFF_SAVED_RETRY: usize = 56;
+pub const HOLDOFF_SAVED_RETRY: usize = 80;
 /// The number of bytes of a saved call; the most that holdoff_saved_bytes writes.
-pub const HOLDOFF_SAVED_CALL: usize = 72;
+pub const HOLDOFF_SAVED_CALL: usize = 96;
 const _: () = assert!(HOLDOFF_SAVED_RETRY == Retry::SAVED && HOLDOFF_SAVED_CALL == Call::SAVED);
 
 extern_c! {
-    /// A saved state between a machine and the bytes or the JSON that last: 72 bytes. It holds no instant, only how long
+    /// A saved state between a machine and the bytes or the JSON that last: 96 bytes. It holds no instant, only how long
     /// ago the operation began and how long its sleep still lasts, so that it resumes on another clock, machine and in
     /// another language with the same next decision. The content is the library's.
     ///
     /// An attempt in flight is not saved: resuming takes it for a timeout.
-    memory holdoff_saved([u64; 8]) as saved holds Saved, b"hoSaved1", NotACall;
+    memory holdoff_saved([u64; 11]) as saved holds Saved, b"hoSaved1", NotACall;
 
     /// Saves a retry as it is at `now` under its policy.
     ///

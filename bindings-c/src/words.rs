@@ -57,22 +57,19 @@ pub const HOLDOFF_ERROR_JITTER_BOUND_MISSING: u32 = 116;
 /// A stage that another follows does not say for how many delays it is.
 pub const HOLDOFF_ERROR_TIMES_MISSING: u32 = 117;
 
-/// More stages or delays than a policy has room for.
+/// More stages, delays or numbers than a policy has room for.
 pub const HOLDOFF_ERROR_TOO_MANY_STAGES: u32 = 118;
 
-/// Every stage is for one kind of failure, none for the others.
-pub const HOLDOFF_ERROR_NO_STAGE_FOR_ALL: u32 = 119;
-
-/// An entry of retry_on.http that is no status and no class of them.
+/// An entry of http that is no status and no class of them.
 pub const HOLDOFF_ERROR_HTTP_STATUS: u32 = 120;
 
-/// An entry of retry_on.grpc that is no code and no name of one.
+/// An entry of grpc that is no code and no name of one.
 pub const HOLDOFF_ERROR_GRPC_CODE: u32 = 121;
 
-/// An entry of retry_on.kinds that is no kind of failure that can be retried.
+/// An entry of kinds that is no kind of failure.
 pub const HOLDOFF_ERROR_RETRY_KIND: u32 = 122;
 
-/// An entry of retry_on.patterns that is no text.
+/// An entry of codes, types or patterns that is no text.
 pub const HOLDOFF_ERROR_PATTERN_TEXT: u32 = 123;
 
 /// Something else where a list is needed.
@@ -81,7 +78,7 @@ pub const HOLDOFF_ERROR_NOT_A_LIST: u32 = 124;
 /// A field of the backoff was given beside a preset whose backoff has several stages.
 pub const HOLDOFF_ERROR_PRESET_STAGES: u32 = 128;
 
-/// A number of delays outside 1 to 536870911.
+/// A number of delays outside 1 to 268435455.
 pub const HOLDOFF_ERROR_TIMES_RANGE: u32 = 129;
 
 /// Bytes that do not begin as a saved state does.
@@ -200,6 +197,36 @@ pub const HOLDOFF_ERROR_MISSING_EVENT_FIELD: u32 = 172;
 
 /// Bytes that end within an event.
 pub const HOLDOFF_ERROR_EVENT_CUT: u32 = 173;
+
+/// Something else where true or false is needed.
+pub const HOLDOFF_ERROR_NOT_A_FLAG: u32 = 174;
+
+/// A shortest delay above the longest.
+pub const HOLDOFF_ERROR_FLOOR_ABOVE_MAX: u32 = 175;
+
+/// An offset that leaves nothing below the longest delay.
+pub const HOLDOFF_ERROR_OFFSET_RANGE: u32 = 176;
+
+/// A stage that ends by time where no stage does, or before the stage in front of it.
+pub const HOLDOFF_ERROR_UNTIL_PLACE: u32 = 177;
+
+/// A stage that repeats but is not the last, or has no end.
+pub const HOLDOFF_ERROR_REPEAT_PLACE: u32 = 178;
+
+/// limits is last without two limits, or beside a clipped sleep.
+pub const HOLDOFF_ERROR_LIMITS_LAST: u32 = 179;
+
+/// More rules or alternatives than a policy has room for.
+pub const HOLDOFF_ERROR_TOO_MANY_RULES: u32 = 180;
+
+/// A number of a rule that never retries.
+pub const HOLDOFF_ERROR_NEVER_RETRIES: u32 = 181;
+
+/// Attempts of a rule outside 1 to 65535.
+pub const HOLDOFF_ERROR_RULE_ATTEMPTS: u32 = 182;
+
+/// A field of an earlier form of the document.
+pub const HOLDOFF_ERROR_REPLACED: u32 = 183;
 
 /// A null pointer where an object is needed.
 pub const HOLDOFF_ERROR_NULL_POINTER: u32 = 200;
@@ -353,6 +380,15 @@ pub const HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT: u32 = 316;
 
 /// Lint. Retries inside retries multiply attempts.
 pub const HOLDOFF_LINT_NESTED_RETRIES: u32 = 317;
+
+/// Lint. The attempts are used long before the deadline: even the longest sleeps take less than a tenth of it.
+pub const HOLDOFF_LINT_ATTEMPTS_BEFORE_DEADLINE: u32 = 318;
+
+/// Lint. No attempt may run long enough to begin the operation anew.
+pub const HOLDOFF_LINT_RESET_NEVER: u32 = 319;
+
+/// Lint. A rule never takes a failure, because an earlier one takes them all.
+pub const HOLDOFF_LINT_HIDDEN_RULE: u32 = 320;
 
 /// Level. The inner level gave up for a reason after which the outer one does not go on.
 pub const HOLDOFF_LEVEL_INNER: u32 = 1;
@@ -511,7 +547,10 @@ pub const HOLDOFF_HINT_EXACT: u8 = 3;
 pub const HOLDOFF_HINT_AT_LEAST: u8 = 4;
 
 /// Use of a hint above its maximum. Give up and say when the server wants to be asked again.
-pub const HOLDOFF_HINT_STOP: u8 = 0;
+pub const HOLDOFF_LONG_HINT_STOP: u8 = 0;
 
 /// Use of a hint above its maximum. Wait the maximum instead.
-pub const HOLDOFF_HINT_CLAMP: u8 = 1;
+pub const HOLDOFF_LONG_HINT_CLAMP: u8 = 1;
+
+/// Use of a hint above its maximum. Use the policy's own delay, as without a hint; so is a hint of no time.
+pub const HOLDOFF_LONG_HINT_IGNORE: u8 = 2;

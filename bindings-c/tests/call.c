@@ -38,7 +38,7 @@ static void a_call_underway_answers_like_one_that_was_begun(void) {
 
 static void giving_up_says_why_and_when_to_come_back(void) {
   holdoff_policy policy = constant("1s", 2);
-  holdoff_failure asked = {HOLDOFF_THROTTLED, HOLDOFF_HINT_AFTER, 3600 * SECOND};
+  holdoff_failure asked = {HOLDOFF_THROTTLED, HOLDOFF_HINT_AFTER, 0, 3600 * SECOND};
   holdoff_call call;
   holdoff_step step;
   holdoff_call_begin(&call, &policy, 1, 10);

@@ -1,7 +1,7 @@
 /* Calls under guards: the machine, and the loop in virtual time. */
 #include "check.h"
 
-static const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
+static const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0, 0};
 static const holdoff_guards none = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
 
 static holdoff_breaker a_breaker(const char *refusal, double failures) {

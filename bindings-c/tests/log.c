@@ -1,7 +1,7 @@
 /* Calls that are written down: what goes into a log, and what comes out of it. */
 #include "check.h"
 
-static const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
+static const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0, 0};
 static const holdoff_guards none = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
 
 /* A log in memory: the bytes that a host would have put into a file, and the events. */

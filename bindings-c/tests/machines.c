@@ -1,7 +1,7 @@
 /* The machines beside the call: wait backoff, loop backoff, periodic, layered, and a schedule that is pinned. */
 #include "check.h"
 
-static const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
+static const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0, 0};
 
 static void a_stepped_backoff_is_its_own_state(void) {
   holdoff_wait_backoff wait_backoff, copy;

@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-static const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
+static const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0, 0};
 
 static void null_pointers_stop_a_call(void) {
   holdoff_policy policy = constant("1s", 3);
@@ -152,7 +152,7 @@ static void an_unknown_failure_kind_stops_and_changes_nothing(void) {
 
 static void strange_hints_saturate_or_say_nothing(void) {
   holdoff_policy policy = constant("1s", 3);
-  holdoff_failure strange = {HOLDOFF_TRANSIENT, 77, 5};
+  holdoff_failure strange = {HOLDOFF_TRANSIENT, 77, 0, 5};
   holdoff_call call;
   holdoff_step step;
   holdoff_call_begin(&call, &policy, 1, 0);

@@ -1,7 +1,7 @@
 /* States that outlive their process. */
 #include "check.h"
 
-static const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
+static const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0, 0};
 
 static void a_call_resumes_from_bytes_on_another_clock(void) {
   holdoff_policy policy = constant("10s", 3);

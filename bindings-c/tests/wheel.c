@@ -135,7 +135,7 @@ static void one_wheel_wakes_many_calls(void) {
   holdoff_wheel *wheel = holdoff_wheel_new();
   static holdoff_call calls[CALLS];
   static size_t sleeper[CALLS];
-  const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
+  const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0, 0};
   uint64_t now = 0, key;
   unsigned attempts = 0, ended = 0;
   size_t at;

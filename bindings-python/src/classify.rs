@@ -5,10 +5,10 @@ use crate::failure::Failure;
 use crate::on::{On, OnResult};
 use crate::retrying::Retrying;
 use crate::{clock, convert, hints};
-use holdoff_core::{Document, Facts, Failure as Kind, FailureKind, GrpcCode, Hint, HintReader, Rules};
+use holdoff_core::{Document, Facts, Failure as Kind, FailureKind, GrpcCode, Hint, HintReader, TextList};
 use pyo3::exceptions::{
-    PyConnectionAbortedError, PyConnectionError, PyConnectionRefusedError, PyConnectionResetError, PyException,
-    PyOSError, PyRuntimeError, PyTimeoutError, PyTypeError,
+    PyBaseException, PyConnectionAbortedError, PyConnectionError, PyConnectionRefusedError, PyConnectionResetError,
+    PyException, PyOSError, PyRuntimeError, PyTimeoutError, PyTypeError,
 };
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -18,14 +18,13 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple, PyType};
 /// The default classification of an error.
 struct Known {
     failure: Kind,
-    /// The HTTP status, 0 for none.
-    http: u16,
-    grpc: Option<GrpcCode>,
+    /// The HTTP status, the gRPC code and `x-should-retry`.
+    facts: Facts,
 }
 
 impl Known {
     const fn of(failure: Kind) -> Self {
-        Self { failure, http: 0, grpc: None }
+        Self { failure, facts: Facts::NONE }
     }
 }
 
@@ -35,16 +34,17 @@ impl Known {
 /// None is a fault of the caller's own program: permanent, and not counted by guards.
 pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Retrying) -> PyResult<Option<Kind>> {
     let py = error.py();
+    let policy = settings.policy.get();
     let judged = |known: Known| {
-        if !settings.policy.get().rules {
-            return known.failure;
+        let facts = Facts { idempotent: settings.idempotent, ..known.facts };
+        if policy.rules || !facts.idempotent || facts.should_retry != 0 {
+            error_judged(error, &policy.document, facts, known.failure)
+        } else {
+            Ok(known.failure)
         }
-        let text = || error.str().ok().map(|text| text.to_string_lossy().into_owned());
-        let grpc = known.grpc.map(|code| u32::from(code.code()));
-        judged(&settings.policy.get().document, known.failure, known.http, grpc, settings.idempotent, text)
     };
     if timed_out {
-        return Ok(Some(judged(Known::of(Kind::TIMEOUT))));
+        return judged(Known::of(Kind::TIMEOUT)).map(Some);
     }
     let mut asked_for = false;
     // Not to be retried says nothing yet of whose fault it is.
@@ -67,21 +67,26 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
             return failure_from(&answer, "classify").map(Some);
         }
     }
-    let plain = if settings.policy.get().document.error_types.is_empty() { builtin_failure(error) } else { None };
+    let plain = if policy.document.error_types.is_empty() { builtin_failure(error) } else { None };
     let known = match plain {
         Some(plain) => Known::of(plain),
         None if matches!(settings.on, On::Default) && error.is_instance(programming_errors(py)?)? => {
-            return Ok(None);
+            if !policy.document.rules.has_texts(TextList::Types) {
+                return Ok(None);
+            }
+            let facts = Facts { program_fault: true, ..Facts::NONE };
+            let failure = judged(Known { failure: Kind::PERMANENT, facts })?;
+            return Ok(Some(failure).filter(|failure| failure.kind != FailureKind::Permanent));
         }
         None => {
-            let names = Names::of(&error.get_type(), &settings.policy.get().document.error_types)?;
+            let names = Names::of(&error.get_type(), &policy.document.error_types)?;
             if names.cancelled || names.refused {
                 return Ok(Some(if asked_for { Kind::TRANSIENT } else { Kind::PERMANENT }));
             }
             known(error, &names)?
         }
     };
-    let failure = judged(known);
+    let failure = judged(known)?;
     Ok(Some(if asked_for { retried(failure) } else { failure }))
 }
 
@@ -108,11 +113,12 @@ pub(crate) fn classify_value(value: &Bound<'_, PyAny>, settings: &Retrying) -> P
     if !asked_for && !document.rules.is_failure(u32::from(status), settings.idempotent) {
         return Ok(None);
     }
-    let failure = match found {
+    let Known { failure, facts } = match found {
         Some((status, headers)) => of_answer(value.py(), status, headers, Kind::TRANSIENT)?,
-        None => Kind::TRANSIENT,
+        None => Known::of(Kind::TRANSIENT),
     };
-    let failure = judged(document, failure, status, None, settings.idempotent, || None);
+    let facts = Facts { idempotent: settings.idempotent, ..facts };
+    let failure = judged(document, facts, failure, &[], &[], || None);
     Ok(Some(if asked_for { retried(failure) } else { failure }))
 }
 
@@ -125,25 +131,91 @@ fn retried(failure: Kind) -> Kind {
 /// the error is made only if the rules have patterns.
 pub(crate) fn judged(
     document: &Document,
+    facts: Facts,
     failure: Kind,
-    http: u16,
-    grpc: Option<u32>,
-    idempotent: bool,
+    codes: &[&str],
+    types: &[&str],
     message: impl FnOnce() -> Option<String>,
 ) -> Kind {
     let rules = &document.rules;
-    if *rules == Rules::NONE {
-        return failure;
-    }
-    let patterns = rules.patterns(idempotent).map_or(&[][..], |operations| document.patterns_for(operations));
-    let message = if patterns.is_empty() { None } else { message() }.unwrap_or_default();
-    let facts = Facts {
-        http,
-        grpc: grpc.map_or(u8::MAX, |code| GrpcCode::from_code(code).unwrap_or(GrpcCode::Unknown).code()),
-        matched: patterns.iter().any(|pattern| message.contains(pattern.as_str())),
-        idempotent,
-    };
+    let facts = document.texts.facts(rules, facts, codes, types, || message().unwrap_or_default());
     rules.judge(facts, failure)
+}
+
+/// The same for an error, whose codes and the names of whose classes are looked up only if a rule names any.
+fn error_judged(error: &Bound<'_, PyAny>, document: &Document, facts: Facts, failure: Kind) -> PyResult<Kind> {
+    let has = |list| document.rules.has_texts(list);
+    let causes = causes(error);
+    let mut codes = Vec::new();
+    if has(TextList::Codes) {
+        causes.iter().for_each(|cause| codes_of(cause, &mut codes));
+    }
+    let types = if has(TextList::Types) { class_names(error)? } else { Vec::new() };
+    let unsent = facts.http == 0 && is_unsent(&causes)?;
+    let facts = Facts { unsent, ..facts };
+    let [codes, types] = [&codes, &types].map(|list| list.iter().map(String::as_str).collect::<Vec<_>>());
+    let text = || error.str().ok().map(|text| text.to_string_lossy().into_owned());
+    Ok(judged(document, facts, failure, &codes, &types, text))
+}
+
+/// How many errors behind an error are looked at.
+const CAUSES: usize = 5;
+
+/// An error and the errors that caused it: its cause, `reason` (urllib, urllib3), `orig` (SQLAlchemy), or first argument
+/// (requests).
+fn causes<'py>(error: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
+    let py = error.py();
+    let mut causes = vec![error.clone()];
+    while let Some(latest) = causes.last()
+        && causes.len() < CAUSES
+    {
+        let names = [intern!(py, "__cause__"), intern!(py, "reason"), intern!(py, "orig")];
+        let first = || optional(latest, intern!(py, "args"))?.get_item(0).ok();
+        let named = names.into_iter().map(|name| optional(latest, name));
+        let mut inner = named.chain([first()]).flatten().filter(|inner| inner.is_instance_of::<PyBaseException>());
+        match inner.next() {
+            Some(inner) => causes.push(inner),
+            None => break,
+        }
+    }
+    causes
+}
+
+/// Adds the codes of an error: the name of its errno, and a text in `code`, `sqlstate`, `pgcode` or botocore's answer.
+fn codes_of(error: &Bound<'_, PyAny>, codes: &mut Vec<String>) {
+    let py = error.py();
+    let text = |value: Bound<'_, PyAny>| value.extract::<String>().ok();
+    for name in [intern!(py, "code"), intern!(py, "sqlstate"), intern!(py, "pgcode")] {
+        codes.extend(optional(error, name).and_then(text));
+    }
+    if let Some(number) = optional(error, intern!(py, "errno"))
+        && let Ok(names) = py.import("errno").and_then(|errno| errno.getattr("errorcode"))
+    {
+        codes.extend(names.get_item(number).ok().and_then(text));
+    }
+    let answer = optional(error, intern!(py, "response")).and_then(|answer| answer.get_item("Error").ok());
+    codes.extend(answer.and_then(|answer| answer.get_item("Code").ok()).and_then(text));
+}
+
+/// The names of an error's class and of its base classes.
+fn class_names(error: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    let classes = error.get_type().mro();
+    classes.iter().map(|class| Ok(class.cast::<PyType>()?.name()?.to_string_lossy().into_owned())).collect()
+}
+
+/// Errors of connections that were never made: refused, of a name that was not found, or for which the pool had no place.
+const UNSENT: &str = "ConnectionRefusedError gaierror ConnectError ConnectTimeout PoolTimeout NewConnectionError \
+    NameResolutionError ConnectTimeoutError EmptyPoolError ClientConnectorError ConnectionTimeoutError \
+    EndpointConnectionError PoolError TooManyConnectionsError";
+
+/// True if the request of an error was never sent.
+fn is_unsent(causes: &[Bound<'_, PyAny>]) -> PyResult<bool> {
+    for cause in causes {
+        if class_names(cause)?.iter().any(|name| UNSENT.split(' ').any(|unsent| unsent == name)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The failure that a user's function returned, or the word of its kind.
@@ -199,24 +271,25 @@ fn known(error: &Bound<'_, PyAny>, names: &Names) -> PyResult<Known> {
     let py = error.py();
     let by_name = if names.timeout { Kind::TIMEOUT } else { Kind::TRANSIENT };
     if let Some((status, headers)) = answer(error) {
-        return Ok(Known { failure: of_answer(py, status, headers, by_name)?, http: status, grpc: None });
+        return of_answer(py, status, headers, by_name);
     }
     if let Some((code, hint)) = end_of_rpc(error, names) {
         let failure = Kind::from_grpc(u32::from(code.code()), None).map_or(by_name, |failure| failure.with_hint(hint));
-        return Ok(Known { failure, http: 0, grpc: Some(code) });
+        return Ok(Known { failure, facts: Facts { grpc: code.code(), ..Facts::NONE } });
     }
     Ok(Known::of(by_name))
 }
 
 /// The failure of an answer by its status and headers; `otherwise` when the status is no failure.
-fn of_answer(py: Python<'_>, status: u16, headers: Option<Bound<'_, PyAny>>, otherwise: Kind) -> PyResult<Kind> {
+fn of_answer(py: Python<'_>, status: u16, headers: Option<Bound<'_, PyAny>>, otherwise: Kind) -> PyResult<Known> {
     let mut reader = HintReader::new(clock::wall(py)?);
     if let Some(headers) = headers {
         // Headers that cannot be read count as missing.
         let _unreadable = hints::read(&mut reader, &headers);
     }
     let hint = reader.hint_for(u32::from(status));
-    Ok(Kind::of_answer(u32::from(status), hint).unwrap_or_else(|| otherwise.with_hint(hint)))
+    let failure = Kind::of_answer(u32::from(status), hint).unwrap_or_else(|| otherwise.with_hint(hint));
+    Ok(Known { failure, facts: Facts { http: status, should_retry: reader.should_retry(), ..Facts::NONE } })
 }
 
 /// Status and headers of an answer.

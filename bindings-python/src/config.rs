@@ -47,7 +47,7 @@ pub(crate) fn exception(
         text.push_str(&format!(" = {value}"));
     }
     text.push_str(&format!(": {}", error.rule()));
-    if let Some(nearest) = error.nearest.or_else(|| our_name(error.code, path)) {
+    if let Some(nearest) = our_name(error.code, path).or(error.nearest) {
         text.push_str(&format!("; did you mean \"{nearest}\"?"));
     }
     if let Some(cause) = cause {
@@ -65,16 +65,8 @@ pub(crate) fn exception(
     Ok(PyErr::from_value(made))
 }
 
-/// The names that other libraries have for options, each list with our name.
-const OTHER_NAMES: [(&str, &str); 8] = [
-    ("retries tries max_retries max_tries num_retries total stop", "attempts"),
-    ("timeout", "deadline\" or \"attempt_timeout"),
-    ("max_time max_elapsed max_elapsed_time total_timeout stop_after_delay", "deadline"),
-    (
-        "delay wait interval sleep base_delay initial_delay min_delay max_delay wait_initial wait_max factor multiplier \
-         backoff_factor exponential_base wait_exp_base",
-        "backoff",
-    ),
+/// The names that other libraries have for the options of a call, each list with our name.
+const OTHER_NAMES: [(&str, &str); 4] = [
     ("exceptions exception errors retry retry_on_exception retry_exceptions expected", "on"),
     ("before_sleep on_backoff on_failure", "on_retry"),
     ("retry_on_result retry_if_result", "on_result"),
@@ -258,8 +250,8 @@ fn converted<'a>(value: &Bound<'_, PyAny>, unit: Option<f64>, text: &'a mut Stri
         Value::Empty
     } else if unit.is_some() && is_list(value) && value.len()? == 0 {
         Value::NoItems
-    } else if value.is_instance_of::<PyBool>() {
-        Value::Other
+    } else if let Ok(flag) = value.cast::<PyBool>() {
+        Value::Flag(flag.is_true())
     } else if value.is_instance_of::<PyInt>() && unit.is_none() {
         // No field is negative or beyond 64 bits.
         value.extract().map_or(Value::Number { value: f64::NAN, unit: 1.0 }, Value::Nanos)

@@ -9,16 +9,22 @@ use pyo3::types::PyString;
 #[cfg(feature = "stub")]
 use pyo3::{inspect::PyStaticExpr, type_hint_identifier};
 
-/// One failed attempt: its kind and the server's hint on when to come back.
+/// One failed attempt: its kind, the server's hint on when to come back, and the rule of the policy that takes it.
 #[pyclass(frozen, eq, module = "holdoff")]
-#[derive(PartialEq)]
 pub(crate) struct Failure(pub(crate) holdoff_core::Failure);
+
+/// Failures are equal if kind and hint are: the number of a rule says nothing without its policy.
+impl PartialEq for Failure {
+    fn eq(&self, other: &Self) -> bool {
+        (self.0.kind, self.0.hint) == (other.0.kind, other.0.hint)
+    }
+}
 
 methods! { Failure(self, py);
     new(
         kind: Option<Kind> = None;
         hint: Option<&Bound<'_, PyAny>> as "Duration | Literal['never'] | None" = None,
-        hint_ns: Option<&Bound<'_, PyAny>> as "int | None" = None
+        hint_ns: Option<&Bound<'_, PyAny>> as "int | None" = None, rule: Option<u8> = None
     ) -> PyResult<Self> = {
         let kind = kind.map_or(holdoff_core::FailureKind::Transient, |kind| kind.0);
         let hint = match (hint, hint_ns) {
@@ -28,7 +34,8 @@ methods! { Failure(self, py);
             (None, Some(nanos)) => Hint::after(nanos_span(nanos)?),
             (Some(_), Some(_)) => return Err(PyTypeError::new_err("give hint or hint_ns, not both")),
         };
-        Ok(Self(holdoff_core::Failure::new(kind).with_hint(hint)))
+        let failure = holdoff_core::Failure::new(kind).with_hint(hint);
+        Ok(Self(holdoff_core::Failure { rule: rule.unwrap_or(0), ..failure }))
     };
 
     special __repr__() -> String = match self.0.hint {
@@ -43,6 +50,9 @@ methods! { Failure(self, py);
 
     /// "transient", "throttled", "timeout" or "permanent".
     get kind: Word = Word(self.0.kind);
+
+    /// The number of the policy's rule that takes the failure, from 1; None if none does or the policy has not judged it.
+    get rule: Option<u8> = Some(self.0.rule).filter(|rule| !matches!(*rule, 0 | holdoff_core::Failure::NO_RULE));
 
     /// Seconds to wait after the failure, "never" for no retry, or None without a hint.
     get hint: Option<HintSeconds> = HintSeconds::of(self.0.hint);

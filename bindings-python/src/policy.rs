@@ -4,7 +4,7 @@ mod methods;
 
 use crate::guards::loops::LoopBudgets;
 use crate::{config, json};
-use holdoff_core::{Document, Nesting, Rules};
+use holdoff_core::{Document, Nesting};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -39,7 +39,7 @@ impl Policy {
     pub(crate) fn of(document: Document) -> Self {
         // They were checked when the document was read.
         let nesting = document.guards.nested().ok().flatten();
-        let rules = document.rules != Rules::NONE;
+        let rules = !document.rules.is_none();
         let budgets = document.guards.budget_of_loops().map(LoopBudgets::new);
         Self { guarded: !document.guards.has_no_guards(), rules, document, nesting, guards: PyOnceLock::new(), budgets }
     }

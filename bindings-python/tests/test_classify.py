@@ -6,7 +6,9 @@ import asyncio
 import concurrent.futures
 import email.utils
 import enum
+import errno
 import json
+import socket
 import urllib.error
 from datetime import datetime, timedelta, timezone
 from email.message import Message
@@ -228,6 +230,7 @@ class StatusCode(enum.Enum):
     """As grpc has it."""
 
     OK = (0, "ok")
+    RESOURCE_EXHAUSTED = (8, "resource exhausted")
     UNAVAILABLE = (14, "unavailable")
     ABORTED = (10, "aborted")
 
@@ -284,35 +287,148 @@ def test_botocore_is_understood() -> None:
     assert taken_for(ClientError()) == holdoff.Failure("transient", hint=1.5)
 
 
+def only(*conditions: Any) -> Any:
+    """Rules that retry these errors and no others."""
+    return [{"if": list(conditions), "retry": True}, {"if": {}, "retry": False}]
+
+
 def test_rules_of_the_policy_stand_above_the_default() -> None:
-    rules: Any = {"http": [404, "5xx"], "grpc": ["ABORTED"], "patterns": ["try again"]}
-    assert taken_for(status(404), retry_on=rules) == holdoff.Failure("transient")
-    assert taken_for(status(429), retry_on=rules) is None
-    assert taken_for(RpcError(StatusCode.ABORTED), retry_on=rules) == holdoff.Failure("transient")
-    assert taken_for(OSError("please try again"), retry_on=rules) == holdoff.Failure("transient")
-    assert taken_for(OSError("no"), retry_on=rules) is None
-    assert taken_for(OSError("no"), retry_on={"patterns": []}) is None
-    assert taken_for(OSError("no"), retry_on={"http": [404]}) == holdoff.Failure("transient")
+    rules = only({"http": [404, "5xx"]}, {"grpc": ["ABORTED"]}, {"patterns": ["try again"]})
+    assert taken_for(status(404), rules=rules) == holdoff.Failure("transient")
+    assert taken_for(status(429), rules=rules) is None
+    assert taken_for(RpcError(StatusCode.ABORTED), rules=rules) == holdoff.Failure("transient")
+    assert taken_for(OSError("please try again"), rules=rules) == holdoff.Failure("transient")
+    assert taken_for(OSError("no"), rules=rules) is None
+    assert taken_for(OSError("no"), rules=only({"patterns": []})) is None
+    assert taken_for(OSError("no"), rules=[{"if": {"http": [404]}, "retry": True}]) == holdoff.Failure("transient")
 
 
 def test_what_the_functions_of_the_user_say_stands_above_the_rules() -> None:
-    rules: Any = {"patterns": ["again"]}
-    assert taken_for(OSError("no"), retry_on=rules, on=lambda _: True) == holdoff.Failure("transient")
-    assert taken_for(OSError("again"), retry_on=rules, on=lambda _: False) is None
-    assert taken_for(OSError("no"), retry_on=rules, classify=lambda _: "timeout") == holdoff.Failure("timeout")
-    assert taken_for(OSError("again"), retry_on=rules, on=KeyError) is None
-    assert taken_for(ValueError("again"), retry_on=rules) is None
-    assert taken_for(ValueError("again"), retry_on=rules, on=ValueError) == holdoff.Failure("transient")
+    rules = only({"patterns": ["again"]})
+    assert taken_for(OSError("no"), rules=rules, on=lambda _: True) == holdoff.Failure("transient")
+    assert taken_for(OSError("again"), rules=rules, on=lambda _: False) is None
+    assert taken_for(OSError("no"), rules=rules, classify=lambda _: "timeout") == holdoff.Failure("timeout")
+    assert taken_for(OSError("again"), rules=rules, on=KeyError) is None
+    assert taken_for(ValueError("again"), rules=rules) is None
+    assert taken_for(ValueError("again"), rules=rules, on=ValueError) == holdoff.Failure("transient")
+
+
+class Declined(Exception):
+    """An error of the program's own."""
+
+
+class CardDeclined(Declined):
+    """One that derives from it."""
+
+
+def test_a_rule_names_the_class_of_an_error_or_one_it_derives_from() -> None:
+    assert taken_for(CardDeclined(), rules=[{"if": {"types": ["CardDeclined"]}, "retry": False}]) is None
+    assert taken_for(CardDeclined(), rules=[{"if": {"types": ["Declined"]}, "retry": False}]) is None
+    assert taken_for(Declined(), rules=[{"if": {"types": ["CardDeclined"]}, "retry": False}]) is not None
+    assert taken_for(ConnectionResetError(), rules=[{"if": {"types": ["OSError"]}, "retry": False}]) is None
+    assert taken_for(httpx.ReadTimeout("slow"), rules=only({"types": ["TransportError"]})) == holdoff.Failure("timeout")
+
+
+def test_a_programming_error_is_retried_only_by_a_rule_that_names_its_class() -> None:
+    assert taken_for(ValueError(), rules=[{"if": {"types": ["ValueError"]}, "retry": True}]) is not None
+    assert taken_for(KeyError(), rules=[{"if": {"types": ["LookupError"]}, "retry": True}]) is not None
+    assert taken_for(ValueError(), rules=[{"if": {"types": ["KeyError"]}, "retry": True}]) is None
+    assert taken_for(ValueError(), rules=[{"if": {"types": ["ValueError"]}, "attempts": 5}]) is None
+    assert taken_for(ValueError(), rules=[{"if": {}, "retry": True}]) is None
+
+
+def test_a_rule_names_codes_of_errors() -> None:
+    class PostgresError(Exception):
+        sqlstate = "40001"
+
+    class ClientError(Exception):
+        code = "rate_limited"
+
+    class BotoError(Exception):
+        response = {"Error": {"Code": "Throttling"}}  # noqa: RUF012
+
+    class Wrapped(Exception):
+        def __init__(self, orig: Exception) -> None:
+            super().__init__()
+            self.orig = orig
+
+    reset = OSError(errno.ECONNRESET, "reset")
+    for error, code in (
+        (reset, "ECONNRESET"),
+        (PostgresError(), "40001"),
+        (ClientError(), "rate_limited"),
+        (BotoError(), "Throttling"),
+        (Wrapped(PostgresError()), "40001"),
+        (Wrapped(Wrapped(reset)), "ECONNRESET"),
+    ):
+        assert taken_for(error, rules=[{"if": {"codes": [code, "EPIPE"]}, "retry": False}]) is None
+        assert taken_for(error, rules=[{"if": {"codes": ["EPIPE"]}, "retry": False}]) is not None
+
+
+def test_the_first_rule_that_holds_takes_the_failure() -> None:
+    rules: Any = [{"if": {"http": [503]}, "attempts": 4}, {"if": {"kinds": ["transient"]}, "attempts": 2}]
+    heard: list[int | None] = []
+    policy = holdoff.Policy(attempts=2, rules=rules)
+
+    def operation(errors: list[Exception]) -> None:
+        raise errors.pop(0)
+
+    errors: list[Exception] = [status(503), status(503), OSError(), status(503), status(429), status(504)]
+    with virtual_time(), pytest.raises(httpx.HTTPStatusError) as raised:
+        policy.retrying(on_retry=lambda event: heard.append(event.failure.rule)).call(operation, errors)
+    assert heard == [1, 1, 2, 1, None]
+    assert raised.value.response.status_code == 504
+    assert holdoff.Failure("timeout", rule=2).rule == 2
+    assert holdoff.Failure("timeout").rule is None
 
 
 def test_an_operation_that_may_not_run_twice_is_retried_after_what_is_safe() -> None:
-    rules: Any = {"patterns": ["reset"], "non_idempotent": {"http": [429], "patterns": ["refused"]}}
-    assert taken_for(OSError("reset"), retry_on=rules) == holdoff.Failure("transient")
-    assert taken_for(OSError("reset"), retry_on=rules, idempotent=False) is None
-    assert taken_for(OSError("refused"), retry_on=rules, idempotent=False) == holdoff.Failure("transient")
-    assert taken_for(status(429), retry_on=rules, idempotent=False) == holdoff.Failure("throttled")
-    assert taken_for(status(503), retry_on=rules, idempotent=False) is None
-    assert taken_for(OSError("reset"), retry_on={"patterns": ["reset"]}, idempotent=False) is not None
+    once: Any = {"idempotent": False}
+    unsafe: list[Exception] = [OSError("reset"), TimeoutError(), status(503), status(504), httpx.ReadTimeout("slow")]
+    for error in unsafe:
+        assert taken_for(error) is not None
+        assert taken_for(error, **once) is None
+    for error in (
+        status(429),
+        ConnectionRefusedError(),
+        socket.gaierror(socket.EAI_NONAME, "no such name"),
+        httpx.ConnectError("refused"),
+        httpx.PoolTimeout("full"),
+        RpcError(StatusCode.RESOURCE_EXHAUSTED),
+    ):
+        assert taken_for(error, **once) is not None
+    rules: Any = [{"if": {"idempotent": False, "http": [503]}, "retry": True}]
+    assert taken_for(status(503), rules=rules, **once) == holdoff.Failure("transient")
+    assert taken_for(status(500), rules=rules, **once) is None
+    assert taken_for(status(503), rules=[{"if": {"http": [503]}, "retry": True}], **once) is None
+
+
+def test_a_refused_connection_is_known_behind_the_errors_of_clients() -> None:
+    class Outer(Exception):
+        """As urllib3 and requests wrap errors."""
+
+    def caused(error: Exception, by: Exception) -> Exception:
+        error.__cause__ = by
+        return error
+
+    refused = ConnectionRefusedError(errno.ECONNREFUSED, "refused")
+    in_the_way = Outer()
+    in_the_way.__context__ = refused
+    for error in (urllib.error.URLError(refused), caused(Outer(), refused), Outer(caused(Outer(), refused))):
+        assert taken_for(error, idempotent=False) is not None
+        assert taken_for(error, rules=[{"if": {"unsent": True}, "retry": False}]) is None
+    # An error that came up while another one was handled is not its consequence.
+    assert taken_for(in_the_way, idempotent=False) is None
+
+
+def test_what_a_server_says_about_retries_comes_before_the_rules() -> None:
+    no, yes = {"x-should-retry": "false"}, {"X-Should-Retry": "true"}
+    assert taken_for(status(429, **no)) is None
+    assert taken_for(status(429, **no), rules=only({"http": [429]})) is None
+    assert taken_for(status(404, **yes)) == holdoff.Failure("transient")
+    assert taken_for(status(404, **yes), rules=[{"if": {"http": [404]}, "retry": False}]) is None
+    assert taken_for(status(404, **yes), idempotent=False) is None
+    assert taken_for(status(404, **{"x-should-retry": "perhaps"})) is None
 
 
 def test_an_attempt_aborted_at_its_limit_is_judged_too() -> None:
@@ -323,11 +439,11 @@ def test_an_attempt_aborted_at_its_limit_is_judged_too() -> None:
         calls += 1
         await asyncio.sleep(60)
 
-    rules: Any = {"non_idempotent": {"http": [429]}}
     fast: Any = {"attempts": 2, "attempt_timeout": "1ms", "backoff": {"kind": "constant", "delay": 0}}
-    for idempotent, made in ((True, 2), (False, 3)):
+    again: Any = [{"if": {"kinds": ["timeout"], "idempotent": False}, "retry": True}]
+    for options, made in (({}, 2), ({"idempotent": False}, 3), ({"idempotent": False, "rules": again}, 5)):
         with pytest.raises(TimeoutError):
-            asyncio.run(holdoff.retry(hangs, retry_on=rules, idempotent=idempotent, **fast)())
+            asyncio.run(holdoff.retry(hangs, **fast, **options)())
         assert calls == made
 
 
@@ -336,20 +452,31 @@ def test_the_text_of_an_error_is_made_only_where_it_is_looked_at() -> None:
         def __str__(self) -> str:
             raise RuntimeError
 
-    assert taken_for(Silent(), retry_on={"http": [404]}) == holdoff.Failure("transient")
-    assert taken_for(Silent(), retry_on={"patterns": ["x"]}) is None
-    assert taken_for(Silent(), retry_on={"patterns": [""]}) == holdoff.Failure("transient")
+    assert taken_for(Silent(), rules=[{"if": {"http": [404]}, "retry": True}]) == holdoff.Failure("transient")
+    assert taken_for(Silent(), rules=only({"patterns": ["x"]})) is None
+    assert taken_for(Silent(), rules=only({"patterns": [""]})) == holdoff.Failure("transient")
 
 
 def test_a_policy_judges_a_failure() -> None:
-    policy = holdoff.Policy(retry_on={"http": [404], "grpc": [10], "non_idempotent": {"kinds": ["throttled"]}})
+    policy = holdoff.Policy(
+        rules=[
+            {"if": [{"http": [404]}, {"grpc": [10]}], "retry": True},
+            {"if": {"codes": ["EPIPE"], "types": ["OSError"], "unsent": True}, "retry": True},
+        ]
+    )
     permanent = holdoff.Failure("permanent", hint=3)
     assert policy.judge(permanent, http=404) == holdoff.Failure("transient", hint=3)
     assert policy.judge(permanent, grpc="ABORTED") == policy.judge(permanent, grpc=StatusCode.ABORTED)
     assert policy.judge(permanent, http=404, idempotent=False) == permanent
+    assert policy.judge(permanent, codes=["EPIPE"], types=["OSError"], unsent=True).rule == 2
+    assert policy.judge(permanent, codes=["EPIPE"], types=["OSError"]) == permanent
+    assert policy.judge(permanent, http=404, should_retry=False) == permanent
+    assert policy.judge(permanent, should_retry=True).kind == "transient"
+    assert policy.judge(permanent, http=404, program_fault=True) == permanent
     assert policy.judge(holdoff.Failure("throttled"), idempotent=False).kind == "throttled"
     assert holdoff.Policy().judge(permanent, http=404) == permanent
-    assert [holdoff.Policy(retry_on={"http": [202]}).is_failure(status) for status in (200, 202, 400)] == [
+    listed = holdoff.Policy(rules=[{"if": {"http": [202]}, "retry": True}])
+    assert [listed.is_failure(status) for status in (200, 202, 400)] == [
         False,
         True,
         True,

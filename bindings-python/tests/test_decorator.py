@@ -99,6 +99,16 @@ def test_a_deadline_stops_instead_of_sleeping_in_vain(time: VirtualTime) -> None
     assert time.sleeps == [2, 2]
 
 
+def test_a_deadline_alone_ends_the_operation(time: VirtualTime) -> None:
+    with pytest.raises(ConnectionError) as raised:
+        holdoff.retry(deadline="5m")(failing(10_000))()
+    outcome = holdoff.outcome_of(raised.value)
+    assert outcome is not None
+    assert outcome.reason == "deadline"
+    assert outcome.attempts > 50
+    assert 290 < sum(time.sleeps) < 300
+
+
 def test_waking_after_the_deadline_raises_the_last_error() -> None:
     error = ConnectionError("down")
     late = virtual_time(on_sleep=lambda _: late.advance(60))

@@ -50,14 +50,19 @@ def test_the_numbers_of_a_document_are_read_exactly(factor: float) -> None:
         ),
         ({"backoff": [{"kind": "constant", "delay": 1}, {}]}, "backoff[0].times: is needed by a stage that another"),
         ({"backoff": [{}, {"maxx": 1}]}, "backoff[1].maxx = 1: is no field of a policy; did you mean"),
-        ({"backoff": [{"delay": 9}]}, "backoff[0].max = 5s: must not be below the stage's initial delay"),
         ({"backoff": [{"delay": 9, "max": 7}]}, "backoff[0].max = 7: must not be below the stage's initial delay"),
         ({"backoff": {"delays": []}}, "backoff.delays = []: must list at least one delay"),
         ({"backoff": {"delays": [1, "no"]}}, "backoff.delays[1] = 'no': must be a time"),
         ({"attempts": [3]}, "attempts = 3: must be a whole number"),
-        ({"retry_on": {"http": [99]}}, "retry_on.http[0] = 99: must be a status from 100 to 599"),
-        ({"retry_on": {"grpc": ["UNAVAILABEL"]}}, "retry_on.grpc[0] = 'UNAVAILABEL': must be a gRPC code from 0"),
-        ({"retry_on": {"patterns": "timeout"}}, "retry_on.patterns = 'timeout': must be a list"),
+        ({"rules": [{"if": {"http": [99]}}]}, "rules[0].if.http[0] = 99: must be a status from 100 to 599"),
+        (
+            {"rules": [{"if": [{}, {"grpc": ["UNAVAILABEL"]}]}]},
+            "rules[0].if[1].grpc[0] = 'UNAVAILABEL': must be a gRPC code from 0",
+        ),
+        ({"rules": [{"if": {"patterns": "timeout"}}]}, "rules[0].if.patterns = 'timeout': must be a list"),
+        ({"rules": [{"retry": 1}]}, "rules[0].retry = 1: must be true or false"),
+        ({"rules": [{"retries": 1}]}, "rules[0].retries = 1: "),
+        ({"retry_on": {"http": [503]}}, 'retry_on.http[0] = 503: is a rule now: "rules": [{"if": {"http": [...]}'),
         ({"preset": "kubernets"}, "preset = 'kubernets': must be one of default, langgraphgo"),
     ],
 )
@@ -65,6 +70,11 @@ def test_a_mistake_in_a_list_is_told_with_its_index(fields: Any, text: str) -> N
     with pytest.raises(ConfigError) as raised:
         Policy(**fields)
     assert str(raised.value).startswith(text)
+
+
+def test_a_first_delay_alone_moves_the_longest() -> None:
+    assert Policy(backoff={"initial": "10s"}) == Policy(backoff={"initial": 10, "max": 100})
+    assert Policy(backoff={"initial": "10ms"}) == Policy(backoff={"initial": "10ms", "max": "5s"})
 
 
 def test_presets_are_policies_by_name() -> None:
@@ -105,7 +115,7 @@ def test_a_policy_that_is_no_preset_is_refused() -> None:
 def test_equal_policies_have_equal_hashes() -> None:
     assert len({Policy(), Policy("default"), Policy(attempts=3), Policy(attempts=4)}) == 2
     assert Policy().fingerprint == Policy("default").fingerprint != Policy(attempts=4).fingerprint
-    assert Policy() != Policy(retry_on={"http": [503]})
+    assert Policy() != Policy(rules=[{"if": {"http": [503]}, "retry": True}])
 
 
 DOCUMENT = """{
@@ -113,8 +123,12 @@ DOCUMENT = """{
   "backoff": [{"kind": "constant", "delay": "1s", "times": 2}, {"initial": "2s", "max": "1m"}],
   "jitter": {"kind": "proportional", "factor": 0.25}, "attempts": 7, "deadline": "2m",
   "hint": {"mode": "at_least", "reach": "5s"},
-  "retry_on": {"http": [408, "5xx"], "grpc": [14, "aborted"], "patterns": ["reset", "é"],
-               "non_idempotent": {"kinds": [], "patterns": ["refused"]}}
+  "rules": [
+    {"if": {"types": ["CardDeclined"]}, "retry": false},
+    {"if": [{"http": [408, "5xx"]}, {"grpc": [14, "aborted"]}, {"patterns": ["reset", "é"], "codes": ["40001"]}],
+     "retry": true, "attempts": 9, "backoff": {"initial": "5s", "max": "1m"}, "jitter": "none", "hint": "exact"},
+    {"if": {"idempotent": false, "kinds": []}}
+  ]
 }"""
 
 
@@ -124,7 +138,15 @@ def test_a_document_is_read_from_text_or_from_what_it_is_parsed_to() -> None:
     assert policy == Policy.from_json(policy.to_json()) == Policy.from_dict(policy.to_dict())
     assert policy == eval(repr(policy)) == pickle.loads(pickle.dumps(policy)) == copy.deepcopy(policy)
     assert json.loads(policy.to_json()) == policy.to_dict()
-    assert policy.to_dict()["retry_on"]["non_idempotent"] == {"kinds": [], "patterns": ["refused"]}
+    assert policy.to_dict()["rules"][0] == {"if": {"types": ["CardDeclined"]}, "retry": False}
+    assert policy.to_dict()["rules"][2] == {"if": {"kinds": [], "idempotent": False}}
+
+
+def test_the_lists_of_earlier_drafts_are_told_as_the_rule_to_write() -> None:
+    with pytest.raises(ConfigError) as raised:
+        Policy.from_json('{"retry_on": {"http": [408, "5xx"], "patterns": ["reset"]}}')
+    assert (raised.value.code, raised.value.name) == (183, "replaced")
+    assert str(raised.value).endswith('{"if": [{"http": [408, "5xx"]}, {"patterns": ["reset"]}], "retry": true}')
 
 
 @pytest.mark.parametrize(
@@ -144,7 +166,7 @@ def test_a_document_is_read_from_text_or_from_what_it_is_parsed_to() -> None:
         ('{"version": 2}', "document_version", "version"),
         ('{"atempts": 3}', "unknown_field", "atempts"),
         ('{"backoff": [{"times": 1}, {"max": "1x"}]}', "not_a_duration", "backoff[1].max"),
-        ('{"retry_on": {"kinds": ["permanent"]}}', "retry_kind", "retry_on.kinds[0]"),
+        ('{"rules": [{"if": {"kinds": ["late"]}}]}', "retry_kind", "rules[0].if.kinds[0]"),
         ('{"a":' * 1000 + "1" + "}" * 1000, "unknown_field", "a.a.a.a.a.a.a.a.a"),
     ],
 )
@@ -233,7 +255,7 @@ def raising(error: Exception) -> None:
 
 def test_what_a_form_cannot_say_is_told() -> None:
     with pytest.raises(ConfigError) as raised:
-        Policy("kubernetes", deadline=3).to_form("kubernetes")
+        Policy("kubernetes", attempts=4, deadline=3).to_form("kubernetes")
     assert (raised.value.name, raised.value.path) == ("not_in_form", "deadline")
     with pytest.raises(ConfigError) as raised:
         Policy.from_form("aster", {"maxAttempts": 3, "colour": 1})
@@ -341,6 +363,20 @@ stages = st.fixed_dictionaries(
     {"kind": st.sampled_from(["constant", "linear", "exponential", "polynomial", "fibonacci", "decorrelated"])},
     optional={"initial": durations, "times": st.integers(1, 9), "max": st.just("none")},
 )
+conditions = st.dictionaries(
+    st.sampled_from(["http", "grpc", "kinds", "codes", "types", "patterns"]),
+    st.lists(st.integers(0, 600) | st.text(max_size=3) | st.sampled_from(["5xx", "timeout"]), max_size=4),
+    max_size=3,
+)
+rules = st.fixed_dictionaries(
+    {},
+    optional={
+        "if": conditions | st.lists(conditions | st.fixed_dictionaries({"idempotent": st.booleans()}), max_size=3),
+        "retry": st.booleans(),
+        "attempts": st.integers(0, 70_000) | st.just("forever"),
+        "backoff": stages,
+    },
+)
 fields = st.fixed_dictionaries(
     {},
     optional={
@@ -351,11 +387,7 @@ fields = st.fixed_dictionaries(
         "attempts": st.integers(0, 2**32) | st.just("forever"),
         "deadline": durations,
         "hint": st.fixed_dictionaries({"mode": st.sampled_from(["exact", "at_least"]), "reach": durations}),
-        "retry_on": st.dictionaries(
-            st.sampled_from(["http", "grpc", "kinds", "patterns"]),
-            st.lists(st.integers(0, 600) | st.text(max_size=3) | st.sampled_from(["5xx", "timeout"]), max_size=4),
-            max_size=3,
-        ),
+        "rules": st.lists(rules, max_size=4),
     },
 )
 

@@ -72,12 +72,12 @@ def test_help_has_units_and_defaults() -> None:
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("timeout", '"deadline" or "attempt_timeout"'),
+        ("timeout", '"attempt_timeout"'),
         ("retries", '"attempts"'),
         ("tries", '"attempts"'),
         ("max_attempts", '"attempts"'),
         ("exceptions", '"on"'),
-        ("max_delay", '"backoff"'),
+        ("max_delay", '"backoff.max"'),
         ("before_sleep", '"on_retry"'),
         ("max_time", '"deadline"'),
     ],

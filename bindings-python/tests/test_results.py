@@ -13,6 +13,7 @@ import holdoff
 import httpx
 import pytest
 from holdoff.testing import VirtualTime, virtual_time
+from holdoff.types import Rule
 
 CONSTANT = holdoff.Policy(attempts=4, backoff={"kind": "constant", "delay": 2}, jitter="none", budget="none")
 PENDING = "pending"
@@ -274,6 +275,11 @@ def test_true_judges_http_answers_as_the_errors_of_clients_are() -> None:
         )
 
 
+def only(*statuses: int) -> list[Rule]:
+    """Rules that retry these statuses and no other failures."""
+    return [{"if": {"http": statuses}, "retry": True}, {"if": {}, "retry": False}]
+
+
 @every_way
 def test_what_the_headers_of_an_answer_say_is_obeyed(run: Run, time: VirtualTime) -> None:
     by_status = holdoff.Retrying(CONSTANT, on_result=lambda answer: answer.status_code == 503)
@@ -283,7 +289,7 @@ def test_what_the_headers_of_an_answer_say_is_obeyed(run: Run, time: VirtualTime
 
 
 def test_a_status_below_400_is_a_failure_where_the_policy_lists_it(time: VirtualTime) -> None:
-    policy = holdoff.Policy(attempts=3, retry_on={"http": [202, 503]}, jitter="none")
+    policy = holdoff.Policy(attempts=3, jitter="none", rules=only(202, 503))
     done = response(200)
     assert policy.retrying(on_result=True).call(giving(response(202, Retry_After="9"), response(503), done)) is done
     assert time.sleeps[0] == 9
@@ -293,8 +299,8 @@ def test_a_status_below_400_is_a_failure_where_the_policy_lists_it(time: Virtual
     assert policy.call(giving(accepted, done)) is accepted
 
 
-def test_answers_of_an_operation_that_may_not_run_twice_have_their_own_list() -> None:
-    policy = holdoff.Policy(retry_on={"http": ["5xx"], "non_idempotent": {"http": [503]}})
+def test_answers_of_an_operation_that_may_not_run_twice_are_retried_by_a_rule_that_names_it() -> None:
+    policy = holdoff.Policy(rules=[{"if": {"http": [503], "idempotent": False}, "retry": True}])
     done = response(200)
     for status, again in ((503, True), (500, False)):
         answer = response(status)
@@ -304,7 +310,7 @@ def test_answers_of_an_operation_that_may_not_run_twice_have_their_own_list() ->
 
 def test_a_predicate_that_says_true_overrules_permanent() -> None:
     done = response(200)
-    for policy in (CONSTANT, holdoff.Policy(retry_on={"http": [503]})):
+    for policy in (CONSTANT, holdoff.Policy(rules=only(503))):
         retrying = policy.retrying(on_result=lambda answer: answer.status_code == 404)
         assert retrying.call(giving(response(404), done)) is done
 

@@ -27,7 +27,7 @@ def test_a_retry_goes_on_where_it_was_saved() -> None:
     saved = retry.save(POLICY, 160 * SECOND)
     states = (saved, retry.to_json(POLICY, 160 * SECOND), retry.to_dict(POLICY, 160 * SECOND))
     assert json.loads(states[1]) == states[2]
-    assert len(saved) == 56
+    assert len(saved) == 80
     for state in states:
         again = Retry.resume(state, POLICY, 5 * SECOND)
         assert (again.failures, again.deadline(POLICY)) == (2, 545 * SECOND)

@@ -10,7 +10,11 @@ const DOCUMENT: &str = r#"{
     "preset": "aws-standard-2.1",
     "attempts": 6,
     "deadline": "30s",
-    "retry_on": { "http": [429, "5xx"], "patterns": ["connection reset"] }
+    "rules": [
+        { "if": { "kinds": ["throttled"] }, "retry": true, "backoff": { "initial": "1s", "max": "20s" } },
+        { "if": [{ "http": [429, "5xx"] }, { "patterns": ["connection reset"] }], "retry": true },
+        { "if": {}, "retry": false }
+    ]
 }"#;
 
 #[derive(Debug)]
@@ -30,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stopped =
         holdoff::retry(document.policy, || -> Result<(), Refused> { Err(Refused(answers.next().unwrap_or(200))) })
             .classify(|refused: &Refused| Failure::from_http(refused.0.into(), None).unwrap_or(Failure::PERMANENT))
-            .retry_on(&document, |refused| Facts { http: refused.0, ..Facts::NONE })
+            .rules(&document, |refused| Facts { http: refused.0, ..Facts::NONE })
             .on_retry(|retried| {
                 println!("attempt {}: {:?}, next in {:?}", retried.attempt, retried.failure.kind, retried.delay)
             })

@@ -1,6 +1,6 @@
 //! Turning an operation's error into what the core decides about.
 
-use holdoff_core::{Facts, Failure, FailureKind, Rules};
+use holdoff_core::{Facts, Failure, FailureKind, Rules, TextList, Texts};
 use std::fmt::Display;
 use std::io;
 
@@ -52,8 +52,7 @@ impl<E, C: Classify<E>, P: FnMut(&E) -> bool> Classify<E> for When<C, P> {
 pub struct Ruled<'d, C, F> {
     pub(crate) rest: C,
     pub(crate) rules: &'d Rules,
-    /// The patterns for operations that can run twice, and for operations that may not.
-    pub(crate) patterns: [&'d [String]; 2],
+    pub(crate) texts: &'d Texts,
     pub(crate) facts: F,
 }
 
@@ -61,11 +60,9 @@ impl<E: Display, C: Classify<E>, F: FnMut(&E) -> Facts> Classify<E> for Ruled<'_
     fn classify(&mut self, error: &E) -> Failure {
         let default = self.rest.classify(error);
         let mut facts = (self.facts)(error);
-        if let Some(list) = self.rules.patterns(facts.idempotent) {
+        if self.rules.has_texts(TextList::Patterns) {
             let message = error.to_string();
-            let [all, non_idempotent] = self.patterns;
-            let patterns = if list == holdoff_core::Operations::All { all } else { non_idempotent };
-            facts.matched = patterns.iter().any(|pattern| message.contains(pattern));
+            facts.patterns = self.texts.bits(TextList::Patterns, |pattern| message.contains(pattern));
         }
         self.rules.judge(facts, default)
     }

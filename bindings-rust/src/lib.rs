@@ -69,7 +69,7 @@
 //!
 //! # Policies from elsewhere
 //! [`Preset`] has the policies of other systems by name: `Policy::options().preset(Preset::Kubernetes)`. With the feature
-//! `serde` a [`core::Document`] is read from JSON, YAML or TOML, and [`retry_on`](sentence::Retrying::retry_on) follows its
+//! `serde` a [`core::Document`] is read from JSON, YAML or TOML, and [`rules`](sentence::Retrying::rules) follows its
 //! rules.
 //!
 //! # Calls that outlive their process, and many on one timer

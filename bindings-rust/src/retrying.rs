@@ -128,7 +128,7 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
         Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
     }
 
-    /// Retries the errors that the `retry_on` of a document lists, over what the classifier before says.
+    /// Follows the rules of a document, over what the classifier before says.
     ///
     /// `facts` says what is known of an error: its HTTP status or gRPC code, and whether the operation can run twice.
     /// Patterns are looked up in the error's text here.
@@ -137,14 +137,17 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
     /// use holdoff::core::{Document, Facts};
     ///
     /// let document: Document = serde_json::from_str(
-    ///     r#"{ "attempts": 5, "retry_on": { "patterns": ["timeout", "connection reset"] } }"#,
+    ///     r#"{ "attempts": 5, "rules": [
+    ///         { "if": { "patterns": ["timeout", "connection reset"] }, "retry": true },
+    ///         { "if": {}, "retry": false }
+    ///     ] }"#,
     /// )?;
     /// let mut calls = 0;
     /// let answer = holdoff::retry(document.policy, || -> Result<(), &str> {
     ///     calls += 1;
     ///     Err(if calls < 3 { "read timeout" } else { "no such table" })
     /// })
-    /// .retry_on(&document, |_| Facts::NONE)
+    /// .rules(&document, |_| Facts::NONE)
     /// .sleeper(holdoff::VirtualTime::new())
     /// .call();
     /// assert_eq!(answer.unwrap_err().attempts(), 3);
@@ -152,13 +155,13 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
     /// ```
     #[cfg(feature = "serde")]
     #[inline]
-    pub fn retry_on<F: FnMut(&E) -> Facts>(
+    pub fn rules<F: FnMut(&E) -> Facts>(
         self,
         document: &Document,
         facts: F,
     ) -> Retrying<P, O, R, E, Ruled<'_, C, F>, H, S, V, G> {
-        let Document { rules, patterns, non_idempotent_patterns, .. } = document;
-        let classifier = Ruled { rest: self.classifier, rules, patterns: [patterns, non_idempotent_patterns], facts };
+        let Document { rules, texts, .. } = document;
+        let classifier = Ruled { rest: self.classifier, rules, texts, facts };
         let Self { policy, operation, hook, sleeper, values, seed, cancel, guards, returns, .. } = self;
         Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
     }

@@ -127,7 +127,7 @@ fn time_spent_in_the_first_attempt_counts_against_the_deadline() {
 
 #[test]
 fn an_attempt_is_told_its_number_and_the_time_it_has() {
-    let policy = steady().deadline(SECOND * 5).attempt_timeout(SECOND * 4).build().unwrap();
+    let policy = steady().attempts(3).deadline(SECOND * 5).attempt_timeout(SECOND * 4).build().unwrap();
     let seen = RefCell::new(Vec::new());
     let stopped = retry_with(&policy, |attempt| {
         seen.borrow_mut().push((

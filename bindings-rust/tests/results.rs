@@ -142,7 +142,7 @@ fn a_value_whose_hint_is_longer_than_the_policy_waits_comes_out() {
 #[test]
 fn the_kind_of_a_value_chooses_its_backoff() {
     let slow = Backoff::constant(SECOND * 30);
-    let policy = steady().on(FailureKind::Throttled, slow).build().unwrap();
+    let policy = steady().backoff_after(FailureKind::Throttled, slow).build().unwrap();
     let time = VirtualTime::new();
     let list = [Ok(503), Ok(429), Ok(200)];
     let kind = |status: &u32| match status {

@@ -1,5 +1,5 @@
 /** The engine of operations without guards. It loads the core at the first failure. */
-import { hintNanos } from "./failure.js";
+import { hintNanos, ruleBits } from "./failure.js";
 import type { Work } from "./host.js";
 import {
   call,
@@ -54,7 +54,7 @@ export class Unguarded implements Engine, Keeper {
     write(HINT, hintNanos());
     write(NOW, now);
     writePolicy(this.policy);
-    core.fail(attempt, kind);
+    core.fail(attempt, kind | ruleBits());
     this.failedAt = now;
     return readStep();
   }

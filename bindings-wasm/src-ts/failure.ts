@@ -1,6 +1,6 @@
 /** From an error to what a decision needs of it: its kind and what the server said. */
 import { answerOf } from "./answer.js";
-import { PERMANENT, TIMEOUT, TRANSIENT } from "./codes.js";
+import { PERMANENT, THROTTLED, TIMEOUT, TRANSIENT } from "./codes.js";
 import { kindOfStatus, natureOf } from "./error_names.js";
 import { NOT_A_DURATION, needs, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND } from "./errors.js";
 import { type HeadersLike, type Line, linesOf, wallNow } from "./headers.js";
@@ -16,6 +16,8 @@ export type Hint = number | bigint | string | null | undefined;
 export interface Failure {
   readonly kind: FailureKind;
   readonly hint?: Hint;
+  /** The number of the policy's rule that takes it, from 1; 0 for none, undefined if no policy has judged it. */
+  readonly rule?: number | undefined;
 }
 
 /**
@@ -24,21 +26,40 @@ export interface Failure {
  */
 export type Verdict = boolean | FailureKind | Failure | null | undefined;
 
-/** The facts about an error that the rules of a policy's `retryOn` look at. */
+/** The facts about an error that the rules of a policy look at. */
 export interface Facts {
   /** Its HTTP status. */
   readonly status?: number | null | undefined;
   /** Its gRPC code. */
   readonly grpc?: number | null | undefined;
+  /** Its codes: those of Node, of a client or of a database. */
+  readonly codes?: readonly string[] | null | undefined;
+  /** The names of its class and of those it derives from. */
+  readonly types?: readonly string[] | null | undefined;
   readonly message?: string | null | undefined;
   /** True (the default) if the operation can run twice without harm. */
   readonly idempotent?: boolean | null | undefined;
+  /** True if the request was never sent. */
+  readonly unsent?: boolean | null | undefined;
+  /** True for an error of the program itself. */
+  readonly programFault?: boolean | null | undefined;
+  /** The value of the header `x-should-retry`. */
+  readonly shouldRetry?: boolean | null | undefined;
 }
 
-/** The rules of a policy's `retryOn`: the core's words, and the patterns of all operations and of operations that run once. */
+/** A code, name or pattern of a rule: the number of its alternative, its list (1 codes, 2 types, 3 patterns), and itself. */
+export type RuleText = readonly [alternative: number, list: number, text: string];
+
+/** The rules of a policy: the core's words, and the texts that it leaves to its host. */
 export interface Rules {
   readonly words: Uint32Array;
-  readonly patterns: readonly [all: string[], nonIdempotent: string[]];
+  readonly texts: readonly RuleText[];
+}
+
+/** A policy that the core has read. */
+export interface ReadPolicy {
+  readonly words: Uint32Array;
+  readonly rules: Rules | undefined;
 }
 
 const NEVER = 0xffff_ffff_ffff_fffen;
@@ -48,15 +69,14 @@ export const LONGEST_NUMBER = 2 ** 63;
 
 /** The additions of `holdoff/classify`. */
 export interface Classifier {
-  /** The rules of the fields under `retry_on`. */
-  rules(values: readonly FieldValue[], names: (path: string) => string): Rules | undefined;
+  /** The policy of these fields. */
+  policy(values: readonly FieldValue[], names: (path: string) => string): ReadPolicy;
   /** The hint of header lines; Infinity where they have none. */
   hint(lines: readonly Line[], status: number, wall: bigint | undefined): Nanos;
   /** The kind of a gRPC status, 0 when it is no failure. */
   grpc(code: number): number;
-  /** True if a message has a pattern that counts; the message is only made if one does. */
-  matches(rules: Rules, message: () => string, idempotent: boolean): boolean;
-  judge(rules: Rules, kind: number, status: number, grpc: number, matched: boolean, idempotent: boolean): number;
+  /** The kind of a failure by rules, and above it the number of its rule; `names` and `others` as the core's `judge` has them. */
+  judge(rules: Rules, kind: number, status: number, grpc: number, names: number, others: number): number;
   isFailure(rules: Rules, status: number, idempotent: boolean): boolean;
 }
 
@@ -67,6 +87,9 @@ export function useClassifier(added: Classifier): void {
   classifier = added;
 }
 
+/** True once the entry was imported. */
+export const hasClassifier = (): boolean => classifier !== undefined;
+
 /** The same; throws unless the entry was imported. */
 export function classifierFor(path: string): Classifier {
   if (classifier === undefined) throw needs(path, "classify");
@@ -75,6 +98,12 @@ export function classifierFor(path: string): Classifier {
 
 /** The hint of the failure that was judged last: nanoseconds, `NEVER`, or Infinity for none. */
 let hint: Nanos = Infinity;
+/** The number of its rule as the core has it: 0 if no policy has judged it, `NO_RULE` if no rule takes it. */
+let rule = 0;
+const NO_RULE = 255;
+
+/** The same above a kind, for the engine that asks next. */
+export const ruleBits = (): number => rule << 8;
 
 /** The same, for the engine that asks next. */
 export const hintNanos = (): Nanos => hint;
@@ -84,6 +113,7 @@ export const hintBits = (): bigint => (hint === Infinity ? NEVER + 1n : BigInt(h
 
 /** Notes a hint. NaN is none, a time in the past is now, and what is too long is the longest there is. */
 function noteHint(given: Hint): void {
+  rule = 0;
   if (given === "never") {
     hint = NEVER;
   } else if (typeof given === "string") {
@@ -103,6 +133,7 @@ function noteHint(given: Hint): void {
 
 /** Notes the hint of header lines. */
 function noteLines(lines: readonly Line[], status: number, wall: bigint | undefined): void {
+  rule = 0;
   hint = classifier ? classifier.hint(lines, status, wall) : readLines(lines, wall);
 }
 
@@ -115,13 +146,18 @@ export function readHint(): number | "never" | undefined {
 const readExactHint = (): number | bigint | "never" | undefined =>
   typeof hint === "bigint" && hint !== NEVER && hint > Number.MAX_SAFE_INTEGER ? hint : readHint();
 
-const readFailure = (kind: number): Failure => ({ kind: KINDS[kind] as FailureKind, hint: readExactHint() });
+function readFailure(kind: number): Failure {
+  const failure = { kind: KINDS[kind] as FailureKind, hint: readExactHint() };
+  return rule === 0 ? failure : { ...failure, rule: rule === NO_RULE ? 0 : rule };
+}
 
 /** A failure's kind, and its hint noted. */
 export function writeFailure(failure: Failure | FailureKind): number {
   const isWord = typeof failure === "string";
   const kind = kindOf(isWord ? failure : failure?.kind);
   noteHint(isWord ? undefined : failure.hint);
+  const given = isWord ? undefined : failure.rule;
+  rule = given === undefined ? 0 : given & 255 || NO_RULE;
   return kind;
 }
 
@@ -134,6 +170,7 @@ export function kindOf(word: unknown): number {
 
 /** The same for the answer of a `when`; without one the default is held against the rules. */
 export function writeVerdict(verdict: Verdict, error: unknown, rules?: Rules, idempotent = true): number {
+  rule = 0;
   if (verdict === false) return PERMANENT;
   if (verdict === undefined || verdict === null) return writeJudged(error, rules, idempotent);
   if (verdict === true) {
@@ -158,9 +195,7 @@ export function writeAnswer(value: unknown, rules: Rules | undefined, idempotent
   const seen = seenIn(value);
   const status = seen.statuses[0];
   if (status === undefined || !isFailure(rules, status, idempotent)) return 0;
-  const matches = rules !== undefined && matched(rules, value, idempotent);
-  const kind = writeSeenIn(seen);
-  return rules === undefined ? kind : judged(rules, kind, seen, matches, idempotent);
+  return judged(rules, seen, idempotent, () => writeSeenIn(seen), value);
 }
 
 /** The facts of a value: status and header lines of an HTTP answer, nothing of any other value. */
@@ -168,7 +203,8 @@ function seenIn(value: unknown): Seen {
   try {
     const answer = answerOf(value);
     const statuses = answer === undefined ? [] : [answer.status];
-    return { ...NOTHING, statuses, lines: linesOf(answer?.headers) };
+    const lines = linesOf(answer?.headers);
+    return { ...NOTHING, statuses, lines, shouldRetry: shouldRetryOf(lines) };
   } catch {
     return NOTHING;
   }
@@ -183,10 +219,8 @@ function writeSeenIn(seen: Seen): number {
 
 /** The same for an attempt that was over its limit. */
 export function writeTimeout(error: unknown, rules: Rules | undefined, idempotent: boolean): number {
-  const seen: Seen = { kind: TIMEOUT, statuses: [], lines: [], grpc: undefined, programError: false };
-  const matches = rules !== undefined && matched(rules, error, idempotent);
-  const kind = writeSeen(seen);
-  return rules === undefined ? kind : judged(rules, kind, seen, matches, idempotent);
+  const seen: Seen = { ...NOTHING, kind: TIMEOUT };
+  return judged(rules, seen, idempotent, () => writeSeen(seen), error);
 }
 
 /**
@@ -235,32 +269,41 @@ export function classify(error: unknown): Failure {
   return readFailure(writeSeen(look(error)));
 }
 
-/** The same, held against rules. */
+/** The same, judged by rules. */
 export function classifyBy(rules: Rules | undefined, error: unknown, idempotent: boolean): Failure {
   return readFailure(writeJudged(error, rules, idempotent));
 }
 
 /** The failure as the rules judge it. */
 export function judge(rules: Rules | undefined, failure: Failure | FailureKind, facts: Facts): Failure {
-  const { status, grpc, message, idempotent } = facts;
-  const mayRepeat = idempotent ?? true;
-  const matches = rules !== undefined && matched(rules, { message: message ?? "" }, mayRepeat);
-  let kind = writeFailure(failure);
-  const seen: Seen = { kind, statuses: [integer(status)], lines: [], grpc: grpc ?? undefined, programError: false };
-  if (rules !== undefined) kind = judged(rules, kind, seen, matches, mayRepeat);
-  return readFailure(kind);
+  const { status, grpc, codes, types, message, idempotent, unsent, programFault, shouldRetry } = facts;
+  const word = shouldRetry ?? undefined;
+  const seen: Seen = {
+    ...NOTHING,
+    statuses: [integer(status)],
+    grpc: grpc ?? undefined,
+    programError: programFault === true,
+    unsent: unsent === true,
+    shouldRetry: word === undefined ? 0 : word ? 1 : 2,
+  };
+  const names = { codes: codes ?? [], types: types ?? [] };
+  return readFailure(
+    judged(rules, seen, idempotent ?? true, () => writeFailure(failure), { message: message ?? "" }, names),
+  );
 }
 
 /** True if an HTTP answer is a failure. */
 export function isFailure(rules: Rules | undefined, status: number, idempotent: boolean): boolean {
   const code = integer(status);
-  return rules === undefined ? code >= 400 : classifierFor("retryOn").isFailure(rules, code, idempotent);
+  return rules && classifier ? classifier.isFailure(rules, code, idempotent) : code >= 400;
 }
 
 interface ErrorLike {
   name?: unknown;
   message?: unknown;
   code?: unknown;
+  cause?: unknown;
+  sqlState?: unknown;
   status?: unknown;
   statusCode?: unknown;
   headers?: unknown;
@@ -275,11 +318,63 @@ interface Seen {
   readonly statuses: readonly number[];
   readonly lines: readonly Line[];
   readonly grpc: number | undefined;
-  /** True for a program's own mistake and for a caller's wish: rules do not apply. */
+  /** True for a program's own mistake and for a caller's wish: only a rule that names its class applies. */
   readonly programError: boolean;
+  /** True if the request was never sent. */
+  readonly unsent: boolean;
+  /** The header `x-should-retry`: 1 for true, 2 for false, 0 for none. */
+  readonly shouldRetry: number;
 }
 
-const NOTHING: Seen = { kind: TRANSIENT, statuses: [], lines: [], grpc: undefined, programError: false };
+const NOTHING: Seen = {
+  kind: TRANSIENT,
+  statuses: [],
+  lines: [],
+  grpc: undefined,
+  programError: false,
+  unsent: false,
+  shouldRetry: 0,
+};
+
+/** The codes of requests that were never sent. */
+const UNSENT = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"];
+
+/** The value of the last header `x-should-retry`. */
+function shouldRetryOf(lines: readonly Line[]): number {
+  const said = lines
+    .filter(([name, value]) => /^x-should-retry$/i.test(name) && /^\s*(true|false)\s*$/.test(value))
+    .at(-1);
+  return said === undefined ? 0 : said[1].trim() === "true" ? 1 : 2;
+}
+
+/** An error and the errors that caused it. */
+function causesOf(error: unknown): ErrorLike[] {
+  const causes: ErrorLike[] = [];
+  let inner = error;
+  while (typeof inner === "object" && inner !== null && causes.length < 5) {
+    causes.push(inner);
+    inner = (inner as ErrorLike).cause;
+  }
+  return causes;
+}
+
+/** The codes of an error and of its causes, and the names of its class and of its base classes. */
+interface Names {
+  readonly codes: readonly unknown[];
+  readonly types: readonly unknown[];
+}
+
+function namesOf(error: unknown): Names {
+  try {
+    const types: unknown[] = [(error as ErrorLike | null)?.name];
+    for (let of = error; typeof of === "object" && of !== null; of = Object.getPrototypeOf(of)) {
+      types.push((of as object).constructor?.name);
+    }
+    return { codes: causesOf(error).flatMap(({ code, sqlState }) => [code, sqlState]), types };
+  } catch {
+    return { codes: [], types: [] };
+  }
+}
 
 /** The facts of an error; none where reading them throws, so that the user's own error comes out. */
 function look(error: unknown): Seen {
@@ -312,13 +407,15 @@ function facts(error: unknown): Seen {
   if (statuses.length > 0) lines = linesOf(known.headers);
   if (statuses.length > 0 && lines.length === 0) lines = linesOf(answer?.headers);
   const kind = natureOf(name, code, known);
-  return { kind, statuses, lines, grpc, programError: kind === PERMANENT };
+  const answered = statuses.length > 0 || grpc !== undefined;
+  const unsent = !answered && causesOf(error).some(({ code }) => UNSENT.includes(code as string));
+  const programError = kind === PERMANENT && !answered;
+  return { kind, statuses, lines, grpc, programError, unsent, shouldRetry: shouldRetryOf(lines) };
 }
 
 /** True if an error is a program's own mistake, which says nothing about the other side. */
 export function isProgramError(error: unknown): boolean {
-  const { programError, statuses, grpc } = look(error);
-  return programError && statuses.length === 0 && grpc === undefined;
+  return look(error).programError;
 }
 
 /** The kind of what was seen, and its hint noted. */
@@ -339,31 +436,66 @@ function writeSeen({ kind, statuses, lines, grpc }: Seen): number {
       return found;
     }
   }
-  hint = Infinity;
+  noteHint(undefined);
   return kind;
 }
 
 function writeJudged(error: unknown, rules: Rules | undefined, idempotent: boolean): number {
   const seen = look(error);
-  if (rules === undefined) return writeSeen(seen);
-  const matches = matched(rules, error, idempotent);
-  const kind = writeSeen(seen);
-  return kind === PERMANENT && seen.programError ? kind : judged(rules, kind, seen, matches, idempotent);
+  return judged(rules, seen, idempotent, () => writeSeen(seen), error);
 }
 
-/** True if an error's message contains a pattern that counts. */
-function matched(rules: Rules, error: unknown, idempotent: boolean): boolean {
-  const message = () => {
-    const { message } = (typeof error === "object" && error !== null ? error : { message: error }) as ErrorLike;
-    return typeof message === "symbol" ? "" : String(message ?? "");
-  };
-  return classifierFor("retryOn").matches(rules, message, idempotent);
+/** One bit for each alternative of the rules that has a text in that list for which the function is true. */
+const bitsOf = ({ texts }: Rules, wanted: number, has: (text: string) => boolean): number =>
+  texts.reduce(
+    (bits, [alternative, list, text]) => (list === wanted && has(text) ? bits | (1 << alternative) : bits),
+    0,
+  );
+
+const CODES = 1;
+const TYPES = 2;
+const PATTERNS = 3;
+
+function messageOf(error: unknown): string {
+  const { message } = (typeof error === "object" && error !== null ? error : { message: error }) as ErrorLike;
+  return typeof message === "symbol" ? "" : String(message ?? "");
 }
 
 const NO_CODE = 0xffffffff;
 
-function judged(rules: Rules, kind: number, seen: Seen, matches: boolean, idempotent: boolean): number {
+/** The kind of a failure after the server's word and the rules (spec 8.4 to 8.8); `write` notes its hint and says its kind. */
+function judged(
+  rules: Rules | undefined,
+  seen: Seen,
+  idempotent: boolean,
+  write: () => number,
+  error: unknown,
+  names?: Names,
+): number {
+  // The user's code comes first: a getter may run other operations, and the core's memory is shared.
+  let masks: [names: number, patterns: number] = [0, 0];
+  // The rules of a preset hold for kinds alone, which the machine knows without them.
+  const known = classifier && rules;
+  if (known) {
+    const { codes, types } = names ?? namesOf(error);
+    const uses = (list: number) => known.texts.some((text) => text[1] === list);
+    const message = uses(PATTERNS) ? messageOf(error) : "";
+    const coded = bitsOf(known, CODES, (text) => codes.includes(text));
+    const typed = bitsOf(known, TYPES, (text) => types.includes(text));
+    masks = [coded | (typed << 16), bitsOf(known, PATTERNS, (text) => message.includes(text))];
+  }
+  let kind = write();
+  const { programError, shouldRetry, unsent } = seen;
+  rule = known ? NO_RULE : 0;
+  if (!programError && shouldRetry === 2) return PERMANENT;
+  if (!programError && shouldRetry === 1 && kind === PERMANENT) kind = TRANSIENT;
+  if (!(known && classifier)) {
+    return idempotent || unsent || kind === THROTTLED ? kind : PERMANENT;
+  }
   // A code that is none of the table reads as UNKNOWN.
   const grpc = seen.grpc === undefined ? NO_CODE : Math.min(integer(seen.grpc, 2), 254);
-  return classifierFor("retryOn").judge(rules, kind, seen.statuses[0] ?? 0, grpc, matches, idempotent);
+  const flags = (idempotent ? 1 : 0) | (unsent ? 2 : 0) | (programError ? 4 : 0);
+  const code = classifier.judge(known, kind, seen.statuses[0] ?? 0, grpc, masks[0], masks[1] | (flags << 16));
+  rule = code >>> 8;
+  return code & 255;
 }

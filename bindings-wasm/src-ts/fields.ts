@@ -42,8 +42,6 @@ export type BackoffKind =
 /** How delays are spread. */
 export type JitterKind = "none" | "full" | "equal" | "additive" | "proportional" | "bounded" | "subtractive";
 
-type Retried = Exclude<FailureKind, "permanent">;
-
 interface AnyBackoff {
   /** How delays grow from one failure to the next. Default: exponential. */
   kind?: Maybe<BackoffKind>;
@@ -58,28 +56,44 @@ interface AnyBackoff {
   factor?: Maybe<number>;
   /** The time that each failure adds to the delay. For linear. Default: the first delay. */
   increment?: Maybe<Duration>;
-  /** The longest delay. Not for constant and list. Default: 5s. */
+  /** The longest delay. Not for constant and list. Default: 5s; at least ten times a first delay that is given. */
   max?: Maybe<Duration | "none">;
   /** The power that the delay grows with. From 0 on. For polynomial. Default: 2. */
   exponent?: Maybe<number>;
   /**
-   * The number of delays before the next stage takes over. 1 to 536870911. Not for list. Default: the last stage stays.
+   * The number of delays before the next stage takes over. 1 to 268435455. Not for list. Default: the last stage stays.
    */
   times?: Maybe<number>;
-  /** The one kind of failure that the stage is for. Default: every kind that has no stages of its own. */
-  on?: Maybe<Retried>;
-  /** The delays, one by one, up to 18. Unless `attempts` is given, there is one attempt more. For list. */
+  /**
+   * The shortest delay: the range of a delay is raised to it, and draws stay uniform above it. Not for decorrelated and
+   * decorrelated_v2. Default: 0s.
+   */
+  floor?: Maybe<Duration>;
+  /** The time that is added to each delay after the jitter, before the cap. Default: 0s. */
+  offset?: Maybe<Duration>;
+  /** The number that the first delay of a polynomial is the power of. 0 to 65535. For polynomial. Default: 1. */
+  from?: Maybe<number>;
+  /**
+   * The time since the start after which the next stage takes over; the time of the last stage ends the operation.
+   * Above 0. Default: a stage ends by its delays only.
+   */
+  until?: Maybe<Duration>;
+  /** Begins with the first stage again after the delays of this one, which is the last. Default: false. */
+  repeat?: Maybe<boolean>;
+  /** The delays, one by one, up to 64. Unless `attempts` is given, there is one attempt more. For list. */
   delays?: Maybe<readonly Duration[]>;
 }
 
 /** How delays grow from one failure to the next; one stage of a chain. Each kind has fields of its own. */
 export type BackoffFields =
-  | Only<AnyBackoff, "constant", "initial" | "delay" | "times" | "on">
-  | Only<AnyBackoff, "linear", "initial" | "delay" | "increment" | "max" | "times" | "on">
-  | Only<AnyBackoff, "exponential" | "decorrelated", "initial" | "delay" | "factor" | "max" | "times" | "on">
-  | Only<AnyBackoff, "polynomial", "initial" | "delay" | "max" | "exponent" | "times" | "on">
-  | Only<AnyBackoff, "fibonacci" | "decorrelated_v2", "initial" | "delay" | "max" | "times" | "on">
-  | Only<AnyBackoff, "list", "on" | "delays">;
+  | Only<AnyBackoff, "constant", "initial" | "delay" | "times" | "floor" | "offset" | "until" | "repeat">
+  | Only<AnyBackoff, "linear", "initial" | "delay" | "increment" | "max" | "times" | "floor" | "offset" | "until" | "repeat">
+  | Only<AnyBackoff, "exponential", "initial" | "delay" | "factor" | "max" | "times" | "floor" | "offset" | "until" | "repeat">
+  | Only<AnyBackoff, "polynomial", "initial" | "delay" | "max" | "exponent" | "times" | "floor" | "offset" | "from" | "until" | "repeat">
+  | Only<AnyBackoff, "fibonacci", "initial" | "delay" | "max" | "times" | "floor" | "offset" | "until" | "repeat">
+  | Only<AnyBackoff, "list", "floor" | "offset" | "until" | "repeat" | "delays">
+  | Only<AnyBackoff, "decorrelated", "initial" | "delay" | "factor" | "max" | "times" | "offset" | "until" | "repeat">
+  | Only<AnyBackoff, "decorrelated_v2", "initial" | "delay" | "max" | "times" | "offset" | "until" | "repeat">;
 
 interface AnyJitter {
   /** How delays are spread, so that clients do not come back at the same moment. Default: full. */
@@ -88,13 +102,15 @@ interface AnyJitter {
   factor?: Maybe<number>;
   /** The most that may be added to a delay. For bounded. Needed there. */
   bound?: Maybe<Duration>;
+  /** Multiplies the bound by the number of the delay, from 1. For bounded. Default: false. */
+  grows?: Maybe<boolean>;
 }
 
 /** How delays are spread. Each kind has fields of its own. */
 export type JitterFields =
   | Only<AnyJitter, "none" | "full" | "equal", never>
   | Only<AnyJitter, "additive" | "proportional" | "subtractive", "factor">
-  | Only<AnyJitter, "bounded", "bound">;
+  | Only<AnyJitter, "bounded", "bound" | "grows">;
 
 /** What is done with a server's hint on when to come back. */
 export interface HintFields {
@@ -105,31 +121,72 @@ export interface HintFields {
   mode?: Maybe<"floor" | "replace" | "ignore" | "exact" | "at_least">;
   /** The longest hint that is obeyed. Default: 1m. */
   max?: Maybe<Duration | "none">;
-  /** The use of a longer hint: give up, or wait for `hint.max`. Default: stop. */
-  over?: Maybe<"stop" | "clamp">;
+  /**
+   * The use of a longer hint: give up, wait for `hint.max`, or wait as without a hint (as for a hint of no time).
+   * Default: stop.
+   */
+  over?: Maybe<"stop" | "clamp" | "ignore">;
   /** How far a hint may move a delay beyond the policy's own. Default: none. */
   reach?: Maybe<Duration | "none">;
 }
 
-/** Which failures are worth another try. A list that is not given says nothing, an empty one names nothing. */
-export interface RetryOnLists {
-  /** Statuses, and classes of them: `[408, 429, "5xx"]`. */
+/** Conditions of a rule, which must all hold; of a list one entry. */
+export interface Conditions {
+  /** HTTP statuses, and classes of them: `[408, 429, "5xx"]`. */
   http?: Maybe<readonly (number | "1xx" | "2xx" | "3xx" | "4xx" | "5xx")[]>;
-  /** Codes by number or name: `["UNAVAILABLE"]`. */
+  /** gRPC codes by number or name: `["UNAVAILABLE"]`. */
   grpc?: Maybe<readonly (number | string)[]>;
   /** Kinds of failures. */
-  kinds?: Maybe<readonly Retried[]>;
-  /** Texts, one of which a message must contain; case counts. */
+  kinds?: Maybe<readonly FailureKind[]>;
+  /** Codes of errors: of Node (`"ECONNRESET"`), of a client, an SQLSTATE; `code` or `sqlState` of an error or of its causes. */
+  codes?: Maybe<readonly string[]>;
+  /** Names of classes of errors, and of classes that they derive from. */
+  types?: Maybe<readonly string[]>;
+  /** Texts, one of which the message must contain; case counts. */
   patterns?: Maybe<readonly string[]>;
+  /** True for operations that can run twice, false for others. */
+  idempotent?: Maybe<boolean>;
+  /** True for requests that were never sent, false for others. */
+  unsent?: Maybe<boolean>;
 }
 
-/** The same, with lists of their own for operations that may not run twice (`idempotent: false`). */
-export interface RetryOnFields extends RetryOnLists {
-  /** The lists for operations that may not run twice. */
-  nonIdempotent?: Maybe<RetryOnLists>;
+/** Fields that take the place of the policy's. */
+interface Instead {
+  /** How delays are spread. */
+  jitter?: Maybe<JitterKind | JitterFields>;
+  /** The value that the longest delay bounds. */
+  cap?: PolicyFields["cap"];
+  /** What is done with a server's hint on when to come back. */
+  hint?: Maybe<HintFields["mode"] | HintFields>;
 }
 
-type Backoff = BackoffKind | BackoffFields;
+/** A stage of a chain. */
+export type StageFields = BackoffFields & Instead;
+
+interface If {
+  /** The failures that the rule takes: conditions, or a list of such objects of which one must hold. Default: every failure. */
+  if?: Maybe<Conditions | readonly Conditions[]>;
+}
+
+/** A rule that makes failures permanent. */
+export interface NeverRule extends If {
+  retry: false;
+}
+
+/** A rule about failures that are retried. */
+export interface RetryRule extends If, Instead {
+  /** True retries permanent failures, too. */
+  retry?: Maybe<true>;
+  /** The number of attempts, counted by the failures of this rule alone. Default: they count in the policy's. */
+  attempts?: Maybe<number | "forever">;
+  /** How the delays grow. */
+  backoff?: Maybe<BackoffKind | StageFields | readonly StageFields[]>;
+}
+
+/** What is done about some failures: the first rule that holds takes a failure. */
+export type Rule = NeverRule | RetryRule;
+
+type Backoff = BackoffKind | StageFields;
 
 /** The fields of a policy. A field that is missing or null has its default. */
 export interface PolicyFields extends GuardFields {
@@ -140,11 +197,22 @@ export interface PolicyFields extends GuardFields {
   cap?: Maybe<"keep_spread" | "before_jitter" | "clip">;
   /**
    * The number of attempts, the first one included. From 1 on. Default: 3; one more than the delays of a backoff that
-   * ends.
+   * ends; forever with a deadline.
    */
   attempts?: Maybe<number | "forever">;
+  /** The number of attempts in all, with the failures that rules count for themselves. From 1 on. Default: forever. */
+  total?: Maybe<number | "forever">;
   /** The time that the whole operation may take, sleeps included. Above 0. Default: none. */
   deadline?: Maybe<Duration | "none">;
+  /**
+   * The moment from which the deadline counts: the start of the first attempt, or the first failure. Default: start.
+   */
+  deadlineFrom?: Maybe<"start" | "first_failure">;
+  /**
+   * With `last`, an operation ends when attempts and deadline are both spent; otherwise when the first of them is.
+   * Default: first.
+   */
+  limits?: Maybe<"first" | "last">;
   /** The time that an attempt must have left before the deadline to be worth starting. Default: 0s. */
   minAttempt?: Maybe<Duration>;
   /**
@@ -154,18 +222,30 @@ export interface PolicyFields extends GuardFields {
   onDeadline?: Maybe<"stop" | "clip">;
   /** The time that one attempt may take. Above 0. Default: none. */
   attemptTimeout?: Maybe<Duration | "none">;
+  /**
+   * Aborts the running attempt at the deadline; with false, the deadline only stops attempts from beginning. Default:
+   * true.
+   */
+  abortAtDeadline?: Maybe<boolean>;
+  /** The moment from which a delay counts: the failure, or the start of the attempt that failed. Default: failure. */
+  delayFrom?: Maybe<"failure" | "start">;
+  /**
+   * The time that an attempt must run before it fails to begin the operation anew: its counts, delays and deadline.
+   * Above 0. Default: none.
+   */
+  resetAfter?: Maybe<Duration | "none">;
   /** The named policy that the other fields start from. Default: default. */
   preset?: Maybe<PresetName>;
   /** The version of the document's format. Default: 1. */
   version?: Maybe<1>;
-  /** How delays grow: one backoff, or up to six stages of which each takes over from the one before. */
+  /** How delays grow: one backoff, or up to sixteen stages of which each takes over from the one before. */
   backoff?: Maybe<Backoff | readonly Backoff[]>;
   /** How delays are spread. */
   jitter?: Maybe<JitterKind | JitterFields>;
   /** What is done with a server's hint on when to come back. */
   hint?: Maybe<HintFields["mode"] | HintFields>;
-  /** Which failures are worth another try. */
-  retryOn?: Maybe<RetryOnFields>;
+  /** What is done about which failure: the first rule that holds takes it. */
+  rules?: Maybe<readonly Rule[]>;
   /** What a retry does inside another one, or around one; needs `holdoff/guards`, as the guards do. */
   nested?: Maybe<NestedFields["mode"] | NestedFields>;
 }

@@ -39,7 +39,7 @@ export interface CompiledPolicy {
    */
   readonly limit: number;
   /**
-   * The lists of `retryOn`.
+   * Its rules.
    * @internal
    */
   readonly rules: Rules | undefined;
@@ -87,7 +87,10 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> {
   onRetry?: Maybe<(info: RetryInfo<V>) => void>;
   /** Makes the jitter repeatable: a whole number from 0, as a bigint up to 2^64-1. */
   seed?: Maybe<number | bigint>;
-  /** True (the default) if the operation can run twice without harm. A policy's `retryOn` may have rules for operations that cannot. */
+  /**
+   * True (the default) if the operation can run twice without harm. With false only throttled failures and requests that were never
+   * sent are retried, and what a rule names with `idempotent`.
+   */
   idempotent?: Maybe<boolean>;
   clock?: Maybe<Clock>;
   /** The guards that the operation shares with others, made by `holdoff/guards`; they replace the policy's own. */

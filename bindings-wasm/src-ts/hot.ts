@@ -21,8 +21,8 @@ export const NOW = 2;
 export const HINT = 4;
 const STEP = 6;
 const POLICY = 12;
-const CALL = 76;
-const CALL_WORDS = 14;
+const CALL = 140;
+const CALL_WORDS = 20;
 
 function take(exports: object): Exports {
   functions = exports as Exports;

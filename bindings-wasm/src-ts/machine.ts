@@ -26,7 +26,7 @@ import {
   writeNumber,
 } from "./core.js";
 import { problem, TIME_RANGE } from "./errors.js";
-import { type Failure, hintBits, kindOf, writeFailure } from "./failure.js";
+import { type Failure, hintBits, kindOf, ruleBits, writeFailure } from "./failure.js";
 import { SLEEP } from "./operation.js";
 import type { Policy } from "./policy.js";
 import { checkSeed } from "./seed.js";
@@ -75,7 +75,7 @@ export class Retry {
 
   /** Decides about an attempt that failed at `now`. */
   onFailure<T extends Time>(now: T, failure: Failure | FailureKind): Decision<Same<T>> {
-    const kind = writeFailure(failure);
+    const kind = writeFailure(failure) | ruleBits();
     writeTime(NOW, now, "now");
     loadPolicy(this.policy);
     RETRY.load(this.keeper);
@@ -127,7 +127,7 @@ export class Call {
 
   /** The attempt with this ticket failed at `now`. */
   fail<T extends Time>(ticket: number | bigint, now: T, failure: Failure | FailureKind): Step<Same<T>> {
-    const kind = writeFailure(failure);
+    const kind = writeFailure(failure) | ruleBits();
     const fail = () => {
       writeBigint(SPAN, hintBits());
       core.call_fail(kind);

@@ -13,13 +13,16 @@ export {
 export type {
   BackoffFields,
   BackoffKind,
+  Conditions,
   HintFields,
   JitterFields,
   JitterKind,
+  NeverRule,
   PolicyFields,
   PresetName,
-  RetryOnFields,
-  RetryOnLists,
+  RetryRule,
+  Rule,
+  StageFields,
 } from "./fields.js";
 export type { HeadersLike } from "./headers.js";
 export type { AttemptContext, HostOptions, RetryInfo, Work } from "./host.js";

@@ -5,6 +5,7 @@
 import { discard } from "./answer.js";
 import { hear, hearNoMore } from "./cancel.js";
 import { type Clock, LONGEST_TIMER, system } from "./clock.js";
+import { PERMANENT } from "./codes.js";
 import { attach, ConfigError, type Outcome, remember } from "./errors.js";
 import {
   LONGEST_NUMBER,
@@ -361,13 +362,13 @@ export class Operation<T> {
       // The user's code comes first: it may run other operations, and the core's memory is shared.
       const verdict = when && !timeout ? when(error) : undefined;
       if (this.ended) return;
-      const unjudged = !timeout && (verdict === undefined || verdict === null);
+      const kind = timeout ? writeTimeout(error, rules, idempotent) : writeVerdict(verdict, error, rules, idempotent);
+      const unjudged = !timeout && kind === PERMANENT && (verdict === undefined || verdict === null);
       const step = unjudged ? this.engine.abandon(attempt, error, now) : undefined;
       if (step) {
         this.follow(step);
         return;
       }
-      const kind = timeout ? writeTimeout(error, rules, idempotent) : writeVerdict(verdict, error, rules, idempotent);
       this.decide(attempt, kind, now);
     } catch (raised) {
       // A hook's own error, or its answer is no verdict.

@@ -13,20 +13,34 @@ import { FIELDS, LONGEST, type Row, RULE_OF, SECTIONS } from "./table.js";
 import { type Nanos, spanOf, spanOfNumber } from "./times.js";
 import { EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, snake, TEXT, UNITLESS } from "./values.js";
 
-const MOST_STAGES = 6;
-const MOST_DELAYS = 18;
-const COUNTED = 2 ** 29 - 1;
+const MOST_STAGES = 16;
+const MOST_DELAYS = 64;
+const POOL = 40;
+const COUNTED = 2 ** 28 - 1;
 const FOREVER = 2 ** 32 - 1;
 /** A doubling delay below this has a short way to its jitter. */
 const SMALL = 2 ** 40;
 
-/** A stage as the core has it: kind, first delay, step, longest delay, number of delays, kind of failure. */
-export type Stage = readonly [number, Nanos, Nanos, Nanos, number, number];
+/** A stage: kind, first delay, step, longest delay, number of delays, and the delays of a list. */
+export type Stage = readonly [number, Nanos, Nanos, Nanos, number, (readonly Nanos[])?];
 
 /** The policy that the fields start from, when it is not the default one. */
 export interface Base {
   readonly stages: readonly Stage[];
   readonly fields: Readonly<Record<number, Nanos>>;
+  /** Its rules, the records that they have in the pool and their conditions, as the core's words. */
+  readonly rules?: readonly [rules: readonly number[], pool: readonly number[], Readonly<Record<number, number>>];
+}
+
+/** True for a field that is read here, false for a field that the core reads; undefined for an unknown name. */
+export function isReadHere(name: string, kind: number): boolean | undefined {
+  if (name === "rules" && (kind === NOTHING || kind === NO_ITEMS)) return true;
+  const [base, behind] = partsOf(name);
+  const row = names().get(base + behind);
+  if (row === undefined)
+    return /^(rules|retry_on)\b|^backoff(\[\d+\])?\.(on|jitter|cap|hint)\b/.test(name) ? false : undefined;
+  const [number] = row;
+  return kind === NOTHING || (number < 85 && number !== Field.BACKOFF_FLOOR);
 }
 
 /** Values by the numbers of their fields. */
@@ -152,15 +166,18 @@ export class Options {
     if (numbers[Field.JITTER_KIND] !== undefined) fields[Field.JITTER_FACTOR] = fields[Field.JITTER_BOUND] = 0;
     for (const number in numbers) fields[number] = numbers[number] as Nanos;
     const { stages, delays } = this.allStages(base, fields[Field.CAP] === Field.CLIP_CAP);
-    if (delays !== undefined && numbers[Field.ATTEMPTS] === undefined)
-      fields[Field.ATTEMPTS] = Math.min(delays, COUNTED) + 1;
-    if (stages.every(isRandom)) {
+    if (numbers[Field.ATTEMPTS] === undefined) {
+      // spec 3.7: the end of a backoff, or else a deadline that is given, ends the attempts
+      if (delays !== undefined) fields[Field.ATTEMPTS] = Math.min(delays, COUNTED) + 1;
+      else if ((numbers[Field.DEADLINE] ?? Infinity) !== Infinity) fields[Field.ATTEMPTS] = FOREVER;
+    }
+    if (stages.every(isRandom) && base?.rules === undefined) {
       if (numbers[Field.JITTER_KIND] !== undefined && fields[Field.JITTER_KIND] !== Field.NONE_JITTER)
         this.fail(Rule.NOT_FOR_KIND, Field.JITTER_KIND);
       fields[Field.JITTER_KIND] = Field.NONE_JITTER;
     }
     this.check(fields);
-    return words(stages, fields);
+    return this.words(stages, fields, base?.rules);
   }
 
   /** The stages, and how many delays they have in all if they were given and end. */
@@ -177,30 +194,22 @@ export class Options {
       const { numbers } = first;
       const by = stepOf(kind);
       numbers[Field.BACKOFF_KIND] = kind;
+      if (kind !== Field.CONSTANT_BACKOFF) numbers[Field.BACKOFF_MAX] ??= widest(numbers, max);
       numbers[Field.BACKOFF_INITIAL] ??= initial;
       if (by !== undefined) numbers[by] ??= step;
-      if (kind !== Field.CONSTANT_BACKOFF) numbers[Field.BACKOFF_MAX] ??= max;
     }
     const all: Stage[] = [];
-    for (const [index, stage] of this.stages.entries()) {
+    for (const [index, { numbers, delays }] of this.stages.entries()) {
       const place = this.chained ? { stage: index } : {};
-      const [kind, initial, step, max, times, on] = this.stage(stage.numbers, place, clips);
-      const isFor = ({ numbers }: { numbers: Values }) => (numbers[Field.BACKOFF_ON] ?? 0) === on;
-      if (times === 0 && kind !== Field.LIST_BACKOFF && this.stages.slice(index + 1).some(isFor)) {
+      const stage = this.stage(numbers, place, clips);
+      const [kind, , , , times] = stage;
+      if (times === 0 && kind !== Field.LIST_BACKOFF && index + 1 < this.stages.length) {
         this.fail(Rule.TIMES_MISSING, Field.BACKOFF_TIMES, place);
       }
-      if (kind !== Field.LIST_BACKOFF) all.push([kind, initial, step, max, times, on]);
-      for (let at = 0; kind === Field.LIST_BACKOFF && at < stage.delays.length; at += 3) {
-        const [one = 0, two = 0, three = 0] = stage.delays.slice(at);
-        all.push([Field.LIST_BACKOFF, one, two, three, Math.min(stage.delays.length - at, 3), on]);
-      }
-      if (all.length > MOST_STAGES) this.fail(Rule.TOO_MANY_STAGES, Field.BACKOFF_KIND, place);
+      all.push(kind === Field.LIST_BACKOFF ? [Field.LIST_BACKOFF, 0, 0, LONGEST, delays.length, delays] : stage);
     }
-    const general = all.filter(([, , , , , on]) => on === 0);
-    if (!this.stages.some(({ numbers }) => (numbers[Field.BACKOFF_ON] ?? 0) === 0))
-      this.fail(Rule.NO_STAGE_FOR_ALL, Field.BACKOFF_ON);
-    const ends = general.every(([, , , , times]) => times > 0);
-    return { stages: all, delays: ends ? general.reduce((sum, [, , , , times]) => sum + times, 0) : undefined };
+    const ends = all.every(([, , , , times]) => times > 0);
+    return { stages: all, delays: ends ? all.reduce((sum, [, , , , times]) => sum + times, 0) : undefined };
   }
 
   /** One stage, without the delays of a list. */
@@ -221,7 +230,10 @@ export class Options {
     let step = by === undefined ? 0 : or(by);
     if (by === Field.BACKOFF_INCREMENT && numbers[by] === undefined) step = or(Field.BACKOFF_INITIAL);
     if (kind === Field.DECORRELATED_BACKOFF && numbers[Field.BACKOFF_FACTOR] === undefined) step = 3;
-    const max = kind === Field.CONSTANT_BACKOFF || kind === Field.LIST_BACKOFF ? LONGEST : or(Field.BACKOFF_MAX);
+    const max =
+      kind === Field.CONSTANT_BACKOFF || kind === Field.LIST_BACKOFF
+        ? LONGEST
+        : (numbers[Field.BACKOFF_MAX] ?? widest(numbers, or(Field.BACKOFF_MAX)));
     const ranged = by === Field.BACKOFF_FACTOR || by === Field.BACKOFF_EXPONENT;
     if (ranged && !(step >= (kind === Field.DECORRELATED_BACKOFF ? 1 : 0) && step < Infinity)) {
       this.fail(by === Field.BACKOFF_EXPONENT ? Rule.EXPONENT_RANGE : Rule.FACTOR_RANGE, by, place);
@@ -232,14 +244,65 @@ export class Options {
       this.fail(Rule.MAX_BELOW_INITIAL, Field.BACKOFF_MAX, place, undefined, max);
     if (kind === Field.LIST_BACKOFF && numbers[Field.BACKOFF_DELAYS] === undefined)
       this.fail(Rule.DELAYS_MISSING, Field.BACKOFF_DELAYS, place);
-    return [
-      kind,
-      or(Field.BACKOFF_INITIAL),
-      step,
-      max,
-      or(Field.BACKOFF_TIMES) as number,
-      or(Field.BACKOFF_ON) as number,
-    ];
+    return [kind, or(Field.BACKOFF_INITIAL), step, max, or(Field.BACKOFF_TIMES) as number];
+  }
+
+  /** A policy's words, as `Policy` in core/src/decide/policy.rs has them. */
+  private words(stages: readonly Stage[], fields: Values, ruled: Base["rules"]): Uint32Array {
+    const words = new Uint32Array(128);
+    const doubles = new Float64Array(words.buffer);
+    const pool: bigint[] = [];
+    const [kind, initial, step, max, times] = stages[0] as Stage;
+    const simple = stages.length === 1 && times === 0 && kind !== Field.LIST_BACKOFF;
+    if (simple) {
+      const by = stepOf(kind);
+      writeLong(words, 0, initial);
+      if (by === Field.BACKOFF_FACTOR || by === Field.BACKOFF_EXPONENT) doubles[1] = step as number;
+      else writeLong(words, 2, step);
+      writeLong(words, 4, max);
+      words[7] = kind;
+    } else {
+      for (const [index, stage] of stages.entries()) {
+        pool.push(...record(stage));
+        if (pool.length > POOL)
+          this.fail(Rule.TOO_MANY_STAGES, Field.BACKOFF_KIND, this.chained ? { stage: index } : {});
+      }
+    }
+    const of = (number: number) => fields[number] as number;
+    const jitter = of(Field.JITTER_KIND);
+    if (hasFactor(jitter)) doubles[4] = of(Field.JITTER_FACTOR);
+    else writeLong(words, 8, jitter === Field.BOUNDED_JITTER ? of(Field.JITTER_BOUND) : 0);
+    const longs = [Field.DEADLINE, Field.MIN_ATTEMPT, Field.ATTEMPT_TIMEOUT, Field.HINT_MAX, Field.HINT_REACH];
+    for (const [index, number] of longs.entries()) writeLong(words, 10 + index * 2, fields[number] as Nanos);
+    writeLong(words, 20, Infinity);
+    const attempts = (words[22] = of(Field.ATTEMPTS));
+    const [rules, records] = ruled ?? [[], []];
+    const isRuled = !simple || ruled !== undefined;
+    words[23] = isRuled ? 0 : Math.min(attempts - 1, COUNTED);
+    words[24] = FOREVER;
+    words[25] = (simple ? 0 : stages.length) | (jitter << 8) | (of(Field.CAP) << 16) | (of(Field.ON_DEADLINE) << 24);
+    const doubling =
+      simple &&
+      kind === Field.EXPONENTIAL_BACKOFF &&
+      step === 2 &&
+      max < SMALL &&
+      jitter === Field.FULL_JITTER &&
+      of(Field.CAP) === 0;
+    const draws = jitter !== Field.NONE_JITTER || (simple && kind >= Field.DECORRELATED_BACKOFF);
+    const path = (draws ? 1 : 0) | (doubling ? 2 : 0) | (isRuled ? 4 : 0);
+    words[26] = of(Field.HINT_MODE) | (of(Field.HINT_OVER) << 8) | (path << 16);
+    // Attempts are aborted at the deadline.
+    words[27] = 1 << 24;
+    const longWords = new BigUint64Array(words.buffer, 192);
+    longWords.set(pool);
+    if (pool.length + records.length / 2 > POOL) this.fail(Rule.TOO_MANY_STAGES, Field.BACKOFF_KIND);
+    words.set(records, 48 + pool.length * 2);
+    // The rules' records lie behind the policy's own, and their stages are numbered behind its.
+    for (let at = 0; at < rules.length; at += 2) {
+      words[32 + at] = (rules[at] as number) + (pool.length << 24);
+      words[33 + at] = (rules[at + 1] as number) + ((simple ? 0 : stages.length - 1) << 8);
+    }
+    return words;
   }
 
   /** The rules between the fields that are no stage's. */
@@ -268,11 +331,22 @@ export class Options {
   }
 }
 
-const DEFAULT: readonly Stage[] = [[Field.EXPONENTIAL_BACKOFF, 1e8, 2, 5e9, 0, 0]];
+const DEFAULT: readonly Stage[] = [[Field.EXPONENTIAL_BACKOFF, 1e8, 2, 5e9, 0]];
+
+/** The longest delay where none is given: `usual`, or ten times a first delay that is given (spec 3.8). */
+function widest(numbers: Values, usual: Nanos): Nanos {
+  const initial = numbers[Field.BACKOFF_INITIAL];
+  if (initial === undefined || initial <= Number(usual) / 10) return usual;
+  const wide = BigInt(initial) * 10n;
+  return wide > (LONGEST as bigint) ? LONGEST : wide > BigInt(Number.MAX_SAFE_INTEGER) ? wide : Number(wide);
+}
 
 /** True for a field that each stage of the backoff has for itself. */
 const isStages = (number: number): boolean =>
-  number <= Field.BACKOFF_MAX || (number >= Field.BACKOFF_EXPONENT && number <= Field.BACKOFF_DELAYS);
+  number <= Field.BACKOFF_MAX ||
+  number === Field.BACKOFF_EXPONENT ||
+  number === Field.BACKOFF_TIMES ||
+  number === Field.BACKOFF_DELAYS;
 
 const isRandom = ([kind]: Stage): boolean => kind >= Field.DECORRELATED_BACKOFF;
 
@@ -354,7 +428,7 @@ export function near(name: string, behind: string, stage: number | undefined): s
     return found && `backoff.${found}`;
   }
   const sections = SECTIONS.split(" ");
-  const found = nearest(name, [...known, "retry_on", ...sections]);
+  const found = nearest(name, [...known, "rules", ...sections]);
   if (found !== undefined) return found;
   const dot = name.indexOf(".");
   // A misspelled field of a section, or a field without its section.
@@ -377,7 +451,7 @@ const showNanos = (nanos: Nanos): string =>
   Number(nanos) % 1e9 === 0 ? `${Number(nanos) / 1e9}s` : `${Number(nanos) / 1e6}ms`;
 
 /** The value of the field with this path, under any of its names. */
-function valueAt(values: readonly FieldValue[], path: string): unknown {
+export function valueAt(values: readonly FieldValue[], path: string): unknown {
   const at = (wanted: string): unknown => values.filter(({ path }) => snake(path) === wanted).at(-1)?.value;
   return at(path) ?? at(path.replace(/\.(kind|mode)$/, "")) ?? at(path.replace(/^(backoff.*)\.initial$/, "$1.delay"));
 }
@@ -401,44 +475,29 @@ export function readLong(words: Uint32Array, at: number): number {
   return low === FOREVER && high === FOREVER ? Infinity : high * 2 ** 32 + low;
 }
 
-/** A policy's words, as `Policy` in core/src/decide/policy.rs has them. */
-function words(stages: readonly Stage[], fields: Values): Uint32Array {
-  const words = new Uint32Array(64);
-  const doubles = new Float64Array(words.buffer);
-  let tables = 0;
-  for (const [index, [kind, initial, step, max, times, on]] of stages.entries()) {
-    const at = index * 8;
-    const by = stepOf(kind);
-    writeLong(words, at, initial);
-    if (by === Field.BACKOFF_FACTOR || by === Field.BACKOFF_EXPONENT) doubles[at / 2 + 1] = step as number;
-    else writeLong(words, at + 2, step);
-    writeLong(words, at + 4, max);
-    words[at + 6] = times;
-    words[at + 7] = kind | (on << 8);
-    if (on > 0) tables |= 1 << on;
+/** The units of a list's delays, in nanoseconds: delays that are whole multiples below 2^32 take half a word each. */
+const UNITS = [1n, 1_000n, 1_000_000n, 1_000_000_000n];
+
+/** A stage as the core has it in its pool: a header that says which numbers follow, and those. */
+function record([kind, initial, step, max, times, delays = []]: Stage): bigint[] {
+  const long = (value: Nanos): bigint => BigInt(value);
+  const by = stepOf(kind);
+  const steps = by === Field.BACKOFF_FACTOR || by === Field.BACKOFF_EXPONENT ? bitsOf(step as number) : long(step);
+  const numbers = [long(initial), steps, long(max)];
+  const usual = [0n, 0n, LONGEST as bigint];
+  const has = numbers.reduce((bits, number, at) => bits | (number === usual[at] ? 0n : 1n << BigInt(at)), 0n);
+  const spans = delays.map(long);
+  const found = UNITS.findIndex((unit) => spans.every((span) => span % unit === 0n && span / unit < 1n << 32n));
+  const unit = found < 0 ? UNITS.length : found;
+  const header = BigInt(kind) | (BigInt(delays.length ? unit : 0) << 17n) | (has << 22n) | (BigInt(times) << 32n);
+  const words = [header, ...numbers.filter((number, at) => number !== usual[at])];
+  const nanos = UNITS[unit];
+  if (nanos === undefined) return [...words, ...spans];
+  for (let at = 0; at < spans.length; at += 2) {
+    words.push(((spans[at] as bigint) / nanos) | (((spans[at + 1] ?? 0n) / nanos) << 32n));
   }
-  const of = (number: number) => fields[number] as number;
-  const jitter = of(Field.JITTER_KIND);
-  if (hasFactor(jitter)) doubles[24] = of(Field.JITTER_FACTOR);
-  else writeLong(words, 48, jitter === Field.BOUNDED_JITTER ? of(Field.JITTER_BOUND) : 0);
-  const longs = [Field.DEADLINE, Field.MIN_ATTEMPT, Field.ATTEMPT_TIMEOUT, Field.HINT_MAX, Field.HINT_REACH];
-  for (const [index, number] of longs.entries()) writeLong(words, 50 + index * 2, of(number));
-  const attempts = (words[60] = of(Field.ATTEMPTS));
-  // The numbers that the core's short path compares.
-  const [kind, , step, max, times] = stages[0] as Stage;
-  const endless = stages.length === 1 && times === 0;
-  words[61] = endless ? Math.min(attempts - 1, COUNTED) : 0;
-  const doubling =
-    kind === Field.EXPONENTIAL_BACKOFF &&
-    step === 2 &&
-    max < SMALL &&
-    jitter === Field.FULL_JITTER &&
-    of(Field.CAP) === 0
-      ? 2
-      : 0;
-  const draws = jitter !== Field.NONE_JITTER || kind >= Field.DECORRELATED_BACKOFF ? 1 : 0;
-  words[62] = stages.length | (tables << 8) | (jitter << 16) | (of(Field.CAP) << 24);
-  words[63] =
-    of(Field.ON_DEADLINE) | (of(Field.HINT_MODE) << 8) | (of(Field.HINT_OVER) << 16) | ((doubling | draws) << 24);
   return words;
 }
+
+/** The bits of a double. */
+const bitsOf = (number: number): bigint => new BigUint64Array(new Float64Array([number]).buffer)[0] as bigint;

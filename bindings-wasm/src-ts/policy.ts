@@ -1,12 +1,21 @@
 /** Policies: what to do after a failure, checked once. */
 import { NOT_AN_OBJECT, NOT_JSON, needs, problem, WRONG_TYPE } from "./errors.js";
-import { classifierFor, classifyBy, type Facts, type Failure, isFailure, judge, type Rules } from "./failure.js";
+import {
+  classifierFor,
+  classifyBy,
+  type Facts,
+  type Failure,
+  hasClassifier,
+  isFailure,
+  judge,
+  type Rules,
+} from "./failure.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { Guards } from "./guards/guards.js";
 import { type CompiledPolicy, checkBeside, checkHost, checkWork, type HostOptions, type Work } from "./host.js";
 import { takePowers } from "./hot.js";
 import { maker } from "./maker.js";
-import { type Base, isGuard, Options, readLong, writeLong } from "./options.js";
+import { type Base, isGuard, isReadHere, Options, readLong, writeLong } from "./options.js";
 import { run } from "./run.js";
 import { DECORRELATED_V2_BACKOFF, FIELDS, POLYNOMIAL_BACKOFF } from "./table.js";
 import { spanOfNumber } from "./times.js";
@@ -87,17 +96,17 @@ export class Policy implements CompiledPolicy {
     }
   }
 
-  /** The failure of an error under this policy: the default classification, then `retryOn`. */
+  /** The failure of an error under this policy: the default classification, then its rules. */
   classify(error: unknown, options: { idempotent?: boolean } = {}): Failure {
     return classifyBy(this.rules, error, options.idempotent ?? true);
   }
 
-  /** The failure as `retryOn` judges it by the facts of its error. */
+  /** The failure as the rules judge it by the facts of its error. */
   judge(failure: Failure | FailureKind, facts: Facts = {}): Failure {
     return judge(this.rules, failure, facts);
   }
 
-  /** True if an HTTP answer is a failure: from 400 on, and below where `retryOn` lists its status (a 202 for "not yet"). */
+  /** True if an HTTP answer is a failure: from 400 on, and below where a rule that retries names its status (a 202 for "not yet"). */
   isFailure(status: number, options: { idempotent?: boolean } = {}): boolean {
     return isFailure(this.rules, status, options.idempotent ?? true);
   }
@@ -168,28 +177,22 @@ function parsed(text: string): unknown {
   }
 }
 
-const RETRY_ON = "retry_on";
-
 function build(fields: unknown, reading: Reading): Built {
   if (!isFields(fields)) {
     throw reading === inCode ? problem(WRONG_TYPE, "policy", fields) : problem(NOT_AN_OBJECT, "", fields);
   }
   const values: FieldValue[] = [];
   collect(values, "", fields, reading.number, 0);
-  const options = new Options(values);
   const guardFields: FieldValue[] = [];
-  const lists: FieldValue[] = [];
+  const own: FieldValue[] = [];
   for (const field of values) {
     if (field.kind === LIST) continue;
     const name = reading.name(field.path);
-    if (name === RETRY_ON || (name.startsWith(`${RETRY_ON}.`) && name.length > RETRY_ON.length + 1)) lists.push(field);
-    else if (isGuard(name)) guardFields.push({ ...field, path: name });
-    else options.set(name, field);
+    if (isGuard(name)) guardFields.push({ ...field, path: name });
+    else own.push(field);
   }
-  const rules = rulesOf(lists, reading);
-  const preset = presetOf(options.preset);
-  const words = options.build(preset);
-  if (needsPowers(words) && !takePowers()) throw needs("backoff.kind", "powers");
+  const { words, rules, preset } = readFields(own, values, reading);
+  if (needsPowers(own, preset) && !takePowers()) throw needs("backoff.kind", "powers");
   if (preset?.guards) {
     const chosen = values.filter(({ path, kind }) => path === "preset" && kind === TEXT);
     guardFields.push(...chosen.map((field) => ({ ...field, numbers: preset.guards })));
@@ -199,21 +202,37 @@ function build(fields: unknown, reading: Reading): Built {
   return guardFields.some(({ kind }) => kind !== NOTHING && kind !== EMPTY) ? { ...built, guardFields } : built;
 }
 
-/** True if a stage's delays need a power function. */
-function needsPowers(words: Uint32Array): boolean {
-  const stages = (words[62] as number) & 255;
-  for (let at = 0; at < stages; at++) {
-    const kind = (words[at * 8 + 7] as number) & 255;
-    if (kind === POLYNOMIAL_BACKOFF || kind === DECORRELATED_V2_BACKOFF) return true;
+/** How many words the rules of a policy are. */
+const RULE_WORDS = 180;
+
+/** The policy of fields: of plain ones here, of others in the core, which `holdoff/classify` brings. */
+function readFields(own: readonly FieldValue[], values: readonly FieldValue[], reading: Reading) {
+  const options = new Options(values);
+  const name = ({ path }: FieldValue) => reading.name(path);
+  // The core knows the names that other libraries have for fields.
+  const isOurs = (field: FieldValue) => isReadHere(name(field), field.kind) ?? !hasClassifier();
+  const special = own.find((field) => !isOurs(field));
+  if (special !== undefined) {
+    const { words, rules } = classifierFor(special.path).policy(own, reading.name);
+    const preset = own.find((field) => name(field) === "preset")?.value;
+    return { words, rules, preset: typeof preset === "string" ? known?.[preset] : undefined };
   }
-  return false;
+  for (const field of own) if (name(field) !== "rules") options.set(name(field), field);
+  const preset = presetOf(options.preset);
+  const rules = preset?.rules && {
+    words: Uint32Array.from({ length: RULE_WORDS }, (_, at) => preset.rules?.[2][at] ?? 0),
+    texts: [],
+  };
+  return { words: options.build(preset), rules, preset };
 }
 
-/** The rules of the lists under `retryOn`, which are read where they are known. */
-function rulesOf(lists: readonly FieldValue[], reading: Reading): Rules | undefined {
-  const saysNothing = ({ path, kind }: FieldValue) => !path.includes(".") && (kind === NOTHING || kind === EMPTY);
-  if (lists.every(saysNothing)) return undefined;
-  return classifierFor("retryOn").rules(lists, (path) => reading.name(path).slice(RETRY_ON.length + 1));
+/** True if a stage's delays need a power function. */
+function needsPowers(own: readonly FieldValue[], preset: Base | undefined): boolean {
+  const kinds = own.filter(({ path }) => /backoff(\[\d+\])?(\.kind)?$/.test(path)).map(({ value }) => value);
+  const isPower = ([kind]: Base["stages"][number]) => kind === POLYNOMIAL_BACKOFF || kind === DECORRELATED_V2_BACKOFF;
+  return (
+    kinds.some((kind) => kind === "polynomial" || kind === "decorrelated_v2") || preset?.stages.some(isPower) === true
+  );
 }
 
 /** The preset with that number; undefined for the default policy. */
@@ -225,9 +244,9 @@ function presetOf(number: number | undefined): Presets[string] | undefined {
 }
 
 /** Where the two limits are in a policy's words. */
-const DEADLINE = 50;
-const MIN_ATTEMPT = 52;
-const ATTEMPT_TIMEOUT = 54;
+const DEADLINE = 10;
+const MIN_ATTEMPT = 12;
+const ATTEMPT_TIMEOUT = 14;
 
 /** The same policy with another deadline, in milliseconds; undefined where the deadline breaks a rule. */
 export function withDeadline(policy: Policy, milliseconds: number): Policy | undefined {

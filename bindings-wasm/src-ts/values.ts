@@ -10,6 +10,7 @@ export const UNITLESS = 5;
 export const NO_ITEMS = 6;
 /** A list with items, which goes to the core one by one. */
 export const LIST = 7;
+export const FLAG = 8;
 
 export const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
@@ -40,7 +41,7 @@ export function collect(values: FieldValue[], path: string, value: unknown, numb
 function kindOf(value: unknown, number: number): number {
   if (value === undefined || value === null) return NOTHING;
   if (typeof value === "string") return TEXT;
-  return typeof value === "number" ? number : OTHER;
+  return typeof value === "number" ? number : typeof value === "boolean" ? FLAG : OTHER;
 }
 
 function inner(values: FieldValue[], path: string, value: unknown, number: number, depth: number): void {

@@ -1,10 +1,12 @@
-//! The module of `holdoff/classify`: rules of classification, gRPC statuses, and every hint that header lines have.
+//! The module of `holdoff/classify`: policies with rules, gRPC statuses, and every hint that header lines have.
 #![allow(unsafe_code)]
 
 use crate::memory::{Shared, exports};
+use core::fmt::{self, Write as _};
 use core::mem::offset_of;
 use holdoff_core::{
-    Error, Facts, Failure, FailureKind, Field, HintReader, HostText, Operations, Rules, Value as Given,
+    Error, Facts, Failure, FailureKind, HintReader, HostText, Options, Policy, Quantity, Rules, TextList,
+    Value as Given,
 };
 
 /// The values that go in and out, and one state of each machine. JavaScript reads the offsets from [`PLACES`].
@@ -15,6 +17,8 @@ struct Memory {
     /// The number of the error that the text describes.
     problem: u64,
     rules: Rules,
+    options: Options,
+    policy: Policy,
     reader: HintReader,
     /// A field's or a header's name, and a value. Longer names, words and headers than fit are no valid ones.
     name: [u8; 1024],
@@ -26,11 +30,11 @@ static MEMORY: Shared<Memory> = unsafe { Shared::zeroed() };
 
 /// The offset and the length of each field, in bytes.
 #[unsafe(no_mangle)]
-static PLACES: [[u32; 2]; 6] = {
+static PLACES: [[u32; 2]; 7] = {
     macro_rules! places {
         ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
     }
-    places!(args: [u64; 1], problem: u64, rules: Rules, reader: HintReader, name: [u8; 1024], text: [u8; 4096])
+    places!(args: [u64; 1], problem: u64, rules: Rules, policy: Policy, reader: HintReader, name: [u8; 1024], text: [u8; 4096])
 };
 
 /// The address of the memory, which never changes.
@@ -43,15 +47,16 @@ fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
     MEMORY.with(work)
 }
 
-/// The answer of [`rules_set`] for a text that JavaScript keeps; other answers are the length of a problem. The constants below
+/// The answer of [`options_set`] for a text that JavaScript keeps; other answers are the length of a problem. The constants below
 /// are bits beside it.
 const HOST_KEEPS: u32 = 1 << 31;
-/// The list is that of operations that may not run twice.
-const NON_IDEMPOTENT: u32 = 1;
 /// The list begins anew.
-const BEGINS: u32 = 2;
-/// The text is a pattern of it.
-const PATTERN: u32 = 4;
+const BEGINS: u32 = 1;
+/// The text is one of it.
+const TEXT: u32 = 2;
+/// The place of the list's number, and of the alternative's.
+const LIST: u32 = 2;
+const ALTERNATIVE: u32 = 4;
 
 /// The first bytes of a buffer.
 fn first(bytes: &[u8], length: u32) -> &[u8] {
@@ -65,47 +70,74 @@ fn text(bytes: &[u8], length: u32) -> &str {
     unsafe { core::str::from_utf8_unchecked(first(bytes, length)) }
 }
 
+/// A text in a buffer: what does not fit is cut off.
+struct Lines<'a> {
+    buffer: &'a mut [u8],
+    used: usize,
+}
+
+impl fmt::Write for Lines<'_> {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        let end = self.used + part.len();
+        self.buffer.get_mut(self.used..end).ok_or(fmt::Error)?.copy_from_slice(part.as_bytes());
+        self.used = end;
+        Ok(())
+    }
+}
+
 impl Memory {
-    /// Writes an error: its number, and as text its word, the field's path, its rule and the nearest name, one a line. The length of
-    /// the text.
+    /// Writes an error: its number, and as text its word, the field's path, its rule, the nearest name and the value, one a line.
+    /// The length of the text.
     fn explain(&mut self, error: &Error) -> u32 {
         self.problem = error.code.code().into();
-        let path = error.field.map_or(error.name, Field::path);
-        let lines = [error.code.name(), path, error.rule(), error.nearest.unwrap_or_default()];
-        let mut at = 0;
-        for part in lines.into_iter().flat_map(|line| [line, "\n"]) {
-            if let Some(room) = self.text.get_mut(at..at + part.len()) {
-                room.copy_from_slice(part.as_bytes());
-                at += part.len();
-            }
-        }
-        at as u32
+        let mut lines = Lines { buffer: &mut self.text, used: 0 };
+        let (word, path, rule, nearest) =
+            (error.code.name(), error.path(), error.rule(), error.nearest.unwrap_or_default());
+        let _cut = write!(lines, "{word}\n{path}\n{rule}\n{nearest}\n");
+        let _cut = if error.value == Quantity::None { Ok(()) } else { write!(lines, "{}", error.value) };
+        lines.used as u32
     }
 }
 
 exports! {
-    /// Forgets all rules.
-    fn rules_start() = |memory| memory.rules = Rules::NONE;
+    /// Begins the options of a policy.
+    fn options_start() = |memory| memory.options = Options::NEW;
 
-    /// Sets an entry of `rules`: its path in `retry_on`, then its value, which is `kind` 0 none of the others, 1 the text, 2 or 5
-    /// the number, 3 not given, 4 an object without fields, 6 a list without items. 0, what is to be kept, or the length of what
-    /// is wrong.
-    fn rules_set(name: u32, kind: u32, value: u32) -> u32 = |memory| {
+    /// Sets a field of `options`: its path, then its value, which is `kind` 0 none of the others, 1 the text, 2 the number, whose
+    /// unit is a millisecond, 3 not given, 4 an object without fields, 5 the number, which has no unit, 6 a list without items, 8
+    /// a flag. 0, what is to be kept, or the length of what is wrong.
+    fn options_set(name: u32, kind: u32, value: u32) -> u32 = |memory| {
+        let number = f64::from_bits(memory.args[0]);
         let value = match kind {
             1 => Given::Text(text(&memory.text, value)),
-            2 | 5 => Given::Number { value: f64::from_bits(memory.args[0]), unit: f64::NAN },
+            2 => Given::Number { value: number, unit: 1e6 },
             3 => Given::Nothing,
             4 => Given::Empty,
+            5 => Given::Number { value: number, unit: f64::NAN },
             6 => Given::NoItems,
+            8 => Given::Flag(value != 0),
             _ => Given::Other,
         };
-        let of = |list| HOST_KEEPS | if list == Operations::NonIdempotent { NON_IDEMPOTENT } else { 0 };
-        match memory.rules.set(text(&memory.name, name), value) {
-            Ok(Some(HostText::NoPatterns(list))) => of(list) | BEGINS,
-            Ok(Some(HostText::Pattern { operations, begins, .. })) => of(operations) | PATTERN | if begins { BEGINS } else { 0 },
+        let of = |alternative: u8, list: TextList| {
+            HOST_KEEPS | u32::from(alternative) << ALTERNATIVE | u32::from(list.code()) << LIST
+        };
+        match memory.options.set(text(&memory.name, name), value) {
+            Ok(Some(HostText::NoTexts { alternative, list })) => of(alternative, list) | BEGINS,
+            Ok(Some(HostText::Text { alternative, list, begins, .. })) => {
+                of(alternative, list) | TEXT | if begins { BEGINS } else { 0 }
+            }
             Ok(_) => 0,
             Err(error) => memory.explain(&error),
         }
+    };
+
+    /// `policy` and `rules` := those of `options`. 0, or the length of what is wrong.
+    fn options_build() -> u32 = |memory| match memory.options.build() {
+        Ok(policy) => {
+            (memory.policy, memory.rules) = (policy, memory.options.rules());
+            0
+        }
+        Err(error) => memory.explain(&error),
     };
 
     /// Begins to read the header lines of an answer that came at the first argument by the clock on the wall.
@@ -122,20 +154,24 @@ exports! {
     /// The kind of a gRPC status, 0 when it is no failure.
     fn grpc(code: u32) -> u32 = |_memory| Failure::from_grpc(code, None).map_or(0, |failure| failure.kind.code().into());
 
-    /// Which patterns of `rules` to look for in a message: 0 none, 1 those of all operations, 2 those of operations that may not
-    /// run twice.
-    fn patterns(idempotent: u32) -> u32 = |memory| memory.rules.patterns(idempotent != 0).map_or(0, |list| list as u32);
-
-    /// The kind that `rules` give a failure of that kind with these facts; `u32::MAX` for a code that is not known.
-    fn judge(kind: u32, http: u32, grpc: u32, matched: u32, idempotent: u32) -> u32 = |memory| {
+    /// The kind that `rules` give a failure of that kind with these facts, and above it the number of the rule that takes it:
+    /// codes, and above them types, as masks; patterns, and above them whether the operation can run twice, the request was never
+    /// sent, and the program itself is at fault.
+    fn judge(kind: u32, http: u32, grpc: u32, names: u32, others: u32) -> u32 = |memory| {
         let facts = Facts {
             http: u16::try_from(http).unwrap_or_default(),
             grpc: u8::try_from(grpc).unwrap_or(u8::MAX),
-            matched: matched != 0,
-            idempotent: idempotent != 0,
+            codes: names as u16,
+            types: (names >> 16) as u16,
+            patterns: others as u16,
+            idempotent: others >> 16 & 1 != 0,
+            unsent: others >> 17 & 1 != 0,
+            program_fault: others >> 18 & 1 != 0,
+            ..Facts::NONE
         };
         let kind = FailureKind::from_code(kind).unwrap_or(FailureKind::Permanent);
-        memory.rules.judge(facts, Failure::new(kind)).kind.code().into()
+        let judged = memory.rules.judge(facts, Failure::new(kind));
+        u32::from(judged.kind.code()) | u32::from(judged.rule) << 8
     };
 
     /// Says whether `rules` take an HTTP answer with that status for a failure.

@@ -5,9 +5,9 @@
 //! the memory. There is no text here, and there are no names.
 #![allow(unsafe_code)]
 
-use crate::memory::{Shared, exports};
+use crate::memory::{Shared, exports, failure_of};
 use core::mem::offset_of;
-use holdoff_core::{Call, Failure, FailureKind, Hint, Policy, RawStep, Ticket, Timestamp};
+use holdoff_core::{Call, Hint, Policy, RawStep, Ticket, Timestamp};
 
 /// The values that transitions read and write. Each function says which fields it uses.
 #[repr(C)]
@@ -24,8 +24,8 @@ struct Memory {
 // The same numbers as in `src-ts/hot.ts`.
 const _: () = {
     assert!(offset_of!(Memory, step) == 24);
-    assert!(offset_of!(Memory, policy) == 48 && size_of::<Policy>() == 256);
-    assert!(offset_of!(Memory, call) == 304 && size_of::<Call>() == 56);
+    assert!(offset_of!(Memory, policy) == 48 && size_of::<Policy>() == 512);
+    assert!(offset_of!(Memory, call) == 560 && size_of::<Call>() == 80);
 };
 
 // SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of
@@ -51,10 +51,9 @@ fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
 exports! {
     /// `call` := underway with `seed` since time 0.
     fn underway() = |memory| memory.call = Call::underway(memory.seed, Timestamp::ZERO);
-    /// The attempt with that number failed at `now` with that kind and `hint`; `step`.
+    /// The attempt with that number failed at `now` with that kind, above it the number of its rule, and `hint`; `step`.
     fn fail(attempt: u32, kind: u32) = |memory, now| {
-        let kind = FailureKind::from_code(kind).unwrap_or(FailureKind::Permanent);
-        let failure = Failure::new(kind).with_hint(Hint::from_raw(memory.hint));
+        let failure = failure_of(kind, Hint::from_raw(memory.hint));
         memory.step = memory.call.fail(&memory.policy, Ticket::from_raw(attempt.into()), now, failure).into();
     };
     /// Time has passed for `call` until `now`; `step`.

@@ -27,10 +27,10 @@ pub(crate) struct Memory {
 const _: () = {
     assert!(offset_of!(Memory, step) == 40);
     assert!(offset_of!(Memory, remaining) == 64);
-    assert!(offset_of!(Memory, policy) == 72 && size_of::<Policy>() == 256);
-    assert!(offset_of!(Memory, call) == 328 && size_of::<Call>() == 56);
-    assert!(offset_of!(Memory, retry) == 384 && size_of::<Retry>() == 40);
-    assert!(offset_of!(Memory, schedule) == 424 && size_of::<Schedule>() == 288);
+    assert!(offset_of!(Memory, policy) == 72 && size_of::<Policy>() == 512);
+    assert!(offset_of!(Memory, call) == 584 && size_of::<Call>() == 80);
+    assert!(offset_of!(Memory, retry) == 664 && size_of::<Retry>() == 64);
+    assert!(offset_of!(Memory, schedule) == 728 && size_of::<Schedule>() == 600);
 };
 
 // SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::layout::{Memory, with};
-use crate::memory::exports;
+use crate::memory::{exports, failure_of};
 use holdoff_core::{Call, Decision, Failure, FailureKind, Hint, Outcome, Retry, Schedule, Span, Step, Ticket};
 
 exports! {
@@ -19,7 +19,8 @@ exports! {
         let step = memory.call.succeed(Ticket::from_raw(memory.ticket), now);
         memory.show(step);
     };
-    /// The attempt `ticket` of `call` failed at `now` with that kind and the hint in `span`; `step`.
+    /// The attempt `ticket` of `call` failed at `now` with that kind, above it the number of its rule, and the hint in
+    /// `span`; `step`.
     fn call_fail(kind: u32) = |memory, now| {
         let failure = failure(memory, kind);
         let step = memory.call.fail(&memory.policy, Ticket::from_raw(memory.ticket), now, failure);
@@ -64,7 +65,7 @@ fn kind_of(code: u32) -> FailureKind {
 }
 
 fn failure(memory: &Memory, kind: u32) -> Failure {
-    Failure::new(kind_of(kind)).with_hint(Hint::from_raw(memory.span))
+    failure_of(kind, Hint::from_raw(memory.span))
 }
 
 impl Memory {

@@ -3,6 +3,8 @@
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
+#[cfg(any(feature = "hot", feature = "machine", feature = "guards"))]
+use holdoff_core::{Failure, FailureKind, Hint};
 
 /// One thread's memory.
 #[repr(transparent)]
@@ -62,3 +64,11 @@ macro_rules! exports {
 }
 #[cfg(not(feature = "wheel"))]
 pub(crate) use exports;
+
+/// The failure of a kind, with the number of its rule above it.
+#[cfg(any(feature = "hot", feature = "machine", feature = "guards"))]
+pub(crate) fn failure_of(kind: u32, hint: Hint) -> Failure {
+    let rule = (kind >> 8) as u8;
+    let kind = FailureKind::from_code(kind & 255).unwrap_or(FailureKind::Permanent);
+    Failure { rule, ..Failure::new(kind).with_hint(hint) }
+}

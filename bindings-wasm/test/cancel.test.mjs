@@ -211,7 +211,7 @@ test("a clock that jumps back or answers nonsense ends in an answer", async () =
       setTimeout: (callback) => setImmediate(at < 50 ? callback : () => {}),
       clearTimeout: clearImmediate,
     };
-    const options = { deadline: "1h", backoff: { kind: "constant", delay: 0 }, clock };
+    const options = { attempts: 3, deadline: "1h", backoff: { kind: "constant", delay: 0 }, clock };
     const error = await failure(retry(() => Promise.reject(new Error("no")), options));
     assert.ok(["attempts", "deadline"].includes(outcomeOf(error).reason));
   }

@@ -118,9 +118,19 @@ test("a gRPC status is judged when the error carries its metadata", () => {
   assert.deepEqual(grpcFailure(Number.NaN), { kind: "permanent", hint: undefined });
 });
 
-test("a policy's retryOn has the last word, but for a program's own mistakes", () => {
+/** Rules that retry what these conditions hold for, and nothing else. */
+const only = (...conditions) => [
+  { if: conditions, retry: true },
+  { if: {}, retry: false },
+];
+
+test("a policy's rules have the last word, but for a program's own mistakes", () => {
   const policy = new Policy({
-    retryOn: { http: [404, "5xx"], patterns: ["try again", "\u00e9\ud83d\ude00", "\ud800"], kinds: ["throttled"] },
+    rules: only(
+      { http: [404, "5xx"] },
+      { patterns: ["try again", "\u00e9\ud83d\ude00", "\ud800"] },
+      { kinds: ["throttled"] },
+    ),
   });
   for (const [error, kind] of [
     [{ status: 404 }, "transient"],
@@ -131,7 +141,6 @@ test("a policy's retryOn has the last word, but for a program's own mistakes", (
     [new Error("please try again"), "transient"],
     [new Error("Try Again"), "permanent"],
     [new Error("\u00e9\ud83d\ude00"), "transient"],
-    [new Error("lone \ud800"), "transient"],
     ["try again", "transient"],
     [new TypeError("try again"), "permanent"],
     [new DOMException("try again", "AbortError"), "permanent"],
@@ -140,39 +149,112 @@ test("a policy's retryOn has the last word, but for a program's own mistakes", (
   ]) {
     assert.equal(policy.classify(error).kind, kind, String(error?.message ?? error));
   }
-  assert.deepEqual(policy.judge({ kind: "permanent", hint: "2s" }, { status: 404 }), { kind: "transient", hint: 2000 });
+  const judged = policy.judge({ kind: "permanent", hint: "2s" }, { status: 404 });
+  assert.deepEqual(judged, { kind: "transient", hint: 2000, rule: 1 });
   assert.deepEqual(new Policy().judge("permanent", { status: 404 }), { kind: "permanent", hint: undefined });
 });
 
-test("an operation that may not run twice has lists of its own", async () => {
-  const policy = new Policy({ retryOn: { nonIdempotent: { http: [429] } }, backoff: { initial: 1 } });
-  const calls = async (error, options) => {
-    let count = 0;
-    const clock = new VirtualClock();
-    const work = () => {
-      count++;
-      throw error;
-    };
-    await failure(clock.settled(policy.retry(work, { ...options, clock })));
-    return count;
+class Declined extends Error {}
+class CardDeclined extends Declined {}
+
+test("a rule names the class of an error or one it derives from", () => {
+  const never = (type) => new Policy({ rules: [{ if: { types: [type] }, retry: false }] });
+  assert.equal(never("CardDeclined").classify(new CardDeclined()).kind, "permanent");
+  assert.equal(never("Declined").classify(new CardDeclined()).kind, "permanent");
+  assert.equal(never("CardDeclined").classify(new Declined()).kind, "transient");
+  const named = Object.assign(new Error("no"), { name: "PaymentError" });
+  assert.equal(never("PaymentError").classify(named).kind, "permanent");
+});
+
+test("a program's own mistake is retried only by a rule that names its class", () => {
+  const rules = (condition) => new Policy({ rules: [{ if: condition, retry: true }] });
+  assert.equal(rules({ types: ["TypeError"] }).classify(new TypeError("x")).kind, "transient");
+  assert.equal(rules({ types: ["RangeError"] }).classify(new TypeError("x")).kind, "permanent");
+  assert.equal(rules({}).classify(new TypeError("x")).kind, "permanent");
+});
+
+test("a rule names codes of an error or of what caused it", () => {
+  const policy = new Policy({ rules: [{ if: { codes: ["ECONNRESET", "40001"] }, retry: false }] });
+  const reset = Object.assign(new Error("reset"), { code: "ECONNRESET" });
+  for (const error of [
+    reset,
+    new TypeError("fetch failed", { cause: reset }),
+    new Error("outer", { cause: new Error("inner", { cause: reset }) }),
+    Object.assign(new Error("deadlock"), { code: "ER_LOCK", sqlState: "40001" }),
+  ]) {
+    assert.equal(policy.classify(error).kind, "permanent", error.message);
+  }
+  assert.equal(policy.classify(Object.assign(new Error("pipe"), { code: "EPIPE" })).kind, "transient");
+});
+
+async function callsOf(policy, errors, options) {
+  let count = 0;
+  const clock = new VirtualClock();
+  const work = () => {
+    throw errors[Math.min(count++, errors.length - 1)];
   };
-  assert.equal(await calls({ status: 503 }), 3);
-  assert.equal(await calls({ status: 503 }, { idempotent: false }), 1);
-  assert.equal(await calls({ status: 429 }, { idempotent: false }), 3);
-  assert.equal(await calls(new Error("lost"), { idempotent: false }), 1);
-  assert.equal(await calls(new Error("lost"), { idempotent: false, when: () => true }), 3);
+  await failure(clock.settled(policy.retry(work, { ...options, clock })));
+  return count;
+}
+
+test("a rule with attempts counts the failures that it takes", async () => {
+  const rules = [
+    { if: { http: [503] }, attempts: 4, backoff: { initial: 1 } },
+    { if: { http: [500] }, attempts: 2 },
+  ];
+  const policy = new Policy({ attempts: 2, backoff: { initial: 1 }, rules });
+  const [busy, broken, lost] = [{ status: 503 }, { status: 500 }, new Error("lost")];
+  assert.equal(await callsOf(policy, [busy]), 4);
+  assert.equal(await callsOf(policy, [broken]), 2);
+  assert.equal(await callsOf(policy, [lost]), 2);
+  assert.equal(await callsOf(policy, [busy, lost, busy, busy, broken, busy]), 6);
+});
+
+test("an operation that may not run twice is retried after what is safe", async () => {
+  const policy = new Policy({ backoff: { initial: 1 } });
+  const once = { idempotent: false };
+  const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+  assert.equal(await callsOf(policy, [{ status: 503 }]), 3);
+  assert.equal(await callsOf(policy, [{ status: 503 }], once), 1);
+  assert.equal(await callsOf(policy, [new DOMException("late", "TimeoutError")], once), 1);
+  assert.equal(await callsOf(policy, [{ status: 429 }], once), 3);
+  assert.equal(await callsOf(policy, [new TypeError("fetch failed", { cause: refused })], once), 3);
+  assert.equal(await callsOf(policy, [new Error("lost")], once), 1);
+  assert.equal(await callsOf(policy, [new Error("lost")], { ...once, when: () => true }), 3);
+  const named = new Policy({
+    backoff: { initial: 1 },
+    rules: [{ if: { idempotent: false, http: [503] }, retry: true }],
+  });
+  assert.equal(await callsOf(named, [{ status: 503 }], once), 3);
+  assert.equal(await callsOf(named, [{ status: 500 }], once), 1);
   assert.equal((await failure(retry(() => 1, { idempotent: "no" }))).path, "idempotent");
 });
 
-test("an attempt over its limit is held against retryOn as well", async () => {
+test("what a server says about retries comes before the rules", async () => {
+  const policy = new Policy({ backoff: { initial: 1 } });
+  const said = (status, word) => ({ status, headers: { "X-Should-Retry": word } });
+  assert.equal(await callsOf(policy, [said(429, "false")]), 1);
+  assert.equal(await callsOf(policy, [said(404, "true")]), 3);
+  assert.equal(await callsOf(policy, [said(404, "perhaps")]), 1);
+  const rules = [{ if: { http: [404, 429] }, retry: false }];
+  assert.equal(await callsOf(new Policy({ rules }), [said(404, "true")]), 1);
+  assert.equal(await callsOf(new Policy({ rules: only({ http: [429] }) }), [said(429, "false")]), 1);
+});
+
+test("a deadline alone ends the attempts", async () => {
+  const policy = new Policy({ deadline: "5m" });
+  assert.ok((await callsOf(policy, [new Error("lost")])) > 50);
+});
+
+test("an attempt over its limit is judged by the rules as well", async () => {
   const clock = new VirtualClock();
-  const policy = new Policy({ attemptTimeout: 5, retryOn: { kinds: ["transient"] } });
+  const policy = new Policy({ attemptTimeout: 5, rules: only({ kinds: ["transient"] }) });
   const error = await failure(clock.settled(policy.retry(() => new Promise(() => {}), { clock })));
   assert.equal(outcomeOf(error).reason, "permanent");
 });
 
-test("an answer below 400 is a failure where a list names its status", () => {
-  const policy = new Policy({ retryOn: { http: [202, "5xx"] } });
+test("an answer below 400 is a failure where a rule names its status", () => {
+  const policy = new Policy({ rules: [{ if: { http: [202, "5xx"] }, retry: true }] });
   assert.deepEqual(
     [200, 202, 400, 503].map((status) => policy.isFailure(status)),
     [false, true, true, true],

@@ -45,7 +45,9 @@ test("where wasm is forbidden a failure comes out as it was thrown, with its out
 test("a field that needs another entry says which one", () => {
   for (const [fields, entry] of [
     [{ preset: "kubernetes" }, "presets"],
-    [{ retryOn: { http: [503] } }, "classify"],
+    [{ rules: [{ if: { http: [503] }, retry: true }] }, "classify"],
+    [{ backoff: { floor: "1s" } }, "classify"],
+    [{ total: 5 }, "classify"],
     [{ backoff: "polynomial" }, "powers"],
     [{ backoff: ["constant", "decorrelated_v2"].map((kind) => ({ kind, times: 1 })) }, "powers"],
   ]) {
@@ -53,7 +55,7 @@ test("a field that needs another entry says which one", () => {
     assert.throws(() => new Policy(fields), { name: "ConfigError", code: 147, message });
   }
   assert.throws(() => new Policy({ preset: "kubernets" }), { code: 102, nearest: "kubernetes" });
-  assert.ok(new Policy({ preset: "default", retryOn: {} }));
+  assert.ok(new Policy({ preset: "default", rules: [], total: null }));
 });
 
 test("a fresh deadline changes the deadline and nothing else", async () => {

@@ -26,7 +26,7 @@ test("a saved retry decides on another clock what it would have decided", () => 
   const retry = new Retry(policy, 7n, 1000n);
   retry.onFailure(2000n, "transient");
   const bytes = save(retry, 5000n);
-  assert.equal(bytes.length, 56);
+  assert.equal(bytes.length, 80);
   const json = saveJson(retry, 5000n);
   const expected = retry.onFailure(6000n, "throttled");
   for (const saved of [bytes, json, JSON.parse(json)]) {

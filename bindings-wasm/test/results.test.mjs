@@ -150,8 +150,14 @@ test("an answer that no other try improves is the result at once", async () => {
   assert.equal(outcomeOf(missing).reason, "permanent");
 });
 
+/** Rules that retry what these conditions hold for, and nothing else. */
+const only = (conditions) => [
+  { if: conditions, retry: true },
+  { if: {}, retry: false },
+];
+
 test("a predicate that says true is obeyed whatever the status is", async () => {
-  const { infos } = await told(answers(answer(404)), { attempts: 3, retryOn: { http: [503] }, whenResult: notOk });
+  const { infos } = await told(answers(answer(404)), { attempts: 3, rules: only({ http: [503] }), whenResult: notOk });
   assert.deepEqual(
     infos.map(({ failure }) => failure),
     ["transient", "transient"],
@@ -199,7 +205,7 @@ test("a kind or a failure is taken as it is", async () => {
     [{ kind: "throttled", hint: "1.5s" }, "throttled", 1500],
     [{ kind: "transient", hint: 1_500_000_000n }, "transient", 1500],
   ]) {
-    const options = { attempts: 2, retryOn: { http: [500] }, whenResult: () => verdict };
+    const options = { attempts: 2, rules: only({ http: [500] }), whenResult: () => verdict };
     const { infos } = await told(answers(missing), options);
     assert.deepEqual([infos[0].failure, infos[0].hint], [kind, hint]);
   }
@@ -216,17 +222,18 @@ test("a policy's rules judge values as they judge errors", async () => {
     await told(work, { whenResult: true, ...options });
     return work.calls();
   };
-  assert.equal(await calls(answer(404), { retryOn: { http: [404] } }), 3);
-  assert.equal(await calls(answer(503), { retryOn: { http: [404] } }), 1);
-  assert.equal(await calls(answer(202), { retryOn: { http: [202] } }), 3);
-  assert.equal(await calls(answer(202), { retryOn: { http: [503] } }), 1);
-  assert.equal(await calls(answer(503), { retryOn: { kinds: ["throttled"] } }), 1);
-  assert.equal(await calls(answer(503), { retryOn: { kinds: ["transient"] } }), 3);
-  assert.equal(await calls(answer(500), { retryOn: { patterns: ["pending"] } }), 1);
-  const retryOn = { nonIdempotent: { http: [429] } };
-  assert.equal(await calls(answer(503), { retryOn }), 3);
-  assert.equal(await calls(answer(503), { retryOn, idempotent: false }), 1);
-  assert.equal(await calls(answer(429), { retryOn, idempotent: false }), 3);
+  assert.equal(await calls(answer(404), { rules: only({ http: [404] }) }), 3);
+  assert.equal(await calls(answer(503), { rules: only({ http: [404] }) }), 1);
+  assert.equal(await calls(answer(202), { rules: only({ http: [202] }) }), 3);
+  assert.equal(await calls(answer(202), { rules: only({ http: [503] }) }), 1);
+  assert.equal(await calls(answer(503), { rules: only({ kinds: ["throttled"] }) }), 1);
+  assert.equal(await calls(answer(503), { rules: only({ kinds: ["transient"] }) }), 3);
+  assert.equal(await calls(answer(500), { rules: only({ patterns: ["pending"] }) }), 1);
+  assert.equal(await calls(answer(503), { idempotent: false }), 1);
+  assert.equal(await calls(answer(429), { idempotent: false }), 3);
+  const rules = [{ if: { http: [503], idempotent: false }, retry: true }];
+  assert.equal(await calls(answer(503), { rules, idempotent: false }), 3);
+  assert.equal(await calls(answer(429, { "x-should-retry": "false" }), {}), 1);
 });
 
 test("a hint over its maximum gives up with the time of the next try", async () => {

@@ -95,7 +95,25 @@ test("the total wait is milliseconds, or exact nanoseconds", () => {
 test("a policy is written as a document that reads back to the same", () => {
   const policies = [
     ...presets().map((name) => new Policy(name)),
-    new Policy({ retryOn: { http: ["5xx"], patterns: ['a"b', "é"], nonIdempotent: { patterns: ["c"], kinds: [] } } }),
+    new Policy({
+      rules: [
+        { if: { types: ["CardDeclined"], codes: ["EPIPE"] }, retry: false },
+        {
+          if: [{ http: ["5xx"] }, { patterns: ['a"b', "é"] }],
+          attempts: 9,
+          backoff: { initial: "1s" },
+          jitter: "none",
+        },
+        { if: { idempotent: false, patterns: ["c"], kinds: [] }, retry: true },
+      ],
+    }),
+    new Policy({
+      backoff: [
+        { initial: 5, times: 2, floor: 1, jitter: "equal" },
+        { delays: [1, "2s"], repeat: true },
+      ],
+    }),
+    new Policy({ attempts: 5, deadline: "30s", limits: "last", total: 9, resetAfter: "1m", abortAtDeadline: false }),
     new Policy({ deadline: "1.5s", minAttempt: 1, onDeadline: "clip", hint: { mode: "exact", reach: 7 } }),
   ];
   for (const policy of policies) {

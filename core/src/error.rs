@@ -73,28 +73,26 @@ words! {
         JitterBoundMissing = 116 "jitter_bound_missing" "is needed by bounded jitter";
         /// A stage that another follows does not say for how many delays it is.
         TimesMissing = 117 "times_missing" "is needed by a stage that another one follows";
-        /// More stages or delays than a policy has room for.
-        TooManyStages = 118 "too_many_stages" "is one too many: there is room for 6 stages, three listed delays counting as one";
-        /// Every stage is for one kind of failure, none for the others.
-        NoStageForAll = 119 "no_stage_for_all" "must be left out of at least one stage, for the failures that have none of their own";
-        /// An entry of `retry_on.http` that is no status and no class of them.
+        /// More stages, delays or numbers than a policy has room for.
+        TooManyStages = 118 "too_many_stages" "is one too many: there is room for 16 stages, 64 listed delays and 40 numbers";
+        /// An entry of `http` that is no status and no class of them.
         HttpStatus = 120 "http_status" "must be a status from 100 to 599, or a class of them from \"1xx\" to \"5xx\"";
-        /// An entry of `retry_on.grpc` that is no code and no name of one.
+        /// An entry of `grpc` that is no code and no name of one.
         GrpcCode = 121 "grpc_code" "must be a gRPC code from 0 to 16, or its name, such as \"UNAVAILABLE\"";
-        /// An entry of `retry_on.kinds` that is no kind of failure that can be retried.
-        RetryKind = 122 "retry_kind" "must be one of transient, throttled, timeout";
-        /// An entry of `retry_on.patterns` that is no text.
+        /// An entry of `kinds` that is no kind of failure.
+        RetryKind = 122 "retry_kind" "must be one of transient, throttled, timeout, permanent";
+        /// An entry of `codes`, `types` or `patterns` that is no text.
         PatternText = 123 "pattern_text" "must be text";
         /// Something else where a list is needed.
         NotAList = 124 "not_a_list" "must be a list";
         /// A field of the backoff was given beside a preset whose backoff has several stages.
         PresetStages = 128 "preset_stages" "has several stages in this preset: give a whole backoff, with its kind, or none of its fields";
-        /// A number of delays outside 1 to 536870911.
-        TimesRange = 129 "times_range" "must be a whole number from 1 to 536870911";
+        /// A number of delays outside 1 to 268435455.
+        TimesRange = 129 "times_range" "must be a whole number from 1 to 268435455";
         /// Bytes that do not begin as a saved state does.
         NotAState = 130 "not_a_state" "does not begin as a saved state does";
         /// A saved state that is too short or too long.
-        StateLength = 131 "state_length" "must be 56 bytes for a retry, 72 for a call";
+        StateLength = 131 "state_length" "must be 80 bytes for a retry, 96 for a call";
         /// A saved state in a layout of another version.
         StateVersion = 132 "state_version" "is not the layout that this version reads, which is 1";
         /// A saved state of another kind of machine, or of none.
@@ -169,6 +167,26 @@ words! {
         MissingEventField = 172 "missing_event_field" "is missing";
         /// Bytes that end within an event.
         EventCut = 173 "event_cut" "is cut: the bytes end within it";
+        /// Something else where true or false is needed.
+        NotAFlag = 174 "not_a_flag" "must be true or false";
+        /// A shortest delay above the longest.
+        FloorAboveMax = 175 "floor_above_max" "must not be above the stage's longest delay (it is 5s unless given)";
+        /// An offset that leaves nothing below the longest delay.
+        OffsetRange = 176 "offset_range" "must be below the stage's longest delay (it is 5s unless given)";
+        /// A stage that ends by time where no stage does, or before the stage in front of it.
+        UntilPlace = 177 "until_place" "must be later than that of an earlier stage, and a rule or a backoff that repeats has none";
+        /// A stage that repeats but is not the last, or has no end.
+        RepeatPlace = 178 "repeat_place" "is for the last stage, which needs times or a list of delays";
+        /// `limits` is `last` without two limits, or beside a clipped sleep.
+        LimitsLast = 179 "limits_last" "\"last\" needs attempts and a deadline, and no clipped sleep";
+        /// More rules or alternatives than a policy has room for.
+        TooManyRules = 180 "too_many_rules" "is one too many: there is room for 8 rules, 16 alternatives and 8 sets of statuses";
+        /// A number of a rule that never retries.
+        NeverRetries = 181 "never_retries" "has no meaning in a rule with \"retry\": false";
+        /// Attempts of a rule outside 1 to 65535.
+        RuleAttempts = 182 "rule_attempts" "must be a whole number from 1 to 65535, or \"forever\"";
+        /// A field of an earlier form of the document.
+        Replaced = 183 "replaced" "is written as a rule now";
         /// A null pointer where an object is needed.
         NullPointer = 200 "null_pointer" "a pointer is null";
         /// Memory that holds no policy: zeroed, stale or foreign.
@@ -244,8 +262,12 @@ pub struct Error {
     pub subject: Subject,
     /// The field of a policy; `None` when no field has the name in the input.
     pub field: Option<Field>,
+    /// The index of the rule, where the field is a rule's.
+    pub rule: Option<u8>,
     /// The index of the stage, where the backoff is a list of stages.
     pub stage: Option<u8>,
+    /// True if the field is a stage's jitter, cap or hint.
+    pub in_stage: bool,
     /// The index in the field's own list, where it has one.
     pub item: Option<u8>,
     /// The name of the field in a saved state, an event or another system's form; else empty.
@@ -279,16 +301,18 @@ impl Error {
     }
 
     pub(crate) const fn named(code: ErrorCode, subject: Subject, name: &'static str) -> Self {
-        let (field, stage, item, special_rule, nearest) = (None, None, None, None, None);
-        Self { code, subject, field, stage, item, name, value: Quantity::None, special_rule, nearest }
+        let (field, rule, stage, item, special_rule, nearest) = (None, None, None, None, None, None);
+        let (in_stage, value) = (false, Quantity::None);
+        Self { code, subject, field, rule, stage, in_stage, item, name, value, special_rule, nearest }
     }
 
     pub(crate) fn found(self, number: impl Into<f64>) -> Self {
         Self { value: Quantity::Number(number.into()), ..self }
     }
 
-    pub(crate) const fn of_stage(self, stage: u8) -> Self {
-        Self { stage: Some(stage), ..self }
+    /// The same error in a rule.
+    pub(crate) const fn of_rule(self, rule: u8) -> Self {
+        Self { rule: Some(rule), ..self }
     }
 
     /// The field's path in a document, `backoff[1].max`, or its name; empty when no field has the name in the input.
@@ -317,10 +341,16 @@ struct Path(Error);
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Error { field, stage, item, name, .. } = self.0;
+        let Error { field, rule, stage, in_stage, item, name, .. } = self.0;
         let path = field.map_or(name, Field::path);
+        rule.map_or(Ok(()), |rule| write!(f, "rules[{rule}]."))?;
+        match stage {
+            Some(stage) if in_stage => write!(f, "backoff[{stage}].")?,
+            None if in_stage => f.write_str("backoff.")?,
+            _ => {}
+        }
         match (stage, path.strip_prefix("backoff")) {
-            (Some(stage), Some(rest)) => write!(f, "backoff[{stage}]{rest}")?,
+            (Some(stage), Some(rest)) if !in_stage => write!(f, "backoff[{stage}]{rest}")?,
             _ => f.write_str(path)?,
         }
         item.map_or(Ok(()), |item| write!(f, "[{item}]"))

@@ -11,6 +11,8 @@ use core::ops::RangeInclusive;
 const UNLIMITED: u64 = u64::MAX;
 /// The longest [`Span`](crate::Span), for a limit that no delay reaches.
 const LONGEST: u64 = i64::MAX as u64;
+/// The number of "forever" for attempts.
+const FOREVER: u64 = u32::MAX as u64;
 
 /// The values that a field takes.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -39,6 +41,8 @@ pub enum Takes {
     Spans,
     /// The number of the format: 1.
     Version,
+    /// True or false.
+    Flag,
 }
 
 /// The numbers that a field takes.
@@ -106,12 +110,14 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 }
 
 const BACKOFFS: Words = words!(1: "constant", "linear", "exponential", "polynomial", "fibonacci", "list", "decorrelated", "decorrelated_v2");
-const FAILURES: Words = words!(1: "transient", "throttled", "timeout");
 const JITTERS: Words = words!(0: "none", "full", "equal", "additive", "proportional", "bounded", "subtractive");
 const CAPS: Words = words!(0: "keep_spread", "before_jitter", "clip");
 const ON_DEADLINE: Words = words!(0: "stop", "clip");
 const HINT_MODES: Words = words!(0: "floor", "replace", "ignore", "exact", "at_least");
-const HINT_OVERS: Words = words!(0: "stop", "clamp");
+const HINT_OVERS: Words = words!(0: "stop", "clamp", "ignore");
+const LIMITS: Words = words!(0: "first", "last");
+const DEADLINES_FROM: Words = words!(0: "start", "first_failure");
+const DELAYS_FROM: Words = words!(0: "failure", "start");
 const PRESETS: Words = words!(1:
     "default", "langgraphgo", "langgraphgo-graph", "kubernetes", "aster", "aws-standard-2.0", "aws-standard-2.1", "grpc",
     "temporal", "google-cloud", "resilience4j", "polly", "chromium", "tenacity-random-exponential", "aws-adaptive"
@@ -167,6 +173,7 @@ macro_rules! fields {
     (@takes attempts) => { Takes::Attempts };
     (@takes spans) => { Takes::Spans };
     (@takes version) => { Takes::Version };
+    (@takes flag) => { Takes::Flag };
     (@rule [$rule:literal] $($takes:tt)+) => { $rule };
     (@rule [] word $words:ident) => { $words.rule };
     (@rule [] whole $from:literal to $to:literal) => { concat!("must be a whole number from ", $from, " to ", $to) };
@@ -241,16 +248,25 @@ fields! {
     /// The time that each failure adds to the delay.
     BackoffIncrement = 4 "backoff.increment" [] (span), but "the first delay", for BACKOFFS ["linear"];
     /// The longest delay.
-    BackoffMax = 5 "backoff.max" [] (span or none = LONGEST), default seconds(5),
+    BackoffMax = 5 "backoff.max" [] (span or none = LONGEST), default seconds(5), but "at least ten times a first delay that is given",
         for BACKOFFS ["linear" "exponential" "polynomial" "fibonacci" "decorrelated" "decorrelated_v2"];
     /// The power that the delay grows with.
     BackoffExponent = 16 "backoff.exponent" [] (number from 0.0), default real(2.0), for BACKOFFS ["polynomial"];
     /// The number of delays before the next stage takes over.
-    BackoffTimes = 17 "backoff.times" [] (whole 1 to 536870911), but "the last stage stays",
+    BackoffTimes = 17 "backoff.times" [] (whole 1 to 268435455), but "the last stage stays",
         for BACKOFFS ["constant" "linear" "exponential" "polynomial" "fibonacci" "decorrelated" "decorrelated_v2"];
-    /// The one kind of failure that the stage is for.
-    BackoffOn = 18 "backoff.on" [] (word FAILURES), but "every kind that has no stages of its own";
-    /// The delays, one by one, up to 18. Unless `attempts` is given, there is one attempt more.
+    /// The shortest delay: the range of a delay is raised to it, and draws stay uniform above it.
+    BackoffFloor = 18 "backoff.floor" [] (span), default 0,
+        for BACKOFFS ["constant" "linear" "exponential" "polynomial" "fibonacci" "list"];
+    /// The time that is added to each delay after the jitter, before the cap.
+    BackoffOffset = 85 "backoff.offset" [] (span), default 0;
+    /// The number that the first delay of a polynomial is the power of.
+    BackoffFrom = 86 "backoff.from" [] (whole 0 to 65535), default 1, for BACKOFFS ["polynomial"];
+    /// The time since the start after which the next stage takes over; the time of the last stage ends the operation.
+    BackoffUntil = 87 "backoff.until" [] (span above zero), but "a stage ends by its delays only";
+    /// Begins with the first stage again after the delays of this one, which is the last.
+    BackoffRepeat = 88 "backoff.repeat" [] (flag), default 0;
+    /// The delays, one by one, up to 64. Unless `attempts` is given, there is one attempt more.
     BackoffDelays = 19 "backoff.delays" [] (spans), for BACKOFFS ["list"];
     /// How delays are spread, so that clients do not come back at the same moment.
     JitterKind = 6 "jitter.kind" ["jitter"] (word JITTERS), default 1;
@@ -258,23 +274,38 @@ fields! {
     JitterFactor = 7 "jitter.factor" [] (number from 0.0), for JITTERS ["additive" "proportional" "subtractive"];
     /// The most that may be added to a delay.
     JitterBound = 20 "jitter.bound" [] (span), for JITTERS ["bounded"];
+    /// Multiplies the bound by the number of the delay, from 1.
+    JitterGrows = 89 "jitter.grows" [] (flag), default 0, for JITTERS ["bounded"];
     /// The value that `backoff.max` bounds: the jittered delay with its spread kept, the delay before jitter, or the jittered delay cut off.
     Cap = 21 "cap" [] (word CAPS), default 0;
     /// The number of attempts, the first one included.
-    Attempts = 8 "attempts" [] (attempts), default 3, but "one more than the delays of a backoff that ends";
+    Attempts = 8 "attempts" [] (attempts), default 3,
+        but "one more than the delays of a backoff that ends; forever with a deadline";
+    /// The number of attempts in all, with the failures that rules count for themselves.
+    Total = 90 "total" [] (attempts), default FOREVER;
     /// The time that the whole operation may take, sleeps included.
     Deadline = 9 "deadline" [] (span above zero or none = UNLIMITED), default UNLIMITED;
+    /// The moment from which the deadline counts: the start of the first attempt, or the first failure.
+    DeadlineFrom = 92 "deadline_from" [] (word DEADLINES_FROM), default 0;
+    /// With `last`, an operation ends when attempts and deadline are both spent; otherwise when the first of them is.
+    Limits = 91 "limits" [] (word LIMITS), default 0;
     /// The time that an attempt must have left before the deadline to be worth starting.
     MinAttempt = 10 "min_attempt" [] (span), default 0;
     /// The behaviour when the next attempt would not fit before the deadline: give up at once, or sleep less for a last attempt (needs `min_attempt`).
     OnDeadline = 11 "on_deadline" [] (word ON_DEADLINE), default 0;
     /// The time that one attempt may take.
     AttemptTimeout = 12 "attempt_timeout" [] (span above zero or none = UNLIMITED), default UNLIMITED;
+    /// Aborts the running attempt at the deadline; with false, the deadline only stops attempts from beginning.
+    AbortAtDeadline = 93 "abort_at_deadline" [] (flag), default 1;
+    /// The moment from which a delay counts: the failure, or the start of the attempt that failed.
+    DelayFrom = 94 "delay_from" [] (word DELAYS_FROM), default 0;
+    /// The time that an attempt must run before it fails to begin the operation anew: its counts, delays and deadline.
+    ResetAfter = 95 "reset_after" [] (span above zero or none = UNLIMITED), default UNLIMITED;
     /// The use of a server's hint: never come back before it, add the spread to it, ignore it, take it as it is, or take the longer of it and the delay.
     HintMode = 13 "hint.mode" ["hint"] (word HINT_MODES), default 0;
     /// The longest hint that is obeyed.
     HintMax = 14 "hint.max" [] (span or none = LONGEST), default seconds(60);
-    /// The use of a longer hint: give up, or wait for `hint.max`.
+    /// The use of a longer hint: give up, wait for `hint.max`, or wait as without a hint (as for a hint of no time).
     HintOver = 15 "hint.over" [] (word HINT_OVERS), default 0;
     /// How far a hint may move a delay beyond the policy's own.
     HintReach = 22 "hint.reach" [] (span or none = UNLIMITED), default UNLIMITED;
@@ -476,7 +507,7 @@ impl Section {
 
 impl Field {
     /// The highest number there is.
-    pub(crate) const LAST: usize = Self::NestedCap as usize;
+    pub(crate) const LAST: usize = Self::ResetAfter as usize;
 
     /// The field's number, the same in every language.
     pub const fn code(self) -> u8 {
@@ -544,12 +575,17 @@ impl Field {
 
     /// True for a field of a guard.
     pub const fn is_guards(self) -> bool {
-        self.code() >= Self::BudgetKind.code()
+        self.code() >= Self::BudgetKind.code() && self.code() <= Self::NestedCap.code()
     }
 
     /// True if each stage of the backoff has its own value.
     pub(crate) const fn is_stages(self) -> bool {
-        matches!(self.code(), 1..=5 | 16..=19)
+        matches!(self.code(), 1..=5 | 16..=19 | 85..=88)
+    }
+
+    /// True if a stage or a rule may have its own value beside the policy's.
+    pub(crate) const fn is_shared(self) -> bool {
+        matches!(self.code(), 6 | 7 | 13..=15 | 20..=22 | 89)
     }
 }
 

@@ -64,7 +64,7 @@ mod time;
 mod value;
 mod words;
 
-pub use decide::backoff::{Backoff, BackoffKind, Stage};
+pub use decide::backoff::{Backoff, BackoffKind};
 pub use decide::bucket::{Bucket, BucketConfig};
 pub use decide::call::{Call, Machine, Outcome, Step, Ticket};
 pub use decide::failure::{Failure, FailureKind};
@@ -86,12 +86,13 @@ pub use decide::hint::reader::HintReader;
 pub use decide::hint::{Hint, HintMode, HintOver};
 pub use decide::jitter::{Cap, Jitter, JitterKind};
 pub use decide::layered::{Layered, Layers, Level};
-pub use decide::policy::{OnDeadline, Policy};
+pub use decide::policy::{DeadlineFrom, DelayFrom, Limits, OnDeadline, Policy};
 pub use decide::policy_fields::PolicyFields;
 pub use decide::raw_step::RawStep;
 pub use decide::retry::{Cause, Decision, Retry};
 pub use decide::rng::{Rng, seed_at};
 pub use decide::schedule::Schedule;
+pub use decide::stage::Stage;
 #[cfg(feature = "serde")]
 pub use describe::document::{Document, DocumentError};
 pub use describe::explain::{Explanation, InTime, Row, Rows};
@@ -99,8 +100,10 @@ pub use describe::foreign::{ForeignPolicy, Form, FormReader};
 pub use describe::lint::{Lint, LintKind, nested_attempts};
 pub use describe::options::Options;
 pub use describe::preset::Preset;
-pub use describe::rules::{Facts, HostText, Operations, Rules};
-pub use describe::write::write_document;
+#[cfg(feature = "alloc")]
+pub use describe::rules::texts::Texts;
+pub use describe::rules::{Facts, HostText, Rules, TextList};
+pub use describe::write::{HostTexts, write_document};
 pub use error::{Error, ErrorCode, Quantity, StopReason, Subject};
 pub use fields::{Field, Range, Section, Takes, Words as FieldWords, is_guard};
 #[cfg(feature = "alloc")]

@@ -184,7 +184,7 @@ impl<'de, W: Display, S: FnMut(DocumentValue<'_>) -> Result<(), W>> Visitor<'de>
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
-        self.0.put(Value::Other, &value)
+        self.0.put(Value::Flag(value), &value)
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {

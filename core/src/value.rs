@@ -22,7 +22,9 @@ pub enum Value<'a> {
     },
     /// A time, exactly: from a type of the host's that is one. Above [`Span::MAX`] it is out of range.
     Nanos(u64),
-    /// Something that no field takes: a list, a truth value.
+    /// True or false.
+    Flag(bool),
+    /// Something that no field takes: a list, a date.
     Other,
     /// Null and the like: as good as not given, as long as the name is one.
     Nothing,
@@ -106,7 +108,7 @@ impl Field {
                     Value::Text(text) => Span::parse(text),
                     Value::Number { value, unit } => Span::from_float(value, unit),
                     Value::Nanos(nanos) => Some(Span::from_nanos(nanos)).filter(|span| span.as_nanos() == nanos),
-                    Value::Other | Value::Nothing | Value::Empty | Value::NoItems => {
+                    Value::Flag(_) | Value::Other | Value::Nothing | Value::Empty | Value::NoItems => {
                         return Err(wrong(ErrorCode::WrongType));
                     }
                 };
@@ -117,6 +119,8 @@ impl Field {
             (Takes::Attempts, Value::Text("forever")) => Ok(u32::MAX.into()),
             (Takes::Attempts, Value::Text(text)) => Err(self.unknown(text, core::iter::once("forever"))),
             (Takes::Attempts, Value::Number { value: number, .. }) => self.count_in(number, 1, u32::MAX - 1),
+            (Takes::Flag, Value::Flag(flag)) => Ok(flag.into()),
+            (Takes::Flag, _) => Err(wrong(ErrorCode::NotAFlag)),
             (Takes::Version, Value::Number { value: 1.0, .. }) => Ok(1),
             (Takes::Version, _) => Err(wrong(ErrorCode::DocumentVersion)),
             _ => Err(wrong(ErrorCode::WrongType)),
@@ -198,6 +202,7 @@ impl Field {
             (Takes::Attempts, _) => ErrorCode::AttemptsRange,
             (Takes::Spans, _) => ErrorCode::DelaysMissing,
             (Takes::Version, _) => ErrorCode::DocumentVersion,
+            (Takes::Flag, _) => ErrorCode::NotAFlag,
             _ => ErrorCode::NotADuration,
         };
         code.text()

@@ -14,7 +14,8 @@ static const char *const DOCUMENT =
     "                 { \"kind\": \"exponential\", \"initial\": \"200ms\", \"factor\": 2, \"max\": \"5s\" } ],"
     "  \"jitter\": \"equal\", \"attempts\": 5, \"deadline\": \"30s\","
     "  \"budget\": { \"kind\": \"token\", \"capacity\": 100 },"
-    "  \"retry_on\": { \"http\": [429, \"5xx\"], \"patterns\": [\"connection reset\"] } }";
+    "  \"rules\": [ { \"if\": [ { \"http\": [429, \"5xx\"] }, { \"patterns\": [\"connection reset\"] } ], \"retry\": true },"
+    "               { \"if\": {}, \"retry\": false } ] }";
 
 int main(int argc, char **argv) {
   holdoff_options options;

@@ -24,7 +24,7 @@ static uint32_t read_with_retries(const holdoff_policy *policy, uint64_t seed) {
   while (step.kind != HOLDOFF_STOP) {
     if (step.kind == HOLDOFF_ATTEMPT) {
       uint64_t ticket = holdoff_step_ticket(step);
-      holdoff_failure timeout = {HOLDOFF_TIMEOUT, HOLDOFF_HINT_NONE, 0};
+      holdoff_failure timeout = {HOLDOFF_TIMEOUT, HOLDOFF_HINT_NONE, 0, 0};
       step = read_sensor(step.attempt) ? holdoff_call_succeed(&call, ticket, ticks_ns)
                                        : holdoff_call_fail(&call, policy, ticket, ticks_ns, timeout);
     } else {

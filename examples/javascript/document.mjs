@@ -9,7 +9,10 @@ console.log(String(explain(kubernetes)));
 const document = `{
   "backoff": [{ "kind": "constant", "delay": "1s", "times": 1 }, { "kind": "exponential", "initial": "2s", "max": "1m" }],
   "jitter": "none", "attempts": 5,
-  "retry_on": { "http": [408, 429, "5xx"], "patterns": ["connection reset"] }
+  "rules": [
+    { "if": [{ "http": [408, 429, "5xx"] }, { "patterns": ["connection reset"] }], "retry": true },
+    { "if": {}, "retry": false }
+  ]
 }`;
 const policy = Policy.fromJson(document);
 assert.deepEqual([...new Schedule(policy, 0)], [1e9, 2e9, 4e9, 8e9]);

@@ -11,7 +11,7 @@ class Response:
         self.headers = {"retry-after-ms": "3"}
 
 
-policy = holdoff.Policy(attempts=3, backoff={"initial": "2ms"}, retry_on={"http": [202, "5xx"]})
+policy = holdoff.Policy(attempts=3, backoff={"initial": "2ms"}, rules=[{"if": {"http": [202, "5xx"]}, "retry": True}])
 answers = iter((202, 503, 200))
 later = policy.retrying(on_result=True, on_retry=lambda event: print(f"{event.result.status_code}: not yet"))
 

@@ -5,7 +5,12 @@ import holdoff
 policy = holdoff.Policy(
     attempts=4,
     backoff={"initial": "2ms"},
-    retry_on={"http": [409, "5xx"], "patterns": ["connection reset"], "non_idempotent": {"http": [503]}},
+    rules=[
+        {"if": {"idempotent": False, "http": [503]}, "retry": True},
+        {"if": {"idempotent": False}, "retry": False},
+        {"if": [{"http": [409, "5xx"]}, {"patterns": ["connection reset"]}], "retry": True},
+        {"if": {}, "retry": False},
+    ],
 )
 
 

@@ -1,95 +1,46 @@
-//! Rules of classification as a host keeps them: the core's numbers, and the texts of the patterns beside them.
+//! Rules as a host keeps them: the core's numbers, and the texts of their names and patterns beside them.
 
 use crate::format::{ClassifyCase, Document};
-use holdoff_core::{Error, Facts, Failure, HostText, Operations, Rules, Value as Setting};
-use serde_json::Value;
+use crate::options;
+use holdoff_core::{Facts, Failure, Rules, Texts};
 
-/// What a document's `retry_on` makes of errors.
+/// The rules of a document.
 #[derive(Default)]
 pub struct Classifier {
     rules: Rules,
-    all: Vec<String>,
-    non_idempotent: Vec<String>,
+    texts: Texts,
 }
 
 /// An error as a host knows it.
 pub struct Known<'a> {
-    /// Its HTTP status.
-    pub http: Option<u16>,
-    /// Its gRPC code.
-    pub grpc: Option<u8>,
+    /// What needs no texts.
+    pub facts: Facts,
+    /// Its codes.
+    pub codes: &'a [&'a str],
+    /// The names of its type, and of those it derives from.
+    pub types: &'a [&'a str],
     /// Its text.
     pub message: &'a str,
-    /// Whether the operation can run twice without harm.
-    pub idempotent: bool,
 }
 
 impl<'a> Known<'a> {
     /// An error that is only text, of an operation that can run twice.
     pub const fn text(message: &'a str) -> Self {
-        Self { http: None, grpc: None, message, idempotent: true }
+        Self { facts: Facts::NONE, codes: &[], types: &[], message }
     }
 }
 
 impl Classifier {
-    /// Reads a document's `retry_on`.
+    /// Reads a document.
     pub fn new(document: &Document) -> Result<Self, String> {
-        let mut classifier = Self::default();
-        document.iter().try_for_each(|(name, value)| classifier.set(name, value))?;
-        Ok(classifier)
-    }
-
-    fn set(&mut self, path: &str, value: &Value) -> Result<(), String> {
-        let kept = match value {
-            Value::Object(fields) if fields.is_empty() => self.rules.set(path, Setting::Empty),
-            Value::Object(fields) => {
-                return fields.iter().try_for_each(|(name, value)| self.set(&format!("{path}.{name}"), value));
-            }
-            Value::Array(items) if items.is_empty() => self.rules.set(path, Setting::NoItems),
-            Value::Array(items) => {
-                return items.iter().enumerate().try_for_each(|(at, item)| self.set(&format!("{path}[{at}]"), item));
-            }
-            Value::String(text) => self.rules.set(path, Setting::Text(text)),
-            Value::Number(number) => {
-                self.rules.set(path, Setting::Number { value: number.as_f64().unwrap_or(f64::NAN), unit: 1.0 })
-            }
-            Value::Bool(_) => self.rules.set(path, Setting::Other),
-            Value::Null => self.rules.set(path, Setting::Nothing),
-        };
-        match kept.map_err(|error: Error| format!("retry_on.{path}: {}", error.rule()))? {
-            Some(HostText::NoPatterns(list)) => self.patterns(list).clear(),
-            Some(HostText::Pattern { operations, begins, text }) => {
-                let patterns = self.patterns(operations);
-                if begins {
-                    patterns.clear();
-                }
-                patterns.push(text.to_owned());
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn patterns(&mut self, list: Operations) -> &mut Vec<String> {
-        match list {
-            Operations::All => &mut self.all,
-            Operations::NonIdempotent => &mut self.non_idempotent,
-        }
+        let mut texts = Texts::default();
+        let options = options::read(document, &mut texts).map_err(|error| format!("{error:?}"))?;
+        Ok(Self { rules: options.rules(), texts })
     }
 
     /// What becomes of an error that is `default` by itself.
     pub fn judge(&self, error: &Known<'_>, default: Failure) -> Failure {
-        let patterns: &[String] = match self.rules.patterns(error.idempotent) {
-            Some(Operations::All) => &self.all,
-            Some(Operations::NonIdempotent) => &self.non_idempotent,
-            None => &[],
-        };
-        let facts = Facts {
-            http: error.http.unwrap_or(0),
-            grpc: error.grpc.unwrap_or(u8::MAX),
-            matched: patterns.iter().any(|pattern| error.message.contains(pattern)),
-            idempotent: error.idempotent,
-        };
+        let facts = self.texts.facts(&self.rules, error.facts, error.codes, error.types, || error.message);
         self.rules.judge(facts, default)
     }
 }
@@ -97,6 +48,24 @@ impl Classifier {
 /// What the rules of a case make of its error.
 pub fn judged(case: &ClassifyCase) -> Result<Failure, String> {
     let failure = case.failure.failure().ok_or("an unknown failure kind")?;
-    let known = Known { http: case.http, grpc: case.grpc, message: &case.message, idempotent: case.idempotent };
-    Ok(Classifier::new(&case.retry_on)?.judge(&known, failure))
+    let [codes, types] = [&case.codes, &case.types].map(|list| list.iter().map(String::as_str).collect::<Vec<_>>());
+    let facts = Facts {
+        http: case.http.unwrap_or(0),
+        grpc: case.grpc.unwrap_or(u8::MAX),
+        should_retry: case.should_retry.map_or(0, |yes| if yes { 1 } else { 2 }),
+        idempotent: case.idempotent,
+        unsent: case.unsent,
+        program_fault: case.program_fault,
+        ..Facts::NONE
+    };
+    let known = Known { facts, codes: &codes, types: &types, message: &case.message };
+    Ok(Classifier::new(&case.policy)?.judge(&known, failure))
+}
+
+/// Checks a case: the failure after the rules, and the rule that takes it if the case names one.
+pub fn run(case: &ClassifyCase) -> Result<(), String> {
+    let judged = judged(case)?;
+    crate::run::same(&case.judged, &Failure { rule: 0, ..judged }.into())?;
+    let rule = if judged.rule == Failure::NO_RULE { 0 } else { judged.rule };
+    case.rule.map_or(Ok(()), |expected| crate::run::same(&expected, &rule))
 }

@@ -213,6 +213,9 @@ pub enum Event {
 pub struct FailureWord {
     kind: String,
     hint: HintWord,
+    /// The number of the rule that takes it; none takes a failure of which nothing is said but its kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rule: Option<u8>,
 }
 
 /// A hint: "none", "never", or nanoseconds.
@@ -240,7 +243,8 @@ impl<'de> Deserialize<'de> for HintWord {
 
 impl From<Failure> for FailureWord {
     fn from(failure: Failure) -> Self {
-        Self { kind: failure.kind.name().to_owned(), hint: HintWord(failure.hint) }
+        let rule = Some(failure.rule).filter(|rule| *rule != 0);
+        Self { kind: failure.kind.name().to_owned(), hint: HintWord(failure.hint), rule }
     }
 }
 
@@ -248,7 +252,7 @@ impl FailureWord {
     /// The failure, unless its kind is no kind.
     pub fn failure(&self) -> Option<Failure> {
         let kind = FailureKind::ALL.into_iter().find(|kind| kind.name() == self.kind)?;
-        Some(Failure::new(kind).with_hint(self.hint.0))
+        Some(Failure { rule: self.rule.unwrap_or(0), ..Failure::new(kind).with_hint(self.hint.0) })
     }
 }
 
@@ -508,21 +512,43 @@ pub struct SeedCase {
     pub seed: N,
 }
 
-/// A document's `retry_on`, an error, and what becomes of it.
+/// A document's rules, an error, and what becomes of it.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct ClassifyCase {
-    /// The rules.
-    pub retry_on: Document,
+    /// The document.
+    pub policy: Document,
     /// The error's HTTP status.
     pub http: Option<u16>,
     /// The error's gRPC code.
     pub grpc: Option<u8>,
     /// The error's text.
     pub message: String,
+    /// Its codes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub codes: Vec<String>,
+    /// The names of its type, and of those it derives from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<String>,
     /// Whether the operation can run twice without harm.
     pub idempotent: bool,
+    /// Whether the request was never sent.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unsent: bool,
+    /// Whether it is an error of the program itself.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub program_fault: bool,
+    /// The value of the header `x-should-retry`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub should_retry: Option<bool>,
+    /// The number of the rule that takes it, 0 for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<u8>,
     /// What the error is without rules.
     pub failure: FailureWord,
     /// What it is with them.
     pub judged: FailureWord,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }

@@ -54,7 +54,7 @@ fn backoffs() -> Vec<Value> {
         json!({ "kind": "polynomial", "initial": "100ms", "exponent": 1.7, "max": "30s" }),
         json!({ "kind": "fibonacci", "initial": "123456789ns", "max": "10s" }),
         json!({ "delays": ["1s", "20s", "3s", "400ms", "0s"] }),
-        json!([{ "delays": ["0s"] }, { "kind": "linear", "initial": "1s", "max": "9s", "times": 4 }, { "initial": "2s" }]),
+        json!([{ "delays": ["0s"] }, { "kind": "linear", "initial": "1s", "max": "9s", "times": 4 }, { "initial": "2s", "max": "5s" }]),
     ]
 }
 

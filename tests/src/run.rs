@@ -6,8 +6,8 @@ use crate::budgets;
 use crate::classify;
 use crate::documents;
 use crate::format::{
-    BackoffCase, CallCase, Case, ClassifyCase, DecisionWord, DurationCase, Event, FailureWord, File, HttpCase, N,
-    PolicyCase, RetryCase, ScheduleCase, SeedCase, StepWord,
+    BackoffCase, CallCase, Case, DecisionWord, DurationCase, Event, FailureWord, File, HttpCase, N, PolicyCase,
+    RetryCase, ScheduleCase, SeedCase, StepWord,
 };
 use crate::gates;
 use crate::guarded;
@@ -155,9 +155,7 @@ pub fn cases(file: &File) -> Tally {
         File::Document(file) => tally(&file.cases, documents::run),
         File::Save(file) => tally(&file.cases, saves::save),
         File::Resume(file) => tally(&file.cases, saves::resume),
-        File::Classify(file) => {
-            tally(&file.cases, |case: &ClassifyCase| same(&case.judged, &classify::judged(case)?.into()))
-        }
+        File::Classify(file) => tally(&file.cases, classify::run),
     }
 }
 

@@ -235,12 +235,12 @@ fn policies() -> Vec<Value> {
     let steps = json!([
         { "kind": "constant", "delay": "1s", "times": 2 },
         { "kind": "exponential", "initial": "2s", "factor": 1.5, "max": "9s" },
-        { "kind": "constant", "delay": "5s", "on": "throttled" },
     ]);
+    let rules = json!([{ "if": { "kinds": ["throttled"] }, "backoff": { "kind": "constant", "delay": "5s" } }]);
     vec![
         json!({ "attempts": 6 }),
         json!({ "backoff": { "kind": "linear", "initial": "500ms", "max": "none" }, "jitter": "none", "attempts": 9, "deadline": "20s" }),
-        json!({ "backoff": steps, "jitter": { "kind": "proportional", "factor": 0.25 }, "attempts": "forever" }),
+        json!({ "backoff": steps, "rules": rules, "jitter": { "kind": "proportional", "factor": 0.25 }, "attempts": "forever" }),
         json!({ "backoff": { "kind": "decorrelated", "initial": "700ms", "max": "8s" }, "attempts": 9, "deadline": "15s", "min_attempt": "2s", "on_deadline": "clip" }),
         json!({ "backoff": { "kind": "decorrelated_v2", "initial": "1s", "max": "30s" }, "attempts": 9, "attempt_timeout": "3s" }),
         json!({ "backoff": { "kind": "fibonacci", "initial": "333ms", "max": "none" }, "jitter": "equal", "attempts": 4, "deadline": "1h" }),

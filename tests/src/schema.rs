@@ -4,15 +4,18 @@
 //! a field is set beside the kind, and the error that building gives says which. So the schema cannot tell another story
 //! than the library. What no schema can say (that `max` is not below `initial`) is left to the library.
 
-use holdoff_core::{ErrorCode, Field, GrpcCode, Policy, Preset, Rules, Value as Setting};
+use holdoff_core::{ErrorCode, FailureKind, Field, GrpcCode, Policy, Preset, Rules, Value as Setting};
 use serde_json::{Map, Value, json};
 
 mod guards;
 
 const SPAN: &str = r"^[0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h)$";
 /// How many stages there may be, and how many delays.
-const STAGES: usize = 6;
-const DELAYS: usize = 18;
+const STAGES: usize = 16;
+const DELAYS: usize = 64;
+/// How many rules there may be, and how many alternatives of one.
+const RULES: usize = 8;
+const ALTERNATIVES: usize = 16;
 
 /// The schema (draft 2020-12).
 pub fn schema() -> Value {
@@ -26,7 +29,10 @@ pub fn schema() -> Value {
     properties.insert("backoff".to_owned(), reference("backoff"));
     properties.insert("jitter".to_owned(), reference("jitter"));
     properties.insert("hint".to_owned(), words_or(&Field::HintMode, "hint"));
-    properties.insert("retry_on".to_owned(), reference("retryOn"));
+    properties.insert(
+        "rules".to_owned(),
+        json!({ "type": ["array", "null"], "maxItems": RULES, "items": reference("rule") }),
+    );
     for section in guards::sections() {
         properties.insert(section.to_owned(), section_of(section));
     }
@@ -53,7 +59,10 @@ pub fn schema() -> Value {
                 "then": given("min_attempt"),
             },
             {
-                "if": { "properties": { "backoff": { "anyOf": own_jitter() } }, "required": ["backoff"] },
+                "if": {
+                    "properties": { "backoff": { "anyOf": own_jitter() }, "rules": { "not": { "type": "array" } } },
+                    "required": ["backoff"],
+                },
                 "then": { "properties": { "jitter": { "anyOf": [
                     { "enum": [null, "none"] },
                     { "type": "object", "properties": { "kind": { "enum": [null, "none"] } } },
@@ -65,7 +74,8 @@ pub fn schema() -> Value {
 }
 
 fn definitions() -> Value {
-    let stage = fields_of("backoff.");
+    let mut stage = fields_of("backoff.");
+    stage.extend(choices());
     let jitter = fields_of("jitter.");
     let plain = |field: Field, group: &str| -> Vec<Value> { field.words().map(|kind| for_kind(group, kind)).collect() };
     let list =
@@ -87,7 +97,7 @@ fn definitions() -> Value {
             { "enum": words_alone("backoff", Field::BackoffKind) },
             reference("stage"),
             {
-                "description": "Stages, one after the other; or each for a kind of failure.",
+                "description": "Stages, one after the other.",
                 "type": "array",
                 "minItems": 1,
                 "maxItems": STAGES,
@@ -106,8 +116,8 @@ fn definitions() -> Value {
         },
         "jitter": { "anyOf": [{ "enum": words_alone("jitter", Field::JitterKind) }, reference("jitterFields")] },
         "hint": { "type": "object", "properties": fields_of("hint."), "additionalProperties": false },
-        "retryOn": lists("retry_on."),
-        "retryOnNonIdempotent": lists("retry_on.non_idempotent."),
+        "rule": rule(),
+        "alternative": alternative(),
     });
     if let Some(all) = all.as_object_mut() {
         all.extend(guards::definitions());
@@ -170,18 +180,21 @@ fn takes(field: Field) -> Value {
             let names = Preset::ALL.map(|preset| Value::from(preset.name()));
             json!({ "enum": std::iter::once(Value::Null).chain(names).collect::<Vec<_>>() })
         }
-        Field::Attempts => json!({ "anyOf": [
+        Field::Attempts | Field::Total => json!({ "anyOf": [
             { "enum": [null, "forever"] },
             { "type": "integer", "minimum": 1, "maximum": u32::MAX - 1 },
         ] }),
-        Field::BackoffTimes => any(json!({ "type": "integer", "minimum": 1, "maximum": (1 << 29) - 1 })),
+        Field::BackoffTimes => any(json!({ "type": "integer", "minimum": 1, "maximum": (1 << 28) - 1 })),
+        Field::BackoffFrom => any(json!({ "type": "integer", "minimum": 0, "maximum": u16::MAX })),
+        Field::BackoffRepeat | Field::JitterGrows | Field::AbortAtDeadline => json!({ "type": ["boolean", "null"] }),
+        Field::BackoffUntil => any(reference("spanAboveZero")),
         Field::BackoffDelays => {
             any(json!({ "type": "array", "minItems": 1, "maxItems": DELAYS, "items": reference("span") }))
         }
         Field::BackoffFactor | Field::BackoffExponent | Field::JitterFactor => {
             any(json!({ "type": "number", "minimum": 0 }))
         }
-        Field::Deadline | Field::AttemptTimeout => {
+        Field::Deadline | Field::AttemptTimeout | Field::ResetAfter => {
             json!({ "anyOf": [{ "enum": [null, "none"] }, reference("spanAboveZero")] })
         }
         field if field.words().next().is_some() => json!({ "enum": words(field) }),
@@ -199,7 +212,8 @@ fn takes_none(field: Field) -> bool {
 fn sample(field: Field) -> (String, Setting<'static>) {
     match field {
         Field::BackoffDelays => (format!("{}[0]", field.path()), Setting::Text("1s")),
-        Field::BackoffOn => (field.path().to_owned(), Setting::Text("timeout")),
+        Field::BackoffFrom => (field.path().to_owned(), Setting::Number { value: 1.0, unit: 1.0 }),
+        Field::BackoffRepeat | Field::JitterGrows => (field.path().to_owned(), Setting::Flag(true)),
         Field::BackoffTimes | Field::BackoffFactor | Field::BackoffExponent | Field::JitterFactor => {
             (field.path().to_owned(), Setting::Number { value: 1.0, unit: 1.0 })
         }
@@ -261,11 +275,45 @@ fn own_jitter() -> Value {
     json!([{ "enum": kinds }, { "type": "object", "properties": { "kind": { "enum": kinds } }, "required": ["kind"] }])
 }
 
-/// The lists of rules whose paths begin with a prefix.
-fn lists(prefix: &str) -> Value {
+/// The jitter, cap and hint that a stage or a rule may have beside the policy.
+fn choices() -> Map<String, Value> {
+    let fresh = json!({ "anyOf": [{ "enum": words_alone("jitter", Field::JitterKind) }, reference("freshJitter")] });
+    let cap = ("cap".to_owned(), described(Field::Cap));
+    Map::from_iter([("jitter".to_owned(), fresh), cap, ("hint".to_owned(), words_or(&Field::HintMode, "hint"))])
+}
+
+/// A rule: its conditions, and what it changes.
+fn rule() -> Value {
+    let mut properties = choices();
+    let any = json!({ "anyOf": [
+        reference("alternative"),
+        { "type": "array", "maxItems": ALTERNATIVES, "items": reference("alternative") },
+    ] });
+    let attempts = json!({ "anyOf": [
+        { "enum": [null, "forever"] },
+        { "type": "integer", "minimum": 1, "maximum": u16::MAX },
+    ] });
+    let backoff = json!({ "anyOf": [
+        { "enum": words_alone("backoff", Field::BackoffKind) },
+        reference("freshStage"),
+        { "type": "array", "minItems": 1, "maxItems": STAGES, "items": reference("freshStage") },
+    ] });
+    let retry = json!({ "type": ["boolean", "null"] });
+    for (name, value) in [("if", any), ("retry", retry), ("attempts", attempts), ("backoff", backoff)] {
+        properties.insert(name.to_owned(), value);
+    }
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+/// The conditions of which all must hold.
+fn alternative() -> Value {
     let mut properties = Map::new();
-    for name in Rules::names().filter_map(|path| path.strip_prefix(prefix)).filter(|name| !name.contains('.')) {
+    for name in Rules::conditions() {
         let items = match name {
+            "idempotent" | "unsent" => {
+                properties.insert(name.to_owned(), json!({ "type": ["boolean", "null"] }));
+                continue;
+            }
             "http" => json!({ "anyOf": [
                 { "type": "integer", "minimum": 100, "maximum": 599 },
                 { "enum": ["1xx", "2xx", "3xx", "4xx", "5xx"] },
@@ -274,13 +322,10 @@ fn lists(prefix: &str) -> Value {
                 { "type": "integer", "minimum": 0, "maximum": GrpcCode::ALL.len() - 1 },
                 { "type": "string", "pattern": codes() },
             ] }),
-            "kinds" => json!({ "enum": Field::BackoffOn.words().collect::<Vec<_>>() }),
+            "kinds" => json!({ "enum": FailureKind::ALL.map(FailureKind::name) }),
             _ => json!({ "type": "string" }),
         };
         properties.insert(name.to_owned(), json!({ "type": ["array", "null"], "items": items }));
-    }
-    if prefix == "retry_on." {
-        properties.insert("non_idempotent".to_owned(), reference("retryOnNonIdempotent"));
     }
     json!({ "type": ["object", "null"], "properties": properties, "additionalProperties": false })
 }

@@ -133,31 +133,51 @@ fn backoff() -> impl Strategy<Value = Value> {
     let named = (prop::sample::select(vec!["fibonacci", "decorrelated", "decorrelated_v2"]), span_text())
         .prop_map(|(kind, initial)| json!({ "kind": kind, "initial": initial, "max": "none" }));
     let cautious = (prop::sample::select(vec!["decorrelated", "decorrelated_v2"]), 0..5_000u32)
-        .prop_map(|(kind, ms)| json!({ "kind": kind, "initial": format!("{ms}ms") }));
+        .prop_map(|(kind, ms)| json!({ "kind": kind, "initial": format!("{ms}ms"), "max": "5s" }));
     prop_oneof![
         4 => exponential, 2 => linear, 1 => constant, 1 => polynomial, 1 => list, 1 => named, 1 => cautious
     ]
 }
 
-/// One backoff, or stages one after the other, some of them for one kind of failure.
-fn backoffs() -> impl Strategy<Value = Value> {
+/// One backoff, or stages one after the other; and rules with a backoff for one kind of failure.
+fn backoffs() -> impl Strategy<Value = (Value, Vec<Value>)> {
     let on = prop::sample::select(vec!["throttled", "timeout", "transient"]);
     let stage = (backoff(), 1..5u32, prop::option::weighted(0.3, on));
     let chain = (prop::collection::vec(stage, 0..3), backoff()).prop_map(|(stages, last)| {
-        let stage = |(mut stage, times, on): (Value, u32, Option<&str>)| {
+        let (mut own, mut tables) = (Vec::new(), Vec::<(&str, Vec<Value>)>::new());
+        for (mut stage, times, on) in stages {
             if stage.get("delays").is_none() {
                 stage["times"] = json!(times);
             }
-            if let Some(on) = on {
-                stage["on"] = json!(on);
+            match on.map(|on| (on, tables.iter_mut().find(|table| table.0 == on))) {
+                None => own.push(stage),
+                Some((_, Some((_, stages)))) => stages.push(stage),
+                Some((on, None)) => tables.push((on, vec![stage])),
             }
-            stage
-        };
-        let mut stages: Vec<_> = stages.into_iter().map(stage).collect();
-        stages.push(last);
-        json!(stages)
+        }
+        own.push(last);
+        let is_ruled = !tables.is_empty();
+        let rules = tables.into_iter().map(|(on, stages)| rule(on, stages)).collect();
+        (if is_ruled { one_or_all(own) } else { json!(own) }, rules)
     });
-    prop_oneof![3 => backoff(), 1 => chain]
+    prop_oneof![3 => backoff().prop_map(|backoff| (backoff, Vec::new())), 1 => chain]
+}
+
+/// A rule for a kind of failure, whose backoff has no end, so that it counts nothing for itself.
+fn rule(kind: &str, mut stages: Vec<Value>) -> Value {
+    if let Some(last) = stages.last_mut() {
+        match last.get("delays").and_then(Value::as_array).and_then(|delays| delays.last().cloned()) {
+            Some(delay) => stages.push(json!({ "kind": "constant", "delay": delay })),
+            None => {
+                last.as_object_mut().map(|last| last.remove("times"));
+            }
+        }
+    }
+    json!({ "if": { "kinds": [kind] }, "backoff": one_or_all(stages) })
+}
+
+fn one_or_all(mut stages: Vec<Value>) -> Value {
+    if stages.len() == 1 { stages.remove(0) } else { json!(stages) }
 }
 
 fn jitter() -> impl Strategy<Value = Value> {
@@ -187,25 +207,29 @@ pub(crate) fn policy_document() -> impl Strategy<Value = Document> {
     let cap = prop::sample::select(vec!["keep_spread", "keep_spread", "before_jitter", "clip"]);
     let on_deadline = prop::sample::select(vec!["stop", "clip"]);
     ((backoffs(), cap), jitter(), attempts, limit(), limit(), prop::option::of(span_text()), on_deadline, hint)
-        .prop_map(|((backoff, cap), jitter, attempts, deadline, attempt_timeout, min_attempt, on_deadline, hint)| {
-            // A backoff that is its own jitter takes no other.
-            let own = backoff["kind"].as_str().is_some_and(|kind| kind.starts_with("decorrelated"));
-            let document = json!({
-                "backoff": backoff,
-                "jitter": if own { Value::Null } else { jitter },
-                "cap": cap,
-                "attempts": attempts,
-                "deadline": deadline,
-                "attempt_timeout": attempt_timeout,
-                "min_attempt": min_attempt,
-                "on_deadline": on_deadline,
-                "hint": hint,
-            });
-            match document {
-                Value::Object(fields) => fields.into_iter().filter(|(_, value)| !value.is_null()).collect(),
-                _ => Document::new(),
-            }
-        })
+        .prop_map(
+            |(((backoff, rules), cap), jitter, attempts, deadline, attempt_timeout, min_attempt, on_deadline, hint)| {
+                // A backoff that is its own jitter takes no other.
+                let own =
+                    rules.is_empty() && backoff["kind"].as_str().is_some_and(|kind| kind.starts_with("decorrelated"));
+                let document = json!({
+                    "backoff": backoff,
+                    "jitter": if own { Value::Null } else { jitter },
+                    "cap": cap,
+                    "attempts": attempts,
+                    "deadline": deadline,
+                    "attempt_timeout": attempt_timeout,
+                    "min_attempt": min_attempt,
+                    "on_deadline": on_deadline,
+                    "hint": hint,
+                    "rules": if rules.is_empty() { Value::Null } else { json!(rules) },
+                });
+                match document {
+                    Value::Object(fields) => fields.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+                    _ => Document::new(),
+                }
+            },
+        )
 }
 
 /// Plays the moves against the core, which gives the times they refer to. Nothing when the policy is not valid.

@@ -31,13 +31,18 @@ impl Validator {
 }
 
 /// What is wrong in a way that only the library can tell: several values held against each other, or a size.
-const BEYOND: [ErrorCode; 6] = [
+const BEYOND: [ErrorCode; 11] = [
+    ErrorCode::NeverRetries,
     ErrorCode::MaxBelowInitial,
     ErrorCode::MinAttemptRange,
     ErrorCode::TimesMissing,
     ErrorCode::TooManyStages,
-    ErrorCode::NoStageForAll,
     ErrorCode::PresetStages,
+    ErrorCode::FloorAboveMax,
+    ErrorCode::OffsetRange,
+    ErrorCode::UntilPlace,
+    ErrorCode::RepeatPlace,
+    ErrorCode::LimitsLast,
 ];
 
 /// Wrong documents of the vectors that a schema takes all the same, beside those.
@@ -65,7 +70,7 @@ fn documents() -> Vec<(String, Value, Option<u16>)> {
                 Some((c.name, serde_json::from_str(&c.given.text).ok()?, c.given.error.map(|error| error.code)))
             })),
             File::Classify(file) => {
-                found.extend(file.cases.into_iter().map(|c| (c.name, json!({ "retry_on": c.given.retry_on }), None)));
+                found.extend(file.cases.into_iter().map(|c| (c.name, c.given.policy.into(), None)));
             }
             File::Call(file) => found.extend(file.cases.into_iter().map(|c| (c.name, c.given.policy.into(), None))),
             File::Retry(file) => found.extend(file.cases.into_iter().map(|c| (c.name, c.given.policy.into(), None))),

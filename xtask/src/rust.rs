@@ -29,6 +29,7 @@ pub(crate) fn test() -> Result<()> {
         "rust: tests of the demo",
         shell::cargo().args(["test", "--quiet", "--package", "demo", "--package", "xtask"]),
     )?;
+    second_model()?;
     shell::step("rust: every interleaving of the lock-free limiter", &mut loom())?;
     shell::step("rust: tests of the storm", shell::cargo().args(["test", "--quiet", "--package", "holdoff-sim"]))?;
     shell::step("rust: storm", &mut storm::simulation())?;
@@ -39,6 +40,17 @@ pub(crate) fn test() -> Result<()> {
     dependencies()?;
     sizes()?;
     generate::check()
+}
+
+/// How many random documents and histories the second model decides, too.
+const DOCUMENTS: &str = "20000";
+
+/// Holds the core against the rules written down once more, in Python.
+fn second_model() -> Result<()> {
+    shell::run(shell::cargo().args(["build", "--quiet", "--package", "conformance", "--bin", "model"]))?;
+    let mut python = shell::command("python3");
+    python.arg(shell::root().join("tests/model/against.py")).args([DOCUMENTS, "7"]);
+    shell::step("rust: against the second model", python.arg(shell::target().join("debug/model")))
 }
 
 /// The models that loom runs in every order that threads can take. In a target folder of its own, because the flag rebuilds all.

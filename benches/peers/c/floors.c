@@ -66,7 +66,7 @@ __attribute__((noinline)) static holdoff_step ask(holdoff_retry *retry, const ho
 
 void asked_eight(uint32_t times, uint32_t failures) {
   static const holdoff_policy policy;
-  holdoff_failure failure = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
+  holdoff_failure failure = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0, 0};
   (void)failures;
   KEEP(&failure);
   while (times-- > 0) {
@@ -95,7 +95,7 @@ void hand_loop(uint32_t times, uint32_t failures) {
   while (times-- > 0) {
     uint32_t left = failures;
     uint64_t delay = 0;
-    holdoff_failure failure = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
+    holdoff_failure failure = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0, 0};
     hand state;
     bool succeeded = operation(&left, NULL, &failure);
     if (!succeeded) {
@@ -112,7 +112,7 @@ void hand_loop(uint32_t times, uint32_t failures) {
 void bare_loop(uint32_t times, uint32_t failures) {
   while (times-- > 0) {
     uint32_t left = failures;
-    holdoff_failure failure = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
+    holdoff_failure failure = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0, 0};
     while (!operation(&left, NULL, &failure)) {
     }
   }

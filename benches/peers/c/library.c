@@ -29,7 +29,7 @@ void NAMED(prepare)(void) {
   build(&four, 4);
 }
 
-static const holdoff_failure transient = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0};
+static const holdoff_failure transient = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0, 0};
 
 /* So many decisions of a new state. */
 static inline void decide(uint32_t times) {

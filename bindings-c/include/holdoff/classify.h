@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /**
- * The headers of an HTTP answer that say when to retry: 152 bytes, whatever their number. The content is the
+ * The headers of an HTTP answer that say when to retry: 160 bytes, whatever their number. The content is the
  * library's.
  *
  * Read are, in the order in which they count, grpc-retry-pushback-ms, retry-after-ms, x-ms-retry-after-ms, Retry-After
@@ -22,7 +22,7 @@ extern "C" {
  */
 typedef struct holdoff_headers {
   uint64_t magic;
-  uint64_t state[18];
+  uint64_t state[19];
 } holdoff_headers;
 
 /**
@@ -57,6 +57,12 @@ int holdoff_headers_add_line(holdoff_headers *headers, const char *line, size_t 
 uint32_t holdoff_headers_hint(const holdoff_headers *headers, uint32_t status, uint64_t *ns);
 
 /**
+ * Returns the header x-should-retry, for `should_retry` of holdoff_facts: 1 for "true", 2 for "false", 0 without the
+ * header, for any other value, and for memory without headers.
+ */
+uint8_t holdoff_headers_should_retry(const holdoff_headers *headers);
+
+/**
  * Classifies an HTTP answer with all its headers: holdoff_failure_from_http with what they say as the hint. `headers`
  * may be NULL.
  *
@@ -66,13 +72,13 @@ uint32_t holdoff_headers_hint(const holdoff_headers *headers, uint32_t status, u
 bool holdoff_failure_from_headers(uint32_t status, const holdoff_headers *headers, holdoff_failure *failure);
 
 /**
- * The rules of a policy document's "retry_on": 184 bytes, to be shared by any number of calls and threads, and never
+ * The rules of a policy document: 744 bytes, to be shared by any number of calls and threads, and never
  * written to by them. May be copied and moved; the texts of its patterns stay in the memory of
  * holdoff_options_keep_patterns. Made by holdoff_rules_build; the content is the library's.
  */
 typedef struct holdoff_rules {
   uint64_t magic;
-  uint64_t state[20];
+  uint64_t state[90];
   const char *patterns;
   size_t patterns_used;
 } holdoff_rules;
@@ -83,6 +89,10 @@ typedef struct holdoff_rules {
 typedef struct holdoff_facts {
   /** Its text, to look for patterns in; NULL for none. */
   const char *message;
+  /** Its codes ("ECONNREFUSED", an SQLSTATE, those of a client), with a NULL behind the last one; NULL for none. */
+  const char *const *codes;
+  /** The names of its type and of those it derives from, in the same way; NULL for none. */
+  const char *const *types;
   /** Its HTTP status; 0 for none. */
   uint32_t http;
   /** Its gRPC code, when `has_grpc` says so. */
@@ -91,10 +101,18 @@ typedef struct holdoff_facts {
   uint8_t has_grpc;
   /** Not 0 when the operation may not run twice. */
   uint8_t non_idempotent;
+  /**
+   * Not 0 when the request was never sent: the connection was refused, the name not found, no connection of a pool free.
+   */
+  uint8_t unsent;
+  /** Not 0 for a mistake of the program itself. */
+  uint8_t program_fault;
+  /** The header x-should-retry, as holdoff_headers_should_retry returns it. */
+  uint8_t should_retry;
 } holdoff_facts;
 
 /**
- * Makes the rules that the options describe: those under "retry_on". Options without any make rules that leave every
+ * Makes the rules that the options describe: those under "rules". Options without any make rules that leave every
  * failure as it is. Keep the room of the patterns as long as the rules, and set no other patterns in it.
  *
  * Returns 0 and writes `rules`; or a HOLDOFF_ERROR_ number and leaves `rules` as they were. Either way `problem`
@@ -103,21 +121,21 @@ typedef struct holdoff_facts {
 int holdoff_rules_build(holdoff_rules *rules, const holdoff_options *options, holdoff_problem *problem);
 
 /**
- * Applies the rules to a failure. A failure that a list names is retried. If lists are given for its facts and none
- * names it, it becomes permanent. Without such a list it stays as it is. The hint stays. Do not ask about a
+ * Applies the rules to a failure: the first rule that holds takes it. NULL rules are none, which make a failure permanent
+ * if the operation may not run twice and nothing proves that it did not run. The hint stays. Do not ask about a
  * cancellation.
  *
- * Returns the failure to hand to a call. Wrong use (no rules, no facts, an unknown kind) gives one of kind 0, which
+ * Returns the failure to hand to a call. Wrong use (memory without rules, no facts, an unknown kind) gives one of kind 0, which
  * every machine answers with HOLDOFF_INVALID.
  */
 holdoff_failure holdoff_rules_judge(const holdoff_rules *rules, const holdoff_facts *facts, holdoff_failure
     failure);
 
 /**
- * Tells whether an HTTP answer is a failure: each status from 400 on, and a lower one if the rules list it (202 for an
+ * Tells whether an HTTP answer is a failure: each status from 400 on, and a lower one if a rule that retries names it (202 for an
  * operation that is not done yet).
  *
- * Returns the same for memory without rules as for rules without lists.
+ * Returns the same for memory without rules as for no rules.
  */
 bool holdoff_rules_is_failure(const holdoff_rules *rules, uint32_t http, bool non_idempotent);
 

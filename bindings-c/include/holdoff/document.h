@@ -61,6 +61,10 @@
 /** Lint. The sleeps alone take longer than the caller waits, whatever the deadline. */
 #define HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT 316U
 #define HOLDOFF_LINT_NESTED_RETRIES 317U /**< Lint. Retries inside retries multiply attempts. */
+/** Lint. The attempts are used long before the deadline: even the longest sleeps take less than a tenth of it. */
+#define HOLDOFF_LINT_ATTEMPTS_BEFORE_DEADLINE 318U
+#define HOLDOFF_LINT_RESET_NEVER 319U /**< Lint. No attempt may run long enough to begin the operation anew. */
+#define HOLDOFF_LINT_HIDDEN_RULE 320U /**< Lint. A rule never takes a failure, because an earlier one takes them all. */
 #define HOLDOFF_IN_TIME_ALWAYS 1U /**< In time. Whatever the draws. */
 #define HOLDOFF_IN_TIME_SOMETIMES 2U /**< In time. If the draws are small enough. */
 #define HOLDOFF_IN_TIME_NEVER 3U /**< In time. Not even with the smallest draws. */

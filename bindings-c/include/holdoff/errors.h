@@ -29,16 +29,15 @@
 #define HOLDOFF_ERROR_DELAYS_MISSING 115 /**< A list of delays without any. */
 #define HOLDOFF_ERROR_JITTER_BOUND_MISSING 116 /**< A jitter that needs a bound has none. */
 #define HOLDOFF_ERROR_TIMES_MISSING 117 /**< A stage that another follows does not say for how many delays it is. */
-#define HOLDOFF_ERROR_TOO_MANY_STAGES 118 /**< More stages or delays than a policy has room for. */
-#define HOLDOFF_ERROR_NO_STAGE_FOR_ALL 119 /**< Every stage is for one kind of failure, none for the others. */
-#define HOLDOFF_ERROR_HTTP_STATUS 120 /**< An entry of retry_on.http that is no status and no class of them. */
-#define HOLDOFF_ERROR_GRPC_CODE 121 /**< An entry of retry_on.grpc that is no code and no name of one. */
-#define HOLDOFF_ERROR_RETRY_KIND 122 /**< An entry of retry_on.kinds that is no kind of failure that can be retried. */
-#define HOLDOFF_ERROR_PATTERN_TEXT 123 /**< An entry of retry_on.patterns that is no text. */
+#define HOLDOFF_ERROR_TOO_MANY_STAGES 118 /**< More stages, delays or numbers than a policy has room for. */
+#define HOLDOFF_ERROR_HTTP_STATUS 120 /**< An entry of http that is no status and no class of them. */
+#define HOLDOFF_ERROR_GRPC_CODE 121 /**< An entry of grpc that is no code and no name of one. */
+#define HOLDOFF_ERROR_RETRY_KIND 122 /**< An entry of kinds that is no kind of failure. */
+#define HOLDOFF_ERROR_PATTERN_TEXT 123 /**< An entry of codes, types or patterns that is no text. */
 #define HOLDOFF_ERROR_NOT_A_LIST 124 /**< Something else where a list is needed. */
 /** A field of the backoff was given beside a preset whose backoff has several stages. */
 #define HOLDOFF_ERROR_PRESET_STAGES 128
-#define HOLDOFF_ERROR_TIMES_RANGE 129 /**< A number of delays outside 1 to 536870911. */
+#define HOLDOFF_ERROR_TIMES_RANGE 129 /**< A number of delays outside 1 to 268435455. */
 #define HOLDOFF_ERROR_NOT_A_STATE 130 /**< Bytes that do not begin as a saved state does. */
 #define HOLDOFF_ERROR_STATE_LENGTH 131 /**< A saved state that is too short or too long. */
 #define HOLDOFF_ERROR_STATE_VERSION 132 /**< A saved state in a layout of another version. */
@@ -79,6 +78,17 @@
 #define HOLDOFF_ERROR_UNKNOWN_EVENT_FIELD 171 /**< No field of an event has this name. */
 #define HOLDOFF_ERROR_MISSING_EVENT_FIELD 172 /**< A field of an event that is not there. */
 #define HOLDOFF_ERROR_EVENT_CUT 173 /**< Bytes that end within an event. */
+#define HOLDOFF_ERROR_NOT_A_FLAG 174 /**< Something else where true or false is needed. */
+#define HOLDOFF_ERROR_FLOOR_ABOVE_MAX 175 /**< A shortest delay above the longest. */
+#define HOLDOFF_ERROR_OFFSET_RANGE 176 /**< An offset that leaves nothing below the longest delay. */
+/** A stage that ends by time where no stage does, or before the stage in front of it. */
+#define HOLDOFF_ERROR_UNTIL_PLACE 177
+#define HOLDOFF_ERROR_REPEAT_PLACE 178 /**< A stage that repeats but is not the last, or has no end. */
+#define HOLDOFF_ERROR_LIMITS_LAST 179 /**< limits is last without two limits, or beside a clipped sleep. */
+#define HOLDOFF_ERROR_TOO_MANY_RULES 180 /**< More rules or alternatives than a policy has room for. */
+#define HOLDOFF_ERROR_NEVER_RETRIES 181 /**< A number of a rule that never retries. */
+#define HOLDOFF_ERROR_RULE_ATTEMPTS 182 /**< Attempts of a rule outside 1 to 65535. */
+#define HOLDOFF_ERROR_REPLACED 183 /**< A field of an earlier form of the document. */
 #define HOLDOFF_ERROR_NULL_POINTER 200 /**< A null pointer where an object is needed. */
 #define HOLDOFF_ERROR_NOT_A_POLICY 201 /**< Memory that holds no policy: zeroed, stale or foreign. */
 #define HOLDOFF_ERROR_NOT_A_CALL 202 /**< Memory that holds no call: stale or foreign. */

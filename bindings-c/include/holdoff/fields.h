@@ -41,15 +41,17 @@
  * Use of a hint. Never before the hint: the whole range of the jittered delay moves up until its bottom is the hint.
  */
 #define HOLDOFF_HINT_FLOOR 0
-/** Use of a hint above its maximum. Give up and say when the server wants to be asked again. */
-#define HOLDOFF_HINT_STOP 0
 /** Use of a hint. The hint instead of the backoff's delay, the jitter's spread on top of it. */
 #define HOLDOFF_HINT_REPLACE 1
-#define HOLDOFF_HINT_CLAMP 1 /**< Use of a hint above its maximum. Wait the maximum instead. */
 #define HOLDOFF_HINT_IGNORE 2 /**< Use of a hint. The hint is ignored. */
 /** Use of a hint. The hint alone, without spread, however many clients got the same hint. */
 #define HOLDOFF_HINT_EXACT 3
 #define HOLDOFF_HINT_AT_LEAST 4 /**< Use of a hint. The longer of the hint and the policy's own delay. */
+/** Use of a hint above its maximum. Give up and say when the server wants to be asked again. */
+#define HOLDOFF_LONG_HINT_STOP 0
+#define HOLDOFF_LONG_HINT_CLAMP 1 /**< Use of a hint above its maximum. Wait the maximum instead. */
+/** Use of a hint above its maximum. Use the policy's own delay, as without a hint; so is a hint of no time. */
+#define HOLDOFF_LONG_HINT_IGNORE 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -94,7 +96,7 @@ typedef struct holdoff_policy_fields {
   uint8_t on_deadline;
   /** HOLDOFF_HINT_FLOOR, REPLACE, IGNORE, EXACT or AT_LEAST; floor. */
   uint8_t hint_mode;
-  /** HOLDOFF_HINT_STOP or HOLDOFF_HINT_CLAMP; stop. */
+  /** HOLDOFF_LONG_HINT_STOP, HOLDOFF_LONG_HINT_CLAMP or HOLDOFF_LONG_HINT_IGNORE; stop. */
   uint8_t hint_over;
 } holdoff_policy_fields;
 

@@ -722,7 +722,7 @@ int holdoff_guards_init(holdoff_guards *guards, const holdoff_options *options, 
     uint64_t *log, size_t log_capacity, holdoff_problem *problem);
 
 /**
- * One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time.
+ * One call under guards, from its first attempt to its end: 208 bytes. May be copied and moved; one thread at a time.
  * Memory that is all zero reads as a call that was cancelled. The content is the library's.
  *
  * It is driven like a holdoff_call, with the same guards each time (NULL for none). In addition:
@@ -739,7 +739,7 @@ int holdoff_guards_init(holdoff_guards *guards, const holdoff_options *options, 
  */
 typedef struct holdoff_guarded_call {
   uint64_t magic;
-  uint64_t state[22];
+  uint64_t state[25];
 } holdoff_guarded_call;
 
 /**

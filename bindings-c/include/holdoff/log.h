@@ -29,11 +29,11 @@
 extern "C" {
 #endif
 
-#define HOLDOFF_SAVED_RETRY 56 /**< The number of bytes of a saved retry. */
-#define HOLDOFF_SAVED_CALL 72 /**< The number of bytes of a saved call; the most that holdoff_saved_bytes writes. */
+#define HOLDOFF_SAVED_RETRY 80 /**< The number of bytes of a saved retry. */
+#define HOLDOFF_SAVED_CALL 96 /**< The number of bytes of a saved call; the most that holdoff_saved_bytes writes. */
 
 /**
- * A saved state between a machine and the bytes or the JSON that last: 72 bytes. It holds no instant, only how long
+ * A saved state between a machine and the bytes or the JSON that last: 96 bytes. It holds no instant, only how long
  * ago the operation began and how long its sleep still lasts, so that it resumes on another clock, machine and in
  * another language with the same next decision. The content is the library's.
  *
@@ -41,7 +41,7 @@ extern "C" {
  */
 typedef struct holdoff_saved {
   uint64_t magic;
-  uint64_t state[8];
+  uint64_t state[11];
 } holdoff_saved;
 
 /**
@@ -248,7 +248,7 @@ int holdoff_event_from_json(holdoff_event *event, const char *text, size_t lengt
     char *failure, size_t failure_size, holdoff_problem *problem);
 
 /**
- * A call that says what to write down, so that another process can go on with it: 208 bytes. May be copied and moved;
+ * A call that says what to write down, so that another process can go on with it: 232 bytes. May be copied and moved;
  * one thread at a time. Memory that is all zero reads as a call that was cancelled. The content is the library's.
  *
  * It is driven like a holdoff_guarded_call (guards may be NULL), and each input also writes the events of the transition:
@@ -260,7 +260,7 @@ int holdoff_event_from_json(holdoff_event *event, const char *text, size_t lengt
  */
 typedef struct holdoff_recorder {
   uint64_t magic;
-  uint64_t state[25];
+  uint64_t state[28];
 } holdoff_recorder;
 
 /** The events of one transition, at most two; to be written down in their order. */

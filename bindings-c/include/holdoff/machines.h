@@ -42,7 +42,7 @@ extern "C" {
  */
 typedef struct holdoff_schedule {
   uint64_t magic;
-  uint64_t state[36];
+  uint64_t state[75];
 } holdoff_schedule;
 
 /**
@@ -93,22 +93,22 @@ uint64_t holdoff_policy_jitter_drawn(const holdoff_policy *policy, uint64_t dela
 double holdoff_uniform(uint64_t *seed);
 
 /**
- * The policies of a retry inside a retry and what is between them: 528 bytes, to be shared by any number of layered
+ * The policies of a retry inside a retry and what is between them: 1040 bytes, to be shared by any number of layered
  * calls and never written to by them. The content is the library's.
  */
 typedef struct holdoff_layers {
   uint64_t magic;
-  uint64_t state[65];
+  uint64_t state[129];
 } holdoff_layers;
 
 /**
- * A call inside a call: 168 bytes. Driven step for step like a holdoff_call, and with the same promises; tickets count
+ * A call inside a call: 216 bytes. Driven step for step like a holdoff_call, and with the same promises; tickets count
  * the attempts over both levels. When the inner level gives up, the outer one takes that for its failure. The content
  * is the library's.
  */
 typedef struct holdoff_layered {
   uint64_t magic;
-  uint64_t state[20];
+  uint64_t state[26];
 } holdoff_layered;
 
 /**

@@ -111,7 +111,7 @@ class config_error : public std::invalid_argument {
   holdoff_problem problem_;
 };
 
-/** A field of a policy or a guard by its path in a policy document, and its value: a text, a number or a duration. */
+/** A field of a policy or a guard by its path in a policy document, and its value: a text, a number, a duration or a bool. */
 class field {
  public:
   field(std::string path, const char *text) : path_(std::move(path)), value_(std::string(text)) {}
@@ -123,14 +123,13 @@ class field {
 
  private:
   friend class options;
-  using value = std::variant<std::monostate, std::string, double, std::uint64_t>;
+  using value = std::variant<std::string, double, std::uint64_t, bool>;
 
   template <class Number>
   static value value_of(Number number) {
     return static_cast<double>(number);
   }
-  /* A truth value is none of the numbers that a field takes. */
-  static value value_of(bool) { return {}; }
+  static value value_of(bool flag) { return flag; }
   template <class Rep, class Period>
   static value value_of(std::chrono::duration<Rep, Period> length) {
     const double seconds = std::chrono::duration<double>(length).count();
@@ -177,7 +176,7 @@ class options {
   options &set(const field &field) {
     const char *path = field.path_.c_str();
     if (const auto *text = std::get_if<std::string>(&field.value_)) {
-      if (patterns_.empty() && field.path_.find("patterns") != std::string::npos) {
+      if (patterns_.empty() && field.path_.find("rules[") == 0) {
         keep_patterns(4096);
       }
       holdoff_options_set_text(&options_, path, text->c_str());
@@ -186,7 +185,7 @@ class options {
     } else if (const auto *ns = std::get_if<std::uint64_t>(&field.value_)) {
       holdoff_options_set_ns(&options_, path, *ns);
     } else {
-      holdoff_options_set_value(&options_, path, HOLDOFF_VALUE_OTHER);
+      holdoff_options_set_value(&options_, path, std::get<bool>(field.value_) ? HOLDOFF_VALUE_TRUE : HOLDOFF_VALUE_FALSE);
     }
     return *this;
   }
@@ -204,7 +203,7 @@ class options {
   std::vector<char> patterns_;
 };
 
-/** A checked policy with its rules (`retry_on`): `policy{{"attempts", 5}, {"deadline", 30s}}`. May be copied, and shared by
+/** A checked policy with its rules: `policy{{"attempts", 5}, {"deadline", 30s}}`. May be copied, and shared by
  * threads. Guards are an object of their own. */
 class policy {
  public:
@@ -244,16 +243,16 @@ class policy {
 /** How an attempt failed: a kind (HOLDOFF_TRANSIENT, HOLDOFF_THROTTLED, HOLDOFF_TIMEOUT, HOLDOFF_PERMANENT; or HOLDOFF_FAULT, a
  * mistake of the program itself, which guards ignore) and what the server said about when to come back. */
 struct failure : holdoff_failure {
-  failure(std::uint32_t number = HOLDOFF_TRANSIENT) noexcept : holdoff_failure{number, HOLDOFF_HINT_NONE, 0} {}
+  failure(std::uint32_t number = HOLDOFF_TRANSIENT) noexcept : holdoff_failure{number, HOLDOFF_HINT_NONE, 0, 0} {}
   failure(const holdoff_failure &other) noexcept : holdoff_failure(other) {}
 
   /** Adds the server's wish to be left alone for so long. */
   template <class Rep, class Period>
   failure after(std::chrono::duration<Rep, Period> length) const noexcept {
-    return holdoff_failure{kind, HOLDOFF_HINT_AFTER, to_ns(length)};
+    return holdoff_failure{kind, HOLDOFF_HINT_AFTER, 0, to_ns(length)};
   }
   /** Adds the server's wish that there be no retry. */
-  failure never() const noexcept { return holdoff_failure{kind, HOLDOFF_HINT_NEVER, 0}; }
+  failure never() const noexcept { return holdoff_failure{kind, HOLDOFF_HINT_NEVER, 0, 0}; }
 
   /** Reads an HTTP status, and Retry-After in seconds unless it is NULL; nothing for a status below 400. */
   static std::optional<failure> of_http(std::uint32_t status, const char *retry_after = nullptr) noexcept {

@@ -3,7 +3,7 @@
 use crate::*;
 
 memory! {
-    /// One call under guards, from its first attempt to its end: 184 bytes. May be copied and moved; one thread at a time.
+    /// One call under guards, from its first attempt to its end: 208 bytes. May be copied and moved; one thread at a time.
     /// Memory that is all zero reads as a call that was cancelled. The content is the library's.
     ///
     /// It is driven like a holdoff_call, with the same guards each time (NULL for none). In addition:
@@ -17,7 +17,7 @@ memory! {
     ///
     /// Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the
     /// reason: HOLDOFF_ERROR_NOT_A_GUARD for a pointer in the guards that points to none, else as for a holdoff_call.
-    holdoff_guarded_call([u64; 22]) holds GuardedCall, b"hoGuard1", NotACall
+    holdoff_guarded_call([u64; 25]) holds GuardedCall, b"hoGuard1", NotACall
 }
 
 /// Begins a call under guards. Without a policy it is left zeroed, which is a call that has ended.

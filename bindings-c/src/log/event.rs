@@ -44,7 +44,7 @@ c_struct! {
         /// Started: the fingerprint of its policy, see holdoff_policy_fingerprint.
         policy: u64 = event.policy(),
         /// Attempt failed: what went wrong.
-        failure: holdoff_failure = holdoff_failure::new(event.failure().map_or(0, FailureKind::code), event.hint()),
+        failure: holdoff_failure = holdoff_failure::new(event.failure().map_or(0, FailureKind::code), event.rule().unwrap_or(0), event.hint()),
         /// A HOLDOFF_EVENT_ number.
         kind: u32 = event.kind().code().into(),
         /// The attempt that failed, that comes, or that runs now; at an end the last one that ran, 0 for none.

@@ -3,7 +3,7 @@
 use crate::*;
 
 memory! {
-    /// A call that says what to write down, so that another process can go on with it: 208 bytes. May be copied and moved;
+    /// A call that says what to write down, so that another process can go on with it: 232 bytes. May be copied and moved;
     /// one thread at a time. Memory that is all zero reads as a call that was cancelled. The content is the library's.
     ///
     /// It is driven like a holdoff_guarded_call (guards may be NULL), and each input also writes the events of the transition:
@@ -12,7 +12,7 @@ memory! {
     ///
     /// Wrong use changes nothing, has no events, and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the
     /// error as the reason.
-    holdoff_recorder([u64; 25]) holds Recorder, b"hoRecrd1", NotACall
+    holdoff_recorder([u64; 28]) holds Recorder, b"hoRecrd1", NotACall
 }
 
 c_struct! {

@@ -101,7 +101,8 @@ void classify_says_what_an_error_is() {
 
 void the_rules_of_the_policy_judge_errors() {
   virtual_time time;
-  policy only_resets{{"retry_on.patterns[0]", "connection reset"}, {"retry_on.http[0]", 404}};
+  policy only_resets{{"rules[0].if[0].patterns[0]", "connection reset"}, {"rules[0].if[1].http[0]", 404},
+                     {"rules[0].retry", true}, {"rules[1].retry", false}};
   policy copy = only_resets;
   int calls = 0;
   auto fail = [&](const char *text, unsigned http) {
@@ -118,13 +119,30 @@ void the_rules_of_the_policy_judge_errors() {
   CHECK_NUMBER(fail("not ever", 410), 1);
 }
 
+void an_error_of_the_system_has_a_code() {
+  virtual_time time;
+  policy resets{{"rules[0].if.codes[0]", "ECONNRESET"}, {"rules[0].retry", true}, {"rules[1].retry", false}};
+  auto calls_of = [&](const policy &policy, std::errc number, bool idempotent) {
+    int calls = 0;
+    holdoff::host host = time.host();
+    host.idempotent = idempotent;
+    auto fails = [&] { calls++; throw std::system_error(std::make_error_code(number)); };
+    CHECK(throws<std::system_error>([&] { holdoff::retry(policy, fails, host); }));
+    return calls;
+  };
+  CHECK_NUMBER(calls_of(resets, std::errc::connection_reset, true), 3);
+  CHECK_NUMBER(calls_of(resets, std::errc::timed_out, true), 1);
+  CHECK_NUMBER(calls_of(constant(3), std::errc::connection_refused, false), 3);
+  CHECK_NUMBER(calls_of(constant(3), std::errc::connection_reset, false), 1);
+}
+
 void a_policy_stays_as_it_was_built() {
   virtual_time time;
-  holdoff::options fields{{"retry_on.patterns[0]", "reset"}};
+  holdoff::options fields{{"rules[0].if.patterns[0]", "reset"}, {"rules[0].retry", true}, {"rules[1].retry", false}};
   const policy before(fields);
   holdoff::options changed = fields;
-  changed.set({"retry_on.patterns[0]", "other"});
-  fields = holdoff::options{{"retry_on.patterns[0]", "mine!"}};
+  changed.set({"rules[0].if.patterns[0]", "other"});
+  fields = holdoff::options{{"rules[0].if.patterns[0]", "mine!"}, {"rules[0].retry", true}, {"rules[1].retry", false}};
   auto calls_of = [&](const policy &policy) {
     int calls = 0;
     CHECK(throws<lost>([&] { holdoff::retry(policy, [&] { calls++; throw lost("reset"); }, time.host()); }));
@@ -170,7 +188,7 @@ void a_wrong_field_says_what_is_wrong() {
 }
 
 void a_document_is_read() {
-  const policy read(holdoff::options::from_json(R"({"attempts": 7, "retry_on": {"patterns": ["reset"]}})"));
+  const policy read(holdoff::options::from_json(R"({"attempts": 7, "rules": [{"if": {"patterns": ["reset"]}}]})"));
   CHECK_NUMBER(read.attempts(), 7);
   CHECK_NUMBER(error_of([] { policy(holdoff::options::from_json("{")); }).code(), HOLDOFF_ERROR_NOT_JSON);
   CHECK_NUMBER(policy(holdoff::options::from_json("{}").set({"attempts", "forever"})).attempts(), UINT32_MAX);
@@ -377,6 +395,7 @@ int main() {
   RUN(an_operation_says_how_it_failed);
   RUN(classify_says_what_an_error_is);
   RUN(the_rules_of_the_policy_judge_errors);
+  RUN(an_error_of_the_system_has_a_code);
   RUN(a_policy_stays_as_it_was_built);
   RUN(a_result_may_be_a_failure);
   RUN(a_wrong_field_says_what_is_wrong);

@@ -24,14 +24,16 @@ from ._literals import (
     PresetName,
     Refusal,
     Reopen,
-    RetryKind,
 )
 
 Duration: TypeAlias = float | str | timedelta
 """A length of time: seconds, text with a unit such as ``"250ms"``, or a timedelta."""
 
 
-class Backoff(TypedDict, total=False):
+_From = TypedDict("_From", {"from": int | None}, total=False)
+
+
+class Backoff(_From, total=False):
     """How delays grow from one failure to the next; one stage of a chain."""
 
     kind: BackoffKind | None
@@ -47,17 +49,27 @@ class Backoff(TypedDict, total=False):
     increment: Duration | None
     """The time that each failure adds to the delay. For linear. Default: the first delay."""
     max: Duration | Literal["none"] | None
-    """The longest delay. Not for constant and list. Default: 5s."""
+    """The longest delay. Not for constant and list. Default: 5s; at least ten times a first delay that is given."""
     exponent: float | None
     """The power that the delay grows with. From 0 on. For polynomial. Default: 2."""
     times: int | None
-    """The number of delays before the next stage takes over. 1 to 536870911. Not for list. Default: the last stage
+    """The number of delays before the next stage takes over. 1 to 268435455. Not for list. Default: the last stage
     stays.
     """
-    on: RetryKind | None
-    """The one kind of failure that the stage is for. Default: every kind that has no stages of its own."""
+    floor: Duration | None
+    """The shortest delay: the range of a delay is raised to it, and draws stay uniform above it. Not for decorrelated
+    and decorrelated_v2. Default: 0s.
+    """
+    offset: Duration | None
+    """The time that is added to each delay after the jitter, before the cap. Default: 0s."""
+    until: Duration | None
+    """The time since the start after which the next stage takes over; the time of the last stage ends the operation.
+    Above 0. Default: a stage ends by its delays only.
+    """
+    repeat: bool | None
+    """Begins with the first stage again after the delays of this one, which is the last. Default: false."""
     delays: Sequence[Duration] | None
-    """The delays, one by one, up to 18. Unless ``attempts`` is given, there is one attempt more. For list."""
+    """The delays, one by one, up to 64. Unless ``attempts`` is given, there is one attempt more. For list."""
 
 
 class Jitter(TypedDict, total=False):
@@ -69,6 +81,8 @@ class Jitter(TypedDict, total=False):
     """The part of the delay that is spread. From 0 on. For additive, proportional, subtractive. Needed there."""
     bound: Duration | None
     """The most that may be added to a delay. For bounded. Needed there."""
+    grows: bool | None
+    """Multiplies the bound by the number of the delay, from 1. For bounded. Default: false."""
 
 
 class Hint(TypedDict, total=False):
@@ -81,7 +95,9 @@ class Hint(TypedDict, total=False):
     max: Duration | Literal["none"] | None
     """The longest hint that is obeyed. Default: 1m."""
     over: HintOver | None
-    """The use of a longer hint: give up, or wait for ``hint.max``. Default: stop."""
+    """The use of a longer hint: give up, wait for ``hint.max``, or wait as without a hint (as for a hint of no time).
+    Default: stop.
+    """
     reach: Duration | Literal["none"] | None
     """How far a hint may move a delay beyond the policy's own. Default: none."""
 
@@ -271,6 +287,28 @@ class NestedFields(TypedDict, total=False):
     """The number of attempts that nested retries may make together. From 1 on. For cap. Needed there."""
 
 
+class Stage(Backoff, total=False):
+    """One stage of a chain, and what it has instead of the policy's."""
+
+    jitter: Jitter | JitterKind | None
+    """How the delays are spread, instead of the policy's ``jitter``."""
+    cap: Cap | None
+    """The value that ``max`` bounds, instead of the policy's ``cap``."""
+    hint: Hint | HintMode | None
+    """The use of a server's hint, instead of the policy's ``hint``."""
+
+
+class Manner(TypedDict, total=False):
+    """How long a rule waits, instead of the policy."""
+
+    jitter: Jitter | JitterKind | None
+    """How the delays are spread, instead of the policy's ``jitter``."""
+    cap: Cap | None
+    """The value that ``max`` bounds, instead of the policy's ``cap``."""
+    hint: Hint | HintMode | None
+    """The use of a server's hint, instead of the policy's ``hint``."""
+
+
 class PlainFields(TypedDict, total=False):
     """The fields of a policy that are single values."""
 
@@ -280,10 +318,19 @@ class PlainFields(TypedDict, total=False):
     """
     attempts: int | Literal["forever"] | None
     """The number of attempts, the first one included. From 1 on. Default: 3; one more than the delays of a backoff
-    that ends.
+    that ends; forever with a deadline.
     """
+    total: int | Literal["forever"] | None
+    """The number of attempts in all, with the failures that rules count for themselves. From 1 on. Default: forever."""
     deadline: Duration | Literal["none"] | None
     """The time that the whole operation may take, sleeps included. Above 0. Default: none."""
+    deadline_from: Literal["start", "first_failure"] | None
+    """The moment from which the deadline counts: the start of the first attempt, or the first failure. Default: start.
+    """
+    limits: Literal["first", "last"] | None
+    """With ``last``, an operation ends when attempts and deadline are both spent; otherwise when the first of them is.
+    Default: first.
+    """
     min_attempt: Duration | None
     """The time that an attempt must have left before the deadline to be worth starting. Default: 0s."""
     on_deadline: OnDeadline | None
@@ -292,5 +339,15 @@ class PlainFields(TypedDict, total=False):
     """
     attempt_timeout: Duration | Literal["none"] | None
     """The time that one attempt may take. Above 0. Default: none."""
+    abort_at_deadline: bool | None
+    """Aborts the running attempt at the deadline; with false, the deadline only stops attempts from beginning.
+    Default: true.
+    """
+    delay_from: Literal["failure", "start"] | None
+    """The moment from which a delay counts: the failure, or the start of the attempt that failed. Default: failure."""
+    reset_after: Duration | Literal["none"] | None
+    """The time that an attempt must run before it fails to begin the operation anew: its counts, delays and deadline.
+    Above 0. Default: none.
+    """
     preset: PresetName | None
     """The named policy that the other fields start from. Default: default."""

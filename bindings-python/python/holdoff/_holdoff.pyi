@@ -681,13 +681,19 @@ class Explanation:
 @final
 class Failure:
     """
-    One failed attempt: its kind and the server's hint on when to come back.
+    One failed attempt: its kind, the server's hint on when to come back, and the rule of the policy that takes it.
     """
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __new__(
-        cls, /, kind: Word | None = None, *, hint: Duration | Literal["never"] | None = None, hint_ns: int | None = None
+        cls,
+        /,
+        kind: Word | None = None,
+        *,
+        hint: Duration | Literal["never"] | None = None,
+        hint_ns: int | None = None,
+        rule: int | None = None,
     ) -> Failure: ...
     def __repr__(self) -> str: ...
     @property
@@ -704,6 +710,11 @@ class Failure:
     def kind(self) -> Word:
         """
         "transient", "throttled", "timeout" or "permanent".
+        """
+    @property
+    def rule(self) -> int | None:
+        """
+        The number of the policy's rule that takes the failure, from 1; None if none does or the policy has not judged it.
         """
 
 @final
@@ -1603,7 +1614,7 @@ class Policy:
         """
     def is_failure(self, status: int, *, idempotent: bool = True) -> bool:
         """
-        True if an HTTP answer is a failure: from 400 on, and below if the policy's `retry_on` lists its status.
+        True if an HTTP answer is a failure: from 400 on, and below if a rule of the policy that retries names its status.
         """
     def judge(
         self,
@@ -1611,12 +1622,18 @@ class Policy:
         *,
         http: int | None = None,
         grpc: GrpcCode | object | None = None,
+        codes: Sequence[str] | None = None,
+        types: Sequence[str] | None = None,
         message: str = "",
         idempotent: bool = True,
+        unsent: bool = False,
+        program_fault: bool = False,
+        should_retry: bool | None = None,
     ) -> Failure:
         """
-        The failure after the policy's `retry_on` rules, for an error with this HTTP status, gRPC code (a number, its name
-        or an enum member) and message.
+        The failure after the policy's rules, for an error with this HTTP status, gRPC code (a number, its name or an enum
+        member), codes, names of its class and of those it derives from, and message. `unsent` is true if the request was never
+        sent, `program_fault` for an error of the program itself, `should_retry` the value of the header x-should-retry.
         """
     def lints(self, *, within: Duration | None = None) -> list[Lint]:
         """

@@ -95,13 +95,6 @@ BackoffKind: TypeAlias = Literal[
 ]
 """How the delay grows."""
 
-RetryKind: TypeAlias = Literal[
-    "transient",
-    "throttled",
-    "timeout",
-]
-"""The kind of a failure that may be retried."""
-
 JitterKind: TypeAlias = Literal[
     "none",
     "full",
@@ -138,6 +131,7 @@ HintMode: TypeAlias = Literal[
 HintOver: TypeAlias = Literal[
     "stop",
     "clamp",
+    "ignore",
 ]
 """What is done with a hint above its maximum."""
 

@@ -16,9 +16,11 @@ from ._fields import HedgeFields as HedgeFields
 from ._fields import Hint as Hint
 from ._fields import Jitter as Jitter
 from ._fields import LimiterFields as LimiterFields
+from ._fields import Manner as Manner
 from ._fields import NestedFields as NestedFields
 from ._fields import OpenFor as OpenFor
 from ._fields import PlainFields as PlainFields
+from ._fields import Stage as Stage
 from ._fields import StretchFields as StretchFields
 from ._holdoff import (
     Adaptive,
@@ -40,7 +42,6 @@ from ._literals import (
     BudgetKind,
     GrpcName,
     NestedMode,
-    RetryKind,
 )
 from ._literals import BackoffKind as BackoffKind
 from ._literals import FormName as FormName
@@ -84,19 +85,39 @@ GrpcCode: TypeAlias = GrpcName | int
 """A status code of gRPC: its name or its number."""
 
 
-class Causes(TypedDict, total=False):
-    """Failures that are worth another try; a list that is given is all there is of its sort."""
+class Conditions(TypedDict, total=False):
+    """Conditions of a rule, which must all hold; of a list one entry."""
 
     http: Sequence[int | Literal["1xx", "2xx", "3xx", "4xx", "5xx"]] | None
+    """HTTP statuses, and classes of them: ``[408, 429, "5xx"]``."""
     grpc: Sequence[GrpcCode] | None
-    kinds: Sequence[RetryKind] | None
+    """gRPC codes, by name or number."""
+    kinds: Sequence[Word] | None
+    """Kinds of failures."""
+    codes: Sequence[str] | None
+    """Codes of errors: the name of an errno, the code of a client, an SQLSTATE."""
+    types: Sequence[str] | None
+    """Names of classes of errors, and of classes that they derive from."""
     patterns: Sequence[str] | None
+    """Texts: the message must contain one of them; case counts."""
+    idempotent: bool | None
+    """True for operations that can run twice, False for others."""
+    unsent: bool | None
+    """True for requests that were never sent, False for others."""
 
 
-class RetryOn(Causes, total=False):
-    """The failures to retry for all operations, and for operations that may not run twice."""
+_If = TypedDict("_If", {"if": Conditions | Sequence[Conditions] | None}, total=False)
 
-    non_idempotent: Causes | None
+
+class Rule(_If, Manner, total=False):
+    """The answer to some failures: the first rule whose ``if`` holds takes a failure."""
+
+    retry: bool | None
+    """True retries permanent failures, too; False makes the failure permanent. Default: its kind decides."""
+    attempts: int | Literal["forever"] | None
+    """The number of attempts, counted by the failures of this rule alone. Default: they count in the policy's."""
+    backoff: Stage | Sequence[Stage] | BackoffKind | None
+    """How the delays grow, instead of the policy's ``backoff``."""
 
 
 BudgetConfig: TypeAlias = BudgetFields | BudgetKind | None
@@ -128,14 +149,14 @@ GuardsOption: TypeAlias = Guards | GuardOptions
 class PolicyFields(PlainFields, total=False):
     """The fields of a policy. None is the default."""
 
-    backoff: Backoff | Sequence[Backoff] | BackoffKind | None
-    """How delays grow: one backoff, or a list of up to six stages, in their order."""
+    backoff: Stage | Sequence[Stage] | BackoffKind | None
+    """How delays grow: one backoff, or a list of up to sixteen stages, in their order."""
     jitter: Jitter | JitterKind | None
     """How delays are spread. Default: full."""
     hint: Hint | HintMode | None
     """The use of a server's hint on when to come back. Default: floor."""
-    retry_on: RetryOn | None
-    """The failures that are retried. Default: every failure that is not permanent."""
+    rules: Sequence[Rule] | None
+    """The answers to failures: the first rule that holds takes it. Default: no rule."""
     budget: BudgetConfig
     """How many retries there may be for the calls there are."""
     breaker: BreakerConfig

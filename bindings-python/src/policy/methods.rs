@@ -10,7 +10,7 @@ use crate::parameters::{Duration, Kind, Status, Text};
 use crate::retrying::{Options, Retrying};
 use crate::vectorcall::{Arguments, Calls, Invocation, Returned};
 use crate::{classify, convert, hints, json};
-use holdoff_core::{Document, Form, Span};
+use holdoff_core::{Document, Facts, Form, GrpcCode, Span};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyString, PyTuple};
@@ -94,19 +94,31 @@ methods! { Policy(self, py);
     ref explain(; rows: Option<u32> = None, after: Option<Kind> = None) -> Explanation =
         Explanation::of(self, rows, after);
 
-    /// The failure after the policy's `retry_on` rules, for an error with this HTTP status, gRPC code (a number, its name
-    /// or an enum member) and message.
+    /// The failure after the policy's rules, for an error with this HTTP status, gRPC code (a number, its name or an enum
+    /// member), codes, names of its class and of those it derives from, and message. `unsent` is true if the request was never
+    /// sent, `program_fault` for an error of the program itself, `should_retry` the value of the header x-should-retry.
     ref judge(
         failure: &Failure; http: Option<u16> = None,
-        grpc: Option<&Bound<'_, PyAny>> as "GrpcCode | object | None" = None, message: &str = "",
-        idempotent: bool = true
+        grpc: Option<&Bound<'_, PyAny>> as "GrpcCode | object | None" = None,
+        codes: Option<Vec<String>> as "Sequence[str] | None" = None,
+        types: Option<Vec<String>> as "Sequence[str] | None" = None, message: &str = "",
+        idempotent: bool = true, unsent: bool = false, program_fault: bool = false, should_retry: Option<bool> = None
     ) -> PyResult<Failure> = {
-        let (http, grpc) = (http.unwrap_or(0), grpc.map(hints::grpc_code).transpose()?);
+        let grpc = grpc.map(hints::grpc_code).transpose()?;
+        let facts = Facts {
+            http: http.unwrap_or(0),
+            grpc: grpc.map_or(u8::MAX, |code| GrpcCode::from_code(code).unwrap_or(GrpcCode::Unknown).code()),
+            should_retry: should_retry.map_or(0, |value| if value { 1 } else { 2 }),
+            idempotent, unsent, program_fault,
+            ..Facts::NONE
+        };
+        let [codes, types] = [codes, types].map(Option::unwrap_or_default);
+        let [codes, types] = [&codes, &types].map(|list| list.iter().map(String::as_str).collect::<Vec<_>>());
         let message = || Some(message.to_owned());
-        Ok(Failure(classify::judged(&self.document, failure.0, http, grpc, idempotent, message)))
+        Ok(Failure(classify::judged(&self.document, facts, failure.0, &codes, &types, message)))
     };
 
-    /// True if an HTTP answer is a failure: from 400 on, and below if the policy's `retry_on` lists its status.
+    /// True if an HTTP answer is a failure: from 400 on, and below if a rule of the policy that retries names its status.
     ref is_failure(status: Status; idempotent: bool = true) -> bool =
         self.document.rules.is_failure(status.0, idempotent);
 

@@ -1,27 +1,36 @@
 /**
- * Adds to `holdoff`: rules of a policy's `retryOn`, gRPC statuses and pushbacks, and the hints of quotas (`RateLimit`,
+ * Adds to `holdoff`: policies with `rules`, and with the other fields that plain retries do without, gRPC statuses and pushbacks, and the hints of quotas (`RateLimit`,
  * `x-ratelimit-reset` and their like). Import it once, anywhere: `import "holdoff/classify"`.
  */
 import text from "../../dist/classify.wasm";
 import { ConfigError, shown } from "../errors.js";
-import { type Classifier, type Rules, useClassifier } from "../failure.js";
+import { type Classifier, type ReadPolicy, type RuleText, useClassifier } from "../failure.js";
 import { encode, ModuleMemory } from "../memory.js";
 import { instance } from "../module.js";
-import { type FieldValue, LIST, NUMBER, TEXT, UNITLESS } from "../values.js";
+import { valueAt } from "../options.js";
+import { type FieldValue, FLAG, LIST, NUMBER, TEXT, UNITLESS } from "../values.js";
 
 export { type Facts, grpcFailure } from "../failure.js";
 
-const FIELDS = ["args", "problem", "rules", "reader", "name", "text"] as const;
-type Name = "grpc" | "header" | "headers" | "hint" | "is_failure" | "judge" | "patterns" | "rules_set" | "rules_start";
+const FIELDS = ["args", "problem", "rules", "policy", "reader", "name", "text"] as const;
+type Name =
+  | "grpc"
+  | "header"
+  | "headers"
+  | "hint"
+  | "is_failure"
+  | "judge"
+  | "options_build"
+  | "options_set"
+  | "options_start";
 
 let made: ModuleMemory<Name, (typeof FIELDS)[number]> | undefined;
 const memory = () => (made ??= new ModuleMemory<Name, (typeof FIELDS)[number]>(instance(text), FIELDS));
 
 // The bits of a text that is kept here; anything else is the length of a problem.
 const HOST_KEEPS = 0x80000000;
-const NON_IDEMPOTENT = 1;
-const BEGINS = 2;
-const PATTERN = 4;
+const BEGINS = 1;
+const KEEPS_TEXT = 2;
 
 const UNKNOWN = (1n << 64n) - 1n;
 const LEAST_INEXACT = BigInt(Number.MAX_SAFE_INTEGER);
@@ -31,32 +40,50 @@ function writeName(text: string): number {
   return encode(text, new Uint8Array(name.buffer, name.byteOffset, name.byteLength));
 }
 
-/** Throws the error about an entry that `length` bytes of text describe; 0 is none. */
-function check(length: number, path: string, value: unknown): void {
+/** Throws the error that `length` bytes of text describe; 0 is none. `values` are all of them, so that it can show a value. */
+function check(length: number, values: readonly FieldValue[], field?: FieldValue): void {
   if (length === 0) return;
-  const [word, field, rule, nearest] = memory().readText(length).split("\n") as [string, string, string, string];
+  const [word, known, rule, near, number] = memory().readText(length).split("\n") as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
   const [code] = memory().words.problem as unknown as [number];
-  const given = value === undefined ? "" : ` = ${shown(value)}`;
-  throw new ConfigError(code, word, field || path, given, rule, nearest || undefined);
+  const path = known || (field?.path ?? "");
+  const original = valueAt(values, path) ?? field?.value;
+  const given = original === undefined ? number : shown(original);
+  const camel = /[A-Z]/.test(field?.path ?? "");
+  const nearest = camel ? near.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) : near;
+  throw new ConfigError(code, word, path, given && ` = ${given}`, rule, nearest || undefined);
 }
 
 const classifier: Classifier = {
-  rules(values: readonly FieldValue[], name): Rules | undefined {
-    const patterns: [string[], string[]] = [[], []];
+  policy(values, name): ReadPolicy {
+    let texts: RuleText[] = [];
     const { core } = memory();
-    core.rules_start();
-    for (const { path, value, kind } of values) {
+    core.options_start();
+    for (const field of values) {
+      const { path, value, kind } = field;
       if (kind === LIST) continue;
       if (kind === NUMBER || kind === UNITLESS) memory().writeDouble(0, value);
-      const size = kind === TEXT ? memory().writeText(value as string) : 0;
-      const answer = core.rules_set(writeName(name(path)), kind, size) >>> 0;
-      if (answer < HOST_KEEPS) check(answer, path, value);
-      const list = patterns[answer & NON_IDEMPOTENT] as string[];
-      if (answer >= HOST_KEEPS && answer & BEGINS) list.length = 0;
-      if (answer >= HOST_KEEPS && answer & PATTERN) list.push(value as string);
+      const size = kind === TEXT ? memory().writeText(value as string) : kind === FLAG && value ? 1 : 0;
+      const answer = core.options_set(writeName(name(path)), kind, size) >>> 0;
+      if (answer < HOST_KEEPS) {
+        check(answer, values, field);
+        continue;
+      }
+      const list = (answer >> 2) & 3;
+      const alternative = (answer >> 4) & 255;
+      if (answer & BEGINS) texts = texts.filter((text) => text[0] !== alternative || text[1] !== list);
+      if (answer & KEEPS_TEXT) texts.push([alternative, list, value as string]);
     }
-    const words = memory().copy("rules");
-    return words.some(Boolean) ? { words, patterns } : undefined;
+    check(core.options_build(), values);
+    // By their places in the policy, whatever the order of its fields.
+    texts.sort((one, other) => one[0] - other[0] || one[1] - other[1]);
+    const rules = memory().copy("rules");
+    return { words: memory().copy("policy"), rules: rules.some(Boolean) ? { words: rules, texts } : undefined };
   },
 
   hint(lines, status, wall) {
@@ -71,17 +98,9 @@ const classifier: Classifier = {
 
   grpc: (code) => memory().core.grpc(code),
 
-  matches(rules, message, idempotent) {
+  judge(rules, kind, status, grpc, names, others) {
     memory().write("rules", rules.words);
-    const list = rules.patterns[memory().core.patterns(idempotent ? 1 : 0) - 1];
-    if (list === undefined) return false;
-    const text = message();
-    return list.some((pattern) => text.includes(pattern));
-  },
-
-  judge(rules, kind, status, grpc, matched, idempotent) {
-    memory().write("rules", rules.words);
-    return memory().core.judge(kind, status, grpc, matched ? 1 : 0, idempotent ? 1 : 0);
+    return memory().core.judge(kind, status, grpc, names, others);
   },
 
   isFailure(rules, status, idempotent) {

@@ -1,7 +1,7 @@
 /** A call under guards as a machine, for programs with a loop of their own. */
 
 import { problem, WRONG_TYPE } from "../errors.js";
-import { type Failure, hintBits, writeFailure } from "../failure.js";
+import { type Failure, hintBits, ruleBits, writeFailure } from "../failure.js";
 import { exact } from "../memory.js";
 import type { Policy } from "../policy.js";
 import { checkSeed } from "../seed.js";
@@ -64,7 +64,7 @@ export class GuardedCall {
   /** The attempt with this ticket failed at `now`. */
   fail<T extends Time>(ticket: number | bigint, now: T, failure: Failure | FailureKind): Step<Same<T>> {
     const number = ticketOf(ticket);
-    const kind = writeFailure(failure);
+    const kind = writeFailure(failure) | ruleBits();
     const hint = hintBits();
     const fail = () => {
       memory().longs[3] = hint;

@@ -1,6 +1,6 @@
 /** The engine of operations under guards: the core's guarded call, the queue of a bulkhead, and nesting. */
 import { outcomeOf } from "../errors.js";
-import { hintBits, isProgramError } from "../failure.js";
+import { hintBits, isProgramError, ruleBits } from "../failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { Attempt, type Engine, Operation, SLEEP, STOP, type Step } from "../operation.js";
 import { type Seed, seedOf } from "../seed.js";
@@ -139,12 +139,13 @@ export class Guarded<T> implements Engine, Waiter {
   fail(attempt: number, kind: number, error: unknown, now: number): Step {
     const { nesting } = this;
     const hint = hintBits();
+    const rule = ruleBits();
     const inner = nesting !== undefined && outcomeOf(error)?.outcome === "gave_up";
     const judged = inner ? memory().core.nested_failure(nesting.mode, kind) : kind;
     return this.move(now, () => {
       writeArgument(2, attempt);
       memory().longs[3] = hint;
-      memory().core.call_fail(this.guards.mask, judged);
+      memory().core.call_fail(this.guards.mask, judged | rule);
     });
   }
 

@@ -81,13 +81,16 @@ function built(fields: Record<string, unknown>): Policy {
   const factor = number("backoff.factor", decorrelated ? 3 : 2);
   check("backoff.factor", 105, factor >= (decorrelated ? 1 : 0));
   const initial = time("backoff.initial", 100);
-  const max = constant ? LONGEST : Math.min(time("backoff.max", 5000), LONGEST);
+  // spec 3.8: ten times a first delay that is given
+  const wide = "backoff.initial" in fields ? initial / 1e5 : 0;
+  const max = constant ? LONGEST : Math.min(time("backoff.max", Math.max(5000, wide)), LONGEST);
   check("backoff.max", 106, max >= initial);
   const jitter = fields["jitter.kind"] ?? (decorrelated ? "none" : "full");
   check("jitter.kind", 111, !decorrelated || jitter === "none");
-  const attempts = number("attempts", 3);
-  check("attempts", 104, attempts === Infinity || (attempts > 0 && attempts < 2 ** 32 - 1 && attempts % 1 === 0));
   const deadline = time("deadline", Infinity);
+  // spec 3.7: a deadline alone ends the attempts
+  const attempts = number("attempts", deadline < Infinity ? Infinity : 3);
+  check("attempts", 104, attempts === Infinity || (attempts > 0 && attempts < 2 ** 32 - 1 && attempts % 1 === 0));
   check("deadline", 107, deadline > 0);
   const minAttempt = time("minAttempt", 0);
   check("minAttempt", 108, minAttempt < deadline);

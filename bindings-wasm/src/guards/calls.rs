@@ -1,7 +1,7 @@
 //! Calls under guards, and what a retry inside another one knows.
 
 use super::{Memory, kind_of, with};
-use crate::memory::exports;
+use crate::memory::{exports, failure_of};
 use holdoff_core::{
     Breaker, Failure, GuardedCall, Guards, Hint, Nesting, Permit, Policy, Span, Step, Ticket, Timestamp, Token, Verdict,
 };
@@ -40,7 +40,7 @@ exports! {
     /// The attempt in slot 2 of `call` failed at the time in slot 0 with that kind and the hint in slot 3; `step`.
     fn call_fail(guards: u32, kind: u32) = |memory, now| {
         step(memory, guards, |call, policy, guards, attempt| {
-            let failure = Failure::new(kind_of(kind)).with_hint(attempt.hint);
+            let failure = failure_of(kind, attempt.hint);
             call.fail(policy, guards, attempt.ticket, now, failure)
         });
     };

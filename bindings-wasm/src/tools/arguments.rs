@@ -136,7 +136,12 @@ impl FromJs for Failure {
         }
         let kind = FailureKind::from_js(&property(value, "kind")?, name)?;
         let hint: Option<Hint> = FromJs::from_js(&property(value, "hint")?, "hint")?;
-        Ok(Self::new(kind).with_hint(hint.unwrap_or(Hint::NONE)))
+        let rule = match property(value, "rule")?.as_f64() {
+            None => 0,
+            Some(0.0) => Self::NO_RULE,
+            Some(rule) => rule as u8,
+        };
+        Ok(Self { rule, ..Self::new(kind).with_hint(hint.unwrap_or(Hint::NONE)) })
     }
 }
 

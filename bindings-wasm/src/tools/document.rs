@@ -5,7 +5,7 @@ use super::ffi::{
     Answer, FromJs, FullPolicy, PolicyObject, check_policy, fail_together, functions, js_types, object, property, read,
     throwable,
 };
-use holdoff_core::{Form, HostText};
+use holdoff_core::{Form, HostText, TextList};
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
@@ -54,12 +54,12 @@ functions! {
 
     /// The policy as another system writes it. Throws a ConfigError when it cannot be said there.
     fn toForm(form: Form, policy: Argument<PolicyObject>, options: Argument<Option<Types>>) -> String {
-        let FullPolicy { policy, rules, patterns: [patterns, _], guards } = full(&policy)?;
+        let FullPolicy { policy, rules, texts, guards } = full(&policy)?;
         let types = options.or("errorTypes", Vec::<String>::new())?;
         let written = form.export(&policy, &rules, &guards).map_err(fail_together)?;
         let mut text = String::new();
         let types = types.iter().map(String::as_str).filter(|_| form == Form::Temporal);
-        let _ = written.write(patterns.iter().map(String::as_str), types, &mut text);
+        let _ = written.write(texts.get(0, TextList::Patterns), types, &mut text);
         text
     }
 }

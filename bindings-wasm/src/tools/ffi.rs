@@ -2,8 +2,8 @@
 
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Call, Error,
-    ErrorCode, Field, Gate, GateConfig, HedgeConfig, HostText, Latency, Limiter, LimiterConfig, Operations, Options,
-    Policy, Preset, Quantity, Retry, Rules, Span, Stretch, StretchConfig, Value, WaitBackoff, write_document,
+    ErrorCode, Field, Gate, GateConfig, HedgeConfig, HostText, Latency, Limiter, LimiterConfig, Options, Policy,
+    Preset, Quantity, Retry, Rules, Span, Stretch, StretchConfig, TextList, Texts, Value, WaitBackoff, write_document,
 };
 use js_sys::{Array, BigInt, Object, Reflect, Uint32Array};
 use wasm_bindgen::convert::TryFromJsValue as _;
@@ -220,17 +220,12 @@ pub(super) fn entries(object: &JsValue) -> Answer<Vec<(String, JsValue)>> {
     Ok(pairs.map(|entry| (entry.get(0).as_string().unwrap_or_default(), entry.get(1))).collect())
 }
 
-/// The texts of a list.
-fn texts(list: &JsValue) -> Vec<String> {
-    Array::from(list).iter().filter_map(|text| text.as_string()).collect()
-}
-
 /// A policy with its rules, their patterns and its guards.
 #[derive(Default)]
 pub struct FullPolicy {
     pub(super) policy: Policy,
     pub(super) rules: Rules,
-    pub(super) patterns: [Vec<String>; 2],
+    pub(super) texts: Texts,
     pub(super) guards: Options,
 }
 
@@ -242,8 +237,15 @@ impl FromJs for FullPolicy {
         let mut full = Self { policy: Policy::from_js(&object, "")?, ..Self::default() };
         let rules = property(&object, "rules")?;
         if let Some(words) = from_words(&property(&rules, "words")?) {
-            let patterns: Array = property(&rules, "patterns")?.unchecked_into();
-            (full.rules, full.patterns) = (words, [texts(&patterns.get(0)), texts(&patterns.get(1))]);
+            full.rules = words;
+            for text in Array::from(&property(&rules, "texts")?).iter().map(JsCast::unchecked_into::<Array>) {
+                let number = |at| text.get(at).as_f64().unwrap_or_default() as u8;
+                let (alternative, list, text) =
+                    (number(0), TextList::from_code(number(1).into()), text.get(2).as_string());
+                if let (Some(list), Some(text)) = (list, &text) {
+                    full.texts.store(HostText::Text { alternative, list, begins: false, text });
+                }
+            }
         }
         full.guards = guards_of(&property(&object, "guardFields")?)?;
         Ok(full)
@@ -261,19 +263,18 @@ impl FromJs for Policy {
 impl FullPolicy {
     /// The policy as a document of ours.
     pub(super) fn document(&self) -> String {
-        let Self { policy, rules, patterns, guards } = self;
-        let [all, other] = patterns.each_ref().map(|list| list.iter().map(String::as_str));
+        let Self { policy, rules, texts, guards } = self;
         let mut text = String::new();
-        let _ = write_document(policy, rules, guards, all, other, &mut text);
+        let each = &mut |alternative, list, put: &mut dyn FnMut(&str) -> core::fmt::Result| {
+            texts.get(alternative, list).try_for_each(put)
+        };
+        let _ = write_document(policy, rules, guards, each, &mut text);
         text
     }
 
     /// Keeps a pattern that the core has read.
     pub(super) fn keep(&mut self, text: &HostText<'_>) {
-        if let HostText::Pattern { operations: Operations::All, text, .. } = text {
-            let [patterns, _] = &mut self.patterns;
-            patterns.push((*text).into());
-        }
+        self.texts.store(*text);
     }
 }
 

@@ -149,14 +149,23 @@ check<typeof seed, bigint>(true);
 
 new Policy("kubernetes");
 new Policy({ preset: "polly", backoff: [{ kind: "list", delays: [5, "1s"] }, "exponential"], cap: "clip" });
-new Policy({ retryOn: { http: [429, "5xx"], nonIdempotent: { grpc: ["UNAVAILABLE", 14] } } });
+new Policy({
+  rules: [
+    { if: { types: ["CardDeclined"] }, retry: false },
+    {
+      if: [{ http: [429, "5xx"] }, { grpc: ["UNAVAILABLE", 14], idempotent: false }],
+      attempts: 8,
+      backoff: { initial: "1s" },
+    },
+  ],
+});
 retry(() => 1, { policy: "aws-standard-2.1", idempotent: false });
 // @ts-expect-error: no such preset
 new Policy("kubernets");
 // @ts-expect-error: no such class
-new Policy({ retryOn: { http: ["6xx"] } });
-// @ts-expect-error: the first one is for all
-new Policy({ backoff: { on: "permanent" } });
+new Policy({ rules: [{ if: { http: ["6xx"] } }] });
+// @ts-expect-error: a rule that never retries has nothing else
+new Policy({ rules: [{ retry: false, attempts: 3 }] });
 
 const bytes = save(call, 5n);
 check<typeof bytes, Uint8Array>(true);

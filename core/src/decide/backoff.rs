@@ -4,7 +4,6 @@
 //! the state one word and the bits the same on every machine that has IEEE doubles. Where a power or a root cannot be
 //! avoided it is the one of the `libm` crate, in software and so the same everywhere (spec 4).
 
-use crate::decide::failure::FailureKind;
 use crate::time::Span;
 use crate::words::words;
 use core::time::Duration;
@@ -132,17 +131,6 @@ impl Backoff {
     }
 }
 
-/// A part of a chain: a backoff, for how many delays, and after which failures.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Stage {
-    /// How its delays grow.
-    pub backoff: Backoff,
-    /// After how many delays the next stage takes over; `None` for never.
-    pub times: Option<u32>,
-    /// The one kind of failure it is for; `None` for every kind that has no stages of its own.
-    pub on: Option<FailureKind>,
-}
-
 words! {
     /// How the delays of one stage grow. A list of delays is no kind of its own here.
     pub enum BackoffKind: u8 {
@@ -184,23 +172,21 @@ const WALKED: u32 = 1 << 16;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub(crate) struct RawStage {
-    /// The first delay; of a list the first of up to three.
+    /// The first delay.
     pub(crate) initial: u64,
-    /// The increment, or the bits of the factor or exponent; of a list the second delay.
+    /// The increment, or the bits of the factor or exponent.
     pub(crate) step: u64,
-    /// The longest delay; of a list the third.
+    /// The longest delay.
     pub(crate) max: u64,
     /// For how many delays; 0 for ever.
     pub(crate) times: u32,
     pub(crate) kind: u8,
-    /// The number of the failure kind it is for; 0 for all that have none of their own.
-    pub(crate) on: u8,
     /// No padding: a policy is its bytes.
-    pub(crate) unused: [u8; 2],
+    pub(crate) unused: [u8; 3],
 }
 
 impl RawStage {
-    pub(crate) const EMPTY: Self = Self { initial: 0, step: 0, max: 0, times: 0, kind: 0, on: 0, unused: [0; 2] };
+    pub(crate) const EMPTY: Self = Self { initial: 0, step: 0, max: 0, times: 0, kind: 0, unused: [0; 3] };
 
     pub(crate) const fn factor(&self) -> f64 {
         f64::from_bits(self.step)
@@ -241,18 +227,16 @@ impl RawStage {
                 0 => self.initial,
                 _ => self.initial.saturating_add(self.step.saturating_mul(u64::from(n))).min(limit),
             },
-            POLYNOMIAL => {
-                let power = pow(f64::from(n) + 1.0, self.factor());
-                truncated(self.initial as f64 * power).min(limit.max(self.initial))
-            }
+            POLYNOMIAL => self.polynomial(n, 1, limit),
             FIBONACCI => fibonacci(self.initial, n).min(limit.max(self.initial)),
-            LIST => match n {
-                0 => self.initial,
-                1 => self.step,
-                _ => self.max,
-            },
             _ => self.initial,
         }
+    }
+
+    /// Delay `n` of a polynomial whose first index is `from`, at most `limit` (spec 4.5).
+    pub(crate) fn polynomial(&self, n: u32, from: u32, limit: u64) -> u64 {
+        let power = pow(f64::from(n) + f64::from(from), self.factor());
+        truncated(self.initial as f64 * power).min(limit.max(self.initial))
     }
 
     /// `trunc(previous * factor)`. Doubling a delay that a double holds exactly is a shift.

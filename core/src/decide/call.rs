@@ -98,7 +98,7 @@ pub struct Machine<F> {
     pub(crate) flight: F,
 }
 
-/// A call without guards: 56 bytes, `Copy`, no policy inside.
+/// A call without guards: 80 bytes, `Copy`, no policy inside.
 ///
 /// # Contract
 /// [`Call::begin`] makes one and answers with the first step; [`Call::underway`] makes one for an attempt that already runs,
@@ -306,9 +306,16 @@ impl<F: Copy> Machine<F> {
 
     /// The attempt that starts at `now`, to be aborted at the earlier of its own limit and the deadline (spec 6.6).
     #[inline(always)]
-    pub(crate) const fn attempt_step(&self, policy: &Policy, now: Timestamp) -> Step {
-        let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
-        let abort_at = timeout.min(self.retry.deadline(policy));
+    pub(crate) fn attempt_step(&mut self, policy: &Policy, now: Timestamp) -> Step {
+        let abort_at = if policy.is_simple() {
+            let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
+            timeout.min(self.retry.deadline_from_start(policy))
+        } else {
+            // By value, so that the path above keeps the state in registers.
+            let (abort_at, began) = self.retry.ruled_abort_at(policy, now);
+            self.retry.set_began(began);
+            abort_at
+        };
         Step::Attempt { ticket: Ticket(self.attempt), abort_at, wake_at: self.at }
     }
 
@@ -381,8 +388,9 @@ impl Call {
     /// Begins a call at `now`: the first step is the first attempt. For a good seed see [`Retry::new`].
     #[inline(always)]
     pub fn begin(policy: &Policy, seed: u64, now: Timestamp) -> (Self, Step) {
-        let call = Self::underway(seed, now);
-        (call, call.attempt_step(policy, call.retry.started()))
+        let mut call = Self::underway(seed, now);
+        let step = call.attempt_step(policy, call.retry.started());
+        (call, step)
     }
 
     /// A call whose first attempt, [`Ticket::FIRST`], already runs since `started`: the lazy way in, after a failure.
@@ -414,6 +422,14 @@ impl Call {
     #[inline]
     pub fn cancel(&mut self, now: Timestamp) -> Step {
         self.cancelled(&mut (), now)
+    }
+
+    /// The same call with another seed for the draws to come, for tests that say what is drawn.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.retry = self.retry.with_seed(seed);
+        self
     }
 
     /// A call in which that step holds: a wait for the attempt, a sleep after it, or a stop.
@@ -460,7 +476,7 @@ mod tests {
 
     #[test]
     fn the_sizes_are_small() {
-        assert_eq!((size_of::<Call>(), size_of::<Step>(), size_of::<Policy>()), (56, 24, 256));
+        assert_eq!((size_of::<Call>(), size_of::<Step>(), size_of::<Policy>()), (80, 24, 512));
     }
 
     #[test]

@@ -42,6 +42,9 @@ impl FailureKind {
 pub struct Failure {
     /// The kind of the failure.
     pub kind: FailureKind,
+    /// The number of the policy's rule that takes it, from 1; [`Failure::NO_RULE`] for none. 0 for a failure that nobody has
+    /// judged: the first rule takes it that holds for its kind alone.
+    pub rule: u8,
     /// The server's hint when to retry.
     pub hint: Hint,
 }
@@ -53,12 +56,15 @@ impl Failure {
     pub const THROTTLED: Self = Self::new(FailureKind::Throttled);
     /// No answer in time.
     pub const TIMEOUT: Self = Self::new(FailureKind::Timeout);
+    /// The number of a failure that no rule takes.
+    pub const NO_RULE: u8 = u8::MAX;
+
     /// A failure that is never retried.
     pub const PERMANENT: Self = Self::new(FailureKind::Permanent);
 
     /// A failure of `kind`, without a hint.
     pub const fn new(kind: FailureKind) -> Self {
-        Self { kind, hint: Hint::NONE }
+        Self { kind, rule: 0, hint: Hint::NONE }
     }
 
     /// The same failure with what the server said.

@@ -101,7 +101,7 @@ impl Guards<'_> {
 /// How many attempts of a call may be in flight at once.
 const FLYING: usize = 8;
 
-/// One call under guards, from its first attempt to its end: 176 bytes, `Copy`, no policy and no guard inside.
+/// One call under guards, from its first attempt to its end: 200 bytes, `Copy`, no policy and no guard inside.
 ///
 /// # Contract
 /// As that of [`crate::Call`], with the guards as an argument of each input. In addition:
@@ -351,7 +351,7 @@ impl GuardedCall {
     fn may_hedge(&self, policy: &Policy, guards: &Guards<'_>) -> bool {
         let Some((config, _)) = &guards.hedge else { return false };
         let next = self.attempt.wrapping_add(1) as usize % FLYING;
-        u32::from(self.flight.round) < config.attempts() && self.attempt < policy.attempts && !self.flies(next)
+        u32::from(self.flight.round) < config.attempts() && policy.allows_beside(self.attempt) && !self.flies(next)
     }
 
     /// The breaker's permit when every guard lets an attempt through beside the others, without a wait; it is paid for then

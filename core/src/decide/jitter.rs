@@ -144,12 +144,28 @@ pub(crate) const fn has_factor(kind: u8) -> bool {
     matches!(kind, ADDITIVE | PROPORTIONAL | SUBTRACTIVE)
 }
 
+/// True if that is no factor of the kind of jitter.
+pub(crate) const fn breaks(kind: u8, by: u64) -> bool {
+    let factor = f64::from_bits(by);
+    let most = if kind == ADDITIVE { f64::MAX } else { 1.0 };
+    has_factor(kind) && !(factor >= 0.0 && factor <= most)
+}
+
 /// A jittered delay and the range it was drawn from, `low` to `low + width`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Spread {
     pub(crate) value: u64,
     pub(crate) low: u64,
     pub(crate) width: u64,
+}
+
+impl Spread {
+    /// The delay and its range without the time that has passed already (spec 5.9).
+    pub(crate) const fn shortened(self, passed: u64) -> Self {
+        let low = self.low.saturating_sub(passed);
+        let high = self.low.saturating_add(self.width).saturating_sub(passed);
+        Self { value: self.value.saturating_sub(passed), low, width: high.saturating_sub(low) }
+    }
 }
 
 /// `trunc(u*d)` for `u = draw / 2^32`.
@@ -187,10 +203,15 @@ pub(crate) fn jittered(kind: u8, by: u64, delay: u64, max: u64, cap: u8, draw: u
 
 /// The jittered delay with its range (spec 5.2), the cap applied (spec 5.3 to 5.5).
 pub(crate) fn spread(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) -> Spread {
-    let d = if cap == CAP_CLIP { delay } else { delay.min(max) };
+    let (value, low, high) = range(kind, by, if cap == CAP_CLIP { delay } else { delay.min(max) }, u);
+    capped(value, low, high, max, cap, u)
+}
+
+/// The jittered delay and the ends of its range (spec 5.2).
+pub(crate) fn range(kind: u8, by: u64, d: u64, u: f64) -> (u64, u64, u64) {
     let double = real(d);
     let factor = f64::from_bits(by);
-    let (value, low, high) = match kind {
+    match kind {
         FULL => (truncated(u * double), 0, d),
         EQUAL => {
             let half = d >> 1;
@@ -209,7 +230,11 @@ pub(crate) fn spread(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) -
             (d.saturating_sub(truncated((u * factor) * double)), d.saturating_sub(truncated(factor * double)), d)
         }
         _ => (d, d, d),
-    };
+    }
+}
+
+/// A delay between `low` and `high` under a cap (spec 5.3 to 5.5).
+pub(crate) fn capped(value: u64, low: u64, high: u64, max: u64, cap: u8, u: f64) -> Spread {
     let width = high.saturating_sub(low);
     match cap {
         CAP_BEFORE_JITTER => {

@@ -4,34 +4,39 @@
 //! holds a [`Policy`] has nothing left to refuse. The fields, their names and their rules are the same in every
 //! language, because every language sets them through [`Options::set`](crate::Options::set).
 
-use crate::decide::backoff::{self, Backoff, RawStage, Stage};
-use crate::decide::failure::FailureKind;
+use crate::decide::backoff::{self, Backoff, RawStage};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
+use crate::decide::pool::{self, POOL, RawHint, RawJitter, Record};
+use crate::decide::stage::Stage;
+use crate::fields::Field;
 use crate::saved_bytes::Fnv;
 use crate::time::Span;
 use crate::words::words;
 
-/// The most stages of a policy. A list takes one for each three of its delays.
-pub(crate) const STAGES: usize = 6;
+/// The most stages of a policy and its rules together.
+pub(crate) const STAGES: usize = 16;
+/// The most rules of a policy.
+pub(crate) const RULES: usize = 8;
 
 /// The delays that are counted. Later ones are delays of the last stage.
-pub(crate) const COUNTED: u32 = (1 << 29) - 1;
+pub(crate) const COUNTED: u32 = (1 << STAGE_AT) - 1;
+/// The lowest bit of the number of a stage in a count.
+pub(crate) const STAGE_AT: u32 = 28;
 
 /// The number of "no limit" for a deadline or a timeout.
 pub(crate) const UNLIMITED: u64 = u64::MAX;
 /// The number of "retry for ever".
 pub(crate) const FOREVER: u32 = u32::MAX;
 
-/// A valid retry policy: 256 bytes of plain numbers, to be shared by any number of operations.
+/// A valid retry policy: 512 bytes of plain numbers, to be shared by any number of operations.
 ///
 /// Built by [`Policy::options`]; [`Policy::default`] is safe to use as it is (spec 3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Policy {
-    /// Apart from the others, so that the hot path finds it at a known place.
+    /// The stage of a policy of one endless stage; the stages of others are in the pool.
     pub(crate) first: RawStage,
-    pub(crate) others: [RawStage; STAGES - 1],
     /// The bits of the jitter's factor, or its bound.
     pub(crate) jitter_by: u64,
     pub(crate) deadline: u64,
@@ -39,19 +44,110 @@ pub struct Policy {
     pub(crate) attempt_timeout: u64,
     pub(crate) hint_max: u64,
     pub(crate) hint_reach: u64,
+    pub(crate) reset_after: u64,
     pub(crate) attempts: u32,
-    /// How many delays leave an attempt and come from one endless stage; 0 for a policy of several stages.
+    /// How many delays leave an attempt and come from one endless stage; 0 for a policy that is not [`Policy::is_simple`].
     pub(crate) steady: u32,
+    /// The most attempts of all rules together.
+    pub(crate) total: u32,
+    /// How many stages the pool has for the policy itself: 0 if `first` is its stage.
     pub(crate) stages: u8,
-    /// A bit for each failure kind that has stages of its own.
-    pub(crate) tables: u8,
     pub(crate) jitter: u8,
     pub(crate) cap: u8,
     pub(crate) on_deadline: u8,
     pub(crate) hint_mode: u8,
     pub(crate) hint_over: u8,
-    /// [`DRAWS`], [`DOUBLES`], both or none.
+    /// A bit for each of [`DRAWS`] and the others.
     pub(crate) path: u8,
+    pub(crate) grows: u8,
+    pub(crate) limits: u8,
+    pub(crate) deadline_from: u8,
+    pub(crate) delay_from: u8,
+    pub(crate) abort_at_deadline: u8,
+    /// No padding: a policy is its bytes.
+    pub(crate) unused: [u8; 16],
+    pub(crate) rules: [RawRule; RULES],
+    pub(crate) pool: [u64; POOL],
+}
+
+/// The numbers of a rule of a policy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub(crate) struct RawRule {
+    /// The most failures that the rule takes and counts for itself.
+    pub(crate) attempts: u16,
+    /// [`NOT_COUNTED`], [`COUNTED_TO`] or [`COUNTED_FOREVER`].
+    pub(crate) counts: u8,
+    /// The place of its first stage in the pool.
+    pub(crate) at: u8,
+    /// How many stages it has.
+    pub(crate) stages: u8,
+    /// The number of its first stage among all stages.
+    pub(crate) number: u8,
+    /// One more than the place of its jitter, cap and hint in the pool; 0 for none.
+    pub(crate) manner: u8,
+    /// The kinds of failures for which the rule holds whatever else is known, one bit each: the lower four of operations that
+    /// can run twice, the upper four of others.
+    pub(crate) kinds: u8,
+}
+
+impl RawRule {
+    pub(crate) const EMPTY: Self =
+        Self { attempts: 0, counts: NOT_COUNTED, at: 0, stages: 0, number: 0, manner: 0, kinds: 0 };
+
+    /// True if the rule changes what a machine decides about the failures that it takes.
+    pub(crate) const fn decides(&self) -> bool {
+        self.counts != NOT_COUNTED || self.stages != 0 || self.manner != 0
+    }
+
+    /// The failures that the rule takes before it gives up; `None` if it does not count them.
+    pub(crate) const fn limit(&self) -> Option<u32> {
+        match self.counts {
+            NOT_COUNTED => None,
+            COUNTED_FOREVER => Some(FOREVER),
+            _ => Some(self.attempts as u32),
+        }
+    }
+}
+
+/// A rule whose failures count among the policy's.
+pub(crate) const NOT_COUNTED: u8 = 0;
+/// A rule that counts its failures up to a number.
+pub(crate) const COUNTED_TO: u8 = 1;
+/// A rule that counts its failures without an end.
+pub(crate) const COUNTED_FOREVER: u8 = 2;
+
+words! {
+    /// The limit that ends an operation, where it has a number of attempts and a deadline (spec 6.7).
+    #[non_exhaustive]
+    pub enum Limits: u8 = First {
+        /// The first of them that is spent.
+        First = 0 "first";
+        /// The last of them that is spent.
+        Last = 1 "last";
+    }
+}
+
+words! {
+    /// The moment from which the deadline counts (spec 6.8).
+    #[non_exhaustive]
+    pub enum DeadlineFrom: u8 = Start {
+        /// The start of the first attempt.
+        Start = 0 "start";
+        /// The first failure: how long an operation may fail.
+        FirstFailure = 1 "first_failure";
+    }
+}
+
+words! {
+    /// The moment from which a delay counts (spec 5.9).
+    #[non_exhaustive]
+    pub enum DelayFrom: u8 = Failure {
+        /// The failure.
+        Failure = 0 "failure";
+        /// The start of the attempt that failed.
+        Start = 1 "start";
+    }
 }
 
 words! {
@@ -74,10 +170,19 @@ pub(crate) const EXACT: u8 = HintMode::Exact.code();
 pub(crate) const AT_LEAST: u8 = HintMode::AtLeast.code();
 pub(crate) const CLAMP: u8 = HintOver::Clamp.code();
 
+pub(crate) const IGNORE_LONG: u8 = HintOver::Ignore.code();
+pub(crate) const LAST: u8 = Limits::Last.code();
+pub(crate) const FIRST_FAILURE: u8 = DeadlineFrom::FirstFailure.code();
+pub(crate) const FROM_START: u8 = DelayFrom::Start.code();
+
 /// Every delay of one endless stage takes a draw.
 pub(crate) const DRAWS: u8 = 1;
 /// The delay doubles and has full jitter, in whole numbers: most policies.
 pub(crate) const DOUBLES: u8 = 2;
+/// Not all failures are alike, or limits and delays need more than one count: see [`Policy::is_simple`].
+pub(crate) const RULED: u8 = 4;
+/// The start of the latest attempt decides something, or what the latest failure has spent.
+pub(crate) const AGES: u8 = 8;
 
 /// langgraphgo's numbers, with full jitter and hints obeyed up to a minute.
 const DEFAULT: Policy = Policy {
@@ -88,23 +193,31 @@ const DEFAULT: Policy = Policy {
         kind: backoff::EXPONENTIAL,
         ..RawStage::EMPTY
     },
-    others: [RawStage::EMPTY; STAGES - 1],
     jitter_by: 0,
     deadline: UNLIMITED,
     min_attempt: 0,
     attempt_timeout: UNLIMITED,
     hint_max: 60_000_000_000,
     hint_reach: UNLIMITED,
+    reset_after: UNLIMITED,
     attempts: 3,
     steady: 2,
-    stages: 1,
-    tables: 0,
+    total: FOREVER,
+    stages: 0,
     jitter: jitter::FULL,
     cap: jitter::CAP_KEEP_SPREAD,
     on_deadline: STOP,
     hint_mode: FLOOR,
     hint_over: STOP,
     path: DRAWS | DOUBLES,
+    grows: 0,
+    limits: Limits::First.code(),
+    deadline_from: DeadlineFrom::Start.code(),
+    delay_from: DelayFrom::Failure.code(),
+    abort_at_deadline: 1,
+    unused: [0; 16],
+    rules: [RawRule::EMPTY; RULES],
+    pool: [0; POOL],
 };
 
 impl Default for Policy {
@@ -117,17 +230,63 @@ impl Policy {
     /// The default policy (spec 3.1).
     pub const DEFAULT: Self = DEFAULT;
 
-    /// How delays grow: the stages of the chain. Most policies have one stage. A list of delays is as many constant
-    /// stages of one delay each.
+    /// How delays grow: the stages of the policy itself, without those of its rules. Most policies have one stage. A list of
+    /// delays is as many constant stages of one delay each.
     pub fn stages(&self) -> impl Iterator<Item = Stage> {
-        let all = self.raw_stages().into_iter().take(usize::from(self.stages));
-        all.flat_map(|stage| (0..stage.parts()).map(move |part| stage.part(part)))
+        self.shown(self.records())
     }
 
-    /// The memory of the stages; the first [`Policy::stages`] are in use.
-    pub(crate) const fn raw_stages(&self) -> [RawStage; STAGES] {
-        let [second, third, fourth, fifth, sixth] = self.others;
-        [self.first, second, third, fourth, fifth, sixth]
+    /// The stages of one of the rules, as [`Policy::stages`] has those of the policy.
+    pub(crate) fn stages_of(&self, rule: &RawRule) -> impl Iterator<Item = Stage> {
+        self.shown(self.records_of(rule))
+    }
+
+    fn shown(&self, records: impl Iterator<Item = Record>) -> impl Iterator<Item = Stage> {
+        records.flat_map(move |record| {
+            let parts = if record.is_list() { record.stage.times } else { 1 };
+            (0..parts).map(move |part| self.stage(&record, part))
+        })
+    }
+
+    /// The stages as they are in memory.
+    pub(crate) fn records(&self) -> impl Iterator<Item = Record> + Clone {
+        let plain = (self.stages == 0).then_some(Record::of(self.first));
+        plain.into_iter().chain(pool::records(&self.pool, 0, self.stages))
+    }
+
+    /// The stages of one of the rules.
+    pub(crate) fn records_of(&self, rule: &RawRule) -> impl Iterator<Item = Record> + Clone {
+        pool::records(&self.pool, rule.at.into(), rule.stages)
+    }
+
+    /// The jitter, cap and hint of one of the rules, if it has any.
+    pub(crate) fn manner(&self, rule: &RawRule) -> Option<Record> {
+        Some(pool::read(&self.pool, rule.manner.checked_sub(1)?.into()).0)
+    }
+
+    /// A stage, or one of the delays of a list.
+    fn stage(&self, record: &Record, part: u32) -> Stage {
+        let stage = Stage {
+            floor: Span::from_nanos(record.floor),
+            offset: Span::from_nanos(record.offset),
+            from: record.from,
+            until: limit(record.until),
+            repeats: record.repeats,
+            jitter: record.jitter.map(RawJitter::jitter),
+            cap: record.cap.map(Cap::read),
+            ..record.stage.part()
+        };
+        if !record.is_list() {
+            return stage;
+        }
+        let delay = Span::from_nanos(record.listed(&self.pool, part));
+        Stage { backoff: Backoff::Constant { delay }, times: Some(1), ..stage }
+    }
+
+    /// True if every failure counts alike, there is one endless stage, and no limit needs more than the count and the start:
+    /// what the fast path decides.
+    pub(crate) const fn is_simple(&self) -> bool {
+        self.path & RULED == 0
     }
 
     /// How delays are spread.
@@ -185,23 +344,110 @@ impl Policy {
         limit(self.hint_reach)
     }
 
+    /// The most attempts of all failures together; `None` without a limit.
+    pub const fn total(&self) -> Option<u32> {
+        if self.total == FOREVER { None } else { Some(self.total) }
+    }
+
+    /// The limit that ends an operation: the first or the last of attempts and deadline.
+    pub const fn limits(&self) -> Limits {
+        Limits::read(self.limits)
+    }
+
+    /// The moment from which the deadline counts.
+    pub const fn deadline_from(&self) -> DeadlineFrom {
+        DeadlineFrom::read(self.deadline_from)
+    }
+
+    /// The moment from which a delay counts.
+    pub const fn delay_from(&self) -> DelayFrom {
+        DelayFrom::read(self.delay_from)
+    }
+
+    /// How long an attempt must run before it fails to begin the operation anew; `None` if no attempt does.
+    pub const fn reset_after(&self) -> Option<Span> {
+        limit(self.reset_after)
+    }
+
+    /// True if a running attempt is aborted at the deadline.
+    pub const fn aborts_at_deadline(&self) -> bool {
+        self.abort_at_deadline != 0
+    }
+
+    /// The most attempts of one operation, those of rules included; `None` without a limit (spec 8.11).
+    pub const fn most_attempts(&self) -> Option<u32> {
+        match self.most() {
+            FOREVER => None,
+            most => Some(most),
+        }
+    }
+
+    /// The same, [`FOREVER`] without a limit.
+    pub(crate) const fn most(&self) -> u32 {
+        let mut sum = self.attempts;
+        let mut rules: &[RawRule] = &self.rules;
+        while let [rule, rest @ ..] = rules {
+            sum = match rule.limit() {
+                Some(FOREVER) => FOREVER,
+                Some(limit) => sum.saturating_add(limit.saturating_sub(1)),
+                None => sum,
+            };
+            rules = rest;
+        }
+        if sum < self.total { sum } else { self.total }
+    }
+
+    /// True if a call under guards that has begun so many attempts may begin one beside others.
+    pub(crate) const fn allows_beside(&self, begun: u32) -> bool {
+        self.reset_after != UNLIMITED || begun < self.most()
+    }
+
     /// How long the first attempt may take: the smaller of deadline and attempt timeout, `None` without either.
     ///
     /// The one sum a host makes by itself: it adds this to the time of its first attempt, to abort it.
+    #[inline]
     pub const fn first_limit(&self) -> Option<Span> {
-        limit(if self.deadline < self.attempt_timeout { self.deadline } else { self.attempt_timeout })
+        let deadline = if self.is_simple() || self.aborts_from(0, false) { self.deadline } else { UNLIMITED };
+        limit(if deadline < self.attempt_timeout { deadline } else { self.attempt_timeout })
+    }
+
+    /// True if the deadline aborts an attempt that begins so long after the start (spec 6.6, 6.9).
+    #[cold]
+    #[inline(never)]
+    pub(crate) const fn aborts_from(&self, began: u64, failed: bool) -> bool {
+        let counts = self.deadline_from != FIRST_FAILURE || failed;
+        let resets = self.reset_after != UNLIMITED && self.deadline >= began.saturating_add(self.reset_after);
+        counts && self.abort_at_deadline != 0 && self.limits != LAST && !resets
     }
 
     /// The same policy with the numbers that the fast path compares.
     pub(crate) const fn prepared(mut self) -> Self {
+        let ages = self.reset_after != UNLIMITED || self.delay_from == FROM_START || self.limits == LAST;
+        let limited = self.total != FOREVER || self.deadline_from == FIRST_FAILURE || self.abort_at_deadline == 0;
+        let ruled = self.stages != 0 || self.grows != 0 || ages || limited || self.has_deciding_rules();
         let most = if self.attempts <= COUNTED { self.attempts.wrapping_sub(1) } else { COUNTED };
-        self.steady = if self.stages == 1 && self.first.times == 0 { most } else { 0 };
+        self.steady = if ruled { 0 } else { most };
         let RawStage { kind, max, .. } = self.first;
         let doubles = kind == backoff::EXPONENTIAL && self.first.factor() == 2.0 && max < backoff::SMALL;
         let full = self.jitter == jitter::FULL && self.cap == jitter::CAP_KEEP_SPREAD;
         let draws = self.jitter != jitter::NONE || self.first.is_random();
-        self.path = if draws { DRAWS } else { 0 } | if doubles && full { DOUBLES } else { 0 };
+        self.path = if draws { DRAWS } else { 0 }
+            | if doubles && full { DOUBLES } else { 0 }
+            | if ruled { RULED } else { 0 }
+            | if ages { AGES } else { 0 };
         self
+    }
+
+    /// True if a rule changes what a machine decides.
+    pub(crate) const fn has_deciding_rules(&self) -> bool {
+        let mut rules: &[RawRule] = &self.rules;
+        while let [rule, rest @ ..] = rules {
+            if rule.decides() {
+                return true;
+            }
+            rules = rest;
+        }
+        false
     }
 
     /// A number that tells policies apart by what they decide: FNV-1a of 64 bits over the fields in the order of their
@@ -209,9 +455,8 @@ impl Policy {
     pub fn fingerprint(&self) -> u64 {
         let mut fnv = Fnv::LONG;
         let mut mix = |word: u64| fnv.add(&word.to_le_bytes());
-        for stage in core::iter::once(&self.first).chain(&self.others).take(usize::from(self.stages)) {
-            [stage.initial, stage.step, stage.max].into_iter().for_each(&mut mix);
-            [stage.times, u32::from(stage.kind), u32::from(stage.on)].map(u64::from).into_iter().for_each(&mut mix);
+        for record in self.records() {
+            self.mix_stage(&record, &mut mix);
         }
         [self.jitter_by, self.deadline, self.min_attempt, self.attempt_timeout, self.hint_max, self.hint_reach]
             .into_iter()
@@ -221,18 +466,86 @@ impl Policy {
             .map(u64::from)
             .into_iter()
             .for_each(&mut mix);
+        if !self.is_simple() {
+            self.mix_rest(&mut mix);
+        }
         fnv.hash
+    }
+
+    /// The numbers of a stage; a list is as many stages as it has groups of three delays.
+    fn mix_stage(&self, record: &Record, mix: &mut impl FnMut(u64)) {
+        let RawStage { initial, step, max, times, kind, .. } = record.stage;
+        let (kind, on) = (u64::from(kind), 0);
+        if !record.is_list() {
+            [initial, step, max, times.into(), kind, on].into_iter().for_each(&mut *mix);
+            return;
+        }
+        for first in (0..times).step_by(3) {
+            let left = times.saturating_sub(first).min(3);
+            let delay = |n: u32| if n < left { record.listed(&self.pool, first.saturating_add(n)) } else { 0 };
+            [delay(0), delay(1), delay(2), left.into(), kind, on].into_iter().for_each(&mut *mix);
+        }
+    }
+
+    /// The numbers of the fields that a simple policy does not have: each value that is not the default, behind a number
+    /// of its own.
+    fn mix_rest(&self, mix: &mut impl FnMut(u64)) {
+        let mut other = |field: Field, number: u64, default: u64| {
+            if number != default {
+                [field.code().into(), number].into_iter().for_each(&mut *mix);
+            }
+        };
+        let bytes = [
+            (Field::JitterGrows, self.grows, 0),
+            (Field::Limits, self.limits, 0),
+            (Field::DeadlineFrom, self.deadline_from, 0),
+            (Field::DelayFrom, self.delay_from, 0),
+            (Field::AbortAtDeadline, self.abort_at_deadline, 1),
+        ];
+        bytes.into_iter().for_each(|(field, number, default)| other(field, number.into(), default));
+        other(Field::ResetAfter, self.reset_after, UNLIMITED);
+        other(Field::Total, self.total.into(), FOREVER.into());
+        for record in self.records() {
+            self.mix_extras(&record, mix);
+        }
+        for (number, rule) in (0..).zip(&self.rules).filter(|(_, rule)| rule.decides()) {
+            [Field::Attempts.code().into(), number, rule.attempts.into(), rule.counts.into(), rule.kinds.into()]
+                .into_iter()
+                .for_each(&mut *mix);
+            for record in self.records_of(rule).chain(self.manner(rule)) {
+                self.mix_stage(&record, mix);
+                self.mix_extras(&record, mix);
+            }
+        }
+    }
+
+    /// The numbers of a stage that not every stage has.
+    fn mix_extras(&self, record: &Record, mix: &mut impl FnMut(u64)) {
+        let mut other = |field: Field, number: u64, default: u64| {
+            if number != default {
+                [field.code().into(), number].into_iter().for_each(&mut *mix);
+            }
+        };
+        other(Field::BackoffFloor, record.floor, 0);
+        other(Field::BackoffOffset, record.offset, 0);
+        other(Field::BackoffFrom, record.from.into(), 1);
+        other(Field::BackoffUntil, record.until, UNLIMITED);
+        other(Field::BackoffRepeat, record.repeats.into(), 0);
+        if let Some(RawJitter { kind, grows, by }) = record.jitter {
+            [Field::JitterKind.code().into(), kind.into(), grows.into(), by].into_iter().for_each(&mut *mix);
+        }
+        if let Some(cap) = record.cap {
+            [Field::Cap.code().into(), cap.into()].into_iter().for_each(&mut *mix);
+        }
+        if let Some(RawHint { mode, over, max, reach }) = record.hint {
+            [Field::HintMode.code().into(), mode.into(), over.into(), max, reach].into_iter().for_each(&mut *mix);
+        }
     }
 }
 
 impl RawStage {
-    /// How many public stages this one is: a list has one for each delay.
-    fn parts(&self) -> u32 {
-        if self.kind == backoff::LIST { self.times.clamp(1, 3) } else { 1 }
-    }
-
-    /// One of them.
-    pub(crate) fn part(&self, part: u32) -> Stage {
+    /// The public stage; a list's has its number of delays only.
+    pub(crate) fn part(&self) -> Stage {
         let (initial, max) = (Span::from_nanos(self.initial), Span::from_nanos(self.max));
         let backoff = match self.kind {
             backoff::LINEAR => Backoff::Linear { initial, increment: Span::from_nanos(self.step), max },
@@ -241,15 +554,23 @@ impl RawStage {
             backoff::FIBONACCI => Backoff::Fibonacci { initial, max },
             backoff::DECORRELATED => Backoff::Decorrelated { initial, factor: self.factor(), max },
             backoff::DECORRELATED_V2 => Backoff::DecorrelatedV2 { initial, max },
-            backoff::LIST => Backoff::Constant { delay: Span::from_nanos(self.at(part, u64::MAX)) },
             _ => Backoff::Constant { delay: initial },
         };
         let times = match self.times {
             0 => None,
-            _ if self.kind == backoff::LIST => Some(1),
             times => Some(times),
         };
-        Stage { backoff, times, on: FailureKind::from_code(u32::from(self.on)) }
+        Stage {
+            backoff,
+            times,
+            floor: Span::ZERO,
+            offset: Span::ZERO,
+            from: 1,
+            until: None,
+            repeats: false,
+            jitter: None,
+            cap: None,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::decide::backoff::{
     Backoff, CONSTANT, DECORRELATED, DECORRELATED_V2, EXPONENTIAL, FIBONACCI, LINEAR, LIST, POLYNOMIAL, RawStage,
 };
 use crate::decide::jitter;
-use crate::decide::policy::{CLIP, Policy};
+use crate::decide::policy::{CLIP, FOREVER, LAST, Policy, UNLIMITED};
 use crate::error::{ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::Span;
@@ -61,9 +61,7 @@ impl Policy {
     /// True if the factor of the jitter is none that the jitter takes.
     #[inline]
     pub(crate) const fn broken_jitter(&self) -> bool {
-        let factor = f64::from_bits(self.jitter_by);
-        let most = if self.jitter == jitter::ADDITIVE { f64::MAX } else { 1.0 };
-        jitter::has_factor(self.jitter) && !(factor >= 0.0 && factor <= most)
+        jitter::breaks(self.jitter, self.jitter_by)
     }
 
     /// The first rule about limits that the policy breaks, with the field.
@@ -76,6 +74,12 @@ impl Policy {
             () if self.on_deadline == CLIP && self.min_attempt == 0 => {
                 (ErrorCode::ClipNeedsMinAttempt, Field::OnDeadline)
             }
+            () if self.limits == LAST
+                && (self.deadline == UNLIMITED || self.attempts == FOREVER || self.on_deadline == CLIP) =>
+            {
+                (ErrorCode::LimitsLast, Field::Limits)
+            }
+            () if self.reset_after == 0 => (ErrorCode::ZeroLimit, Field::ResetAfter),
             () => return None,
         })
     }

@@ -2,7 +2,12 @@
 
 use crate::decide::backoff::truncated;
 use crate::decide::failure::{Failure, FailureKind};
-use crate::decide::policy::{AT_LEAST, CLAMP, CLIP, DRAWS, EXACT, IGNORE, Policy, REPLACE, UNLIMITED};
+use crate::decide::hint::Hint;
+use crate::decide::jitter::Spread;
+use crate::decide::policy::{
+    AT_LEAST, CLAMP, CLIP, DRAWS, EXACT, IGNORE, IGNORE_LONG, Policy, REPLACE, RULES, UNLIMITED,
+};
+use crate::decide::pool::RawHint;
 use crate::decide::rng::Rng;
 use crate::decide::stages::Position;
 use crate::error::StopReason;
@@ -47,7 +52,7 @@ pub enum Decision {
     },
 }
 
-/// The state of one operation that may fail: 40 bytes, `Copy`, no policy inside.
+/// The state of one operation that may fail: 64 bytes, `Copy`, no policy inside.
 ///
 /// # Contract
 /// The only input is [`Retry::on_failure`], once for each failed attempt, in the order of their ends; its answer says when
@@ -58,14 +63,18 @@ pub enum Decision {
 #[repr(C)]
 pub struct Retry {
     rng: Rng,
-    started: Timestamp,
+    pub(super) started: Timestamp,
     latest: Timestamp,
+    /// How long after `started` the latest attempt began, under a policy that asks for it; else 0.
+    pub(super) began: u64,
     /// The latest base delay, see [`Position`].
-    base: u64,
-    /// How many attempts have failed.
-    failures: u32,
+    pub(super) base: u64,
+    /// How many attempts have failed, without the failures that a rule counts for itself.
+    pub(super) failures: u32,
     /// The count of a [`Position`].
-    count: u32,
+    pub(super) count: u32,
+    /// How many failures each rule has counted for itself.
+    pub(super) counts: [u16; RULES],
 }
 
 /// The numbers of a [`Retry`] that are saved, all times relative (spec 12.2).
@@ -73,9 +82,11 @@ pub struct Retry {
 pub(crate) struct Snapshot {
     pub(crate) seed: u64,
     pub(crate) elapsed: u64,
+    pub(crate) began: u64,
     pub(crate) base: u64,
     pub(crate) count: u32,
     pub(crate) failures: u32,
+    pub(crate) counts: [u16; RULES],
 }
 
 /// How long before the epoch an operation begins at the earliest: 146 years. The fast path then needs no test for
@@ -89,7 +100,7 @@ impl Retry {
     pub fn new(seed: u64, started: Timestamp) -> Self {
         let started = started.as_now();
         let Position { base, count } = Position::START;
-        Self { rng: Rng::new(seed), started, latest: started, base, failures: 0, count }
+        Self { rng: Rng::new(seed), started, latest: started, began: 0, base, failures: 0, count, counts: [0; RULES] }
     }
 
     /// When the first attempt began; the epoch if it began before that, on another clock (spec 12.4).
@@ -104,7 +115,17 @@ impl Retry {
 
     /// When the operation as a whole must be over; [`Timestamp::NEVER`] without a deadline (spec 6.1).
     #[inline(always)]
-    pub const fn deadline(&self, policy: &Policy) -> Timestamp {
+    pub fn deadline(&self, policy: &Policy) -> Timestamp {
+        if policy.is_simple() {
+            return self.deadline_from_start(policy);
+        }
+        let retry = *self;
+        retry.ruled_deadline(policy)
+    }
+
+    /// The deadline counted from the start.
+    #[inline(always)]
+    pub(crate) const fn deadline_from_start(&self, policy: &Policy) -> Timestamp {
         // "No limit" is the largest number there is, so the saturating sum is "never".
         if self.started.as_nanos() <= self.latest.as_nanos() {
             return Timestamp::from_nanos(self.started.as_nanos().saturating_add(policy.deadline));
@@ -130,7 +151,7 @@ impl Retry {
 
     /// How long after the beginning that is. 584 years after a beginning before the epoch it counts from the epoch: no
     /// deadline is that long, and the sum would be no number of 64 bits (spec 12.4).
-    const fn age(&self, at: Timestamp) -> u64 {
+    pub(crate) const fn age(&self, at: Timestamp) -> u64 {
         if self.outlives(at) { at.as_nanos() } else { at.as_nanos().wrapping_sub(self.started.as_nanos()) }
     }
 
@@ -157,9 +178,11 @@ impl Retry {
         Snapshot {
             seed: self.rng.state(),
             elapsed: self.age(self.clock(now)),
+            began: self.began,
             base: self.base,
             count: self.count,
             failures: self.failures,
+            counts: self.counts,
         }
     }
 
@@ -174,9 +197,11 @@ impl Retry {
             rng: Rng::new(snapshot.seed),
             started: Timestamp::from_nanos(now.as_nanos().wrapping_sub(elapsed)),
             latest: now,
+            began: snapshot.began,
             base: snapshot.base,
             failures: snapshot.failures.min(u32::MAX - 1),
             count: snapshot.count,
+            counts: snapshot.counts,
         }
     }
 
@@ -241,7 +266,25 @@ impl Retry {
     }
 }
 
-const fn give_up(reason: StopReason) -> Decision {
+impl Retry {
+    /// The next delay of a plain policy, whatever the time; `None`, and nothing has happened, where the rules have more to decide.
+    #[inline(always)]
+    pub(crate) fn next_steady(&mut self, policy: &Policy) -> Option<u64> {
+        if self.failures.max(self.count) >= policy.steady {
+            return None;
+        }
+        let mut rng = self.rng;
+        let (base, delay) = policy.steady_delay(self.base, self.count, rng.next_u32());
+        if policy.path & DRAWS != 0 {
+            self.rng = rng;
+        }
+        self.base = base;
+        (self.failures, self.count) = (self.failures.wrapping_add(1), self.count.wrapping_add(1));
+        Some(delay)
+    }
+}
+
+pub(crate) const fn give_up(reason: StopReason) -> Decision {
     Decision::GiveUp { reason, retry_at: Timestamp::NEVER }
 }
 
@@ -263,6 +306,9 @@ fn decided(retry: &mut Retry, policy: &Policy, now: Timestamp, failure: Failure)
 impl Retry {
     /// Decides by all rules.
     pub(crate) fn decide(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
+        if !policy.is_simple() {
+            return self.decide_ruled(policy, now, failure, None);
+        }
         let now = self.observe(now);
         let failures = self.failures.saturating_add(1).min(u32::MAX - 1);
         self.failures = failures;
@@ -276,48 +322,46 @@ impl Retry {
         if failures >= policy.attempts {
             return give_up(StopReason::Attempts);
         }
-        let mut hint = if obeyed { failure.hint.span() } else { None };
-        if let Some(asked) = hint
-            && asked.as_nanos() > policy.hint_max
-        {
-            if policy.hint_over != CLAMP {
-                return Decision::GiveUp { reason: StopReason::Hint, retry_at: now.after(asked) };
-            }
-            hint = Some(Span::from_nanos(policy.hint_max));
-        }
+        let hint = policy.raw_hint();
+        let asked = match hint.allowed(failure.hint, now) {
+            Ok(asked) => asked,
+            Err(decision) => return decision,
+        };
         let mut at = Position { base: self.base, count: self.count };
         let mut u = 0.0;
-        let own = policy.delay(&mut at, failure.kind.code(), || {
+        let own = policy.delay(&mut at, || {
             u = self.rng.uniform();
             u
         });
         (self.base, self.count) = (at.base, at.count);
-        let Some(asked) = hint.map(Span::as_nanos) else {
-            return self.fit(policy, now, now.after(Span::from_nanos(own.value)), Cause::Backoff, None);
-        };
-        let (delay, cause) = match policy.hint_mode {
-            // spec 7.3: the hint, and the spread on top of it
-            REPLACE => (asked.saturating_add(truncated(u * own.width as f64)), Cause::Hint),
-            EXACT => (asked, Cause::Hint),
-            AT_LEAST if asked > own.value => (asked, Cause::Hint),
-            AT_LEAST => (own.value, Cause::Backoff),
-            // spec 7.2: the whole range moves up until its bottom is the hint
-            _ if asked > own.low => (own.value.saturating_add(asked.saturating_sub(own.low)), Cause::Hint),
-            _ => (own.value, Cause::Backoff),
-        };
-        // spec 7.15: no further than the policy lets a hint reach
-        let furthest = own.value.saturating_add(policy.hint_reach);
-        let obeyed = Span::from_nanos(asked.min(furthest));
-        self.fit(policy, now, now.after(Span::from_nanos(delay.min(furthest))), cause, Some(obeyed))
+        let (delay, cause, obeyed) = hint.applied(&own, asked, u);
+        self.fit(policy, now, now.after(Span::from_nanos(delay)), cause, obeyed)
+    }
+
+    /// The same state with another seed.
+    pub(crate) fn with_seed(self, seed: u64) -> Self {
+        Self { rng: Rng::new(seed), ..self }
+    }
+
+    /// Draws a uniform.
+    pub(crate) fn draw(&mut self) -> f64 {
+        self.rng.uniform()
     }
 
     /// True if an attempt at that time would have its time before the deadline, if there is one (spec 6.2).
-    pub(crate) const fn has_time(&self, policy: &Policy, at: Timestamp) -> bool {
+    pub(crate) fn has_time(&self, policy: &Policy, at: Timestamp) -> bool {
         self.deadline(policy).is_never() || !self.outlives(at) && fits(policy, self.started, at)
     }
 
     /// Holds a sleep against the deadline (spec 6.2 and 6.3).
-    fn fit(&self, policy: &Policy, now: Timestamp, until: Timestamp, cause: Cause, hint: Option<Span>) -> Decision {
+    pub(crate) fn fit(
+        &self,
+        policy: &Policy,
+        now: Timestamp,
+        until: Timestamp,
+        cause: Cause,
+        hint: Option<Span>,
+    ) -> Decision {
         let deadline = self.deadline(policy);
         let last_start = Timestamp::from_nanos(deadline.as_nanos().saturating_sub(policy.min_attempt));
         if self.has_time(policy, until) {
@@ -329,6 +373,46 @@ impl Retry {
             return Decision::Sleep { until: last_start, cause: Cause::Clip };
         }
         Decision::GiveUp { reason: StopReason::Deadline, retry_at: until }
+    }
+}
+
+impl Policy {
+    /// The policy's own use of hints.
+    pub(crate) const fn raw_hint(&self) -> RawHint {
+        RawHint { mode: self.hint_mode, over: self.hint_over, max: self.hint_max, reach: self.hint_reach }
+    }
+}
+
+impl RawHint {
+    /// The hint that is obeyed, in nanoseconds; or the end of an operation whose hint is too long (spec 7.4).
+    #[inline(always)]
+    pub(crate) fn allowed(&self, hint: Hint, now: Timestamp) -> Result<Option<u64>, Decision> {
+        let Some(asked) = hint.span().filter(|_| self.mode != IGNORE) else { return Ok(None) };
+        let nanos = asked.as_nanos();
+        match self.over {
+            IGNORE_LONG if nanos == 0 || nanos > self.max => Ok(None),
+            _ if nanos <= self.max => Ok(Some(nanos)),
+            CLAMP => Ok(Some(self.max)),
+            _ => Err(Decision::GiveUp { reason: StopReason::Hint, retry_at: now.after(asked) }),
+        }
+    }
+
+    /// The delay under a hint, its cause, and the hint that no sleep may be shorter than (spec 7.2, 7.3, 7.14 and 7.15).
+    pub(crate) fn applied(&self, own: &Spread, asked: Option<u64>, u: f64) -> (u64, Cause, Option<Span>) {
+        let Some(asked) = asked else { return (own.value, Cause::Backoff, None) };
+        let (delay, cause) = match self.mode {
+            // spec 7.3: the hint, and the spread on top of it
+            REPLACE => (asked.saturating_add(truncated(u * own.width as f64)), Cause::Hint),
+            EXACT => (asked, Cause::Hint),
+            AT_LEAST if asked > own.value => (asked, Cause::Hint),
+            AT_LEAST => (own.value, Cause::Backoff),
+            // spec 7.2: the whole range moves up until its bottom is the hint
+            _ if asked > own.low => (own.value.saturating_add(asked.saturating_sub(own.low)), Cause::Hint),
+            _ => (own.value, Cause::Backoff),
+        };
+        // spec 7.15: no further than the policy lets a hint reach
+        let furthest = own.value.saturating_add(self.reach);
+        (delay.min(furthest), cause, Some(Span::from_nanos(asked.min(furthest))))
     }
 }
 

@@ -1,33 +1,41 @@
 //! A policy's delays without outcomes: for previews, documentation and other people's loops.
 
-use crate::decide::failure::FailureKind;
-use crate::decide::policy::{DRAWS, Policy};
-use crate::decide::rng::{Rng, unit};
-use crate::decide::stages::Position;
-use crate::time::Span;
+use crate::decide::failure::{Failure, FailureKind};
+use crate::decide::policy::{Policy, UNLIMITED};
+use crate::decide::retry::{Decision, Retry};
+use crate::decide::rng::unit;
+use crate::time::{Span, Timestamp};
 
 /// The delays an operation would sleep if every attempt failed at once without a hint: one fewer than the attempts, without
 /// end for a policy that retries for ever. Deadlines are not looked at, since they depend on how long attempts take.
 ///
 /// An iterator: delay after delay, equal bit for bit to what [`crate::Retry`] decides for the same seed and failures that
-/// are transient.
+/// are transient and that no rule takes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Schedule {
     policy: Policy,
-    rng: Rng,
+    retry: Retry,
     /// The value of every draw; above 2^32 for the draws of the generator.
     pinned: u64,
-    base: u64,
-    count: u32,
-    failures: u32,
+    /// How much longer the delays may be in all; the largest number for no limit.
+    left: u64,
+    /// 1 if a time ends a stage, so that delays have to pass.
+    timed: u64,
 }
 
 impl Schedule {
     /// The delays of `policy` for the operation with this seed.
+    #[inline]
     pub fn new(policy: &Policy, seed: u64) -> Self {
-        let Position { base, count } = Position::START;
-        Self { policy: *policy, rng: Rng::new(seed), pinned: u64::MAX, base, count, failures: 0 }
+        let mut policy = Policy { deadline: UNLIMITED, ..*policy };
+        let mut timed = 0;
+        if !policy.is_simple() {
+            (policy.limits, policy.reset_after) = (0, UNLIMITED);
+            policy = policy.prepared();
+            timed = policy.ends_by_time().into();
+        }
+        Self { policy, retry: Retry::new(seed, Timestamp::ZERO), pinned: u64::MAX, left: u64::MAX, timed }
     }
 
     /// The delays of `policy` if the generator drew nothing but this number: 0 shows the bottom of every range, 2^31 its
@@ -36,28 +44,43 @@ impl Schedule {
         Self { pinned: draw as u64, ..Self::new(policy, 0) }
     }
 
+    /// The delays that are together at most `total`: the schedule ends before the first delay with which they would be longer.
+    #[must_use]
+    pub const fn within(mut self, total: Span) -> Self {
+        self.left = total.as_nanos();
+        self
+    }
+
     /// The next delay after a failure of this kind if the generator drew `u` from [0, 1) for it, as recordings of other
     /// systems have it.
     pub fn next_at(&mut self, kind: FailureKind, u: f64) -> Option<Span> {
-        self.step(kind, |_| u)
+        self.step(kind, Some(u))
     }
 
-    fn step(&mut self, kind: FailureKind, draw: impl FnOnce(&mut Rng) -> f64) -> Option<Span> {
-        self.failures = self.failures.saturating_add(1).min(u32::MAX - 1);
-        if self.failures >= self.policy.attempts {
-            return None;
+    fn step(&mut self, kind: FailureKind, pinned: Option<f64>) -> Option<Span> {
+        let now = self.retry.latest();
+        match self.retry.decide_ruled(&self.policy, now, Failure::new(kind), pinned) {
+            Decision::Sleep { until, .. } => self.spend(until.since(now), until),
+            Decision::GiveUp { .. } => None,
         }
-        let mut at = Position { base: self.base, count: self.count };
-        let delay = self.policy.delay(&mut at, kind.code(), || draw(&mut self.rng));
-        (self.base, self.count) = (at.base, at.count);
-        Some(Span::from_nanos(delay.value))
+    }
+
+    /// The delay, if there is enough of the total left; attempts take no time.
+    fn spend(&mut self, delay: Span, until: Timestamp) -> Option<Span> {
+        if self.left != u64::MAX {
+            self.left = self.left.checked_sub(delay.as_nanos())?;
+        }
+        if self.timed != 0 {
+            self.retry.observe(until);
+        }
+        Some(delay)
     }
 
     /// The base delay, before jitter, after failure `n` (from 0), whether or not there is an attempt after it: `d(n)` of spec 4.
     /// Of a backoff that is its own jitter it is the shortest.
     ///
     /// One step, but for an exponential one a failure until the delay stops changing, at most 65536: whatever is after that
-    /// one reads as it.
+    /// one reads as it. Where a time ends a stage, a step for each failure.
     pub fn base_at(policy: &Policy, n: u32) -> Span {
         Span::from_nanos(policy.base_at(n))
     }
@@ -68,15 +91,13 @@ impl Iterator for Schedule {
 
     #[inline]
     fn next(&mut self) -> Option<Span> {
-        // As `Retry::at_once` does: most policies are one endless stage.
-        if self.failures.max(self.count) < self.policy.steady && self.pinned == u64::MAX {
-            let mut rng = self.rng;
-            let (base, delay) = self.policy.steady_delay(self.base, self.count, rng.next_u32());
-            if self.policy.path & DRAWS != 0 {
-                self.rng = rng;
+        // As `Retry` does: most policies are one endless stage.
+        if self.pinned == u64::MAX
+            && let Some(delay) = self.retry.next_steady(&self.policy)
+        {
+            if self.left != u64::MAX {
+                self.left = self.left.checked_sub(delay)?;
             }
-            self.base = base;
-            (self.failures, self.count) = (self.failures.wrapping_add(1), self.count.wrapping_add(1));
             return Some(Span::from_nanos(delay));
         }
         self.general()
@@ -87,7 +108,7 @@ impl Schedule {
     /// The next delay, drawn or pinned.
     fn general(&mut self) -> Option<Span> {
         let pinned = u32::try_from(self.pinned).ok();
-        self.step(FailureKind::Transient, |rng| pinned.map_or_else(|| rng.uniform(), unit))
+        self.step(FailureKind::Transient, pinned.map(unit))
     }
 }
 
@@ -95,9 +116,6 @@ impl Schedule {
 mod tests {
     use super::*;
     use crate::decide::backoff::Backoff;
-    use crate::decide::failure::Failure;
-    use crate::decide::retry::{Decision, Retry};
-    use crate::time::Timestamp;
     use core::time::Duration;
 
     #[test]
@@ -120,6 +138,35 @@ mod tests {
             for _ in 0..50 {
                 assert_eq!(plain.next(), general.general());
             }
+        }
+    }
+
+    #[test]
+    fn a_schedule_ends_before_its_delays_are_longer_than_a_total() {
+        let second = Duration::from_secs(1);
+        let policy = Policy::options().backoff(Backoff::linear(second, second)).jitter(crate::Jitter::None).forever();
+        let policy = policy.build().unwrap();
+        let within = |seconds| Schedule::new(&policy, 0).within(Span::from_secs(seconds)).count();
+        assert_eq!([0, 1, 2, 3, 9, 10].map(within), [0, 1, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_stage_that_ends_by_time_ends_in_a_schedule() {
+        let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+        let mut options = Policy::options().backoff(Backoff::constant(minutes(15))).jitter(crate::Jitter::None);
+        for (name, value) in [
+            ("backoff[0].until", minutes(120)),
+            ("backoff[1].initial", minutes(60)),
+            ("backoff[1].until", minutes(400)),
+        ] {
+            options.set(name, value.into()).unwrap();
+        }
+        let policy = options.build().unwrap();
+        let delays: std::vec::Vec<_> =
+            Schedule::new(&policy, 0).map(|delay| delay.as_nanos() / 60_000_000_000).collect();
+        assert_eq!(delays, [15, 15, 15, 15, 15, 15, 15, 15, 60, 120, 240]);
+        for (n, delay) in (0..).zip(&delays) {
+            assert_eq!(Schedule::base_at(&policy, n).as_nanos() / 60_000_000_000, *delay, "{n}");
         }
     }
 

@@ -1,12 +1,12 @@
-//! Which stage of a policy's backoff the next delay comes from, and that delay with its range.
+//! Which stage of a backoff the next delay comes from, and that delay with its range.
 //!
-//! A chain says "first this, then that": stages follow one another, each for its number of delays. A table is stages that
-//! are for one kind of failure only. Both are told from the number of delays there have been, so that the state is still
-//! one delay and one count (spec 4.9 and 4.10).
+//! Stages follow one another, each for its number of delays. Except where a time ends a stage, the stage follows from the
+//! number of delays there have been, so that the state is one delay and one count (spec 4.9).
 
 use crate::decide::backoff::{DECORRELATED, DECORRELATED_V2, LINEAR, RawStage, UNSTARTED, real, truncated};
-use crate::decide::jitter::{self, CAP_CLIP, Spread, jittered, scaled, scaled_small, spread};
-use crate::decide::policy::{COUNTED, DOUBLES, Policy};
+use crate::decide::jitter::{self, CAP_CLIP, Spread, capped, jittered, scaled, scaled_small, spread};
+use crate::decide::policy::{COUNTED, DOUBLES, Policy, UNLIMITED};
+use crate::decide::pool::{RawJitter, Record};
 use crate::decide::rng::unit;
 use crate::time::Span;
 
@@ -15,7 +15,7 @@ use crate::time::Span;
 pub(crate) struct Position {
     /// The latest base delay (of Polly's backoff the bits of its `f`), or [`UNSTARTED`].
     pub(crate) base: u64,
-    /// How many delays there have been, at most [`COUNTED`], and above that the stage of the latest.
+    /// How many delays there have been, at most [`COUNTED`], and above that the number of the stage of the latest.
     pub(crate) count: u32,
 }
 
@@ -24,68 +24,59 @@ impl Position {
 }
 
 /// The stage that a delay comes from.
-struct Spot<'p> {
-    stage: &'p RawStage,
-    index: u32,
+#[derive(Clone, Copy)]
+pub(crate) struct Spot {
+    pub(crate) record: Record,
+    /// The number of the stage among those it was found in.
+    pub(crate) index: u32,
     /// Which delay of the stage it is, from 0.
-    n: u32,
+    pub(crate) n: u32,
     /// The stage is used up and no stage follows: the last delay stays, a random one goes on.
-    over: bool,
+    pub(crate) over: bool,
+}
+
+/// The stage of delay `n` among stages that follow one another; `None` without a stage.
+pub(crate) fn spot(records: impl Iterator<Item = Record> + Clone, n: u32) -> Option<Spot> {
+    let (mut sum, mut repeats) = (0_u32, false);
+    for record in records.clone() {
+        (sum, repeats) = (sum.saturating_add(record.stage.times), record.repeats);
+    }
+    let mut left = match n.checked_rem(sum) {
+        Some(rest) if repeats => rest,
+        _ => n,
+    };
+    let mut spot = None;
+    for (record, index) in records.zip(0..) {
+        let stage = record.stage;
+        if stage.times == 0 || left < stage.times {
+            return Some(Spot { record, index, n: left, over: false });
+        }
+        let last = if stage.is_random() { left } else { stage.times.wrapping_sub(1) };
+        spot = Some(Spot { record, index, n: last, over: true });
+        left = left.wrapping_sub(stage.times);
+    }
+    spot
 }
 
 impl Policy {
-    /// The stage of delay `n` after a failure of that kind.
-    fn spot(&self, kind: u8, n: u32) -> Spot<'_> {
-        if self.stages == 1 && self.first.times == 0 {
-            return Spot { stage: &self.first, index: 0, n, over: false };
-        }
-        let on = if self.tables & 1_u8.wrapping_shl(u32::from(kind)) == 0 { 0 } else { kind };
-        let mut spot = Spot { stage: &self.first, index: 0, n, over: false };
-        let mut left = n;
-        let stages = core::iter::once(&self.first).chain(&self.others).take(usize::from(self.stages));
-        for (index, stage) in stages.enumerate().filter(|(_, stage)| stage.on == on) {
-            spot = Spot { stage, index: index as u32, n: left, over: false };
-            if stage.times == 0 || left < stage.times {
-                return spot;
-            }
-            if !stage.is_random() {
-                spot.n = stage.times.wrapping_sub(1);
-            }
-            spot.over = true;
-            left = left.wrapping_sub(stage.times);
-        }
-        spot
-    }
-
     /// The longest delay that a stage grows to: with the cap on the jittered delay alone, any.
     const fn limit(&self, stage: &RawStage) -> u64 {
-        if self.cap == CAP_CLIP { Span::MAX.as_nanos() } else { stage.max }
+        limit(stage, self.cap)
     }
 
-    /// True if the next delay after a failure of that kind takes a draw (spec 2.4).
-    fn draws(&self, spot: &Spot<'_>) -> bool {
-        self.jitter != jitter::NONE || spot.stage.is_random()
-    }
-
-    /// The next delay after a failure of that kind, and its range; `draw` is asked for at most one uniform.
-    pub(crate) fn delay(&self, at: &mut Position, kind: u8, draw: impl FnOnce() -> f64) -> Spread {
-        let delays = at.count & COUNTED;
-        let spot = self.spot(kind, delays);
-        let Spot { stage, index, n, over } = spot;
-        let u = if self.draws(&spot) { draw() } else { 0.0 };
-        let fresh = at.base == UNSTARTED || at.count >> 29 != index;
-        at.count = delays.wrapping_add(1).min(COUNTED) | index << 29;
+    /// The next delay of a plain policy, and its range; `draw` is asked for at most one uniform (spec 2.4).
+    pub(crate) fn delay(&self, at: &mut Position, draw: impl FnOnce() -> f64) -> Spread {
+        let (stage, n) = (&self.first, at.count & COUNTED);
+        let fresh = at.base == UNSTARTED || at.count > COUNTED;
+        at.count = n.wrapping_add(1).min(COUNTED);
+        let u = if self.jitter != jitter::NONE || stage.is_random() { draw() } else { 0.0 };
         if stage.is_random() {
-            return self.random(at, stage, n, fresh, u);
+            let base = &mut at.base;
+            return random(stage, base, n, fresh, self.cap, u);
         }
         let limit = self.limit(stage);
-        at.base = match () {
-            () if fresh => stage.at(n, limit),
-            () if over => at.base,
-            () => stage.next(at.base, n, limit),
-        };
-        let max = if stage.kind == crate::decide::backoff::LIST { Span::MAX.as_nanos() } else { stage.max };
-        spread(self.jitter, self.jitter_by, at.base, max, self.cap, u)
+        at.base = if fresh { stage.at(n, limit) } else { stage.next(at.base, n, limit) };
+        spread(self.jitter, self.jitter_by, at.base, stage.max, self.cap, u)
     }
 
     /// The next base delay and the next delay of a policy that is one endless stage, as [`Policy::delay`] has them. A pure step
@@ -107,8 +98,9 @@ impl Policy {
         let (stage, fresh) = (&self.first, base == UNSTARTED);
         if stage.kind == DECORRELATED {
             let low = stage.initial;
-            let high = stage.grown(if fresh { low } else { base }).min(stage.max).max(low);
-            let delay = low.saturating_add(scaled(high.wrapping_sub(low), draw));
+            let grown = stage.grown(if fresh { low } else { base });
+            let high = if self.cap == CAP_CLIP { grown } else { grown.min(stage.max) }.max(low);
+            let delay = low.saturating_add(scaled(high.wrapping_sub(low), draw)).min(stage.max);
             return (delay, delay);
         }
         if stage.kind == DECORRELATED_V2 {
@@ -121,30 +113,126 @@ impl Policy {
         (base, jittered(self.jitter, self.jitter_by, base, stage.max, self.cap, draw))
     }
 
-    /// The next delay of a backoff that is its own jitter (spec 4.7 and 4.8).
-    fn random(&self, at: &mut Position, stage: &RawStage, n: u32, fresh: bool, u: f64) -> Spread {
-        if stage.kind == DECORRELATED {
-            let previous = if fresh { stage.initial } else { at.base };
-            let low = stage.initial;
-            let high = truncated(real(previous) * stage.factor()).min(stage.max).max(low);
-            let width = high.wrapping_sub(low);
-            let value = low.saturating_add(truncated(u * width as f64));
-            at.base = value;
-            return Spread { value, low, width };
+    /// The base delay after failure `n`; of a random one the shortest. Where a time ends a stage, the time is that of the base
+    /// delays before.
+    pub(crate) fn base_at(&self, n: u32) -> u64 {
+        if self.stages == 0 {
+            // A linear delay grows with the one before it, also where delays are no longer counted.
+            let n = if self.first.kind == LINEAR { n } else { n.min(COUNTED) };
+            return self.first.at(n, self.limit(&self.first));
         }
-        let previous = if fresh { 0.0 } else { f64::from_bits(at.base) };
-        let bounded = |u| stage.smooth(previous, n, u).0.min(stage.max);
-        let (value, grown) = stage.smooth(previous, n, u);
-        let low = bounded(0.0);
-        at.base = grown.to_bits();
-        Spread { value: value.min(stage.max), low, width: bounded(1.0).saturating_sub(low) }
+        let at = |spot: Spot| spot.record.at(&self.pool, spot.n, limit(&spot.record.stage, self.cap));
+        if self.records().all(|record| record.until == UNLIMITED) {
+            return spot(self.records_in_pool(), n.min(COUNTED)).map_or(0, at);
+        }
+        let (mut index, mut began, mut passed) = (0, 0_u32, 0_u64);
+        let mut last = 0;
+        for delay in 0..=n.min(COUNTED) {
+            let Some((spot, stay)) = self.spot_until(index, delay.wrapping_sub(began), passed) else { break };
+            began = if spot.index == index { began } else { delay.wrapping_sub(stay) };
+            index = spot.index;
+            last = at(spot);
+            passed = passed.saturating_add(last);
+        }
+        last
     }
 
-    /// The base delay after failure `n` of the kind that has no stages of its own; of a random one the shortest.
-    pub(crate) fn base_at(&self, n: u32) -> u64 {
-        // A linear delay grows with the one before it, also where delays are no longer counted.
-        let grows = self.stages == 1 && self.first.times == 0 && self.first.kind == LINEAR;
-        let Spot { stage, n, .. } = self.spot(0, if grows { n } else { n.min(COUNTED) });
-        stage.at(n, self.limit(stage))
+    /// The stages in the pool.
+    pub(crate) fn records_in_pool(&self) -> impl Iterator<Item = Record> + Clone {
+        crate::decide::pool::records(&self.pool, 0, self.stages)
+    }
+
+    /// The stage of the next delay where a time ends a stage: `index` is the stage of the latest delay, `n` how many delays there
+    /// have been since it began, `passed` the time since the start. Returns the number of delays since the stage began,
+    /// too; `None` if the time of the last stage is over.
+    pub(crate) fn spot_until(&self, index: u32, n: u32, passed: u64) -> Option<(Spot, u32)> {
+        let mut n = n;
+        let mut stages = self.records_in_pool().zip(0_u32..).skip(index as usize).peekable();
+        while let Some((record, index)) = stages.next() {
+            let times = record.stage.times;
+            let used = times != 0 && n >= times;
+            if !used && passed < record.until {
+                return Some((Spot { record, index, n, over: false }, n));
+            }
+            if stages.peek().is_none() {
+                if record.until != UNLIMITED {
+                    return None;
+                }
+                let last = if record.stage.is_random() { n } else { times.wrapping_sub(1) };
+                return Some((Spot { record, index, n: last, over: true }, n));
+            }
+            n = if used { n.wrapping_sub(times) } else { 0 };
+        }
+        None
+    }
+}
+
+/// The longest delay that a stage grows to under a cap.
+const fn limit(stage: &RawStage, cap: u8) -> u64 {
+    if cap == CAP_CLIP { Span::MAX.as_nanos() } else { stage.max }
+}
+
+/// The next delay of a backoff that is its own jitter (spec 4.7 and 4.8).
+fn random(stage: &RawStage, base: &mut u64, n: u32, fresh: bool, cap: u8, u: f64) -> Spread {
+    if stage.kind == DECORRELATED {
+        let previous = if fresh { stage.initial } else { *base };
+        let low = stage.initial;
+        let grown = truncated(real(previous) * stage.factor());
+        let high = if cap == CAP_CLIP { grown } else { grown.min(stage.max) }.max(low);
+        let value = low.saturating_add(truncated(u * high.wrapping_sub(low) as f64)).min(stage.max);
+        *base = value;
+        return Spread { value, low, width: high.min(stage.max).saturating_sub(low) };
+    }
+    let previous = if fresh { 0.0 } else { f64::from_bits(*base) };
+    let bounded = |u| stage.smooth(previous, n, u).0.min(stage.max);
+    let (value, grown) = stage.smooth(previous, n, u);
+    let low = bounded(0.0);
+    *base = grown.to_bits();
+    Spread { value: value.min(stage.max), low, width: bounded(1.0).saturating_sub(low) }
+}
+
+impl Spot {
+    /// The delay and its range, before the time that the attempt took is taken off (spec 5). Sets the base delay; `fresh` says
+    /// that it is of another stage, or of none.
+    pub(crate) fn delay(
+        &self,
+        policy: &Policy,
+        base: &mut u64,
+        fresh: bool,
+        jitter: RawJitter,
+        cap: u8,
+        u: f64,
+    ) -> Spread {
+        let Self { record, n, over, .. } = *self;
+        let stage = &record.stage;
+        let fresh = fresh || n == 0 && !over;
+        if stage.is_random() {
+            let Spread { value, low, width } = random(stage, base, n, fresh, cap, u);
+            return record.raised(value, low, low.saturating_add(width), cap, u);
+        }
+        let limit = limit(stage, cap);
+        *base = match () {
+            () if fresh || record.is_list() || record.from != 1 => record.at(&policy.pool, n, limit),
+            () if over => *base,
+            () => stage.next(*base, n, limit),
+        };
+        let RawJitter { kind, grows, by } = jitter;
+        let by = if grows { by.saturating_mul(u64::from(n).saturating_add(1)).min(Span::MAX.as_nanos()) } else { by };
+        let d = if cap == CAP_CLIP { *base } else { (*base).min(stage.max) };
+        let (value, low, high) = jitter::range(kind, by, d, u);
+        record.raised(value, low, high, cap, u)
+    }
+}
+
+impl Record {
+    /// The delay with the offset, the cap, and the floor (spec 5.7 and 5.8).
+    fn raised(&self, value: u64, low: u64, high: u64, cap: u8, u: f64) -> Spread {
+        let [value, low, high] = [value, low, high].map(|end| end.saturating_add(self.offset));
+        let spread = capped(value, low, high, self.stage.max, cap, u);
+        if spread.low >= self.floor {
+            return spread;
+        }
+        let width = spread.low.saturating_add(spread.width).max(self.floor).saturating_sub(self.floor);
+        Spread { value: self.floor.saturating_add(truncated(u * real(width))), low: self.floor, width }
     }
 }

@@ -3,7 +3,8 @@
 use crate::decide::policy::Policy;
 use crate::describe::foreign::{Form, FormReader};
 use crate::describe::options::Options;
-use crate::describe::rules::{HostText, Operations, Rules};
+use crate::describe::rules::texts::Texts;
+use crate::describe::rules::{HostText, Rules, TextList};
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::serde_value::{DocumentRules, DocumentValue, read_values};
 use crate::value::Value;
@@ -23,10 +24,8 @@ pub struct Document {
     /// The guards, the preset's where the document has none of its own: their configurations are checked, so that
     /// [`Options::budget`] and the others are no error.
     pub guards: Options,
-    /// The patterns of `retry_on.patterns`.
-    pub patterns: Vec<String>,
-    /// The patterns of `retry_on.non_idempotent.patterns`.
-    pub non_idempotent_patterns: Vec<String>,
+    /// The names and patterns of the rules.
+    pub texts: Texts,
     /// The types of errors that are never retried, by their whole names: only Temporal's form has them.
     pub error_types: Vec<String>,
 }
@@ -41,7 +40,8 @@ pub struct DocumentError {
     pub path: String,
     /// The value, if a single value is wrong.
     pub value: Option<String>,
-    /// The message of the format's reader about text that is not of its format.
+    /// The message of the format's reader about text that is not of its format; the rule that says what the lists of
+    /// `retry_on` said.
     pub cause: Option<String>,
 }
 
@@ -56,8 +56,8 @@ impl fmt::Display for DocumentError {
         }
         f.write_str(self.error.rule())?;
         match (self.error.nearest, &self.cause) {
+            (_, Some(cause)) => write!(f, ": {cause}"),
             (Some(nearest), _) => write!(f, "; did you mean \"{nearest}\"?"),
-            (None, Some(cause)) => write!(f, ": {cause}"),
             (None, None) => Ok(()),
         }
     }
@@ -111,10 +111,11 @@ impl Document {
     /// The document as JSON text that reads back to the same, but for the types of errors.
     pub fn to_json(&self) -> String {
         let mut out = String::new();
-        let [patterns, others] =
-            [&self.patterns, &self.non_idempotent_patterns].map(|list| list.iter().map(String::as_str));
+        let texts = &mut |alternative, list, put: &mut dyn FnMut(&str) -> fmt::Result| {
+            self.texts.get(alternative, list).try_for_each(put)
+        };
         // Writing to a string does not fail.
-        let _ = crate::write_document(&self.policy, &self.rules, &self.guards, patterns, others, &mut out);
+        let _ = crate::write_document(&self.policy, &self.rules, &self.guards, texts, &mut out);
         out
     }
 
@@ -125,34 +126,17 @@ impl Document {
     pub fn to_form(&self, form: Form) -> Result<String, Error> {
         let mut out = String::new();
         let policy = form.export(&self.policy, &self.rules, &self.guards)?;
-        let [patterns, types] = [&self.patterns, &self.error_types].map(|list| list.iter().map(String::as_str));
-        let _ = policy.write(patterns, types, &mut out);
+        let patterns = self.texts.get(0, TextList::Patterns);
+        let _ = policy.write(patterns, self.error_types.iter().map(String::as_str), &mut out);
         Ok(out)
     }
 
     /// Stores a text that [`Options::set`] or [`FormReader::set`] returned.
     pub fn store(&mut self, text: Option<HostText<'_>>) {
-        let (operations, begins, text) = match text {
-            None => return,
-            Some(HostText::ErrorType(name)) => return self.error_types.push(name.into()),
-            Some(HostText::NoPatterns(operations)) => (operations, true, None),
-            Some(HostText::Pattern { operations, begins, text }) => (operations, begins, Some(text)),
-        };
-        let patterns = match operations {
-            Operations::All => &mut self.patterns,
-            Operations::NonIdempotent => &mut self.non_idempotent_patterns,
-        };
-        if begins {
-            patterns.clear();
-        }
-        patterns.extend(text.map(String::from));
-    }
-
-    /// The patterns to look for in a message, for the operations that [`Rules::patterns`] says.
-    pub fn patterns_for(&self, operations: Operations) -> &[String] {
-        match operations {
-            Operations::All => &self.patterns,
-            Operations::NonIdempotent => &self.non_idempotent_patterns,
+        match text {
+            Some(HostText::ErrorType(name)) => self.error_types.push(name.into()),
+            Some(text) => self.texts.store(text),
+            None => {}
         }
     }
 }
@@ -171,6 +155,8 @@ fn read<'de, D: Deserializer<'de>>(
     mut set: impl for<'v> FnMut(&str, Value<'v>) -> Result<Option<HostText<'v>>, Error>,
 ) -> Result<Document, (D::Error, Option<DocumentError>)> {
     let mut document = Document::default();
+    // The entries of lists that are rules now, all of which their error shows, and the first error about one.
+    let (mut entries, mut replaced) = (Vec::new(), None);
     let rules = DocumentRules { unit: f64::NAN, groups: None, repeats: false };
     read_values(input, rules, |DocumentValue { path, value, text, broken }| {
         let error = match broken {
@@ -183,11 +169,52 @@ fn read<'de, D: Deserializer<'de>>(
                 Err(error) => error,
             },
         };
+        let text = text.to_string();
+        if error.code == ErrorCode::Replaced
+            && let Some((condition, once)) = old_list(path)
+        {
+            entries.push((condition.to_string(), once, text.clone()));
+            let (path, value) = (path.into(), Some(text));
+            replaced.get_or_insert(DocumentError { error: Box::new(error), path, value, cause: None });
+            return Ok(());
+        }
         let path = if error.field.is_some() { error.path().to_string() } else { path.into() };
-        let value = if error.code == ErrorCode::Twice { None } else { Some(text.to_string()) };
+        let value = if error.code == ErrorCode::Twice { None } else { Some(text) };
         Err(DocumentError { error: Box::new(error), path, value, cause: None })
     })?;
-    Ok(document)
+    match replaced {
+        None => Ok(document),
+        Some(error) => {
+            let error = DocumentError { cause: Some(as_rule(&entries)), ..error };
+            Err((D::Error::custom(&error), Some(error)))
+        }
+    }
+}
+
+/// The condition that an entry of a list of earlier drafts is now, and whether it was for operations that may not run twice.
+fn old_list(path: &str) -> Option<(&str, bool)> {
+    let list = path.strip_prefix("retry_on.")?.split_once('[')?.0;
+    let once = list.strip_prefix("non_idempotent.");
+    let condition = once.unwrap_or(list);
+    (!condition.contains('.')).then_some((condition, once.is_some()))
+}
+
+/// The rule that says what the lists of earlier drafts said.
+fn as_rule(entries: &[(String, bool, String)]) -> String {
+    let mut alternatives: Vec<(&str, bool, Vec<&str>)> = Vec::new();
+    for (condition, once, value) in entries {
+        match alternatives.iter_mut().find(|known| known.0 == condition && known.1 == *once) {
+            Some((_, _, values)) => values.push(value),
+            None => alternatives.push((condition, *once, Vec::from([value.as_str()]))),
+        }
+    }
+    let shown = alternatives.iter().map(|(condition, once, values)| {
+        let once = if *once { ", \"idempotent\": false" } else { "" };
+        alloc::format!("{{\"{condition}\": [{}]{once}}}", values.join(", "))
+    });
+    let shown: Vec<String> = shown.collect();
+    let list = if let [only] = &*shown { only.clone() } else { alloc::format!("[{}]", shown.join(", ")) };
+    alloc::format!("{{\"if\": {list}, \"retry\": true}}")
 }
 
 /// The error that a rule is broken, or else that the text is not of its format.
@@ -212,13 +239,14 @@ mod tests {
                  "backoff": [ { "kind": "constant", "delay": "1s", "times": 1 },
                               { "kind": "exponential", "initial": "2s", "factor": 3, "max": "1m" } ],
                  "jitter": { "kind": "proportional", "factor": 0.25 }, "attempts": 5, "deadline": "2m", "hint": {},
-                 "retry_on": { "http": [408, 429, "5xx"], "patterns": ["timeout", "reset"] } }"#,
+                 "rules": [ { "if": [ { "http": [408, 429, "5xx"] }, { "patterns": ["timeout", "reset"] } ], "retry": true },
+                            { "if": {}, "retry": false } ] }"#,
         )
         .unwrap();
-        assert_eq!(document.patterns, ["timeout", "reset"]);
+        assert_eq!(document.texts.get(1, TextList::Patterns).collect::<Vec<_>>(), ["timeout", "reset"]);
         assert_eq!(document.policy.deadline().unwrap().as_duration(), Duration::from_secs(120));
         assert_eq!(document.policy.stages().count(), 2);
-        assert!(document.rules.patterns(true).is_some());
+        assert!(document.rules.has_texts(TextList::Patterns));
     }
 
     #[test]
@@ -239,10 +267,21 @@ mod tests {
             ),
             (r#"{"atempts": 5}"#, "atempts = 5: is no field of a policy; did you mean \"attempts\"?"),
             (r#"{"version": 2}"#, "version = 2: must be 1"),
+            (
+                r#"{"retry_on": {"non_idempotent": {"http": [503]}}}"#,
+                "retry_on.non_idempotent.http[0] = 503: is a rule now: \"rules\": [{\"if\": {\"http\": [...], \"idempotent\": \
+                 false}, \"retry\": true}, {\"if\": {\"idempotent\": false}, \"retry\": false}]: {\"if\": {\"http\": [503], \
+                 \"idempotent\": false}, \"retry\": true}",
+            ),
+            (
+                r#"{"retry_on": {"http": [408, "5xx"], "patterns": ["reset"]}, "attempts": 5}"#,
+                "retry_on.http[0] = 408: is a rule now: \"rules\": [{\"if\": {\"http\": [...]}, \"retry\": true}, {\"if\": {}, \
+                 \"retry\": false}]: {\"if\": [{\"http\": [408, \"5xx\"]}, {\"patterns\": [\"reset\"]}], \"retry\": true}",
+            ),
             (r#"{"attempts": [[3]]}"#, "attempts[0][0] = 3: is no field of a policy"),
             (
-                r#"{"retry_on": {"grpc": ["UNAVAILABEL"]}}"#,
-                "retry_on.grpc[0] = \"UNAVAILABEL\": must be a gRPC code from 0 to 16, or its name, such as \
+                r#"{"rules": [{"if": {"grpc": ["UNAVAILABEL"]}}]}"#,
+                "rules[0].if.grpc[0] = \"UNAVAILABEL\": must be a gRPC code from 0 to 16, or its name, such as \
                  \"UNAVAILABLE\"; did you mean \"UNAVAILABLE\"?",
             ),
             ("[]", "a policy document = [...]: must be an object"),
@@ -290,7 +329,7 @@ mod tests {
 
         let json = r#"{"MaxRetries": 2, "BackoffStrategy": 2, "RetryableErrors": ["reset", "timeout"]}"#;
         let document = read(Form::LanggraphgoGraph, json).unwrap();
-        assert_eq!(document.patterns, ["reset", "timeout"]);
+        assert_eq!(document.texts.get(0, TextList::Patterns).collect::<Vec<_>>(), ["reset", "timeout"]);
         let again = document.to_form(Form::LanggraphgoGraph).unwrap();
         assert_eq!(read(Form::LanggraphgoGraph, &again).unwrap(), document);
 

@@ -3,11 +3,12 @@
 //! The numbers are the machine's own: [`Retry`] is run three times, with every draw pinned to the bottom, the middle and the
 //! top of its range. Attempts count as taking no time, so that what is shown is what the policy adds (spec 13).
 
-use crate::decide::backoff::{Backoff, RawStage, Stage};
+use crate::decide::backoff::{Backoff, RawStage};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::hint::HintMode;
 use crate::decide::jitter::{self, Cap, Jitter};
-use crate::decide::policy::{OnDeadline, Policy, UNLIMITED};
+use crate::decide::policy::{DeadlineFrom, DelayFrom, Limits, OnDeadline, Policy, RawRule, UNLIMITED};
+use crate::decide::stage::Stage;
 use crate::describe::options::Options;
 use crate::describe::path::{COUNTED, Path};
 use crate::time::Span;
@@ -205,7 +206,7 @@ impl fmt::Display for Explanation {
         // A line of guards ends with a line feed, the last line of a policy does not.
         write!(f, "{}\n{}\n", self.policy, self.guards.guard_words())?;
         self.table(f, self.kind.unwrap_or(FailureKind::Transient))?;
-        let has_stages = |kind: &FailureKind| self.policy.stages().any(|stage| stage.on == Some(*kind));
+        let has_stages = |kind: &FailureKind| self.policy.decides_apart(*kind);
         for kind in FailureKind::ALL.into_iter().filter(|kind| self.kind.is_none() && has_stages(kind)) {
             write!(f, "\n\nafter failures of kind {}\n", kind.name())?;
             self.table(f, kind)?;
@@ -278,19 +279,8 @@ fn rounded(span: Span) -> Span {
 /// The policy in words, three lines: backoff and jitter; attempts and limits; hints.
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut on = None;
-        for (at, stage) in self.stages().enumerate() {
-            match () {
-                () if at == 0 => {}
-                () if stage.on == on => f.write_str(", then ")?,
-                () => f.write_str("; ")?,
-            }
-            if stage.on != on {
-                write!(f, "after {}: ", stage.on.map_or("others", FailureKind::name))?;
-            }
-            on = stage.on;
-            stage.fmt(f)?;
-        }
+        write_stages(f, self.stages())?;
+        self.write_rules(f)?;
         write_jitter(f, self)?;
         match self.attempts() {
             None => f.write_str("\nattempts for ever")?,
@@ -300,6 +290,21 @@ impl fmt::Display for Policy {
         match self.deadline() {
             None => f.write_str(", no deadline")?,
             Some(deadline) => write!(f, ", deadline {deadline}")?,
+        }
+        let total = self.total();
+        for (is_so, words) in [
+            (self.deadline_from() == DeadlineFrom::FirstFailure, " from the first failure"),
+            (!self.aborts_at_deadline(), " for the start of attempts"),
+            (self.limits() == Limits::Last, ", the last limit ends it"),
+            (self.delay_from() == DelayFrom::Start, ", delays from the attempt's start"),
+        ] {
+            f.write_str(if is_so { words } else { "" })?;
+        }
+        if let Some(total) = total {
+            write!(f, ", {total} attempts in all")?;
+        }
+        if let Some(time) = self.reset_after() {
+            write!(f, ", begun anew by an attempt of {time}")?;
         }
         if self.min_attempt() != Span::ZERO {
             write!(f, ", at least {} for an attempt", self.min_attempt())?;
@@ -312,6 +317,51 @@ impl fmt::Display for Policy {
         }
         f.write_str("\nhints: ")?;
         write_hints(f, self)
+    }
+}
+
+/// Stages that follow one another.
+fn write_stages(f: &mut fmt::Formatter<'_>, stages: impl Iterator<Item = Stage>) -> fmt::Result {
+    let mut before = "";
+    for stage in stages {
+        write!(f, "{before}{stage}")?;
+        before = ", then ";
+    }
+    Ok(())
+}
+
+impl Policy {
+    /// The rules that change what a machine decides, each with the kinds that it is for, or its number.
+    fn write_rules(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, rule) in (1..).zip(&self.rules).filter(|(_, rule)| rule.decides()) {
+            match rule.kinds & 15 {
+                0 | 15 => write!(f, "; by rule {number}: ")?,
+                kinds => {
+                    let mut before = "; after ";
+                    for kind in FailureKind::ALL.into_iter().filter(|kind| kinds << 1 >> kind.code() & 1 == 1) {
+                        write!(f, "{before}{}", kind.name())?;
+                        before = " and ";
+                    }
+                    f.write_str(": ")?;
+                }
+            }
+            write_stages(f, self.stages_of(rule))?;
+            let before = if rule.stages == 0 { "" } else { ", " };
+            match rule.limit() {
+                None if rule.stages == 0 => f.write_str("its own jitter, cap or hints")?,
+                None => {}
+                Some(u32::MAX) => write!(f, "{before}attempts for ever")?,
+                Some(limit) => write!(f, "{before}attempts up to {limit}")?,
+            }
+        }
+        Ok(())
+    }
+
+    /// True if a rule decides about failures of that kind, whatever else is known of them.
+    fn decides_apart(&self, kind: FailureKind) -> bool {
+        let bit = 1_u8.wrapping_shl(u32::from(kind.code()).wrapping_sub(1));
+        let taken = self.rules.iter().find(|rule| rule.kinds & bit != 0);
+        kind != FailureKind::Permanent && taken.is_some_and(RawRule::decides)
     }
 }
 
@@ -332,14 +382,11 @@ fn write_hints(f: &mut fmt::Formatter<'_>, policy: &Policy) -> fmt::Result {
 fn write_jitter(f: &mut fmt::Formatter<'_>, policy: &Policy) -> fmt::Result {
     match policy.jitter() {
         Jitter::None if policy.is_random() => f.write_str(", its own jitter"),
-        Jitter::None => f.write_str(", no jitter"),
-        Jitter::Full => f.write_str(", full jitter"),
-        Jitter::Equal => f.write_str(", equal jitter"),
-        Jitter::Additive { factor } => write!(f, ", additive jitter {factor}"),
-        Jitter::Proportional { factor } => write!(f, ", proportional jitter {factor}"),
-        Jitter::Bounded { bound } => write!(f, ", bounded jitter {bound}"),
-        Jitter::Subtractive { factor } => write!(f, ", subtractive jitter {factor}"),
+        jitter => write!(f, ", {}", JitterWords(jitter)),
     }?;
+    if policy.grows != 0 {
+        f.write_str(" that grows")?;
+    }
     f.write_str(match policy.cap() {
         Cap::KeepSpread => "",
         Cap::BeforeJitter => ", capped before jitter",
@@ -347,11 +394,28 @@ fn write_jitter(f: &mut fmt::Formatter<'_>, policy: &Policy) -> fmt::Result {
     })
 }
 
+/// A jitter in words.
+struct JitterWords(Jitter);
+
+impl Display for JitterWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Jitter::None => f.write_str("no jitter"),
+            Jitter::Full => f.write_str("full jitter"),
+            Jitter::Equal => f.write_str("equal jitter"),
+            Jitter::Additive { factor } => write!(f, "additive jitter {factor}"),
+            Jitter::Proportional { factor } => write!(f, "proportional jitter {factor}"),
+            Jitter::Bounded { bound } => write!(f, "bounded jitter {bound}"),
+            Jitter::Subtractive { factor } => write!(f, "subtractive jitter {factor}"),
+        }
+    }
+}
+
 /// How long each time, of something that need not be a backoff's delay.
 pub(crate) fn write_growth(f: &mut fmt::Formatter<'_>, backoff: Backoff) -> fmt::Result {
     match backoff {
         Backoff::Constant { delay } => write!(f, "{delay}"),
-        _ => Stage { backoff, times: None, on: None }.fmt(f),
+        _ => RawStage::of(backoff).part().fmt(f),
     }
 }
 
@@ -375,11 +439,30 @@ impl fmt::Display for Stage {
         if longest != Span::MAX {
             write!(f, " up to {longest}")?;
         }
-        match self.times {
-            None => Ok(()),
-            Some(1) => f.write_str(" once"),
-            Some(times) => write!(f, " {times} times"),
+        if self.from != 1 {
+            write!(f, " with first index {}", self.from)?;
         }
+        if self.floor != Span::ZERO {
+            write!(f, " at least {}", self.floor)?;
+        }
+        if self.offset != Span::ZERO {
+            write!(f, " plus {}", self.offset)?;
+        }
+        match self.times {
+            None => {}
+            Some(1) => f.write_str(" once")?,
+            Some(times) => write!(f, " {times} times")?,
+        }
+        if let Some(until) = self.until {
+            write!(f, " until {until}")?;
+        }
+        if let Some(jitter) = self.jitter {
+            write!(f, " with {}", JitterWords(jitter))?;
+        }
+        if let Some(cap) = self.cap {
+            write!(f, " with cap {}", cap.name())?;
+        }
+        f.write_str(if self.repeats { ", again and again" } else { "" })
     }
 }
 

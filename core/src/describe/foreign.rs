@@ -78,7 +78,7 @@ impl Form {
     /// others have no guards. Only what reads back to the same decisions can be exported.
     ///
     /// # Errors
-    /// [`ErrorCode::NotInForm`] with the path of the first field that the system does not have (`deadline`, `retry_on`), or
+    /// [`ErrorCode::NotInForm`] with the path of the first field that the system does not have (`deadline`, `rules`), or
     /// with the name of a guard (`breaker`).
     pub fn export(self, policy: &Policy, rules: &Rules, guards: &Options) -> Result<ForeignPolicy, Error> {
         let system = self.system();
@@ -98,7 +98,7 @@ impl Form {
         let is_hedged = values.has(Item::HedgeAttempts);
         if is_hedged {
             // There is no backoff where all attempts are in one round.
-            (read.first, read.others, read.stages) = (policy.first, policy.others, policy.stages);
+            (read.first, read.stages, read.pool) = (policy.first, policy.stages, policy.pool);
             (read.jitter, read.jitter_by, read.cap) = (policy.jitter, policy.jitter_by, policy.cap);
         }
         if let Some(field) = difference(&normalized(policy), &normalized(&read)) {
@@ -109,12 +109,12 @@ impl Form {
             Self::Grpc => {
                 // Without rules of its own a policy retries what gRPC's codes mean by themselves.
                 let codes = if says_nothing { Some(RETRIED) } else { rules.only_codes() };
-                let codes = codes.filter(|codes| is_hedged || *codes != 0).ok_or(cannot("retry_on"))?;
+                let codes = codes.filter(|codes| is_hedged || *codes != 0).ok_or(cannot("rules"))?;
                 values.put(if is_hedged { Item::NonFatal } else { Item::Codes }, codes.into());
             }
             Self::LanggraphgoGraph if rules.has_only_patterns() => {}
             _ if says_nothing && self != Self::LanggraphgoGraph => {}
-            _ => return Err(cannot("retry_on")),
+            _ => return Err(cannot("rules")),
         }
         Ok(ForeignPolicy { form: self, values })
     }
@@ -135,8 +135,11 @@ fn normalized(policy: &Policy) -> Policy {
 
 /// The first field in which two policies differ.
 fn difference(a: &Policy, b: &Policy) -> Option<&'static str> {
-    if (a.first, a.others, a.stages) != (b.first, b.others, b.stages) {
+    if (a.first, a.stages, a.pool) != (b.first, b.stages, b.pool) {
         return Some("backoff");
+    }
+    if a.rules != b.rules {
+        return Some("rules");
     }
     Field::ALL.iter().find(|field| a.number(**field) != b.number(**field)).map(|field| field.path())
 }
@@ -149,7 +152,7 @@ pub struct ForeignPolicy {
 }
 
 impl ForeignPolicy {
-    /// Writes the system's JSON text. `patterns` are those of `retry_on.patterns` (langgraphgo's graph), `types` the names of
+    /// Writes the system's JSON text. `patterns` are those of the rule that retries (langgraphgo's graph), `types` the names of
     /// the types of errors that are never retried (Temporal); other forms have neither.
     ///
     /// A service config has the policy for every method. Go's times are whole nanoseconds, which is how Go writes and reads
@@ -239,13 +242,13 @@ impl FormReader {
         match (row.kind, value) {
             (Kind::Group, Value::Empty | Value::NoItems) | (Kind::ErrorTypes, Value::NoItems) => {}
             (Kind::ErrorTypes, Value::Text(name)) => text = Some(HostText::ErrorType(name)),
-            (Kind::Patterns, Value::NoItems) => text = self.rules.set("patterns", value)?,
+            (Kind::Patterns, Value::NoItems) => text = self.set_rule(".patterns", value)?,
             (Kind::Patterns, Value::Text(_)) => {
-                text = self.rules.set(if begins { "patterns[0]" } else { "patterns[1]" }, value)?;
+                text = self.set_rule(if begins { ".patterns[0]" } else { ".patterns[1]" }, value)?;
             }
-            (Kind::CodesOrNone, Value::NoItems) => text = self.rules.set("grpc", value)?,
+            (Kind::CodesOrNone, Value::NoItems) => text = self.set_rule(".grpc", value)?,
             (Kind::Codes | Kind::CodesOrNone, _) if value != Value::NoItems => {
-                text = self.rules.set(if begins { "grpc[0]" } else { "grpc[1]" }, value)?;
+                text = self.set_rule(if begins { ".grpc[0]" } else { ".grpc[1]" }, value)?;
             }
             _ => number = row.kind.read(value).ok_or(wrong)?,
         }
@@ -278,14 +281,25 @@ impl FormReader {
     pub fn rules(&self) -> Rules {
         let list = match self.form() {
             // A hedge without codes that do not end it ends at the first failure.
-            Form::Grpc if self.values.has(Item::HedgeAttempts) && !self.values.has(Item::NonFatal) => "grpc",
+            Form::Grpc if self.values.has(Item::HedgeAttempts) && !self.values.has(Item::NonFatal) => ".grpc",
             // A graph without a list of patterns retries nothing.
-            Form::LanggraphgoGraph if !self.values.has(Item::Patterns) => "patterns",
-            _ => return self.rules,
+            Form::LanggraphgoGraph if !self.values.has(Item::Patterns) => ".patterns",
+            _ if self.rules.is_none() => return self.rules,
+            _ => "",
         };
-        let mut rules = Rules::NONE;
-        let _ = rules.set(list, Value::NoItems);
-        rules
+        let mut rules = self.rules;
+        if !list.is_empty() {
+            let _ = rules.set_condition(0, list, Value::NoItems);
+            let _ = rules.set_retry(0, Value::Flag(true));
+        }
+        rules.and_nothing_else(self.form() == Form::Grpc)
+    }
+
+    /// Sets an entry of the one list of errors that are retried.
+    fn set_rule<'v>(&mut self, path: &str, value: Value<'v>) -> Result<Option<HostText<'v>>, Error> {
+        let text = self.rules.set_condition(0, path, value)?;
+        self.rules.set_retry(0, Value::Flag(true))?;
+        Ok(text)
     }
 }
 

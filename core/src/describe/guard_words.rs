@@ -104,7 +104,7 @@ impl GuardWords<'_> {
             match section.fields().find(|field| index % 2 == 1 && named(field)) {
                 None => f.write_str(part)?,
                 Some(Field::BreakerOpenFor) => {
-                    self.0.open_times().map_or(Ok(()), |times| write_growth(f, times.part(0).backoff))?;
+                    self.0.open_times().map_or(Ok(()), |times| write_growth(f, times.part().backoff))?;
                 }
                 Some(field) => write!(f, "{}", field.takes().shown(self.0.or_default(field)))?,
             }

@@ -8,7 +8,7 @@ use crate::decide::guards::Refusal;
 use crate::decide::guards::nested::{Nesting, Token};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::Jitter;
-use crate::decide::policy::Policy;
+use crate::decide::policy::{Limits, Policy, RawRule, UNLIMITED};
 use crate::describe::options::Options;
 use crate::describe::path::{COUNTED, Path};
 use crate::error::Quantity;
@@ -55,6 +55,12 @@ words! {
         WaitAboveTimeout = 316 "wait_above_timeout" "the sleeps alone take longer than the caller waits, without jitter";
         /// Retries inside retries multiply attempts.
         NestedRetries = 317 "nested_retries" "a retry inside a retry multiplies attempts";
+        /// The attempts are used long before the deadline: even the longest sleeps take less than a tenth of it.
+        AttemptsBeforeDeadline = 318 "attempts_before_deadline" "the attempts are used long before the deadline, even with the longest sleeps";
+        /// No attempt may run long enough to begin the operation anew.
+        ResetNever = 319 "reset_never" "no attempt may run long enough to begin the operation anew";
+        /// A rule never takes a failure, because an earlier one takes them all.
+        HiddenRule = 320 "hidden_rule" "a rule behind one that takes every failure never takes any";
     }
 }
 
@@ -86,6 +92,7 @@ impl fmt::Display for Lint {
             (can, all) if self.kind == LintKind::UnreachableAttempts => {
                 write!(f, " ({can} of {all})")
             }
+            (hidden, taker) if self.kind == LintKind::HiddenRule => write!(f, " (rule {hidden} behind rule {taker})"),
             (found, limit) => write!(f, " ({found}, limit {limit})"),
         }
     }
@@ -123,6 +130,28 @@ impl Policy {
             can = can.saturating_add(1);
         }
         None
+    }
+
+    /// How long all sleeps take together with the longest draws, as far as there is an end. Retries after the 4096th are not
+    /// looked at: they are not few.
+    fn longest_wait(&self) -> Option<Span> {
+        let retries = self.most_attempts()?.saturating_sub(1);
+        let endless = Self { deadline: UNLIMITED, ..*self }.prepared();
+        let mut paths = [0, u32::MAX].map(Path::pinned);
+        for _ in 0..retries.min(COUNTED) {
+            if paths.each_mut().map(|path| path.next(&endless, Failure::TRANSIENT)) == [None; 2] {
+                break;
+            }
+        }
+        (retries <= COUNTED).then_some(paths.iter().map(|path| path.total).max()?)
+    }
+
+    /// The number of the first rule that never takes a failure, and of the rule that takes them all.
+    fn hidden_rule(&self) -> Option<(u32, u32)> {
+        let taker = self.rules.iter().position(|rule| rule.kinds == u8::MAX)?;
+        let hidden = taker.saturating_add(1);
+        let is_there = self.rules.get(hidden).is_some_and(|rule| *rule != RawRule::EMPTY);
+        is_there.then_some(((hidden as u32).saturating_add(1), hidden as u32))
     }
 
     /// How long sleeps may take before they are questioned.
@@ -163,14 +192,14 @@ impl Options {
         let unshown = |found: bool| found.then_some((Quantity::None, Quantity::None));
         let many = |count: u32, limit: u32| (count > limit).then_some((number(count), number(limit)));
         match kind {
-            LintKind::Forever => unshown(attempts.is_none() && deadline.is_none() && budget.is_none()),
+            LintKind::Forever => unshown(policy.most_attempts().is_none() && deadline.is_none() && budget.is_none()),
             LintKind::Shrinking => {
                 policy.smallest_factor().map(|factor| (Quantity::Number(factor), Quantity::Number(1.0)))
             }
             LintKind::NoJitter => {
                 unshown(policy.jitter() == Jitter::None && !policy.is_random() && attempts != Some(1))
             }
-            LintKind::ManyAttempts => many(attempts?, MANY),
+            LintKind::ManyAttempts => many(policy.most_attempts()?, MANY),
             LintKind::WaitAboveDeadline => above(policy.total_wait(), deadline),
             LintKind::UnreachableAttempts => policy.reachable().map(|(can, all)| (number(can), number(all))),
             LintKind::AttemptTimeoutAboveDeadline => not_below(policy.attempt_timeout()?, deadline?),
@@ -205,6 +234,16 @@ impl Options {
                     _ => false,
                 })
             }
+            LintKind::AttemptsBeforeDeadline => {
+                let (longest, limit) = (policy.longest_wait()?, Span::from_nanos(deadline?.as_nanos() / 10));
+                let apart = policy.limits() == Limits::First && longest < limit && attempts != Some(1);
+                apart.then_some((Quantity::Span(longest), Quantity::Span(deadline?)))
+            }
+            LintKind::ResetNever => {
+                let longest = [policy.attempt_timeout(), deadline.filter(|_| policy.aborts_at_deadline())];
+                not_below(policy.reset_after()?, longest.into_iter().flatten().min()?)
+            }
+            LintKind::HiddenRule => policy.hidden_rule().map(|(hidden, taker)| (number(hidden), number(taker))),
             // spec 13.7 and 13.8: the caller and the retries around it are not known here
             LintKind::WaitAboveTimeout | LintKind::NestedRetries => None,
         }
@@ -266,6 +305,7 @@ fn number(count: u32) -> Quantity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decide::failure::FailureKind;
     use crate::describe::options::Options;
     use core::time::Duration;
     use std::string::ToString;
@@ -296,6 +336,12 @@ mod tests {
             (exponential(2.0).attempts(4).deadline(SECOND * 7).jitter(Jitter::Equal), &[]),
             (exponential(2.0).attempts(4).deadline(SECOND * 3).jitter(Jitter::Equal), &[305, 306]),
             (policy().deadline(SECOND).attempt_timeout(SECOND), &[307]),
+            (policy().attempts(3).deadline(SECOND * 2), &[]),
+            (policy().attempts(3).deadline(SECOND * 4), &[318]),
+            (policy().deadline(SECOND * 4), &[]),
+            (policy().reset_after(SECOND).attempt_timeout(SECOND), &[319]),
+            (policy().reset_after(SECOND).attempt_timeout(SECOND * 2), &[]),
+            (policy().backoff_after(FailureKind::Timeout, Backoff::constant(SECOND)), &[]),
             (policy().deadline(SECOND * 30).hint_over(HintOver::Clamp), &[308]),
             (policy().deadline(SECOND * 30).hint_over(HintOver::Clamp).hint_mode(HintMode::Ignore), &[]),
             (exponential(2.0).attempts(10), &[]),
@@ -401,6 +447,17 @@ mod tests {
         let start = "warning 317 nested_retries: a retry inside a retry multiplies attempts";
         assert_eq!(text(&[(three, allow); 2]), std::format!("{start} (at most 9 in all)"));
         assert_eq!(text(&[(three, allow), (ever, allow)]), std::format!("{start} (without an end)"));
+    }
+
+    #[test]
+    fn a_rule_behind_one_that_takes_all_is_named() {
+        let mut options = Policy::options();
+        for (name, value) in [("rules[0].if", crate::Value::Empty), ("rules[1].attempts", crate::Value::from(3_u32))] {
+            options.set(name, value).unwrap();
+        }
+        let texts: Vec<_> = options.build().unwrap().lints().map(|lint| lint.to_string()).collect();
+        let text = "warning 320 hidden_rule: a rule behind one that takes every failure never takes any (rule 2 behind rule 1)";
+        assert_eq!(texts, [text]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::decide::backoff::Backoff;
 use crate::decide::failure::FailureKind;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
-use crate::decide::policy::{FOREVER, OnDeadline, Policy, STAGES};
+use crate::decide::policy::{DeadlineFrom, DelayFrom, FOREVER, Limits, OnDeadline, Policy, RULES, STAGES};
 use crate::describe::preset::Preset;
 use crate::describe::rules::Rules;
 use crate::fields::Field;
@@ -24,10 +24,13 @@ mod tests;
 
 use stage::{StageOptions, nth};
 
-/// How many delays a policy's lists hold together: three a stage.
-const DELAYS: usize = STAGES * 3;
+/// How many delays a policy's lists hold together.
+const DELAYS: usize = 64;
 
-/// The options of a policy and its guards: 1456 bytes of plain numbers, every bit pattern valid.
+/// The owner of a stage that no longer counts.
+const NOBODY: u8 = u8::MAX;
+
+/// The options of a policy and its guards: 6568 bytes of plain numbers, every bit pattern valid.
 ///
 /// # Contract
 /// Set what differs from the default, by the typed methods or by [`Options::set`] with a document's names, in any order.
@@ -52,24 +55,36 @@ pub struct Options {
     /// One bit for each field that is set, by its number.
     is_set: [u64; 2],
     stages: [StageOptions; STAGES],
+    /// The owner of each stage: 0 for the policy, else the number of the rule; the first stage is the policy's.
+    owners: [u8; STAGES],
+    /// The index of each stage among its owner's.
+    indexes: [u8; STAGES],
     /// The delays of lists, in the order in which they were given.
     delays: [u64; DELAYS],
     /// The stage of each delay.
     delay_of: [u8; DELAYS],
+    /// The jitter, cap and hint of each rule.
+    manners: [StageOptions; RULES],
+    /// The attempts of each rule.
+    rule_attempts: [u32; RULES],
+    /// One bit for each owner whose stages were given as a list, so that their paths have an index.
+    chained: u16,
     /// How many delays there are.
     listed: u8,
     /// How many stages were begun, the first not counted.
     more: u8,
-    /// True if the stages were given as a list, so that their paths have an index.
-    chained: u8,
+    /// One bit for each rule that has attempts.
+    has_attempts: u8,
     /// More stages or delays were added than there is room for.
     overflow: u8,
+    /// The owner of the stage that was added last.
+    latest: u8,
     /// No padding: options are their bytes.
-    unused: [u8; 2],
+    unused: u8,
     rules: Rules,
 }
 
-const _: () = assert!(size_of::<Options>() == 1456);
+const _: () = assert!(size_of::<Options>() == 6568);
 
 impl Default for Options {
     fn default() -> Self {
@@ -90,13 +105,19 @@ impl Options {
         values: [0; Field::LAST + 1],
         is_set: [0; 2],
         stages: [StageOptions::NEW; STAGES],
+        owners: [0; STAGES],
+        indexes: [0; STAGES],
         delays: [0; DELAYS],
         delay_of: [0; DELAYS],
+        manners: [StageOptions::NEW; RULES],
+        rule_attempts: [0; RULES],
+        chained: 0,
         listed: 0,
         more: 0,
-        chained: 0,
+        has_attempts: 0,
         overflow: 0,
-        unused: [0; 2],
+        latest: 0,
+        unused: 0,
         rules: Rules::NONE,
     };
 
@@ -148,16 +169,19 @@ impl Options {
         if self.has(Field::Preset) { self.at(Field::Preset) as u8 } else { 0 }
     }
 
-    /// How delays grow; exponential from 100 ms by 2 up to 5 s unless given. Replaces all stages there are.
+    /// How delays grow; exponential from 100 ms by 2 up to 5 s unless given. Replaces the stages there are; call it before
+    /// [`Options::then`] and [`Options::backoff_after`].
     pub const fn backoff(mut self, backoff: Backoff) -> Self {
-        self.stages = [StageOptions::NEW; STAGES];
         let [first, ..] = &mut self.stages;
         *first = StageOptions::of(backoff);
-        (self.more, self.chained, self.listed, self.overflow) = (0, 0, 0, 0);
+        self.owners = [NOBODY; STAGES];
+        let [owner, ..] = &mut self.owners;
+        *owner = 0;
+        (self.more, self.chained, self.listed, self.overflow, self.latest) = (0, 0, 0, 0, 0);
         self
     }
 
-    /// Delay after delay as they are listed, up to 18; the last one stays. Unless given, there is one attempt more.
+    /// Delay after delay as they are listed, up to 64; the last one stays. Unless given, there is one attempt more.
     /// Replaces all stages there are.
     pub const fn delays(mut self, delays: &[Duration]) -> Self {
         self = self.backoff(Backoff::constant(Duration::ZERO));
@@ -172,35 +196,83 @@ impl Options {
         self
     }
 
-    /// Another backoff after `times` delays (1 to 536870911) of the one set last: `backoff(a).then(2, b)` is two delays of
-    /// `a` and from then on `b`. Up to six in all.
+    /// Another backoff after `times` delays (1 to 268435455) of the one set last: `backoff(a).then(2, b)` is two delays of
+    /// `a` and from then on `b`. Up to 16 in all.
     pub const fn then(mut self, times: u32, backoff: Backoff) -> Self {
-        let mut next = StageOptions::of(backoff);
-        if let Some(last) = nth(&mut self.stages, self.more as usize) {
+        let (owner, index) = self.last_stage();
+        if let Some(slot) = self.slot(owner, index)
+            && let Some(last) = nth(&mut self.stages, slot)
+        {
             last.put(Field::BackoffTimes, times as u64);
-            if last.has(Field::BackoffOn) {
-                next.put(Field::BackoffOn, last.at(Field::BackoffOn));
+        }
+        self.chained |= 1_u16.wrapping_shl(owner as u32);
+        self.append(owner, index.wrapping_add(1), StageOptions::of(backoff))
+    }
+
+    /// Another backoff for one kind of failure: a throttled client may have to wait longer than others. A rule that holds for
+    /// the kind, behind the rules there are; its delays count together with those of the policy.
+    pub const fn backoff_after(mut self, kind: FailureKind, backoff: Backoff) -> Self {
+        match self.rules.add_kind(kind) {
+            Some(rule) => self.append(rule, 0, StageOptions::of(backoff)),
+            None => {
+                self.overflow = 1;
+                self
             }
         }
-        self.append(next)
     }
 
-    /// Another backoff for one kind of failure: a throttled client may have to wait longer than others.
-    pub const fn on(self, kind: FailureKind, backoff: Backoff) -> Self {
-        let mut next = StageOptions::of(backoff);
-        next.put(Field::BackoffOn, kind.code() as u64);
-        self.append(next)
+    /// The owner of the stage that was added last, and its index.
+    const fn last_stage(&self) -> (u8, u8) {
+        let mut index = 0_u8;
+        while self.slot(self.latest, index.wrapping_add(1)).is_some() {
+            index = index.wrapping_add(1);
+        }
+        (self.latest, index)
     }
 
-    const fn append(mut self, next: StageOptions) -> Self {
-        match nth(&mut self.stages, (self.more as usize).saturating_add(1)) {
+    /// The slot of an owner's stage.
+    const fn slot(&self, owner: u8, index: u8) -> Option<usize> {
+        let (mut owners, mut indexes): (&[u8], &[u8]) = (&self.owners, &self.indexes);
+        let (mut slot, mut left) = (0_usize, self.more.saturating_add(1));
+        while let ([known, owners_left @ ..], [at, indexes_left @ ..]) = (owners, indexes)
+            && left > 0
+        {
+            if *known == owner && *at == index {
+                return Some(slot);
+            }
+            (owners, indexes) = (owners_left, indexes_left);
+            (slot, left) = (slot.wrapping_add(1), left.wrapping_sub(1));
+        }
+        None
+    }
+
+    /// The slot of an owner's stage, begun if it is new. `None` if there is no room.
+    const fn begin_stage(&mut self, owner: u8, index: u8) -> Option<usize> {
+        if let Some(slot) = self.slot(owner, index) {
+            return Some(slot);
+        }
+        let slot = (self.more as usize).saturating_add(1);
+        if index as usize >= STAGES {
+            return None;
+        }
+        match (nth(&mut self.stages, slot), nth(&mut self.owners, slot), nth(&mut self.indexes, slot)) {
+            (Some(stage), Some(own), Some(at)) => (*stage, *own, *at) = (StageOptions::NEW, owner, index),
+            _ => return None,
+        }
+        self.more = self.more.wrapping_add(1);
+        Some(slot)
+    }
+
+    const fn append(mut self, owner: u8, index: u8, next: StageOptions) -> Self {
+        match self.begin_stage(owner, index) {
             Some(slot) => {
-                *slot = next;
-                self.more = self.more.wrapping_add(1);
+                if let Some(stage) = nth(&mut self.stages, slot) {
+                    *stage = next;
+                }
+                self.latest = owner;
             }
             None => self.overflow = 1,
         }
-        self.chained = 1;
         self
     }
 
@@ -220,6 +292,7 @@ impl Options {
         let (kind, by) = jitter.raw();
         *self.word(Field::JitterFactor) &= !1_u64.wrapping_shl(Field::JitterFactor.code() as u32);
         *self.word(Field::JitterBound) &= !1_u64.wrapping_shl(Field::JitterBound.code() as u32);
+        *self.word(Field::JitterGrows) &= !1_u64.wrapping_shl(Field::JitterGrows.code() as u32);
         self.put(Field::JitterKind, kind as u64);
         if jitter::has_factor(kind) {
             self.put(Field::JitterFactor, by);
@@ -248,6 +321,36 @@ impl Options {
     /// How long the whole operation may take, attempts included: above 0; without a limit unless given.
     pub const fn deadline(self, deadline: Duration) -> Self {
         self.with_span(Field::Deadline, deadline)
+    }
+
+    /// How many attempts of all failures together there may be: 1 to 4294967294; without a limit unless given.
+    pub const fn total(self, total: u32) -> Self {
+        self.with(Field::Total, if total == FOREVER { 0 } else { total as u64 })
+    }
+
+    /// The limit that ends an operation: the first of attempts and deadline unless given.
+    pub const fn limits(self, limits: Limits) -> Self {
+        self.with(Field::Limits, limits as u64)
+    }
+
+    /// The moment from which the deadline counts: the start unless given.
+    pub const fn deadline_from(self, from: DeadlineFrom) -> Self {
+        self.with(Field::DeadlineFrom, from as u64)
+    }
+
+    /// Lets the running attempt go on at the deadline, which then only stops attempts from beginning.
+    pub const fn abort_at_deadline(self, aborts: bool) -> Self {
+        self.with(Field::AbortAtDeadline, aborts as u64)
+    }
+
+    /// The moment from which a delay counts: the failure unless given.
+    pub const fn delay_from(self, from: DelayFrom) -> Self {
+        self.with(Field::DelayFrom, from as u64)
+    }
+
+    /// How long an attempt must run before it fails to begin the operation anew: above 0; no attempt does unless given.
+    pub const fn reset_after(self, time: Duration) -> Self {
+        self.with_span(Field::ResetAfter, time)
     }
 
     /// How much time an attempt must have left before the deadline to be worth starting; 0 unless given.
@@ -285,8 +388,14 @@ impl Options {
         self.with_span(Field::HintReach, reach)
     }
 
-    /// The rules under `retry_on`, without the texts of their patterns.
+    /// These options with rules that were set before.
+    pub const fn with_rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// The rules, without the texts of their names and patterns: the preset's, unless some are given.
     pub const fn rules(&self) -> Rules {
-        self.rules
+        if self.rules.is_none() { Preset::rules_of(self.preset_code()) } else { self.rules }
     }
 }

@@ -1,16 +1,20 @@
-//! Which failures are worth another try, when a policy document says so itself.
+//! Rules: the failures that a document treats in its own way.
 //!
-//! The core's own classification (HTTP, gRPC, a host's errors) suits most operations. `retry_on` is for the others: a
-//! service whose 404 goes away, a client whose errors are only text, an operation that may not run twice. It is data, so
-//! that the services of a company can share one answer; the texts of its patterns stay with the host, which has the
-//! message and a fast substring search, so that the rules are plain numbers of a fixed size.
+//! The core's own classification (HTTP, gRPC, a host's errors) suits most operations. Rules are for the others: a service whose
+//! 404 goes away, a client whose errors are only text, a throttled client that has to wait longer. They are data, so
+//! that the services of a company can share one answer. The texts of names and patterns stay with the host, which has the
+//! error and a fast substring search, so that rules are plain numbers of a fixed size.
 
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::grpc::GrpcCode;
-use crate::error::{Error, ErrorCode};
-use crate::nearest::nearest;
-use crate::value::Value;
+use crate::decide::policy::RULES;
+use crate::describe::preset::Preset;
+use crate::words::words;
 
+pub(crate) mod replaced;
+pub(crate) mod set;
+#[cfg(feature = "alloc")]
+pub(crate) mod texts;
 pub(crate) mod write;
 
 /// The facts about an error beside its failure.
@@ -19,173 +23,175 @@ pub(crate) mod write;
 pub struct Facts {
     /// Its HTTP status; 0 when it has none.
     pub http: u16,
+    /// One bit for each alternative of the rules one of whose `codes` is a code of the error.
+    pub codes: u16,
+    /// One bit for each alternative one of whose `types` is the type of the error, or one of those it derives from.
+    pub types: u16,
+    /// One bit for each alternative one of whose `patterns` is in the message.
+    pub patterns: u16,
     /// Its gRPC code, an unknown code as `UNKNOWN`; 255 when it has none.
     pub grpc: u8,
-    /// True if its message contains a pattern of the list that [`Rules::patterns`] says.
-    pub matched: bool,
+    /// The value of the header `x-should-retry`: 1 for true, 2 for false, 0 for no header and any other value.
+    pub should_retry: u8,
     /// True if the operation can run twice without harm.
     pub idempotent: bool,
+    /// True if the request was never sent: the connection was refused, the name not found, no connection free.
+    pub unsent: bool,
+    /// True if the host knows the error for one of the program itself.
+    pub program_fault: bool,
+    /// No padding: the facts are their bytes.
+    pub unused: bool,
 }
 
 impl Facts {
-    /// Of an operation that can run twice: no status, no code, no pattern in the message.
-    pub const NONE: Self = Self { http: 0, grpc: u8::MAX, matched: false, idempotent: true };
+    /// Of an operation that can run twice: no status, no code, no name and no pattern.
+    pub const NONE: Self = Self {
+        http: 0,
+        codes: 0,
+        types: 0,
+        patterns: 0,
+        grpc: u8::MAX,
+        should_retry: 0,
+        idempotent: true,
+        unsent: false,
+        program_fault: false,
+        unused: false,
+    };
 }
 
-/// For which operations a list of `retry_on` is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum Operations {
-    /// `retry_on`: operations that can run twice without harm, and all when the document does not tell them apart.
-    All = 1,
-    /// `retry_on.non_idempotent`: operations that may not run twice.
-    NonIdempotent = 2,
+words! {
+    /// A list of texts that the host holds against an error.
+    pub enum TextList: u8 {
+        /// Codes of the error: errno, those of clients, SQLSTATE.
+        Codes = 1 "codes";
+        /// Names of the type of the error, or of one it derives from.
+        Types = 2 "types";
+        /// Texts that the message contains: case counts, and the empty text is in every message.
+        Patterns = 3 "patterns";
+    }
 }
 
 /// A text that the host has to store, because rules are plain numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HostText<'a> {
-    /// The list of patterns for these operations is empty so far: the patterns that the host has stored for them go.
-    NoPatterns(Operations),
-    /// A pattern.
-    Pattern {
-        /// The operations that it is for.
-        operations: Operations,
-        /// True if the list begins anew: the patterns that the host has stored for these operations go.
+    /// The list of this alternative is empty so far: the texts that the host has stored for it go.
+    NoTexts {
+        /// The number of the alternative, from 0: its bit in [`Facts`].
+        alternative: u8,
+        /// Which list of the alternative.
+        list: TextList,
+    },
+    /// A text of a list.
+    Text {
+        /// The number of the alternative, from 0: its bit in [`Facts`].
+        alternative: u8,
+        /// Which list of the alternative.
+        list: TextList,
+        /// True if the list begins anew: the texts that the host has stored for it go.
         begins: bool,
-        /// A text that a message must contain: case counts, and the empty text is in every message.
+        /// The text.
         text: &'a str,
     },
     /// The full name of a type of errors that are never retried (only Temporal's form has them).
     ErrorType(&'a str),
 }
 
-/// A document's `retry_on` (spec 8): 160 bytes of plain numbers, without the texts of its patterns.
+/// The rules of a document (spec 8): 720 bytes of plain numbers, without the texts of their names and patterns.
 ///
 /// # Contract
-/// [`Rules::default`] says nothing, so that every failure stays what it is. [`Rules::set`] fills it, entry by entry in the
-/// order of the document; afterwards [`Rules::judge`] is a pure function. Every bit pattern is valid, and no input panics.
+/// [`Rules::default`] has no rule, so that every failure stays what it is unless the operation may not run twice.
+/// [`Rules::set`] fills it in the order of the document; afterwards [`Rules::judge`] is a pure function. Every bit pattern is
+/// valid, and no input panics.
 ///
-/// A host asks it about failures only: a caller's cancellation is none, and what it knows for a programming error is
-/// permanent whatever the rules say.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// A host asks it about failures only: a caller's cancellation is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Rules {
-    all: Lists,
-    non_idempotent: Lists,
+    /// One bit for each status, from 100 on; each set is of one or more alternatives.
+    statuses: [[u64; 8]; SETS],
+    alternatives: [Alternative; ALTERNATIVES],
+    /// [`STAYS`], [`RETRIES`] or [`NEVER`] for each rule.
+    retry: [u8; RULES],
+    /// How many rules there are.
+    rules: u8,
+    /// How many alternatives there are, over all rules.
+    used: u8,
+    /// How many sets of statuses there are.
+    sets: u8,
+    /// One bit for each rule that has an `if`; the others hold always.
+    conditioned: u8,
+    /// No padding: the rules are their bytes.
+    unused: [u8; 4],
 }
 
-/// The lists for one sort of operations.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// Conditions that must all hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
-struct Lists {
-    /// One bit for each status, from 100 on.
-    http: [u64; 8],
-    /// One bit for each code.
+struct Alternative {
+    /// One bit for each gRPC code.
     grpc: u32,
+    /// The index of its rule.
+    rule: u8,
+    /// Its place in the list of its rule.
+    index: u8,
+    /// A bit for each condition that there is.
+    conditions: u8,
     /// One bit for each kind, by its number.
     kinds: u8,
-    /// A bit for each list that there is, empty lists included.
-    listed: u8,
+    /// The set of its statuses.
+    set: u8,
+    /// The value of `idempotent` and, above it, of `unsent`.
+    flags: u8,
     /// No padding: the rules are their bytes.
-    unused: [u8; 10],
+    unused: [u8; 2],
 }
+
+const SETS: usize = 8;
+const ALTERNATIVES: usize = 16;
+
+const STAYS: u8 = 0;
+const RETRIES: u8 = 1;
+const NEVER: u8 = 2;
 
 const HTTP: u8 = 1;
 const GRPC: u8 = 2;
 const KINDS: u8 = 4;
-const PATTERNS: u8 = 8;
+const IDEMPOTENT: u8 = 8;
+const UNSENT: u8 = 16;
+const CODES: u8 = 32;
+const TYPES: u8 = 64;
+const PATTERNS: u8 = 128;
+
+/// Every condition by its name in an alternative.
+const CONDITIONS: [(&str, u8); 8] = [
+    ("http", HTTP),
+    ("grpc", GRPC),
+    ("kinds", KINDS),
+    ("codes", CODES),
+    ("types", TYPES),
+    ("patterns", PATTERNS),
+    ("idempotent", IDEMPOTENT),
+    ("unsent", UNSENT),
+];
 
 /// The first status there is, and how many there are.
 const FIRST_STATUS: u32 = 100;
 const STATUSES: u32 = 500;
 
-/// The kinds that can be listed.
-const RETRIED: [FailureKind; 3] = [FailureKind::Transient, FailureKind::Throttled, FailureKind::Timeout];
-
 /// The classes of HTTP statuses, with the first of each.
 const CLASSES: [(&str, u32); 5] = [("1xx", 100), ("2xx", 200), ("3xx", 300), ("4xx", 400), ("5xx", 500)];
 
-/// Every list by its path in `retry_on` and in a document: for which operations it is, and which one.
-const LISTS: [(&str, &str, Operations, u8); 8] = [
-    ("http", "retry_on.http", Operations::All, HTTP),
-    ("grpc", "retry_on.grpc", Operations::All, GRPC),
-    ("kinds", "retry_on.kinds", Operations::All, KINDS),
-    ("patterns", "retry_on.patterns", Operations::All, PATTERNS),
-    ("non_idempotent.http", "retry_on.non_idempotent.http", Operations::NonIdempotent, HTTP),
-    ("non_idempotent.grpc", "retry_on.non_idempotent.grpc", Operations::NonIdempotent, GRPC),
-    ("non_idempotent.kinds", "retry_on.non_idempotent.kinds", Operations::NonIdempotent, KINDS),
-    ("non_idempotent.patterns", "retry_on.non_idempotent.patterns", Operations::NonIdempotent, PATTERNS),
-];
+impl Alternative {
+    const EMPTY: Self = Self { grpc: 0, rule: 0, index: 0, conditions: 0, kinds: 0, set: 0, flags: 0, unused: [0; 2] };
 
-/// The name under which the lists for operations that may not run twice stand, in `retry_on` and in a document.
-const NON_IDEMPOTENT: (&str, &str) = ("non_idempotent", "retry_on.non_idempotent");
-
-impl Lists {
-    /// True if a list names the error; `None` when no list speaks about it (spec 8.5).
-    fn name(&self, facts: Facts, kind: FailureKind) -> Option<bool> {
-        let code = GrpcCode::from_code(u32::from(facts.grpc)).unwrap_or(GrpcCode::Unknown);
-        let says = [
-            (self.listed & HTTP != 0 && facts.http != 0, self.has_status(u32::from(facts.http))),
-            (self.listed & GRPC != 0 && facts.grpc != u8::MAX, self.grpc >> code.code() & 1 == 1),
-            (self.listed & KINDS != 0, self.kinds >> kind.code() & 1 == 1),
-            (self.listed & PATTERNS != 0, facts.matched),
-        ];
-        let mut speaking = says.into_iter().filter(|list| list.0).peekable();
-        speaking.peek()?;
-        Some(speaking.any(|list| list.1))
+    const fn has(&self, condition: u8) -> bool {
+        self.conditions & condition != 0
     }
 
-    fn has_status(&self, status: u32) -> bool {
-        let Some((word, bit)) = slot(status) else { return false };
-        self.http.get(word).is_some_and(|bits| bits >> bit & 1 == 1)
-    }
-
-    fn add_status(&mut self, status: u32) {
-        if let Some((word, bit)) = slot(status)
-            && let Some(bits) = self.http.get_mut(word)
-        {
-            *bits |= 1 << bit;
-        }
-    }
-
-    /// Adds an entry to a list, or returns it if it is a pattern.
-    fn add<'a>(&mut self, list: u8, value: Value<'a>) -> Result<Option<&'a str>, Error> {
-        let integer = if let Value::Number { value, .. } = value { exact(value) } else { None };
-        let text = if let Value::Text(text) = value { text } else { "" };
-        match list {
-            HTTP => {
-                let class = CLASSES.into_iter().find(|class| class.0 == text).map(|class| (class.1, 100));
-                let status = integer.filter(|status| slot(*status).is_some()).map(|status| (status, 1));
-                let near = || nearest(text, CLASSES.into_iter().map(|class| class.0));
-                let (first, count) = class.or(status).ok_or_else(|| refused(ErrorCode::HttpStatus, value, near()))?;
-                (first..).take(count).for_each(|status| self.add_status(status));
-            }
-            GRPC => {
-                let code = integer.and_then(GrpcCode::from_code).or_else(|| GrpcCode::parse(text));
-                let near = || nearest(text, GrpcCode::ALL.into_iter().map(GrpcCode::name));
-                self.grpc |= 1 << code.ok_or_else(|| refused(ErrorCode::GrpcCode, value, near()))?.code();
-            }
-            KINDS => {
-                let kind = RETRIED.into_iter().find(|kind| kind.name() == text);
-                let near = || nearest(text, RETRIED.into_iter().map(FailureKind::name));
-                self.kinds |= 1 << kind.ok_or_else(|| refused(ErrorCode::RetryKind, value, near()))?.code();
-            }
-            _ if matches!(value, Value::Text(_)) => return Ok(Some(text)),
-            _ => return Err(refused(ErrorCode::PatternText, value, None)),
-        }
-        Ok(None)
-    }
-
-    /// Empties a list and notes that there is one.
-    fn begin(&mut self, list: u8) {
-        self.listed |= list;
-        match list {
-            HTTP => self.http = [0; 8],
-            GRPC => self.grpc = 0,
-            KINDS => self.kinds = 0,
-            _ => {}
-        }
+    /// True if the condition has the other value.
+    const fn contradicts(&self, condition: u8, value: bool) -> bool {
+        let wanted = self.flags & condition != 0;
+        self.has(condition) && wanted != value
     }
 }
 
@@ -195,134 +201,205 @@ fn slot(status: u32) -> Option<(usize, u32)> {
     Some((usize::try_from(index / u64::BITS).ok()?, index % u64::BITS))
 }
 
-impl Lists {
-    const NONE: Self = Self { http: [0; 8], grpc: 0, kinds: 0, listed: 0, unused: [0; 10] };
+fn has_status(set: &[u64; 8], status: u32) -> bool {
+    slot(status).and_then(|(word, bit)| Some(set.get(word)? >> bit & 1 == 1)).unwrap_or(false)
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self::NONE
+    }
 }
 
 impl Rules {
-    /// Rules that say nothing: every failure stays what it is.
-    pub const NONE: Self = Self { all: Lists::NONE, non_idempotent: Lists::NONE };
-
-    /// The failure as the document judges it, if the default classification says `default` (spec 8.4 to 8.8).
-    ///
-    /// The hint stays, and so does the kind of a failure that is retried, unless it was permanent: then it is transient.
-    pub fn judge(&self, facts: Facts, default: Failure) -> Failure {
-        let operations = self.operations(facts.idempotent);
-        let kind = match (self.lists(operations).name(facts, default.kind), operations) {
-            (Some(true), _) if default.kind == FailureKind::Permanent => FailureKind::Transient,
-            (Some(true), _) | (None, Operations::All) => default.kind,
-            // spec 8.8: what is not said to be safe is not
-            (Some(false), _) | (None, Operations::NonIdempotent) => FailureKind::Permanent,
-        };
-        Failure { kind, ..default }
-    }
-
-    /// The list whose patterns the host is to look for in the message of an error, `None` when no list of patterns applies and the
-    /// message need not be made.
-    pub fn patterns(&self, idempotent: bool) -> Option<Operations> {
-        let operations = self.operations(idempotent);
-        if self.lists(operations).listed & PATTERNS != 0 { Some(operations) } else { None }
-    }
-
-    /// True if an HTTP answer is to be judged: a status from 400 on is a failure anyway, and a lower one when the document
-    /// lists it (202 for an operation that is not done yet) (spec 8.9).
-    pub fn is_failure(&self, status: u32, idempotent: bool) -> bool {
-        status >= 400 || self.lists(self.operations(idempotent)).has_status(status)
-    }
-
-    /// Which lists apply (spec 8.8).
-    const fn operations(&self, idempotent: bool) -> Operations {
-        if idempotent || self.non_idempotent.listed == 0 { Operations::All } else { Operations::NonIdempotent }
-    }
-
-    const fn lists(&self, operations: Operations) -> &Lists {
-        match operations {
-            Operations::All => &self.all,
-            Operations::NonIdempotent => &self.non_idempotent,
-        }
-    }
-
-    const fn lists_mut(&mut self, operations: Operations) -> &mut Lists {
-        match operations {
-            Operations::All => &mut self.all,
-            Operations::NonIdempotent => &mut self.non_idempotent,
-        }
-    }
-
-    /// Sets one entry of a list, an empty list ([`Value::NoItems`]: given, and naming nothing), or nothing at all
-    /// ([`Value::Nothing`], and [`Value::Empty`] where fields may stand).
-    ///
-    /// `path` is what follows `retry_on.` in the document, `http[0]` or `non_idempotent.patterns[2]`; empty for `retry_on`
-    /// itself. Entry 0 begins its list anew, so that a document set later replaces the list of one set earlier.
-    ///
-    /// # Errors
-    /// An unknown path, a list that is none, an entry that is not what the list takes.
-    pub fn set<'a>(&mut self, path: &str, value: Value<'a>) -> Result<Option<HostText<'a>>, Error> {
-        if path.is_empty() || path == NON_IDEMPOTENT.0 {
-            return match value {
-                Value::Nothing | Value::Empty => Ok(None),
-                _ => Err(refused(ErrorCode::WrongType, value, None)),
-            };
-        }
-        let (operations, list, index) = find(path)?;
-        let lists = self.lists_mut(operations);
-        let Some(index) = index else {
-            return match value {
-                Value::Nothing => Ok(None),
-                Value::NoItems => {
-                    lists.begin(list);
-                    Ok(Some(HostText::NoPatterns(operations)).filter(|_| list == PATTERNS))
-                }
-                _ => Err(refused(ErrorCode::NotAList, value, None)),
-            };
-        };
-        let begins = index == 0;
-        // An entry that is refused changes nothing.
-        let mut changed = *lists;
-        if begins {
-            changed.begin(list);
-        }
-        changed.listed |= list;
-        let text = changed.add(list, value)?;
-        *lists = changed;
-        Ok(text.map(|text| HostText::Pattern { operations, begins, text }))
-    }
-}
-
-/// The number as an integer, if it is one.
-fn exact(number: f64) -> Option<u32> {
-    // The cast saturates, so that a number that is no integer in range does not come back equal.
-    let integer = number as u32;
-    if f64::from(integer) == number { Some(integer) } else { None }
-}
-
-/// The list that a path names, and the place of the entry when it names one.
-fn find(path: &str) -> Result<(Operations, u8, Option<u32>), Error> {
-    let (name, index) = match path.split_once('[') {
-        Some((name, rest)) => (name, rest.strip_suffix(']').and_then(place_in_list).map(Some)),
-        None => (path, Some(None)),
+    /// No rule.
+    pub const NONE: Self = Self {
+        statuses: [[0; 8]; SETS],
+        alternatives: [Alternative::EMPTY; ALTERNATIVES],
+        retry: [STAYS; RULES],
+        rules: 0,
+        used: 0,
+        sets: 0,
+        conditioned: 0,
+        unused: [0; 4],
     };
-    match (LISTS.into_iter().find(|known| known.0 == name), index) {
-        (Some((_, _, operations, list)), Some(index)) => Ok((operations, list, index)),
-        (known, _) => {
-            let near = known.map(|known| known.1).or_else(|| {
-                let names = LISTS.into_iter().map(|known| (known.0, known.1)).chain([NON_IDEMPOTENT]);
-                let near = nearest(name, names.clone().map(|known| known.0))?;
-                names.into_iter().find(|known| known.0 == near).map(|known| known.1)
-            });
-            Err(refused(ErrorCode::UnknownField, Value::Other, near))
+
+    /// True if there is no rule.
+    pub const fn is_none(&self) -> bool {
+        self.rules == 0
+    }
+
+    /// How many rules there are.
+    pub const fn count(&self) -> u8 {
+        if self.rules as usize > RULES { RULES as u8 } else { self.rules }
+    }
+
+    /// True if the rule with that index makes failures permanent.
+    pub(crate) const fn never_retries(&self, index: u8) -> bool {
+        self.word(index) == NEVER
+    }
+
+    /// The word of a rule about retries.
+    const fn word(&self, index: u8) -> u8 {
+        match self.retry.split_at_checked(index as usize) {
+            Some((_, [word, ..])) => *word,
+            _ => STAYS,
         }
+    }
+
+    /// The kinds for which a rule holds whatever else is known, one bit each; above them of operations that may not run twice.
+    pub(crate) const fn kinds(&self, rule: u8) -> u8 {
+        if !self.has_if(rule) {
+            return u8::MAX;
+        }
+        let (mut rest, mut left, mut kinds): (&[Alternative], _, _) = (&self.alternatives, self.used, 0_u8);
+        while let [alternative, others @ ..] = rest
+            && left > 0
+        {
+            let only = alternative.conditions & !(KINDS | IDEMPOTENT) == 0;
+            if alternative.rule == rule && only {
+                let own = if alternative.has(KINDS) { alternative.kinds.wrapping_shr(1) & 15 } else { 15 };
+                kinds |= if alternative.contradicts(IDEMPOTENT, true) { 0 } else { own };
+                kinds |= if alternative.contradicts(IDEMPOTENT, false) { 0 } else { own.wrapping_shl(4) };
+            }
+            (rest, left) = (others, left.wrapping_sub(1));
+        }
+        kinds
+    }
+
+    const fn has_if(&self, rule: u8) -> bool {
+        self.conditioned.wrapping_shr(rule as u32) & 1 == 1
+    }
+
+    /// Adds a rule that holds for one kind of failure. Returns its number, from 1; `None` without room.
+    pub(crate) const fn add_kind(&mut self, kind: FailureKind) -> Option<u8> {
+        let rule = self.rules;
+        let kinds = 1_u8.wrapping_shl(kind.code() as u32);
+        match self.alternatives.split_at_mut_checked(self.used as usize) {
+            Some((_, [slot, ..])) if (rule as usize) < RULES => {
+                *slot = Alternative { rule, conditions: KINDS, kinds, ..Alternative::EMPTY };
+            }
+            _ => return None,
+        }
+        (self.rules, self.used) = (rule.wrapping_add(1), self.used.wrapping_add(1));
+        self.conditioned |= 1_u8.wrapping_shl(rule as u32);
+        Some(self.rules)
+    }
+
+    /// The alternatives that are in use, with the bit of each in [`Facts`].
+    fn alternatives(&self) -> impl Iterator<Item = (&Alternative, u16)> {
+        let bits = (0..).map(|place| 1_u16.wrapping_shl(place));
+        self.alternatives.iter().take(self.used.into()).zip(bits)
+    }
+
+    /// The statuses of an alternative.
+    fn set_of(&self, alternative: &Alternative) -> &[u64; 8] {
+        self.statuses.get(usize::from(alternative.set)).unwrap_or(&[0; 8])
+    }
+
+    /// True if all conditions of an alternative hold.
+    fn holds(&self, alternative: &Alternative, bit: u16, facts: &Facts, kind: FailureKind) -> bool {
+        let code = GrpcCode::from_code(u32::from(facts.grpc)).unwrap_or(GrpcCode::Unknown);
+        let missing = [
+            alternative.has(HTTP) && !has_status(self.set_of(alternative), facts.http.into()),
+            alternative.has(GRPC) && (facts.grpc == u8::MAX || alternative.grpc >> code.code() & 1 == 0),
+            alternative.has(KINDS) && alternative.kinds >> kind.code() & 1 == 0,
+            alternative.has(CODES) && facts.codes & bit == 0,
+            alternative.has(TYPES) && facts.types & bit == 0,
+            alternative.has(PATTERNS) && facts.patterns & bit == 0,
+            alternative.contradicts(IDEMPOTENT, facts.idempotent),
+            alternative.contradicts(UNSENT, facts.unsent),
+        ];
+        !missing.contains(&true)
+    }
+
+    /// The failure as the document judges it, if the default classification says `default`, with the number of the rule that
+    /// takes it (spec 8.4 to 8.8). The hint stays.
+    pub fn judge(&self, facts: Facts, default: Failure) -> Failure {
+        let permanent = |rule| Failure { kind: FailureKind::Permanent, rule, ..default };
+        let mut kind = default.kind;
+        match facts.should_retry {
+            _ if facts.program_fault => {}
+            2 => return permanent(Failure::NO_RULE),
+            1 if kind == FailureKind::Permanent => kind = FailureKind::Transient,
+            _ => {}
+        }
+        let safe = facts.idempotent || facts.unsent || kind == FailureKind::Throttled;
+        for index in 0..self.count() {
+            let (mut taken, mut named) = (!self.has_if(index) && !facts.program_fault, false);
+            for (alternative, bit) in self.alternatives().filter(|(alternative, _)| alternative.rule == index) {
+                let asked = !facts.program_fault || alternative.has(TYPES);
+                if asked && self.holds(alternative, bit, &facts, kind) {
+                    (taken, named) = (true, named || alternative.has(IDEMPOTENT));
+                }
+            }
+            if !taken {
+                continue;
+            }
+            let rule = index.saturating_add(1);
+            return match self.word(index) {
+                NEVER => permanent(rule),
+                _ if facts.program_fault && self.word(index) != RETRIES => permanent(rule),
+                // spec 8.8: nobody knows whether the server did the work
+                _ if !safe && !named => permanent(rule),
+                RETRIES if kind == FailureKind::Permanent || facts.program_fault => {
+                    Failure { kind: FailureKind::Transient, rule, ..default }
+                }
+                _ => Failure { kind, rule, ..default },
+            };
+        }
+        if facts.program_fault || !safe {
+            permanent(Failure::NO_RULE)
+        } else {
+            Failure { kind, rule: Failure::NO_RULE, ..default }
+        }
+    }
+
+    /// True if an alternative has such a list, so that the host has to look at codes, types or the message of an error.
+    pub fn has_texts(&self, list: TextList) -> bool {
+        let conditions = bit_of(list);
+        self.alternatives().any(|(alternative, _)| alternative.has(conditions))
+    }
+
+    /// True if an HTTP answer is to be judged: a status from 400 on is a failure anyway, and a lower one when a rule that retries
+    /// names it (202 for an operation that is not done yet) (spec 8.12).
+    pub fn is_failure(&self, status: u32, idempotent: bool) -> bool {
+        let names = |alternative: &Alternative| {
+            self.word(alternative.rule) == RETRIES
+                && alternative.has(HTTP)
+                && !alternative.contradicts(IDEMPOTENT, idempotent)
+                && has_status(self.set_of(alternative), status)
+        };
+        status >= 400 || self.alternatives().any(|(alternative, _)| names(alternative))
     }
 }
 
-/// The digits between brackets as a number.
-fn place_in_list(digits: &str) -> Option<u32> {
-    if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
+/// The bit of a list of texts in the conditions that an alternative has.
+const fn bit_of(list: TextList) -> u8 {
+    match list {
+        TextList::Codes => CODES,
+        TextList::Types => TYPES,
+        TextList::Patterns => PATTERNS,
+    }
 }
 
-/// The one function that makes errors of `retry_on`. The code that set the value knows its path.
-fn refused(code: ErrorCode, value: Value<'_>, nearest: Option<&'static str>) -> Error {
-    Error { value: value.shown(), nearest, ..Error::of_use(code) }
+const fn list_of(condition: u8) -> Option<TextList> {
+    match condition {
+        CODES => Some(TextList::Codes),
+        TYPES => Some(TextList::Types),
+        PATTERNS => Some(TextList::Patterns),
+        _ => None,
+    }
+}
+
+impl Preset {
+    /// The rules of the preset with that number.
+    pub(crate) const fn rules_of(code: u8) -> Rules {
+        match Self::from_code(code as u32) {
+            Some(preset) => preset.preset_rules(),
+            None => Rules::NONE,
+        }
+    }
 }
 
 #[cfg(test)]

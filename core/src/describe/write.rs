@@ -5,141 +5,196 @@
 
 use crate::decide::backoff::{self, RawStage};
 use crate::decide::jitter;
-use crate::decide::policy::{FOREVER, Policy};
+use crate::decide::policy::{FOREVER, Policy, RawRule, UNLIMITED};
+use crate::decide::pool::{RawHint, RawJitter, Record};
 use crate::describe::options::Options;
-use crate::describe::rules::{Operations, Rules};
+use crate::describe::rules::{Rules, TextList};
 use crate::fields::{Field, Takes};
-use crate::json::{Open, Out, texts};
+use crate::json::{Open, Out};
 use crate::time::Span;
 use core::fmt::{self, Write};
 
 /// The fields that stand by themselves, behind the jitter.
-const LIMITS: [Field; 6] =
-    [Field::Cap, Field::Attempts, Field::Deadline, Field::MinAttempt, Field::OnDeadline, Field::AttemptTimeout];
+const LIMITS: [Field; 12] = [
+    Field::Cap,
+    Field::Attempts,
+    Field::Total,
+    Field::Deadline,
+    Field::DeadlineFrom,
+    Field::Limits,
+    Field::MinAttempt,
+    Field::OnDeadline,
+    Field::AttemptTimeout,
+    Field::AbortAtDeadline,
+    Field::DelayFrom,
+    Field::ResetAfter,
+];
 const HINT: [Field; 4] = [Field::HintMode, Field::HintMax, Field::HintOver, Field::HintReach];
 
+/// The texts that a host has stored for a list of an alternative, handed one by one to a function.
+pub type HostTexts<'t> = dyn FnMut(u8, TextList, &mut dyn FnMut(&str) -> fmt::Result) -> fmt::Result + 't;
+
 impl Policy {
-    /// Writes the policy as a JSON document of version 1 that reads back to the same policy, and to rules that say nothing.
+    /// Writes the policy as a JSON document of version 1. Of the conditions of its rules it has only kinds of failures: write the
+    /// others with [`write_document`].
     ///
     /// # Errors
     /// The error of `out` when it takes no more.
     pub fn to_json(&self, out: &mut dyn Write) -> fmt::Result {
-        write_document(self, &Rules::NONE, &Options::NEW, [], [], out)
+        write_document(self, &Rules::of_kinds(self), &Options::NEW, &mut |_, _, _| Ok(()), out)
     }
 }
 
-/// Writes a policy, its `retry_on` with the patterns that the host has stored, and its guards as a JSON document of version 1
-/// that reads back to the same: every field of a guard that is set, a preset's included. Patterns of a list that the rules do
-/// not have are left out.
+/// Writes a policy, its rules with the texts that the host has stored, and its guards as a JSON document of version 1
+/// that reads back to the same: every field of a guard that is set, a preset's included.
 ///
 /// # Errors
 /// The error of `out` when it takes no more.
-pub fn write_document<'p>(
+pub fn write_document(
     policy: &Policy,
     rules: &Rules,
     guards: &Options,
-    patterns: impl IntoIterator<Item = &'p str>,
-    non_idempotent_patterns: impl IntoIterator<Item = &'p str>,
+    texts: &mut HostTexts<'_>,
     out: &mut dyn Write,
 ) -> fmt::Result {
     let mut document = Open::new(out, '{')?;
     document.integer("version", 1)?;
-    stages(policy, document.field("backoff")?)?;
-    jitter(policy, &mut document)?;
+    stages(policy, policy.records(), document.field("backoff")?)?;
+    let own = RawJitter { kind: policy.jitter, grows: policy.grows != 0, by: policy.jitter_by };
+    jitter(own, document.field("jitter")?)?;
     for field in LIMITS {
         let number = policy.number(field);
         if field == Field::Attempts || Some(number) != field.default() {
             write_field(field, number, field.path(), &mut document)?;
         }
     }
-    hint(policy, &mut document)?;
-    if *rules != Rules::NONE {
-        let mut retry_on = Open::new(document.field("retry_on")?, '{')?;
-        rules.write(Operations::All, &mut retry_on, |out| texts(out, patterns.into_iter()))?;
-        if rules.tells_apart() {
-            let mut other = Open::new(retry_on.field("non_idempotent")?, '{')?;
-            let patterns = |out: Out<'_>| texts(out, non_idempotent_patterns.into_iter());
-            rules.write(Operations::NonIdempotent, &mut other, patterns)?;
-            other.end('}')?;
+    if HINT.iter().any(|field| Some(policy.number(*field)) != field.default()) {
+        hint(policy.raw_hint(), document.field("hint")?)?;
+    }
+    if !rules.is_none() {
+        let mut list = Open::new(document.field("rules")?, '[')?;
+        for (number, raw) in (0..rules.count()).zip(&policy.rules) {
+            rule(policy, rules, number, raw, texts, list.item()?)?;
         }
-        retry_on.end('}')?;
+        list.end(']')?;
     }
     guards.write_guards(&mut document)?;
     document.end('}')
 }
 
-/// One stage as an object, several as a list. Parts of one list are written together.
-fn stages(policy: &Policy, out: Out<'_>) -> fmt::Result {
-    let all = policy.raw_stages();
-    let used = all.get(..policy.stages.max(1).into()).unwrap_or(&all);
-    if used.chunk_by(continues).count() == 1 {
-        return stage(used, out);
+fn rule(
+    policy: &Policy,
+    rules: &Rules,
+    number: u8,
+    raw: &RawRule,
+    texts: &mut HostTexts<'_>,
+    out: Out<'_>,
+) -> fmt::Result {
+    let mut object = Open::new(out, '{')?;
+    rules.write(number, &mut object, |alternative, list, out| {
+        let mut items = Open::new(out, '[')?;
+        texts(alternative, list, &mut |text| crate::json::text(items.item()?, text))?;
+        items.end(']')
+    })?;
+    if let Some(limit) = raw.limit() {
+        write_field(Field::Attempts, limit.into(), "attempts", &mut object)?;
+    }
+    if raw.stages != 0 {
+        stages(policy, policy.records_of(raw), object.field("backoff")?)?;
+    }
+    if let Some(manner) = policy.manner(raw) {
+        choices(&manner, &mut object)?;
+    }
+    object.end('}')
+}
+
+/// The jitter, cap and hint of a rule or a stage.
+fn choices(record: &Record, object: &mut Open<'_>) -> fmt::Result {
+    if let Some(own) = record.jitter {
+        jitter(own, object.field("jitter")?)?;
+    }
+    if let Some(cap) = record.cap {
+        write_field(Field::Cap, cap.into(), "cap", object)?;
+    }
+    match record.hint {
+        Some(own) => hint(own, object.field("hint")?),
+        None => Ok(()),
+    }
+}
+
+/// One stage as an object, several as a list.
+fn stages(policy: &Policy, records: impl Iterator<Item = Record> + Clone, out: Out<'_>) -> fmt::Result {
+    if records.clone().nth(1).is_none() {
+        return records.take(1).try_for_each(|record| stage(policy, &record, &mut *out));
     }
     let mut list = Open::new(out, '[')?;
-    for parts in used.chunk_by(continues) {
-        stage(parts, list.item()?)?;
+    for record in records {
+        stage(policy, &record, list.item()?)?;
     }
     list.end(']')
 }
 
-/// True if two parts are of one list: a full part may go on in the next.
-fn continues(part: &RawStage, next: &RawStage) -> bool {
-    part.kind == backoff::LIST && next.kind == backoff::LIST && part.on == next.on && part.times == 3
-}
-
-fn stage(parts: &[RawStage], out: Out<'_>) -> fmt::Result {
-    let Some(first) = parts.first() else { return Ok(()) };
+fn stage(policy: &Policy, record: &Record, out: Out<'_>) -> fmt::Result {
+    let RawStage { initial, step, max, times, kind, .. } = record.stage;
     let mut stage = Open::new(out, '{')?;
-    write_field(Field::BackoffKind, first.kind.into(), "kind", &mut stage)?;
-    match first.kind {
+    write_field(Field::BackoffKind, kind.into(), "kind", &mut stage)?;
+    match kind {
         backoff::LIST => {
             let mut list = Open::new(stage.field("delays")?, '[')?;
-            for part in parts {
-                for n in 0..part.times.min(3) {
-                    write!(list.item()?, "\"{}\"", Span::from_nanos(part.at(n, u64::MAX)))?;
-                }
+            for n in 0..times {
+                write!(list.item()?, "\"{}\"", Span::from_nanos(record.listed(&policy.pool, n)))?;
             }
             list.end(']')?;
         }
-        backoff::CONSTANT => write_field(Field::BackoffInitial, first.initial, "delay", &mut stage)?,
+        backoff::CONSTANT => write_field(Field::BackoffInitial, initial, "delay", &mut stage)?,
         kind => {
-            write_field(Field::BackoffInitial, first.initial, "initial", &mut stage)?;
+            write_field(Field::BackoffInitial, initial, "initial", &mut stage)?;
             if let Some(field) = RawStage::step_of(kind) {
-                write_field(field, first.step, last(field), &mut stage)?;
+                write_field(field, step, last(field), &mut stage)?;
             }
-            write_field(Field::BackoffMax, first.max, "max", &mut stage)?;
+            write_field(Field::BackoffMax, max, "max", &mut stage)?;
         }
     }
-    if first.times != 0 && first.kind != backoff::LIST {
-        write_field(Field::BackoffTimes, first.times.into(), "times", &mut stage)?;
+    let until = if record.until == UNLIMITED { 0 } else { record.until };
+    let own = [
+        (Field::BackoffTimes, if kind == backoff::LIST { 0 } else { times.into() }, 0),
+        (Field::BackoffFloor, record.floor, 0),
+        (Field::BackoffOffset, record.offset, 0),
+        (Field::BackoffFrom, record.from.into(), 1),
+        (Field::BackoffUntil, until, 0),
+        (Field::BackoffRepeat, record.repeats.into(), 0),
+    ];
+    for (field, number, usual) in own {
+        if number != usual {
+            write_field(field, number, last(field), &mut stage)?;
+        }
     }
-    if first.on != 0 {
-        write_field(Field::BackoffOn, first.on.into(), "on", &mut stage)?;
-    }
+    choices(record, &mut stage)?;
     stage.end('}')
 }
 
-fn jitter(policy: &Policy, document: &mut Open<'_>) -> fmt::Result {
-    let field = match policy.jitter {
+fn jitter(own: RawJitter, out: Out<'_>) -> fmt::Result {
+    let field = match own.kind {
         kind if jitter::has_factor(kind) => Field::JitterFactor,
         jitter::BOUNDED => Field::JitterBound,
-        kind => return write_field(Field::JitterKind, kind.into(), "jitter", document),
+        kind => return crate::json::text(out, Field::JitterKind.word(kind)),
     };
-    let mut fields = Open::new(document.field("jitter")?, '{')?;
-    for field in [Field::JitterKind, field] {
-        write_field(field, policy.number(field), last(field), &mut fields)?;
+    let mut fields = Open::new(out, '{')?;
+    write_field(Field::JitterKind, own.kind.into(), "kind", &mut fields)?;
+    write_field(field, own.by, last(field), &mut fields)?;
+    if own.grows {
+        write_field(Field::JitterGrows, 1, "grows", &mut fields)?;
     }
     fields.end('}')
 }
 
-fn hint(policy: &Policy, document: &mut Open<'_>) -> fmt::Result {
-    let differs = |field: &Field| Some(policy.number(*field)) != field.default();
-    if !HINT.iter().any(differs) {
-        return Ok(());
-    }
-    let mut hint = Open::new(document.field("hint")?, '{')?;
-    for field in HINT.into_iter().filter(|field| *field == Field::HintMode || differs(field)) {
-        write_field(field, policy.number(field), last(field), &mut hint)?;
+fn hint(own: RawHint, out: Out<'_>) -> fmt::Result {
+    let numbers = [own.mode.into(), own.max, own.over.into(), own.reach];
+    let mut hint = Open::new(out, '{')?;
+    for (field, number) in HINT.into_iter().zip(numbers) {
+        if field == Field::HintMode || Some(number) != field.default() {
+            write_field(field, number, last(field), &mut hint)?;
+        }
     }
     hint.end('}')
 }
@@ -155,6 +210,7 @@ pub(super) fn write_field(field: Field, number: u64, name: &str, out: &mut Open<
         Takes::Word(_) => out.text(name, field.word(number as u8)),
         Takes::SpanOrNone { none, .. } if number == none => out.text(name, "none"),
         Takes::Span { .. } | Takes::SpanOrNone { .. } => out.span(name, Span::from_nanos(number)),
+        Takes::Flag => write!(out.field(name)?, "{}", number != 0),
         Takes::Number(_) => out.number(name, f64::from_bits(number)),
         Takes::Attempts if number == u64::from(FOREVER) => out.text(name, "forever"),
         _ => out.integer(name, number),

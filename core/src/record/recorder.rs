@@ -82,7 +82,7 @@ const UNDECIDED: u8 = 1;
 /// The guards are to be asked by the next tick, whenever the sleep ends.
 const ASK: u8 = 2;
 
-const _: () = assert!(size_of::<Recorder>() == 200);
+const _: () = assert!(size_of::<Recorder>() == 224);
 
 impl Recorder {
     /// Begins a call at `now`; for a good seed see [`crate::Retry::new`]. Events: STARTED, and what a guard says that does not

@@ -58,7 +58,9 @@ except ValueError as error:
 else:
     raise AssertionError("a programming error was retried or lost")
 
-policy = holdoff.Policy.from_json('{"preset": "kubernetes", "retry_on": {"patterns": ["not yet"]}}')
+policy = holdoff.Policy.from_json(
+    '{"preset": "kubernetes", "rules": [{"if": {"patterns": ["not yet"]}, "retry": true}]}'
+)
 assert policy == holdoff.Policy.from_dict(policy.to_dict())
 assert policy.retrying(on=OSError).call(Flaky()) == 3
 

@@ -59,8 +59,12 @@ def changes_options(retrying: holdoff.Retrying) -> bytes:
 
 def documents(text: str) -> None:
     chain = holdoff.Policy(
-        backoff=[{"kind": "constant", "delay": 0, "times": 1}, {"initial": "1s", "on": "throttled"}],
-        retry_on={"http": [408, "5xx"], "grpc": ["UNAVAILABLE", 8], "non_idempotent": {"kinds": []}},
+        backoff=[{"kind": "constant", "delay": 0, "times": 1}, {"initial": "1s", "from": None, "jitter": "none"}],
+        rules=[
+            {"if": {"types": ["CardDeclined"]}, "retry": False},
+            {"if": [{"http": [408, "5xx"]}, {"grpc": ["UNAVAILABLE", 8], "idempotent": False}], "retry": True},
+            {"if": {"kinds": ["throttled"]}, "attempts": 9, "backoff": {"initial": "1s", "max": 20}, "hint": "exact"},
+        ],
         hint={"mode": "at_least", "reach": "5s"},
     )
     preset = holdoff.Policy("grpc", attempts=9)
@@ -79,7 +83,7 @@ def looks(key: str) -> int | None:
 
 
 def results() -> tuple[int | None, str]:
-    policy = holdoff.Policy(retry_on={"http": [202, 503]})
+    policy = holdoff.Policy(rules=[{"if": {"http": [202, 503]}, "retry": True}])
     heard: list[object] = []
     caller = policy.retrying(on_result=True, on_retry=lambda event: heard.append(event.error or event.result))
     judged = holdoff.Retrying(policy, on_result=lambda text: holdoff.Failure(hint="1s") if text == "" else None)

@@ -21,7 +21,7 @@ void set_one(holdoff_options *options, const cJSON *item, const char *path) {
   } else if (cJSON_IsArray(item) || cJSON_IsObject(item)) {
     set_all(options, item, path);
   } else {
-    holdoff_options_set_value(options, path, HOLDOFF_VALUE_OTHER);
+    holdoff_options_set_value(options, path, cJSON_IsTrue(item) ? HOLDOFF_VALUE_TRUE : HOLDOFF_VALUE_FALSE);
   }
 }
 
@@ -73,8 +73,9 @@ uint32_t kind_of(const char *name) {
 holdoff_failure failure_of(const cJSON *item) {
   const cJSON *hint = get(item, "hint");
   const char *said = cJSON_GetStringValue(hint);
-  holdoff_failure failure = {0, HOLDOFF_HINT_NONE, 0};
+  holdoff_failure failure = {0, HOLDOFF_HINT_NONE, 0, 0};
   failure.kind = kind_of(word(item, "kind"));
+  failure.rule = (uint16_t)number(item, "rule");
   if (said != NULL && strcmp(said, "never") == 0) {
     failure.hint = HOLDOFF_HINT_NEVER;
   } else if (hint != NULL && !cJSON_IsNull(hint) && !(said != NULL && strcmp(said, "none") == 0)) {
@@ -129,16 +130,30 @@ verdict run_document(const cJSON *item) {
   return same_problem(get(item, "error"), code, &problem);
 }
 
+/* The texts of a list, with NULL behind the last one. */
+static const char *const *names(const cJSON *list, const char **room) {
+  const cJSON *item;
+  size_t count = 0;
+  cJSON_ArrayForEach(item, list) {
+    room[count++] = cJSON_GetStringValue(item);
+  }
+  room[count] = NULL;
+  return room;
+}
+
 verdict run_classify(const cJSON *item) {
   const cJSON *grpc = get(item, "grpc");
   holdoff_options options;
   holdoff_rules rules;
   holdoff_facts facts;
   holdoff_problem problem;
+  holdoff_failure judged;
+  unsigned rule;
+  const char *codes[9], *types[9];
   char patterns[1024], got[64], wanted[64];
   holdoff_options_init(&options);
   holdoff_options_keep_patterns(&options, patterns, sizeof patterns);
-  set_one(&options, get(item, "retry_on"), "retry_on");
+  set_all(&options, get(item, "policy"), "");
   if (holdoff_rules_build(&rules, &options, &problem) != 0) {
     return fail("valid rules", problem.rule, -1);
   }
@@ -147,9 +162,18 @@ verdict run_classify(const cJSON *item) {
   facts.http = (uint32_t)number(item, "http");
   facts.has_grpc = cJSON_IsNumber(grpc);
   facts.grpc = (uint32_t)number_of(grpc);
+  facts.codes = names(get(item, "codes"), codes);
+  facts.types = names(get(item, "types"), types);
   facts.non_idempotent = !truth(item, "idempotent");
-  show_failure(holdoff_rules_judge(&rules, &facts, failure_of(get(item, "failure"))), got);
+  facts.unsent = truth(item, "unsent");
+  facts.program_fault = truth(item, "program_fault");
+  facts.should_retry = get(item, "should_retry") == NULL ? 0 : truth(item, "should_retry") ? 1 : 2;
+  judged = holdoff_rules_judge(&rules, &facts, failure_of(get(item, "failure")));
+  rule = get(item, "rule") == NULL || judged.rule == HOLDOFF_NO_RULE ? 0 : judged.rule;
+  show_failure(judged, got);
+  sprintf(got + strlen(got), " rule %u", rule);
   show_failure(failure_of(get(item, "judged")), wanted);
+  sprintf(wanted + strlen(wanted), " rule %u", (unsigned)number(item, "rule"));
   return compare(wanted, got, -1);
 }
 

@@ -2,36 +2,21 @@
 // `options` of the conformance crate prints. A policy or a guard's configuration must be the same to the last bit, and an error the same
 // but for the value shown.
 import { readFileSync } from "node:fs";
-import { ConfigError, Policy, Schedule } from "../../../bindings-wasm/dist/esm/index.js";
+import "../../../bindings-wasm/dist/esm/classify.js";
 import "../../../bindings-wasm/dist/esm/guards.js";
+import { ConfigError, Policy, Retry, Schedule } from "../../../bindings-wasm/dist/esm/index.js";
 import "../../../bindings-wasm/dist/esm/presets.js";
+import { saveJson } from "../../../bindings-wasm/dist/esm/tools.js";
 
-const WORD = (1n << 64n) - 1n;
 const NAMES = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"];
 
-/** FNV-1a of 64 bits over the fields of a policy in the order of their numbers (spec 12.3). */
-function fingerprint(words) {
-  const bytes = new DataView(words.buffer, words.byteOffset, words.byteLength);
-  const long = (at) => bytes.getBigUint64(at * 4, true);
-  const byte = (at) => BigInt(bytes.getUint8(at));
-  const mixed = [];
-  for (let stage = 0; stage < bytes.getUint8(248); stage++) {
-    const at = stage * 8;
-    mixed.push(long(at), long(at + 2), long(at + 4), BigInt(words[at + 6]), byte(at * 4 + 28), byte(at * 4 + 29));
-  }
-  for (let at = 48; at < 60; at += 2) mixed.push(long(at));
-  mixed.push(BigInt(words[60]), byte(250), byte(251), byte(252), byte(253), byte(254));
-  let hash = 0xcbf29ce484222325n;
-  for (const word of mixed) {
-    for (let shift = 0n; shift < 64n; shift += 8n) hash = ((hash ^ ((word >> shift) & 255n)) * 0x100000001b3n) & WORD;
-  }
-  return hash.toString();
-}
+/** The fingerprint of a policy, which is in every saved state (spec 12.3). */
+const fingerprint = (policy) => JSON.parse(saveJson(new Retry(policy, 0, 0), 0)).policy;
 
 function described(policy) {
   const delays = [];
   for (const delay of new Schedule(policy, 7n)) if (delays.push(String(delay)) === 8) break;
-  return { fingerprint: fingerprint(policy.words), delays };
+  return { fingerprint: fingerprint(policy), delays };
 }
 
 /** The configurations of a policy's guards as bytes. */

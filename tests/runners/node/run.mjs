@@ -196,10 +196,12 @@ function* hint({ headers, wall = "never", status = 0, hint }) {
   yield [text(hint === "none" || hint === "never" ? hint : N(hint)), hintText(hintOf(headers, { status, now }))];
 }
 
-function* classify({ retry_on, http, grpc, message, idempotent, failure, judged }) {
-  const rules = Policy.fromJson({ retry_on });
-  const got = rules.judge(failureOf(failure), { status: http, grpc, message, idempotent });
+function* classify({ policy, http, grpc, codes, types, message, idempotent, failure, judged, ...facts }) {
+  const { unsent, program_fault: programFault, should_retry: shouldRetry, rule } = facts;
+  const known = { status: http, grpc, codes, types, message, idempotent, unsent, programFault, shouldRetry };
+  const got = Policy.fromJson(policy).judge(failureOf(failure), known);
   yield [expected(judged), failureText(got)];
+  if (rule !== undefined) yield [text(rule), text(got.rule ?? 0)];
 }
 
 function* backoff({ policy, uniforms = [], kinds = [], delays, within, ends }) {
@@ -554,9 +556,18 @@ const KINDS = {
 /** The kinds that need nothing but `holdoff`. */
 const JS_KINDS = ["call", "retry", "schedule", "backoff", "policy", "http", "duration", "seed"];
 
+/** True for a policy that `holdoff/classify` reads, which is not there without WebAssembly. */
+function needsClassify(policy) {
+  try {
+    return policy !== undefined && !(new Policy(policy) instanceof Policy);
+  } catch ({ rule }) {
+    return rule === 'needs import "holdoff/classify"';
+  }
+}
+
 /** True for a case that only other entries can run. */
 const isElsewhere = (kind, vector) =>
-  ALONE && (!JS_KINDS.includes(kind) || vector.tokens !== undefined || vector.policy?.retry_on !== undefined);
+  ALONE && (!JS_KINDS.includes(kind) || vector.tokens !== undefined || needsClassify(vector.policy));
 
 /** The verdict on a recording, which may leave out what it has none of. */
 function recorded(kind, { config, inputs, expected }) {

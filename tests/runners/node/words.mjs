@@ -5,8 +5,9 @@ export const NEVER = 2n ** 64n - 1n;
 /** A number of a vector. */
 export const N = (value) => (value === "never" ? NEVER : BigInt(value));
 
-export const failureOf = ({ kind, hint }) => ({
+export const failureOf = ({ kind, hint, rule }) => ({
   kind,
+  rule,
   hint: hint === "none" ? undefined : hint === "never" ? "never" : N(hint),
 });
 

@@ -115,15 +115,22 @@ def run_hint(case: Case) -> None:
 
 
 def run_classify(case: Case) -> None:
-    policy = Policy.from_dict({"retry_on": case["retry_on"]})
+    policy = Policy.from_dict(case["policy"])
     got = policy.judge(
         failure(case["failure"]),
         http=case["http"],
         grpc=case["grpc"],
+        codes=case.get("codes", []),
+        types=case.get("types", []),
         message=case["message"],
         idempotent=case["idempotent"],
+        unsent=case.get("unsent", False),
+        program_fault=case.get("program_fault", False),
+        should_retry=case.get("should_retry"),
     )
     same(plain(case["judged"]), word(got))
+    if "rule" in case:
+        same(case["rule"], got.rule or 0)
 
 
 def run_backoff(case: Case) -> None:

@@ -41,20 +41,20 @@ def plain(value: Any) -> Any:
     return value if not isinstance(value, int) or isinstance(value, bool) else written(value)
 
 
-FAILURES: dict[tuple[str, Any], Failure] = {}
+FAILURES: dict[tuple[str, Any, Any], Failure] = {}
 
 
 def failure(data: Case) -> Failure:
-    kind, hint = data["kind"], data.get("hint", "none")
-    known = FAILURES.get((kind, hint))
+    kind, hint, rule = data["kind"], data.get("hint", "none"), data.get("rule")
+    known = FAILURES.get((kind, hint, rule))
     if known is None:
         if hint == "none":
-            known = Failure(kind)
+            known = Failure(kind, rule=rule)
         elif hint == "never":
-            known = Failure(kind, hint="never")
+            known = Failure(kind, hint="never", rule=rule)
         else:
-            known = Failure(kind, hint_ns=int(hint))
-        FAILURES[kind, hint] = known
+            known = Failure(kind, hint_ns=int(hint), rule=rule)
+        FAILURES[kind, hint, rule] = known
     return known
 
 

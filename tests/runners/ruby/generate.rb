@@ -15,7 +15,7 @@ KEEPING = %w[holdoff_options_keep_patterns holdoff_limiter_init holdoff_guards_i
 KEYWORDS = %w[begin end ensure in module next not redo rescue retry return self then when].freeze
 NUMBERS = {
   "bool" => ":bool", "char" => ":char", "double" => ":double", "int" => ":int", "int64_t" => ":int64", "size_t" => ":size_t",
-  "uint8_t" => ":uint8", "uint32_t" => ":uint32", "uint64_t" => ":uint64", "void" => ":void", "const char *" => ":string"
+  "uint8_t" => ":uint8", "uint16_t" => ":uint16", "uint32_t" => ":uint32", "uint64_t" => ":uint64", "void" => ":void", "const char *" => ":string"
 }.freeze
 
 PREAMBLE = <<~'RUBY'.freeze

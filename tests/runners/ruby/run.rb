@@ -20,6 +20,7 @@ module Values
   def failure(item)
     failure = Holdoff::Failure.new
     failure.kind = KINDS.index(item["kind"]) + 1
+    failure.rule = item["rule"] || 0
     case item["hint"]
     when "none" then failure.hint = Holdoff::HINT_NONE
     when "never" then failure.hint = Holdoff::HINT_NEVER

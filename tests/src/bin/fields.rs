@@ -1,7 +1,7 @@
 //! Prints the typed options of JavaScript and Python and the tables of docs/policy.md from the core's table of fields.
 
 use anyhow::{Context as _, Result, bail};
-use holdoff_core::{Backoff, ErrorCode, Field, Jitter, Policy, Preset, Range, Section, Span, Stage, Takes};
+use holdoff_core::{Backoff, ErrorCode, Field, Jitter, Policy, Preset, Range, Rules, Section, Span, Stage, Takes};
 use std::fmt::Write as _;
 
 /// The groups of fields: the prefix of their paths, the name of their type, and what they are.
@@ -58,6 +58,8 @@ fn default(field: Field) -> String {
         Takes::SpanOrNone { none, .. } if number == none => "none".to_owned(),
         Takes::Span { .. } | Takes::SpanOrNone { .. } => Span::from_nanos(number).to_string(),
         Takes::Number(_) => f64::from_bits(number).to_string(),
+        Takes::Attempts if number == u64::from(u32::MAX) => "forever".to_owned(),
+        Takes::Flag => (number != 0).to_string(),
         _ => number.to_string(),
     };
     let parts = [field.default().map(number), Some(field.default_note().to_owned())];
@@ -166,7 +168,6 @@ fn type_ts(field: Field) -> String {
         Field::BackoffKind => return "BackoffKind".into(),
         Field::JitterKind => return "JitterKind".into(),
         Field::Preset => return "PresetName".into(),
-        Field::BackoffOn => return "Retried".into(),
         Field::BreakerRefusal | Field::LimiterRefusal | Field::AdaptiveRefusal => return "Refusal".into(),
         _ => {}
     }
@@ -178,6 +179,7 @@ fn type_ts(field: Field) -> String {
         Takes::Attempts => "number | \"forever\"".into(),
         Takes::Spans => "readonly Duration[]".into(),
         Takes::Version => "1".into(),
+        Takes::Flag => "boolean".into(),
     }
 }
 
@@ -255,31 +257,68 @@ fn policy_ts() -> String {
     out += &union("export type BackoffKind =", &quoted(Field::BackoffKind.words()));
     out += "\n/** How delays are spread. */\n";
     out += &union("export type JitterKind =", &quoted(Field::JitterKind.words()));
-    out += "\ntype Retried = Exclude<FailureKind, \"permanent\">;\n";
     for path in ["backoff", "jitter", "hint"] {
         out += "\n";
         out += &interface(path);
     }
     out += r#"
-/** Which failures are worth another try. A list that is not given says nothing, an empty one names nothing. */
-export interface RetryOnLists {
-  /** Statuses, and classes of them: `[408, 429, "5xx"]`. */
+/** Conditions of a rule, which must all hold; of a list one entry. */
+export interface Conditions {
+  /** HTTP statuses, and classes of them: `[408, 429, "5xx"]`. */
   http?: Maybe<readonly (number | "1xx" | "2xx" | "3xx" | "4xx" | "5xx")[]>;
-  /** Codes by number or name: `["UNAVAILABLE"]`. */
+  /** gRPC codes by number or name: `["UNAVAILABLE"]`. */
   grpc?: Maybe<readonly (number | string)[]>;
   /** Kinds of failures. */
-  kinds?: Maybe<readonly Retried[]>;
-  /** Texts, one of which a message must contain; case counts. */
+  kinds?: Maybe<readonly FailureKind[]>;
+  /** Codes of errors: of Node (`"ECONNRESET"`), of a client, an SQLSTATE; `code` or `sqlState` of an error or of its causes. */
+  codes?: Maybe<readonly string[]>;
+  /** Names of classes of errors, and of classes that they derive from. */
+  types?: Maybe<readonly string[]>;
+  /** Texts, one of which the message must contain; case counts. */
   patterns?: Maybe<readonly string[]>;
+  /** True for operations that can run twice, false for others. */
+  idempotent?: Maybe<boolean>;
+  /** True for requests that were never sent, false for others. */
+  unsent?: Maybe<boolean>;
 }
 
-/** The same, with lists of their own for operations that may not run twice (`idempotent: false`). */
-export interface RetryOnFields extends RetryOnLists {
-  /** The lists for operations that may not run twice. */
-  nonIdempotent?: Maybe<RetryOnLists>;
+/** Fields that take the place of the policy's. */
+interface Instead {
+  /** How delays are spread. */
+  jitter?: Maybe<JitterKind | JitterFields>;
+  /** The value that the longest delay bounds. */
+  cap?: PolicyFields["cap"];
+  /** What is done with a server's hint on when to come back. */
+  hint?: Maybe<HintFields["mode"] | HintFields>;
 }
 
-type Backoff = BackoffKind | BackoffFields;
+/** A stage of a chain. */
+export type StageFields = BackoffFields & Instead;
+
+interface If {
+  /** The failures that the rule takes: conditions, or a list of such objects of which one must hold. Default: every failure. */
+  if?: Maybe<Conditions | readonly Conditions[]>;
+}
+
+/** A rule that makes failures permanent. */
+export interface NeverRule extends If {
+  retry: false;
+}
+
+/** A rule about failures that are retried. */
+export interface RetryRule extends If, Instead {
+  /** True retries permanent failures, too. */
+  retry?: Maybe<true>;
+  /** The number of attempts, counted by the failures of this rule alone. Default: they count in the policy's. */
+  attempts?: Maybe<number | "forever">;
+  /** How the delays grow. */
+  backoff?: Maybe<BackoffKind | StageFields | readonly StageFields[]>;
+}
+
+/** What is done about some failures: the first rule that holds takes a failure. */
+export type Rule = NeverRule | RetryRule;
+
+type Backoff = BackoffKind | StageFields;
 
 /** The fields of a policy. A field that is missing or null has its default. */
 export interface PolicyFields extends GuardFields {
@@ -291,11 +330,11 @@ export interface PolicyFields extends GuardFields {
         (
             "backoff",
             "Backoff | readonly Backoff[]",
-            "How delays grow: one backoff, or up to six stages of which each takes over from the one before.",
+            "How delays grow: one backoff, or up to sixteen stages of which each takes over from the one before.",
         ),
         ("jitter", "JitterKind | JitterFields", "How delays are spread."),
         ("hint", "HintFields[\"mode\"] | HintFields", "What is done with a server's hint on when to come back."),
-        ("retry_on", "RetryOnFields", "Which failures are worth another try."),
+        ("rules", "readonly Rule[]", "What is done about which failure: the first rule that holds takes it."),
         (
             "nested",
             "NestedFields[\"mode\"] | NestedFields",
@@ -308,7 +347,7 @@ export interface PolicyFields extends GuardFields {
 }
 
 /// The errors of policies and of their use that JavaScript finds by itself.
-const CODES: [ErrorCode; 29] = [
+const CODES: [ErrorCode; 38] = [
     ErrorCode::UnknownField,
     ErrorCode::WrongType,
     ErrorCode::UnknownWord,
@@ -328,7 +367,16 @@ const CODES: [ErrorCode; 29] = [
     ErrorCode::JitterBoundMissing,
     ErrorCode::TimesMissing,
     ErrorCode::TooManyStages,
-    ErrorCode::NoStageForAll,
+    ErrorCode::NotAFlag,
+    ErrorCode::FloorAboveMax,
+    ErrorCode::OffsetRange,
+    ErrorCode::UntilPlace,
+    ErrorCode::RepeatPlace,
+    ErrorCode::LimitsLast,
+    ErrorCode::TooManyRules,
+    ErrorCode::NeverRetries,
+    ErrorCode::RuleAttempts,
+    ErrorCode::Replaced,
     ErrorCode::PresetStages,
     ErrorCode::TimesRange,
     ErrorCode::DocumentVersion,
@@ -378,6 +426,7 @@ fn takes(field: Field) -> String {
         Takes::Attempts => "attempts".into(),
         Takes::Spans => "spans".into(),
         Takes::Version => "version".into(),
+        Takes::Flag => "flag".into(),
     }
 }
 
@@ -462,7 +511,7 @@ fn table_ts() -> String {
     out + "};\n"
 }
 
-/// A stage of a policy: kind, first delay, step, longest delay, number of delays, kind of failure.
+/// A stage of a policy: kind, first delay, step, longest delay, number of delays.
 fn stage_ts(stage: Stage) -> Result<String> {
     let nanos = |span: Span| literal(Field::BackoffInitial, span.as_nanos());
     let (kind, initial, step, max) = match stage.backoff {
@@ -471,8 +520,33 @@ fn stage_ts(stage: Stage) -> Result<String> {
         Backoff::DecorrelatedV2 { initial, max } => (8, initial, "0".to_owned(), max),
         other => bail!("no preset has {other:?} so far"),
     };
-    let (times, on) = (stage.times.unwrap_or(0), stage.on.map_or(0, |on| on.code()));
-    Ok(format!("[{kind}, {}, {step}, {}, {times}, {on}]", nanos(initial), nanos(max)))
+    let times = stage.times.unwrap_or(0);
+    Ok(format!("[{kind}, {}, {step}, {}, {times}]", nanos(initial), nanos(max)))
+}
+
+/// The words of a policy and of rules, which are their bytes.
+#[expect(unsafe_code, reason = "both are numbers without padding, of which JavaScript gets copies")]
+fn words_of(policy: Policy, rules: Rules) -> ([u32; 128], [u32; 180]) {
+    // SAFETY: the sizes are equal, and every bit pattern is a word.
+    unsafe { (std::mem::transmute::<Policy, [u32; 128]>(policy), std::mem::transmute::<Rules, [u32; 180]>(rules)) }
+}
+
+/// The rules of a preset as words: what the machine has of them, their records in its pool, and their conditions by place;
+/// nothing without rules.
+fn rules_ts(preset: Preset) -> String {
+    let rules = Policy::options().preset(preset).rules();
+    let (policy, conditions) = words_of(preset.policy(), rules);
+    let list = |words: &[u32]| {
+        let used = words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
+        words[..used.next_multiple_of(2)].iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+    };
+    let (decides, pool) = policy[32..].split_at(16);
+    let set = conditions.iter().enumerate().filter(|(_, word)| **word != 0);
+    let set: Vec<_> = set.map(|(at, word)| format!("{at}: {word}")).collect();
+    if set.is_empty() {
+        return String::new();
+    }
+    format!(", rules: [[{}], [{}], {{ {} }}]", list(decides), list(pool), set.join(", "))
 }
 
 /// The number of a field that is no stage's.
@@ -513,11 +587,13 @@ fn presets_ts() -> Result<String> {
     let mut out = format!(
         "/** The presets: their stages, and the fields that differ from the defaults by their numbers. {GENERATED} */\n\
          import {{ LONGEST }} from \"../table.js\";\n\n\
-         /** A stage: kind, first delay, step, longest delay, number of delays, kind of failure. */\n\
-         export type Stage = readonly [number, number, number, number | bigint, number, number];\n\n\
+         /** A stage: kind, first delay, step, longest delay, number of delays. */\n\
+         export type Stage = readonly [number, number, number, number | bigint, number];\n\n\
          /** A named policy; `guards` are the fields of its guards, where it has some. */\n\
          export interface Preset {{\n  readonly stages: readonly Stage[];\n  \
-         readonly fields: Readonly<Record<number, number | bigint>>;\n  readonly guards?: Readonly<Record<number, number>>;\n}}\n\n\
+         readonly fields: Readonly<Record<number, number | bigint>>;\n  readonly guards?: Readonly<Record<number, number>>;\n  \
+         /** Its rules, their records and their conditions, as the core's words. */\n  \
+         readonly rules?: readonly [readonly number[], readonly number[], Readonly<Record<number, number>>];\n}}\n\n\
          export const PRESETS: Readonly<Record<string, Preset>> = {{\n"
     );
     for preset in Preset::ALL {
@@ -536,7 +612,12 @@ fn presets_ts() -> Result<String> {
             guards.map(|(field, number)| format!("{}: {}", field.code(), literal(*field, number))).collect();
         let guards = if guards.is_empty() { String::new() } else { format!(", guards: {{ {} }}", guards.join(", ")) };
         let fields = if fields.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", fields.join(", ")) };
-        let _ = writeln!(out, "  {:?}: {{ stages: [{stages}], fields: {fields}{guards} }},", preset.name());
+        let _ = writeln!(
+            out,
+            "  {:?}: {{ stages: [{stages}], fields: {fields}{guards}{} }},",
+            preset.name(),
+            rules_ts(preset)
+        );
     }
     Ok(out + "};\n")
 }
@@ -567,10 +648,18 @@ fn guards_ts() -> String {
 }
 
 /// The type of a field in Python.
-fn type_python(field: Field) -> &'static str {
-    match (field, field.takes()) {
+/// Types of Python whose fields take the place of a policy's, each with its doc and its base.
+const RULED: [(&str, &str, &str); 2] = [
+    ("Stage", "One stage of a chain, and what it has instead of the policy's.", "Backoff"),
+    ("Manner", "How long a rule waits, instead of the policy.", "TypedDict"),
+];
+
+fn type_python(field: Field) -> String {
+    let of = match (field, field.takes()) {
+        (Field::DeadlineFrom | Field::Limits | Field::DelayFrom, _) => {
+            return format!("Literal[{}]", quoted(field.words()).join(", "));
+        }
         (Field::BackoffKind, _) => "BackoffKind",
-        (Field::BackoffOn, _) => "RetryKind",
         (Field::JitterKind, _) => "JitterKind",
         (Field::HintMode, _) => "HintMode",
         (Field::HintOver, _) => "HintOver",
@@ -592,8 +681,10 @@ fn type_python(field: Field) -> &'static str {
         (_, Takes::SpanOrNone { .. }) => "Duration | Literal[\"none\"]",
         (_, Takes::Number(_)) => "float",
         (_, Takes::Spans) => "Sequence[Duration]",
+        (_, Takes::Flag) => "bool",
         _ => "int",
-    }
+    };
+    of.to_owned()
 }
 
 fn member_python(name: &str, of: &str, doc: &str) -> String {
@@ -621,18 +712,34 @@ fn python() -> String {
          from typing import Literal, TypeAlias, TypedDict\n\n\
          from ._literals import (\n    AdaptiveKind,\n    BackoffKind,\n    BreakerHint,\n    BreakerKind,\n    \
          BreakerMode,\n    BudgetKind,\n    Cap,\n    HintMode,\n    HintOver,\n    JitterKind,\n    LimiterKind,\n    NestedMode,\n    \
-         OnDeadline,\n    OpenForKind,\n    PresetName,\n    Refusal,\n    Reopen,\n    RetryKind,\n)\n\n\
+         OnDeadline,\n    OpenForKind,\n    PresetName,\n    Refusal,\n    Reopen,\n)\n\n\
          Duration: TypeAlias = float | str | timedelta\n\
          \"\"\"A length of time: seconds, text with a unit such as ``\"250ms\"``, or a timedelta.\"\"\"\n"
     );
     for group in &GROUPS {
         let (path, _, doc) = group;
-        let _ = write!(out, "\n\nclass {}(TypedDict, total=False):\n    \"\"\"{doc}\"\"\"\n\n", class(group));
-        for (name, field) in names(path) {
+        let mut base = "TypedDict";
+        if *path == "backoff" {
+            // A word of Python cannot be written as a field of a class.
+            out += "\n\n_From = TypedDict(\"_From\", {\"from\": int | None}, total=False)\n";
+            base = "_From";
+        }
+        let _ = write!(out, "\n\nclass {}({base}, total=False):\n    \"\"\"{doc}\"\"\"\n\n", class(group));
+        for (name, field) in names(path).into_iter().filter(|(name, _)| *name != "from") {
             let alias = !(field.path().ends_with(name) || field.path() == *path && name == "initial");
             let text = if alias { "Another name of ``initial``.".to_owned() } else { described(field) };
-            let of = if name == "open_for" { "Duration | OpenFor" } else { type_python(field) };
+            let of = if name == "open_for" { "Duration | OpenFor".to_owned() } else { type_python(field) };
             out += &member_python(name, &format!("{of} | None"), &text.replace('`', "``").replace("````", "``"));
+        }
+    }
+    for (name, doc, own) in RULED {
+        let _ = write!(out, "\n\nclass {name}({}, total=False):\n    \"\"\"{doc}\"\"\"\n\n", own);
+        for (name, of, doc) in [
+            ("jitter", "Jitter | JitterKind", "How the delays are spread, instead of the policy's ``jitter``."),
+            ("cap", "Cap", "The value that ``max`` bounds, instead of the policy's ``cap``."),
+            ("hint", "Hint | HintMode", "The use of a server's hint, instead of the policy's ``hint``."),
+        ] {
+            out += &member_python(name, &format!("{of} | None"), doc);
         }
     }
     out += "\n\nclass PlainFields(TypedDict, total=False):\n    \"\"\"The fields of a policy that are single values.\"\"\"\n\n";
@@ -670,6 +777,7 @@ fn table(group: &str) -> String {
             Takes::Attempts => "a whole number or `forever`".into(),
             Takes::Spans => "a list of times".into(),
             Takes::Version => "1".into(),
+            Takes::Flag => "`true`, `false`".into(),
         };
         let value = [value, range(*field)].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
         let value = [value, kinds(*field)].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
@@ -761,6 +869,14 @@ fn literal_python(field: Field) -> String {
     let text = text.split("; ").next().unwrap_or_default();
     match field.takes() {
         _ if field.default().is_none() => "None".into(),
+        Takes::Flag => {
+            if text == "true" {
+                "True".into()
+            } else {
+                "False".into()
+            }
+        }
+        Takes::Attempts if text == "forever" => format!("'{text}'"),
         Takes::Word(_) => format!("'{text}'"),
         Takes::Span { .. } | Takes::SpanOrNone { .. } => format!("'{text}'"),
         _ => text.to_owned(),
@@ -778,6 +894,7 @@ fn takes_python(field: Field) -> String {
         Takes::Attempts => "an int or \"forever\"".into(),
         Takes::Spans => "a list of times".into(),
         Takes::Version => "1".into(),
+        Takes::Flag => "a bool".into(),
     }
 }
 
@@ -811,9 +928,10 @@ fn top_fields() -> Vec<(String, String, String, String)> {
             _ => (top.into(), takes_python(*field), literal_python(*field), described(*field)),
         });
         if top == "hint" {
-            let doc = "The failures that are retried: \"http\", \"grpc\", \"kinds\", \"patterns\", and \"non_idempotent\" for \
-                operations that must not run twice. Default: every failure that is not permanent.";
-            fields.push(("retry_on".into(), "a dict of lists".into(), "None".into(), doc.into()));
+            let doc = "What is done about which failure; the first rule that holds takes it. Each is a dict: \"if\" has its \
+                conditions, \"retry\" says whether it is retried, and \"attempts\", \"backoff\", \"jitter\", \"cap\" and \"hint\" \
+                take the place of the policy's.";
+            fields.push(("rules".into(), "a list of dicts".into(), "None".into(), doc.into()));
         }
     }
     fields

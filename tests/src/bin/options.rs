@@ -163,7 +163,7 @@ fn set(options: &mut Options, path: &str, value: &Value, unit: f64) -> Result<()
             let mut indexed = items.iter().enumerate();
             return indexed.try_for_each(|(index, value)| set(options, &format!("{path}[{index}]"), value, unit));
         }
-        Value::Bool(_) => Setting::Other,
+        Value::Bool(flag) => Setting::Flag(*flag),
     };
     options.set(path, setting).map(|_| ()).map_err(|error| (error, path.to_owned()))
 }

@@ -62,7 +62,7 @@ fn c() {
     defines("Cap. ", "CAP_", "u8", &rows!(Cap));
     defines("On the deadline. ", "DEADLINE_", "u8", &rows!(OnDeadline));
     defines("Use of a hint. ", "HINT_", "u8", &rows!(HintMode));
-    defines("Use of a hint above its maximum. ", "HINT_", "u8", &rows!(HintOver));
+    defines("Use of a hint above its maximum. ", "LONG_HINT_", "u8", &rows!(HintOver));
 }
 
 fn defines(title: &str, prefix: &str, number: &str, rows: &[Row]) {
@@ -146,7 +146,6 @@ fn literals() {
     literal("PresetName", "The name of a preset.", words(&rows!(Preset)));
     literal("FormName", "A system whose own form of a policy is read and written.", words(&rows!(Form)));
     literal("BackoffKind", "How the delay grows.", Field::BackoffKind.words().collect());
-    literal("RetryKind", "The kind of a failure that may be retried.", Field::BackoffOn.words().collect());
     literal("JitterKind", "How delays are spread.", Field::JitterKind.words().collect());
     literal("Cap", "What the longest delay bounds.", words(&rows!(Cap)));
     literal("OnDeadline", "What to do when the next attempt would not fit.", words(&rows!(OnDeadline)));

@@ -31,7 +31,11 @@ struct Retrying {
 
 impl Retrying {
     fn new(config: &Value) -> Result<Result<Self, ErrorWord>, String> {
-        let rules = json!({ "patterns": config["retryable_errors"].as_array().cloned().unwrap_or_default() });
+        let patterns = config["retryable_errors"].as_array().cloned().unwrap_or_default();
+        let rules = json!({ "rules": [
+            { "if": { "patterns": patterns }, "retry": true },
+            { "if": {}, "retry": false },
+        ] });
         let classifier = Classifier::new(&rules.as_object().cloned().unwrap_or_default())?;
         let retries = whole_or(config, "max_retries", 0)?;
         let made = policy(config["strategy"].as_str().unwrap_or_default(), retries.saturating_add(1));

@@ -54,7 +54,14 @@ const TOPICS: [Topic; 10] = [
         includes: &["../holdoff.h"],
         texts: &[],
         modules: &["fields"],
-        words: &["HOLDOFF_BACKOFF_", "HOLDOFF_JITTER_", "HOLDOFF_CAP_", "HOLDOFF_DEADLINE_", "HOLDOFF_HINT_"],
+        words: &[
+            "HOLDOFF_BACKOFF_",
+            "HOLDOFF_JITTER_",
+            "HOLDOFF_CAP_",
+            "HOLDOFF_DEADLINE_",
+            "HOLDOFF_HINT_",
+            "HOLDOFF_LONG_HINT_",
+        ],
     },
     Topic {
         header: "holdoff/classify.h",

@@ -248,6 +248,7 @@ fn compute_layouts(structs: &mut [Struct]) -> Result<()> {
 fn bytes(kind: &str) -> Option<(Both, Both)> {
     let size = match kind {
         "bool" | "char" | "uint8_t" => Both::same(1),
+        "uint16_t" => Both::same(2),
         "uint32_t" | "int32_t" | "int" => Both::same(4),
         "uint64_t" | "int64_t" | "double" => Both::same(8),
         "size_t" => Both { wide: 8, narrow: 4 },
@@ -296,6 +297,7 @@ fn kind(rust: &Type) -> Result<String> {
             Ok(known
                 .unwrap_or(match &*name {
                     "u8" => "uint8_t",
+                    "u16" => "uint16_t",
                     "u32" => "uint32_t",
                     "u64" => "uint64_t",
                     "i64" => "int64_t",

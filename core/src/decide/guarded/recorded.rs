@@ -39,7 +39,7 @@ impl GuardedCall {
     }
 
     /// When the call must be over.
-    pub(crate) const fn deadline(&self, policy: &Policy) -> Timestamp {
+    pub(crate) fn deadline(&self, policy: &Policy) -> Timestamp {
         self.retry.deadline(policy)
     }
 

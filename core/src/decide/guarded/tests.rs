@@ -62,7 +62,7 @@ fn a_call_underway_is_one_that_the_breaker_has_let_through() {
 
 #[test]
 fn it_is_its_bytes() {
-    assert_eq!(size_of::<GuardedCall>(), 176);
+    assert_eq!(size_of::<GuardedCall>(), 200);
 }
 
 #[test]

@@ -49,7 +49,9 @@ impl CallGuards for Guards<'_> {
     ) -> Result<Failure, Step> {
         let now = call.retry.observe(now);
         let Some(slot) = call.awaited(ticket) else { return Err(call.current_step()) };
+        let began = call.flight.starts.get(slot).copied().unwrap_or(now);
         call.learn(self, slot, now, failure);
+        call.retry.begin_at(policy, began);
         if failure.kind == FailureKind::Permanent {
             return Err(call.give_up(self, StopReason::Permanent, Timestamp::NEVER));
         }
@@ -64,18 +66,20 @@ impl CallGuards for Guards<'_> {
             if call.at <= now
                 && let Some(step) = call.hedge(policy, self, now)
             {
+                call.retry.count_hedged(policy, failure);
                 return Err(step);
             }
         } else {
             call.at = Timestamp::NEVER;
         }
         if call.flight.flying != 0 {
+            call.retry.count_hedged(policy, failure);
             return Err(call.current_step());
         }
         let failure = failure.with_hint(call.flight.hint);
         (call.flight.round, call.flight.hint) = (0, Hint::NONE);
         // The call is over: its count of failures stays as it was.
-        if call.attempt >= policy.attempts && !never {
+        if call.retry.has_begun_all(policy, failure, call.attempt) && !never {
             return Err(call.give_up(self, StopReason::Attempts, Timestamp::NEVER));
         }
         Ok(failure)

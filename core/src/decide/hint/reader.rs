@@ -40,6 +40,8 @@ pub struct HintReader {
     direct: [Hint; 5],
     field: Resets,
     quotas: [Quota; QUOTAS],
+    /// [`HintReader::should_retry`].
+    should_retry: u64,
 }
 
 const PUSHBACK: usize = 0;
@@ -66,7 +68,7 @@ impl HintReader {
     /// A reader of an answer that came at `wall`: nanoseconds since the Unix epoch, by the clock on the wall; `u64::MAX`
     /// if it is not known, and then a date is no hint.
     pub const fn new(wall: u64) -> Self {
-        Self { wall, direct: [Hint::NONE; 5], field: Resets::NONE, quotas: [Quota::UNSAID; QUOTAS] }
+        Self { wall, direct: [Hint::NONE; 5], field: Resets::NONE, quotas: [Quota::UNSAID; QUOTAS], should_retry: 0 }
     }
 
     /// Takes one header line: its name, and its value as it came, white space around it allowed.
@@ -83,6 +85,14 @@ impl HintReader {
                 return;
             }
         }
+        if name.eq_ignore_ascii_case(b"x-should-retry") {
+            self.should_retry = match value.trim_ascii() {
+                b"true" => 1,
+                b"false" => 2,
+                _ => self.should_retry,
+            };
+            return;
+        }
         match quota::line(name) {
             Some(Line::Field) => self.field.field(value),
             Some(Line::Remaining(which)) => {
@@ -97,6 +107,12 @@ impl HintReader {
             }
             None => {}
         }
+    }
+
+    /// The value of `x-should-retry`, as [`Facts::should_retry`](crate::Facts::should_retry) has it: 1 for `true`, 2 for
+    /// `false`, 0 for no such line or another value.
+    pub const fn should_retry(&self) -> u8 {
+        if self.should_retry > 2 { 0 } else { self.should_retry as u8 }
     }
 
     /// The hint for an answer whose status is not known: [`HintReader::hint_for`] with 0.
@@ -165,6 +181,17 @@ mod tests {
     }
 
     #[test]
+    fn the_last_x_should_retry_that_can_be_read_counts() {
+        let read = |lines: &[&str]| {
+            let mut reader = HintReader::new(WALL);
+            lines.iter().for_each(|line| reader.header(b"X-Should-Retry", line.as_bytes()));
+            reader.should_retry()
+        };
+        assert_eq!([read(&[]), read(&["true"]), read(&[" false "]), read(&["TRUE"]), read(&["1"])], [0, 1, 2, 0, 0]);
+        assert_eq!([read(&["true", "false"]), read(&["true", "perhaps"])], [2, 1]);
+    }
+
+    #[test]
     fn a_pushback_said_twice_is_never() {
         assert!(read(&[("grpc-retry-pushback-ms", "5"), ("grpc-retry-pushback-ms", "5")], 0).is_never());
     }
@@ -196,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_state_is_plain_words() {
-        assert_eq!(size_of::<HintReader>(), 18 * size_of::<u64>());
+        assert_eq!(size_of::<HintReader>(), 19 * size_of::<u64>());
     }
 
     proptest! {

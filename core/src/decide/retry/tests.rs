@@ -37,8 +37,8 @@ fn hinted(seconds: u64) -> Failure {
 }
 
 #[test]
-fn the_state_is_forty_bytes() {
-    assert_eq!(size_of::<Retry>(), 40);
+fn the_state_is_sixty_four_bytes() {
+    assert_eq!(size_of::<Retry>(), 64);
     assert_eq!(size_of::<Decision>(), 16);
 }
 
@@ -214,14 +214,16 @@ proptest! {
     }
 
     #[test]
-    fn no_state_and_no_input_panics(words: [u64; 5], now: u64, hint: u64, kind in 1u32..5, deadline: u64) {
+    fn no_state_and_no_input_panics(words: [u64; 7], now: u64, hint: u64, kind in 1u32..5, deadline: u64) {
         let mut retry = Retry {
             rng: crate::decide::rng::Rng::new(words[0]),
             started: Timestamp::from_nanos(words[1]),
             latest: Timestamp::from_nanos(words[2]),
+            began: words[5],
             base: words[3],
             failures: words[4] as u32,
             count: (words[4] >> 32) as u32,
+            counts: words[6].to_le_bytes().map(u16::from),
         };
         let policy = plain().deadline(Duration::from_nanos(deadline.max(1))).build().unwrap();
         let kind = FailureKind::from_code(kind).unwrap();

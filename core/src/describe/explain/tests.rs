@@ -88,7 +88,7 @@ fn every_kind_of_policy_has_words() {
                     .backoff(Backoff::constant(Duration::ZERO))
                     .then(1, Backoff::constant(SECOND))
                     .then(3, Backoff::fibonacci(SECOND))
-                    .on(FailureKind::Throttled, Backoff::constant(SECOND * 9)),
+                    .backoff_after(FailureKind::Throttled, Backoff::constant(SECOND * 9)),
             ),
             "constant backoff of 0s once, then constant backoff of 1s 3 times, then Fibonacci backoff from 1s; \
              after throttled: constant backoff of 9s, full jitter\n",

@@ -27,15 +27,16 @@ pub(super) fn import(values: &Values, ends: bool) -> Options {
 /// The values of an exponential policy; of a chain whose first delay comes once, of that delay and what follows. A constant
 /// delay is an exponential one with factor 1, and no limit on attempts is 0.
 pub(super) fn export(policy: &Policy) -> Values {
-    let [second, ..] = policy.others;
-    let comes_once = policy.first.kind == backoff::CONSTANT && policy.stages > 1;
-    let stage = if comes_once { second } else { policy.first };
+    let mut stages = policy.records().map(|record| record.stage);
+    let first = stages.next().unwrap_or(policy.first);
+    let comes_once = first.kind == backoff::CONSTANT && policy.stages > 1;
+    let stage = stages.next().filter(|_| comes_once).unwrap_or(first);
     let (factor, max) = match stage.kind {
         backoff::CONSTANT => (1.0, stage.initial),
         backoff::EXPONENTIAL => (stage.factor(), stage.max),
         _ => (0.0, 0),
     };
-    let strategy = match policy.first.kind {
+    let strategy = match first.kind {
         backoff::EXPONENTIAL => EXPONENTIAL,
         backoff::LINEAR => LINEAR,
         _ => FIXED,
@@ -43,7 +44,7 @@ pub(super) fn export(policy: &Policy) -> Values {
     let mut values = Values::EMPTY;
     for (item, number) in [
         (Item::Attempts, policy.attempts().map_or(0, u64::from)),
-        (Item::Initial, policy.first.initial),
+        (Item::Initial, first.initial),
         (Item::Max, max),
         (Item::Factor, factor.to_bits()),
         (Item::Strategy, strategy),

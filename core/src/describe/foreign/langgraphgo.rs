@@ -25,7 +25,7 @@ pub(super) const GRAPH: System = System {
 };
 
 const TIME: &str = "must be a time from 0 on: whole nanoseconds, or text such as \"1m30s\"";
-const FUNCTION: &str = "is a function in langgraphgo, which no document holds: retry_on says which errors are retried";
+const FUNCTION: &str = "is a function in langgraphgo, which no document holds: rules say which errors are retried";
 const NODE_FIELDS: [Row; 5] = [
     row("MaxAttempts", Item::Attempts, Kind::Count, 1.0..=f64::MAX, "must be a whole number from 1 on"),
     row("InitialDelay", Item::Initial, Kind::Nanos, ANY, TIME),

@@ -1,7 +1,8 @@
 use super::*;
 use crate::describe::preset::Preset;
-use crate::describe::rules::Operations;
+use crate::describe::rules::TextList;
 use crate::{Backoff, GrpcCode, Jitter, Schedule, Span};
+use crate::{Facts, Failure, FailureKind};
 use core::time::Duration;
 use std::string::String;
 use std::vec::Vec;
@@ -71,15 +72,23 @@ fn codes_and_patterns_are_rules_and_types_are_the_hosts() {
         grpc.set(name, value).unwrap();
     }
     let mut rules = Rules::NONE;
-    rules.set("grpc[0]", Value::Text("UNAVAILABLE")).unwrap();
-    assert_eq!(grpc.rules(), rules);
+    rules.set_condition(0, ".grpc[0]", Value::Text("UNAVAILABLE")).unwrap();
+    rules.set_retry(0, Value::Flag(true)).unwrap();
+    assert_eq!(grpc.rules(), rules.and_nothing_else(true));
 
-    let pattern = |begins, text| HostText::Pattern { operations: Operations::All, begins, text };
+    let list = TextList::Patterns;
+    let pattern = |begins, text| HostText::Text { alternative: 0, list, begins, text };
     let mut graph = Form::LanggraphgoGraph.reader();
     assert_eq!(graph.set("RetryableErrors[0]", Value::Text("timeout")), Ok(Some(pattern(true, "timeout"))));
     assert_eq!(graph.set("RetryableErrors[1]", Value::Text("")), Ok(Some(pattern(false, ""))));
-    assert!(graph.rules().patterns(true).is_some());
-    assert!(Form::LanggraphgoGraph.reader().rules().patterns(true).is_some(), "nothing is retried");
+    assert!(graph.rules().has_texts(list));
+    let judged = |rules: Rules, patterns| rules.judge(Facts { patterns, ..Facts::NONE }, Failure::TRANSIENT).kind;
+    assert_eq!(
+        [0, 1].map(|patterns| judged(graph.rules(), patterns)),
+        [FailureKind::Permanent, FailureKind::Transient]
+    );
+    let none = Form::LanggraphgoGraph.reader().rules();
+    assert_eq!(judged(none, 0), FailureKind::Permanent, "nothing is retried");
 
     let mut temporal = Form::Temporal.reader();
     let text = temporal.set("nonRetryableErrorTypes[0]", Value::Text("ValidationError"));
@@ -176,7 +185,7 @@ fn what_is_wrong_is_said_in_the_forms_own_words() {
             Form::Langgraphgo,
             "RetryableErrors",
             Value::Other,
-            "RetryableErrors: is a function in langgraphgo, which no document holds: retry_on says which errors are \
+            "RetryableErrors: is a function in langgraphgo, which no document holds: rules say which errors are \
              retried",
         ),
         (
@@ -268,7 +277,9 @@ fn each_form_is_written_as_its_system_reads_it() {
         assert_eq!(written(form, &preset.policy()).unwrap(), text);
     }
     let mut rules = Rules::NONE;
-    let _ = rules.set("patterns[0]", Value::Text("reset")).unwrap();
+    let _ = rules.set_condition(0, ".patterns[0]", Value::Text("reset")).unwrap();
+    rules.set_retry(0, Value::Flag(true)).unwrap();
+    rules = rules.and_nothing_else(false);
     let mut out = String::new();
     let graph = Form::LanggraphgoGraph.export(&Preset::LanggraphgoGraph.policy(), &rules, &Options::NEW).unwrap();
     graph.write(["reset"], [], &mut out).unwrap();
@@ -282,7 +293,7 @@ fn what_cannot_be_said_is_named() {
         (Form::Kubernetes, Policy::options(), "jitter.kind: cannot be said in a Kubernetes wait.Backoff"),
         (
             Form::Langgraphgo,
-            Policy::options().jitter(Jitter::None).deadline(second),
+            Policy::options().jitter(Jitter::None).attempts(3).deadline(second),
             "deadline: cannot be said in langgraphgo's RetryConfig",
         ),
         (
@@ -315,9 +326,11 @@ fn what_cannot_be_said_is_named() {
         assert_eq!(std::format!("{got}"), error);
     }
     let mut rules = Rules::NONE;
-    let _ = rules.set("grpc[0]", number(f64::from(GrpcCode::Internal.code()))).unwrap();
+    let _ = rules.set_condition(0, ".grpc[0]", number(f64::from(GrpcCode::Internal.code()))).unwrap();
+    rules.set_retry(0, Value::Flag(true)).unwrap();
+    rules = rules.and_nothing_else(true);
     assert!(Form::Grpc.export(&Preset::Grpc.policy(), &rules, &Options::NEW).is_ok());
-    assert_eq!(Form::Temporal.export(&Preset::Temporal.policy(), &rules, &Options::NEW).unwrap_err().name, "retry_on");
+    assert_eq!(Form::Temporal.export(&Preset::Temporal.policy(), &rules, &Options::NEW).unwrap_err().name, "rules");
 }
 
 #[test]

@@ -28,6 +28,11 @@ impl Preset {
         }
     }
 
+    /// Its rules.
+    pub(crate) const fn preset_rules(self) -> crate::describe::rules::Rules {
+        self.options().rules
+    }
+
     /// Its guards: the retry quota of the AWS SDKs, and the send rate of their adaptive mode. The others have none.
     pub fn guards(self) -> Options {
         Options::NEW.preset(self).guards()
@@ -65,7 +70,7 @@ impl Preset {
                 .hint_over(HintOver::Clamp),
             Self::AwsStandard21 => full
                 .backoff(Backoff::exponential(millis(50), 2.0).max(seconds(20)))
-                .on(FailureKind::Throttled, Backoff::exponential(seconds(1), 2.0).max(seconds(20)))
+                .backoff_after(FailureKind::Throttled, Backoff::exponential(seconds(1), 2.0).max(seconds(20)))
                 .attempts(3)
                 .hint_mode(HintMode::AtLeast)
                 .hint_max(Duration::MAX)
@@ -79,7 +84,7 @@ impl Preset {
                 .hint_max(Duration::MAX),
             Self::Temporal => plain.backoff(Backoff::exponential(seconds(1), 2.0).max(seconds(100))).forever(),
             Self::GoogleCloud => {
-                full.backoff(Backoff::exponential(seconds(1), 2.0).max(seconds(60))).forever().deadline(seconds(120))
+                full.backoff(Backoff::exponential(seconds(1), 2.0).max(seconds(60))).deadline(seconds(120))
             }
             Self::Resilience4j => plain.backoff(Backoff::constant(millis(500))).attempts(3),
             Self::Polly => full

@@ -4,29 +4,81 @@
 
 use super::{Options, nth};
 use crate::describe::rules::HostText;
+use crate::describe::rules::replaced::replaced;
+use crate::describe::rules::set::refused;
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::{Field, Section, is_guard};
 use crate::nearest::nearest;
 use crate::value::Value;
-
-/// The path that the rules of classification are under.
-const RETRY_ON: &str = "retry_on";
 
 impl Options {
     /// Sets the field called `name` to `value` (spec 3.3). [`Options::build`] and the functions that make a guard's
     /// configuration check that the fields fit together.
     ///
     /// A name is a path, `backoff.initial`; the items of a list have their index behind it, `backoff.delays[0]`, and so
-    /// have the stages of a chain, `backoff[1].initial`. Items come in the order of their indexes.
+    /// have the stages of a chain, `backoff[1].initial`, and the rules, `rules[0].if.http[1]`. Items come in the order of their
+    /// indexes. Returns a text that the host has to store.
     ///
     /// # Errors
     /// An unknown name, a value of the wrong type or out of range, an unknown word: see [`ErrorCode`].
     pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<Option<HostText<'v>>, Error> {
-        let list = name.strip_prefix(RETRY_ON).filter(|rest| *rest != ".");
-        match list.and_then(|rest| if rest.is_empty() { Some("") } else { rest.strip_prefix('.') }) {
-            Some(list) => self.rules.set(list, value),
+        if let Some(error) = replaced(name, value) {
+            return Err(error);
+        }
+        match rule_of(name) {
+            Some((rule, rest)) => self.set_in_rule(rule, rest, value),
+            None if name == "rules" => match value {
+                Value::Nothing | Value::NoItems => Ok(None),
+                _ => Err(refused(ErrorCode::NotAList, value, None)),
+            },
             None => self.set_field(name, value).map(|()| None),
         }
+    }
+
+    /// Sets what follows `rules[0]` in a name.
+    fn set_in_rule<'v>(&mut self, rule: u8, name: &str, value: Value<'v>) -> Result<Option<HostText<'v>>, Error> {
+        let condition = name.strip_prefix("if").filter(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
+        if let Some(path) = condition {
+            return self.rules.set_condition(rule, path, value);
+        }
+        let mut rules = self.rules;
+        rules.begin(rule)?;
+        match name {
+            "" if matches!(value, Value::Empty | Value::Nothing) => {}
+            "" => return Err(refused(ErrorCode::WrongType, value, None)),
+            "retry" => rules.set_retry(rule, value)?,
+            "attempts" => self.set_rule_attempts(rule, value).map_err(|error| error.of_rule(rule))?,
+            _ => {
+                let path = Path::read(name);
+                let known = path.field().filter(|(field, _)| field.is_stages() || field.is_shared());
+                let Some((field, in_stage)) = known else {
+                    let near = nearest(name.split(['.', '[']).next().unwrap_or_default(), IN_RULE.into_iter());
+                    return Err(Error { nearest: near, ..Error::of_use(ErrorCode::UnknownField) });
+                };
+                let place = |error: Error| Error { rule: Some(rule), ..error };
+                self.set_at(&path, field, in_stage, Some(rule), value).map_err(place)?;
+            }
+        }
+        self.rules = rules;
+        Ok(None)
+    }
+
+    fn set_rule_attempts(&mut self, rule: u8, value: Value<'_>) -> Result<(), Error> {
+        let wrong = |value| Error::new(ErrorCode::RuleAttempts, Field::Attempts, value);
+        let attempts = match value {
+            Value::Nothing => return Ok(()),
+            _ => Field::Attempts.read(value).map_err(|error| match error.code {
+                ErrorCode::AttemptsRange => wrong(error.value),
+                _ => error,
+            })?,
+        };
+        if attempts > u64::from(u16::MAX) && attempts != u64::from(u32::MAX) {
+            return Err(wrong(value.shown()));
+        }
+        if let Some(slot) = self.rule_attempts.get_mut(usize::from(rule)) {
+            (*slot, self.has_attempts) = (attempts as u32, self.has_attempts | 1_u8.wrapping_shl(rule.into()));
+        }
+        Ok(())
     }
 
     /// These options with a field set, as in a document: a number, a text or a [`Duration`](core::time::Duration).
@@ -50,66 +102,145 @@ impl Options {
         Ok(self)
     }
 
-    /// [`Options::set`] for names that are not under `retry_on`.
+    /// [`Options::set`] for names that are not under `rules`.
     ///
     /// # Errors
     /// As of [`Options::set`].
     pub fn set_field(&mut self, name: &str, value: Value<'_>) -> Result<(), Error> {
         let path = Path::read(name);
-        let Some(field) = path.field() else {
+        let Some((field, in_stage)) = path.field() else {
             return Err(Error { nearest: path.nearest(name), ..Error::of_use(ErrorCode::UnknownField) });
         };
-        let place = |error: Error| Error { stage: path.stage, item: path.item, ..error };
+        self.set_at(&path, field, in_stage, None, value)
+    }
+
+    /// Sets a field of the policy, of a rule or of a stage.
+    fn set_at(
+        &mut self,
+        path: &Path<'_>,
+        field: Field,
+        in_stage: bool,
+        rule: Option<u8>,
+        value: Value<'_>,
+    ) -> Result<(), Error> {
+        let place = |error: Error| Error { stage: path.stage, in_stage, item: path.item, ..error };
         if path.item.is_some() && field != Field::BackoffDelays {
-            return Err(Error { stage: path.stage, ..Error::new(ErrorCode::WrongType, field, value.shown()) });
+            return Err(Error { item: None, ..place(Error::new(ErrorCode::WrongType, field, value.shown())) });
         }
+        let owner = rule.map_or(0, |rule| rule.saturating_add(1));
         if let Some(stage) = path.stage {
-            self.begin(stage).map_err(place)?;
+            let slot = self.begin_stage(owner, stage);
+            slot.ok_or_else(|| place(Error::new(ErrorCode::TooManyStages, Field::BackoffKind, Quantity::None)))?;
+            self.chained |= 1_u16.wrapping_shl(owner.into());
         }
-        let group = path.item.is_none() && is_group(path.base());
+        let group = path.item.is_none() && path.is_group();
         if value == Value::Nothing && path.item.is_none() || value == Value::Empty && group {
             return Ok(());
         }
-        let stage = path.stage.unwrap_or(0);
+        if !field.is_stages() && !in_stage {
+            let number = field.read(value)?;
+            match rule.and_then(|rule| nth(&mut self.manners, rule.into())) {
+                Some(manner) => manner.put(field, number),
+                None => self.put(field, number),
+            }
+            return Ok(());
+        }
+        let full = || place(Error::new(ErrorCode::TooManyStages, field, Quantity::None));
         if field == Field::BackoffDelays {
-            self.set_delay(stage, path.item, value).map_err(place)?;
-        } else if !field.is_stages() {
-            self.put(field, field.read(value)?);
-        } else if let Some(options) = nth(&mut self.stages, stage.into()) {
-            options.put(field, field.read(value).map_err(place)?);
+            let slot = self.begin_stage(owner, path.stage.unwrap_or(0)).ok_or_else(full)?;
+            return self.set_delay(slot, path.item, value).map_err(place);
         }
-        Ok(())
-    }
-
-    /// Makes sure that there is a stage with that index.
-    fn begin(&mut self, stage: u8) -> Result<(), Error> {
-        if nth(&mut self.stages, stage.into()).is_none() {
-            return Err(Error::new(ErrorCode::TooManyStages, Field::BackoffKind, Quantity::None));
+        let number = field.read(value).map_err(place)?;
+        let slot = self.begin_stage(owner, path.stage.unwrap_or(0)).ok_or_else(full)?;
+        if let Some(options) = nth(&mut self.stages, slot) {
+            options.put(field, number);
         }
-        self.chained = 1;
-        self.more = self.more.max(stage);
         Ok(())
     }
 
     /// Adds a delay to a list.
-    fn set_delay(&mut self, stage: u8, item: Option<u8>, value: Value<'_>) -> Result<(), Error> {
+    fn set_delay(&mut self, slot: usize, item: Option<u8>, value: Value<'_>) -> Result<(), Error> {
         let field = Field::BackoffDelays;
         if value == Value::NoItems {
             return Err(Error::new(ErrorCode::DelaysMissing, field, Quantity::None));
         }
-        let known = self.delay_of.iter().take(self.listed.into()).filter(|of| **of == stage).count();
+        let of_slot = |of: &&u8| usize::from(**of) == slot;
+        let known = self.delay_of.iter().take(self.listed.into()).filter(of_slot).count();
         if item.map(usize::from) != Some(known) {
             return Err(Error::new(ErrorCode::WrongType, field, value.shown()));
         }
         // The field itself takes a list, so that its rule would say nothing about an item.
         let nanos = field.read(value).map_err(|error| Error { code: ErrorCode::NotADuration, ..error })?;
-        if !self.list(stage, nanos) {
+        if !self.list(slot as u8, nanos) {
             return Err(Error::new(ErrorCode::TooManyStages, field, Quantity::None));
         }
-        if let Some(options) = nth(&mut self.stages, stage.into()) {
+        if let Some(options) = nth(&mut self.stages, slot) {
             options.put(field, 0);
         }
         Ok(())
+    }
+}
+
+/// The names that other systems have for fields, without regard to case and underscores.
+const PEERS: [(&str, &str); 41] = [
+    ("retries", "attempts"),
+    ("maxretries", "attempts"),
+    ("retry", "attempts"),
+    ("tries", "attempts"),
+    ("maxtries", "attempts"),
+    ("maxattempts", "attempts"),
+    ("stop", "attempts"),
+    ("numretries", "attempts"),
+    ("stopafterattempt", "attempts"),
+    ("stopafterdelay", "deadline"),
+    ("timeout", "attempt_timeout"),
+    ("pertrytimeout", "attempt_timeout"),
+    ("maxtime", "deadline"),
+    ("maxelapsed", "deadline"),
+    ("maxelapsedtime", "deadline"),
+    ("maxduration", "deadline"),
+    ("totaltimeout", "deadline"),
+    ("wait", "backoff"),
+    ("delay", "backoff.initial"),
+    ("base", "backoff.initial"),
+    ("basedelay", "backoff.initial"),
+    ("initialdelay", "backoff.initial"),
+    ("interval", "backoff.initial"),
+    ("mintimeout", "backoff.initial"),
+    ("min", "backoff.initial"),
+    ("sleep", "backoff.initial"),
+    ("mindelay", "backoff.initial"),
+    ("maxdelay", "backoff.max"),
+    ("maxinterval", "backoff.max"),
+    ("maxtimeout", "backoff.max"),
+    ("multiplier", "backoff.factor"),
+    ("expbase", "backoff.factor"),
+    ("coefficient", "backoff.factor"),
+    ("backofffactor", "backoff.factor"),
+    ("exponentialbase", "backoff.factor"),
+    ("randomize", "jitter"),
+    ("retryif", "rules"),
+    ("retryable", "rules"),
+    ("statusforcelist", "rules"),
+    ("retryafter", "hint"),
+    ("respectretryafter", "hint"),
+];
+
+/// True if a name is one of a peer, which has neither capitals nor underscores.
+fn same_name(peer: &str, name: &str) -> bool {
+    peer.bytes().eq(name.bytes().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase()))
+}
+
+/// The names of what a rule has.
+const IN_RULE: [&str; 7] = ["if", "retry", "attempts", "backoff", "jitter", "cap", "hint"];
+
+/// The index of a rule in a name, and what follows it.
+fn rule_of(name: &str) -> Option<(u8, &str)> {
+    let (digits, rest) = name.strip_prefix("rules[")?.split_once(']')?;
+    let rule = index(digits)?;
+    match rest.strip_prefix('.') {
+        Some(rest) => Some((rule, rest)),
+        None => rest.is_empty().then_some((rule, "")),
     }
 }
 
@@ -125,26 +256,35 @@ struct Path<'n> {
 impl<'n> Path<'n> {
     fn read(name: &'n str) -> Self {
         let (name, item) = indexed(name);
-        if item.is_some() && name == "backoff" {
+        if item.is_some() && name == BACKOFF {
             return Self { parts: (name, ""), stage: item, item: None };
         }
         if let Some(dot) = name.find('.')
             && let Some((before, behind)) = name.split_at_checked(dot)
-            && let ("backoff", Some(stage)) = indexed(before)
+            && let (BACKOFF, stage) = indexed(before)
         {
-            return Self { parts: ("backoff", behind), stage: Some(stage), item };
+            return Self { parts: (BACKOFF, behind), stage, item };
         }
         Self { parts: (name, ""), stage: None, item }
     }
 
-    /// The name without a field behind the stage.
-    fn base(&self) -> &'n str {
-        if self.parts.1.is_empty() { self.parts.0 } else { "" }
+    /// The field, and whether a stage has it beside the policy.
+    fn field(&self) -> Option<(Field, bool)> {
+        let is = |name: &str| name.strip_prefix(self.parts.0) == Some(self.parts.1);
+        let known = Field::names().find(|known| is(known.0)).map(|known| (known.1, false));
+        let inner = self.parts.1.strip_prefix('.').filter(|_| self.parts.0 == BACKOFF);
+        known.or_else(|| {
+            let shared = Field::names().find(|known| Some(known.0) == inner && known.1.is_shared());
+            shared.map(|known| (known.1, true))
+        })
     }
 
-    fn field(&self) -> Option<Field> {
-        let is = |name: &str| name.strip_prefix(self.parts.0) == Some(self.parts.1);
-        Field::names().find(|known| is(known.0)).map(|known| known.1)
+    /// True if there are fields behind the name.
+    fn is_group(&self) -> bool {
+        match self.parts {
+            (BACKOFF, behind) => behind.is_empty() || is_group(behind.trim_start_matches('.')),
+            (name, _) => is_group(name),
+        }
     }
 
     /// The valid name nearest to an unknown one.
@@ -155,8 +295,11 @@ impl<'n> Path<'n> {
         if guards {
             return nearest(self.parts.0, names);
         }
+        if let Some((_, meant)) = PEERS.into_iter().find(|peer| same_name(peer.0, name)) {
+            return Some(meant);
+        }
         if self.stage.is_none() {
-            let near = nearest(name, names.clone().chain([RETRY_ON]).chain(sections()));
+            let near = nearest(name, names.clone().chain(["rules"]).chain(sections()));
             // A misspelled field of a section, or a field without its section.
             return near.or_else(|| match name.split_once('.') {
                 Some((section, _)) => nearest(section, sections()),
@@ -169,15 +312,22 @@ impl<'n> Path<'n> {
     }
 }
 
+/// The name of the backoff, whose stages have fields.
+const BACKOFF: &str = "backoff";
+
 /// A name and the index behind it, `delays[3]`.
 fn indexed(name: &str) -> (&str, Option<u8>) {
     let inner = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
-    // A number has one way to be written here.
-    let digits = |index: &str| index == "0" || index.starts_with(|first: char| matches!(first, '1'..='9'));
-    match inner.and_then(|(base, index)| Some((base, index.parse().ok().filter(|_| digits(index))?))) {
+    match inner.and_then(|(base, digits)| Some((base, index(digits)?))) {
         Some((base, index)) => (base, Some(index)),
         None => (name, None),
     }
+}
+
+/// An index, which has one way to be written.
+fn index(digits: &str) -> Option<u8> {
+    let is_usual = digits == "0" || digits.starts_with(|first: char| matches!(first, '1'..='9'));
+    digits.parse().ok().filter(|_| is_usual)
 }
 
 /// True if there are fields "`name`.something".

@@ -1,54 +1,131 @@
-//! Rules as a document says them.
+//! Conditions as a document says them.
 
-use super::{CLASSES, GRPC, HTTP, KINDS, LISTS, Lists, Operations, PATTERNS, RETRIED, Rules, slot};
+use super::{
+    Alternative, CLASSES, CODES, GRPC, HTTP, IDEMPOTENT, KINDS, NEVER, PATTERNS, RETRIES, Rules, TYPES, TextList,
+    UNSENT, has_status, slot,
+};
+use crate::decide::failure::FailureKind;
 use crate::decide::grpc::GrpcCode;
+use crate::decide::policy::Policy;
 use crate::json::{Open, Out};
+use crate::value::Value;
 use core::fmt;
 
 impl Rules {
-    /// The path of every list that there is, as a document has it: `retry_on.http`.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        LISTS.into_iter().map(|list| list.1)
+    /// The names of the conditions of an alternative.
+    pub fn conditions() -> impl Iterator<Item = &'static str> {
+        super::CONDITIONS.into_iter().map(|known| known.0)
     }
 
-    /// Writes the lists for some operations into an object; `patterns` writes the list of patterns, if there is one.
+    /// The rules of a policy, each with the kinds for which it holds whatever else is known.
+    pub(crate) fn of_kinds(policy: &Policy) -> Self {
+        let mut rules = Self::NONE;
+        if policy.has_deciding_rules() {
+            for (index, rule) in (0..).zip(&policy.rules).filter(|(_, rule)| rule.decides()) {
+                while rules.count() <= index && rules.begin(rules.count()).is_ok() {}
+                let mut kinds = FailureKind::ALL.into_iter().filter(|kind| rule.kinds << 1 >> kind.code() & 1 == 1);
+                let _ = rules.set_condition(index, ".kinds", Value::NoItems);
+                let _ = kinds
+                    .try_for_each(|kind| rules.set_condition(index, ".kinds[1]", Value::Text(kind.name())).map(|_| ()));
+            }
+        }
+        rules
+    }
+
+    /// The rules with a last one that makes every other failure permanent, or every other failure with a gRPC code.
+    pub(crate) fn and_nothing_else(mut self, with_code: bool) -> Self {
+        let rule = self.count();
+        if with_code {
+            for code in GrpcCode::ALL {
+                let path = if code.code() == 0 { ".grpc[0]" } else { ".grpc[1]" };
+                let number = Value::Number { value: code.code().into(), unit: 1.0 };
+                let _ = self.set_condition(rule, path, number);
+            }
+        } else {
+            let _ = self.set_condition(rule, "", Value::Empty);
+        }
+        let _ = self.set_retry(rule, Value::Flag(false));
+        self
+    }
+
+    /// The codes of the list of gRPC codes, one bit for each, when these are the rules of gRPC's form.
+    pub(crate) fn only_codes(&self) -> Option<u32> {
+        let grpc = self.alternatives.first()?.grpc;
+        let mut rules = Self::NONE;
+        let _ = rules.set_condition(0, ".grpc", Value::NoItems);
+        let _ = rules.set_retry(0, Value::Flag(true));
+        if let Some(first) = rules.alternatives.first_mut() {
+            first.grpc = grpc;
+        }
+        (*self == rules.and_nothing_else(true)).then_some(grpc)
+    }
+
+    /// True if these are the rules of langgraphgo's graph, which has a list of patterns.
+    pub(crate) fn has_only_patterns(&self) -> bool {
+        let mut rules = Self::NONE;
+        let _ = rules.set_condition(0, ".patterns", Value::NoItems);
+        let _ = rules.set_retry(0, Value::Flag(true));
+        *self == rules.and_nothing_else(false)
+    }
+
+    /// Writes `if` and `retry` of the rule with that index; `texts` writes a list that the host has stored.
     pub(crate) fn write(
         &self,
-        operations: Operations,
+        rule: u8,
         object: &mut Open<'_>,
-        patterns: impl FnOnce(Out<'_>) -> fmt::Result,
+        mut texts: impl FnMut(u8, TextList, Out<'_>) -> fmt::Result,
     ) -> fmt::Result {
-        let lists = self.lists(operations);
-        if lists.listed & HTTP != 0 {
-            lists.write_http(object.field("http")?)?;
+        let own = || (0_u8..).zip(self.alternatives()).filter(|(_, (alternative, _))| alternative.rule == rule);
+        if self.has_if(rule) {
+            let out = object.field("if")?;
+            if own().count() == 1 {
+                own().try_for_each(|(number, (alternative, _))| {
+                    self.write_alternative(number, alternative, &mut *out, &mut texts)
+                })?;
+            } else {
+                let mut list = Open::new(out, '[')?;
+                for (number, (alternative, _)) in own() {
+                    self.write_alternative(number, alternative, list.item()?, &mut texts)?;
+                }
+                list.end(']')?;
+            }
         }
-        if lists.listed & GRPC != 0 {
-            write_codes(lists.grpc, object.field("grpc")?)?;
+        match self.word(rule) {
+            RETRIES => write!(object.field("retry")?, "true"),
+            NEVER => write!(object.field("retry")?, "false"),
+            _ => Ok(()),
         }
-        if lists.listed & KINDS != 0 {
-            let kinds = RETRIED.into_iter().filter(|kind| lists.kinds >> kind.code() & 1 == 1);
-            crate::json::texts(object.field("kinds")?, kinds.map(crate::FailureKind::name))?;
-        }
-        if lists.listed & PATTERNS != 0 {
-            patterns(object.field("patterns")?)?;
-        }
-        Ok(())
     }
 
-    /// True if operations that may not run twice have rules of their own.
-    pub(crate) const fn tells_apart(&self) -> bool {
-        self.non_idempotent.listed != 0
-    }
-
-    /// The codes of the list of gRPC codes, one bit for each, when it is all there is.
-    pub(crate) fn only_codes(&self) -> Option<u32> {
-        let codes = Self { all: Lists { grpc: self.all.grpc, listed: GRPC, ..Lists::NONE }, ..Self::NONE };
-        if *self == codes { Some(self.all.grpc) } else { None }
-    }
-
-    /// True if a list of patterns is all there is.
-    pub(crate) fn has_only_patterns(&self) -> bool {
-        *self == Self { all: Lists { listed: PATTERNS, ..Lists::NONE }, ..Self::NONE }
+    fn write_alternative(
+        &self,
+        number: u8,
+        alternative: &Alternative,
+        out: Out<'_>,
+        texts: &mut impl FnMut(u8, TextList, Out<'_>) -> fmt::Result,
+    ) -> fmt::Result {
+        let mut object = Open::new(out, '{')?;
+        if alternative.has(HTTP) {
+            write_http(self.set_of(alternative), object.field("http")?)?;
+        }
+        if alternative.has(GRPC) {
+            write_codes(alternative.grpc, object.field("grpc")?)?;
+        }
+        if alternative.has(KINDS) {
+            let kinds = FailureKind::ALL.into_iter().filter(|kind| alternative.kinds >> kind.code() & 1 == 1);
+            crate::json::texts(object.field("kinds")?, kinds.map(FailureKind::name))?;
+        }
+        for (bit, list) in [(CODES, TextList::Codes), (TYPES, TextList::Types), (PATTERNS, TextList::Patterns)] {
+            if alternative.has(bit) {
+                texts(number, list, object.field(list.name())?)?;
+            }
+        }
+        for (bit, name) in [(IDEMPOTENT, "idempotent"), (UNSENT, "unsent")] {
+            if alternative.has(bit) {
+                write!(object.field(name)?, "{}", alternative.flags & bit != 0)?;
+            }
+        }
+        object.end('}')
     }
 }
 
@@ -58,20 +135,18 @@ pub(crate) fn write_codes(codes: u32, out: Out<'_>) -> fmt::Result {
     crate::json::texts(out, listed.map(GrpcCode::name))
 }
 
-impl Lists {
-    /// Whole classes by their name, other statuses one by one.
-    fn write_http(&self, out: Out<'_>) -> fmt::Result {
-        let mut list = Open::new(out, '[')?;
-        for (class, first) in CLASSES {
-            let statuses = first..first.saturating_add(100);
-            if statuses.clone().all(|status| self.has_status(status)) {
-                crate::json::text(list.item()?, class)?;
-                continue;
-            }
-            for status in statuses.filter(|status| slot(*status).is_some() && self.has_status(*status)) {
-                write!(list.item()?, "{status}")?;
-            }
+/// Whole classes by their name, other statuses one by one.
+fn write_http(set: &[u64; 8], out: Out<'_>) -> fmt::Result {
+    let mut list = Open::new(out, '[')?;
+    for (class, first) in CLASSES {
+        let statuses = first..first.saturating_add(100);
+        if statuses.clone().all(|status| has_status(set, status)) {
+            crate::json::text(list.item()?, class)?;
+            continue;
         }
-        list.end(']')
+        for status in statuses.filter(|status| slot(*status).is_some() && has_status(set, *status)) {
+            write!(list.item()?, "{status}")?;
+        }
     }
+    list.end(']')
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Backoff, Cap, FailureKind, Jitter, Preset, Value};
+use crate::{Backoff, Cap, FailureKind, Jitter, Preset, Texts, Value};
 use core::time::Duration;
 use proptest::prelude::*;
 use std::string::String;
@@ -12,11 +12,11 @@ fn written(policy: &Policy) -> String {
 }
 
 /// The policy and the rules that a document means, set value by value as a host does.
-fn read(json: &str) -> (Policy, Rules, [Vec<String>; 2]) {
-    fn set(builder: &mut crate::Options, kept: &mut [Vec<String>; 2], path: &str, value: &serde_json::Value) {
+fn read(json: &str) -> (Policy, Rules, Texts) {
+    fn set(builder: &mut crate::Options, kept: &mut Texts, path: &str, value: &serde_json::Value) {
         use serde_json::Value as Json;
         let value = match value {
-            Json::Object(fields) => {
+            Json::Object(fields) if !fields.is_empty() => {
                 for (name, value) in fields {
                     let path = if path.is_empty() { name.clone() } else { std::format!("{path}.{name}") };
                     set(builder, kept, &path, value);
@@ -31,14 +31,16 @@ fn read(json: &str) -> (Policy, Rules, [Vec<String>; 2]) {
             }
             Json::Array(_) => Value::NoItems,
             Json::String(text) => Value::Text(text),
+            Json::Object(_) => Value::Empty,
+            Json::Bool(flag) => Value::Flag(*flag),
             Json::Number(number) => Value::Number { value: number.as_f64().unwrap(), unit: f64::NAN },
             _ => Value::Other,
         };
-        if let Some(crate::HostText::Pattern { operations, text, .. }) = builder.set(path, value).unwrap() {
-            kept[usize::from(operations == Operations::NonIdempotent)].push(text.into());
+        if let Some(text) = builder.set(path, value).unwrap() {
+            kept.store(text);
         }
     }
-    let (mut builder, mut kept) = (Policy::options(), [Vec::new(), Vec::new()]);
+    let (mut builder, mut kept) = (Policy::options(), Texts::default());
     set(&mut builder, &mut kept, "", &serde_json::from_str(json).unwrap());
     (builder.build().unwrap(), builder.rules(), kept)
 }
@@ -47,7 +49,7 @@ fn read(json: &str) -> (Policy, Rules, [Vec<String>; 2]) {
 fn every_preset_reads_back() {
     for preset in Preset::ALL {
         let json = written(&preset.policy());
-        assert_eq!(read(&json), (preset.policy(), Rules::NONE, [Vec::new(), Vec::new()]), "{json}");
+        assert_eq!(read(&json).0, preset.policy(), "{json}");
     }
 }
 
@@ -67,11 +69,11 @@ fn what_always_matters_is_always_said() {
             Policy::options()
                 .backoff(Backoff::constant(second))
                 .then(2, Backoff::linear(second, second))
-                .on(FailureKind::Throttled, Backoff::polynomial(second, 0.5))
+                .backoff_after(FailureKind::Throttled, Backoff::polynomial(second, 0.5))
                 .cap(Cap::Clip)
                 .hint_mode(crate::HintMode::Ignore)
                 .forever(),
-            r#"{"version": 1, "backoff": [{"kind": "constant", "delay": "1s", "times": 2}, {"kind": "linear", "initial": "1s", "increment": "1s", "max": "none"}, {"kind": "polynomial", "initial": "1s", "exponent": 0.5, "max": "none", "on": "throttled"}], "jitter": "full", "cap": "clip", "attempts": "forever", "hint": {"mode": "ignore"}}"#,
+            r#"{"version": 1, "backoff": [{"kind": "constant", "delay": "1s", "times": 2}, {"kind": "linear", "initial": "1s", "increment": "1s", "max": "none"}], "jitter": "full", "cap": "clip", "attempts": "forever", "hint": {"mode": "ignore"}, "rules": [{"if": {"kinds": ["throttled"]}, "backoff": {"kind": "polynomial", "initial": "1s", "exponent": 0.5, "max": "none"}}]}"#,
         ),
     ] {
         assert_eq!(written(&builder.build().unwrap()), text);
@@ -79,26 +81,31 @@ fn what_always_matters_is_always_said() {
 }
 
 #[test]
-fn rules_and_patterns_read_back() {
-    let json = r#"{"retry_on": {"http": [301, "5xx", 429, 408], "grpc": [], "kinds": ["timeout"], "patterns": ["a\"b\\\n", ""],
-        "non_idempotent": {"http": [], "patterns": ["late"]}}}"#;
-    let (policy, rules, [patterns, late]) = read(json);
-    let texts = |texts: &'_ [String]| texts.iter().map(String::clone).collect::<Vec<_>>();
-    let (all, other) = (texts(&patterns), texts(&late));
+fn rules_and_texts_read_back() {
+    let json = r#"{"version": 1, "backoff": {"kind": "exponential", "initial": "100ms", "factor": 2, "max": "5s"}, "jitter": "full", "attempts": 3, "rules": [{"if": [{"http": [301, 408, 429, "5xx"], "patterns": ["a\"b\\\n", ""]}, {"grpc": [], "kinds": ["timeout", "permanent"], "codes": ["EAGAIN"], "types": ["A", "B"], "idempotent": false, "unsent": true}], "retry": true, "attempts": 4, "backoff": [{"kind": "list", "delays": ["1s", "5m", "1ms"], "floor": "1s"}, {"kind": "polynomial", "initial": "1s", "exponent": 4, "max": "none", "offset": "15s", "from": 0, "jitter": {"kind": "bounded", "bound": "9s", "grows": true}, "hint": {"mode": "exact", "max": "20s", "over": "ignore"}}], "jitter": "none", "cap": "clip"}, {"if": {}, "retry": false}, {}]}"#;
+    let (policy, rules, texts) = read(json);
     let mut out = String::new();
-    write_document(&policy, &rules, &Options::NEW, all.iter().map(|s| &**s), other.iter().map(|s| &**s), &mut out)
-        .unwrap();
-    assert!(out.contains(
-        r#""retry_on": {"http": [301, 408, 429, "5xx"], "grpc": [], "kinds": ["timeout"], "patterns": ["a\"b\\\n", ""], "non_idempotent": {"http": [], "patterns": ["late"]}}"#
-    ));
-    assert_eq!(read(&out), (policy, rules, [patterns, late]));
+    let get = &mut |alternative, list, put: &mut dyn FnMut(&str) -> fmt::Result| {
+        texts.get(alternative, list).try_for_each(put)
+    };
+    write_document(&policy, &rules, &Options::NEW, get, &mut out).unwrap();
+    assert_eq!(out, json);
+    assert_eq!(read(&out), (policy, rules, texts));
+}
+
+#[test]
+fn every_field_of_a_policy_reads_back() {
+    let json = r#"{"version": 1, "backoff": [{"kind": "constant", "delay": "15m", "until": "2h"}, {"kind": "exponential", "initial": "1h", "factor": 1.5, "max": "none", "until": "16h", "cap": "before_jitter"}], "jitter": {"kind": "bounded", "bound": "1s", "grows": true}, "attempts": 5, "total": 9, "deadline": "20h", "deadline_from": "first_failure", "limits": "last", "abort_at_deadline": false, "delay_from": "start", "reset_after": "10m"}"#;
+    assert_eq!(written(&read(json).0), json);
+    let json = r#"{"version": 1, "backoff": [{"kind": "constant", "delay": "1s", "times": 2}, {"kind": "fibonacci", "initial": "1s", "max": "1h", "times": 3, "repeat": true}], "jitter": "none", "attempts": "forever"}"#;
+    assert_eq!(written(&read(json).0), json);
 }
 
 /// A value for each field of a stage and of a policy, or none, so that most combinations are wrong and many right.
 fn any_policy() -> impl Strategy<Value = Option<Policy>> {
     let span = || prop_oneof![Just(0_u64), 0..10_000_000_000_u64, 0..=i64::MAX as u64, Just(i64::MAX as u64)];
     let factor = || prop_oneof![Just(0.0), 0.0..4.0_f64, 0.0..1e300_f64, Just(1.0)];
-    let stage = (0..9_u8, span(), span(), factor(), prop::option::of(1..=536_870_911_u32), 0..6_u8, 1..7_usize);
+    let stage = (0..9_u8, span(), span(), factor(), prop::option::of(1..=268_435_455_u32), 0..6_u8, 1..7_usize);
     let limits = (prop::option::of(span()), prop::option::of(span()), prop::option::of(span()), 0..2_u8);
     let hints = (0..5_u8, span(), 0..2_u8, prop::option::of(span()));
     let jitter = (0..7_u8, 0.0..=1.0_f64, span(), 0..3_u8);
@@ -140,8 +147,13 @@ fn built((stages, jitter, attempts, limits, hints): Any) -> Option<Policy> {
         if kind != "list" && kind != "constant" {
             set("max", Value::Nanos(max))?;
         }
-        if let (Some(kind), true) = (["transient", "throttled", "timeout"].get(usize::from(on)), index > 0) {
-            set("on", Value::Text(kind))?;
+        match on {
+            0 => set("floor", Value::Nanos(initial.min(max) / 2))?,
+            1 => set("offset", Value::Nanos(max / 3))?,
+            2 if kind != "decorrelated" && kind != "decorrelated_v2" => set("jitter", Value::Text("equal"))?,
+            3 => set("cap", Value::Text("before_jitter"))?,
+            4 => set("hint", Value::Text("replace"))?,
+            _ => {}
         }
     }
     let word = |field: Field, n: u8| field.words().nth(n.into()).map_or(Value::Nothing, Value::Text);

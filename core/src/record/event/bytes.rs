@@ -31,6 +31,9 @@ fn checksum(bytes: &[u8]) -> u32 {
     Fnv::SHORT.of(bytes) as u32
 }
 
+/// The lowest bit of a rule above the kind of a failure.
+const RULE_AT: u32 = 3;
+
 impl Event {
     /// How many bytes an event has at most, without its text.
     pub const MOST_BYTES: usize = 56;
@@ -44,7 +47,7 @@ impl Event {
         let kind = self.kind();
         put(&mut rest, &[MAGIC, VERSION, kind.code()])?;
         for field in body(kind) {
-            number_to(&mut rest, field.get(self).wrapping_add(self.shift(&field)))?;
+            number_to(&mut rest, field.get(self).wrapping_add(self.shift(&field)) | self.rule_above(&field))?;
         }
         number_to(&mut rest, text.len() as u64)?;
         put(&mut rest, text.as_bytes())?;
@@ -64,6 +67,11 @@ impl Event {
         }
     }
 
+    /// The rule of a failure as the bits above its kind, so that it takes no byte.
+    fn rule_above(&self, field: &Field<Self>) -> u64 {
+        if field.0 == "failure" { u64::from(self.rule) << RULE_AT } else { 0 }
+    }
+
     /// Reads the event that `bytes` begin with, its text, and what comes after it.
     ///
     /// # Errors
@@ -81,7 +89,11 @@ impl Event {
         let kind = EventKind::from_code(byte(&mut rest)?.into()).ok_or(damaged)?;
         let (mut event, mut fits) = (Self { kind: kind.code(), present: needed(kind), ..Self::EMPTY }, true);
         for field in body(kind) {
-            let number = number_from(&mut rest)?.wrapping_sub(event.shift(&field));
+            let mut number = number_from(&mut rest)?.wrapping_sub(event.shift(&field));
+            if field.0 == "failure" {
+                event.rule = u8::try_from(number >> RULE_AT).unwrap_or(u8::MAX);
+                number &= (1 << RULE_AT) - 1;
+            }
             fits &= field.set(&mut event, number);
         }
         let length = match usize::try_from(number_from(&mut rest)?) {

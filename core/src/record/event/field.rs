@@ -4,13 +4,17 @@
 //! 64 bits are decimal text where they are times, seeds or fingerprints: most readers keep 53 bits.
 
 use super::kind::{EventKind, VERSION};
-use super::model::{DELAY, Event, OF_ALL, RETRY_AT, TEXTS, UNTIL, needed};
+use super::model::{DELAY, Event, OF_ALL, RETRY_AT, TEXTS, UNTIL, needed, possible};
 use super::table::FIELDS;
+use crate::decide::policy::RULES;
 use crate::error::{Error, ErrorCode, Subject};
 use crate::record::field::{Written, find, first, of_bits, write_json};
 use crate::time::Span;
 use crate::value::Value;
 use core::fmt;
+
+/// One more than the highest number of a rule.
+const MOST_RULE: u8 = (RULES as u8).wrapping_add(1);
 
 /// The owner of a value that was set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,7 +97,8 @@ impl Event {
     pub(super) fn fields<'n>(&self, notes: &Notes<'n>) -> impl Iterator<Item = (&'static str, Written<'n>)> + Clone {
         let (event, notes) = (*self, *notes);
         let texts = [("taskId", notes.task), ("reason", notes.failure)];
-        of_bits(&FIELDS, needed(self.kind()) | TEXTS).filter_map(move |field| {
+        let rule = if self.rule == 0 { 0 } else { possible(self.kind()) };
+        of_bits(&FIELDS, needed(self.kind()) | rule | TEXTS).filter_map(move |field| {
             let value = match field.0 {
                 "failureReason" => Written::Text(notes.failure?),
                 "payload" => notes.task.or(notes.failure).map(|_| Written::Texts(texts))?,
@@ -130,7 +135,7 @@ impl Event {
         if let Some(name) = first(&FIELDS, if absent & UNTIL != 0 { absent & !DELAY } else { absent }) {
             return Err(missing(name));
         }
-        if let Some(name) = first(&FIELDS, self.present & !needed & !TEXTS) {
+        if let Some(name) = first(&FIELDS, self.present & !needed & !possible(kind) & !TEXTS) {
             let special_rule = Some("has no meaning for an event of this type");
             return Err(Error { special_rule, ..Error::of_event(ErrorCode::NotForKind, name) });
         }
@@ -149,7 +154,8 @@ impl Event {
         let needed = needed(kind);
         // Both fields are the same number in memory.
         let same = if needed & (UNTIL | RETRY_AT) == 0 { 0 } else { UNTIL | RETRY_AT };
-        let mut others = of_bits(&FIELDS, !(needed | same));
+        let mut others = of_bits(&FIELDS, !(needed | same | possible(kind)));
+        let rule = if possible(kind) == 0 { 0 } else { MOST_RULE };
         let attempt = self.attempt;
         let possible = match kind {
             EventKind::Started => attempt <= 1 && (attempt == 1 || self.is_guarded()),
@@ -158,7 +164,8 @@ impl Event {
             EventKind::GaveUp | EventKind::Cancelled => true,
         };
         possible
-            && self.unused == [0; 3]
+            && self.unused == [0; 2]
+            && self.rule <= rule
             && of_bits(&FIELDS, needed).all(|field| field.fits(self))
             && others.all(|field| field.get(self) == field.get(&Self::EMPTY))
     }

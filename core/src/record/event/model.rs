@@ -20,6 +20,7 @@ pub(super) const UNTIL: u32 = 1 << 15;
 const CAUSE: u32 = 1 << 16;
 const REASON: u32 = 1 << 17;
 pub(super) const RETRY_AT: u32 = 1 << 18;
+const RULE: u32 = 1 << 19;
 
 /// One bit for each field that an event of that kind has.
 pub(super) const fn needed(kind: EventKind) -> u32 {
@@ -31,6 +32,11 @@ pub(super) const fn needed(kind: EventKind) -> u32 {
             EventKind::GaveUp => REASON | RETRY_AT,
             EventKind::Resumed | EventKind::Succeeded | EventKind::Cancelled => 0,
         }
+}
+
+/// One bit for each field that an event of that kind may have beside those.
+pub(super) const fn possible(kind: EventKind) -> u32 {
+    if matches!(kind, EventKind::AttemptFailed) { RULE } else { 0 }
 }
 
 /// One thing that happened to a call: 64 bytes of plain numbers, `Copy`, no text inside.
@@ -57,8 +63,10 @@ pub struct Event {
     pub(super) cause: u8,
     pub(super) reason: u8,
     pub(super) guarded: u8,
+    /// One more than the number of the rule that takes the failure; 0 if nobody has judged it.
+    pub(super) rule: u8,
     /// No padding: the event is its bytes.
-    pub(super) unused: [u8; 3],
+    pub(super) unused: [u8; 2],
 }
 
 const _: () = assert!(size_of::<Event>() == 64);
@@ -79,7 +87,8 @@ impl Event {
         cause: 0,
         reason: 0,
         guarded: 0,
-        unused: [0; 3],
+        rule: 0,
+        unused: [0; 2],
     };
 
     /// An event with no more than a time and an attempt.
@@ -94,7 +103,12 @@ impl Event {
 
     pub(crate) const fn attempt_failed(at: Timestamp, attempt: u32, failure: Failure) -> Self {
         let event = Self::new(EventKind::AttemptFailed, at, attempt);
-        Self { failure: failure.kind.code(), hint: failure.hint.as_raw(), ..event }
+        let rule = match failure.rule {
+            0 => 0,
+            Failure::NO_RULE => 1,
+            rule => rule.wrapping_add(1),
+        };
+        Self { failure: failure.kind.code(), hint: failure.hint.as_raw(), rule, ..event }
     }
 
     pub(crate) const fn retry_scheduled(at: Timestamp, attempt: u32, until: Timestamp, cause: Cause) -> Self {
@@ -162,6 +176,11 @@ impl Event {
         Hint::from_raw(self.hint)
     }
 
+    /// The number of the rule that takes the failure, 0 for none ([`EventKind::AttemptFailed`]); `None` if nobody has judged it.
+    pub const fn rule(&self) -> Option<u8> {
+        self.rule.checked_sub(1)
+    }
+
     /// Why the wait is as long as it is ([`EventKind::RetryScheduled`]).
     pub const fn cause(&self) -> Option<Cause> {
         if self.cause == 0 { None } else { Some(Cause::read(self.cause)) }
@@ -189,10 +208,16 @@ impl Event {
 
     /// The failure as a machine takes it; a transient one if the memory holds none.
     pub(crate) const fn as_failure(&self) -> Failure {
-        match self.failure() {
+        let rule = match self.rule {
+            0 => 0,
+            1 => Failure::NO_RULE,
+            rule => rule.wrapping_sub(1),
+        };
+        let failure = match self.failure() {
             Some(kind) => Failure::new(kind).with_hint(self.hint()),
             None => Failure::TRANSIENT.with_hint(self.hint()),
-        }
+        };
+        Failure { rule, ..failure }
     }
 }
 

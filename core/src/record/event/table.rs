@@ -4,6 +4,7 @@ use super::kind::{EventKind, VERSION};
 use super::model::Event;
 use crate::decide::failure::FailureKind;
 use crate::decide::hint::Hint;
+use crate::decide::policy::RULES;
 use crate::decide::retry::Cause;
 use crate::error::StopReason;
 use crate::record::field::{DECIMAL, DECIMAL_RULE, Field, INTEGER, INTEGER_RULE, Member, Takes, member};
@@ -19,8 +20,15 @@ const KIND: Member<Event> =
 /// The delay, which stands in the seed until the event is checked.
 const MILLIS: Member<Event> = Member { get: Event::delay_ms, set: |event, number| event.seed = number, width: 8 };
 
+/// The number of the rule, 0 for none.
+const RULE: Member<Event> = Member {
+    get: |event| event.rule.saturating_sub(1).into(),
+    set: |event, number| event.rule = (number as u8).saturating_add(1),
+    width: 1,
+};
+
 /// The fields, in the order in which they are written.
-pub(super) const FIELDS: [Field<Event>; 19] = [
+pub(super) const FIELDS: [Field<Event>; 20] = [
     Field("version", Takes::Integer(0, u64::MAX), INTEGER_RULE, UNSTORED),
     Field("sequence", Takes::Integer(1, u64::MAX), "must be a whole number from 1 on", member!(sequence: u64)),
     Field("type", Takes::Word(EventKind::WORDS), EventKind::RULE, KIND),
@@ -50,4 +58,5 @@ pub(super) const FIELDS: [Field<Event>; 19] = [
         "must be a time from 0 to 18446744073709551614 in nanoseconds as decimal text, or \"never\"",
         member!(until: u64),
     ),
+    Field("rule", Takes::Integer(0, RULES as u64), "must be a whole number from 0 to 8", RULE),
 ];

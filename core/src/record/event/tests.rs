@@ -443,3 +443,17 @@ fn never_is_said_by_its_word_and_by_no_number() {
         assert_eq!(event.set("retryAt", value).err().map(|error| error.code), code);
     }
 }
+
+#[test]
+fn a_failure_keeps_the_rule_that_took_it() {
+    for (rule, json) in [(0, ""), (Failure::NO_RULE, ",\"rule\":0"), (1, ",\"rule\":1"), (8, ",\"rule\":8")] {
+        let failure = Failure { rule, ..Failure::THROTTLED };
+        let event = Event::attempt_failed(Timestamp::from_nanos(7), 2, failure).numbered(2);
+        let text = event.json(&Notes::default()).to_string();
+        assert!(text.ends_with(&std::format!("\"hint\":\"none\"{json}}}")), "{text}");
+        let mut bytes = [0; Event::MOST_BYTES];
+        let length = event.to_bytes("", &mut bytes).unwrap();
+        let (again, _, rest) = Event::read(&bytes[..length]).unwrap();
+        assert_eq!((again, again.as_failure().rule, rest.len()), (event, rule, 0));
+    }
+}

@@ -48,6 +48,45 @@ fn log() -> Vec<Event> {
     log
 }
 
+#[test]
+fn a_log_says_which_rule_took_each_failure() {
+    let mut options = Policy::options().attempts(2);
+    for (name, value) in [
+        ("jitter", "none".into()),
+        ("reset_after", Duration::from_secs(60).into()),
+        ("rules[0].if.codes[0]", "EAGAIN".into()),
+        ("rules[0].attempts", crate::Value::from(3_u32)),
+        ("rules[0].backoff", "linear".into()),
+    ] {
+        options.set(name, value).unwrap();
+    }
+    let (policy, guards) = (options.build().unwrap(), &mut Guards::none());
+    let (mut call, first) = Recorder::begin(&policy, guards, 7, at(0));
+    let mut log = first.events.to_vec();
+    let mut now = 0;
+    for (number, rule, took) in [(1, 1, 5), (2, Failure::NO_RULE, 5), (3, 1, 5), (4, 1, 61_000), (5, 1, 5), (6, 1, 5)] {
+        let failed = call.fail(
+            &policy,
+            guards,
+            Ticket::from_raw(number),
+            at(now + took),
+            Failure { rule, ..Failure::TRANSIENT },
+        );
+        log.extend_from_slice(&failed.events);
+        let again = replay(ReplayMode::Verify, &policy, &log).unwrap();
+        assert_eq!(again.call().save(&policy, at(now + took)), call.call().save(&policy, at(now + took)));
+        match failed.step {
+            Step::Sleep { until, .. } => {
+                now = until.as_nanos() / 1_000_000;
+                log.extend_from_slice(&call.tick(&policy, guards, until).events);
+            }
+            step => assert!(number == 6 && matches!(step, Step::Stop(_)), "{step:?}"),
+        }
+    }
+    let rules: Vec<_> = log.iter().filter_map(Event::rule).collect();
+    assert_eq!(rules, [1, 0, 1, 1, 1, 1]);
+}
+
 fn replay(mode: ReplayMode, policy: &Policy, log: &[Event]) -> Result<Recorder, ReplayError> {
     let mut replay = Replay::new(mode);
     for event in log {

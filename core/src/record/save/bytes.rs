@@ -1,12 +1,13 @@
 //! A saved state as bytes: a fixed layout, little-endian, the same from every language and processor (spec 12.8).
 //!
 //! ```text
-//!  0  4  "hold"                     24  8  elapsed
-//!  4  1  kind: 1 retry, 2 call      32  8  base
-//!  5  1  layout: 1                  40  4  failures
-//!  6  2  length in bytes            44  4  place
-//!  8  8  policy fingerprint         48  -  a call's: 8 remaining, 4 attempt, 1 phase, 1 cause, 1 reason, 1 zero
-//! 16  8  seed of what is yet drawn  48 or 64  8  checksum of all before it
+//!  0  4  "hold"                     32  8  base
+//!  4  1  kind: 1 retry, 2 call      40  4  failures
+//!  5  1  layout: 1                  44  4  place
+//!  6  2  length in bytes            48  8  began
+//!  8  8  policy fingerprint         56 16  the counts of the eight rules, 2 each
+//! 16  8  seed of what is yet drawn  72  -  a call's: 8 remaining, 4 attempt, 1 phase, 1 cause, 1 reason, 1 zero
+//! 24  8  elapsed                    72 or 88  8  checksum of all before it
 //! ```
 
 use super::model::{CALL, RETRY, Saved, needed};
@@ -15,15 +16,15 @@ use crate::error::{Error, ErrorCode};
 use crate::record::field::Field;
 use crate::saved_bytes;
 
-pub(super) const RETRY_LENGTH: usize = 56;
-pub(super) const CALL_LENGTH: usize = 72;
+pub(super) const RETRY_LENGTH: usize = 80;
+pub(super) const CALL_LENGTH: usize = 96;
 
 /// The places in [`FIELDS`] of the fields after the header, in the order of the bytes.
-const PLACES: [usize; 11] = [2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12];
+const PLACES: [usize; 20] = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 19, 17, 18, 20, 21];
 
 /// The fields of a kind after the header.
 fn body(kind: u8) -> impl Iterator<Item = Field<Saved>> {
-    PLACES.into_iter().take(if kind == CALL { 11 } else { 6 }).filter_map(|place| FIELDS.get(place).copied())
+    PLACES.into_iter().take(if kind == CALL { 20 } else { 15 }).filter_map(|place| FIELDS.get(place).copied())
 }
 
 impl Saved {
@@ -36,7 +37,7 @@ impl Saved {
         });
     }
 
-    /// The bytes, and how many of them there are: 56 for a [`crate::Retry`], 72 for a [`crate::Call`].
+    /// The bytes, and how many of them there are: 80 for a [`crate::Retry`], 96 for a [`crate::Call`].
     ///
     /// # Errors
     /// An [`Error`] when a field is missing or contradicts another.

@@ -9,7 +9,7 @@ use crate::value::Value;
 use core::fmt;
 
 impl Saved {
-    /// The names of the fields, in the order in which JSON has them. A [`crate::Retry`] has the first eight.
+    /// The names of the fields, in the order in which JSON has them. A [`crate::Retry`] has the first seventeen.
     pub fn names() -> impl Iterator<Item = &'static str> {
         FIELDS.iter().map(|field| field.0)
     }

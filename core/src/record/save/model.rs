@@ -3,7 +3,7 @@
 use crate::decide::backoff::UNSTARTED;
 use crate::decide::call::{Call, Outcome, Step, Ticket};
 use crate::decide::failure::Failure;
-use crate::decide::policy::Policy;
+use crate::decide::policy::{Policy, RULES};
 use crate::decide::retry::{Cause, Retry, Snapshot};
 use crate::error::{Error, ErrorCode, StopReason};
 use crate::saved_bytes::LAYOUT;
@@ -35,15 +35,15 @@ words! {
 
 pub(super) const KIND: u32 = 1;
 const POLICY: u32 = 1 << 2;
-const OF_RETRY: u32 = (1 << 8) - 1;
-pub(super) const OF_CALL: u32 = (1 << 13) - 1;
+const OF_RETRY: u32 = (1 << 17) - 1;
+pub(super) const OF_CALL: u32 = (1 << 22) - 1;
 
 /// One bit for each field that a kind has.
 pub(super) const fn needed(kind: u8) -> u32 {
     if kind == CALL { OF_CALL } else { OF_RETRY }
 }
 
-/// A saved state in flat form: 64 bytes of plain numbers, between a machine and the bytes or the JSON that last.
+/// A saved state in flat form: 88 bytes of plain numbers, between a machine and the bytes or the JSON that last.
 ///
 /// # Contract
 /// Made from a machine by [`Retry::saved`] or [`Call::saved`], from bytes by [`Saved::from_bytes`], or field by field from
@@ -56,7 +56,9 @@ pub struct Saved {
     pub(super) seed: u64,
     pub(super) elapsed: u64,
     pub(super) base: u64,
+    pub(super) began: u64,
     pub(super) remaining: u64,
+    pub(super) counts: [u16; RULES],
     pub(super) failures: u32,
     pub(super) position: u32,
     pub(super) attempt: u32,
@@ -76,7 +78,9 @@ impl Saved {
         seed: 0,
         elapsed: 0,
         base: UNSTARTED,
+        began: 0,
         remaining: NOTHING,
+        counts: [0; RULES],
         failures: 0,
         position: 0,
         attempt: 0,
@@ -89,15 +93,17 @@ impl Saved {
     };
 
     pub(super) fn of(snapshot: Snapshot, kind: u8, policy: &Policy) -> Self {
-        let Snapshot { seed, elapsed, base, count: place, failures } = snapshot;
+        let Snapshot { seed, elapsed, began, base, count: place, failures, counts } = snapshot;
         let present = needed(kind);
         Self {
             policy: policy.fingerprint(),
             seed,
             elapsed,
+            began,
             base,
             failures,
             position: place,
+            counts,
             kind,
             present,
             ..Self::EMPTY
@@ -162,8 +168,8 @@ impl Saved {
     }
 
     const fn snapshot(&self) -> Snapshot {
-        let Self { seed, elapsed, base, position: place, failures, .. } = *self;
-        Snapshot { seed, elapsed, base, count: place, failures }
+        let Self { seed, elapsed, began, base, position: place, failures, counts, .. } = *self;
+        Snapshot { seed, elapsed, began, base, count: place, failures, counts }
     }
 
     /// The step that held when the call was saved.

@@ -43,7 +43,7 @@ fn asleep(policy: &Policy) -> Call {
 
 #[test]
 fn the_flat_form_has_no_padding() {
-    assert_eq!((size_of::<Saved>(), Retry::SAVED, Call::SAVED), (64, 56, 72));
+    assert_eq!((size_of::<Saved>(), Retry::SAVED, Call::SAVED), (88, 80, 96));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn the_deadline_counts_what_was_before_even_on_a_clock_younger_than_the_operatio
 fn an_operation_older_than_its_clock_stays_past_its_deadline_to_the_end_of_time() {
     let policy = steady().deadline(SECOND * 60).forever().build().unwrap();
     for elapsed in [12 * 1_000_000_000, 1 << 62, u64::MAX - 1, u64::MAX] {
-        let snapshot = Snapshot { seed: 0, elapsed, base: UNSTARTED, count: 0, failures: 1 };
+        let snapshot = Snapshot { seed: 0, elapsed, began: 0, base: UNSTARTED, count: 0, failures: 1, counts: [0; 8] };
         for late in [Timestamp::LAST, Timestamp::NEVER] {
             let mut retry = Retry::restored(snapshot, at(2));
             assert!(retry.snapshot(late).elapsed >= Span::MAX.as_nanos());
@@ -161,8 +161,8 @@ fn each_wrong_state_has_its_number() {
     for (bytes, code, text) in [
         (&[][..], 130, "saved state: does not begin as a saved state does"),
         (b"retry!", 130, "saved state: does not begin as a saved state does"),
-        (b"hold", 131, "saved state, length = 4: must be 56 bytes for a retry, 72 for a call"),
-        (&call[..71], 131, "saved state, length = 71: must be 56 bytes for a retry, 72 for a call"),
+        (b"hold", 131, "saved state, length = 4: must be 80 bytes for a retry, 96 for a call"),
+        (&call[..95], 131, "saved state, length = 95: must be 80 bytes for a retry, 96 for a call"),
         (&changed(5, 2), 132, "saved state, layout = 2: is not the layout that this version reads, which is 1"),
         (&changed(4, 3), 133, "saved state, kind = 3: must be the kind of machine that is resumed: a retry or a call"),
         (&retry, 133, "saved state, kind: must be the kind of machine that is resumed: a retry or a call"),
@@ -193,7 +193,8 @@ fn a_state_is_readable_json() {
     let fingerprint = policy.fingerprint();
     let text = format!(
         "{{\"kind\":\"call\",\"layout\":1,\"policy\":\"{fingerprint}\",\"seed\":\"42\",\"elapsed\":\"1000000000\",\
-         \"base\":\"1000000000\",\"failures\":1,\"place\":{},\"attempt\":1,\"phase\":\"sleeping\",\
+         \"base\":\"1000000000\",\"failures\":1,\"place\":{},\"began\":\"0\",\"rule1\":0,\"rule2\":0,\"rule3\":0,\
+         \"rule4\":0,\"rule5\":0,\"rule6\":0,\"rule7\":0,\"rule8\":0,\"attempt\":1,\"phase\":\"sleeping\",\
          \"remaining\":\"1000000000\",\"cause\":\"backoff\",\"reason\":\"none\"}}",
         saved.position
     );
@@ -305,7 +306,7 @@ fn any_policy() -> impl Strategy<Value = Policy> {
     let delays = prop_oneof![
         4 => (backoff, jitter).prop_map(|(backoff, jitter)| Policy::options().backoff(backoff).jitter(jitter)),
         1 => random.prop_map(|backoff| Policy::options().backoff(backoff)),
-        1 => Just(steady().then(2, Backoff::linear(SECOND, SECOND)).on(FailureKind::Throttled, Backoff::constant(SECOND))),
+        1 => Just(steady().then(2, Backoff::linear(SECOND, SECOND)).backoff_after(FailureKind::Throttled, Backoff::constant(SECOND))),
     ];
     (delays, prop::option::of(1..9u32), deadline, any::<bool>()).prop_map(|(mut policy, attempts, deadline, clip)| {
         policy = attempts.map_or(policy.forever(), |attempts| policy.attempts(attempts));
@@ -445,12 +446,12 @@ proptest! {
 
     #[test]
     fn no_state_no_bytes_and_no_times_panic(
-        words: [u64; 5],
+        words: [u64; 7],
         small: [u32; 3],
         phase: u8,
         code: u8,
         times: [u64; 3],
-        mut bytes in prop::collection::vec(any::<u8>(), 0..80),
+        mut bytes in prop::collection::vec(any::<u8>(), 0..104),
         kind in 0..4u8,
     ) {
         let policy = policy();
@@ -460,7 +461,9 @@ proptest! {
             seed: words[0],
             elapsed: words[1],
             base: words[2],
+            began: words[5],
             remaining: words[3],
+            counts: words[6].to_le_bytes().map(u16::from),
             failures: small[0],
             position: small[1],
             attempt: small[2],

@@ -201,7 +201,7 @@ impl BreakerConfig {
         let [initial, step, max, times, failure, slow, jitter, slow_after, window, slot_length] = words;
         let [failures, size, min_calls, probes, successes] = counts;
         Self {
-            open: RawStage { initial, step, max, times: times as u32, kind: open, on: 0, unused: [0; 2] },
+            open: RawStage { initial, step, max, times: times as u32, kind: open, unused: [0; 3] },
             failure_rate: f64::from_bits(failure),
             slow_rate: f64::from_bits(slow),
             jitter: f64::from_bits(jitter),

@@ -295,7 +295,7 @@ proptest! {
             let _ = options.set(name, value(field, number, nanos, pick));
         }
         let mut json = String::new();
-        crate::write_document(&crate::Policy::DEFAULT, &crate::Rules::NONE, &options, [], [], &mut json).unwrap();
+        crate::write_document(&crate::Policy::DEFAULT, &crate::Rules::NONE, &options, &mut |_, _, _| Ok(()), &mut json).unwrap();
         match Document::read(&mut serde_json::Deserializer::from_str(&json)) {
             Ok(document) => prop_assert_eq!(document.guards, options, "{}", json),
             Err(error) => {
@@ -313,11 +313,13 @@ proptest! {
         for (slot, value) in options.stages.iter_mut().zip(values.chunks(5)) {
             *slot = StageOptions::any(value);
         }
-        [options.listed, options.more, options.chained, options.overflow] = counts;
+        [options.listed, options.more, options.has_attempts, options.overflow] = counts;
+        (options.chained, options.owners) = (values[0] as u16, values[1].to_le_bytes().repeat(2).try_into().unwrap());
+        options.indexes = values[2].to_le_bytes().repeat(2).try_into().unwrap();
         let _ = (options.budget(), options.breaker(), options.limiter(), options.bulkhead(), options.adaptive());
         let _ = (options.stretch(), options.hedge(), options.nested(), options.build(), options.guards());
         let mut out = String::new();
-        crate::write_document(&crate::Policy::DEFAULT, &crate::Rules::NONE, &options, [], [], &mut out).unwrap();
+        crate::write_document(&crate::Policy::DEFAULT, &crate::Rules::NONE, &options, &mut |_, _, _| Ok(()), &mut out).unwrap();
         let _ = options.set(&name, Value::Empty);
     }
 }

@@ -1,8 +1,9 @@
-use crate::decide::backoff::{Backoff, Stage};
+use crate::decide::backoff::Backoff;
 use crate::decide::failure::FailureKind;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{Cap, Jitter};
-use crate::decide::policy::{OnDeadline, Policy};
+use crate::decide::policy::{DeadlineFrom, DelayFrom, Limits, OnDeadline, Policy};
+use crate::decide::stage::Stage;
 use crate::error::ErrorCode;
 use crate::time::Span;
 use core::time::Duration;
@@ -34,8 +35,9 @@ fn what_goes_in_comes_out() {
         .hint_over(HintOver::Clamp)
         .build()
         .unwrap();
-    let stage = Stage { backoff: Backoff::linear(SECOND, SECOND * 2).max(SECOND * 9), times: None, on: None };
-    assert_eq!(policy.stages().collect::<Vec<_>>(), [stage]);
+    let stages: Vec<_> = policy.stages().collect();
+    let [Stage { backoff, times: None, .. }] = stages[..] else { panic!("{stages:?}") };
+    assert_eq!(backoff, Backoff::linear(SECOND, SECOND * 2).max(SECOND * 9));
     assert_eq!(policy.jitter(), Jitter::Proportional { factor: 0.25 });
     assert_eq!(policy.attempts(), None);
     assert_eq!(policy.first_limit(), Some(Span::from_secs(4)));
@@ -105,8 +107,8 @@ fn a_list_says_its_delays_and_how_many_attempts_there_are() {
     assert_eq!(crate::Schedule::new(&list, 0).map(|delay| delay.as_duration()).collect::<Vec<_>>(), listed);
     let longer = Policy::options().delays(&listed).jitter(Jitter::None).attempts(9).build().unwrap();
     assert_eq!(crate::Schedule::new(&longer, 0).last().unwrap().as_duration(), listed[4]);
-    assert!(Policy::options().delays(&[SECOND; 18]).build().is_ok());
-    let error = Policy::options().delays(&[SECOND; 19]).build().unwrap_err();
+    assert!(Policy::options().delays(&[SECOND; 64]).build().is_ok());
+    let error = Policy::options().delays(&[SECOND; 65]).build().unwrap_err();
     assert_eq!(error.code, ErrorCode::TooManyStages);
 }
 
@@ -123,7 +125,7 @@ fn a_last_stage_that_is_its_own_jitter_goes_on() {
 fn a_kind_of_failure_may_have_a_backoff_of_its_own() {
     let policy = Policy::options()
         .backoff(Backoff::exponential(SECOND, 2.0))
-        .on(FailureKind::Throttled, Backoff::exponential(SECOND * 10, 3.0))
+        .backoff_after(FailureKind::Throttled, Backoff::exponential(SECOND * 10, 3.0))
         .jitter(Jitter::None)
         .forever()
         .build()
@@ -148,12 +150,44 @@ fn what_is_wrong_with_a_chain_is_said_with_its_index() {
             "backoff[0].times: is needed by a stage that another one follows",
         ),
         (
-            &[("backoff[0].initial", text("9s"))],
+            &[("backoff[0].initial", text("9s")), ("backoff[0].max", text("5s"))],
             "backoff[0].max = 5s: must not be below the stage's initial delay (it is 5s unless given)",
         ),
         (
-            &[("backoff[0].on", text("throttled"))],
-            "backoff.on: must be left out of at least one stage, for the failures that have none of their own",
+            &[("rules[0].backoff[0].repeat", Value::Flag(true))],
+            "rules[0].backoff[0].repeat: is for the last stage, which needs times or a list of delays",
+        ),
+        (
+            &[("rules[0].retry", Value::Flag(false)), ("rules[0].attempts", Value::Number { value: 3.0, unit: 1.0 })],
+            "rules[0].attempts: has no meaning in a rule with \"retry\": false",
+        ),
+        (
+            &[("rules[0].backoff.until", text("1h"))],
+            "rules[0].backoff.until: must be later than that of an earlier stage, and a rule or a backoff that repeats has none",
+        ),
+        (
+            &[("backoff[0].until", text("2h")), ("backoff[1].until", text("1h"))],
+            "backoff[1].until: must be later than that of an earlier stage, and a rule or a backoff that repeats has none",
+        ),
+        (
+            &[("backoff.floor", text("6s"))],
+            "backoff.floor = 6s: must not be above the stage's longest delay (it is 5s unless given)",
+        ),
+        (
+            &[
+                ("backoff[0].jitter", text("bounded")),
+                ("backoff[0].times", Value::Number { value: 1.0, unit: 1.0 }),
+                ("backoff[1]", text("linear")),
+            ],
+            "backoff[0].jitter.bound: is needed by bounded jitter",
+        ),
+        (
+            &[("backoff.offset", text("5s"))],
+            "backoff.offset = 5s: must be below the stage's longest delay (it is 5s unless given)",
+        ),
+        (
+            &[("limits", text("last")), ("deadline", text("1m"))],
+            "limits: \"last\" needs attempts and a deadline, and no clipped sleep",
         ),
         (
             &[("preset", text("chromium")), ("backoff.max", text("9s"))],
@@ -206,9 +240,9 @@ fn what_cannot_be_set_is_said_with_its_index() {
     for (name, value, error) in [
         ("backoff[1].maxx", Value::Nothing, "this name: is no field of a policy; did you mean \"backoff.max\"?"),
         (
-            "backoff[6]",
+            "backoff[16]",
             Value::Text("linear"),
-            "backoff[6].kind: is one too many: there is room for 6 stages, three listed delays counting as one",
+            "backoff[16].kind: is one too many: there is room for 16 stages, 64 listed delays and 40 numbers",
         ),
         (
             "backoff[2].initial",
@@ -224,8 +258,24 @@ fn what_cannot_be_set_is_said_with_its_index() {
         ),
         ("backoff[00].max", Value::Nothing, "this name: is no field of a policy"),
         ("backoff[+0].max", Value::Nothing, "this name: is no field of a policy"),
-        ("retry_on.", Value::Nothing, "this name: is no field of a policy; did you mean \"retry_on\"?"),
-        ("retry_on..http", Value::NoItems, "this name: is no field of a policy; did you mean \"retry_on.http\"?"),
+        ("max_retries", Value::Nothing, "this name: is no field of a policy; did you mean \"attempts\"?"),
+        ("maxDelay", Value::Nothing, "this name: is no field of a policy; did you mean \"backoff.max\"?"),
+        ("wait", Value::Nothing, "this name: is no field of a policy; did you mean \"backoff\"?"),
+        ("min", Value::Nothing, "this name: is no field of a policy; did you mean \"backoff.initial\"?"),
+        ("rules[1].if", Value::Empty, "this name: has the wrong type"),
+        ("rules[0].atempts", Value::Nothing, "this name: is no field of a policy; did you mean \"attempts\"?"),
+        ("rules[0].if.htp", Value::NoItems, "this name: is no field of a policy; did you mean \"http\"?"),
+        (
+            "retry_on.http[0]",
+            Value::Number { value: 409.0, unit: 1.0 },
+            "this name = 409: is a rule now: \"rules\": [{\"if\": {\"http\": [...]}, \"retry\": true}, {\"if\": {}, \"retry\": \
+             false}]; did you mean \"rules\"?",
+        ),
+        (
+            "backoff[1].on",
+            Value::Text("throttled"),
+            "this name: is a rule now: \"rules\": [{\"if\": {\"kinds\": [...]}, \"backoff\": {...}}]; did you mean \"rules\"?",
+        ),
         (
             "attempts[0]",
             Value::Number { value: 3.0, unit: 1.0 },
@@ -254,7 +304,9 @@ fn the_words_of_fields_are_those_of_their_types() {
         (Field::HintMode, HintMode::WORDS),
         (Field::HintOver, HintOver::WORDS),
         (Field::Preset, Preset::WORDS),
-        (Field::BackoffOn, &FailureKind::WORDS[..3]),
+        (Field::Limits, Limits::WORDS),
+        (Field::DeadlineFrom, DeadlineFrom::WORDS),
+        (Field::DelayFrom, DelayFrom::WORDS),
         (Field::BreakerRefusal, Refusal::WORDS),
         (Field::LimiterRefusal, Refusal::WORDS),
         (Field::AdaptiveRefusal, Refusal::WORDS),

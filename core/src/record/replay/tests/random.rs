@@ -49,7 +49,7 @@ fn any_policy() -> impl Strategy<Value = Policy> {
         1 => own.prop_map(|own| Policy::options().backoff(own)),
         1 => initial().prop_map(|initial| {
             let chain = Policy::options().then(2, Backoff::linear(initial, SECOND)).backoff(Backoff::exponential(SECOND, 2.0));
-            chain.on(FailureKind::Throttled, Backoff::constant(initial))
+            chain.backoff_after(FailureKind::Throttled, Backoff::constant(initial))
         }),
     ];
     let hints = (

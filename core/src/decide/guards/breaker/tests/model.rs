@@ -65,7 +65,7 @@ impl Model {
     }
 
     fn base(&self) -> u64 {
-        match self.config.open.part(0).backoff {
+        match self.config.open.part().backoff {
             Backoff::Exponential { initial, factor, max } => {
                 let grown = |delay: u64| ((delay as f64 * factor) as u64).min(max.as_nanos());
                 (0..self.row).fold(initial.as_nanos(), |delay, _| grown(delay))

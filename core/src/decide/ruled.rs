@@ -1,0 +1,291 @@
+//! Decisions under a policy that is not plain: of several stages, with rules that count for themselves, or with limits that
+//! need more than one count. The steps are those of spec 9.1.
+
+use crate::decide::backoff::UNSTARTED;
+use crate::decide::failure::{Failure, FailureKind};
+use crate::decide::jitter;
+use crate::decide::policy::{
+    AGES, COUNTED, FIRST_FAILURE, FOREVER, FROM_START, IGNORE, LAST, Policy, RULES, RawRule, STAGE_AT, UNLIMITED,
+};
+use crate::decide::pool::{RawHint, RawJitter, Record};
+use crate::decide::retry::{Cause, Decision, Retry, give_up};
+use crate::decide::stages::{Spot, spot};
+use crate::error::StopReason;
+use crate::time::{Span, Timestamp};
+
+/// The bit of a state's `began` that says, where the last limit ends an operation, that the attempts are spent.
+const SPENT: u64 = 1 << 63;
+
+/// The lowest bit of the number of the policy's own stage in a count, where a time ends a stage.
+const POLICY_STAGE_AT: u32 = 24;
+/// The delays that are counted of such a stage.
+const COUNTED_OF_STAGE: u32 = (1 << POLICY_STAGE_AT) - 1;
+
+/// The jitter, cap and hint of one delay.
+struct Choices {
+    jitter: RawJitter,
+    cap: u8,
+    hint: RawHint,
+}
+
+/// The stage that a delay comes from.
+struct Found {
+    spot: Spot,
+    /// Its number among all stages.
+    source: u32,
+    /// Where a time ends a stage of the policy: which stage that is, and how many delays there have been since it began.
+    policy_stage: Option<(u32, u32)>,
+}
+
+impl Policy {
+    /// The rule that takes a failure. Of a failure that nobody has judged it is the first that holds for its kind alone.
+    fn rule(&self, failure: Failure) -> Option<(usize, &RawRule)> {
+        let kind = 1_u8.wrapping_shl(u32::from(failure.kind.code()).wrapping_sub(1));
+        let index = match failure.rule {
+            0 => self.rules.iter().position(|rule| rule.kinds & kind != 0)?,
+            number => usize::from(number).wrapping_sub(1),
+        };
+        Some((index, self.rules.get(index)?))
+    }
+
+    /// True if a time ends a stage of the policy itself.
+    pub(crate) fn ends_by_time(&self) -> bool {
+        self.records_in_pool().any(|record| record.until != UNLIMITED)
+    }
+
+    /// The jitter, cap and hint for a delay: of the rule's stage, else of the rule, else of the policy's stage, else the policy's
+    /// (spec 8.10).
+    fn choices(&self, rule: Option<&RawRule>, record: &Record) -> Choices {
+        let manner = rule.and_then(|rule| self.manner(rule));
+        let (first, second) = match (rule, manner) {
+            (Some(rule), Some(manner)) if rule.stages == 0 => (manner, Some(*record)),
+            _ => (*record, manner),
+        };
+        let jitter = first.jitter.or(second.and_then(|record| record.jitter));
+        let cap = first.cap.or(second.and_then(|record| record.cap));
+        let hint = first.hint.or(second.and_then(|record| record.hint));
+        Choices {
+            jitter: jitter.unwrap_or(RawJitter { kind: self.jitter, grows: self.grows != 0, by: self.jitter_by }),
+            cap: cap.unwrap_or(self.cap),
+            hint: hint.unwrap_or(self.raw_hint()),
+        }
+    }
+}
+
+impl Retry {
+    /// True if no failure has been counted.
+    fn is_unfailed(&self) -> bool {
+        self.failures == 0 && self.counts == [0; RULES]
+    }
+
+    /// The deadline where it counts only in some states (spec 6.7 and 6.8).
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn ruled_deadline(self, policy: &Policy) -> Timestamp {
+        let waits = policy.deadline_from == FIRST_FAILURE && self.is_unfailed();
+        let open = policy.limits == LAST && self.began & SPENT == 0;
+        if waits || open { Timestamp::NEVER } else { self.deadline_from_start(policy) }
+    }
+
+    /// When an attempt that begins at `now` is aborted, and the note of its beginning (spec 6.6).
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn ruled_abort_at(mut self, policy: &Policy, now: Timestamp) -> (Timestamp, u64) {
+        self.begin_at(policy, now);
+        let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
+        let aborts = policy.aborts_from(self.began & !SPENT, !self.is_unfailed());
+        (if aborts { timeout.min(self.deadline_from_start(policy)) } else { timeout }, self.began)
+    }
+
+    /// Takes a note of the beginning of an attempt.
+    #[inline(always)]
+    pub(crate) const fn set_began(&mut self, began: u64) {
+        self.began = began;
+    }
+
+    /// Notes that an attempt begins, at a time from the latest one on.
+    pub(crate) fn begin_at(&mut self, policy: &Policy, at: Timestamp) {
+        if policy.counts_ages() {
+            self.began = (self.began & SPENT) | self.age(at).min(SPENT - 1);
+        }
+    }
+
+    /// Decides by all rules about a failure under a policy that is not plain. `pinned` takes the place of the draw.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn decide_ruled(
+        &mut self,
+        policy: &Policy,
+        now: Timestamp,
+        failure: Failure,
+        pinned: Option<f64>,
+    ) -> Decision {
+        let now = self.observe(now);
+        let took = self.age(now).saturating_sub(self.began & !SPENT);
+        if took >= policy.reset_after && policy.reset_after != UNLIMITED {
+            (self.failures, self.counts, self.base, self.count) = (0, [0; RULES], UNSTARTED, 0);
+            (self.started, self.began) = (now, 0);
+        }
+        if policy.deadline_from == FIRST_FAILURE && self.is_unfailed() {
+            (self.started, self.began) = (now, 0);
+        }
+        let rule = policy.rule(failure);
+        let (count, limit) = self.count_failure(policy, rule);
+        let never = failure.hint.is_never() && policy.hint_mode != IGNORE;
+        if failure.kind as u8 == FailureKind::Permanent as u8 || never {
+            return give_up(StopReason::Permanent);
+        }
+        let spent = count >= limit;
+        if self.counted(policy) >= policy.total || spent && policy.limits != LAST {
+            return give_up(StopReason::Attempts);
+        }
+        self.began = (self.began & !SPENT) | if spent { SPENT } else { 0 };
+        let Some(Found { spot, source, policy_stage }) = self.find_spot(policy, rule, count, now) else {
+            return give_up(StopReason::Deadline);
+        };
+        let Choices { jitter, cap, hint } = policy.choices(rule.map(|rule| rule.1), &spot.record);
+        let asked = match hint.allowed(failure.hint, now) {
+            Ok(asked) => asked,
+            Err(decision) => return decision,
+        };
+        let draws = jitter.kind != jitter::NONE || spot.record.stage.is_random();
+        let u = match pinned {
+            _ if !draws => 0.0,
+            Some(u) => u,
+            None => self.draw(),
+        };
+        let fresh = self.base == UNSTARTED || self.count >> STAGE_AT != source;
+        let mut own = spot.delay(policy, &mut self.base, fresh, jitter, cap, u);
+        self.advance(rule, source, policy_stage);
+        if policy.delay_from == FROM_START {
+            own = own.shortened(took);
+        }
+        let (delay, cause, obeyed) = hint.applied(&own, asked, u);
+        let until = now.after(Span::from_nanos(delay));
+        let reason = match (policy.limits == LAST, count == limit) {
+            (true, true) => StopReason::Attempts,
+            _ => StopReason::Deadline,
+        };
+        let decision = self.fit_ruled(policy, now, until, cause, obeyed, reason);
+        if let Decision::Sleep { until, .. } = decision {
+            self.begin_at(policy, until);
+        }
+        decision
+    }
+
+    /// Counts a failure. Returns the count that it went to, and its limit (spec 8.9).
+    fn count_failure(&mut self, policy: &Policy, rule: Option<(usize, &RawRule)>) -> (u32, u32) {
+        if let Some((index, rule)) = rule
+            && let Some(limit) = rule.limit()
+            && let Some(count) = self.counts.get_mut(index)
+        {
+            *count = count.saturating_add(1);
+            return ((*count).into(), limit);
+        }
+        self.failures = self.failures.saturating_add(1).min(u32::MAX - 1);
+        (self.failures, policy.attempts)
+    }
+
+    /// Counts a failure of an attempt beside which another one runs or begins: in the count of its rule, if it has one.
+    pub(crate) fn count_hedged(&mut self, policy: &Policy, failure: Failure) {
+        if let Some((index, rule)) = policy.rule(failure)
+            && rule.limit().is_some()
+            && let Some(count) = self.counts.get_mut(index)
+        {
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// True if a call under guards that has begun so many attempts may begin no other after this failure (spec 29.5).
+    pub(crate) fn has_begun_all(&self, policy: &Policy, failure: Failure, begun: u32) -> bool {
+        if policy.is_simple() {
+            return begun >= policy.attempts;
+        }
+        if policy.reset_after != UNLIMITED {
+            // The attempts before a reset do not count: the machine's own counts decide.
+            return false;
+        }
+        let of_rules = self.sum(policy, |_| true).saturating_sub(self.failures);
+        let own = policy.rule(failure).is_none_or(|(_, rule)| rule.limit().is_none()) && policy.limits != LAST;
+        begun >= policy.total || own && begun.saturating_sub(of_rules) >= policy.attempts
+    }
+
+    /// The failures of all counts together.
+    fn counted(&self, policy: &Policy) -> u32 {
+        self.sum(policy, |_| true)
+    }
+
+    /// The failures of the policy's count and of the counts of some rules.
+    fn sum(&self, policy: &Policy, includes: impl Fn(&RawRule) -> bool) -> u32 {
+        let counts = policy.rules.iter().zip(self.counts).filter(|(rule, _)| rule.limit().is_some() && includes(rule));
+        let sum = counts.fold(self.failures, |sum, (_, count)| sum.saturating_add(count.into()));
+        sum.min(FOREVER - 1)
+    }
+
+    /// The stage that the delay comes from (spec 4.9, 4.10, 4.12, 8.10). `None` if the time of the last stage is over.
+    fn find_spot(&self, policy: &Policy, rule: Option<(usize, &RawRule)>, count: u32, now: Timestamp) -> Option<Found> {
+        let timed = policy.ends_by_time();
+        let staged = rule.map(|rule| rule.1).filter(|rule| rule.stages != 0);
+        let own = (timed, self.count >> POLICY_STAGE_AT & 15, self.count & COUNTED_OF_STAGE);
+        if let Some(rule) = staged {
+            let n = match rule.limit() {
+                Some(_) => count.saturating_sub(1),
+                // Where the count starts anew with each stage, it does not say how many delays there have been.
+                None if timed => self.sum(policy, |rule| rule.stages == 0).saturating_sub(1),
+                None => self.count & COUNTED,
+            };
+            let spot = spot(policy.records_of(rule), n.min(COUNTED))?;
+            let kept = timed.then_some((own.1, own.2));
+            return Some(Found { spot, source: spot.index.saturating_add(rule.number.into()), policy_stage: kept });
+        }
+        if timed {
+            let (spot, stay) = policy.spot_until(own.1, own.2, self.age(now))?;
+            return Some(Found { spot, source: spot.index, policy_stage: Some((spot.index, stay)) });
+        }
+        let spot = match policy.stages {
+            0 => spot(core::iter::once(Record::of(policy.first)), self.count & COUNTED)?,
+            _ => spot(policy.records_in_pool(), self.count & COUNTED)?,
+        };
+        Some(Found { spot, source: spot.index, policy_stage: None })
+    }
+
+    /// Counts the delay, unless the rule counts its own delays.
+    fn advance(&mut self, rule: Option<(usize, &RawRule)>, source: u32, policy_stage: Option<(u32, u32)>) {
+        let alone = rule.is_some_and(|(_, rule)| rule.limit().is_some() && rule.stages != 0);
+        let more = u32::from(!alone);
+        let low = match policy_stage {
+            Some((stage, delays)) => stage << POLICY_STAGE_AT | delays.saturating_add(more).min(COUNTED_OF_STAGE),
+            None => (self.count & COUNTED).saturating_add(more).min(COUNTED),
+        };
+        self.count = source << STAGE_AT | low;
+    }
+
+    /// Holds a sleep against the deadline (spec 6.2, 6.3 and 6.7).
+    fn fit_ruled(
+        &self,
+        policy: &Policy,
+        now: Timestamp,
+        until: Timestamp,
+        cause: Cause,
+        obeyed: Option<Span>,
+        reason: StopReason,
+    ) -> Decision {
+        match self.fit(policy, now, until, cause, obeyed) {
+            Decision::GiveUp { reason: StopReason::Deadline, retry_at } => {
+                let retry_at = if reason == StopReason::Attempts { Timestamp::NEVER } else { retry_at };
+                Decision::GiveUp { reason, retry_at }
+            }
+            decision => decision,
+        }
+    }
+}
+
+impl Policy {
+    /// True if a state notes when attempts begin, or what is spent.
+    const fn counts_ages(&self) -> bool {
+        self.path & AGES != 0
+    }
+}
+
+#[cfg(test)]
+mod tests;

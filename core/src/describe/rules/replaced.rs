@@ -1,0 +1,59 @@
+//! The errors of names that rules have taken the place of.
+
+use crate::error::{Error, ErrorCode};
+use crate::value::Value;
+
+/// The names that are rules now, each with the rule in words.
+const NAMES: [(&str, &str); 9] = [
+    ("retry_on.non_idempotent.http", ONCE_HTTP),
+    ("retry_on.non_idempotent.grpc", ONCE_GRPC),
+    ("retry_on.non_idempotent.kinds", ONCE_KINDS),
+    ("retry_on.non_idempotent.patterns", ONCE_PATTERNS),
+    ("retry_on.http", HTTP),
+    ("retry_on.grpc", GRPC),
+    ("retry_on.kinds", KINDS),
+    ("retry_on.patterns", PATTERNS),
+    ("retry_on", ANY),
+];
+
+macro_rules! condition {
+    ($name:literal) => {
+        concat!(
+            "is a rule now: \"rules\": [{\"if\": {\"",
+            $name,
+            "\": [...]}, \"retry\": true}, {\"if\": {}, \"retry\": false}]"
+        )
+    };
+    (once $name:literal) => {
+        concat!(
+            "is a rule now: \"rules\": [{\"if\": {\"",
+            $name,
+            "\": [...], \"idempotent\": false}, \"retry\": true}, {\"if\": {\"idempotent\": false}, \"retry\": false}]"
+        )
+    };
+}
+
+const ONCE_HTTP: &str = condition!(once "http");
+const ONCE_GRPC: &str = condition!(once "grpc");
+const ONCE_KINDS: &str = condition!(once "kinds");
+const ONCE_PATTERNS: &str = condition!(once "patterns");
+const HTTP: &str = condition!("http");
+const GRPC: &str = condition!("grpc");
+const KINDS: &str = condition!("kinds");
+const PATTERNS: &str = condition!("patterns");
+const ANY: &str = "is a list of rules now: \"rules\": [{\"if\": {...}, \"retry\": true}]";
+const ON: &str = "is a rule now: \"rules\": [{\"if\": {\"kinds\": [...]}, \"backoff\": {...}}]";
+
+/// The error of a name that is written as a rule now; `None` of every other name.
+pub(crate) fn replaced(name: &str, value: Value<'_>) -> Option<Error> {
+    let is = |known: &str| name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
+    let (stage, field) = name.split_once('.').unwrap_or((name, ""));
+    let is_on = stage.starts_with("backoff") && (field == "on" || field.starts_with("on["));
+    let rule = match NAMES.into_iter().find(|known| is(known.0)) {
+        Some((_, rule)) => rule,
+        None if is_on => ON,
+        None => return None,
+    };
+    let error = Error::of_use(ErrorCode::Replaced);
+    Some(Error { special_rule: Some(rule), value: value.shown(), nearest: Some("rules"), ..error })
+}
