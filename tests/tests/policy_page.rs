@@ -22,7 +22,10 @@ fn every_document_on_the_page_is_one() {
                 forms.push(form);
                 let document =
                     documents::read_form(form.reader(), text).unwrap_or_else(|error| panic!("{text}: {error}"));
-                let again = document.to_form(form).unwrap_or_else(|error| panic!("{text}: {error}"));
+                let again = match form.is_written() {
+                    true => document.to_form(form).unwrap_or_else(|error| panic!("{text}: {error}")),
+                    false => text.into(),
+                };
                 documents::read_form(form.reader(), &again).map(|again| assert_eq!(again, document, "{text}"))
             }
         }

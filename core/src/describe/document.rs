@@ -98,7 +98,7 @@ impl Document {
     /// The first thing that is wrong.
     pub fn read_form<'de, D: Deserializer<'de>>(mut reader: FormReader, input: D) -> Result<Self, DocumentError> {
         let document = read(input, |path, value| reader.set(path, value)).map_err(wrong)?;
-        Ok(Self { policy: reader.build()?, rules: reader.rules(), guards: reader.guards()?, ..document })
+        document.with_options(&reader.options()?)
     }
 
     /// The document with a policy, rules and guards that are built from options.

@@ -8,7 +8,7 @@
 
 use crate::decide::grpc::GrpcCode;
 use crate::decide::jitter;
-use crate::decide::policy::Policy;
+use crate::decide::policy::{Policy, RULES};
 use crate::describe::options::Options;
 use crate::describe::rules::{HostText, Rules};
 use crate::error::{Error, ErrorCode};
@@ -20,15 +20,25 @@ use crate::words::words;
 use core::fmt::{self, Write};
 
 mod aster;
+mod dapr;
 mod duration;
 mod exponential;
+mod gateway_api;
 mod grpc;
+mod istio;
 mod kubernetes;
 mod langgraphgo;
+mod place;
+mod polly;
+mod resilience4j;
+mod serverless_workflow;
+mod statuses;
+mod step_functions;
 mod temporal;
 mod values;
 
-use values::{Item, Kind, Row, System, Values, error, find, indexed};
+use place::{Found, Place};
+use values::{Item, Kind, System, Values, error, indexed};
 
 words! {
     /// A system whose form of a policy is read and written.
@@ -48,6 +58,22 @@ words! {
         LanggraphgoGraph = 5 "langgraphgo-graph";
         /// Aster's `RetryPolicy` of a workflow (docs/runtime/retry-semantics.md). Times are whole milliseconds.
         Aster = 6 "aster";
+        /// The `Retry` field of a state of AWS Step Functions (states-language.net, "Errors"); only read.
+        StepFunctions = 7 "step-functions";
+        /// The `retry` of a Serverless Workflow (serverlessworkflow.io, DSL 1.0). Times are text of ISO 8601 or objects.
+        ServerlessWorkflow = 8 "serverless-workflow";
+        /// A retry of a Dapr `Resiliency` (docs.dapr.io), alone or in its resource. Times are Go's text.
+        Dapr = 9 "dapr";
+        /// The `retry` of a rule of a Gateway API `HTTPRoute` (GEP-1731), or the `retryConstraint` of an `XBackendTrafficPolicy`
+        /// (GEP-3388); only read. Times are Go's text.
+        GatewayApi = 10 "gateway-api";
+        /// The `retries` of a route of an Istio `VirtualService`, or the `retryBudget` of a `DestinationRule`; only read. Times
+        /// are Go's text.
+        Istio = 11 "istio";
+        /// An instance of resilience4j's `retry` in Spring's configuration. Times are text such as `"500ms"`, or milliseconds.
+        Resilience4j = 12 "resilience4j";
+        /// Polly's `RetryStrategyOptions` as .NET's configuration has them, with the timeouts and the breaker beside them.
+        Polly = 13 "polly";
     }
 }
 
@@ -55,11 +81,11 @@ impl Form {
     /// A reader of this form.
     pub const fn reader(self) -> FormReader {
         FormReader {
-            values: Values::EMPTY,
+            values: [Values::EMPTY; RULES],
             rules: Rules::NONE,
             entries: grpc::Entries::NONE,
-            form: self as u8,
-            unused: [0; 3],
+            place: Place::NONE,
+            form: self,
         }
     }
 
@@ -71,7 +97,19 @@ impl Form {
             Self::Langgraphgo => &langgraphgo::NODE,
             Self::LanggraphgoGraph => &langgraphgo::GRAPH,
             Self::Aster => &aster::SYSTEM,
+            Self::StepFunctions => &step_functions::SYSTEM,
+            Self::ServerlessWorkflow => &serverless_workflow::SYSTEM,
+            Self::Dapr => &dapr::SYSTEM,
+            Self::GatewayApi => &gateway_api::SYSTEM,
+            Self::Istio => &istio::SYSTEM,
+            Self::Resilience4j => &resilience4j::SYSTEM,
+            Self::Polly => &polly::SYSTEM,
         }
+    }
+
+    /// True if policies are written in this form; the others are only read.
+    pub fn is_written(self) -> bool {
+        self.system().export.is_some()
     }
 
     /// The policy in this form, with its rules and its guards: gRPC's has a throttle and a hedge that takes all attempts, the
@@ -87,11 +125,11 @@ impl Form {
         if let Some(section) = guards.sections().find(|section| !is_known(section)) {
             return Err(cannot(section));
         }
-        let mut values = (system.export)(policy);
+        let mut values = system.export.ok_or(cannot(""))?(policy);
         if self == Self::Grpc {
             grpc::export_guards(&mut values, policy, guards).map_err(cannot)?;
         }
-        let mut read = (system.import)(&values).map_err(|error| {
+        let mut read = (system.import)(&values).and_then(|options| options.build()).map_err(|error| {
             let counts = error.name.ends_with("Attempts") || error.name == "Steps";
             cannot(if counts { Field::Attempts.path() } else { "backoff" })
         })?;
@@ -184,30 +222,26 @@ impl ForeignPolicy {
 /// A reader of a policy in a system's form.
 ///
 /// # Contract
-/// [`FormReader::set`] with each value of the system's JSON document, in its order, then [`FormReader::build`] and
-/// [`FormReader::rules`]. Setting an entry of a list that begins with index 0 once is all the order there is. Every bit
-/// pattern is a reader (one of an unknown form reads gRPC's), and no name and no value panics.
+/// [`FormReader::set`] with each value of the system's JSON document, in its order, then [`FormReader::options`]. Setting an
+/// entry of a list that begins with index 0 once is all the order there is. No name and no value panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(C)]
 pub struct FormReader {
-    values: Values,
+    /// The values of the policy; of Step Functions those of each retrier.
+    values: [Values; RULES],
     rules: Rules,
     entries: grpc::Entries,
-    form: u8,
-    unused: [u8; 3],
+    place: Place,
+    form: Form,
 }
 
 impl FormReader {
-    /// Reads that entry of a service config's `methodConfig`, from 0, and passes over the others. Unless chosen there may be
-    /// only one that has a `retryPolicy` or a `hedgingPolicy`.
+    /// Reads that one of the policies in the document, from 0 in its order, and passes over the others: of a service config that
+    /// entry of `methodConfig`. Unless chosen there may be only one.
     #[must_use]
     pub const fn entry(mut self, index: u32) -> Self {
         self.entries.chosen = index;
+        self.place.chosen = index;
         self
-    }
-
-    fn form(&self) -> Form {
-        Form::from_code(self.form.into()).unwrap_or(Form::Grpc)
     }
 
     /// Sets the field called `name` to `value`. Paths are made as for [`crate::Options::set`]:
@@ -217,27 +251,28 @@ impl FormReader {
     /// # Errors
     /// An unknown name, a value that the field does not take, a part of the form that this version has not.
     pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<Option<HostText<'v>>, Error> {
-        let (form, system) = (self.form(), self.form().system());
-        let (name, row) = match form {
-            Form::Grpc => match self.entries.find(name, value == Value::Nothing)? {
-                Some(found) => found,
-                None => return Ok(None),
-            },
-            _ => (name, find(system.tables, indexed(name).0)),
+        let system = self.form.system();
+        let found = match self.form {
+            Form::Grpc => self.entries.find(name, value == Value::Nothing)?.map(|(name, row)| Found::row(name, row)),
+            _ => self.place.find(system, name, value)?,
         };
+        let Some(Found { slot, name, row, unit }) = found else { return Ok(None) };
         let (base, index) = indexed(name);
         let Some(row) = row else {
-            let near = nearest(base, system.tables.iter().copied().flatten().map(Row::name));
+            let names = system.tables.iter().copied().flatten();
+            let near = nearest(base, names.map(|row| if self.form == Form::Grpc { row.name() } else { row.path }));
             return Err(Error { nearest: near, ..error(ErrorCode::UnknownFormField, "", system.unknown) });
         };
         if value == Value::Nothing {
             return Ok(None);
         }
         let wrong = Error { value: value.shown(), ..error(ErrorCode::FormValue, row.name(), row.rule) };
-        if index.is_some() != (row.kind.is_list() && value != Value::NoItems) {
+        let is_rule = matches!(row.kind, Kind::Rule(_));
+        if !is_rule && index.is_some() != (row.kind.is_list() && value != Value::NoItems) {
             return Err(wrong);
         }
-        let begins = !self.values.has(row.item);
+        let mut values = self.values.get(usize::from(slot)).copied().unwrap_or(Values::EMPTY);
+        let begins = !values.has(row.item);
         let (mut number, mut text) = (0, None);
         match (row.kind, value) {
             (Kind::Group, Value::Empty | Value::NoItems) | (Kind::ErrorTypes, Value::NoItems) => {}
@@ -250,49 +285,56 @@ impl FormReader {
             (Kind::Codes | Kind::CodesOrNone, _) if value != Value::NoItems => {
                 text = self.set_rule(if begins { ".grpc[0]" } else { ".grpc[1]" }, value)?;
             }
+            (Kind::Rule(read), _) => text = read(&mut self.rules, slot, index, value)?,
+            _ if let Some(unit) = unit => {
+                let part = Kind::Count.read(value).and_then(|count| count.checked_mul(unit));
+                number = part.and_then(|part| part.checked_add(values.at(row.item))).ok_or(wrong)?;
+            }
             _ => number = row.kind.read(value).ok_or(wrong)?,
         }
-        self.values.put(row.item, number);
+        values.put(row.item, number);
+        if let Some(slot) = self.values.get_mut(usize::from(slot)) {
+            *slot = values;
+        }
         Ok(text)
     }
 
-    /// The policy that the fields mean.
+    /// The options of the policy that the fields mean, with its rules and its guards: gRPC's `retryThrottling` is a budget, its
+    /// `hedgingPolicy` a hedge.
     ///
     /// # Errors
-    /// A field that is missing, or two that do not fit together.
-    pub fn build(&self) -> Result<Policy, Error> {
-        let mut values = self.values;
-        if self.entries.is_timeout_of_others() {
+    /// A field that is missing or out of range, or two that do not fit together.
+    pub fn options(&self) -> Result<Options, Error> {
+        let [mut values, ..] = self.values;
+        if self.form == Form::Grpc && self.entries.is_timeout_of_others() {
             values.remove(Item::Deadline);
         }
-        (self.form().system().import)(&values)
-    }
-
-    /// The guards that the fields mean: gRPC's `retryThrottling` is a budget, its `hedgingPolicy` a hedge. Other forms have
-    /// none.
-    ///
-    /// # Errors
-    /// A field that is missing or out of range.
-    pub fn guards(&self) -> Result<Options, Error> {
-        grpc::import_guards(&self.values)
+        let options = match self.form {
+            Form::StepFunctions => return step_functions::import(&self.values, self.rules),
+            form => (form.system().import)(&values)?,
+        };
+        Ok(options.with_rules(self.rules(&values)))
     }
 
     /// The form's rules about which errors are retried.
-    pub fn rules(&self) -> Rules {
-        let list = match self.form() {
+    fn rules(&self, values: &Values) -> Rules {
+        let list = match self.form {
             // A hedge without codes that do not end it ends at the first failure.
-            Form::Grpc if self.values.has(Item::HedgeAttempts) && !self.values.has(Item::NonFatal) => ".grpc",
+            Form::Grpc if values.has(Item::HedgeAttempts) && !values.has(Item::NonFatal) => ".grpc",
             // A graph without a list of patterns retries nothing.
-            Form::LanggraphgoGraph if !self.values.has(Item::Patterns) => ".patterns",
-            _ if self.rules.is_none() => return self.rules,
-            _ => "",
+            Form::LanggraphgoGraph if !values.has(Item::Patterns) => ".patterns",
+            Form::Grpc | Form::LanggraphgoGraph if !self.rules.is_none() => "",
+            Form::Istio if values.has(Item::Attempts) && !values.has(Item::Codes) => return istio::usual_rules(),
+            Form::Resilience4j => return resilience4j::rules(self.rules),
+            Form::GatewayApi if values.has(Item::Codes) => return statuses::and_no_other(self.rules),
+            _ => return self.rules,
         };
         let mut rules = self.rules;
         if !list.is_empty() {
             let _ = rules.set_condition(0, list, Value::NoItems);
             let _ = rules.set_retry(0, Value::Flag(true));
         }
-        rules.and_nothing_else(self.form() == Form::Grpc)
+        rules.and_nothing_else(self.form == Form::Grpc)
     }
 
     /// Sets an entry of the one list of errors that are retried.

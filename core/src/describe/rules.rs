@@ -234,6 +234,12 @@ impl Rules {
         if self.rules as usize > RULES { RULES as u8 } else { self.rules }
     }
 
+    /// True if the rule with that index has an alternative, and if one of them holds always.
+    pub(crate) fn alternatives_of(&self, rule: u8) -> (bool, bool) {
+        let own = || self.alternatives().filter(|(alternative, _)| alternative.rule == rule);
+        (own().count() > 0, own().any(|(alternative, _)| alternative.conditions == 0))
+    }
+
     /// True if the rule with that index makes failures permanent.
     pub(crate) const fn never_retries(&self, index: u8) -> bool {
         self.word(index) == NEVER

@@ -83,13 +83,13 @@ fn flood(mut data: &[u8]) {
             }
         }
     }
-    let policies = readers.iter().filter_map(|reader| reader.build().ok()).chain(builder.build().ok());
-    for policy in policies {
+    let options = readers.iter().filter_map(|reader| reader.options().ok()).chain([builder]);
+    for (options, policy) in options.filter_map(|options| Some((options, options.build().ok()?))) {
         let mut json = String::new();
         assert!(policy.to_json(&mut json).is_ok());
         assert_eq!(read(json.as_bytes()).map(|document| document.policy), Ok(policy), "{json}");
         for form in Form::ALL {
-            let _ = form.export(&policy, &readers.first().map_or_else(Default::default, FormReader::rules), &Options::NEW);
+            let _ = form.export(&policy, &options.rules(), &Options::NEW);
         }
     }
 }
@@ -97,9 +97,9 @@ fn flood(mut data: &[u8]) {
 // The first byte says what the others are.
 fuzz_target!(|data: &[u8]| {
     let Some((&first, rest)) = data.split_first() else { return };
-    let result = match first % 8 {
+    let result = match first % 16 {
         0 => read(rest),
-        7 => return flood(rest),
+        15 => return flood(rest),
         form => match Form::from_code(form.into()) {
             Some(form) => read_form(form, rest),
             None => return,

@@ -5,6 +5,7 @@ use super::values::{ANY, EXPONENTIAL, INT_MAX, Item, Kind, LINEAR, MILLI, Row, S
 use crate::decide::backoff::Backoff;
 use crate::decide::jitter::Jitter;
 use crate::decide::policy::Policy;
+use crate::describe::options::Options;
 use crate::error::Error;
 use crate::time::Span;
 
@@ -13,7 +14,10 @@ pub(super) const SYSTEM: System = System {
     unknown: "is no field of Aster's RetryPolicy",
     inexpressible: "cannot be said in Aster's RetryPolicy",
     import,
-    export,
+    export: Some(export),
+    wrappers: &[],
+    ignored: &[],
+    has_rules: false,
 };
 
 const WORDS: &[(&str, u64)] = &[("exponential", EXPONENTIAL), ("linear", LINEAR)];
@@ -25,7 +29,7 @@ const FIELDS: [Row; 3] = [
 
 /// The base delay is a second unless given, as the language's compiler has it; a backoff that is not given is linear, as its
 /// runtime has it.
-fn import(values: &Values) -> Result<Policy, Error> {
+fn import(values: &Values) -> Result<Options, Error> {
     values.check(&FIELDS)?;
     let millis = if values.has(Item::Initial) { values.at(Item::Initial) / MILLI } else { 1000 };
     let base = Span::from_millis(millis).as_duration();
@@ -35,7 +39,7 @@ fn import(values: &Values) -> Result<Policy, Error> {
     };
     let bound = Span::from_millis(millis / 2);
     let jitter = if bound == Span::ZERO { Jitter::None } else { Jitter::Bounded { bound } };
-    Policy::options().backoff(backoff).jitter(jitter).attempts(values.attempts(Item::Attempts)).build()
+    Ok(Policy::options().backoff(backoff).jitter(jitter).attempts(values.attempts(Item::Attempts)))
 }
 
 fn export(policy: &Policy) -> Values {

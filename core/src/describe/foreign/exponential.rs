@@ -4,6 +4,7 @@ use super::values::{EXPONENTIAL, FIXED, Item, LINEAR, Values};
 use crate::decide::backoff::{self, Backoff, real, truncated};
 use crate::decide::jitter::Jitter;
 use crate::decide::policy::Policy;
+use crate::decide::pool::Record;
 use crate::describe::options::Options;
 use core::time::Duration;
 
@@ -22,6 +23,22 @@ pub(super) fn import(values: &Values, ends: bool) -> Options {
     let product = truncated(real(initial) * factor);
     let stays = if ends { product > max } else { product >= max && factor >= 1.0 };
     options.backoff(constant(initial)).then(1, if stays { constant(max) } else { growing(product.min(max)) })
+}
+
+/// Options with so many retries; `None` for no limit.
+pub(super) const fn with_retries(options: Options, retries: Option<u64>) -> Options {
+    /// The most attempts that a policy counts.
+    const MOST: u32 = u32::MAX.wrapping_sub(1);
+    match retries {
+        Some(retries) if retries < MOST as u64 => options.attempts((retries as u32).wrapping_add(1)),
+        Some(_) => options.attempts(MOST),
+        None => options.forever(),
+    }
+}
+
+/// The first stage of a policy.
+pub(super) fn first(policy: &Policy) -> Record {
+    policy.records().next().unwrap_or(Record::of(policy.first))
 }
 
 /// The values of an exponential policy; of a chain whose first delay comes once, of that delay and what follows. A constant

@@ -20,7 +20,10 @@ pub(super) const SYSTEM: System = System {
     unknown: "is no field of a gRPC retryPolicy or of the service config around it",
     inexpressible: "cannot be said in a gRPC retryPolicy",
     import,
-    export,
+    export: Some(export),
+    wrappers: &[],
+    ignored: &[],
+    has_rules: false,
 };
 
 /// gRPC makes at most five attempts, whatever a config says.
@@ -166,9 +169,8 @@ fn cut(path: &str) -> (&str, &str) {
     path.split_once('.').unwrap_or((path, ""))
 }
 
-/// The guards of a service config.
-pub(super) fn import_guards(values: &Values) -> Result<Options, Error> {
-    let mut guards = Options::NEW;
+/// The options with the guards of a service config.
+fn with_guards(mut guards: Options, values: &Values) -> Result<Options, Error> {
     if values.has_any(&THROTTLING) {
         values.require(&THROTTLING)?;
         values.check(&THROTTLING)?;
@@ -183,7 +185,7 @@ pub(super) fn import_guards(values: &Values) -> Result<Options, Error> {
     Ok(guards)
 }
 
-fn import(values: &Values) -> Result<Policy, Error> {
+fn import(values: &Values) -> Result<Options, Error> {
     let options = if values.has_any(&HEDGING) {
         if values.has_any(&RETRY) {
             let rule = "must not be there beside a retryPolicy";
@@ -207,11 +209,12 @@ fn import(values: &Values) -> Result<Policy, Error> {
             .attempts(values.attempts(Item::Attempts).min(MOST))
     };
     let options = options.hint_mode(HintMode::Exact).hint_max(Duration::MAX);
+    let options = with_guards(options, values)?;
     if !values.has(Item::Deadline) {
-        return options.build();
+        return Ok(options);
     }
     values.check(&ENTRY)?;
-    options.deadline(Duration::from_nanos(values.at(Item::Deadline))).build()
+    Ok(options.deadline(Duration::from_nanos(values.at(Item::Deadline))))
 }
 
 fn export(policy: &Policy) -> Values {
@@ -250,20 +253,13 @@ pub(super) fn export_guards(values: &mut Values, policy: &Policy, guards: &Optio
 /// Writes a service config with the policy for every method.
 pub(super) fn write(values: &Values, config: &mut Open<'_>) -> fmt::Result {
     let lists = &mut core::iter::empty();
-    if values.has_any(&THROTTLING) {
-        let mut throttle = Open::new(config.field(RETRY_THROTTLING)?, '{')?;
-        values.write(&THROTTLING, lists, &mut throttle)?;
-        throttle.end('}')?;
-    }
+    values.write(&THROTTLING, lists, config)?;
     let mut list = Open::new(config.field(METHOD_CONFIG)?, '[')?;
     let mut entry = Open::new(list.item()?, '{')?;
     entry.field("name")?.write_str("[{}]")?;
-    values.write(&ENTRY, lists, &mut entry)?;
-    let (name, table) =
-        if values.has_any(&HEDGING) { (HEDGING_POLICY, &HEDGING[..]) } else { (RETRY_POLICY, &RETRY[..]) };
-    let mut policy = Open::new(entry.field(name)?, '{')?;
-    values.write(table, lists, &mut policy)?;
-    policy.end('}')?;
+    for table in [&ENTRY[..], &HEDGING, &RETRY] {
+        values.write(table, lists, &mut entry)?;
+    }
     entry.end('}')?;
     list.end(']')
 }

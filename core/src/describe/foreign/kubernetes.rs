@@ -5,6 +5,7 @@ use super::values::{ANY, Item, Kind, Row, System, Values, row};
 use crate::decide::backoff::{self, Backoff};
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;
+use crate::describe::options::Options;
 use crate::error::Error;
 use crate::time::Span;
 
@@ -13,7 +14,10 @@ pub(super) const SYSTEM: System = System {
     unknown: "is no field of a Kubernetes wait.Backoff",
     inexpressible: "cannot be said in a Kubernetes wait.Backoff",
     import,
-    export,
+    export: Some(export),
+    wrappers: &[],
+    ignored: &[],
+    has_rules: false,
 };
 
 const TIME: &str = "must be a time from 0 on: whole nanoseconds, or text such as \"1m30s\"";
@@ -27,7 +31,7 @@ const FIELDS: [Row; 5] = [
 ];
 
 /// Steps count attempts; a cap that is not positive is none, and so is a jitter.
-fn import(values: &Values) -> Result<Policy, Error> {
+fn import(values: &Values) -> Result<Options, Error> {
     values.check(&FIELDS)?;
     values.ensure(&FACTOR, values.real(Item::Factor) >= 0.0)?;
     let mut values = *values;
@@ -40,7 +44,7 @@ fn import(values: &Values) -> Result<Policy, Error> {
     if jitter > 0.0 {
         options = options.jitter(Jitter::Additive { factor: jitter }).cap(Cap::BeforeJitter);
     }
-    options.build()
+    Ok(options)
 }
 
 fn export(policy: &Policy) -> Values {

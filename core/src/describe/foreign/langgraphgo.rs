@@ -5,6 +5,7 @@ use super::values::{ANY, EXPONENTIAL, FIXED, FROM_ZERO, Item, Kind, LINEAR, Row,
 use crate::decide::backoff::Backoff;
 use crate::decide::jitter::Jitter;
 use crate::decide::policy::Policy;
+use crate::describe::options::Options;
 use crate::error::Error;
 use core::time::Duration;
 
@@ -13,7 +14,10 @@ pub(super) const NODE: System = System {
     unknown: "is no field of langgraphgo's RetryConfig",
     inexpressible: "cannot be said in langgraphgo's RetryConfig",
     import: import_node,
-    export: exponential::export,
+    export: Some(exponential::export),
+    wrappers: &[],
+    ignored: &[],
+    has_rules: false,
 };
 
 pub(super) const GRAPH: System = System {
@@ -21,7 +25,10 @@ pub(super) const GRAPH: System = System {
     unknown: "is no field of langgraphgo's RetryPolicy",
     inexpressible: "cannot be said in langgraphgo's RetryPolicy",
     import: import_graph,
-    export: export_graph,
+    export: Some(export_graph),
+    wrappers: &[],
+    ignored: &[],
+    has_rules: false,
 };
 
 const TIME: &str = "must be a time from 0 on: whole nanoseconds, or text such as \"1m30s\"";
@@ -50,22 +57,22 @@ const GRAPH_FIELDS: [Row; 3] = [
 ];
 
 /// A missing field is zero, as in Go. `MaxDelay` bounds the delays after the first one.
-fn import_node(values: &Values) -> Result<Policy, Error> {
+fn import_node(values: &Values) -> Result<Options, Error> {
     values.check(&NODE_FIELDS)?;
-    exponential::import(values, false).build()
+    Ok(exponential::import(values, false))
 }
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Every strategy starts from one second and has no limit.
-fn import_graph(values: &Values) -> Result<Policy, Error> {
+fn import_graph(values: &Values) -> Result<Options, Error> {
     let backoff = match values.at(Item::Strategy) {
         EXPONENTIAL => Backoff::exponential(SECOND, 2.0),
         LINEAR => Backoff::linear(SECOND, SECOND),
         _ => Backoff::constant(SECOND),
     };
     let attempts = values.attempts(Item::Attempts).saturating_add(1).min(u32::MAX.wrapping_sub(1));
-    Policy::options().backoff(backoff).jitter(Jitter::None).attempts(attempts).build()
+    Ok(Policy::options().backoff(backoff).jitter(Jitter::None).attempts(attempts))
 }
 
 fn export_graph(policy: &Policy) -> Values {

@@ -2,7 +2,7 @@
 
 use super::exponential;
 use super::values::{ANY, INT_MAX, Item, Kind, Row, System, Values, row};
-use crate::decide::policy::Policy;
+use crate::describe::options::Options;
 use crate::error::Error;
 use crate::time::Span;
 
@@ -11,7 +11,10 @@ pub(super) const SYSTEM: System = System {
     unknown: "is no field of a Temporal RetryPolicy",
     inexpressible: "cannot be said in a Temporal RetryPolicy",
     import,
-    export: exponential::export,
+    export: Some(exponential::export),
+    wrappers: &[],
+    ignored: &[],
+    has_rules: false,
 };
 
 const ATTEMPTS: &str = "must be a whole number from 0 to 2147483647, 0 for no limit";
@@ -31,7 +34,7 @@ const FIELDS: [Row; 5] = [
 ];
 
 /// A missing field, or zero, has a default (docs.temporal.io, "Retry policies").
-fn import(values: &Values) -> Result<Policy, Error> {
+fn import(values: &Values) -> Result<Options, Error> {
     let mut values = *values;
     values.default(Item::Initial, Span::from_secs(1).as_nanos());
     values.default(Item::Max, values.at(Item::Initial).saturating_mul(100).min(Span::MAX.as_nanos()));
@@ -41,5 +44,5 @@ fn import(values: &Values) -> Result<Policy, Error> {
     values.check(&FIELDS)?;
     values.ensure(&MAX, values.at(Item::Max) >= values.at(Item::Initial))?;
     let options = exponential::import(&values, false);
-    if values.at(Item::Attempts) == 0 { options.forever() } else { options }.build()
+    Ok(if values.at(Item::Attempts) == 0 { options.forever() } else { options })
 }

@@ -16,7 +16,7 @@ fn read(form: Form, fields: &[(&str, Value<'_>)]) -> Result<Policy, Error> {
     for (name, value) in fields {
         reader.set(name, *value)?;
     }
-    reader.build()
+    reader.options()?.build()
 }
 
 fn written(form: Form, policy: &Policy) -> Result<String, Error> {
@@ -74,26 +74,26 @@ fn codes_and_patterns_are_rules_and_types_are_the_hosts() {
     let mut rules = Rules::NONE;
     rules.set_condition(0, ".grpc[0]", Value::Text("UNAVAILABLE")).unwrap();
     rules.set_retry(0, Value::Flag(true)).unwrap();
-    assert_eq!(grpc.rules(), rules.and_nothing_else(true));
+    assert_eq!(grpc.options().unwrap().rules(), rules.and_nothing_else(true));
 
     let list = TextList::Patterns;
     let pattern = |begins, text| HostText::Text { alternative: 0, list, begins, text };
     let mut graph = Form::LanggraphgoGraph.reader();
     assert_eq!(graph.set("RetryableErrors[0]", Value::Text("timeout")), Ok(Some(pattern(true, "timeout"))));
     assert_eq!(graph.set("RetryableErrors[1]", Value::Text("")), Ok(Some(pattern(false, ""))));
-    assert!(graph.rules().has_texts(list));
+    assert!(graph.options().unwrap().rules().has_texts(list));
     let judged = |rules: Rules, patterns| rules.judge(Facts { patterns, ..Facts::NONE }, Failure::TRANSIENT).kind;
     assert_eq!(
-        [0, 1].map(|patterns| judged(graph.rules(), patterns)),
+        [0, 1].map(|patterns| judged(graph.options().unwrap().rules(), patterns)),
         [FailureKind::Permanent, FailureKind::Transient]
     );
-    let none = Form::LanggraphgoGraph.reader().rules();
+    let none = Form::LanggraphgoGraph.reader().options().unwrap().rules();
     assert_eq!(judged(none, 0), FailureKind::Permanent, "nothing is retried");
 
     let mut temporal = Form::Temporal.reader();
     let text = temporal.set("nonRetryableErrorTypes[0]", Value::Text("ValidationError"));
     assert_eq!(text, Ok(Some(HostText::ErrorType("ValidationError"))));
-    assert_eq!(temporal.rules(), Rules::NONE);
+    assert_eq!(temporal.options().unwrap().rules(), Rules::NONE);
 }
 
 fn seconds(policy: &Policy, count: usize) -> Vec<f64> {
@@ -231,7 +231,7 @@ fn one_entry_of_a_service_config_is_read() {
         two.set(&second(name), value).unwrap();
     }
     two.set("methodConfig[1].timeout", Value::Text("30s")).unwrap();
-    assert_eq!(two.build().unwrap().deadline(), Some(Span::from_secs(30)));
+    assert_eq!(two.options().unwrap().build().unwrap().deadline(), Some(Span::from_secs(30)));
     assert_eq!(two.set(RETRY_POLICY[0].0, RETRY_POLICY[0].1).unwrap_err().code, ErrorCode::SeveralPolicies);
 
     let mut chosen = Form::Grpc.reader().entry(0);
@@ -239,7 +239,7 @@ fn one_entry_of_a_service_config_is_read() {
         chosen.set(name, value).unwrap();
         chosen.set(&second(name), Value::Other).unwrap();
     }
-    assert_eq!(chosen.build(), Ok(Preset::Grpc.policy()));
+    assert_eq!(chosen.options().unwrap().build(), Ok(Preset::Grpc.policy()));
 }
 
 #[test]
@@ -348,13 +348,14 @@ fn a_service_config_has_a_throttle_and_a_hedge() {
     for (name, value) in fields {
         assert_eq!(reader.set(name, value), Ok(None), "{name}");
     }
-    let (policy, guards) = (reader.build().unwrap(), reader.guards().unwrap());
+    let options = reader.options().unwrap();
+    let (policy, guards) = (options.build().unwrap(), options.guards());
     assert_eq!((policy.attempts(), policy.deadline()), (Some(5), Some(Span::from_secs(9))));
     let hedge = guards.hedge().unwrap().unwrap();
     assert_eq!((hedge.attempts(), hedge.fixed_delay()), (5, Span::from_millis(500)));
     assert!(guards.budget().unwrap().is_some());
     let mut out = String::new();
-    let formed = Form::Grpc.export(&policy, &reader.rules(), &guards).unwrap();
+    let formed = Form::Grpc.export(&policy, &reader.options().unwrap().rules(), &guards).unwrap();
     formed.write([], [], &mut out).unwrap();
     assert_eq!(
         out,
@@ -363,12 +364,16 @@ fn a_service_config_has_a_throttle_and_a_hedge() {
 
     let mut bare = Form::Grpc.reader();
     bare.set("hedgingPolicy.maxAttempts", number(2.0)).unwrap();
-    assert_eq!(bare.rules().only_codes(), Some(0), "any failure ends it");
+    assert_eq!(bare.options().unwrap().rules().only_codes(), Some(0), "any failure ends it");
     bare.set("retryPolicy.maxAttempts", number(2.0)).unwrap();
-    assert_eq!(std::format!("{}", bare.build().unwrap_err()), "hedgingPolicy: must not be there beside a retryPolicy");
+    assert_eq!(
+        std::format!("{}", bare.options().unwrap_err()),
+        "hedgingPolicy: must not be there beside a retryPolicy"
+    );
     let mut half = Form::Grpc.reader();
+    half.set("hedgingPolicy.maxAttempts", number(2.0)).unwrap();
     half.set("retryThrottling.maxTokens", number(10.0)).unwrap();
-    assert_eq!(std::format!("{}", half.guards().unwrap_err()), "retryThrottling.tokenRatio: is needed");
+    assert_eq!(std::format!("{}", half.options().unwrap_err()), "retryThrottling.tokenRatio: is needed");
 }
 
 #[test]

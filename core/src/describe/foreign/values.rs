@@ -1,8 +1,12 @@
 //! The fields of the systems' policies: a row each says its name, its meaning, how its value is written, and its range.
 
-use super::duration::{read_go, read_protobuf, write_protobuf};
+use super::duration::{
+    read_go, read_iso, read_protobuf, read_time_span, write_go, write_iso, write_protobuf, write_time_span,
+};
 use crate::decide::policy::Policy;
+use crate::describe::options::Options;
 use crate::describe::rules::write::write_codes;
+use crate::describe::rules::{HostText, Rules};
 use crate::error::{Error, ErrorCode, Quantity, Subject};
 use crate::json::{self, Open, Out, texts};
 use crate::time::Span;
@@ -18,10 +22,17 @@ pub(super) struct System {
     pub(super) unknown: &'static str,
     /// The message for a part of a policy that the system does not have.
     pub(super) inexpressible: &'static str,
-    /// The policy that the values mean.
-    pub(super) import: fn(&Values) -> Result<Policy, Error>,
-    /// The values of a policy, if the system can express it.
-    pub(super) export: fn(&Policy) -> Values,
+    /// The options that the values mean.
+    pub(super) import: fn(&Values) -> Result<Options, Error>,
+    /// The values of a policy, if the system can express it; `None` for a form that is only read.
+    pub(super) export: Option<fn(&Policy) -> Values>,
+    /// The objects that a policy may be in, `spec.retries.*`: a star is any name, `[*]` any index. The first table has the
+    /// fields of a policy, the others those around it.
+    pub(super) wrappers: &'static [&'static str],
+    /// Names of fields that do not concern a policy, inside of it and around it.
+    pub(super) ignored: &'static [&'static str],
+    /// True if each policy in the document is a rule, and all of them count.
+    pub(super) has_rules: bool,
 }
 
 /// A field of a system's policy.
@@ -72,13 +83,18 @@ pub(super) fn find(tables: &[&'static [Row]], name: &str) -> Option<&'static Row
     tables.iter().copied().flatten().find(|row| same(row.name(), name))
 }
 
-/// True if two names are the same but for case and underscores.
+/// The row of the field with that path, whatever its case and underscores.
+pub(super) fn find_path(tables: &[&'static [Row]], path: &str) -> Option<&'static Row> {
+    tables.iter().copied().flatten().find(|row| same(row.path, path))
+}
+
+/// True if two names are the same but for case, underscores and hyphens.
 pub(super) fn same(a: &str, b: &str) -> bool {
     letters(a).eq(letters(b))
 }
 
 fn letters(name: &str) -> impl Iterator<Item = u8> {
-    name.bytes().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase())
+    name.bytes().filter(|byte| !matches!(byte, b'_' | b'-')).map(|byte| byte.to_ascii_lowercase())
 }
 
 /// A name and the index behind it.
@@ -126,6 +142,22 @@ pub(super) enum Item {
     ErrorTypes = 14,
     /// An object around fields, or a function: it has no value.
     NoValue = 15,
+    /// How long an attempt may take.
+    AttemptTimeout = 16,
+    /// A switch of a system's own.
+    Switch = 17,
+    /// Another switch.
+    OtherSwitch = 18,
+    /// A switch, a rate or a count of a system's own.
+    Own = 19,
+    /// The share of retries that a budget allows, or of failures that open a breaker.
+    Share = 20,
+    /// How far back a budget or a breaker looks.
+    Window = 21,
+    /// The least that a budget allows, or that a breaker counts.
+    Least = 22,
+    /// How long a breaker stays open, or a budget counts its least.
+    Per = 23,
 }
 
 /// The numbers of backoffs in langgraphgo.
@@ -134,7 +166,7 @@ pub(super) const EXPONENTIAL: u64 = 1;
 pub(super) const LINEAR: u64 = 2;
 
 /// How a system writes a value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     /// A whole number from 0 on.
     Count,
@@ -160,11 +192,33 @@ pub(super) enum Kind {
     Patterns,
     /// A list of the names of types of errors.
     ErrorTypes,
+    /// True or false.
+    Flag,
+    /// A number of retries, where a negative one means no limit.
+    Retries,
+    /// A time as text that Go reads: `"1m30s"`.
+    Go,
+    /// A time in seconds.
+    WholeSeconds,
+    /// A time as .NET writes it: `"1.02:03:04.5"`.
+    TimeSpan,
+    /// A time as Spring reads it: `"500ms"`, `"PT0.5S"` or whole milliseconds.
+    Spring,
+    /// A time as ISO 8601 writes it, `"PT1M30S"`, or an object with `days`, `hours`, `minutes`, `seconds` and `milliseconds`.
+    Iso,
+    /// What a rule takes, which the system's own file reads.
+    Rule(ReadRule),
     /// An object, or a list of them.
     Group,
     /// A function, which no document holds.
     Function,
 }
+
+/// Reads an item of a list, or a text, into the rule with that index.
+pub(super) type ReadRule = for<'v> fn(&mut Rules, u8, Option<u32>, Value<'v>) -> Result<Option<HostText<'v>>, Error>;
+
+/// The number of "no limit" among retries.
+pub(super) const NO_LIMIT: u64 = u64::MAX;
 
 /// The nanoseconds of a millisecond.
 pub(super) const MILLI: u64 = 1_000_000;
@@ -183,6 +237,9 @@ impl Kind {
                 words.iter().find(|word| word.0.eq_ignore_ascii_case(text)).map(|word| word.1)
             }
             (Self::WordNumber(_), _) => count(value).filter(|number| *number <= LINEAR),
+            (Self::Flag, Value::Flag(flag)) => Some(flag.into()),
+            (Self::Retries, Value::Number { value, .. }) if value < 0.0 && value % 1.0 == 0.0 => Some(NO_LIMIT),
+            (Self::Retries, _) => count(value),
             _ => self.read_time(value).filter(|nanos| *nanos <= Span::MAX.as_nanos()),
         }
     }
@@ -193,9 +250,23 @@ impl Kind {
         match (self, value) {
             (Self::Millis, Value::Nanos(nanos)) => Some(nanos).filter(|nanos| nanos.is_multiple_of(MILLI)),
             (Self::Millis, _) => count(value)?.checked_mul(MILLI),
-            (Self::Seconds | Self::Nanos | Self::NanosOrNegative, Value::Nanos(nanos)) => Some(nanos),
+            (Self::WholeSeconds, _) => count(value)?.checked_mul(1000 * MILLI),
+            (
+                Self::Seconds
+                | Self::Nanos
+                | Self::NanosOrNegative
+                | Self::Go
+                | Self::TimeSpan
+                | Self::Iso
+                | Self::Spring,
+                Value::Nanos(nanos),
+            ) => Some(nanos),
             (Self::Seconds, Value::Text(text)) => read_protobuf(text),
-            (Self::Nanos | Self::NanosOrNegative, Value::Text(text)) => read_go(text),
+            (Self::Nanos | Self::NanosOrNegative | Self::Go, Value::Text(text)) => read_go(text),
+            (Self::TimeSpan, Value::Text(text)) => read_time_span(text),
+            (Self::Iso, Value::Text(text)) => read_iso(text),
+            (Self::Spring, Value::Text(text)) => read_iso(text).or_else(|| read_go(text)),
+            (Self::Spring, _) => count(value)?.checked_mul(MILLI),
             (Self::NanosOrNegative, Value::Number { value, .. }) if value < 0.0 && value % 1.0 == 0.0 => Some(0),
             (Self::Nanos | Self::NanosOrNegative, _) => match count(value)? {
                 LONGEST => Some(Span::MAX.as_nanos()),
@@ -210,6 +281,12 @@ impl Kind {
             Self::Number => json::number(out, f64::from_bits(number)),
             Self::Seconds => write_protobuf(number, out),
             Self::Millis => write!(out, "{}", number / MILLI),
+            Self::Group => out.write_str("{}"),
+            Self::Flag => out.write_str(if number == 0 { "false" } else { "true" }),
+            Self::Retries if number == NO_LIMIT => out.write_str("-1"),
+            Self::TimeSpan => write_time_span(number, out),
+            Self::Go | Self::Spring => write_go(number, out),
+            Self::Iso => write_iso(number, out),
             Self::Word(words) => json::text(out, words.iter().find(|word| word.1 == number).map_or("", |word| word.0)),
             Self::Codes | Self::CodesOrNone => write_codes(number as u32, out),
             _ => write!(out, "{number}"),
@@ -236,13 +313,13 @@ fn count(value: Value<'_>) -> Option<u64> {
 #[repr(C)]
 pub(super) struct Values {
     /// The value of each item: a count, nanoseconds, the number of a word or the bits of a double.
-    numbers: [u64; 16],
+    numbers: [u64; 24],
     /// One bit for each item that has a value.
     set: u64,
 }
 
 impl Values {
-    pub(super) const EMPTY: Self = Self { numbers: [0; 16], set: 0 };
+    pub(super) const EMPTY: Self = Self { numbers: [0; 24], set: 0 };
 
     pub(super) const fn has(&self, item: Item) -> bool {
         self.set & 1 << item as u8 != 0
@@ -297,9 +374,19 @@ impl Values {
     pub(super) fn check(&self, table: &[Row]) -> Result<(), Error> {
         table.iter().try_for_each(|row| {
             let number = self.at(row.item);
-            let number = if row.kind == Kind::Number { f64::from_bits(number) } else { number as f64 };
+            let number = if matches!(row.kind, Kind::Number) { f64::from_bits(number) } else { number as f64 };
             self.ensure(row, row.range.contains(&number))
         })
+    }
+
+    /// Fails if a value of the table that was given is out of its range.
+    pub(super) fn check_given(&self, table: &[Row]) -> Result<(), Error> {
+        table.iter().filter(|row| self.has(row.item)).try_for_each(|row| self.check(core::slice::from_ref(row)))
+    }
+
+    /// The value of an item, if it has one.
+    pub(super) fn given(&self, item: Item) -> Option<u64> {
+        self.has(item).then(|| self.at(item))
     }
 
     /// Fails with the rule of a field unless it holds.
@@ -314,19 +401,48 @@ impl Values {
         Err(Error { value, ..error(ErrorCode::FormValue, row.path, row.rule) })
     }
 
-    /// Writes the fields of a table that have values into an object. `lists` are the patterns or the types of errors.
+    /// Writes the fields of a table that have values into an object, and into the objects inside that their paths name. `lists`
+    /// are the patterns or the types of errors.
     pub(super) fn write(
         &self,
         table: &[Row],
         lists: &mut dyn Iterator<Item = &str>,
         object: &mut Open<'_>,
     ) -> fmt::Result {
-        for row in table.iter().filter(|row| self.has(row.item)) {
-            let out = object.field(row.name())?;
-            match row.kind {
-                Kind::Patterns | Kind::ErrorTypes => texts(out, &mut *lists)?,
-                kind => kind.write(self.at(row.item), out)?,
+        self.write_inside("", table, lists, object)
+    }
+
+    fn write_inside(
+        &self,
+        prefix: &str,
+        table: &[Row],
+        lists: &mut dyn Iterator<Item = &str>,
+        object: &mut Open<'_>,
+    ) -> fmt::Result {
+        let inner = |row: &Row| row.path.strip_prefix(prefix).unwrap_or(row.path);
+        let mut rest = table;
+        while let [row, others @ ..] = rest {
+            let Some(dot) = inner(row).find('.') else {
+                rest = others;
+                if self.has(row.item) {
+                    let out = object.field(row.name())?;
+                    match row.kind {
+                        Kind::Patterns | Kind::ErrorTypes => texts(out, &mut *lists)?,
+                        kind => kind.write(self.at(row.item), out)?,
+                    }
+                }
+                continue;
+            };
+            let end = prefix.len().saturating_add(dot).saturating_add(1);
+            let group = row.path.get(..end).unwrap_or(row.path);
+            let count = rest.iter().take_while(|row| row.path.starts_with(group)).count();
+            let (own, behind) = rest.split_at(count.min(rest.len()));
+            if self.has_any(own) {
+                let mut open = Open::new(object.field(inner(row).get(..dot).unwrap_or_default())?, '{')?;
+                self.write_inside(group, own, lists, &mut open)?;
+                open.end('}')?;
             }
+            rest = behind;
         }
         Ok(())
     }

@@ -36,7 +36,12 @@ impl Options {
     }
 
     /// Sets what follows `rules[0]` in a name.
-    fn set_in_rule<'v>(&mut self, rule: u8, name: &str, value: Value<'v>) -> Result<Option<HostText<'v>>, Error> {
+    pub(crate) fn set_in_rule<'v>(
+        &mut self,
+        rule: u8,
+        name: &str,
+        value: Value<'v>,
+    ) -> Result<Option<HostText<'v>>, Error> {
         let condition = name.strip_prefix("if").filter(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
         if let Some(path) = condition {
             return self.rules.set_condition(rule, path, value);

@@ -1,0 +1,105 @@
+//! A retry of Dapr's Resiliency: constant, or exponential as cenkalti/backoff has it.
+
+use super::exponential::{first, with_retries};
+use super::statuses::{and_no_other, ranges};
+use super::values::{ANY, EXPONENTIAL, FIXED, Item, Kind, NO_LIMIT, Row, System, Values, error, row};
+use crate::decide::backoff::{self, Backoff};
+use crate::decide::jitter::{Cap, Jitter};
+use crate::decide::policy::Policy;
+use crate::describe::options::Options;
+use crate::describe::rules::{HostText, Rules};
+use crate::error::{Error, ErrorCode};
+use crate::value::Value;
+use core::time::Duration;
+
+pub(super) const SYSTEM: System = System {
+    tables: &[&FIELDS],
+    unknown: "is no field of a retry of Dapr, or of the Resiliency around it",
+    inexpressible: "cannot be said in a retry of Dapr",
+    import,
+    export: Some(export),
+    wrappers: &["spec.policies.retries.*"],
+    ignored: &["apiVersion", "kind", "metadata", "scopes", "spec.targets", "spec.policies.timeouts"],
+    has_rules: false,
+};
+
+const WORDS: &[(&str, u64)] = &[("constant", FIXED), ("exponential", EXPONENTIAL)];
+const TIME: &str = "must be a time from 0 on, such as \"5s\" or \"1m30s\"";
+const HTTP: &str = "must be a text of statuses from 100 to 599 and ranges of them, such as \"429,500-599\"";
+const GRPC: &str = "must be a text of codes from 0 to 16 and ranges of them, such as \"1-4,14\"";
+const FIELDS: [Row; 6] = [
+    row("policy", Item::Strategy, Kind::Word(WORDS), ANY, "must be \"constant\" or \"exponential\""),
+    row("duration", Item::Initial, Kind::Go, ANY, TIME),
+    row("maxInterval", Item::Max, Kind::Go, ANY, TIME),
+    row("maxRetries", Item::Attempts, Kind::Retries, ANY, "must be a whole number of retries, -1 for no limit"),
+    row("matching.httpStatusCodes", Item::Codes, Kind::Rule(read_http), ANY, HTTP),
+    row("matching.gRPCStatusCodes", Item::NonFatal, Kind::Rule(read_grpc), ANY, GRPC),
+];
+
+/// What cenkalti/backoff does unless told otherwise: 500 ms by 1.5 with half of it more or less, for a quarter of an hour.
+const INITIAL: Duration = Duration::from_millis(500);
+const FACTOR: f64 = 1.5;
+const SPREAD: f64 = 0.5;
+const ELAPSED: Duration = Duration::from_secs(900);
+
+fn read_http<'v>(
+    rules: &mut Rules,
+    _: u8,
+    index: Option<u32>,
+    value: Value<'v>,
+) -> Result<Option<HostText<'v>>, Error> {
+    let wrong = error(ErrorCode::FormValue, "httpStatusCodes", HTTP);
+    let (Value::Text(text), None) = (value, index) else { return Err(Error { value: value.shown(), ..wrong }) };
+    ranges(rules, "http", 100..=599, text, wrong)?;
+    if !rules.is_none() {
+        *rules = and_no_other(*rules);
+    }
+    Ok(None)
+}
+
+fn read_grpc<'v>(
+    rules: &mut Rules,
+    _: u8,
+    index: Option<u32>,
+    value: Value<'v>,
+) -> Result<Option<HostText<'v>>, Error> {
+    let wrong = error(ErrorCode::FormValue, "gRPCStatusCodes", GRPC);
+    let (Value::Text(text), None) = (value, index) else { return Err(Error { value: value.shown(), ..wrong }) };
+    let before = rules.count();
+    ranges(rules, "grpc", 0..=16, text, wrong)?;
+    if rules.count() > before {
+        *rules = rules.and_nothing_else(true);
+    }
+    Ok(None)
+}
+
+fn import(values: &Values) -> Result<Options, Error> {
+    values.check_given(&FIELDS)?;
+    let time = |item, default| values.given(item).map_or(default, Duration::from_nanos);
+    let retries = values.given(Item::Attempts).filter(|retries| *retries != NO_LIMIT);
+    let options = with_retries(Policy::options(), retries);
+    if values.at(Item::Strategy) == FIXED {
+        let delay = time(Item::Initial, Duration::from_secs(5));
+        return Ok(options.backoff(Backoff::constant(delay)).jitter(Jitter::None));
+    }
+    let max = time(Item::Max, Duration::from_secs(60));
+    Ok(options
+        .backoff(Backoff::exponential(INITIAL.min(max), FACTOR).max(max))
+        .jitter(Jitter::Proportional { factor: SPREAD })
+        .cap(Cap::BeforeJitter)
+        .deadline(ELAPSED))
+}
+
+fn export(policy: &Policy) -> Values {
+    let (mut values, stage) = (Values::EMPTY, first(policy).stage);
+    if stage.kind == backoff::EXPONENTIAL {
+        values.put(Item::Strategy, EXPONENTIAL);
+        values.put(Item::Max, stage.max);
+    } else {
+        values.put(Item::Strategy, FIXED);
+        values.put(Item::Initial, stage.initial);
+    }
+    let retries = policy.attempts().map_or(NO_LIMIT, |attempts| u64::from(attempts).saturating_sub(1));
+    values.put(Item::Attempts, retries);
+    values
+}

@@ -1,0 +1,95 @@
+//! The retry of an HTTPRoute of the Gateway API, and its budget of retries.
+
+use super::exponential::with_retries;
+use super::statuses::listed;
+use super::values::{ANY, Item, Kind, Row, System, Values, row};
+use crate::decide::backoff::Backoff;
+use crate::decide::jitter::Jitter;
+use crate::decide::policy::Policy;
+use crate::describe::options::Options;
+use crate::error::Error;
+use crate::fields::Field;
+use crate::time::Span;
+use crate::value::Value;
+
+pub(super) const SYSTEM: System = System {
+    tables: &[&FIELDS],
+    unknown: "is no field of the retry of an HTTPRoute, or of an XBackendTrafficPolicy",
+    inexpressible: "cannot be said: the form of the Gateway API is only read",
+    import,
+    export: None,
+    wrappers: &["spec.rules[*]", "rules[*]", "spec"],
+    ignored: &[
+        "apiVersion",
+        "kind",
+        "metadata",
+        "status",
+        "name",
+        "matches",
+        "filters",
+        "backendRefs",
+        "sessionPersistence",
+        "parentRefs",
+        "hostnames",
+        "targetRefs",
+    ],
+    has_rules: false,
+};
+
+const TIME: &str = "must be a time from 0 on, such as \"100ms\" or \"1m30s\"";
+const LIMIT: &str = "must be a time, such as \"10s\", or \"0s\" for no limit";
+const CODES: &str = "must be a list of HTTP statuses, such as [502, 503]";
+const PER: &str = "must be a time from 1s to 1h, such as \"10s\"";
+const SECOND: f64 = 1e9;
+const HOUR: f64 = 3600.0 * SECOND;
+const PERCENT: Row = row(
+    "retryConstraint.budget.percent",
+    Item::Share,
+    Kind::Count,
+    0.0..=100.0,
+    "must be a whole number of percent from 0 to 100",
+);
+const FIELDS: [Row; 9] = [
+    row("retry.codes", Item::Codes, Kind::Rule(listed), ANY, CODES),
+    row("retry.attempts", Item::Attempts, Kind::Count, 1.0..=f64::MAX, "must be a whole number of retries from 1 on"),
+    row("retry.backoff", Item::Initial, Kind::Go, ANY, TIME),
+    row("timeouts.request", Item::Deadline, Kind::Go, ANY, LIMIT),
+    row("timeouts.backendRequest", Item::AttemptTimeout, Kind::Go, ANY, LIMIT),
+    PERCENT,
+    row("retryConstraint.budget.interval", Item::Window, Kind::Go, SECOND..=HOUR, PER),
+    row(
+        "retryConstraint.minRetryRate.count",
+        Item::Least,
+        Kind::Count,
+        1.0..=1_000_000.0,
+        "must be a whole number from 1 to 1000000",
+    ),
+    row("retryConstraint.minRetryRate.interval", Item::Per, Kind::Go, SECOND..=HOUR, PER),
+];
+
+fn import(values: &Values) -> Result<Options, Error> {
+    values.check_given(&FIELDS)?;
+    let mut options = Policy::options();
+    if values.has(Item::Attempts) {
+        options = with_retries(options, values.given(Item::Attempts));
+    }
+    if let Some(delay) = values.given(Item::Initial) {
+        let delay = Span::from_nanos(delay).as_duration();
+        options = options.backoff(Backoff::constant(delay)).jitter(Jitter::None);
+    }
+    for (item, field) in [(Item::AttemptTimeout, Field::AttemptTimeout), (Item::Deadline, Field::Deadline)] {
+        if values.at(item) > 0 {
+            options.put(field, values.at(item));
+        }
+    }
+    let budget = [Item::Share, Item::Window, Item::Least, Item::Per];
+    if budget.into_iter().any(|item| values.has(item)) {
+        let second = Span::from_secs(1).as_nanos();
+        let per = values.given(Item::Per).unwrap_or(second) as f64 / SECOND;
+        options.set_field("budget", Value::Text("ratio"))?;
+        options.put(Field::BudgetRatio, (values.given(Item::Share).unwrap_or(20) as f64 / 100.0).to_bits());
+        options.put(Field::BudgetWindow, values.given(Item::Window).unwrap_or(second.saturating_mul(10)));
+        options.put(Field::BudgetMinPerSecond, (values.given(Item::Least).unwrap_or(10) as f64 / per).to_bits());
+    }
+    Ok(options)
+}

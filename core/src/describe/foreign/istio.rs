@@ -1,0 +1,190 @@
+//! The retries of a route of Istio, which are Envoy's, and the budget of its DestinationRule.
+
+use super::exponential::with_retries;
+use super::statuses::and_no_other;
+use super::values::{ANY, Item, Kind, Row, System, Values, error, row};
+use crate::decide::backoff::Backoff;
+use crate::decide::jitter::Cap;
+use crate::decide::policy::Policy;
+use crate::describe::options::Options;
+use crate::describe::rules::{HostText, Rules};
+use crate::error::{Error, ErrorCode, Subject};
+use crate::fields::Field;
+use crate::nearest::nearest;
+use crate::time::Span;
+use crate::value::Value;
+
+pub(super) const SYSTEM: System = System {
+    tables: &[&FIELDS],
+    unknown: "is no field of the retries of an Istio VirtualService, or of the retryBudget of a DestinationRule",
+    inexpressible: "cannot be said: the form of Istio is only read",
+    import,
+    export: None,
+    wrappers: &["spec.http[*]", "http[*]", "spec"],
+    ignored: &[
+        "apiVersion",
+        "kind",
+        "metadata",
+        "status",
+        "name",
+        "match",
+        "route",
+        "redirect",
+        "directResponse",
+        "delegate",
+        "rewrite",
+        "fault",
+        "mirror",
+        "mirrors",
+        "mirrorPercentage",
+        "corsPolicy",
+        "headers",
+        "hosts",
+        "host",
+        "gateways",
+        "exportTo",
+        "tls",
+        "tcp",
+        "subsets",
+        "workloadSelector",
+        "retries.retryRemoteLocalities",
+        "retries.retryIgnorePreviousHosts",
+        "trafficPolicy.loadBalancer",
+        "trafficPolicy.outlierDetection",
+        "trafficPolicy.tls",
+        "trafficPolicy.portLevelSettings",
+        "trafficPolicy.tunnel",
+        "trafficPolicy.proxyProtocol",
+        "trafficPolicy.connectionPool.tcp",
+    ],
+    has_rules: false,
+};
+
+const TIME: &str = "must be a time above 0, such as \"2s\" or \"250ms\"";
+const ON: &str = "must be a text of Envoy's words and of HTTP statuses, such as \"503,connect-failure,reset\"";
+const ABOVE: core::ops::RangeInclusive<f64> = 1.0..=f64::MAX;
+const CONCURRENCY: &str = "must be a whole number from 0 to 4294967295";
+const FIELDS: [Row; 8] = [
+    row("retries.attempts", Item::Attempts, Kind::Count, ANY, "must be a whole number of retries from 0 on"),
+    row("retries.perTryTimeout", Item::AttemptTimeout, Kind::Go, ABOVE, TIME),
+    row("retries.retryOn", Item::Codes, Kind::Rule(read_on), ANY, ON),
+    row("retries.backoff", Item::Initial, Kind::Go, ABOVE, TIME),
+    row("timeout", Item::Deadline, Kind::Go, ANY, "must be a time, such as \"10s\", or \"0s\" for no limit"),
+    row("trafficPolicy.retryBudget.percent", Item::Share, Kind::Number, 0.0..=100.0, "must be a number from 0 to 100"),
+    row("trafficPolicy.retryBudget.minRetryConcurrency", Item::Least, Kind::Count, 0.0..=4_294_967_295.0, CONCURRENCY),
+    row("trafficPolicy.connectionPool.http.maxRetries", Item::Per, Kind::Count, 0.0..=2_147_483_647.0, CONCURRENCY),
+];
+
+/// The failures that are retried when a route does not say it.
+const USUAL: &str = "connect-failure,refused-stream,unavailable,cancelled";
+
+/// Envoy's words, but for those that need a header.
+const WORDS: [&str; 13] = [
+    "5xx",
+    "gateway-error",
+    "reset",
+    "reset-before-request",
+    "connect-failure",
+    "refused-stream",
+    "retriable-4xx",
+    "cancelled",
+    "deadline-exceeded",
+    "internal",
+    "resource-exhausted",
+    "unavailable",
+    // Istio has the statuses in the same text.
+    "retriable-status-codes",
+];
+
+fn read_on<'v>(
+    rules: &mut Rules,
+    rule: u8,
+    index: Option<u32>,
+    value: Value<'v>,
+) -> Result<Option<HostText<'v>>, Error> {
+    let (Value::Text(text), None) = (value, index) else {
+        return Err(Error { value: value.shown(), ..error(ErrorCode::FormValue, "retryOn", ON) });
+    };
+    let mut has_resets = false;
+    for word in text.split(',').map(str::trim) {
+        has_resets |= ["5xx", "gateway-error", "reset"].contains(&word);
+        read_word(rules, rule, word)?;
+    }
+    rules.set_retry(rule, Value::Flag(true))?;
+    *rules = if has_resets { and_no_other(*rules).and_nothing_else(true) } else { rules.and_nothing_else(false) };
+    Ok(None)
+}
+
+/// Adds what a word means to the rule. A failure without any answer is one of a lost connection or of time.
+fn read_word(rules: &mut Rules, rule: u8, word: &str) -> Result<(), Error> {
+    let statuses: &[u16] = match word {
+        "gateway-error" => &[502, 503, 504],
+        "retriable-4xx" => &[409],
+        _ => &[],
+    };
+    for status in statuses {
+        rules.add_entry(rule, "http", u32::from(*status).into())?;
+    }
+    match word {
+        "5xx" | "gateway-error" | "reset-before-request" | "connect-failure" | "refused-stream" => {
+            rules.add_entry(rule, "unsent", Value::Flag(true))?;
+        }
+        _ => {}
+    }
+    match word {
+        "5xx" => rules.add_entry(rule, "http", Value::Text(word))?,
+        "cancelled" => rules.add_entry(rule, "grpc", 1.into())?,
+        "deadline-exceeded" => rules.add_entry(rule, "grpc", 4.into())?,
+        "resource-exhausted" => rules.add_entry(rule, "grpc", 8.into())?,
+        "internal" => rules.add_entry(rule, "grpc", 13.into())?,
+        "unavailable" => rules.add_entry(rule, "grpc", 14.into())?,
+        _ if WORDS.contains(&word) => None,
+        _ => {
+            let near = nearest(word, WORDS.into_iter());
+            let wrong = || Error { nearest: near, ..error(ErrorCode::FormValue, "retryOn", ON) };
+            let status: u32 = word.parse().map_err(|_| wrong())?;
+            rules.add_entry(rule, "http", status.into())?
+        }
+    };
+    Ok(())
+}
+
+/// The rules of a route that does not say which failures are retried.
+pub(super) fn usual_rules() -> Rules {
+    let mut rules = Rules::NONE;
+    let _ = read_on(&mut rules, 0, None, Value::Text(USUAL));
+    rules
+}
+
+/// Envoy doubles 25 ms up to ten times as much, and waits for any part of it.
+fn import(values: &Values) -> Result<Options, Error> {
+    values.check_given(&FIELDS)?;
+    let own = [Item::AttemptTimeout, Item::Codes, Item::Initial];
+    if own.into_iter().any(|item| values.has(item)) && !values.has(Item::Attempts) {
+        return Err(Error::named(ErrorCode::FormMissing, Subject::Policy, "retries.attempts"));
+    }
+    let base = Span::from_nanos(values.given(Item::Initial).unwrap_or(25_000_000)).as_duration();
+    let backoff = Backoff::exponential(base, 2.0).max(base.saturating_mul(10));
+    let retries = values.given(Item::Attempts).or(Some(2));
+    let mut options = with_retries(Policy::options(), retries).backoff(backoff).cap(Cap::BeforeJitter);
+    for (item, field) in [(Item::AttemptTimeout, Field::AttemptTimeout), (Item::Deadline, Field::Deadline)] {
+        if values.at(item) > 0 {
+            options.put(field, values.at(item));
+        }
+    }
+    let has_budget = values.has(Item::Share) || values.has(Item::Least);
+    if has_budget && values.has(Item::Per) {
+        return Err(error(ErrorCode::FormValue, "maxRetries", "must not be there beside a retryBudget"));
+    }
+    if has_budget || values.has(Item::Per) {
+        let percent = values.given(Item::Share).map_or(20.0, f64::from_bits);
+        let (ratio, least) = match values.given(Item::Per) {
+            Some(most) => (0.0, most),
+            None => (percent / 100.0, values.given(Item::Least).unwrap_or(3)),
+        };
+        options.set_field("budget", Value::Text("share"))?;
+        options.put(Field::BudgetRatio, ratio.to_bits());
+        options.put(Field::BudgetMinConcurrency, least);
+    }
+    Ok(options)
+}

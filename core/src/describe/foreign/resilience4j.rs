@@ -1,0 +1,139 @@
+//! An instance of resilience4j's retry, as Spring's configuration has it.
+
+use super::exponential::{first, with_retries};
+use super::values::{ABOVE_ZERO, ANY, Item, Kind, Row, System, Values, error, row};
+use crate::decide::backoff::{self, Backoff};
+use crate::decide::jitter::{self, Cap, Jitter};
+use crate::decide::policy::Policy;
+use crate::describe::options::Options;
+use crate::describe::rules::{HostText, Rules};
+use crate::error::{Error, ErrorCode};
+use crate::time::Span;
+use crate::value::Value;
+
+pub(super) const SYSTEM: System = System {
+    tables: &[&FIELDS],
+    unknown: "is no field of an instance of resilience4j's retry",
+    inexpressible: "cannot be said in an instance of resilience4j's retry",
+    import,
+    export: Some(export),
+    wrappers: &[
+        "resilience4j.retry.instances.*",
+        "resilience4j.retry.configs.*",
+        "retry.instances.*",
+        "retry.configs.*",
+        "instances.*",
+        "configs.*",
+    ],
+    ignored: &["eventConsumerBufferSize", "failAfterMaxAttempts", "registerHealthIndicator"],
+    has_rules: false,
+};
+
+const TIME: &str = "must be a time in whole milliseconds, such as \"500ms\", \"PT0.5S\" or 500";
+const FLAG: &str = "must be true or false";
+const FUNCTION: &str = "is a class, which no policy has: rules say which errors are retried";
+const BASE: &str = "names another configuration: write its values here";
+const TYPES: &str = "must be a list of names of types";
+const MILLI: f64 = 1e6;
+const FIELDS: [Row; 15] = [
+    row("maxAttempts", Item::Attempts, Kind::Count, 1.0..=2_147_483_647.0, "must be a whole number from 1 on"),
+    row("waitDuration", Item::Initial, Kind::Spring, ANY, TIME),
+    row("enableExponentialBackoff", Item::Switch, Kind::Flag, ANY, FLAG),
+    row("exponentialBackoffMultiplier", Item::Factor, Kind::Number, 1.0..=f64::MAX, "must be a number from 1 on"),
+    row("exponentialMaxWaitDuration", Item::Max, Kind::Spring, MILLI..=f64::MAX, TIME),
+    row("enableRandomizedWait", Item::OtherSwitch, Kind::Flag, ANY, FLAG),
+    row("randomizedWaitFactor", Item::Jitter, Kind::Number, ABOVE_ZERO, "must be a number above 0 and below 1"),
+    row("ignoreExceptions", Item::NonFatal, Kind::Rule(read_ignored), ANY, TYPES),
+    row("retryExceptions", Item::ErrorTypes, Kind::Rule(read_retried), ANY, TYPES),
+    row("retryExceptionPredicate", Item::NoValue, Kind::Function, ANY, FUNCTION),
+    row("resultPredicate", Item::NoValue, Kind::Function, ANY, FUNCTION),
+    row("intervalFunction", Item::NoValue, Kind::Function, ANY, FUNCTION),
+    row("intervalBiFunction", Item::NoValue, Kind::Function, ANY, FUNCTION),
+    row("consumeResultBeforeRetryAttempt", Item::NoValue, Kind::Function, ANY, FUNCTION),
+    row("baseConfig", Item::NoValue, Kind::Function, ANY, BASE),
+];
+
+/// The types that are never retried come before those that are.
+const IGNORED: u8 = 0;
+const RETRIED: u8 = 1;
+
+fn read_ignored<'v>(
+    rules: &mut Rules,
+    _: u8,
+    index: Option<u32>,
+    value: Value<'v>,
+) -> Result<Option<HostText<'v>>, Error> {
+    read_type(rules, IGNORED, "ignoreExceptions", index, value)
+}
+
+fn read_retried<'v>(
+    rules: &mut Rules,
+    _: u8,
+    index: Option<u32>,
+    value: Value<'v>,
+) -> Result<Option<HostText<'v>>, Error> {
+    if rules.is_none() {
+        // A rule that never holds, should none be ignored.
+        rules.add_entry(IGNORED, "types", Value::NoItems)?;
+    }
+    read_type(rules, RETRIED, "retryExceptions", index, value)
+}
+
+fn read_type<'v>(
+    rules: &mut Rules,
+    rule: u8,
+    name: &'static str,
+    index: Option<u32>,
+    value: Value<'v>,
+) -> Result<Option<HostText<'v>>, Error> {
+    match (index, value) {
+        (None, Value::NoItems) => Ok(None),
+        (Some(_), Value::Text(_)) => {
+            let text = rules.add_entry(rule, "types", value)?;
+            rules.set_retry(rule, Value::Flag(rule == RETRIED))?;
+            Ok(text)
+        }
+        _ => Err(Error { value: value.shown(), ..error(ErrorCode::FormValue, name, TYPES) }),
+    }
+}
+
+/// Whoever names the types that are retried retries no others.
+pub(super) fn rules(rules: Rules) -> Rules {
+    if rules.count() > RETRIED { rules.and_nothing_else(false) } else { rules }
+}
+
+/// As resilience4j reads it: without `waitDuration` nothing else about delays counts, and a longest delay only beside a multiplier.
+fn import(values: &Values) -> Result<Options, Error> {
+    values.check_given(&FIELDS)?;
+    let delay = Span::from_nanos(values.given(Item::Initial).unwrap_or(500_000_000)).as_duration();
+    let options = with_retries(Policy::options(), Some(values.given(Item::Attempts).unwrap_or(3).saturating_sub(1)));
+    let is_on = |item| values.has(Item::Initial) && values.at(item) == 1;
+    let factor = values.given(Item::Factor).map(f64::from_bits);
+    let max = values.given(Item::Max).filter(|_| factor.is_some()).map_or(Span::MAX, Span::from_nanos);
+    let backoff = match is_on(Item::Switch) {
+        // A first delay above the longest is cut down to it, too.
+        true => Backoff::exponential(delay.min(max.as_duration()), factor.unwrap_or(1.5)).max(max.as_duration()),
+        false => Backoff::constant(delay),
+    };
+    let spread = values.given(Item::Jitter).map_or(0.5, f64::from_bits);
+    let jitter = if is_on(Item::OtherSwitch) { Jitter::Proportional { factor: spread } } else { Jitter::None };
+    Ok(options.backoff(backoff).jitter(jitter).cap(Cap::Clip))
+}
+
+fn export(policy: &Policy) -> Values {
+    let (mut values, stage) = (Values::EMPTY, first(policy).stage);
+    values.put(Item::Attempts, policy.attempts().map_or(0, u64::from));
+    values.put(Item::Initial, stage.initial);
+    if stage.kind == backoff::EXPONENTIAL {
+        values.put(Item::Switch, 1);
+        values.put(Item::Factor, stage.factor().to_bits());
+        if stage.max != Span::MAX.as_nanos() {
+            values.put(Item::Max, stage.max);
+        }
+    }
+    if policy.jitter == jitter::PROPORTIONAL {
+        values.put(Item::OtherSwitch, 1);
+        values.put(Item::Jitter, policy.jitter_by);
+    }
+    values
+}

@@ -1,0 +1,172 @@
+//! The Retry field of AWS Step Functions: retriers by the names of errors, each with attempts and delays of its own.
+
+use super::values::{ANY, Item, Kind, Row, System, Values, error, row};
+use crate::decide::policy::RULES;
+use crate::describe::options::Options;
+use crate::describe::rules::{HostText, Rules};
+use crate::error::{Error, ErrorCode, Subject};
+use crate::fields::Field;
+use crate::time::Span;
+use crate::value::Value;
+
+pub(super) const SYSTEM: System = System {
+    tables: &[&RETRIER],
+    unknown: "is no field of a retrier of Step Functions, or of the state around it",
+    inexpressible: "cannot be said: the form of Step Functions is only read",
+    import: |_| Ok(Options::NEW),
+    export: None,
+    wrappers: &["Retry[*]"],
+    ignored: &[
+        "Comment",
+        "Type",
+        "Resource",
+        "Next",
+        "End",
+        "Catch",
+        "InputPath",
+        "OutputPath",
+        "Parameters",
+        "Arguments",
+        "Assign",
+        "Output",
+        "ResultSelector",
+        "ResultPath",
+        "QueryLanguage",
+        "Credentials",
+        "Branches",
+        "ItemProcessor",
+        "ItemReader",
+        "ItemSelector",
+        "ItemsPath",
+        "Items",
+        "Iterator",
+        "MaxConcurrency",
+        "ResultWriter",
+        "HeartbeatSeconds",
+    ],
+    has_rules: true,
+};
+
+const LARGEST: f64 = 99_999_999.0;
+const SECOND: f64 = 1e9;
+const MAX_DELAY: Row = row(
+    "MaxDelaySeconds",
+    Item::Max,
+    Kind::WholeSeconds,
+    ANY,
+    "must be whole seconds above IntervalSeconds and below 31622400",
+);
+const RETRIER: [Row; 6] = [
+    row("ErrorEquals", Item::ErrorTypes, Kind::Rule(read_name), ANY, NAMES),
+    row(
+        "IntervalSeconds",
+        Item::Initial,
+        Kind::WholeSeconds,
+        SECOND..=LARGEST * SECOND,
+        "must be whole seconds from 1 to 99999999",
+    ),
+    row(
+        "MaxAttempts",
+        Item::Attempts,
+        Kind::Count,
+        0.0..=LARGEST,
+        "must be a whole number of retries from 0 to 99999999",
+    ),
+    row("BackoffRate", Item::Factor, Kind::Number, 1.0..=f64::MAX, "must be a number from 1 on"),
+    MAX_DELAY,
+    row("JitterStrategy", Item::Jitter, Kind::Word(&[("none", 0), ("full", 1)]), ANY, "must be \"FULL\" or \"NONE\""),
+];
+const NAMES: &str = "must be a list of names of errors with at least one, such as [\"States.Timeout\"]";
+const ALL: &str = "States.ALL must stand alone, and in the last retrier";
+
+/// The names that mean a kind of failure; other names are types of errors.
+const KINDS: [(&str, &[&str]); 2] =
+    [("States.Timeout", &["timeout"]), ("States.TaskFailed", &["transient", "throttled", "permanent"])];
+
+fn read_name<'v>(
+    rules: &mut Rules,
+    rule: u8,
+    index: Option<u32>,
+    value: Value<'v>,
+) -> Result<Option<HostText<'v>>, Error> {
+    let (Value::Text(name), Some(_)) = (value, index) else {
+        return Err(Error { value: value.shown(), ..error(ErrorCode::FormValue, "ErrorEquals", NAMES) });
+    };
+    let follows_all = (0..rule.saturating_add(1)).any(|index| takes_all(rules, index));
+    if follows_all || name == "States.ALL" && rules.alternatives_of(rule).0 {
+        return Err(error(ErrorCode::FormValue, "ErrorEquals", ALL));
+    }
+    if name == "States.ALL" {
+        return rules.set_condition(rule, "", Value::Empty);
+    }
+    match KINDS.into_iter().find(|known| known.0 == name) {
+        Some((_, kinds)) => {
+            for kind in kinds {
+                rules.add_entry(rule, "kinds", Value::Text(kind))?;
+            }
+            Ok(None)
+        }
+        None => rules.add_entry(rule, "types", value),
+    }
+}
+
+fn takes_all(rules: &Rules, rule: u8) -> bool {
+    rules.alternatives_of(rule).1
+}
+
+/// The retriers as rules, and a last one that retries nothing else.
+pub(super) fn import(retriers: &[Values; RULES], mut rules: Rules) -> Result<Options, Error> {
+    let count = retriers.iter().take_while(|values| **values != Values::EMPTY).count() as u8;
+    for (rule, values) in (0..count).zip(retriers) {
+        if !values.has(Item::ErrorTypes) {
+            return Err(Error::named(ErrorCode::FormMissing, Subject::Policy, "ErrorEquals"));
+        }
+        rules.set_retry(rule, Value::Flag(attempts(values) > 1))?;
+    }
+    if !(0..count).any(|rule| takes_all(&rules, rule)) {
+        // The last rule needs a place, too.
+        rules.clone().begin(count)?;
+        rules = rules.and_nothing_else(false);
+    }
+    let mut options = Options::NEW.attempts(1).with_rules(rules);
+    for (rule, values) in (0..count).zip(retriers) {
+        if attempts(values) > 1 {
+            options = import_retrier(options, rule, values)?;
+        }
+    }
+    Ok(options)
+}
+
+/// The attempts of a retrier, which makes three retries unless it says otherwise.
+fn attempts(values: &Values) -> u64 {
+    if values.has(Item::Attempts) { values.at(Item::Attempts).saturating_add(1) } else { 4 }
+}
+
+fn import_retrier(mut options: Options, rule: u8, values: &Values) -> Result<Options, Error> {
+    let mut values = *values;
+    values.default(Item::Initial, Span::from_secs(1).as_nanos());
+    if !values.has(Item::Factor) {
+        values.put(Item::Factor, 2.0_f64.to_bits());
+    }
+    values.check(&RETRIER)?;
+    let time = |item| Value::Nanos(values.at(item));
+    let has_max = values.has(Item::Max);
+    values.ensure(&MAX_DELAY, !has_max || values.at(Item::Max) > values.at(Item::Initial))?;
+    let attempts = match attempts(&values) {
+        many if many > u64::from(u16::MAX) => Value::Text("forever"),
+        few => Value::Number { value: few as f64, unit: 1.0 },
+    };
+    let factor = Value::Number { value: values.real(Item::Factor), unit: 1.0 };
+    let jitter = Value::Text(if values.at(Item::Jitter) == 0 { "none" } else { "full" });
+    for (field, value) in [
+        (Field::Attempts, attempts),
+        (Field::BackoffInitial, time(Item::Initial)),
+        (Field::BackoffFactor, factor),
+        (Field::BackoffMax, if has_max { time(Item::Max) } else { Value::Text("none") }),
+        (Field::JitterKind, jitter),
+        (Field::Cap, Value::Text("before_jitter")),
+    ] {
+        options.set_in_rule(rule, field.path(), value)?;
+    }
+    Ok(options)
+}

@@ -1,0 +1,311 @@
+//! The configurations of other systems, and the documents that mean the same.
+
+use conformance::documents;
+use holdoff_core::{Document, Form};
+
+fn read(form: Form, text: &str) -> Result<Document, String> {
+    documents::read_form(form.reader(), text).map_err(|error| error.to_string())
+}
+
+/// Holds that the form's text means the same as a document of holdoff.
+fn same(form: Form, text: &str, document: &str) {
+    let read = read(form, text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let expected = documents::read(document).unwrap_or_else(|error| panic!("{document}: {error}"));
+    assert_eq!(read.to_json(), expected.to_json(), "{text}");
+    assert!(read.policy == expected.policy && read.rules == expected.rules, "{text}");
+}
+
+/// Holds that the form's text is refused in these words.
+fn refused(form: Form, text: &str, words: &str) {
+    assert_eq!(read(form, text).map(|document| document.to_json()), Err(words.into()), "{text}");
+}
+
+#[test]
+fn retriers_of_step_functions_are_rules_with_attempts_and_delays_of_their_own() {
+    same(
+        Form::StepFunctions,
+        r#"{ "Type": "Task", "Resource": "arn:x", "Next": "Y", "Parameters": {"a": {"b": 1}}, "Catch": [{"ErrorEquals": ["States.ALL"], "Next": "Z"}],
+            "Retry": [
+              { "ErrorEquals": ["ErrorA", "ErrorB"], "IntervalSeconds": 1, "BackoffRate": 2, "MaxAttempts": 2 },
+              { "ErrorEquals": ["ErrorC"], "IntervalSeconds": 5 } ] }"#,
+        r#"{ "attempts": 1, "rules": [
+              { "if": {"types": ["ErrorA", "ErrorB"]}, "retry": true, "attempts": 3, "jitter": "none", "cap": "before_jitter",
+                "backoff": {"initial": "1s", "factor": 2, "max": "none"} },
+              { "if": {"types": ["ErrorC"]}, "retry": true, "attempts": 4, "jitter": "none", "cap": "before_jitter",
+                "backoff": {"initial": "5s", "factor": 2, "max": "none"} },
+              { "if": {}, "retry": false } ] }"#,
+    );
+    same(
+        Form::StepFunctions,
+        r#"{ "Retry": [
+              { "ErrorEquals": ["States.Timeout", "Lambda.TooMany"], "MaxDelaySeconds": 60, "JitterStrategy": "FULL" },
+              { "ErrorEquals": ["Fatal"], "MaxAttempts": 0 },
+              { "ErrorEquals": ["States.ALL"], "MaxAttempts": 99999999 } ] }"#,
+        r#"{ "attempts": 1, "rules": [
+              { "if": [{"kinds": ["timeout"]}, {"types": ["Lambda.TooMany"]}], "retry": true, "attempts": 4, "jitter": "full",
+                "cap": "before_jitter", "backoff": {"initial": "1s", "factor": 2, "max": "60s"} },
+              { "if": {"types": ["Fatal"]}, "retry": false },
+              { "if": {}, "retry": true, "attempts": "forever", "jitter": "none", "cap": "before_jitter",
+                "backoff": {"initial": "1s", "factor": 2, "max": "none"} } ] }"#,
+    );
+    for (text, words) in [
+        (r#"{"Retry": [{"IntervalSeconds": 1}]}"#, "ErrorEquals: is needed"),
+        (
+            r#"{"Retry": [{"ErrorEquals": ["States.ALL", "A"]}]}"#,
+            "Retry[0].ErrorEquals[1] = \"A\": States.ALL must stand alone, and in the last retrier",
+        ),
+        (
+            r#"{"Retry": [{"ErrorEquals": ["States.ALL"]}, {"ErrorEquals": ["A"]}]}"#,
+            "Retry[1].ErrorEquals[0] = \"A\": States.ALL must stand alone, and in the last retrier",
+        ),
+        (
+            r#"{"Retry": [{"ErrorEquals": ["A"], "IntervalSecond": 1}]}"#,
+            "Retry[0].IntervalSecond = 1: is no field of a retrier of Step Functions, or of the state around it; did you mean \
+             \"IntervalSeconds\"?",
+        ),
+        (r#"{"Retry": [{"ErrorEquals": ["A"], "BackoffRate": 0.5}]}"#, "BackoffRate = 0.5: must be a number from 1 on"),
+        (
+            r#"{"Retry": [{"ErrorEquals": ["A"], "MaxDelaySeconds": 1}]}"#,
+            "MaxDelaySeconds = 1s: must be whole seconds above IntervalSeconds and below 31622400",
+        ),
+    ] {
+        refused(Form::StepFunctions, text, words);
+    }
+    let many = (0..8).map(|name| format!(r#"{{"ErrorEquals": ["{name}"]}}"#)).collect::<Vec<_>>().join(",");
+    let error = read(Form::StepFunctions, &format!(r#"{{"Retry": [{many}]}}"#)).unwrap_err();
+    assert!(error.contains("there is room for 8 rules"), "{error}");
+}
+
+#[test]
+fn the_retry_of_a_serverless_workflow_has_its_jitter_on_top() {
+    same(
+        Form::ServerlessWorkflow,
+        r#"{ "retry": { "delay": {"seconds": 3}, "backoff": {"exponential": {}}, "limit": {"attempt": {"count": 4}},
+             "jitter": {"from": {"milliseconds": 100}, "to": "PT0.3S"} } }"#,
+        r#"{ "attempts": 5, "backoff": {"initial": "3s", "max": "none", "offset": "100ms"},
+             "jitter": {"kind": "bounded", "bound": "200ms"} }"#,
+    );
+    same(
+        Form::ServerlessWorkflow,
+        r#"{ "delay": "PT1M30S", "backoff": {"linear": {}}, "limit": {"attempt": {"duration": "PT10S"}, "duration": {"hours": 1}} }"#,
+        r#"{ "attempts": "forever", "backoff": {"kind": "linear", "initial": "90s", "max": "none"}, "jitter": "none",
+             "attempt_timeout": "10s", "deadline": "1h" }"#,
+    );
+    for (text, words) in [
+        (
+            r#"{"backoff": {"linear": {}, "constant": {}}}"#,
+            "backoff: must be an object with one of constant, exponential and linear, each an object without fields",
+        ),
+        (r#"{"jitter": {"from": "PT1S"}}"#, "jitter.to = 0s: must be a time not below jitter.from"),
+        (
+            r#"{"when": "${ .x }"}"#,
+            "when = \"${ .x }\": is an expression, which no policy has: rules say which errors are retried",
+        ),
+        (
+            r#"{"delay": "1s"}"#,
+            "delay = \"1s\": must be a time from 0 on, such as \"PT1M30S\" or {\"minutes\": 1, \"seconds\": 30}",
+        ),
+    ] {
+        refused(Form::ServerlessWorkflow, text, words);
+    }
+}
+
+#[test]
+fn a_retry_of_dapr_is_constant_or_that_of_cenkalti() {
+    same(
+        Form::Dapr,
+        r#"{ "apiVersion": "dapr.io/v1alpha1", "kind": "Resiliency", "metadata": {"name": "x"}, "spec": {
+             "policies": { "timeouts": {"general": "5s"}, "retries": { "important": {
+               "policy": "constant", "duration": "2s", "maxRetries": 10, "matching": {"httpStatusCodes": "429, 500-502"} } } },
+             "targets": {"apps": {"shop": {"retry": "important"}}} } }"#,
+        r#"{ "attempts": 11, "backoff": {"kind": "constant", "delay": "2s"}, "jitter": "none", "rules": [
+             {"if": {"http": [429, 500, 501, 502]}, "retry": true},
+             {"if": {"http": ["1xx", "2xx", "3xx", "4xx", "5xx"]}, "retry": false} ] }"#,
+    );
+    same(
+        Form::Dapr,
+        r#"{ "policy": "exponential", "maxInterval": "15s", "maxRetries": -1 }"#,
+        r#"{ "attempts": "forever", "deadline": "15m", "backoff": {"initial": "500ms", "factor": 1.5, "max": "15s"},
+             "jitter": {"kind": "proportional", "factor": 0.5}, "cap": "before_jitter" }"#,
+    );
+    let several = r#"{"spec": {"policies": {"retries": {"a": {"maxRetries": 1}, "b": {"maxRetries": 2}}}}}"#;
+    refused(
+        Form::Dapr,
+        several,
+        "spec.policies.retries.b.maxRetries = 2: is a second policy: say which entry is meant",
+    );
+    let second = documents::read_form(Form::Dapr.reader().entry(1), several).unwrap();
+    assert_eq!(second.policy.attempts(), Some(3));
+    for (text, words) in [
+        (
+            r#"{"matching": {"httpStatusCodes": "500-"}}"#,
+            "matching.httpStatusCodes = \"500-\": must be a text of statuses from 100 to 599 and ranges of them, such as \
+             \"429,500-599\"",
+        ),
+        (
+            r#"{"spec": {"policies": {"circuitBreakers": {"simple": {"trip": "x"}}}}}"#,
+            "spec.policies.circuitBreakers.simple.trip = \"x\": is no field of a retry of Dapr, or of the Resiliency around it",
+        ),
+    ] {
+        refused(Form::Dapr, text, words);
+    }
+}
+
+#[test]
+fn a_route_of_the_gateway_api_retries_its_codes_under_a_budget() {
+    same(
+        Form::GatewayApi,
+        r#"{ "kind": "HTTPRoute", "spec": { "hostnames": ["x"], "rules": [ { "matches": [{"path": {"value": "/"}}],
+             "timeouts": {"request": "10s", "backendRequest": "2s"},
+             "retry": {"codes": [502, 503], "attempts": 2, "backoff": "100ms"} } ] } }"#,
+        r#"{ "attempts": 3, "deadline": "10s", "attempt_timeout": "2s", "backoff": {"kind": "constant", "delay": "100ms"},
+             "jitter": "none", "rules": [ {"if": {"http": [502, 503]}, "retry": true},
+             {"if": {"http": ["1xx", "2xx", "3xx", "4xx", "5xx"]}, "retry": false} ] }"#,
+    );
+    same(
+        Form::GatewayApi,
+        r#"{ "spec": { "targetRefs": [{"name": "x"}], "retryConstraint": {"budget": {"percent": 25, "interval": "20s"},
+             "minRetryRate": {"count": 5, "interval": "2s"}} } }"#,
+        r#"{ "budget": {"kind": "ratio", "ratio": 0.25, "window": "20s", "min_per_second": 2.5} }"#,
+    );
+    refused(Form::GatewayApi, r#"{"retry": {"codes": 503}}"#, "retry.codes = 503: must be a list");
+}
+
+#[test]
+fn a_route_of_istio_retries_what_envoy_does() {
+    same(
+        Form::Istio,
+        r#"{ "spec": { "hosts": ["x"], "http": [ { "route": [{"destination": {"host": "x"}}], "timeout": "10s",
+             "retries": {"attempts": 3, "perTryTimeout": "2s", "retryOn": "connect-failure, 503, unavailable"} } ] } }"#,
+        r#"{ "attempts": 4, "deadline": "10s", "attempt_timeout": "2s", "backoff": {"initial": "25ms", "max": "250ms"},
+             "cap": "before_jitter",
+             "rules": [ {"if": [{"unsent": true}, {"http": [503]}, {"grpc": ["UNAVAILABLE"]}], "retry": true}, {"if": {}, "retry": false} ] }"#,
+    );
+    same(
+        Form::Istio,
+        r#"{ "retries": {"attempts": 2, "backoff": "1s", "retryOn": "gateway-error,reset"} }"#,
+        r#"{ "attempts": 3, "backoff": {"initial": "1s", "max": "10s"}, "cap": "before_jitter",
+             "rules": [ {"if": [{"http": [502, 503, 504]}, {"unsent": true}], "retry": true},
+               {"if": {"http": ["1xx", "2xx", "3xx", "4xx", "5xx"]}, "retry": false},
+               {"if": {"grpc": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]}, "retry": false} ] }"#,
+    );
+    same(
+        Form::Istio,
+        r#"{ "retries": {"attempts": 0} }"#,
+        r#"{ "attempts": 1, "backoff": {"initial": "25ms", "max": "250ms"}, "cap": "before_jitter",
+             "rules": [ {"if": [{"unsent": true}, {"grpc": ["UNAVAILABLE", "CANCELLED"]}], "retry": true}, {"if": {}, "retry": false} ] }"#,
+    );
+    same(
+        Form::Istio,
+        r#"{ "spec": {"host": "x", "trafficPolicy": {"retryBudget": {"percent": 10}}} }"#,
+        r#"{ "attempts": 3, "backoff": {"initial": "25ms", "max": "250ms"}, "cap": "before_jitter",
+             "budget": {"kind": "share", "ratio": 0.1, "min_concurrency": 3} }"#,
+    );
+    for (text, words) in [
+        (
+            r#"{"retries": {"attempts": 1, "retryOn": "conect-failure"}}"#,
+            "retries.retryOn = \"conect-failure\": must be a text of Envoy's words and of HTTP statuses, such as \
+             \"503,connect-failure,reset\"; did you mean \"connect-failure\"?",
+        ),
+        (r#"{"retries": {"perTryTimeout": "1s"}}"#, "retries.attempts: is needed"),
+    ] {
+        refused(Form::Istio, text, words);
+    }
+}
+
+#[test]
+fn an_instance_of_resilience4j_is_read_as_spring_reads_it() {
+    same(Form::Resilience4j, "{}", r#"{ "preset": "resilience4j", "cap": "clip" }"#);
+    same(
+        Form::Resilience4j,
+        r#"{ "resilience4j": {"retry": {"instances": {"backend-a": {
+             "max-attempts": 5, "wait-duration": "1s", "enable-exponential-backoff": true, "exponential-backoff-multiplier": 3,
+             "exponential-max-wait-duration": 20000, "enable-randomized-wait": true,
+             "retry-exceptions": ["java.io.IOException"], "ignore-exceptions": ["shop.Declined"] } } } } }"#,
+        r#"{ "attempts": 5, "backoff": {"initial": "1s", "factor": 3, "max": "20s"}, "cap": "clip",
+             "jitter": {"kind": "proportional", "factor": 0.5},
+             "rules": [ {"if": {"types": ["shop.Declined"]}, "retry": false},
+                        {"if": {"types": ["java.io.IOException"]}, "retry": true}, {"if": {}, "retry": false} ] }"#,
+    );
+    for (text, words) in [
+        (
+            r#"{"baseConfig": "default"}"#,
+            "baseConfig = \"default\": names another configuration: write its values here",
+        ),
+        (r#"{"maxAttempts": 0}"#, "maxAttempts = 0: must be a whole number from 1 on"),
+        (r#"{"enableRandomizedWait": 1}"#, "enableRandomizedWait = 1: must be true or false"),
+        (
+            r#"{"resilience4j": {"circuitbreaker": {"instances": {"a": {"slidingWindowSize": 5}}}}}"#,
+            "resilience4j.circuitbreaker.instances.a.slidingWindowSize = 5: is no field of an instance of resilience4j's retry",
+        ),
+    ] {
+        refused(Form::Resilience4j, text, words);
+    }
+}
+
+#[test]
+fn a_pipeline_of_polly_is_read_with_its_timeouts_and_its_breaker() {
+    same(
+        Form::Polly,
+        r#"{ "Retry": {"MaxRetryAttempts": 3, "BackoffType": "Exponential", "UseJitter": true, "Delay": "00:00:02",
+             "ShouldRetryAfterHeader": true}, "AttemptTimeout": {"Timeout": "00:00:10"},
+             "TotalRequestTimeout": {"Timeout": "00:00:30"},
+             "CircuitBreaker": {"FailureRatio": 0.2, "BreakDuration": "00:00:05"} }"#,
+        r#"{ "preset": "polly", "cap": "clip", "attempt_timeout": "10s", "deadline": "30s", "attempts": 4,
+             "breaker": {"kind": "time", "failure_rate": 0.2, "min_calls": 100, "window": "30s", "open_for": "5s"} }"#,
+    );
+    same(
+        Form::Polly,
+        r#"{ "UseJitter": true, "BackoffType": "Linear", "MaxDelay": "00:00:05" }"#,
+        r#"{ "attempts": 4, "backoff": {"kind": "linear", "initial": "2s", "max": "5s"}, "cap": "clip",
+             "jitter": {"kind": "proportional", "factor": 0.25} }"#,
+    );
+    for (text, words) in [
+        (r#"{"Delay": "2s"}"#, "Delay = \"2s\": must be a time from 0 to a day, such as \"00:00:02\""),
+        (
+            r#"{"Retry": {"MaxRetryAttempt": 3}}"#,
+            "Retry.MaxRetryAttempt = 3: is no field of Polly's RetryStrategyOptions, or of the pipeline around it; did you mean \
+             \"MaxRetryAttempts\"?",
+        ),
+    ] {
+        refused(Form::Polly, text, words);
+    }
+}
+
+#[test]
+fn what_is_written_reads_back_to_the_same() {
+    for (form, text) in [
+        (
+            Form::ServerlessWorkflow,
+            r#"{"delay": "PT3S", "backoff": {"linear": {}}, "jitter": {"from": "PT1S", "to": "PT2S"}}"#,
+        ),
+        (
+            Form::ServerlessWorkflow,
+            r#"{"delay": "PT3S", "limit": {"attempt": {"count": 0, "duration": "PT1S"}, "duration": "PT9S"}}"#,
+        ),
+        (Form::Dapr, r#"{"maxRetries": 3}"#),
+        (Form::Dapr, r#"{"policy": "exponential", "maxInterval": "15s"}"#),
+        (Form::Resilience4j, r#"{"waitDuration": "2s", "enableRandomizedWait": true, "randomizedWaitFactor": 0.25}"#),
+        (
+            Form::Resilience4j,
+            r#"{"waitDuration": "2s", "enableExponentialBackoff": true, "exponentialBackoffMultiplier": 3, "exponentialMaxWaitDuration": "1m"}"#,
+        ),
+        (Form::Polly, r#"{"BackoffType": "Exponential", "UseJitter": true}"#),
+        (Form::Polly, r#"{"BackoffType": "Exponential", "MaxDelay": "00:01:00", "ShouldRetryAfterHeader": true}"#),
+        (Form::Polly, r#"{"UseJitter": true}"#),
+    ] {
+        let document = read(form, text).unwrap();
+        let written = document.to_form(form).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert!(read(form, &written).as_ref() == Ok(&document), "{text} {written}");
+    }
+    let document = documents::read(r#"{"attempts": 3, "deadline": "1s"}"#).unwrap();
+    for form in [Form::StepFunctions, Form::GatewayApi, Form::Istio] {
+        assert!(!form.is_written());
+        let error = document.to_form(form).unwrap_err().to_string();
+        assert!(error.contains("is only read"), "{error}");
+    }
+    for form in [Form::Dapr, Form::Resilience4j, Form::Polly] {
+        let error = document.to_form(form).unwrap_err().to_string();
+        assert!(error.contains("cannot be said in"), "{error}");
+    }
+}
