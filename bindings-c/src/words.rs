@@ -321,6 +321,27 @@ pub const HOLDOFF_FORM_LANGGRAPHGO_GRAPH: u32 = 5;
 /// Form. Aster's RetryPolicy of a workflow (docs/runtime/retry-semantics.md). Times are whole milliseconds.
 pub const HOLDOFF_FORM_ASTER: u32 = 6;
 
+/// Form. The Retry field of a state of AWS Step Functions (states-language.net, "Errors"); only read.
+pub const HOLDOFF_FORM_STEP_FUNCTIONS: u32 = 7;
+
+/// Form. The retry of a Serverless Workflow (serverlessworkflow.io, DSL 1.0). Times are text of ISO 8601 or objects.
+pub const HOLDOFF_FORM_SERVERLESS_WORKFLOW: u32 = 8;
+
+/// Form. A retry of a Dapr Resiliency (docs.dapr.io), alone or in its resource. Times are Go's text.
+pub const HOLDOFF_FORM_DAPR: u32 = 9;
+
+/// Form. The retry of a rule of a Gateway API HTTPRoute (GEP-1731), or the retryConstraint of an XBackendTrafficPolicy (GEP-3388); only read. Times are Go's text.
+pub const HOLDOFF_FORM_GATEWAY_API: u32 = 10;
+
+/// Form. The retries of a route of an Istio VirtualService, or the retryBudget of a DestinationRule; only read. Times are Go's text.
+pub const HOLDOFF_FORM_ISTIO: u32 = 11;
+
+/// Form. An instance of resilience4j's retry in Spring's configuration. Times are text such as "500ms", or milliseconds.
+pub const HOLDOFF_FORM_RESILIENCE4J: u32 = 12;
+
+/// Form. Polly's RetryStrategyOptions as .NET's configuration has them, with the timeouts and the breaker beside them.
+pub const HOLDOFF_FORM_POLLY: u32 = 13;
+
 /// In time. Whatever the draws.
 pub const HOLDOFF_IN_TIME_ALWAYS: u32 = 1;
 

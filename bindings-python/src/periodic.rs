@@ -3,7 +3,7 @@
 use crate::config;
 use crate::convert::choice;
 use crate::parameters::{Duration, Ended, Limit, OrDefault as _, PeriodicKind, RunNumber, Seed, SpanOr as _, Time};
-use crate::seeds::Draws;
+use crate::seeds::{Draws, replaced};
 use holdoff_core::{Answer, Error, PeriodicOptions, Reset, Span, Timer, Timestamp};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -196,12 +196,12 @@ methods! { Periodic(self, py);
     };
 
     /// Time has passed: begins the task, or starts the next run if it is due.
-    mut tick(now: Time) -> PeriodicStep = PeriodicStep(self.0.tick(now.0));
+    mut tick(now: Time) -> PeriodicStep = PeriodicStep(self.0.tick_with(now.0, replaced()));
 
     /// The run with this number ended: "again", "done" or "failed".
     mut finish(run: RunNumber, now: Time, answer: &str as "Answer" = "again") -> PyResult<PeriodicStep> = {
         let answer = choice("answer", answer, &Answer::ALL.map(|answer| (answer.name(), answer)))?;
-        Ok(PeriodicStep(self.0.finish(run.0, now.0, answer)))
+        Ok(PeriodicStep(self.0.finish_with(run.0, now.0, answer, replaced())))
     };
 
     /// The caller cancels the task; a run in flight is the last one.
@@ -209,6 +209,9 @@ methods! { Periodic(self, py);
 
     /// The number of the run in flight or else the last one; 0 before the first.
     get runs: u64 = self.0.runs();
+
+    /// How many intervals the loop backoff was asked for.
+    get intervals: u64 = self.0.intervals();
 
     /// The last interval; of a grid, its mesh.
     get interval: u64 = self.0.interval().as_nanos();

@@ -27,7 +27,7 @@ functions! { py;
 
     fn forget_sequence() = START.store(0, Ordering::Release);
 
-    /// Replaces every draw of gates and wait backoffs, for `holdoff.testing`. Returns the uniform that was in force.
+    /// Replaces every draw of gates, backoffs and periodics, for `holdoff.testing`. Returns the uniform that was in force.
     fn override_uniform[uniform: Option<f64>]() -> Option<f64> = {
         let old = UNIFORM.swap(uniform.map_or(NONE, f64::to_bits), Ordering::AcqRel);
         (old != NONE).then(|| f64::from_bits(old))
@@ -84,6 +84,12 @@ pub(crate) fn from_system() -> PyResult<u64> {
 static UNIFORM: AtomicU64 = AtomicU64::new(NONE);
 const NONE: u64 = u64::MAX;
 
+/// The uniform that a test puts in place of every draw, if there is one.
+pub(crate) fn replaced() -> Option<f64> {
+    let replaced = UNIFORM.load(Ordering::Acquire);
+    (replaced != NONE).then(|| f64::from_bits(replaced))
+}
+
 /// The draws of a raw machine that keeps no seed of its own: from its seed, else from the operating system.
 #[derive(Clone, Default)]
 pub(crate) struct Draws(Option<Rng>);
@@ -95,9 +101,8 @@ impl Draws {
 
     /// A uniform from [0, 1); 0 where the machine does not need any.
     pub(crate) fn uniform(&mut self, needed: bool) -> PyResult<f64> {
-        let replaced = UNIFORM.load(Ordering::Acquire);
         match &mut self.0 {
-            _ if replaced != NONE => Ok(f64::from_bits(replaced)),
+            _ if let Some(uniform) = replaced() => Ok(uniform),
             _ if !needed => Ok(0.0),
             Some(rng) => Ok(rng.uniform()),
             none => Ok(none.insert(Rng::new(from_system()?)).uniform()),

@@ -53,5 +53,5 @@ export type Answer = "again" | "done" | "failed";
 export const ANSWERS: readonly (Answer | "")[] = ["", "again", "done", "failed"];
 
 /** A system whose own form of a policy is read and written. */
-export type FormName = "grpc" | "temporal" | "kubernetes" | "langgraphgo" | "langgraphgo-graph" | "aster";
-export const FORMS: readonly (FormName | "")[] = ["", "grpc", "temporal", "kubernetes", "langgraphgo", "langgraphgo-graph", "aster"];
+export type FormName = "grpc" | "temporal" | "kubernetes" | "langgraphgo" | "langgraphgo-graph" | "aster" | "step-functions" | "serverless-workflow" | "dapr" | "gateway-api" | "istio" | "resilience4j" | "polly";
+export const FORMS: readonly (FormName | "")[] = ["", "grpc", "temporal", "kubernetes", "langgraphgo", "langgraphgo-graph", "aster", "step-functions", "serverless-workflow", "dapr", "gateway-api", "istio", "resilience4j", "polly"];

@@ -29,6 +29,30 @@
 #define HOLDOFF_FORM_LANGGRAPHGO_GRAPH 5U /**< Form. langgraphgo's RetryPolicy of a graph (graph/state_graph.go). */
 /** Form. Aster's RetryPolicy of a workflow (docs/runtime/retry-semantics.md). Times are whole milliseconds. */
 #define HOLDOFF_FORM_ASTER 6U
+/** Form. The Retry field of a state of AWS Step Functions (states-language.net, "Errors"); only read. */
+#define HOLDOFF_FORM_STEP_FUNCTIONS 7U
+/** Form. The retry of a Serverless Workflow (serverlessworkflow.io, DSL 1.0). Times are text of ISO 8601 or objects. */
+#define HOLDOFF_FORM_SERVERLESS_WORKFLOW 8U
+/** Form. A retry of a Dapr Resiliency (docs.dapr.io), alone or in its resource. Times are Go's text. */
+#define HOLDOFF_FORM_DAPR 9U
+/**
+ * Form. The retry of a rule of a Gateway API HTTPRoute (GEP-1731), or the retryConstraint of an XBackendTrafficPolicy
+ * (GEP-3388); only read. Times are Go's text.
+ */
+#define HOLDOFF_FORM_GATEWAY_API 10U
+/**
+ * Form. The retries of a route of an Istio VirtualService, or the retryBudget of a DestinationRule; only read. Times
+ * are Go's text.
+ */
+#define HOLDOFF_FORM_ISTIO 11U
+/**
+ * Form. An instance of resilience4j's retry in Spring's configuration. Times are text such as "500ms", or milliseconds.
+ */
+#define HOLDOFF_FORM_RESILIENCE4J 12U
+/**
+ * Form. Polly's RetryStrategyOptions as .NET's configuration has them, with the timeouts and the breaker beside them.
+ */
+#define HOLDOFF_FORM_POLLY 13U
 /** Lint. Retries for ever without a deadline or a budget: a caller may wait for ever. */
 #define HOLDOFF_LINT_FOREVER 301U
 /** Lint. A factor below 1: each delay is shorter than the one before, while the trouble gets older. */

@@ -1516,6 +1516,11 @@ class Periodic:
         The last interval; of a grid, its mesh.
         """
     @property
+    def intervals(self) -> int:
+        """
+        How many intervals the loop backoff was asked for.
+        """
+    @property
     def runs(self) -> int:
         """
         The number of the run in flight or else the last one; 0 before the first.
@@ -2331,7 +2336,7 @@ def override_time(replacement: Any | None, /) -> Any | None:
 
 def override_uniform(uniform: float | None, /) -> float | None:
     """
-    Replaces every draw of gates and wait backoffs, for `holdoff.testing`. Returns the uniform that was in force.
+    Replaces every draw of gates, backoffs and periodics, for `holdoff.testing`. Returns the uniform that was in force.
     """
 
 def parse_duration(text: str, /) -> int:

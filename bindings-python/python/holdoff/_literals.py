@@ -80,6 +80,13 @@ FormName: TypeAlias = Literal[
     "langgraphgo",
     "langgraphgo-graph",
     "aster",
+    "step-functions",
+    "serverless-workflow",
+    "dapr",
+    "gateway-api",
+    "istio",
+    "resilience4j",
+    "polly",
 ]
 """A system whose own form of a policy is read and written."""
 

@@ -8,9 +8,7 @@ import { isDeepStrictEqual } from "node:util";
 import { Breaker, Limiter } from "../../../bindings-wasm/dist/esm/guards.js";
 import { ConfigError } from "../../../bindings-wasm/dist/esm/index.js";
 
-const OUT_OF_DOMAIN = { outOfDomain: true };
-/** The Rust runner has the host for it. */
-const ELSEWHERE = { elsewhere: true };
+import { ELSEWHERE, OUT_OF_DOMAIN } from "./recording.mjs";
 
 const LONGEST = 2n ** 63n - 1n;
 const NEVER = 2n ** 64n - 1n;

@@ -6,16 +6,18 @@ import { Bucket, GateConfig, Gates, LoopBackoff, WaitBackoff } from "../../../bi
 import { aster } from "./aster.mjs";
 import { aster_estimate } from "./aster_estimate.mjs";
 import { langgraphgo_extras } from "./extras.mjs";
+import { langgraphgo_graph } from "./graph.mjs";
+import { PERIODIC } from "./periodic.mjs";
 import { check, MAX, ns, OUT_OF_DOMAIN, same, steps, text, whole } from "./recording.mjs";
 
 /** The last time there is. */
-const LAST = 2n ** 64n - 2n;
+export const LAST = 2n ** 64n - 2n;
 
 /** A clock that stays within what the recordings can say. */
 const clamped = (time) => (time < 0n ? 0n : time > MAX ? MAX : time);
 
 /** A number, or the word for one that JSON cannot write. A field that is not there is zero, as in Go. */
-function real(from, name) {
+export function real(from, name) {
   const value = from[name] ?? 0;
   if (/^[+-]?nan$/i.test(value)) return Number.NaN;
   const number = Number(String(value).replace(/^([+-]?)inf(inity)?$/i, "$1Infinity"));
@@ -24,7 +26,7 @@ function real(from, name) {
 }
 
 /** What the machine makes of a configuration; nothing when it refuses it, or when a time is negative, which none is. */
-function made(make, ...spans) {
+export function made(make, ...spans) {
   if (spans.some((span) => span < 0n)) return undefined;
   try {
     return make(...spans);
@@ -44,7 +46,7 @@ class Wrapped {
   }
 }
 
-function waitBackoff(config) {
+export function waitBackoff(config) {
   const [factor, jitter] = [real(config, "factor"), real(config, "jitter")];
   const [steps, cap] = [whole(config, "steps"), whole(config, "cap")];
   return made(
@@ -88,7 +90,7 @@ function k8s_backoff({ config, inputs, expected }) {
   return same(wrapped.count);
 }
 
-function loopBackoffOf(config, start) {
+export function loopBackoffOf(config, start) {
   switch (config.kind) {
     case "NewExponentialBackoffManager": {
       const [factor, jitter] = [real(config, "factor"), real(config, "jitter")];
@@ -277,7 +279,7 @@ function k8s_workqueue({ config, inputs, expected }) {
 }
 
 /** A `RetryConfig`'s policy. `MaxDelay` holds from the second delay on, so one below `InitialDelay` is a chain. */
-function nodePolicy(config) {
+export function nodePolicy(config) {
   if (config.config_nil) return new Policy("langgraphgo");
   const [initial, max] = [whole(config, "initial_delay"), whole(config, "max_delay")];
   const [factor, tries] = [real(config, "backoff_factor"), whole(config, "max_attempts")];
@@ -319,14 +321,14 @@ function refused(config, wrong) {
 }
 
 /** What a `RetryConfig`'s predicate says of an error. */
-function failureOf({ retryable, config_nil }, error) {
+export function failureOf({ retryable, config_nil }, error) {
   const rule = (config_nil ? undefined : retryable) ?? "all";
   if (rule === "nil" || rule === "all" || rule === `equals ${error}`) return "transient";
   if (rule === "none" || rule.startsWith("equals ")) return "permanent";
   throw new Error(`an unknown predicate: ${rule}`);
 }
 
-const WORDED = {
+export const WORDED = {
   permanent: (_, node, last) => `non-retryable error in ${node}: ${last}`,
   attempts: (attempts, node, last) => `max retries (${attempts}) exceeded for ${node}: ${last}`,
 };
@@ -415,8 +417,7 @@ export const RECORDED = {
   k8s_manager,
   k8s_workqueue,
   langgraphgo_extras,
+  langgraphgo_graph,
   langgraphgo_retrynode,
+  ...PERIODIC,
 };
-
-/** Recorded kinds whose hosts the Rust runner has. */
-export const RUST_ONLY = ["k8s_backoffuntil", "k8s_exponential_backoff", "k8s_poll", "langgraphgo_graph"];

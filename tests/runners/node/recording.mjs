@@ -5,6 +5,9 @@ export const same = (deviations = 0) => ({ deviations });
 /** The configuration is outside the declared domain, and what is promised there holds. */
 export const OUT_OF_DOMAIN = { outOfDomain: true };
 
+/** Its host is the Rust runner's. */
+export const ELSEWHERE = { elsewhere: true };
+
 /** The longest span. */
 export const MAX = 2n ** 63n - 1n;
 

@@ -30,7 +30,7 @@ import "../../../bindings-wasm/dist/esm/classify.js";
 import "../../../bindings-wasm/dist/esm/powers.js";
 import "../../../bindings-wasm/dist/esm/presets.js";
 import { digest } from "./logs.mjs";
-import { RECORDED, RUST_ONLY } from "./recorded.mjs";
+import { RECORDED } from "./recorded.mjs";
 import { log, replayOf, wheel } from "./recorder.mjs";
 import { leg } from "./relay.mjs";
 import {
@@ -617,9 +617,7 @@ function runFile(path, name) {
   };
   try {
     const { kind, cases } = parse(readFileSync(path, "utf8"));
-    if (RUST_ONLY.includes(kind)) {
-      rest = ` (${cases.length} for the Rust runner)`;
-    } else if (!Object.hasOwn(KINDS, kind) && !Object.hasOwn(RECORDED, kind)) {
+    if (!Object.hasOwn(KINDS, kind) && !Object.hasOwn(RECORDED, kind)) {
       throw new Error(`unknown kind ${JSON.stringify(kind)}`);
     } else {
       for (const vector of cases) {

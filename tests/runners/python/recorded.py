@@ -136,31 +136,41 @@ def k8s_backoff(case: Case) -> Verdict:
     return wrapped.count
 
 
-def k8s_manager(case: Case) -> Verdict:
-    # A clock that runs backwards needs room before the start.
-    clock, config = 1 << 60, case["config"]
+def loop_backoff(config: Case, now: int) -> LoopBackoff | ConfigError:
+    """A manager, made at that time."""
 
     def make() -> LoopBackoff:
         if config["kind"] == "NewJitteredBackoffManager":
             return LoopBackoff.jittered(span(config, "duration"), real(config, "jitter"))
         if config["kind"] == "DelayWithReset":
-            return LoopBackoff.with_reset(wait_backoff(config), span(config, "reset"), now=clock)
+            return LoopBackoff.with_reset(wait_backoff(config), span(config, "reset"), now=now)
         if config["kind"] != "NewExponentialBackoffManager":
             raise Different(f"unknown manager {config['kind']!r}")
         initial, longest, reset = span(config, "init"), span(config, "max"), span(config, "reset")
         factor, jitter = real(config, "factor"), real(config, "jitter")
-        return LoopBackoff.exponential(initial, longest, reset, factor=factor, jitter=jitter, now=clock)
+        return LoopBackoff.exponential(initial, longest, reset, factor=factor, jitter=jitter, now=now)
 
-    loop_backoff = refusal(make)
-    if isinstance(loop_backoff, ConfigError):
-        return OUT_OF_DOMAIN
+    return refusal(make)
+
+
+def uniforms(config: Case) -> Iterator[float]:
+    """The draws that a case scripts."""
     inner: Case = config.get("backoff") or {}
     script: list[float] = config.get("uniforms") or inner.get("uniforms") or []
-    draws, wrapped = iter(script), Wrapped()
+    return iter(script)
+
+
+def k8s_manager(case: Case) -> Verdict:
+    # A clock that runs backwards needs room before the start.
+    clock, config = 1 << 60, case["config"]
+    made = loop_backoff(config, clock)
+    if isinstance(made, ConfigError):
+        return OUT_OF_DOMAIN
+    draws, wrapped = uniforms(config), Wrapped()
     for at, (advance, expected) in steps(case):
         clock = min(max(clock + int(advance), 0), LONGEST)
-        with uniform(next(draws) if loop_backoff.draws else 0.0):
-            delay = loop_backoff.next(clock)
+        with uniform(next(draws) if made.draws else 0.0):
+            delay = made.next(clock)
         if wrapped(expected) or expected == delay:
             continue
         # The sum of a wrapped duration and its jitter may be positive again.
@@ -466,5 +476,3 @@ KINDS: dict[str, Callable[[Case], Verdict]] = {
     "k8s_workqueue": k8s_workqueue,
     "langgraphgo_retrynode": retry_node,
 }
-OF_RUST = ("k8s_backoffuntil", "k8s_exponential_backoff", "k8s_poll", "langgraphgo_graph")
-"""Kinds that need a host of their own, which the Rust runner has."""
