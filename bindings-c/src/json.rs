@@ -23,8 +23,8 @@ extern_c! {
 
     /// Reads a policy from JSON text of `length` bytes in another system's form (HOLDOFF_FORM_GRPC, ...), and the rules
     /// that it has for failures. `rules` may be NULL; otherwise `patterns` is room of `size` bytes for the texts of
-    /// patterns, as for holdoff_options_keep_patterns (and may be NULL for a form without any). gRPC's retryThrottling is a
-    /// budget, its hedgingPolicy a hedge: they go into `guards`, options that are begun anew, for holdoff_guards_init; NULL
+    /// patterns, as for holdoff_options_keep_patterns (and may be NULL for a form without any). Guards of a form, such as
+    /// gRPC's retryThrottling, go into `guards`, options that are begun anew, for holdoff_guards_init; NULL
     /// makes them an error (HOLDOFF_ERROR_NOT_SUPPORTED). The names of types of errors that Temporal's form has are left
     /// out: C has no such types. Takes memory as holdoff_options_read_json does.
     ///
@@ -42,17 +42,17 @@ extern_c! {
                 let text = text.filter(|_| !rules.is_null());
                 crate::patterns::store(memory, &mut used, text).map_err(|error| wrong(error.into()))
             })?;
-            let (built, described) = (reader.build()?, reader.guards()?);
+            let options = reader.options()?;
+            let (built, described) = (options.build()?, options.guards());
             if !guards.is_null() {
                 store(guards, described)?;
-            } else if !described.has_no_guards() {
+            } else if let Some(section) = described.sections().next() {
                 // Losing them in silence would be worse than an error.
-                let name = if matches!(described.budget(), Ok(None)) { "hedge" } else { "budget" };
-                return Err(holdoff_problem::about(ErrorCode::NotSupported, name));
+                return Err(holdoff_problem::about(ErrorCode::NotSupported, section));
             }
             store_policy(policy, built)?;
             if !rules.is_null() {
-                put_rules(rules, reader.rules(), memory.get(..used).unwrap_or_default())?;
+                put_rules(rules, options.rules(), memory.get(..used).unwrap_or_default())?;
             }
             Ok(())
         });

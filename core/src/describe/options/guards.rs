@@ -355,7 +355,7 @@ impl Options {
     }
 
     /// The names of the sections with set fields, except sections of kind "none".
-    pub(crate) fn sections(&self) -> impl Iterator<Item = &'static str> {
+    pub fn sections(&self) -> impl Iterator<Item = &'static str> {
         Section::GUARDS
             .into_iter()
             .filter(|section| self.any(*section) && !self.is(section.first, "none"))
