@@ -112,8 +112,8 @@ int holdoff_options_read_json(holdoff_options *options, const char *text, size_t
 /**
  * Reads a policy from JSON text of `length` bytes in another system's form (HOLDOFF_FORM_GRPC, ...), and the rules
  * that it has for failures. `rules` may be NULL; otherwise `patterns` is room of `size` bytes for the texts of
- * patterns, as for holdoff_options_keep_patterns (and may be NULL for a form without any). gRPC's retryThrottling is a
- * budget, its hedgingPolicy a hedge: they go into `guards`, options that are begun anew, for holdoff_guards_init; NULL
+ * patterns, as for holdoff_options_keep_patterns (and may be NULL for a form without any). Guards of a form, such as
+ * gRPC's retryThrottling, go into `guards`, options that are begun anew, for holdoff_guards_init; NULL
  * makes them an error (HOLDOFF_ERROR_NOT_SUPPORTED). The names of types of errors that Temporal's form has are left
  * out: C has no such types. Takes memory as holdoff_options_read_json does.
  *
