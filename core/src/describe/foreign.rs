@@ -28,7 +28,6 @@ mod grpc;
 mod istio;
 mod kubernetes;
 mod langgraphgo;
-mod place;
 mod polly;
 mod resilience4j;
 mod serverless_workflow;
@@ -36,9 +35,10 @@ mod statuses;
 mod step_functions;
 mod temporal;
 mod values;
+mod wrapper;
 
-use place::{Found, Place};
 use values::{Item, Kind, System, Values, error, indexed};
+use wrapper::{Found, Wrapper};
 
 words! {
     /// A system whose form of a policy is read and written.
@@ -84,7 +84,7 @@ impl Form {
             values: [Values::EMPTY; RULES],
             rules: Rules::NONE,
             entries: grpc::Entries::NONE,
-            place: Place::NONE,
+            wrapper: Wrapper::NONE,
             form: self,
         }
     }
@@ -230,7 +230,7 @@ pub struct FormReader {
     values: [Values; RULES],
     rules: Rules,
     entries: grpc::Entries,
-    place: Place,
+    wrapper: Wrapper,
     form: Form,
 }
 
@@ -240,7 +240,7 @@ impl FormReader {
     #[must_use]
     pub const fn entry(mut self, index: u32) -> Self {
         self.entries.chosen = index;
-        self.place.chosen = index;
+        self.wrapper.chosen = index;
         self
     }
 
@@ -254,7 +254,7 @@ impl FormReader {
         let system = self.form.system();
         let found = match self.form {
             Form::Grpc => self.entries.find(name, value == Value::Nothing)?.map(|(name, row)| Found::row(name, row)),
-            _ => self.place.find(system, name, value)?,
+            _ => self.wrapper.find(system, name, value)?,
         };
         let Some(Found { slot, name, row, unit }) = found else { return Ok(None) };
         let (base, index) = indexed(name);

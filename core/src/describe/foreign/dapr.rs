@@ -36,7 +36,7 @@ const FIELDS: [Row; 6] = [
     row("matching.gRPCStatusCodes", Item::NonFatal, Kind::Rule(read_grpc), ANY, GRPC),
 ];
 
-/// What cenkalti/backoff does unless told otherwise: 500 ms by 1.5 with half of it more or less, for a quarter of an hour.
+/// The defaults of cenkalti/backoff: 500 ms by 1.5 with half of it more or less, for a quarter of an hour.
 const INITIAL: Duration = Duration::from_millis(500);
 const FACTOR: f64 = 1.5;
 const SPREAD: f64 = 0.5;
@@ -74,9 +74,9 @@ fn read_grpc<'v>(
 }
 
 fn import(values: &Values) -> Result<Options, Error> {
-    values.check_given(&FIELDS)?;
-    let time = |item, default| values.given(item).map_or(default, Duration::from_nanos);
-    let retries = values.given(Item::Attempts).filter(|retries| *retries != NO_LIMIT);
+    values.check_set(&FIELDS)?;
+    let time = |item, default| values.get(item).map_or(default, Duration::from_nanos);
+    let retries = values.get(Item::Attempts).filter(|retries| *retries != NO_LIMIT);
     let options = with_retries(Policy::options(), retries);
     if values.at(Item::Strategy) == FIXED {
         let delay = time(Item::Initial, Duration::from_secs(5));

@@ -68,12 +68,12 @@ const FIELDS: [Row; 9] = [
 ];
 
 fn import(values: &Values) -> Result<Options, Error> {
-    values.check_given(&FIELDS)?;
+    values.check_set(&FIELDS)?;
     let mut options = Policy::options();
     if values.has(Item::Attempts) {
-        options = with_retries(options, values.given(Item::Attempts));
+        options = with_retries(options, values.get(Item::Attempts));
     }
-    if let Some(delay) = values.given(Item::Initial) {
+    if let Some(delay) = values.get(Item::Initial) {
         let delay = Span::from_nanos(delay).as_duration();
         options = options.backoff(Backoff::constant(delay)).jitter(Jitter::None);
     }
@@ -85,11 +85,11 @@ fn import(values: &Values) -> Result<Options, Error> {
     let budget = [Item::Share, Item::Window, Item::Least, Item::Per];
     if budget.into_iter().any(|item| values.has(item)) {
         let second = Span::from_secs(1).as_nanos();
-        let per = values.given(Item::Per).unwrap_or(second) as f64 / SECOND;
+        let per = values.get(Item::Per).unwrap_or(second) as f64 / SECOND;
         options.set_field("budget", Value::Text("ratio"))?;
-        options.put(Field::BudgetRatio, (values.given(Item::Share).unwrap_or(20) as f64 / 100.0).to_bits());
-        options.put(Field::BudgetWindow, values.given(Item::Window).unwrap_or(second.saturating_mul(10)));
-        options.put(Field::BudgetMinPerSecond, (values.given(Item::Least).unwrap_or(10) as f64 / per).to_bits());
+        options.put(Field::BudgetRatio, (values.get(Item::Share).unwrap_or(20) as f64 / 100.0).to_bits());
+        options.put(Field::BudgetWindow, values.get(Item::Window).unwrap_or(second.saturating_mul(10)));
+        options.put(Field::BudgetMinPerSecond, (values.get(Item::Least).unwrap_or(10) as f64 / per).to_bits());
     }
     Ok(options)
 }

@@ -78,7 +78,7 @@ const FIELDS: [Row; 8] = [
 /// The failures that are retried when a route does not say it.
 const USUAL: &str = "connect-failure,refused-stream,unavailable,cancelled";
 
-/// Envoy's words, but for those that need a header.
+/// Envoy's words. Words for headers of Envoy are not among them.
 const WORDS: [&str; 13] = [
     "5xx",
     "gateway-error",
@@ -158,14 +158,14 @@ pub(super) fn usual_rules() -> Rules {
 
 /// Envoy doubles 25 ms up to ten times as much, and waits for any part of it.
 fn import(values: &Values) -> Result<Options, Error> {
-    values.check_given(&FIELDS)?;
+    values.check_set(&FIELDS)?;
     let own = [Item::AttemptTimeout, Item::Codes, Item::Initial];
     if own.into_iter().any(|item| values.has(item)) && !values.has(Item::Attempts) {
         return Err(Error::named(ErrorCode::FormMissing, Subject::Policy, "retries.attempts"));
     }
-    let base = Span::from_nanos(values.given(Item::Initial).unwrap_or(25_000_000)).as_duration();
+    let base = Span::from_nanos(values.get(Item::Initial).unwrap_or(25_000_000)).as_duration();
     let backoff = Backoff::exponential(base, 2.0).max(base.saturating_mul(10));
-    let retries = values.given(Item::Attempts).or(Some(2));
+    let retries = values.get(Item::Attempts).or(Some(2));
     let mut options = with_retries(Policy::options(), retries).backoff(backoff).cap(Cap::BeforeJitter);
     for (item, field) in [(Item::AttemptTimeout, Field::AttemptTimeout), (Item::Deadline, Field::Deadline)] {
         if values.at(item) > 0 {
@@ -177,10 +177,10 @@ fn import(values: &Values) -> Result<Options, Error> {
         return Err(error(ErrorCode::FormValue, "maxRetries", "must not be there beside a retryBudget"));
     }
     if has_budget || values.has(Item::Per) {
-        let percent = values.given(Item::Share).map_or(20.0, f64::from_bits);
-        let (ratio, least) = match values.given(Item::Per) {
+        let percent = values.get(Item::Share).map_or(20.0, f64::from_bits);
+        let (ratio, least) = match values.get(Item::Per) {
             Some(most) => (0.0, most),
-            None => (percent / 100.0, values.given(Item::Least).unwrap_or(3)),
+            None => (percent / 100.0, values.get(Item::Least).unwrap_or(3)),
         };
         options.set_field("budget", Value::Text("share"))?;
         options.put(Field::BudgetRatio, ratio.to_bits());

@@ -70,12 +70,12 @@ const AROUND: [Row; 6] = [
 ];
 
 fn import(values: &Values) -> Result<Options, Error> {
-    values.check_given(&RETRY)?;
-    values.check_given(&AROUND)?;
-    let delay = values.given(Item::Initial).map_or(Duration::from_secs(2), Duration::from_nanos);
-    let max = values.given(Item::Max).map_or(Duration::MAX, Duration::from_nanos);
+    values.check_set(&RETRY)?;
+    values.check_set(&AROUND)?;
+    let delay = values.get(Item::Initial).map_or(Duration::from_secs(2), Duration::from_nanos);
+    let max = values.get(Item::Max).map_or(Duration::MAX, Duration::from_nanos);
     let has_jitter = values.at(Item::Switch) == 1;
-    let mut options = with_retries(Policy::options(), Some(values.given(Item::Attempts).unwrap_or(3))).cap(Cap::Clip);
+    let mut options = with_retries(Policy::options(), Some(values.get(Item::Attempts).unwrap_or(3))).cap(Cap::Clip);
     // A quarter more or less; growing delays have a jitter of their own.
     let jitter = if has_jitter { Jitter::Proportional { factor: 0.25 } } else { Jitter::None };
     let shortened = delay.min(max);
@@ -98,10 +98,10 @@ fn import(values: &Values) -> Result<Options, Error> {
     {
         let seconds = |seconds| Span::from_secs(seconds).as_nanos();
         options.set_field("breaker", Value::Text("time"))?;
-        options.put(Field::BreakerFailureRate, values.given(Item::Share).unwrap_or(0.1_f64.to_bits()));
-        options.put(Field::BreakerMinCalls, values.given(Item::Least).unwrap_or(100));
-        options.put(Field::BreakerWindow, values.given(Item::Window).unwrap_or(seconds(30)));
-        options.put(Field::BreakerOpenFor, values.given(Item::Per).unwrap_or(seconds(5)));
+        options.put(Field::BreakerFailureRate, values.get(Item::Share).unwrap_or(0.1_f64.to_bits()));
+        options.put(Field::BreakerMinCalls, values.get(Item::Least).unwrap_or(100));
+        options.put(Field::BreakerWindow, values.get(Item::Window).unwrap_or(seconds(30)));
+        options.put(Field::BreakerOpenFor, values.get(Item::Per).unwrap_or(seconds(5)));
     }
     Ok(options)
 }

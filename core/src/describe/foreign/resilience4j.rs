@@ -53,7 +53,7 @@ const FIELDS: [Row; 15] = [
     row("baseConfig", Item::NoValue, Kind::Function, ANY, BASE),
 ];
 
-/// The types that are never retried come before those that are.
+/// The rule of types that are never retried comes before the rule of types that are retried.
 const IGNORED: u8 = 0;
 const RETRIED: u8 = 1;
 
@@ -97,25 +97,25 @@ fn read_type<'v>(
     }
 }
 
-/// Whoever names the types that are retried retries no others.
+/// The rules with a last one: an instance that names the types to retry retries no others.
 pub(super) fn rules(rules: Rules) -> Rules {
     if rules.count() > RETRIED { rules.and_nothing_else(false) } else { rules }
 }
 
 /// As resilience4j reads it: without `waitDuration` nothing else about delays counts, and a longest delay only beside a multiplier.
 fn import(values: &Values) -> Result<Options, Error> {
-    values.check_given(&FIELDS)?;
-    let delay = Span::from_nanos(values.given(Item::Initial).unwrap_or(500_000_000)).as_duration();
-    let options = with_retries(Policy::options(), Some(values.given(Item::Attempts).unwrap_or(3).saturating_sub(1)));
+    values.check_set(&FIELDS)?;
+    let delay = Span::from_nanos(values.get(Item::Initial).unwrap_or(500_000_000)).as_duration();
+    let options = with_retries(Policy::options(), Some(values.get(Item::Attempts).unwrap_or(3).saturating_sub(1)));
     let is_on = |item| values.has(Item::Initial) && values.at(item) == 1;
-    let factor = values.given(Item::Factor).map(f64::from_bits);
-    let max = values.given(Item::Max).filter(|_| factor.is_some()).map_or(Span::MAX, Span::from_nanos);
+    let factor = values.get(Item::Factor).map(f64::from_bits);
+    let max = values.get(Item::Max).filter(|_| factor.is_some()).map_or(Span::MAX, Span::from_nanos);
     let backoff = match is_on(Item::Switch) {
         // A first delay above the longest is cut down to it, too.
         true => Backoff::exponential(delay.min(max.as_duration()), factor.unwrap_or(1.5)).max(max.as_duration()),
         false => Backoff::constant(delay),
     };
-    let spread = values.given(Item::Jitter).map_or(0.5, f64::from_bits);
+    let spread = values.get(Item::Jitter).map_or(0.5, f64::from_bits);
     let jitter = if is_on(Item::OtherSwitch) { Jitter::Proportional { factor: spread } } else { Jitter::None };
     Ok(options.backoff(backoff).jitter(jitter).cap(Cap::Clip))
 }

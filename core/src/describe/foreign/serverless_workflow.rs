@@ -28,7 +28,7 @@ const BACKOFF: &str = "must be an object with one of constant, exponential and l
 const TO: Row = row("jitter.to", Item::Jitter, Kind::Iso, ANY, "must be a time not below jitter.from");
 const FIELDS: [Row; 11] = [
     row("delay", Item::Initial, Kind::Iso, ANY, TIME),
-    row("backoff.constant", Item::Own, Kind::Group, ANY, BACKOFF),
+    row("backoff.constant", Item::Mode, Kind::Group, ANY, BACKOFF),
     row("backoff.exponential", Item::Switch, Kind::Group, ANY, BACKOFF),
     row("backoff.linear", Item::OtherSwitch, Kind::Group, ANY, BACKOFF),
     row("limit.attempt.count", Item::Attempts, Kind::Count, ANY, "must be a whole number of retries from 0 on"),
@@ -41,8 +41,8 @@ const FIELDS: [Row; 11] = [
 ];
 
 fn import(values: &Values) -> Result<Options, Error> {
-    values.check_given(&FIELDS)?;
-    let kinds = [Item::Own, Item::Switch, Item::OtherSwitch].into_iter().filter(|item| values.has(*item));
+    values.check_set(&FIELDS)?;
+    let kinds = [Item::Mode, Item::Switch, Item::OtherSwitch].into_iter().filter(|item| values.has(*item));
     if kinds.count() > 1 {
         return Err(error(ErrorCode::FormValue, "backoff", BACKOFF));
     }
@@ -75,7 +75,7 @@ fn export(policy: &Policy) -> Values {
     let kind = match stage.stage.kind {
         backoff::EXPONENTIAL => Item::Switch,
         backoff::LINEAR => Item::OtherSwitch,
-        _ => Item::Own,
+        _ => Item::Mode,
     };
     values.put(kind, 0);
     values.put(Item::Initial, stage.stage.initial);

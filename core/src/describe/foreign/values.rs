@@ -149,7 +149,7 @@ pub(super) enum Item {
     /// Another switch.
     OtherSwitch = 18,
     /// A switch, a rate or a count of a system's own.
-    Own = 19,
+    Mode = 19,
     /// The share of retries that a budget allows, or of failures that open a breaker.
     Share = 20,
     /// How far back a budget or a breaker looks.
@@ -206,7 +206,7 @@ pub(super) enum Kind {
     Spring,
     /// A time as ISO 8601 writes it, `"PT1M30S"`, or an object with `days`, `hours`, `minutes`, `seconds` and `milliseconds`.
     Iso,
-    /// What a rule takes, which the system's own file reads.
+    /// An entry of a rule, which the file of the system reads.
     Rule(ReadRule),
     /// An object, or a list of them.
     Group,
@@ -379,13 +379,13 @@ impl Values {
         })
     }
 
-    /// Fails if a value of the table that was given is out of its range.
-    pub(super) fn check_given(&self, table: &[Row]) -> Result<(), Error> {
+    /// Fails if a value of the table is out of its range. Fields without a value are in order.
+    pub(super) fn check_set(&self, table: &[Row]) -> Result<(), Error> {
         table.iter().filter(|row| self.has(row.item)).try_for_each(|row| self.check(core::slice::from_ref(row)))
     }
 
     /// The value of an item, if it has one.
-    pub(super) fn given(&self, item: Item) -> Option<u64> {
+    pub(super) fn get(&self, item: Item) -> Option<u64> {
         self.has(item).then(|| self.at(item))
     }
 

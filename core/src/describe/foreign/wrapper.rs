@@ -1,4 +1,4 @@
-//! The place of a policy in a document: inside of objects and lists that a form names.
+//! Finding a policy in a document, inside of objects and lists that a form names.
 
 use super::duration::unit_of;
 use super::values::{Kind, Row, System, error, find_path, indexed, same};
@@ -9,9 +9,9 @@ use crate::value::Value;
 /// No policy chosen.
 const ANY: u32 = u32::MAX;
 
-/// The policies of a document, of which one is read.
+/// The objects around the policies of a document. One policy is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place {
+pub(super) struct Wrapper {
     /// The policy that the host chose, in the order of the document.
     pub(super) chosen: u32,
     /// How many there were so far.
@@ -38,7 +38,7 @@ impl<'n> Found<'n> {
     }
 }
 
-impl Place {
+impl Wrapper {
     pub(super) const NONE: Self = Self { chosen: ANY, seen: 0, path: 0 };
 
     /// The field with that path; `None` for what does not concern the policy.
