@@ -310,7 +310,7 @@ fn the_loop_survives_times_at_the_end_of_the_clock() {
     time.advance(Duration::MAX);
     time.advance(Duration::MAX);
     time.advance(Duration::MAX);
-    let policy = steady().deadline(Duration::MAX).attempt_timeout(Duration::MAX).build().unwrap();
+    let policy = steady().attempts(3).deadline(Duration::MAX).attempt_timeout(Duration::MAX).build().unwrap();
     let stopped = retry(&policy, || Err::<(), _>("late")).sleeper(time).call().unwrap_err();
     assert_eq!(stopped.error(), Some(&"late"));
 }

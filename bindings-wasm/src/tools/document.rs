@@ -46,9 +46,9 @@ functions! {
                 Ok::<_, JsValue>(())
             })?;
         }
-        full.policy = reader.build().map_err(fail_together)?;
-        full.guards = reader.guards().map_err(fail_together)?;
-        full.rules = reader.rules();
+        let options = reader.options().map_err(fail_together)?;
+        full.policy = options.build().map_err(fail_together)?;
+        (full.guards, full.rules) = (options.guards(), options.rules());
         object! { policy: read_policy(&full.document())?, errorTypes: errors }
     }
 
