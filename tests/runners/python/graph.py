@@ -33,7 +33,7 @@ def policy(config: Case) -> Policy | ConfigError:
     elif strategy == "linear":
         backoff = {"kind": "linear", "initial": "1s", "increment": "1s", "max": "none"}
     tries = whole(config, "max_retries") + 1
-    rules = [
+    rules: list[Case] = [
         {"if": {"patterns": config.get("retryable_errors") or []}, "retry": True},
         {"if": {}, "retry": False},
     ]
@@ -198,12 +198,9 @@ class Graph:
 
     def own(self, name: str) -> Case | None:
         """The `RetryConfig` of a node: any object of the configuration that is one, for all nodes or by its name."""
-        for known in self.config.values():
-            if isinstance(known, dict):
-                for one in (known, known.get(name)):
-                    if isinstance(one, dict) and one.get("max_attempts") is not None:
-                        return one
-        return None
+        objects: list[Case] = [known for known in self.config.values() if isinstance(known, dict)]
+        inner: list[Case] = [of[name] for of in objects if isinstance(of.get(name), dict)]
+        return next((one for one in objects + inner if one.get("max_attempts") is not None), None)
 
     def run(self) -> Case:
         now, active, commanded, state = 0, [self.entry()], False, "<nil>"

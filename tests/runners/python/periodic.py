@@ -33,8 +33,8 @@ Find = Callable[[int], tuple[int, Answer]]
 class Seen:
     """What a host saw."""
 
-    starts: list[int] = field(default_factory=list)
-    intervals: list[int] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list[int])
+    intervals: list[int] = field(default_factory=list[int])
     ended: str = "cancelled"
     at: int = 0
 
