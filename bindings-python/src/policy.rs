@@ -40,7 +40,7 @@ impl Policy {
         // They were checked when the document was read.
         let nesting = document.guards.nested().ok().flatten();
         let rules = !document.rules.is_none();
-        let budgets = document.guards.budget_of_loops().map(LoopBudgets::new);
+        let budgets = document.guards.budget_of_loops(&document.policy).map(LoopBudgets::new);
         Self { guarded: !document.guards.has_no_guards(), rules, document, nesting, guards: PyOnceLock::new(), budgets }
     }
 
@@ -48,7 +48,7 @@ impl Policy {
     fn inline(document: Document) -> Self {
         let mut made = Self::of(document);
         let fingerprint = made.document.policy.fingerprint();
-        let config = made.document.guards.budget_of_loops();
+        let config = made.document.guards.budget_of_loops(&made.document.policy);
         made.budgets = config.map(|config| LoopBudgets::remembered(fingerprint, config));
         made
     }

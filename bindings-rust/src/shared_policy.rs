@@ -48,15 +48,15 @@ pub struct SharedPolicy {
 }
 
 impl SharedPolicy {
-    /// A policy with the budget of loops, [`BudgetConfig::of_loops`].
+    /// A policy with the budget of loops, [`BudgetConfig::of_loops`](holdoff_core::BudgetConfig::of_loops). A policy that goes on for
+    /// ever, or until its deadline alone, has none: a budget would end it before.
     pub fn new(policy: Policy) -> Self {
-        Self::made(policy, Some(BudgetConfig::of_loops()))
+        Self::of(policy, &Options::NEW)
     }
 
-    /// A policy with a budget, of a document for example: the guards say if the loop brings one. It brings none where they
-    /// name a budget, be it "none"; give a [`SharedGuards`](crate::SharedGuards) of them to the calls of [`retry`](crate::retry).
+    /// A policy with its guards, of a document for example. The loop brings no budget where the guards name one, be it "none"; give a [`SharedGuards`](crate::SharedGuards) of them to the calls of [`retry`](crate::retry).
     pub fn of(policy: Policy, guards: &Options) -> Self {
-        Self::made(policy, guards.budget_of_loops())
+        Self::made(policy, guards.budget_of_loops(&policy))
     }
 
     /// A policy without a budget, for tests and for a policy whose calls share another one.

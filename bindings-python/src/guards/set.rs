@@ -114,7 +114,7 @@ macro_rules! set {
 
             /// The sections of a policy.
             fn of_builder(builder: &Options) -> Self {
-                let names_budget = builder.budget_of_loops().is_none();
+                let names_budget = builder.names_budget();
                 Self { $($guard: Source::Config(Box::new(*builder)),)* names_budget }
             }
 

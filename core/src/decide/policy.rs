@@ -304,6 +304,11 @@ impl Policy {
         if self.attempts == FOREVER { None } else { Some(self.attempts) }
     }
 
+    /// True if the attempts are counted and end the operation, whatever its deadline (spec 36.1).
+    pub const fn ends_by_attempts(&self) -> bool {
+        self.attempts != FOREVER && self.limits != LAST
+    }
+
     /// How long the whole operation may take, attempts included; `None` without a limit.
     pub const fn deadline(&self) -> Option<Span> {
         limit(self.deadline)

@@ -12,6 +12,7 @@ use crate::decide::guards::limiter::LimiterConfig;
 use crate::decide::guards::nested::Nesting;
 use crate::decide::guards::stretch::StretchConfig;
 use crate::decide::guards::window::slot_length;
+use crate::decide::policy::Policy;
 use crate::describe::preset::Preset;
 use crate::describe::write::write_field;
 use crate::error::{Error, ErrorCode, Quantity};
@@ -64,10 +65,15 @@ impl Options {
         config.map(Some)
     }
 
-    /// The budget that a loop brings to calls of this policy: [`BudgetConfig::of_loops`], and `None` where a budget is named, be
-    /// it "none" (spec 36.1).
-    pub fn budget_of_loops(&self) -> Option<BudgetConfig> {
-        (!self.any(Section::BUDGET)).then(BudgetConfig::of_loops)
+    /// The budget that a loop brings to calls of `policy` under these guards: [`BudgetConfig::of_loops`]. `None` where they name
+    /// a budget, be it "none", and where the policy does not end by its attempts (spec 36.1).
+    pub fn budget_of_loops(&self, policy: &Policy) -> Option<BudgetConfig> {
+        (policy.ends_by_attempts() && !self.names_budget()).then(BudgetConfig::of_loops)
+    }
+
+    /// True if a field of the budget is set, be it to "none".
+    pub fn names_budget(&self) -> bool {
+        self.any(Section::BUDGET)
     }
 
     /// The tokens that a retry costs after a transient failure, a timeout and throttling.

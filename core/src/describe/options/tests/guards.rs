@@ -97,6 +97,11 @@ fn guards(json: &str) -> Options {
     Document::read(&mut serde_json::Deserializer::from_str(json)).unwrap().guards
 }
 
+fn budget(json: &str) -> Option<BudgetConfig> {
+    let document = Document::read(&mut serde_json::Deserializer::from_str(json)).unwrap();
+    document.guards.budget_of_loops(&document.policy)
+}
+
 fn wrong(json: &str) -> String {
     let error = Document::read(&mut serde_json::Deserializer::from_str(json)).unwrap_err();
     format!("{} {error}", error.error.code.code())
@@ -329,9 +334,18 @@ fn a_loop_brings_a_budget_where_none_is_named() {
     for of_loops in
         ["{}", r#"{"attempts": 9}"#, r#"{"budget": {}}"#, r#"{"breaker": "time"}"#, r#"{"preset": "kubernetes"}"#]
     {
-        assert_eq!(guards(of_loops).budget_of_loops(), Some(BudgetConfig::of_loops()), "{of_loops}");
+        assert_eq!(budget(of_loops), Some(BudgetConfig::of_loops()), "{of_loops}");
     }
     for named in [r#"{"budget": "none"}"#, r#"{"budget": "ratio"}"#, r#"{"preset": "aws-standard-2.1"}"#] {
-        assert_eq!(guards(named).budget_of_loops(), None, "{named}");
+        assert_eq!(budget(named), None, "{named}");
     }
+}
+
+#[test]
+fn a_loop_brings_no_budget_to_a_policy_that_goes_on_whatever_the_number_of_its_attempts() {
+    let last = r#"{"attempts": 5, "deadline": "5m", "limits": "last"}"#;
+    for endless in [r#"{"deadline": "5m"}"#, r#"{"attempts": "forever"}"#, last] {
+        assert_eq!(budget(endless), None, "{endless}");
+    }
+    assert!(budget(r#"{"attempts": 5, "deadline": "5m"}"#).is_some());
 }
