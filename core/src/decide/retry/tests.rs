@@ -144,6 +144,21 @@ fn a_deadline_draws_as_if_it_were_not_there() {
     }
 }
 
+#[test]
+fn a_state_that_knows_only_the_number_of_its_delays_goes_on_with_the_next_one() {
+    let policy = Policy::options()
+        .backoff(Backoff::exponential(Duration::from_nanos(1 << 20), 2.0))
+        .jitter(Jitter::Full)
+        .forever()
+        .build()
+        .unwrap();
+    for count in 0..9 {
+        let mut retry = Retry { count, ..Retry::new(7, START) };
+        assert!(retry.at_once(&policy, START).is_some());
+        assert_eq!(retry.base, 1 << (20 + count));
+    }
+}
+
 proptest! {
     #[test]
     fn the_fast_path_decides_as_the_rules_do(
