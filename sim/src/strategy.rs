@@ -62,9 +62,9 @@ impl Strategy {
         Ok(Self { name, policy, budget: None, breaker: None, adaptive: None, stretch: None })
     }
 
-    /// The default policy under another name, to be given guards.
+    /// The default policy with a deadline under another name, to be given guards.
     fn guarded(name: &'static str) -> Result<Self> {
-        Self::new(name, Policy::options())
+        Self::new(name, Policy::options().attempts(3))
     }
 
     fn budget(self, config: BudgetConfig) -> Self {
@@ -141,7 +141,7 @@ pub fn all() -> Result<Vec<Strategy>> {
     let requests = BudgetConfig::requests(2.0, Span::from_secs(120))?;
     Ok(vec![
         single()?,
-        Strategy::new("retry, no jitter", Policy::options().jitter(Jitter::None))?,
+        Strategy::new("retry, no jitter", Policy::options().attempts(3).jitter(Jitter::None))?,
         retries_only()?,
         by_default()?,
         budgeted()?,

@@ -100,7 +100,7 @@ pub enum HostText<'a> {
 ///
 /// # Contract
 /// [`Rules::default`] has no rule, so that every failure stays what it is unless the operation may not run twice.
-/// [`Rules::set`] fills it in the order of the document; afterwards [`Rules::judge`] is a pure function. Every bit pattern is
+/// [`Options::set`](crate::Options::set) fills it in the order of the document; afterwards [`Rules::judge`] is a pure function. Every bit pattern is
 /// valid, and no input panics.
 ///
 /// A host asks it about failures only: a caller's cancellation is none.

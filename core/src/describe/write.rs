@@ -217,5 +217,5 @@ pub(super) fn write_field(field: Field, number: u64, name: &str, out: &mut Open<
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests;

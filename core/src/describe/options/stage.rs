@@ -252,7 +252,7 @@ impl Takes {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 impl StageOptions {
     /// Any bits at all.
     pub(super) fn any(words: &[u64]) -> Self {
