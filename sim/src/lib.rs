@@ -5,6 +5,7 @@
 //! described in docs/storm.md. A run is a function of its seed: the same on every machine.
 
 pub mod bounds;
+pub mod contention;
 pub mod fleet;
 pub mod measure;
 pub mod report;

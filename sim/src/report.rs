@@ -1,6 +1,7 @@
 //! Runs the tables, and prints them.
 
 use crate::bounds::Figures;
+use crate::contention::contention;
 use crate::fleet::run;
 use crate::measure::Measures;
 use crate::scenes::{Row, Table, tables};
@@ -9,6 +10,9 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+
+/// Standard errors between two means, below which chance alone keeps 30 pairs of any seed; 499 of 500 times.
+const FAR: f64 = 4.0;
 
 /// A finished line.
 struct Line {
@@ -43,6 +47,12 @@ pub fn report(seed: u64) -> Result<Report> {
             report.text += &time_lines(&lines);
         }
         report.missed.extend(lines.iter().flat_map(|line| missed(title, line)));
+    }
+    let (text, worst) = contention(seed)?;
+    let _ =
+        write!(report.text, "\nClients that contend for one row, as in AWS's simulator: means of 100 runs\n\n{text}");
+    if worst > FAR {
+        report.missed.push(format!("contention: a mean is {worst:.1} standard errors from the recorded one"));
     }
     Ok(report)
 }
