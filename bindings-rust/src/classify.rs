@@ -47,6 +47,20 @@ impl<E, C: Classify<E>, P: FnMut(&E) -> bool> Classify<E> for When<C, P> {
     }
 }
 
+/// Facts about an error, beside its failure. Made by [`Retrying::facts`](crate::sentence::Retrying::facts).
+#[derive(Clone, Copy, Debug)]
+pub struct Known<C, F> {
+    pub(crate) rest: C,
+    pub(crate) facts: F,
+}
+
+impl<E, C: Classify<E>, F: FnMut(&E) -> Facts> Classify<E> for Known<C, F> {
+    #[inline]
+    fn classify(&mut self, error: &E) -> Failure {
+        Rules::NONE.judge((self.facts)(error), self.rest.classify(error))
+    }
+}
+
 /// Rules of a document, over what the classifier before says.
 #[derive(Clone, Copy, Debug)]
 pub struct Ruled<'d, C, F> {

@@ -29,14 +29,13 @@ pub(crate) fn now() -> Timestamp {
 /// it. `u64::MAX`, "not known", for a clock before 1970.
 ///
 /// ```
-/// use holdoff::Failure;
 /// use holdoff::core::HintReader;
 ///
 /// let mut hints = HintReader::new(holdoff::time::wall());
 /// for (name, value) in [("content-type", "text/html"), ("retry-after", "120")] {
 ///     hints.header(name.as_bytes(), value.as_bytes());
 /// }
-/// let failure = Failure::of_answer(503, hints.hint_for(503)).unwrap();
+/// let failure = hints.failure(503).unwrap();
 /// assert_eq!(failure.hint.span(), Some(holdoff::core::Span::from_secs(120)));
 /// ```
 pub fn wall() -> u64 {

@@ -60,7 +60,7 @@
 //!     .classify(|refused| {
 //!         let mut hints = HintReader::new(holdoff::time::wall());
 //!         refused.headers.iter().for_each(|(name, value)| hints.header(name.as_bytes(), value.as_bytes()));
-//!         Failure::of_answer(refused.status, hints.hint_for(refused.status)).unwrap_or(Failure::PERMANENT)
+//!         hints.failure(refused.status).unwrap_or(Failure::PERMANENT)
 //!     })
 //!     .on_retry(|retried| eprintln!("attempt {} failed, next in {:?}", retried.attempt, retried.delay))
 //!     .call();
@@ -135,7 +135,7 @@ pub mod guard {
 /// The sentence that [`retry`] begins: its own type, the types of its parts, and what a hook is told.
 pub mod sentence {
     pub use crate::accept::{Accept, AnyValue, Unless};
-    pub use crate::classify::{By, Classify, Everything, Ruled, When};
+    pub use crate::classify::{By, Classify, Everything, Known, Ruled, When};
     pub use crate::future::RetryFuture;
     pub use crate::hook::{Hook, NoHook, OnRetry, Retried};
     pub use crate::operation::{Async, Blocking, Informed, Operation, Returns, Simple};

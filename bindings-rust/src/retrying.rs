@@ -4,7 +4,7 @@ use crate::accept::{Accept, AnyValue, Unless};
 use crate::cancel::CancelToken;
 #[cfg(feature = "serde")]
 use crate::classify::Ruled;
-use crate::classify::{By, Classify, Everything, When};
+use crate::classify::{By, Classify, Everything, Known, When};
 use crate::guarded::{CallGuards, DrivenCall, Guarded, Unguarded};
 use crate::guards::SharedGuards;
 use crate::hook::{Hook, NoHook, OnRetry, Retried};
@@ -12,8 +12,8 @@ use crate::operation::{Attempt, Informed, Operation, Returns, Simple};
 use crate::sleeper::System;
 use crate::stopped::Stopped;
 #[cfg(feature = "serde")]
-use holdoff_core::{Document, Facts};
-use holdoff_core::{Failure, Outcome, Policy, Step, StopReason, Ticket, Timestamp};
+use holdoff_core::Document;
+use holdoff_core::{Facts, Failure, Outcome, Policy, Step, StopReason, Ticket, Timestamp};
 use std::borrow::Borrow;
 use std::marker::PhantomData;
 
@@ -128,9 +128,35 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
         Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
     }
 
+    /// Says what else is known of an error, over what the classifier before says.
+    ///
+    /// An operation that is not `idempotent` runs again only if the request was never sent, or was throttled: after a timeout nobody
+    /// knows whether the server did the work.
+    ///
+    /// ```
+    /// use holdoff::{Failure, core::Facts};
+    ///
+    /// let mut payments = 0;
+    /// let answer = holdoff::retry(&holdoff::Policy::default(), || -> Result<(), &str> {
+    ///     payments += 1;
+    ///     Err("no answer")
+    /// })
+    /// .classify(|_| Failure::TIMEOUT)
+    /// .facts(|error| Facts { idempotent: false, unsent: *error == "refused", ..Facts::NONE })
+    /// .call();
+    /// assert_eq!(answer.unwrap_err().attempts(), 1);
+    /// ```
+    #[inline]
+    pub fn facts<F: FnMut(&E) -> Facts>(self, facts: F) -> Retrying<P, O, R, E, Known<C, F>, H, S, V, G> {
+        let classifier = Known { rest: self.classifier, facts };
+        let Self { policy, operation, hook, sleeper, values, seed, cancel, guards, returns, .. } = self;
+        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
+    }
+
     /// Follows the rules of a document, over what the classifier before says.
     ///
-    /// `facts` says what is known of an error: its HTTP status or gRPC code, and whether the operation can run twice.
+    /// `facts` says what is known of an error, as in [`Retrying::facts`]: its HTTP status or gRPC code, and whether the operation can run
+    /// twice.
     /// Patterns are looked up in the error's text here.
     ///
     /// ```

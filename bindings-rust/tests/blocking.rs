@@ -1,8 +1,8 @@
 //! The blocking loop, in virtual time but for the one test that proves the real sleep.
 
-use holdoff::core::{Backoff, Cause, Hint, Jitter, Options, Schedule, Span, StopReason};
+use holdoff::core::{Backoff, Cause, Facts, Hint, HintReader, Jitter, Options, Schedule, Span, StopReason};
 use holdoff::sentence::Retried;
-use holdoff::{CancelToken, Failure, Policy, VirtualTime, retry, retry_with};
+use holdoff::{CancelToken, Failure, Policy, SharedPolicy, VirtualTime, retry, retry_with};
 use std::cell::{Cell, RefCell};
 use std::error::Error as _;
 use std::io;
@@ -313,4 +313,38 @@ fn the_loop_survives_times_at_the_end_of_the_clock() {
     let policy = steady().attempts(3).deadline(Duration::MAX).attempt_timeout(Duration::MAX).build().unwrap();
     let stopped = retry(&policy, || Err::<(), _>("late")).sleeper(time).call().unwrap_err();
     assert_eq!(stopped.error(), Some(&"late"));
+}
+
+#[test]
+fn a_deadline_alone_lets_a_call_retry_until_it_is_over() {
+    let policy = Policy::options().deadline(Duration::from_secs(300)).build().unwrap();
+    let (shared, time) = (SharedPolicy::new(policy), VirtualTime::new());
+    let stopped = shared.retry(|| Err::<(), _>("down")).sleeper(time.clone()).seed(7).call().unwrap_err();
+    assert_eq!(stopped.reason(), StopReason::Deadline);
+    assert!(time.elapsed() > Duration::from_secs(290), "{:?}", time.elapsed());
+}
+
+#[test]
+fn an_operation_that_may_not_run_twice_does_so_only_if_it_was_never_sent() {
+    let policy = Policy::default();
+    let attempts = |failure: Failure, unsent| {
+        let facts = move |_: &&str| Facts { idempotent: false, unsent, ..Facts::NONE };
+        let sentence = retry(&policy, || Err::<(), _>("error")).classify(move |_| failure).facts(facts);
+        sentence.sleeper(VirtualTime::new()).call().unwrap_err().attempts()
+    };
+    assert_eq!([attempts(Failure::TIMEOUT, false), attempts(Failure::TRANSIENT, false)], [1, 1]);
+    assert_eq!([attempts(Failure::TIMEOUT, true), attempts(Failure::THROTTLED, false)], [3, 3]);
+}
+
+#[test]
+fn a_server_may_forbid_retries_and_ask_for_them() {
+    let attempts = |status, advice: &[u8]| {
+        let mut answer = HintReader::new(u64::MAX);
+        answer.header(b"X-Should-Retry", advice);
+        let failure = answer.failure(status).unwrap();
+        let sentence = retry(Policy::default(), || Err::<(), _>(status)).classify(move |_| failure);
+        sentence.sleeper(VirtualTime::new()).call().unwrap_err().attempts()
+    };
+    assert_eq!([attempts(429, b"false"), attempts(503, b"false"), attempts(404, b"true")], [1, 1, 3]);
+    assert_eq!([attempts(429, b"perhaps"), attempts(404, b"perhaps")], [3, 1]);
 }

@@ -74,6 +74,18 @@ impl Failure {
         self
     }
 
+    /// The failure that the header `x-should-retry` makes of it: permanent with 2 for `false`, transient instead of permanent with 1
+    /// for `true`, itself with any other number (spec 8.7).
+    #[must_use]
+    pub(crate) const fn advised(mut self, should_retry: u8) -> Self {
+        match should_retry {
+            2 => self.kind = FailureKind::Permanent,
+            1 if matches!(self.kind, FailureKind::Permanent) => self.kind = FailureKind::Transient,
+            _ => {}
+        }
+        self
+    }
+
     /// An HTTP answer with its hint, see [`HintReader`](crate::HintReader). `None` if the status is no failure.
     pub const fn of_answer(status: u32, hint: Hint) -> Option<Self> {
         match FailureKind::from_http_status(status) {

@@ -322,13 +322,11 @@ impl Rules {
     /// The failure as the document judges it, if the default classification says `default`, with the number of the rule that
     /// takes it (spec 8.4 to 8.8). The hint stays.
     pub fn judge(&self, facts: Facts, default: Failure) -> Failure {
+        let advice = if facts.program_fault { 0 } else { facts.should_retry };
+        let kind = default.advised(advice).kind;
         let permanent = |rule| Failure { kind: FailureKind::Permanent, rule, ..default };
-        let mut kind = default.kind;
-        match facts.should_retry {
-            _ if facts.program_fault => {}
-            2 => return permanent(Failure::NO_RULE),
-            1 if kind == FailureKind::Permanent => kind = FailureKind::Transient,
-            _ => {}
+        if advice == 2 {
+            return permanent(Failure::NO_RULE);
         }
         let safe = facts.idempotent || facts.unsent || kind == FailureKind::Throttled;
         for index in 0..self.count() {
