@@ -1,6 +1,7 @@
 //! The whole loop: an operation that fails so many times, with four attempts allowed and no time to sleep.
 
 use crate::floor::{Floor, Numbers};
+use holdoff::SharedPolicy;
 use holdoff_core::{Call, Decision, Failure, Policy, Retry, Step, Ticket, Timestamp};
 use std::future::{Ready, ready};
 use std::hint::black_box;
@@ -139,6 +140,13 @@ impl holdoff::time::AsyncSleeper for NoTime {
 #[inline(always)]
 pub fn by_holdoff(policy: &Policy, mut failures: u32, seed: u64) -> Result<u32, u32> {
     let retrying = holdoff::retry(policy, || operation(&mut failures)).seed(seed).sleeper(NoTime);
+    retrying.call().map_err(|stopped| stopped.into_error().unwrap_or(0))
+}
+
+/// The crate's own loop under the budget of a shared policy, its clock standing.
+#[inline(always)]
+pub fn by_shared(policy: &SharedPolicy, mut failures: u32, seed: u64) -> Result<u32, u32> {
+    let retrying = policy.retry(|| operation(&mut failures)).seed(seed).sleeper(NoTime);
     retrying.call().map_err(|stopped| stopped.into_error().unwrap_or(0))
 }
 

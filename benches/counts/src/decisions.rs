@@ -2,6 +2,7 @@
 
 use crate::floor::Floor;
 use crate::{Path, delays, loops};
+use holdoff::SharedPolicy;
 use holdoff_core::{Policy, Retry, Timestamp};
 use std::hint::black_box;
 
@@ -49,13 +50,14 @@ macro_rules! loops {
             Path { work: $work, who: "retry", run: |times| by_retry(times, $failures) },
             Path { work: $work, who: "call", run: |times| by_call(times, $failures) },
             Path { work: $work, who: "holdoff", run: |times| by_holdoff(times, $failures) },
+            Path { work: $work, who: "holdoff, shared", run: |times| by_shared(times, $failures) },
             Path { work: $awaited, who: "bare", run: |times| by_bare_async(times, $failures) },
             Path { work: $awaited, who: "holdoff", run: |times| by_holdoff_async(times, $failures) },
         )*]
     };
 }
 
-pub(crate) const LOOPS: [Path; 24] = loops![
+pub(crate) const LOOPS: [Path; 27] = loops![
     0 "loop, 0 failures" "async loop, 0 failures",
     1 "loop, 1 failures" "async loop, 1 failures",
     3 "loop, 3 failures" "async loop, 3 failures"
@@ -159,6 +161,14 @@ fn by_holdoff(times: u32, failures: u32) {
     let policy = black_box(loops::policy());
     for _ in 0..times {
         let _ = black_box(loops::by_holdoff(&policy, black_box(failures), black_box(7)));
+    }
+}
+
+#[inline(never)]
+fn by_shared(times: u32, failures: u32) {
+    let policy = black_box(SharedPolicy::new(loops::policy()));
+    for _ in 0..times {
+        let _ = black_box(loops::by_shared(&policy, black_box(failures), black_box(7)));
     }
 }
 

@@ -4,6 +4,7 @@ use super::seed::seed;
 use crate::loops::{self, at_once};
 use crate::peers::{backoff as peer_backoff, backon, exponential_backoff, retry, tokio_retry2};
 use crate::sample::Work;
+use holdoff::SharedPolicy;
 use std::hint::black_box;
 use tokio::runtime::Builder;
 
@@ -16,6 +17,7 @@ pub(super) fn works() -> Vec<Work> {
 
 fn blocking(failures: u32) -> Work {
     let (policy, numbers) = (black_box(loops::policy()), black_box(loops::numbers()));
+    let shared = black_box(SharedPolicy::new(policy));
     let (of_backon, of_retry) = (black_box(backon::settings()), black_box(retry::settings()));
     let (of_backoff, exponential) = (black_box(peer_backoff::settings()), black_box(exponential_backoff::settings(4)));
     let fails = move || black_box(failures);
@@ -26,6 +28,7 @@ fn blocking(failures: u32) -> Work {
         .by("retry", move || loops::by_retry(black_box(&policy), fails(), seed()))
         .by("call", move || loops::by_call(black_box(&policy), fails(), seed()))
         .by("holdoff", move || loops::by_holdoff(black_box(&policy), fails(), seed()))
+        .by("holdoff, shared", move || loops::by_shared(black_box(&shared), fails(), seed()))
         .by("holdoff, clock", move || loops::by_holdoff_and_clock(black_box(&policy), fails(), seed()))
         .by("holdoff, constants", move || loops::by_holdoff(const { &loops::policy() }, fails(), seed()))
         .by("backon", move || backon::call(black_box(&of_backon), fails(), seed()))
