@@ -108,8 +108,8 @@ typedef struct holdoff_host {
   const holdoff_guards *guards;
   /** The budget for retries that all calls to this server share; NULL for none. A budget among the guards takes its place. */
   holdoff_loop_budget *budget;
-  /** The lock of shared guards and of the budget; NULL if one thread at a time uses them, and then no thread waits for a place in a bulkhead
-   * that another thread gives back. */
+  /** The lock of shared guards and of the budget; NULL if one thread at a time uses them, and then no thread waits for a
+   * place in a bulkhead that another thread gives back. */
   holdoff_shared *shared;
   /** The rule for a retry inside another one; NULL for HOLDOFF_NESTED_ALLOW, and for attempts without a token of their
    * own. */
@@ -379,9 +379,8 @@ static inline void holdoff_loop_leave(holdoff_loop **guarded) {
   }
 }
 
-/* The loop of every call: of one under guards from its beginning, of any other, and of one under nothing but the host's budget,
- * from the failure of its first attempt on, which then has a number. `started` is HOLDOFF_NEVER when no clock was read before that
- * attempt. */
+/* The loop of every call. A call under guards is in it from its beginning; any other comes after its first attempt has failed,
+ * and `attempt` has a number. `started` is HOLDOFF_NEVER if no clock was read before that attempt. */
 HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const holdoff_host *host, bool guarded,
                                             holdoff_operation operation, void *context, holdoff_result *result,
                                             uint64_t started, holdoff_attempt attempt, holdoff_failure failure) {
@@ -400,7 +399,8 @@ HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const 
     loop.waiter.wake[0] = loop.waiter.wake[1] = -1;
     loop.waiter.bulkhead = host->guards->bulkhead;
     loop.ended = false;
-    holdoff_put(&step, &loop, guarded, HOLDOFF_PUT_BEGIN, ticket, failed && started != HOLDOFF_NEVER ? started : now, loop.last);
+    bool was_clocked = failed && started != HOLDOFF_NEVER;
+    holdoff_put(&step, &loop, guarded, HOLDOFF_PUT_BEGIN, ticket, was_clocked ? started : now, loop.last);
     leaving = &loop;
   } else {
     holdoff_call_underway(&loop.call.unguarded, holdoff_host_seed(host), started == HOLDOFF_NEVER ? now : started);
