@@ -220,8 +220,9 @@ int holdoff_policy_default(holdoff_policy *policy);
 /**
  * Makes the preset policy with that name, see HOLDOFF_WORD_PRESET: "kubernetes", "aws-standard-2.1" and so on.
  *
- * Returns 0, HOLDOFF_ERROR_NULL_POINTER, or HOLDOFF_ERROR_UNKNOWN_WORD and leaves `policy` as it was. The options'
- * field "preset" takes the same names, explains an unknown one, and lets other fields differ.
+ * Returns 0; or HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_UNKNOWN_WORD, or, for a preset with rules in a library without
+ * them, HOLDOFF_ERROR_NOT_SUPPORTED, and leaves `policy` as it was. The options' field "preset" takes the same names, explains
+ * an unknown one, and lets other fields differ.
  */
 int holdoff_policy_preset(holdoff_policy *policy, const char *name);
 

@@ -44,12 +44,13 @@ extern_c! {
 
     /// Makes the preset policy with that name, see HOLDOFF_WORD_PRESET: "kubernetes", "aws-standard-2.1" and so on.
     ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, or HOLDOFF_ERROR_UNKNOWN_WORD and leaves `policy` as it was. The options'
-    /// field "preset" takes the same names, explains an unknown one, and lets other fields differ.
+    /// Returns 0; or HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_UNKNOWN_WORD, or, for a preset with rules in a library without
+    /// them, HOLDOFF_ERROR_NOT_SUPPORTED, and leaves `policy` as it was. The options' field "preset" takes the same names, explains
+    /// an unknown one, and lets other fields differ.
     fn holdoff_policy_preset(policy: *mut holdoff_policy, name: *const c_char) -> c_int =
         status_of(|| {
             let name = c_str(name).ok_or(ErrorCode::NullPointer)?;
-            store_policy(policy, word_of(Preset::from_name(name))?.policy())
+            store_policy(policy, Options::NEW.preset(word_of(Preset::from_name(name))?).build()?)
         });
 
     /// Makes the policy that the options describe. Guards that they describe are checked, but no part of a policy: see

@@ -41,21 +41,25 @@ export interface Module {
   makeLater(): Promise<object>;
   /** True if it has the backoffs that need a power function. */
   readonly powers?: boolean;
+  /** True if it has rules; then it has powers, too. */
+  readonly rules?: boolean;
 }
 
 let module: Module;
-let withPowers: Module | undefined;
+const brought: Module[] = [];
 
-/** Brings the module of an entry: that of `holdoff`, or a larger one. The first one stays until a policy needs powers. */
+/** Brings the module of an entry: that of `holdoff`, or a larger one. The first one stays until a policy needs more. */
 export function bring(by: Module): void {
   module ??= by;
-  if (by.powers) withPowers ??= by;
+  brought.push(by);
 }
 
-/** Makes sure that the module has powers; false if no entry has brought such a module. */
-export function takePowers(): boolean {
-  if (module.powers || withPowers === undefined) return module.powers === true;
-  module = withPowers;
+/** Makes sure that the module has what a policy needs; false if no entry has brought such a module. */
+export function takeModule(needs: "powers" | "rules"): boolean {
+  if (module[needs]) return true;
+  const larger = brought.find((by) => by[needs]);
+  if (larger === undefined) return false;
+  module = larger;
   // The operation whose call is in the old module's memory takes it along.
   call.load(undefined);
   functions = policy = undefined as never;

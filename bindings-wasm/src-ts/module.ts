@@ -25,3 +25,15 @@ export const instance = (text: string): object =>
 export async function instanceLater(text: string): Promise<object> {
   return (await WebAssembly.instantiate(decoded(text))).instance.exports;
 }
+
+/** The functions that make a module which several parts share. */
+export function once(text: string): { make(): object; makeLater(): Promise<object> } {
+  let made: object | undefined;
+  return {
+    make: () => (made ??= instance(text)),
+    makeLater: async () => {
+      const exports = await instanceLater(text);
+      return (made ??= exports);
+    },
+  };
+}

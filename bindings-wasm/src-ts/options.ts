@@ -21,6 +21,29 @@ const FOREVER = 2 ** 32 - 1;
 /** A doubling delay below this has a short way to its jitter. */
 const SMALL = 2 ** 40;
 
+// Where times are in a policy's words.
+const DEADLINE = 10;
+export const MIN_ATTEMPT = 12;
+const ATTEMPT_TIMEOUT = 14;
+export const FIRST_LIMIT = 28;
+// The bits of its path: it is decided by rules; an attempt may be aborted.
+const RULED = 4;
+const LIMITED = 16;
+
+/** True if rules decide under a policy, or other fields that `holdoff/classify` brings. */
+export const isRuled = (words: Uint32Array): boolean => (((words[26] as number) >> 16) & RULED) !== 0;
+
+/** Writes the deadline of a policy and what follows from it. Returns the limit of the first attempt. */
+export function writeDeadline(words: Uint32Array, deadline: Nanos): number {
+  writeLong(words, DEADLINE, deadline);
+  const longs = new BigUint64Array(words.buffer);
+  const [total, timeout] = [longs[DEADLINE / 2] as bigint, longs[ATTEMPT_TIMEOUT / 2] as bigint];
+  longs[FIRST_LIMIT / 2] = total < timeout ? total : timeout;
+  const limit = readLong(words, FIRST_LIMIT);
+  if (limit < Infinity) words[26] = (words[26] as number) | (LIMITED << 16);
+  return limit;
+}
+
 /** A stage: kind, first delay, step, longest delay, number of delays, and the delays of a list. */
 export type Stage = readonly [number, Nanos, Nanos, Nanos, number, (readonly Nanos[])?];
 
@@ -272,13 +295,12 @@ export class Options {
     const jitter = of(Field.JITTER_KIND);
     if (hasFactor(jitter)) doubles[4] = of(Field.JITTER_FACTOR);
     else writeLong(words, 8, jitter === Field.BOUNDED_JITTER ? of(Field.JITTER_BOUND) : 0);
-    const longs = [Field.DEADLINE, Field.MIN_ATTEMPT, Field.ATTEMPT_TIMEOUT, Field.HINT_MAX, Field.HINT_REACH];
-    for (const [index, number] of longs.entries()) writeLong(words, 10 + index * 2, fields[number] as Nanos);
+    const longs = [Field.MIN_ATTEMPT, Field.ATTEMPT_TIMEOUT, Field.HINT_MAX, Field.HINT_REACH];
+    for (const [index, number] of longs.entries()) writeLong(words, MIN_ATTEMPT + index * 2, fields[number] as Nanos);
     writeLong(words, 20, Infinity);
     const attempts = (words[22] = of(Field.ATTEMPTS));
     const [rules, records] = ruled ?? [[], []];
-    const isRuled = !simple || ruled !== undefined;
-    words[23] = isRuled ? 0 : Math.min(attempts - 1, COUNTED);
+    words[23] = simple && ruled === undefined ? Math.min(attempts - 1, COUNTED) : 0;
     words[24] = FOREVER;
     words[25] = (simple ? 0 : stages.length) | (jitter << 8) | (of(Field.CAP) << 16) | (of(Field.ON_DEADLINE) << 24);
     const doubling =
@@ -289,10 +311,11 @@ export class Options {
       jitter === Field.FULL_JITTER &&
       of(Field.CAP) === 0;
     const draws = jitter !== Field.NONE_JITTER || (simple && kind >= Field.DECORRELATED_BACKOFF);
-    const path = (draws ? 1 : 0) | (doubling ? 2 : 0) | (isRuled ? 4 : 0);
+    const path = (draws ? 1 : 0) | (doubling ? 2 : 0) | (ruled === undefined ? 0 : RULED | LIMITED);
     words[26] = of(Field.HINT_MODE) | (of(Field.HINT_OVER) << 8) | (path << 16);
     // Attempts are aborted at the deadline.
     words[27] = 1 << 24;
+    writeDeadline(words, fields[Field.DEADLINE] as Nanos);
     const longWords = new BigUint64Array(words.buffer, 192);
     longWords.set(pool);
     if (pool.length + records.length / 2 > POOL) this.fail(Rule.TOO_MANY_STAGES, Field.BACKOFF_KIND);

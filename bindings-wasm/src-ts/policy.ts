@@ -13,9 +13,19 @@ import {
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { Guards } from "./guards/guards.js";
 import { type CompiledPolicy, checkBeside, checkHost, checkWork, type HostOptions, type Work } from "./host.js";
-import { takePowers } from "./hot.js";
+import { takeModule } from "./hot.js";
 import { maker } from "./maker.js";
-import { type Base, isGuard, isReadHere, Options, readLong, writeLong } from "./options.js";
+import {
+  type Base,
+  FIRST_LIMIT,
+  isGuard,
+  isReadHere,
+  isRuled,
+  MIN_ATTEMPT,
+  Options,
+  readLong,
+  writeDeadline,
+} from "./options.js";
 import { run } from "./run.js";
 import { DECORRELATED_V2_BACKOFF, FIELDS, POLYNOMIAL_BACKOFF } from "./table.js";
 import { spanOfNumber } from "./times.js";
@@ -192,13 +202,15 @@ function build(fields: unknown, reading: Reading): Built {
     else own.push(field);
   }
   const { words, rules, preset } = readFields(own, values, reading);
-  if (needsPowers(own, preset) && !takePowers()) throw needs("backoff.kind", "powers");
+  if (needsPowers(own, preset) && !takeModule("powers")) throw needs("backoff.kind", "powers");
+  // Of the policies that are read here only those of presets have rules.
+  if (isRuled(words) && !takeModule("rules")) throw needs("preset", "classify");
   if (preset?.guards) {
     const chosen = values.filter(({ path, kind }) => path === "preset" && kind === TEXT);
     guardFields.push(...chosen.map((field) => ({ ...field, numbers: preset.guards })));
   }
   if (guardFields.length > 0) maker?.check(guardFields);
-  const built = { words, limit: Math.min(readLong(words, DEADLINE), readLong(words, ATTEMPT_TIMEOUT)), rules, values };
+  const built = { words, limit: readLong(words, FIRST_LIMIT), rules, values };
   return guardFields.some(({ kind }) => kind !== NOTHING && kind !== EMPTY) ? { ...built, guardFields } : built;
 }
 
@@ -243,18 +255,13 @@ function presetOf(number: number | undefined): Presets[string] | undefined {
   return known[takes.split(" ")[number + 1] as string];
 }
 
-/** Where the two limits are in a policy's words. */
-const DEADLINE = 10;
-const MIN_ATTEMPT = 12;
-const ATTEMPT_TIMEOUT = 14;
-
-/** The same policy with another deadline, in milliseconds; undefined where the deadline breaks a rule. */
+/** The same policy with another deadline, in milliseconds; undefined where the deadline breaks a rule or rules decide about it. */
 export function withDeadline(policy: Policy, milliseconds: number): Policy | undefined {
   const nanos = spanOfNumber(milliseconds);
   if (nanos === undefined || nanos === 0 || nanos <= readLong(policy.words, MIN_ATTEMPT)) return undefined;
+  if (isRuled(policy.words)) return undefined;
   const words = policy.words.slice();
-  writeLong(words, DEADLINE, nanos);
-  const limit = Math.min(nanos, readLong(words, ATTEMPT_TIMEOUT));
+  const limit = writeDeadline(words, nanos);
   const { rules, guardFields } = policy;
   const others = valuesOf(policy).filter(({ path }) => path !== "deadline");
   const values = [...others, { path: "deadline", value: milliseconds, kind: NUMBER }];

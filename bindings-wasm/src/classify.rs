@@ -1,4 +1,5 @@
-//! The module of `holdoff/classify`: policies with rules, gRPC statuses, and every hint that header lines have.
+//! The module of `holdoff/classify`: policies with rules, gRPC statuses, and every hint that header lines have. With it comes the
+//! module of `holdoff`, by its other file.
 #![allow(unsafe_code)]
 
 use crate::memory::{Shared, exports};

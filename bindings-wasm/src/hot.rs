@@ -1,5 +1,5 @@
-//! The module of `holdoff` and, with one more feature, that of `holdoff/powers`; part of that of `holdoff/guards`. It has one
-//! operation's call, from its first failure on.
+//! The module of `holdoff` and, with one more feature, that of `holdoff/powers`; part of those of `holdoff/classify` and
+//! `holdoff/guards`, which decide by rules, too. It has one operation's call, from its first failure on.
 //!
 //! JavaScript writes the words of a policy that it has checked itself, and keeps the call's state while another operation's is in
 //! the memory. There is no text here, and there are no names.

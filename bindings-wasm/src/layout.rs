@@ -30,7 +30,7 @@ const _: () = {
     assert!(offset_of!(Memory, policy) == 72 && size_of::<Policy>() == 512);
     assert!(offset_of!(Memory, call) == 584 && size_of::<Call>() == 80);
     assert!(offset_of!(Memory, retry) == 664 && size_of::<Retry>() == 64);
-    assert!(offset_of!(Memory, schedule) == 728 && size_of::<Schedule>() == 600);
+    assert!(offset_of!(Memory, schedule) == 728 && size_of::<Schedule>() == 592);
 };
 
 // SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of

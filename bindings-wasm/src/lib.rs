@@ -5,9 +5,9 @@
 //! struct in wasm memory for each transition, and back. There is no allocator, no import and nothing to free.
 //!
 //! A program loads the modules of the entries that it imports. Each is made of this crate with one feature: `hot` an operation's
-//! call, under a policy that JavaScript has checked and written as words; `powers` the same with the backoffs that need a power
-//! function; `machine` calls, retries and schedules for loops of
-//! one's own; `classify` rules about errors and every hint; `guards` the guards that calls share, and what `hot` has. A policy and a
+//! call, under a policy without rules that JavaScript has checked and written as words; `powers` the same with the backoffs that need
+//! a power function; `machine` calls, retries and schedules for loops of one's own; `classify` policies with rules, every hint, and what
+//! `hot` has; `guards` the guards that calls share, and what `hot` has. A policy and a
 //! state are the same words in all of them. `wheel` has timers, which take memory as they come, so each wheel is an instance of its
 //! own. `tools` is made by wasm-bindgen: its functions and classes take and give JavaScript's own values. `holdoff/lite` needs no
 //! module.
@@ -19,7 +19,7 @@
 mod classify;
 #[cfg(feature = "guards")]
 mod guards;
-#[cfg(any(feature = "hot", feature = "guards"))]
+#[cfg(any(feature = "hot", feature = "classify", feature = "guards"))]
 mod hot;
 #[cfg(feature = "machine")]
 mod layout;

@@ -246,6 +246,16 @@ test("a deadline alone ends the attempts", async () => {
   assert.ok((await callsOf(policy, [new Error("lost")])) > 50);
 });
 
+test("a deadline that aborts no attempt is no limit of the first one", async () => {
+  const fields = { deadline: 20, attempts: 1, abortAtDeadline: false };
+  assert.equal(new Policy(fields).firstLimit, Infinity);
+  assert.equal(new Policy({ ...fields, attemptTimeout: 500 }).firstLimit, 500);
+  for (const deadline of [20, 10]) {
+    const slow = ({ signal }) => new Promise((resolve) => setTimeout(() => resolve(signal.aborted), 40));
+    assert.equal(await retry(slow, { ...fields, deadline }), false);
+  }
+});
+
 test("an attempt over its limit is judged by the rules as well", async () => {
   const clock = new VirtualClock();
   const policy = new Policy({ attemptTimeout: 5, rules: only({ kinds: ["transient"] }) });

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { Call, ConfigError, Policy, Retry, Schedule, seed, seedAt } from "holdoff";
+import "holdoff/classify";
 import "holdoff/presets";
 
 const policy = new Policy({ jitter: "none", attempts: 3, deadline: "10s" });

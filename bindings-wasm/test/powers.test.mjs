@@ -1,26 +1,44 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { retry } from "holdoff";
+import { Policy, retry } from "holdoff";
 import { VirtualClock } from "./virtual.mjs";
 
 const down = new Error("down");
 
-test("a sleeping operation goes on when another one makes holdoff take the module with powers", async () => {
+/** The delays of an operation that fails, as it makes them. */
+function delaysOf(clock, options) {
+  const delays = [];
+  const onRetry = ({ delay }) => delays.push(delay);
+  const ended = retry(() => Promise.reject(down), { jitter: "none", clock, onRetry, ...options }).catch((error) =>
+    assert.equal(error, down),
+  );
+  return { delays, ended };
+}
+
+const sleeps = async ({ delays }) => {
+  while (delays.length === 0) await new Promise(setImmediate);
+};
+
+test("sleeping operations go on when others make holdoff take the modules with powers and with rules", async () => {
   const clock = new VirtualClock();
-  const delaysOf = (backoff) => {
-    const delays = [];
-    const onRetry = ({ delay }) => delays.push(delay);
-    const options = { attempts: 4, jitter: "none", clock, onRetry };
-    const ended = retry(() => Promise.reject(down), { ...options, backoff }).catch((error) =>
-      assert.equal(error, down),
-    );
-    return { delays, ended };
-  };
-  const sleeping = delaysOf({ kind: "linear", initial: 10 });
-  while (sleeping.delays.length === 0) await new Promise(setImmediate);
+  const first = delaysOf(clock, { attempts: 4, backoff: { kind: "linear", initial: 10 } });
+  await sleeps(first);
   await import("holdoff/powers");
-  const squares = delaysOf({ kind: "polynomial", initial: 3, exponent: 2 });
-  await clock.settled(Promise.all([sleeping.ended, squares.ended]));
-  assert.deepEqual(sleeping.delays, [10, 20, 30]);
+  const squares = delaysOf(clock, { attempts: 4, backoff: { kind: "polynomial", initial: 3, exponent: 2 } });
+  await sleeps(squares);
+  await import("holdoff/presets");
+  const preset = { preset: "aws-standard-2.1", budget: "none" };
+  assert.throws(() => new Policy(preset), {
+    name: "ConfigError",
+    code: 147,
+    message: /needs import "holdoff\/classify"/,
+  });
+  await import("holdoff/classify");
+  assert.ok(new Policy(preset));
+  const rules = [{ if: { kinds: ["transient"] }, attempts: 3, backoff: { kind: "constant", delay: 7 } }];
+  const ruled = delaysOf(clock, { attempts: 9, backoff: { kind: "polynomial", initial: 3, exponent: 2 }, rules });
+  await clock.settled(Promise.all([first.ended, squares.ended, ruled.ended]));
+  assert.deepEqual(first.delays, [10, 20, 30]);
   assert.deepEqual(squares.delays, [3, 12, 27]);
+  assert.deepEqual(ruled.delays, [7, 7]);
 });

@@ -21,6 +21,9 @@ pub(crate) fn test() -> Result<()> {
         "rust: tests of the core with documents",
         shell::cargo().args(["test", "--quiet", "--package", "holdoff-core", "--all-features"]),
     )?;
+    let small = ["--no-default-features", "--features", "powers", "--test", "without_rules"];
+    let test = ["test", "--quiet", "--package", "holdoff-core"];
+    shell::step("rust: tests of the core without rules", shell::cargo().args(test).args(small))?;
     shell::step(
         "rust: tests of the host",
         shell::cargo().args(["test", "--quiet", "--package", "holdoff", "--all-features"]),

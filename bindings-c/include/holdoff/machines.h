@@ -42,7 +42,7 @@ extern "C" {
  */
 typedef struct holdoff_schedule {
   uint64_t magic;
-  uint64_t state[75];
+  uint64_t state[74];
 } holdoff_schedule;
 
 /**

@@ -2,13 +2,13 @@
  * Adds to `holdoff`: policies with `rules`, and with the other fields that plain retries do without, gRPC statuses and pushbacks, and the hints of quotas (`RateLimit`,
  * `x-ratelimit-reset` and their like). Import it once, anywhere: `import "holdoff/classify"`.
  */
-import text from "../../dist/classify.wasm";
 import { ConfigError, shown } from "../errors.js";
 import { type Classifier, type ReadPolicy, type RuleText, useClassifier } from "../failure.js";
+import { bring } from "../hot.js";
 import { encode, ModuleMemory } from "../memory.js";
-import { instance } from "../module.js";
 import { valueAt } from "../options.js";
 import { type FieldValue, FLAG, LIST, NUMBER, TEXT, UNITLESS } from "../values.js";
+import { make, makeLater } from "./wasm.js";
 
 export { type Facts, grpcFailure } from "../failure.js";
 
@@ -25,7 +25,7 @@ type Name =
   | "options_start";
 
 let made: ModuleMemory<Name, (typeof FIELDS)[number]> | undefined;
-const memory = () => (made ??= new ModuleMemory<Name, (typeof FIELDS)[number]>(instance(text), FIELDS));
+const memory = () => (made ??= new ModuleMemory<Name, (typeof FIELDS)[number]>(make(), FIELDS));
 
 // The bits of a text that is kept here; anything else is the length of a problem.
 const HOST_KEEPS = 0x80000000;
@@ -110,3 +110,4 @@ const classifier: Classifier = {
 };
 
 useClassifier(classifier);
+bring({ make, makeLater, powers: true, rules: true });

@@ -34,5 +34,5 @@ export { carryTokensBy, currentToken, nestedAttempts, nestedFailure, Token } fro
 export { Refused } from "./refused.js";
 export { Stretch } from "./stretch.js";
 
-bring({ make, makeLater, powers: true });
+bring({ make, makeLater, powers: true, rules: true });
 letPoliciesHaveGuards();

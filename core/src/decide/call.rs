@@ -1,7 +1,7 @@
 //! The retry loop as a state machine, so that a host only waits and runs the operation.
 
 use crate::decide::failure::{Failure, FailureKind};
-use crate::decide::policy::{Policy, UNLIMITED};
+use crate::decide::policy::Policy;
 use crate::decide::retry::{Cause, Decision, Retry};
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
@@ -288,11 +288,14 @@ impl<F: Copy> Machine<F> {
     /// Goes on after a sleep, at a time that has been observed.
     #[inline(always)]
     pub(crate) fn wake<G: CallGuards<Flight = F>>(&mut self, policy: &Policy, guards: &mut G, now: Timestamp) -> Step {
-        if policy.deadline != UNLIMITED && now >= self.retry.deadline(policy) {
+        let Some((abort_at, began)) = self.retry.wake(policy, now) else {
             // spec 6.4: the host woke up too late for this one
             return self.give_up(guards, StopReason::Deadline, self.at);
+        };
+        match guards.admit(self, policy, now) {
+            Ok(()) => self.begin_attempt(abort_at, began),
+            Err(step) => step,
         }
-        self.start(policy, guards, now)
     }
 
     #[inline(always)]
@@ -307,15 +310,13 @@ impl<F: Copy> Machine<F> {
     /// The attempt that starts at `now`, to be aborted at the earlier of its own limit and the deadline (spec 6.6).
     #[inline(always)]
     pub(crate) fn attempt_step(&mut self, policy: &Policy, now: Timestamp) -> Step {
-        let abort_at = if policy.is_simple() {
-            let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
-            timeout.min(self.retry.deadline_from_start(policy))
-        } else {
-            // By value, so that the path above keeps the state in registers.
-            let (abort_at, began) = self.retry.ruled_abort_at(policy, now);
-            self.retry.set_began(began);
-            abort_at
-        };
+        let (abort_at, began) = self.retry.attempt_at(policy, now);
+        self.begin_attempt(abort_at, began)
+    }
+
+    #[inline(always)]
+    const fn begin_attempt(&mut self, abort_at: Timestamp, began: u64) -> Step {
+        self.retry.set_began(began);
         Step::Attempt { ticket: Ticket(self.attempt), abort_at, wake_at: self.at }
     }
 

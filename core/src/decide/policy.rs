@@ -7,10 +7,9 @@
 use crate::decide::backoff::{self, Backoff, RawStage};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
-use crate::decide::pool::{self, POOL, RawHint, RawJitter, Record};
+use crate::decide::pool::{self, POOL, RawJitter, Record};
 use crate::decide::stage::Stage;
 use crate::fields::Field;
-use crate::saved_bytes::Fnv;
 use crate::time::Span;
 use crate::words::words;
 
@@ -46,7 +45,7 @@ pub struct Policy {
     pub(crate) hint_reach: u64,
     pub(crate) reset_after: u64,
     pub(crate) attempts: u32,
-    /// How many delays leave an attempt and come from one endless stage; 0 for a policy that is not [`Policy::is_simple`].
+    /// How many delays leave an attempt and come from one endless stage; 0 for a policy of other stages, or [`Policy::is_ruled`].
     pub(crate) steady: u32,
     /// The most attempts of all rules together.
     pub(crate) total: u32,
@@ -64,8 +63,10 @@ pub struct Policy {
     pub(crate) deadline_from: u8,
     pub(crate) delay_from: u8,
     pub(crate) abort_at_deadline: u8,
+    /// How long the first attempt may take.
+    pub(crate) first_limit: u64,
     /// No padding: a policy is its bytes.
-    pub(crate) unused: [u8; 16],
+    pub(crate) unused: [u8; 8],
     pub(crate) rules: [RawRule; RULES],
     pub(crate) pool: [u64; POOL],
 }
@@ -171,6 +172,7 @@ pub(crate) const AT_LEAST: u8 = HintMode::AtLeast.code();
 pub(crate) const CLAMP: u8 = HintOver::Clamp.code();
 
 pub(crate) const IGNORE_LONG: u8 = HintOver::Ignore.code();
+pub(crate) const FIRST: u8 = Limits::First.code();
 pub(crate) const LAST: u8 = Limits::Last.code();
 pub(crate) const FIRST_FAILURE: u8 = DeadlineFrom::FirstFailure.code();
 pub(crate) const FROM_START: u8 = DelayFrom::Start.code();
@@ -179,8 +181,10 @@ pub(crate) const FROM_START: u8 = DelayFrom::Start.code();
 pub(crate) const DRAWS: u8 = 1;
 /// The delay doubles and has full jitter, in whole numbers: most policies.
 pub(crate) const DOUBLES: u8 = 2;
-/// Not all failures are alike, or limits and delays need more than one count: see [`Policy::is_simple`].
+/// The policy has rules, or limits and stages of few policies: see [`Policy::is_ruled`].
 pub(crate) const RULED: u8 = 4;
+/// An attempt may be aborted, or the policy is ruled.
+pub(crate) const LIMITED: u8 = 16;
 /// The start of the latest attempt decides something, or what the latest failure has spent.
 pub(crate) const AGES: u8 = 8;
 
@@ -211,11 +215,12 @@ const DEFAULT: Policy = Policy {
     hint_over: STOP,
     path: DRAWS | DOUBLES,
     grows: 0,
-    limits: Limits::First.code(),
+    limits: FIRST,
     deadline_from: DeadlineFrom::Start.code(),
     delay_from: DelayFrom::Failure.code(),
     abort_at_deadline: 1,
-    unused: [0; 16],
+    first_limit: UNLIMITED,
+    unused: [0; 8],
     rules: [RawRule::EMPTY; RULES],
     pool: [0; POOL],
 };
@@ -283,10 +288,17 @@ impl Policy {
         Stage { backoff: Backoff::Constant { delay }, times: Some(1), ..stage }
     }
 
-    /// True if every failure counts alike, there is one endless stage, and no limit needs more than the count and the start:
-    /// what the fast path decides.
-    pub(crate) const fn is_simple(&self) -> bool {
-        self.path & RULED == 0
+    /// True if rules, or the limits and the fields of stages that few policies have, decide: `decide/ruled.rs`. Never without the
+    /// crate's feature, so that the compiler leaves them out.
+    #[inline(always)]
+    pub(crate) const fn is_ruled(&self) -> bool {
+        cfg!(feature = "rules") && self.path & RULED != 0
+    }
+
+    /// True if an attempt may be aborted, or may begin too late.
+    #[inline(always)]
+    pub(crate) const fn is_limited(&self) -> bool {
+        self.path & LIMITED != 0
     }
 
     /// How delays are spread.
@@ -404,7 +416,7 @@ impl Policy {
 
     /// True if a call under guards that has begun so many attempts may begin one beside others.
     pub(crate) const fn allows_beside(&self, begun: u32) -> bool {
-        self.reset_after != UNLIMITED || begun < self.most()
+        if self.is_ruled() { self.reset_after != UNLIMITED || begun < self.most() } else { begun < self.attempts }
     }
 
     /// How long the first attempt may take: the smaller of deadline and attempt timeout, `None` without either.
@@ -412,8 +424,7 @@ impl Policy {
     /// The one sum a host makes by itself: it adds this to the time of its first attempt, to abort it.
     #[inline]
     pub const fn first_limit(&self) -> Option<Span> {
-        let deadline = if self.is_simple() || self.aborts_from(0, false) { self.deadline } else { UNLIMITED };
-        limit(if deadline < self.attempt_timeout { deadline } else { self.attempt_timeout })
+        limit(self.first_limit)
     }
 
     /// True if the deadline aborts an attempt that begins so long after the start (spec 6.6, 6.9).
@@ -426,21 +437,54 @@ impl Policy {
     }
 
     /// The same policy with the numbers that the fast path compares.
-    pub(crate) const fn prepared(mut self) -> Self {
+    pub(crate) const fn prepared(self) -> Self {
         let ages = self.reset_after != UNLIMITED || self.delay_from == FROM_START || self.limits == LAST;
-        let limited = self.total != FOREVER || self.deadline_from == FIRST_FAILURE || self.abort_at_deadline == 0;
-        let ruled = self.stages != 0 || self.grows != 0 || ages || limited || self.has_deciding_rules();
+        let ruled = self.ruled_field().is_some() || self.has_deciding_rules();
+        let deadline = if self.aborts_from(0, false) { self.deadline } else { UNLIMITED };
+        self.prepared_as(deadline, if ruled { RULED | LIMITED } else { 0 } | if ages { AGES } else { 0 })
+    }
+
+    /// [`Policy::prepared`] for a policy that is not ruled.
+    pub(crate) const fn prepared_without_rules(self) -> Self {
+        self.prepared_as(self.deadline, 0)
+    }
+
+    /// The same policy, whose first attempt is aborted after a time at most, with these bits and others in its path.
+    const fn prepared_as(mut self, deadline: u64, path: u8) -> Self {
         let most = if self.attempts <= COUNTED { self.attempts.wrapping_sub(1) } else { COUNTED };
-        self.steady = if ruled { 0 } else { most };
+        self.steady = if path & RULED != 0 || self.stages != 0 { 0 } else { most };
+        self.first_limit = if deadline < self.attempt_timeout { deadline } else { self.attempt_timeout };
         let RawStage { kind, max, .. } = self.first;
         let doubles = kind == backoff::EXPONENTIAL && self.first.factor() == 2.0 && max < backoff::SMALL;
         let full = self.jitter == jitter::FULL && self.cap == jitter::CAP_KEEP_SPREAD;
         let draws = self.jitter != jitter::NONE || self.first.is_random();
-        self.path = if draws { DRAWS } else { 0 }
+        self.path = path
+            | if draws { DRAWS } else { 0 }
             | if doubles && full { DOUBLES } else { 0 }
-            | if ruled { RULED } else { 0 }
-            | if ages { AGES } else { 0 };
+            | if self.first_limit != UNLIMITED { LIMITED } else { 0 };
         self
+    }
+
+    /// The first field with a value that makes the policy [`Policy::is_ruled`] without any rule.
+    pub(crate) const fn ruled_field(&self) -> Option<Field> {
+        let (mut at, mut left) = (0, self.stages);
+        while left > 0 {
+            let (record, next) = pool::read(&self.pool, at);
+            if let Some(field) = record.ruled_field() {
+                return Some(field);
+            }
+            (at, left) = (next, left.wrapping_sub(1));
+        }
+        Some(match () {
+            () if self.grows != 0 => Field::JitterGrows,
+            () if self.total != FOREVER => Field::Total,
+            () if self.deadline_from == FIRST_FAILURE => Field::DeadlineFrom,
+            () if self.limits == LAST => Field::Limits,
+            () if self.abort_at_deadline == 0 => Field::AbortAtDeadline,
+            () if self.delay_from == FROM_START => Field::DelayFrom,
+            () if self.reset_after != UNLIMITED => Field::ResetAfter,
+            () => return None,
+        })
     }
 
     /// True if a rule changes what a machine decides.
@@ -453,98 +497,6 @@ impl Policy {
             rules = rest;
         }
         false
-    }
-
-    /// A number that tells policies apart by what they decide: FNV-1a of 64 bits over the fields in the order of their
-    /// numbers (spec 12.3).
-    pub fn fingerprint(&self) -> u64 {
-        let mut fnv = Fnv::LONG;
-        let mut mix = |word: u64| fnv.add(&word.to_le_bytes());
-        for record in self.records() {
-            self.mix_stage(&record, &mut mix);
-        }
-        [self.jitter_by, self.deadline, self.min_attempt, self.attempt_timeout, self.hint_max, self.hint_reach]
-            .into_iter()
-            .for_each(&mut mix);
-        mix(u64::from(self.attempts));
-        [self.jitter, self.cap, self.on_deadline, self.hint_mode, self.hint_over]
-            .map(u64::from)
-            .into_iter()
-            .for_each(&mut mix);
-        if !self.is_simple() {
-            self.mix_rest(&mut mix);
-        }
-        fnv.hash
-    }
-
-    /// The numbers of a stage; a list is as many stages as it has groups of three delays.
-    fn mix_stage(&self, record: &Record, mix: &mut impl FnMut(u64)) {
-        let RawStage { initial, step, max, times, kind, .. } = record.stage;
-        let (kind, on) = (u64::from(kind), 0);
-        if !record.is_list() {
-            [initial, step, max, times.into(), kind, on].into_iter().for_each(&mut *mix);
-            return;
-        }
-        for first in (0..times).step_by(3) {
-            let left = times.saturating_sub(first).min(3);
-            let delay = |n: u32| if n < left { record.listed(&self.pool, first.saturating_add(n)) } else { 0 };
-            [delay(0), delay(1), delay(2), left.into(), kind, on].into_iter().for_each(&mut *mix);
-        }
-    }
-
-    /// The numbers of the fields that a simple policy does not have: each value that is not the default, behind a number
-    /// of its own.
-    fn mix_rest(&self, mix: &mut impl FnMut(u64)) {
-        let mut other = |field: Field, number: u64, default: u64| {
-            if number != default {
-                [field.code().into(), number].into_iter().for_each(&mut *mix);
-            }
-        };
-        let bytes = [
-            (Field::JitterGrows, self.grows, 0),
-            (Field::Limits, self.limits, 0),
-            (Field::DeadlineFrom, self.deadline_from, 0),
-            (Field::DelayFrom, self.delay_from, 0),
-            (Field::AbortAtDeadline, self.abort_at_deadline, 1),
-        ];
-        bytes.into_iter().for_each(|(field, number, default)| other(field, number.into(), default));
-        other(Field::ResetAfter, self.reset_after, UNLIMITED);
-        other(Field::Total, self.total.into(), FOREVER.into());
-        for record in self.records() {
-            self.mix_extras(&record, mix);
-        }
-        for (number, rule) in (0..).zip(&self.rules).filter(|(_, rule)| rule.decides()) {
-            [Field::Attempts.code().into(), number, rule.attempts.into(), rule.counts.into(), rule.kinds.into()]
-                .into_iter()
-                .for_each(&mut *mix);
-            for record in self.records_of(rule).chain(self.manner(rule)) {
-                self.mix_stage(&record, mix);
-                self.mix_extras(&record, mix);
-            }
-        }
-    }
-
-    /// The numbers of a stage that not every stage has.
-    fn mix_extras(&self, record: &Record, mix: &mut impl FnMut(u64)) {
-        let mut other = |field: Field, number: u64, default: u64| {
-            if number != default {
-                [field.code().into(), number].into_iter().for_each(&mut *mix);
-            }
-        };
-        other(Field::BackoffFloor, record.floor, 0);
-        other(Field::BackoffOffset, record.offset, 0);
-        other(Field::BackoffFrom, record.from.into(), 1);
-        other(Field::BackoffUntil, record.until, UNLIMITED);
-        other(Field::BackoffRepeat, record.repeats.into(), 0);
-        if let Some(RawJitter { kind, grows, by }) = record.jitter {
-            [Field::JitterKind.code().into(), kind.into(), grows.into(), by].into_iter().for_each(&mut *mix);
-        }
-        if let Some(cap) = record.cap {
-            [Field::Cap.code().into(), cap.into()].into_iter().for_each(&mut *mix);
-        }
-        if let Some(RawHint { mode, over, max, reach }) = record.hint {
-            [Field::HintMode.code().into(), mode.into(), over.into(), max, reach].into_iter().for_each(&mut *mix);
-        }
     }
 }
 

@@ -116,7 +116,7 @@ impl PolicyFields {
             _ if policy.broken_jitter() => (ErrorCode::JitterFactorRange, Field::JitterFactor),
             _ if policy.attempts == 0 => (ErrorCode::AttemptsRange, Field::Attempts),
             Some(broken) => broken,
-            None => return Ok(policy.prepared()),
+            None => return Ok(policy.prepared_without_rules()),
         };
         Err(Error::new(code, field, Quantity::None))
     }

@@ -5,6 +5,7 @@
 
 use crate::decide::backoff::{self, RawStage};
 use crate::decide::jitter::Jitter;
+use crate::fields::Field;
 use crate::time::Span;
 
 /// The words of a policy's pool.
@@ -108,10 +109,22 @@ impl Record {
 
     /// True if it is a stage without an end and without anything of its own: a policy has it beside its pool.
     pub(crate) const fn is_simple(&self) -> bool {
-        let whole = self.floor == 0 && self.offset == 0 && self.from == 1 && self.until == NO_LIMIT;
-        let endless = self.stage.times == 0 && !self.repeats;
-        let shared = self.jitter.is_none() && self.cap.is_none() && self.hint.is_none();
-        whole && endless && shared && self.stage.kind != backoff::LIST
+        self.stage.times == 0 && self.stage.kind != backoff::LIST && self.ruled_field().is_none()
+    }
+
+    /// The first of the fields that few stages have.
+    pub(crate) const fn ruled_field(&self) -> Option<Field> {
+        Some(match () {
+            () if self.floor != 0 => Field::BackoffFloor,
+            () if self.offset != 0 => Field::BackoffOffset,
+            () if self.from != 1 => Field::BackoffFrom,
+            () if self.until != NO_LIMIT => Field::BackoffUntil,
+            () if self.repeats => Field::BackoffRepeat,
+            () if self.jitter.is_some() => Field::JitterKind,
+            () if self.cap.is_some() => Field::Cap,
+            () if self.hint.is_some() => Field::HintMode,
+            () => return None,
+        })
     }
 
     pub(crate) const fn is_list(&self) -> bool {

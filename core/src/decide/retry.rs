@@ -116,7 +116,7 @@ impl Retry {
     /// When the operation as a whole must be over; [`Timestamp::NEVER`] without a deadline (spec 6.1).
     #[inline(always)]
     pub fn deadline(&self, policy: &Policy) -> Timestamp {
-        if policy.is_simple() {
+        if !policy.is_ruled() {
             return self.deadline_from_start(policy);
         }
         let retry = *self;
@@ -131,6 +131,40 @@ impl Retry {
             return Timestamp::from_nanos(self.started.as_nanos().saturating_add(policy.deadline));
         }
         self.deadline_of_older(policy)
+    }
+
+    /// When an attempt that begins at `now` is aborted, and the note of its beginning (spec 6.6).
+    #[inline(always)]
+    pub(crate) fn attempt_at(&self, policy: &Policy, now: Timestamp) -> (Timestamp, u64) {
+        if !policy.is_limited() {
+            return (Timestamp::NEVER, self.began);
+        }
+        if !policy.is_ruled() {
+            return (self.abort_at(policy, now), self.began);
+        }
+        // By value, so that the paths above keep the state in registers.
+        let retry = *self;
+        retry.ruled_attempt_at(policy, now)
+    }
+
+    /// The same after a sleep; `None` after the deadline (spec 6.4).
+    #[inline(always)]
+    pub(crate) fn wake(&self, policy: &Policy, now: Timestamp) -> Option<(Timestamp, u64)> {
+        if !policy.is_limited() {
+            return Some((Timestamp::NEVER, self.began));
+        }
+        if !policy.is_ruled() {
+            let late = now >= self.deadline_from_start(policy);
+            return if late { None } else { Some((self.abort_at(policy, now), self.began)) };
+        }
+        let retry = *self;
+        retry.ruled_wake(policy, now)
+    }
+
+    #[inline(always)]
+    fn abort_at(&self, policy: &Policy, now: Timestamp) -> Timestamp {
+        let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
+        timeout.min(self.deadline_from_start(policy))
     }
 
     /// The deadline of an operation that is older than the clock it was resumed on: it began before the epoch, so that
@@ -238,7 +272,8 @@ impl Retry {
         }
         // A copy, so that the path above keeps the state in registers.
         let mut state = *self;
-        let decision = decided(&mut state, policy, now, failure);
+        let Failure { kind, rule, hint } = failure;
+        let decision = decided(&mut state, policy, now, kind, rule, hint);
         *self = state;
         decision
     }
@@ -254,7 +289,7 @@ impl Retry {
         let mut rng = self.rng;
         let (base, delay) = policy.steady_delay(self.base, self.count, rng.next_u32());
         let until = now.after_early(delay);
-        if policy.deadline != UNLIMITED && !(until.is_early() && fits(policy, self.started, until)) {
+        if policy.is_limited() && !(until.is_early() && fits(policy, self.started, until)) {
             return None;
         }
         if policy.path & DRAWS != 0 {
@@ -267,19 +302,21 @@ impl Retry {
 }
 
 impl Retry {
-    /// The next delay of a plain policy, whatever the time; `None`, and nothing has happened, where the rules have more to decide.
+    /// The next delay of an operation each of whose failures was followed by a delay, whatever the time; `None`, and nothing has
+    /// happened, where the rules have more to decide.
     #[inline(always)]
     pub(crate) fn next_steady(&mut self, policy: &Policy) -> Option<u64> {
-        if self.failures.max(self.count) >= policy.steady {
+        let n = self.failures;
+        if n >= policy.steady {
             return None;
         }
         let mut rng = self.rng;
-        let (base, delay) = policy.steady_delay(self.base, self.count, rng.next_u32());
+        let (base, delay) = policy.steady_delay(self.base, n, rng.next_u32());
         if policy.path & DRAWS != 0 {
             self.rng = rng;
         }
         self.base = base;
-        (self.failures, self.count) = (self.failures.wrapping_add(1), self.count.wrapping_add(1));
+        (self.failures, self.count) = (n.wrapping_add(1), n.wrapping_add(1));
         Some(delay)
     }
 }
@@ -296,18 +333,25 @@ const fn fits(policy: &Policy, started: Timestamp, until: Timestamp) -> bool {
     elapsed < policy.deadline && elapsed <= policy.deadline.saturating_sub(policy.min_attempt)
 }
 
-/// Any decision.
+/// Any decision. The failure comes in parts, which stay in registers: in one piece it would be written to memory before the
+/// fast path, too.
 #[cold]
 #[inline(never)]
-fn decided(retry: &mut Retry, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
-    retry.decide(policy, now, failure)
+fn decided(retry: &mut Retry, policy: &Policy, now: Timestamp, kind: FailureKind, rule: u8, hint: Hint) -> Decision {
+    retry.decide(policy, now, Failure { kind, rule, hint }, None)
 }
 
 impl Retry {
-    /// Decides by all rules.
-    pub(crate) fn decide(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
-        if !policy.is_simple() {
-            return self.decide_ruled(policy, now, failure, None);
+    /// Decides by all rules. `pinned` takes the place of the draw.
+    pub(crate) fn decide(
+        &mut self,
+        policy: &Policy,
+        now: Timestamp,
+        failure: Failure,
+        pinned: Option<f64>,
+    ) -> Decision {
+        if policy.is_ruled() {
+            return self.decide_ruled(policy, now, failure, pinned);
         }
         let now = self.observe(now);
         let failures = self.failures.saturating_add(1).min(u32::MAX - 1);
@@ -330,7 +374,7 @@ impl Retry {
         let mut at = Position { base: self.base, count: self.count };
         let mut u = 0.0;
         let own = policy.delay(&mut at, || {
-            u = self.rng.uniform();
+            u = pinned.unwrap_or_else(|| self.rng.uniform());
             u
         });
         (self.base, self.count) = (at.base, at.count);

@@ -9,7 +9,7 @@ use crate::decide::policy::{
 };
 use crate::decide::pool::{RawHint, RawJitter, Record};
 use crate::decide::retry::{Cause, Decision, Retry, give_up};
-use crate::decide::stages::{Spot, spot};
+use crate::decide::stages::{Spot, in_turn, spot};
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
 
@@ -87,10 +87,18 @@ impl Retry {
         if waits || open { Timestamp::NEVER } else { self.deadline_from_start(policy) }
     }
 
-    /// When an attempt that begins at `now` is aborted, and the note of its beginning (spec 6.6).
+    /// [`Retry::wake`] under a policy that is ruled.
     #[cold]
     #[inline(never)]
-    pub(crate) fn ruled_abort_at(mut self, policy: &Policy, now: Timestamp) -> (Timestamp, u64) {
+    pub(crate) fn ruled_wake(self, policy: &Policy, now: Timestamp) -> Option<(Timestamp, u64)> {
+        let late = now >= self.ruled_deadline(policy);
+        if late { None } else { Some(self.ruled_attempt_at(policy, now)) }
+    }
+
+    /// [`Retry::attempt_at`] under a policy that is ruled.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn ruled_attempt_at(mut self, policy: &Policy, now: Timestamp) -> (Timestamp, u64) {
         self.begin_at(policy, now);
         let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
         let aborts = policy.aborts_from(self.began & !SPENT, !self.is_unfailed());
@@ -105,7 +113,7 @@ impl Retry {
 
     /// Notes that an attempt begins, at a time from the latest one on.
     pub(crate) fn begin_at(&mut self, policy: &Policy, at: Timestamp) {
-        if policy.counts_ages() {
+        if policy.is_ruled() && policy.counts_ages() {
             self.began = (self.began & SPENT) | self.age(at).min(SPENT - 1);
         }
     }
@@ -188,7 +196,8 @@ impl Retry {
 
     /// Counts a failure of an attempt beside which another one runs or begins: in the count of its rule, if it has one.
     pub(crate) fn count_hedged(&mut self, policy: &Policy, failure: Failure) {
-        if let Some((index, rule)) = policy.rule(failure)
+        if policy.is_ruled()
+            && let Some((index, rule)) = policy.rule(failure)
             && rule.limit().is_some()
             && let Some(count) = self.counts.get_mut(index)
         {
@@ -198,7 +207,7 @@ impl Retry {
 
     /// True if a call under guards that has begun so many attempts may begin no other after this failure (spec 29.5).
     pub(crate) fn has_begun_all(&self, policy: &Policy, failure: Failure, begun: u32) -> bool {
-        if policy.is_simple() {
+        if !policy.is_ruled() {
             return begun >= policy.attempts;
         }
         if policy.reset_after != UNLIMITED {
@@ -234,7 +243,8 @@ impl Retry {
                 None if timed => self.sum(policy, |rule| rule.stages == 0).saturating_sub(1),
                 None => self.count & COUNTED,
             };
-            let spot = spot(policy.records_of(rule), n.min(COUNTED))?;
+            let records = policy.records_of(rule);
+            let spot = spot(records.clone(), in_turn(records, n.min(COUNTED)))?;
             let kept = timed.then_some((own.1, own.2));
             return Some(Found { spot, source: spot.index.saturating_add(rule.number.into()), policy_stage: kept });
         }
@@ -242,10 +252,7 @@ impl Retry {
             let (spot, stay) = policy.spot_until(own.1, own.2, self.age(now))?;
             return Some(Found { spot, source: spot.index, policy_stage: Some((spot.index, stay)) });
         }
-        let spot = match policy.stages {
-            0 => spot(core::iter::once(Record::of(policy.first)), self.count & COUNTED)?,
-            _ => spot(policy.records_in_pool(), self.count & COUNTED)?,
-        };
+        let spot = policy.spot(self.count & COUNTED);
         Some(Found { spot, source: spot.index, policy_stage: None })
     }
 

@@ -1,7 +1,7 @@
 //! A policy's delays without outcomes: for previews, documentation and other people's loops.
 
 use crate::decide::failure::{Failure, FailureKind};
-use crate::decide::policy::{Policy, UNLIMITED};
+use crate::decide::policy::{FIRST, Policy, UNLIMITED};
 use crate::decide::retry::{Decision, Retry};
 use crate::decide::rng::unit;
 use crate::time::{Span, Timestamp};
@@ -20,22 +20,13 @@ pub struct Schedule {
     pinned: u64,
     /// How much longer the delays may be in all; the largest number for no limit.
     left: u64,
-    /// 1 if a time ends a stage, so that delays have to pass.
-    timed: u64,
 }
 
 impl Schedule {
     /// The delays of `policy` for the operation with this seed.
     #[inline]
     pub fn new(policy: &Policy, seed: u64) -> Self {
-        let mut policy = Policy { deadline: UNLIMITED, ..*policy };
-        let mut timed = 0;
-        if !policy.is_simple() {
-            (policy.limits, policy.reset_after) = (0, UNLIMITED);
-            policy = policy.prepared();
-            timed = policy.ends_by_time().into();
-        }
-        Self { policy, retry: Retry::new(seed, Timestamp::ZERO), pinned: u64::MAX, left: u64::MAX, timed }
+        Self { policy: *policy, retry: Retry::new(seed, Timestamp::ZERO), pinned: u64::MAX, left: u64::MAX }
     }
 
     /// The delays of `policy` if the generator drew nothing but this number: 0 shows the bottom of every range, 2^31 its
@@ -58,19 +49,21 @@ impl Schedule {
     }
 
     fn step(&mut self, kind: FailureKind, pinned: Option<f64>) -> Option<Span> {
+        // Attempts take no time, so that no limit asks for theirs.
+        (self.policy.deadline, self.policy.limits, self.policy.reset_after) = (UNLIMITED, FIRST, UNLIMITED);
         let now = self.retry.latest();
-        match self.retry.decide_ruled(&self.policy, now, Failure::new(kind), pinned) {
+        match self.retry.decide(&self.policy, now, Failure::new(kind), pinned) {
             Decision::Sleep { until, .. } => self.spend(until.since(now), until),
             Decision::GiveUp { .. } => None,
         }
     }
 
-    /// The delay, if there is enough of the total left; attempts take no time.
+    /// The delay, if there is enough of the total left. Time passes only for a stage that it ends.
     fn spend(&mut self, delay: Span, until: Timestamp) -> Option<Span> {
         if self.left != u64::MAX {
             self.left = self.left.checked_sub(delay.as_nanos())?;
         }
-        if self.timed != 0 {
+        if self.policy.is_ruled() && self.policy.ends_by_time() {
             self.retry.observe(until);
         }
         Some(delay)
@@ -92,12 +85,9 @@ impl Iterator for Schedule {
     #[inline]
     fn next(&mut self) -> Option<Span> {
         // As `Retry` does: most policies are one endless stage.
-        if self.pinned == u64::MAX
+        if self.pinned & self.left == u64::MAX
             && let Some(delay) = self.retry.next_steady(&self.policy)
         {
-            if self.left != u64::MAX {
-                self.left = self.left.checked_sub(delay)?;
-            }
             return Some(Span::from_nanos(delay));
         }
         self.general()
@@ -106,6 +96,8 @@ impl Iterator for Schedule {
 
 impl Schedule {
     /// The next delay, drawn or pinned.
+    #[cold]
+    #[inline(never)]
     fn general(&mut self) -> Option<Span> {
         let pinned = u32::try_from(self.pinned).ok();
         self.step(FailureKind::Transient, pinned.map(unit))

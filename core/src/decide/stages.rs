@@ -4,8 +4,8 @@
 //! number of delays there have been, so that the state is one delay and one count (spec 4.9).
 
 use crate::decide::backoff::{DECORRELATED, DECORRELATED_V2, LINEAR, RawStage, UNSTARTED, real, truncated};
-use crate::decide::jitter::{self, CAP_CLIP, Spread, capped, jittered, scaled, scaled_small, spread};
-use crate::decide::policy::{COUNTED, DOUBLES, Policy, UNLIMITED};
+use crate::decide::jitter::{self, CAP_CLIP, Spread, capped, jittered, scaled, scaled_small};
+use crate::decide::policy::{COUNTED, DOUBLES, Policy, STAGE_AT, UNLIMITED};
 use crate::decide::pool::{RawJitter, Record};
 use crate::decide::rng::unit;
 use crate::time::Span;
@@ -35,25 +35,31 @@ pub(crate) struct Spot {
     pub(crate) over: bool,
 }
 
-/// The stage of delay `n` among stages that follow one another; `None` without a stage.
-pub(crate) fn spot(records: impl Iterator<Item = Record> + Clone, n: u32) -> Option<Spot> {
+/// The number of delay `n` since stages that repeat began for the last time; of others `n`.
+pub(crate) fn in_turn(records: impl Iterator<Item = Record>, n: u32) -> u32 {
     let (mut sum, mut repeats) = (0_u32, false);
-    for record in records.clone() {
+    for record in records {
         (sum, repeats) = (sum.saturating_add(record.stage.times), record.repeats);
     }
-    let mut left = match n.checked_rem(sum) {
+    match n.checked_rem(sum) {
         Some(rest) if repeats => rest,
         _ => n,
-    };
+    }
+}
+
+/// The stage of delay `n` among stages that follow one another once; `None` without a stage.
+pub(crate) fn spot(records: impl Iterator<Item = Record>, n: u32) -> Option<Spot> {
+    let mut left = n;
     let mut spot = None;
     for (record, index) in records.zip(0..) {
-        let stage = record.stage;
-        if stage.times == 0 || left < stage.times {
-            return Some(Spot { record, index, n: left, over: false });
+        let times = record.stage.times;
+        let over = times != 0 && left >= times;
+        let n = if over && !record.stage.is_random() { times.wrapping_sub(1) } else { left };
+        spot = Some(Spot { record, index, n, over });
+        if !over {
+            break;
         }
-        let last = if stage.is_random() { left } else { stage.times.wrapping_sub(1) };
-        spot = Some(Spot { record, index, n: last, over: true });
-        left = left.wrapping_sub(stage.times);
+        left = left.wrapping_sub(times);
     }
     spot
 }
@@ -66,17 +72,23 @@ impl Policy {
 
     /// The next delay of a plain policy, and its range; `draw` is asked for at most one uniform (spec 2.4).
     pub(crate) fn delay(&self, at: &mut Position, draw: impl FnOnce() -> f64) -> Spread {
-        let (stage, n) = (&self.first, at.count & COUNTED);
-        let fresh = at.base == UNSTARTED || at.count > COUNTED;
-        at.count = n.wrapping_add(1).min(COUNTED);
-        let u = if self.jitter != jitter::NONE || stage.is_random() { draw() } else { 0.0 };
-        if stage.is_random() {
-            let base = &mut at.base;
-            return random(stage, base, n, fresh, self.cap, u);
+        let n = at.count & COUNTED;
+        let spot = self.spot(n);
+        let fresh = at.base == UNSTARTED || at.count >> STAGE_AT != spot.index;
+        at.count = spot.index << STAGE_AT | n.wrapping_add(1).min(COUNTED);
+        let u = if self.jitter != jitter::NONE || spot.record.stage.is_random() { draw() } else { 0.0 };
+        let jitter = RawJitter { kind: self.jitter, grows: false, by: self.jitter_by };
+        spot.delay(self, &mut at.base, fresh, jitter, self.cap, u)
+    }
+
+    /// The stage of the policy's delay `n`, where no time ends a stage.
+    pub(crate) fn spot(&self, n: u32) -> Spot {
+        let first = Spot { record: Record::of(self.first), index: 0, n, over: false };
+        if self.stages == 0 {
+            return first;
         }
-        let limit = self.limit(stage);
-        at.base = if fresh { stage.at(n, limit) } else { stage.next(at.base, n, limit) };
-        spread(self.jitter, self.jitter_by, at.base, stage.max, self.cap, u)
+        let n = if self.is_ruled() { in_turn(self.records_in_pool(), n) } else { n };
+        spot(self.records_in_pool(), n).unwrap_or(first)
     }
 
     /// The next base delay and the next delay of a policy that is one endless stage, as [`Policy::delay`] has them. A pure step
@@ -84,8 +96,12 @@ impl Policy {
     #[inline(always)]
     pub(crate) fn steady_delay(&self, base: u64, n: u32, draw: u32) -> (u64, u64) {
         // In line for most policies: a delay that doubles, with full jitter.
-        if self.path & DOUBLES != 0 && (n == 0 || base != UNSTARTED) {
-            let base = if base == UNSTARTED { self.first.initial } else { self.first.max.min(base << 1) };
+        if self.path & DOUBLES != 0 {
+            let base = match base {
+                UNSTARTED if n == 0 => self.first.initial,
+                UNSTARTED => return self.stage_delay(base, n, draw),
+                _ => self.first.max.min(base << 1),
+            };
             if let Some(delay) = scaled_small(base, draw) {
                 return (base, delay);
             }
@@ -97,10 +113,14 @@ impl Policy {
     fn stage_delay(&self, base: u64, n: u32, draw: u32) -> (u64, u64) {
         let (stage, fresh) = (&self.first, base == UNSTARTED);
         if stage.kind == DECORRELATED {
+            let mut base = base;
+            if self.cap == CAP_CLIP {
+                let delay = random(stage, &mut base, n, fresh, CAP_CLIP, unit(draw)).value;
+                return (base, delay);
+            }
             let low = stage.initial;
-            let grown = stage.grown(if fresh { low } else { base });
-            let high = if self.cap == CAP_CLIP { grown } else { grown.min(stage.max) }.max(low);
-            let delay = low.saturating_add(scaled(high.wrapping_sub(low), draw)).min(stage.max);
+            let high = stage.grown(if fresh { low } else { base }).min(stage.max).max(low);
+            let delay = low.saturating_add(scaled(high.wrapping_sub(low), draw));
             return (delay, delay);
         }
         if stage.kind == DECORRELATED_V2 {
@@ -123,7 +143,7 @@ impl Policy {
         }
         let at = |spot: Spot| spot.record.at(&self.pool, spot.n, limit(&spot.record.stage, self.cap));
         if self.records().all(|record| record.until == UNLIMITED) {
-            return spot(self.records_in_pool(), n.min(COUNTED)).map_or(0, at);
+            return at(self.spot(n.min(COUNTED)));
         }
         let (mut index, mut began, mut passed) = (0, 0_u32, 0_u64);
         let mut last = 0;
@@ -205,10 +225,15 @@ impl Spot {
     ) -> Spread {
         let Self { record, n, over, .. } = *self;
         let stage = &record.stage;
-        let fresh = fresh || n == 0 && !over;
+        let fresh = fresh || n == 0 && record.repeats;
         if stage.is_random() {
-            let Spread { value, low, width } = random(stage, base, n, fresh, cap, u);
-            return record.raised(value, low, low.saturating_add(width), cap, u);
+            let spread = random(stage, base, n, fresh, cap, u);
+            let Spread { value, low, width } = spread;
+            return if policy.is_ruled() {
+                record.raised(value, low, low.saturating_add(width), cap, u)
+            } else {
+                spread
+            };
         }
         let limit = limit(stage, cap);
         *base = match () {
@@ -220,7 +245,10 @@ impl Spot {
         let by = if grows { by.saturating_mul(u64::from(n).saturating_add(1)).min(Span::MAX.as_nanos()) } else { by };
         let d = if cap == CAP_CLIP { *base } else { (*base).min(stage.max) };
         let (value, low, high) = jitter::range(kind, by, d, u);
-        record.raised(value, low, high, cap, u)
+        if policy.is_ruled() {
+            return record.raised(value, low, high, cap, u);
+        }
+        capped(value, low, high, stage.max, cap, u)
     }
 }
 

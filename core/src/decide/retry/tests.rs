@@ -216,7 +216,7 @@ proptest! {
         (retry.failures, retry.count) = (failures, count);
         let (now, failure) = (Timestamp::from_nanos(times.2), Failure::new(FailureKind::from_code(kind).unwrap()));
         let mut slow = retry;
-        let decision = decided(&mut slow, &policy, now, failure);
+        let decision = slow.decide(&policy, now, failure, None);
         let mut fast = retry;
         match fast.at_once(&policy, now) {
             Some(until) if failure.kind != FailureKind::Permanent => {

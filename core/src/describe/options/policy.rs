@@ -4,7 +4,9 @@ use super::stage::StageOptions;
 use super::{DELAYS, Options, nth};
 use crate::decide::backoff::RawStage;
 use crate::decide::jitter;
-use crate::decide::policy::{COUNTED, COUNTED_FOREVER, COUNTED_TO, FOREVER, Policy, RULES, RawRule, STAGES, UNLIMITED};
+use crate::decide::policy::{
+    COUNTED, COUNTED_FOREVER, COUNTED_TO, FOREVER, NOT_COUNTED, Policy, RULES, RawRule, STAGES, UNLIMITED,
+};
 use crate::decide::pool::{self, POOL, PoolWriter};
 use crate::describe::preset::Preset;
 use crate::error::{Error, ErrorCode, Quantity};
@@ -16,6 +18,17 @@ impl Options {
     /// # Errors
     /// An [`Error`] that names field, value and rule.
     pub const fn build(&self) -> Result<Policy, Error> {
+        match self.build_any() {
+            Ok(policy) if cfg!(not(feature = "rules")) => match self.ruled(&policy) {
+                Some(error) => Err(error),
+                None => Ok(policy),
+            },
+            built => built,
+        }
+    }
+
+    /// [`Options::build`], also of a policy that is ruled in a build without rules.
+    pub(super) const fn build_any(&self) -> Result<Policy, Error> {
         let base = Preset::policy_of(self.preset_code());
         let mut p = self.over(&base);
         if let Err(error) = self.stages(&base, &mut p) {
@@ -25,6 +38,28 @@ impl Options {
             return Err(error);
         }
         Ok(p.prepared())
+    }
+
+    /// The error about the first field that makes a policy ruled, for a build without rules.
+    const fn ruled(&self, p: &Policy) -> Option<Error> {
+        if let Some(field) = p.ruled_field() {
+            let in_stage = matches!(field, Field::JitterKind | Field::Cap | Field::HintMode);
+            return Some(Error { in_stage, ..unshown(ErrorCode::NotSupported, field) });
+        }
+        let (mut rules, mut index): (&[RawRule], u8) = (&p.rules, 0);
+        while let [rule, rest @ ..] = rules {
+            if rule.decides() {
+                let field = match () {
+                    () if self.rules.is_none() => return Some(unshown(ErrorCode::NotSupported, Field::Preset)),
+                    () if rule.counts != NOT_COUNTED => Field::Attempts,
+                    () if rule.stages != 0 => Field::BackoffKind,
+                    () => Field::JitterKind,
+                };
+                return Some(unshown(ErrorCode::NotSupported, field).of_rule(index));
+            }
+            (rules, index) = (rest, index.wrapping_add(1));
+        }
+        None
     }
 
     /// The policy with the fields that are set instead of its own.

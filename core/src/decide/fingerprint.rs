@@ -1,0 +1,111 @@
+//! The fingerprint of a policy: a saved state and a log go on only under a policy that decides the same.
+
+use crate::decide::backoff::RawStage;
+use crate::decide::policy::{FOREVER, Policy, UNLIMITED};
+use crate::decide::pool::{RawHint, RawJitter, Record};
+use crate::fields::Field;
+use crate::saved_bytes::Fnv;
+
+impl Policy {
+    /// A number that tells policies apart by what they decide: FNV-1a of 64 bits over the fields in the order of their
+    /// numbers (spec 12.3).
+    pub fn fingerprint(&self) -> u64 {
+        let mut fnv = Fnv::LONG;
+        let mut mix = |word: u64| fnv.add(&word.to_le_bytes());
+        if self.stages == 0 {
+            self.first.mix(&mut mix);
+        }
+        for record in self.records_in_pool() {
+            self.mix_stage(&record, &mut mix);
+        }
+        [self.jitter_by, self.deadline, self.min_attempt, self.attempt_timeout, self.hint_max, self.hint_reach]
+            .into_iter()
+            .for_each(&mut mix);
+        mix(u64::from(self.attempts));
+        [self.jitter, self.cap, self.on_deadline, self.hint_mode, self.hint_over]
+            .map(u64::from)
+            .into_iter()
+            .for_each(&mut mix);
+        if self.is_ruled() {
+            self.mix_rest(&mut mix);
+        }
+        fnv.hash
+    }
+
+    /// The numbers of a stage; a list is as many stages as it has groups of three delays.
+    fn mix_stage(&self, record: &Record, mix: &mut impl FnMut(u64)) {
+        let RawStage { times, kind, .. } = record.stage;
+        if !record.is_list() {
+            record.stage.mix(mix);
+            return;
+        }
+        let (kind, on) = (u64::from(kind), 0);
+        for first in (0..times).step_by(3) {
+            let left = times.saturating_sub(first).min(3);
+            let delay = |n: u32| if n < left { record.listed(&self.pool, first.saturating_add(n)) } else { 0 };
+            [delay(0), delay(1), delay(2), left.into(), kind, on].into_iter().for_each(&mut *mix);
+        }
+    }
+
+    /// The numbers of the fields that a simple policy does not have: each value that is not the default, behind a number
+    /// of its own.
+    fn mix_rest(&self, mix: &mut impl FnMut(u64)) {
+        let mut other = |field: Field, number: u64, default: u64| {
+            if number != default {
+                [field.code().into(), number].into_iter().for_each(&mut *mix);
+            }
+        };
+        let bytes = [
+            (Field::JitterGrows, self.grows, 0),
+            (Field::Limits, self.limits, 0),
+            (Field::DeadlineFrom, self.deadline_from, 0),
+            (Field::DelayFrom, self.delay_from, 0),
+            (Field::AbortAtDeadline, self.abort_at_deadline, 1),
+        ];
+        bytes.into_iter().for_each(|(field, number, default)| other(field, number.into(), default));
+        other(Field::ResetAfter, self.reset_after, UNLIMITED);
+        other(Field::Total, self.total.into(), FOREVER.into());
+        for record in self.records() {
+            self.mix_extras(&record, mix);
+        }
+        for (number, rule) in (0..).zip(&self.rules).filter(|(_, rule)| rule.decides()) {
+            [Field::Attempts.code().into(), number, rule.attempts.into(), rule.counts.into(), rule.kinds.into()]
+                .into_iter()
+                .for_each(&mut *mix);
+            for record in self.records_of(rule).chain(self.manner(rule)) {
+                self.mix_stage(&record, mix);
+                self.mix_extras(&record, mix);
+            }
+        }
+    }
+
+    /// The numbers of a stage that not every stage has.
+    fn mix_extras(&self, record: &Record, mix: &mut impl FnMut(u64)) {
+        let mut other = |field: Field, number: u64, default: u64| {
+            if number != default {
+                [field.code().into(), number].into_iter().for_each(&mut *mix);
+            }
+        };
+        other(Field::BackoffFloor, record.floor, 0);
+        other(Field::BackoffOffset, record.offset, 0);
+        other(Field::BackoffFrom, record.from.into(), 1);
+        other(Field::BackoffUntil, record.until, UNLIMITED);
+        other(Field::BackoffRepeat, record.repeats.into(), 0);
+        if let Some(RawJitter { kind, grows, by }) = record.jitter {
+            [Field::JitterKind.code().into(), kind.into(), grows.into(), by].into_iter().for_each(&mut *mix);
+        }
+        if let Some(cap) = record.cap {
+            [Field::Cap.code().into(), cap.into()].into_iter().for_each(&mut *mix);
+        }
+        if let Some(RawHint { mode, over, max, reach }) = record.hint {
+            [Field::HintMode.code().into(), mode.into(), over.into(), max, reach].into_iter().for_each(&mut *mix);
+        }
+    }
+}
+
+impl RawStage {
+    fn mix(&self, mix: &mut impl FnMut(u64)) {
+        let on = 0;
+        [self.initial, self.step, self.max, self.times.into(), self.kind.into(), on].into_iter().for_each(mix);
+    }
+}
