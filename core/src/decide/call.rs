@@ -419,6 +419,16 @@ impl Call {
         self.ticked(policy, &mut (), now)
     }
 
+    /// Ends a call that sleeps with reason `budget` (spec 29.5), for a host that has asked a budget of its own to pay for the retry.
+    /// Changes no other call.
+    #[inline]
+    pub fn refuse(&mut self) -> Step {
+        if self.phase != SLEEPING {
+            return self.current_step();
+        }
+        self.give_up(&mut (), StopReason::Budget, self.at)
+    }
+
     /// The caller cancels, at any moment.
     #[inline]
     pub fn cancel(&mut self, now: Timestamp) -> Step {
@@ -505,6 +515,18 @@ mod tests {
         let (mut call, _) = Call::begin(&policy, 0, at(0));
         call.fail(&policy, Ticket(1), at(0), Failure::TRANSIENT);
         assert_eq!(call.tick(&policy, Timestamp::from_nanos(999_999_999)), SLEEP_TO_1);
+    }
+
+    #[test]
+    fn a_retry_that_is_refused_ends_the_call_and_only_asleep() {
+        let policy = policy();
+        let (mut call, _) = Call::begin(&policy, 0, at(0));
+        assert_eq!(call.refuse(), WAIT);
+        call.fail(&policy, Ticket(1), at(0), Failure::TRANSIENT);
+        let stop = Step::Stop(Outcome::GaveUp { reason: StopReason::Budget, retry_at: at(1) });
+        assert_eq!(call.refuse(), stop);
+        assert_eq!(call.tick(&policy, at(1)), stop);
+        assert_eq!(call.refuse(), stop);
     }
 
     #[test]

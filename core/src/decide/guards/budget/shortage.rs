@@ -28,6 +28,12 @@ impl Shortage {
     pub const fn enough_in(&self) -> Span {
         self.enough_in
     }
+
+    /// The numbers in the order of the text, for other languages: the tokens that are spent, the capacity and the price in
+    /// thousandths of a token, and the nanoseconds until there are enough.
+    pub const fn as_raw(&self) -> [u64; 4] {
+        [self.spent, self.capacity, self.cost as u64, self.enough_in.as_nanos()]
+    }
 }
 
 impl fmt::Display for Shortage {

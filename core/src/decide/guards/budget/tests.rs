@@ -314,6 +314,8 @@ fn a_shortage_says_what_is_spent_and_when_there_is_enough() {
     assert_eq!(text(&budget, FailureKind::Timeout), timeout);
     let transient = "59.6 of 60 tokens; a retry costs 1, there are enough again in 6s";
     assert_eq!(text(&budget, FailureKind::Transient), transient);
+    let [spent, capacity, cost, nanos] = shortage(&budget, FailureKind::Timeout).as_raw();
+    assert_eq!(([spent, capacity, cost], nanos), ([59_600, 60_000, 5000], 46_000_000_001));
     let enough = at(4000).after(shortage(&budget, FailureKind::Transient).enough_in());
     assert!(budget.withdraw(&config, enough, FailureKind::Transient).is_some());
     let (config, mut budget) = made(BudgetConfig::token(1, [1, 5, 1], 0.1, 0.0));
