@@ -1,12 +1,15 @@
 /** The engine of operations without guards. It loads the core at the first failure. */
+import { shortage } from "./budgets.js";
+import { type Clock, nanosOf, system } from "./clock.js";
 import { hintNanos, ruleBits } from "./failure.js";
-import type { Work } from "./host.js";
+import type { CompiledPolicy, HostOptions, Work } from "./host.js";
 import {
   call,
   functions,
   HINT,
   hot,
   NOW,
+  readShortage,
   SEED,
   stepAt,
   stepAttempt,
@@ -15,35 +18,55 @@ import {
   writePolicy,
   writeWords,
 } from "./hot.js";
-import { ATTEMPT, Attempt, type Engine, type Step } from "./operation.js";
+import { ATTEMPT, Attempt, type Engine, SLEEP, type Step } from "./operation.js";
 import { type Seed, seedOf } from "./seed.js";
 import type { Keeper } from "./slot.js";
 
-export class Unguarded implements Engine, Keeper {
+export class Unguarded<V, F> implements Engine, Keeper {
   readonly discardsAsleep = true;
   /** The core's state, while that of another operation is in the core's memory. */
   state: Uint32Array | undefined = undefined;
-  private readonly policy: Uint32Array;
+  private readonly policy: CompiledPolicy;
   private readonly limit: number;
   private readonly seed: number | bigint | null | undefined;
+  private readonly options: HostOptions<V, F> | undefined;
   /** True once the core knows of this operation. */
   private known = false;
   /** The time of the latest failure. */
   private failedAt = 0;
+  /** The price of the latest retry, in thousandths of a token; 0 if there was none, or no budget. */
+  private price = 0;
+  /** True if that retry has been paid for and has not begun. */
+  private isWaiting = false;
 
-  /** `limit` is that of the first attempt, in nanoseconds. */
-  constructor(policy: Uint32Array, limit: number, seed: number | bigint | null | undefined) {
+  /** `limit` and `seed` are those of policy and options. A constructor that looks them up costs a tenth of an operation. */
+  constructor(
+    policy: CompiledPolicy,
+    limit: number,
+    seed: number | bigint | null | undefined,
+    options: HostOptions<V, F> | undefined,
+  ) {
     this.policy = policy;
     this.limit = limit;
     this.seed = seed;
+    this.options = options;
+  }
+
+  private get key(): string {
+    return this.options?.key ?? "";
+  }
+
+  private get clock(): Clock {
+    return this.options?.clock ?? system;
   }
 
   begin(): Step {
     return { codes: ATTEMPT, at: this.limit, wakeAt: Infinity, attempt: 1 };
   }
 
-  fail(attempt: number, kind: number, _error: unknown, now: number): Step {
+  fail(attempt: number, kind: number, _error: unknown, now: number, epoch: number): Step {
     const core = hot();
+    const { words, budgets } = this.policy;
     call.load(this);
     if (!this.known) {
       const { low, high }: Seed = seedOf(this.seed);
@@ -53,18 +76,24 @@ export class Unguarded implements Engine, Keeper {
     }
     write(HINT, hintNanos());
     write(NOW, now);
-    writePolicy(this.policy);
+    writePolicy(words);
     core.fail(attempt, kind | ruleBits());
     this.failedAt = now;
+    if ((stepCodes() & 255) === SLEEP && budgets?.isFor(words)) {
+      this.price = budgets.withdraw(this.key, kind, nanosOf(epoch));
+      this.isWaiting = this.price > 0;
+    }
     return readStep();
   }
 
   tick(now: number): Step {
     write(NOW, now);
-    writePolicy(this.policy);
+    writePolicy(this.policy.words);
     call.load(this);
     functions.tick();
-    return readStep();
+    const step = readStep();
+    if ((step.codes & 255) === ATTEMPT) this.isWaiting = false;
+    return step;
   }
 
   delay(step: Step): number {
@@ -81,9 +110,29 @@ export class Unguarded implements Engine, Keeper {
 
   end(): void {
     call.forget(this);
+    if (this.isWaiting) this.refund();
   }
 
-  succeed(): void {}
+  /** Gives back the price of a retry that never ran. */
+  private refund(): void {
+    this.isWaiting = false;
+    let now = 0;
+    try {
+      now = nanosOf(this.clock.now());
+    } catch {
+      // Its tokens go back all the same, at the latest time that the budget has seen.
+    }
+    this.policy.budgets?.refund(this.key, this.price, now);
+  }
+
+  succeed(): void {
+    const { budgets } = this.policy;
+    if (budgets?.isShort) budgets.succeed(this.key, this.price, this.clock);
+  }
+
+  shortage(): string {
+    return shortage(readShortage(), 0);
+  }
 
   follows(): void {}
 

@@ -78,6 +78,8 @@ export interface Outcome {
   readonly lastError: unknown;
   /** The value of the last attempt, if `whenResult` called it a failure. */
   readonly lastResult: unknown;
+  /** Why the budget refused a retry: the tokens that are spent, and when there are enough again; undefined otherwise. */
+  readonly description?: string;
   /** The error of the runtime that refused to compile the wasm module, which took the decision away; the reason is then `permanent`. */
   readonly engineError?: unknown;
 }

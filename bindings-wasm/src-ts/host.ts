@@ -1,4 +1,5 @@
 /** Options of the host: how to run, watch and cancel one operation. */
+import type { LoopBudgets } from "./budgets.js";
 import type { Clock } from "./clock.js";
 import { problem, SEED_RANGE, WRONG_TYPE } from "./errors.js";
 import type { Rules, Verdict } from "./failure.js";
@@ -48,6 +49,11 @@ export interface CompiledPolicy {
    * @internal
    */
   readonly guardFields?: GuardFields | undefined;
+  /**
+   * The budgets that its loops bring; undefined if it names a budget.
+   * @internal
+   */
+  readonly budgets?: LoopBudgets | undefined;
 }
 
 /** The operation: called once for each attempt. */
@@ -95,6 +101,11 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> {
   clock?: Maybe<Clock>;
   /** The guards that the operation shares with others, made by `holdoff/guards`; they replace the policy's own. */
   guards?: Maybe<Guarding>;
+  /**
+   * The server that is called, `scheme://host:port`, if calls of the policy go to several: each key has a budget of its own for
+   * retries. The default is an empty key.
+   */
+  key?: Maybe<string>;
   /** Returns a value, or a promise of one, when the operation gave up with this error; not called when it was cancelled. */
   fallback?: Maybe<(error: unknown) => F | PromiseLike<F>>;
   /** The token of the retries around this one, for policies with `nested`. */
@@ -119,6 +130,7 @@ const CHECKS: Readonly<Record<keyof HostOptions, (value: unknown) => boolean>> =
     return [now, setTimeout, clearTimeout].every(isFunction);
   },
   guards: (value) => isFunction((value as Partial<Guarding>).run),
+  key: (value) => typeof value === "string",
   fallback: isFunction,
   token: (value) => typeof value === "object",
 };

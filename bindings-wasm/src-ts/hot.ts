@@ -9,6 +9,11 @@ interface Exports {
   underway(): void;
   fail(attempt: number, kind: number): void;
   tick(): void;
+  brings_budget(): number;
+  fill(): void;
+  withdraw(kind: number): number;
+  refund(price: number): number;
+  reward(price: number): number;
 }
 
 /** Its functions; `hot()` before the first use. */
@@ -23,6 +28,11 @@ const STEP = 6;
 const POLICY = 12;
 const CALL = 140;
 const CALL_WORDS = 20;
+export const ORIGIN = 160;
+const BUDGET = 162;
+export const BUDGET_WORDS = 32;
+const SHORTAGE = 194;
+const SHORTAGE_WORDS = 8;
 
 function take(exports: object): Exports {
   functions = exports as Exports;
@@ -32,7 +42,7 @@ function take(exports: object): Exports {
 
 /** Finds the memory: at first, and again after it has grown for the log of a limiter. */
 export function remap(): void {
-  if (functions) words = new Uint32Array(functions.memory.buffer, functions.hot(), CALL + CALL_WORDS);
+  if (functions) words = new Uint32Array(functions.memory.buffer, functions.hot(), SHORTAGE + SHORTAGE_WORDS);
 }
 
 /** A wasm module that has these functions. */
@@ -60,8 +70,9 @@ export function takeModule(needs: "powers" | "rules"): boolean {
   const larger = brought.find((by) => by[needs]);
   if (larger === undefined) return false;
   module = larger;
-  // The operation whose call is in the old module's memory takes it along.
+  // The owners of the states in the old module's memory take them along.
   call.load(undefined);
+  budget.load(undefined);
   functions = policy = undefined as never;
   return true;
 }
@@ -109,3 +120,9 @@ export const stepAttempt = (): number => words[STEP + 1] as number;
 
 /** The time of the step; Infinity is never. */
 export const stepAt = (): number => readLong(words, STEP + 2);
+
+/** The budget in the memory. */
+export const budget = new Slot(() => words, BUDGET, BUDGET_WORDS);
+
+/** The words in which the core says why the budget refused a retry. */
+export const readShortage = (): Uint32Array => words.subarray(SHORTAGE, SHORTAGE + SHORTAGE_WORDS);

@@ -1,4 +1,5 @@
 /** The exports that `holdoff` and `holdoff/guards` have in common. */
+export { withoutBudgets } from "./budgets.js";
 export type { Clock } from "./clock.js";
 export { ConfigError, OUTCOME, type Outcome, outcomeOf, RetryError } from "./errors.js";
 export {

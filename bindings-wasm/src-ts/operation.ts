@@ -43,8 +43,8 @@ export interface Engine {
   /** True if a sleeping operation never returns the value of its last attempt, so that the value can be discarded. */
   readonly discardsAsleep: boolean;
   begin(): Step;
-  /** Reports a failure of a kind whose hint is written. */
-  fail(attempt: number, kind: number, error: unknown, now: number): Step;
+  /** Reports a failure of a kind whose hint is written. `epoch` is the clock's time at time 0, in milliseconds. */
+  fail(attempt: number, kind: number, error: unknown, now: number, epoch: number): Step;
   /** Reports an error of the program's own; undefined where it is a failure like others. */
   abandon(attempt: number, error: unknown, now: number): Step | undefined;
   succeed(attempt: number): void;
@@ -56,6 +56,8 @@ export interface Engine {
   run<T>(fn: Work<T>, context: Attempt): T;
   /** Is told each step that the operation follows. */
   follows(step: Step): void;
+  /** Says why the budget refused the retry that was just asked for; undefined for a budget that has no tokens. */
+  shortage(): string | undefined;
   /** The error of an operation that ended before its first attempt. */
   refused(reason: StopReason, retryAt: number | undefined): unknown;
   /** Gives back whatever the operation has borrowed. */
@@ -394,7 +396,7 @@ export class Operation<T> {
     const { lastError: error, lastResult: result, engine } = this;
     let step: Step;
     try {
-      step = engine.fail(attempt, kind, error, now);
+      step = engine.fail(attempt, kind, error, now, this.epoch as number);
     } catch (refused) {
       // A page whose Content-Security-Policy forbids wasm: without a decision there is no other attempt.
       this.giveUp({ reason: "permanent", retryAt: undefined, engineError: refused });
@@ -419,10 +421,12 @@ export class Operation<T> {
   }
 
   private gaveUp(reason: StopReason, at: number): void {
-    this.giveUp({ reason, retryAt: at === Infinity ? undefined : Date.now() + (at - this.now()) / 1e6 });
+    const description = reason === "budget" ? this.engine.shortage() : undefined;
+    const retryAt = at === Infinity ? undefined : Date.now() + (at - this.now()) / 1e6;
+    this.giveUp({ reason, retryAt, ...(description !== undefined && { description }) });
   }
 
-  private giveUp(ending: Pick<Outcome, "reason" | "retryAt" | "engineError">): void {
+  private giveUp(ending: Pick<Outcome, "reason" | "retryAt" | "description" | "engineError">): void {
     const { attempt: attempts, lastError, lastResult } = this;
     const { reason, retryAt } = ending;
     const outcome: Outcome = { outcome: "gave_up", attempts, lastError, lastResult, ...ending };

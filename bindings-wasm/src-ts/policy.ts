@@ -1,4 +1,5 @@
 /** Policies: what to do after a failure, checked once. */
+import { LoopBudgets } from "./budgets.js";
 import { NOT_AN_OBJECT, NOT_JSON, needs, problem, WRONG_TYPE } from "./errors.js";
 import {
   classifierFor,
@@ -27,12 +28,13 @@ import {
   writeDeadline,
 } from "./options.js";
 import { run } from "./run.js";
-import { DECORRELATED_V2_BACKOFF, FIELDS, POLYNOMIAL_BACKOFF } from "./table.js";
+import { BUDGET_KIND, DECORRELATED_V2_BACKOFF, FIELDS, POLYNOMIAL_BACKOFF } from "./table.js";
 import { spanOfNumber } from "./times.js";
 import {
   collect,
   EMPTY,
   type FieldValue,
+  type GuardField,
   type GuardFields,
   isFields,
   LIST,
@@ -55,17 +57,20 @@ export class Policy implements CompiledPolicy {
   readonly rules: Rules | undefined;
   /** @internal */
   readonly guardFields?: GuardFields;
+  /** @internal */
+  readonly budgets: LoopBudgets | undefined;
   private made: Guards | undefined;
 
   /** From fields, or the name of a preset. Throws a {@link ConfigError} that names field, value and rule. */
   constructor(fields: PolicyFields | PresetName = {}) {
-    const { words, limit, rules, values, guardFields } = build(
+    const { words, limit, rules, values, guardFields, budgets } = build(
       typeof fields === "string" ? { preset: fields } : fields,
       inCode,
     );
     this.words = words;
     this.limit = limit;
     this.rules = rules;
+    this.budgets = budgets;
     origins.set(this, values);
     if (guardFields) this.guardFields = guardFields;
   }
@@ -141,6 +146,7 @@ interface Built {
   readonly rules: Rules | undefined;
   readonly values: readonly FieldValue[];
   readonly guardFields?: GuardFields;
+  readonly budgets: LoopBudgets | undefined;
 }
 
 /** The fields of each policy. They are not part of it: policies that decide the same are equal. */
@@ -210,9 +216,17 @@ function build(fields: unknown, reading: Reading): Built {
     guardFields.push(...chosen.map((field) => ({ ...field, numbers: preset.guards })));
   }
   if (guardFields.length > 0) maker?.check(guardFields);
-  const built = { words, limit: readLong(words, FIRST_LIMIT), rules, values };
-  return guardFields.some(({ kind }) => kind !== NOTHING && kind !== EMPTY) ? { ...built, guardFields } : built;
+  const given = guardFields.filter(({ kind }) => kind !== NOTHING && kind !== EMPTY);
+  const budgets = given.some(namesBudget) ? undefined : new LoopBudgets();
+  const built = { words, limit: readLong(words, FIRST_LIMIT), rules, values, budgets };
+  // The word "none" alone makes no guard, so it needs no import.
+  const isNone = given.length === 1 && given.every((field) => namesBudget(field) && field.value === "none");
+  return given.length > 0 && !isNone ? { ...built, guardFields } : built;
 }
+
+/** True for a field of the budget, and for a preset that has one. */
+const namesBudget = ({ path, numbers }: GuardField): boolean =>
+  /^budget(\.|$)/.test(path) || numbers?.[BUDGET_KIND] !== undefined;
 
 /** How many words the rules of a policy are. */
 const RULE_WORDS = 180;
@@ -255,6 +269,12 @@ function presetOf(number: number | undefined): Presets[string] | undefined {
   return known[takes.split(" ")[number + 1] as string];
 }
 
+/** The policy with the budgets of another one, unless one of them names a budget. */
+export function withBudgetsOf(other: Policy, policy: Policy): Policy {
+  if (policy.budgets && other.budgets) (policy as { budgets: LoopBudgets }).budgets = other.budgets;
+  return policy;
+}
+
 /** The same policy with another deadline, in milliseconds; undefined where the deadline breaks a rule or rules decide about it. */
 export function withDeadline(policy: Policy, milliseconds: number): Policy | undefined {
   const nanos = spanOfNumber(milliseconds);
@@ -262,8 +282,8 @@ export function withDeadline(policy: Policy, milliseconds: number): Policy | und
   if (isRuled(policy.words)) return undefined;
   const words = policy.words.slice();
   const limit = writeDeadline(words, nanos);
-  const { rules, guardFields } = policy;
+  const { rules, guardFields, budgets } = policy;
   const others = valuesOf(policy).filter(({ path }) => path !== "deadline");
   const values = [...others, { path: "deadline", value: milliseconds, kind: NUMBER }];
-  return policyOf({ words, limit, rules, values, ...(guardFields && { guardFields }) });
+  return policyOf({ words, limit, rules, values, budgets, ...(guardFields && { guardFields }) });
 }

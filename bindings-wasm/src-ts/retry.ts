@@ -4,7 +4,7 @@ import { ConfigError, NOT_SUPPORTED, problem, WRONG_TYPE } from "./errors.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { GuardFields } from "./guards/fields.js";
 import { checkBeside, checkHost, checkWork, type HostOptions, isHostField, type Work } from "./host.js";
-import { Policy, withDeadline } from "./policy.js";
+import { Policy, withBudgetsOf, withDeadline } from "./policy.js";
 import { run, runner } from "./run.js";
 import { isFields } from "./values.js";
 
@@ -17,7 +17,10 @@ export type WrapOptions<V = unknown, F = unknown extends V ? never : V> = HostOp
 
 /** A policy or its fields, and how to run one operation. Guards outlive an operation: they are in a policy or in `guards`. */
 export type RetryOptions<V = unknown, F = unknown extends V ? never : V> = HostOptions<V, F> &
-  (WithPolicy | (Omit<PolicyFields, keyof GuardFields> & { policy?: null | undefined }));
+  (
+    | WithPolicy
+    | (Omit<PolicyFields, keyof GuardFields> & { policy?: null | undefined; budget?: "none" | null | undefined })
+  );
 
 /** The names and values of an object as they were, objects in it included. */
 interface Row {
@@ -94,7 +97,8 @@ function policyOf<V, F>(options: WrapOptions<V, F>): Policy {
 function dated<V, F>(entry: Known, options: WrapOptions<V, F>): Policy {
   const { deadline } = options;
   if (entry.deadline !== deadline && typeof deadline === "number") {
-    entry.policy = withDeadline(entry.policy, deadline) ?? made(options);
+    const { policy } = entry;
+    entry.policy = withDeadline(policy, deadline) ?? withBudgetsOf(policy, made(options));
     entry.deadline = deadline;
   }
   return entry.policy;

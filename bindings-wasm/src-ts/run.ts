@@ -2,6 +2,7 @@
  * Running a function under a policy. As long as the first attempt has neither limit nor signal and succeeds without being asked
  * whether it did, this is a call and a `then`: no clock, no seed, no core.
  */
+import { system } from "./clock.js";
 import { Unguarded } from "./engine.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
 import { first, Operation, promised } from "./operation.js";
@@ -12,8 +13,12 @@ export function run<T>(
   options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
   if (!needsNoCore(policy, options)) return runWatched(fn, policy, options);
-  return first(fn, (error) => operation(fn, policy, options).rescue(error), undefined);
+  return first(fn, (error) => operation(fn, policy, options).rescue(error), rewardOf(policy, options));
 }
+
+/** Tells the policy's budgets of a success; undefined while none of them lacks tokens. */
+const rewardOf = <V>(policy: CompiledPolicy, options: HostOptions<V, V> | undefined): ((value: V) => V) | undefined =>
+  policy.budgets?.isShort ? policy.budgets.reward(options?.key ?? "", options?.clock ?? system) : undefined;
 
 /**
  * A function that runs `fn` so, with its arguments and its `this`. A call that has neither shares one closure with all such:
@@ -40,7 +45,7 @@ export function runner<This, Args extends readonly unknown[], T>(
     } catch (error) {
       return rescue(this, args)(error);
     }
-    return promised<T>(result).then(undefined, isAlone ? rescueAlone : rescue(this, args));
+    return promised<T>(result).then(rewardOf(policy, options), isAlone ? rescueAlone : rescue(this, args));
   };
 }
 
@@ -77,4 +82,4 @@ const operation = <T>(
   fn: Work<T>,
   policy: CompiledPolicy,
   options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
-): Operation<T> => new Operation(new Unguarded(policy.words, policy.limit, options?.seed), fn, policy, options);
+): Operation<T> => new Operation(new Unguarded(policy, policy.limit, options?.seed, options), fn, policy, options);

@@ -106,6 +106,9 @@ export const CLIP_ON_DEADLINE = 1;
 /** The sections of guards. */
 export const SECTIONS = "budget breaker limiter bulkhead adaptive stretch hedge nested";
 
+/** The number of the field that names a budget, also in a preset. */
+export const BUDGET_KIND = 25;
+
 /** The number of the error whose words are the rule of a field that takes no words. */
 export const RULE_OF: Readonly<Record<number, number>> = {
   3: 105,

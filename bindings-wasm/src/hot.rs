@@ -7,7 +7,7 @@
 
 use crate::memory::{Shared, exports, failure_of};
 use core::mem::offset_of;
-use holdoff_core::{Call, Hint, Policy, RawStep, Ticket, Timestamp};
+use holdoff_core::{Budget, BudgetConfig, Call, FailureKind, Hint, Policy, RawStep, Ticket, Timestamp, Withdrawal};
 
 /// The values that transitions read and write. Each function says which fields it uses.
 #[repr(C)]
@@ -19,13 +19,24 @@ struct Memory {
     step: RawStep,
     policy: Policy,
     call: Call,
+    /// The time of the budget's clock at time 0 of the call.
+    origin: u64,
+    budget: Budget,
+    /// Why `budget` refused a retry.
+    shortage: [u64; 4],
 }
+
+/// The budget of a policy that names none.
+const OF_LOOPS: BudgetConfig = BudgetConfig::of_loops();
 
 // The same numbers as in `src-ts/hot.ts`.
 const _: () = {
     assert!(offset_of!(Memory, step) == 24);
     assert!(offset_of!(Memory, policy) == 48 && size_of::<Policy>() == 512);
     assert!(offset_of!(Memory, call) == 560 && size_of::<Call>() == 80);
+    assert!(offset_of!(Memory, origin) == 640);
+    assert!(offset_of!(Memory, budget) == 648 && size_of::<Budget>() == 128);
+    assert!(offset_of!(Memory, shortage) == 776);
 };
 
 // SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of
@@ -35,6 +46,11 @@ static MEMORY: Shared<Memory> = unsafe { Shared::zeroed() };
 impl Memory {
     fn now(&self) -> Timestamp {
         Timestamp::from_nanos(self.now)
+    }
+
+    /// The same moment on the budget's clock.
+    fn budget_now(&self) -> Timestamp {
+        Timestamp::from_nanos(self.origin.saturating_add(self.now))
     }
 }
 
@@ -58,4 +74,32 @@ exports! {
     };
     /// Time has passed for `call` until `now`; `step`.
     fn tick() = |memory, now| memory.step = memory.call.tick(&memory.policy, now).into();
+    /// 1 if a loop brings `policy` a budget, unless it names one.
+    fn brings_budget() -> u32 = |memory| memory.policy.ends_by_attempts().into();
+    /// `budget` := full.
+    fn fill() = |memory| memory.budget = Budget::new(&OF_LOOPS, 0, memory.budget_now());
+    /// `budget` pays for the retry that `call` sleeps for after a failure of that kind: its price. 0 if it lacks tokens; `step` then
+    /// ends the call, and `shortage` says why.
+    fn withdraw(kind: u32) -> u32 = |memory| {
+        let (now, kind) = (memory.budget_now(), FailureKind::from_code(kind).unwrap_or(FailureKind::Permanent));
+        if let Some(withdrawal) = memory.budget.withdraw(&OF_LOOPS, now, kind) {
+            return withdrawal.as_raw();
+        }
+        memory.step = memory.call.refuse().into();
+        if let Some(shortage) = memory.budget.shortage(&OF_LOOPS, now, kind) {
+            memory.shortage = shortage.as_raw();
+        }
+        0
+    };
+    /// A retry of that price never ran. 1 if `budget` is full.
+    fn refund(price: u32) -> u32 = |memory| {
+        memory.budget.refund(&OF_LOOPS, memory.budget_now(), Withdrawal::from_raw(price));
+        memory.budget.is_full(&OF_LOOPS).into()
+    };
+    /// A call succeeded whose latest retry had that price, 0 for none. 1 if `budget` is full.
+    fn reward(price: u32) -> u32 = |memory| {
+        let withdrawal = (price != 0).then_some(Withdrawal::from_raw(price));
+        memory.budget.succeed(&OF_LOOPS, memory.budget_now(), withdrawal);
+        memory.budget.is_full(&OF_LOOPS).into()
+    };
 }

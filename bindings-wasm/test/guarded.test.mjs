@@ -296,7 +296,8 @@ test("a call that was put together again goes on like one that was kept", async 
               if (left-- > 0) down();
               return index;
             };
-            const call = retry(work, { clock, guards, signal, seed: index, attempts: 3, deadline: "none" });
+            const fields = { attempts: 3, deadline: "none", budget: "none" };
+            const call = retry(work, { ...fields, clock, guards, signal, seed: index });
             log.push(await clock.settled(call.catch((error) => outcomeOf(error).reason)));
           }
           log.push(guards.breaker?.rates(clock.time * 1e6), guards.budget?.balance(clock.time * 1e6));

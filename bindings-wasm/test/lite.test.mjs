@@ -46,6 +46,9 @@ const answers = fc.array(
   { minLength: 8, maxLength: 8 },
 );
 
+// The one difference: holdoff/lite brings no budget for retries.
+whole.withoutBudgets();
+
 /** All that happens in an operation that always fails, or the rule that its options break. */
 async function played({ retry, outcomeOf, ConfigError }, policy, answers, seed) {
   const clock = new VirtualClock();
@@ -212,4 +215,15 @@ test("a hook that throws or answers nonsense ends the operation", async () => {
   assert.equal(await failure(lite.retry(work, { onRetry: raise })), thrown);
   assert.equal((await failure(lite.retry(work, { when: () => "often" }))).code, 204);
   assert.equal((await failure(lite.retry(work, { when: () => ({ kind: "throttled", hint: "2s" }) }))).code, 103);
+});
+
+test("the small entry brings no budget: calls that time out get all attempts", async () => {
+  const clock = new VirtualClock();
+  let made = 0;
+  const work = () => {
+    made++;
+    throw new DOMException("late", "TimeoutError");
+  };
+  for (let call = 0; call < 20; call++) await failure(clock.settled(lite.retry(work, { clock })));
+  assert.equal(made, 60);
 });

@@ -307,7 +307,7 @@ test("a great many leave no memory behind", async () => {
 
 test("retries sleep on them", async () => {
   const { clock, timers } = virtual();
-  const options = { attempts: 4, backoff: { initial: "1s" }, jitter: "none", clock: timers };
+  const options = { attempts: 4, backoff: { initial: "1s" }, jitter: "none", budget: "none", clock: timers };
   const work = ({ attempt }) => {
     if (attempt < 4) throw new Error("not yet");
     return clock.time;

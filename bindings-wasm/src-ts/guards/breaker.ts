@@ -1,5 +1,6 @@
 /** A breaker by itself. */
 
+import type { LoopBudgets } from "../budgets.js";
 import type { Clock } from "../clock.js";
 import { problem, WRONG_TYPE } from "../errors.js";
 import { exact, type Length, like, nanos } from "../memory.js";
@@ -16,10 +17,12 @@ export type Acquired<T extends Time = number> =
   | { readonly permit: number; readonly retryAt?: never }
   | { readonly permit?: never; readonly retryAt: T };
 
-/** Records a success under a permit, by a clock if the breaker asks for the time. */
+/** Records a success under a permit, and beside a budget of a loop. */
 export interface Success {
   readonly permit: number;
-  readonly clock: Clock | undefined;
+  readonly clock: Clock;
+  readonly budgets: LoopBudgets | undefined;
+  readonly key: string;
   then<V>(value: V): V;
 }
 

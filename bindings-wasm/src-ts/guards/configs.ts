@@ -28,6 +28,8 @@ export interface Configs {
   readonly words: readonly (Uint32Array | undefined)[];
   readonly log: number;
   readonly nesting: Nesting | undefined;
+  /** True if a field of the budget was given, be it "none". */
+  readonly namesBudget: boolean;
   /** True if the breaker asks how long an attempt took, and if it asks when an attempt succeeded. */
   readonly asksTook: boolean;
   readonly asksWhen: boolean;
@@ -394,7 +396,7 @@ const CONFIGS: readonly ((of: Section) => Uint32Array)[] = [
 export function configsOf(guardFields: GuardFields): Configs {
   const input = read(guardFields);
   const sections = SECTIONS.split(" ").map((name) => new Section(name, input));
-  const [, breaker, limiter] = sections as [Section, Section, Section];
+  const [budget, breaker, limiter] = sections as [Section, Section, Section];
   const nested = sections.at(-1) as Section;
   const isWindow = breaker.exists && breaker.word !== "consecutive";
   return {
@@ -404,6 +406,7 @@ export function configsOf(guardFields: GuardFields): Configs {
     }),
     log: limiter.exists && limiter.word === "log" ? limiter.real("limit") : 0,
     nesting: nested.isSet ? { mode: nested.kind, cap: nested.real("cap") } : undefined,
+    namesBudget: budget.isSet,
     asksTook: isWindow && breaker.of("slow_after") !== LONGEST,
     asksWhen: isWindow,
   };

@@ -1,4 +1,6 @@
 /** The engine of operations under guards: the core's guarded call, the queue of a bulkhead, and nesting. */
+import { type LoopBudgets, shortage } from "../budgets.js";
+import { system } from "../clock.js";
 import { outcomeOf } from "../errors.js";
 import { hintBits, isProgramError, ruleBits } from "../failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
@@ -8,6 +10,7 @@ import type { StopReason } from "../words.js";
 import type { Breaker } from "./breaker.js";
 import type { Bulkhead, Waiter } from "./bulkhead.js";
 import {
+  argumentsFrom,
   core,
   loadAll,
   loadPolicy,
@@ -19,6 +22,7 @@ import {
   stepAttempt,
   stepCodes,
   stepWakeAt,
+  withLoopBudget,
   writeArgument,
   writeSeedWords,
 } from "./memory.js";
@@ -26,6 +30,10 @@ import { currentToken, type Nesting, Token, within, writeToken } from "./nested.
 import { Refused } from "./refused.js";
 
 const BULKHEAD = 7;
+/** The bit of the budget. */
+const BUDGET = 1;
+/** The number of the reason. */
+const NO_BUDGET = 4;
 const FOREVER = 0xffffffff;
 
 /** A set of guards, as calls under it use it. */
@@ -34,6 +42,7 @@ export interface SharedGuards {
   readonly all: readonly StoredGuard[];
   readonly bulkhead: Bulkhead | undefined;
   readonly nesting: Nesting | undefined;
+  readonly namesBudget: boolean;
   readonly only: Breaker | undefined;
   readonly isQuick: boolean;
 }
@@ -41,6 +50,10 @@ export interface SharedGuards {
 /** A policy's own nesting, whichever guards there are. */
 export const nestingOf = (policy: CompiledPolicy): Nesting | undefined =>
   policy.guardFields === undefined ? undefined : (policy.guards as SharedGuards | undefined)?.nesting;
+
+/** The budgets that loops bring beside these guards. */
+export const budgetsBeside = (guards: SharedGuards, policy: CompiledPolicy): LoopBudgets | undefined =>
+  guards.namesBudget ? undefined : policy.budgets;
 
 /** An attempt that tells the retries inside it about the ones around them. */
 class NestedAttempt extends Attempt {
@@ -58,6 +71,11 @@ export class Guarded<T> implements Engine, Waiter {
   private readonly guards: SharedGuards;
   private readonly options: HostOptions<Awaited<T>, Awaited<T>>;
   private readonly nesting: Nesting | undefined;
+  private readonly policy: CompiledPolicy;
+  /** The budgets that the loop brings; undefined where there is another budget, or none. */
+  private budgets: LoopBudgets | undefined;
+  /** True from the first failure or tick on: until then a budget of tokens changes nothing. */
+  private isBudgeted = false;
   /** The policy's words, with as many attempts as there may be inside others. */
   private words: Uint32Array;
   private parent: Token | undefined;
@@ -66,6 +84,8 @@ export class Guarded<T> implements Engine, Waiter {
   /** The core's state; undefined until the call begins. */
   private call: Uint32Array | undefined;
   private stopped = false;
+  /** Why the budget refused a retry. */
+  private refusal: string | undefined = undefined;
   /** In the bulkhead's queue: what to call with the step that ends the wait. */
   private called: ((step: () => void) => void) | undefined;
 
@@ -77,6 +97,8 @@ export class Guarded<T> implements Engine, Waiter {
   ) {
     this.guards = guards;
     this.options = options ?? {};
+    this.policy = policy;
+    this.budgets = budgetsBeside(guards, policy);
     this.words = policy.words;
     this.nesting = nestingOf(policy);
     // All operations under the same guards count from the same epoch.
@@ -86,9 +108,9 @@ export class Guarded<T> implements Engine, Waiter {
   begin(): Step {
     if (this.nesting) this.nest(this.nesting);
     const seed = seedOf(this.options.seed);
-    return this.move(this.operation.now(), () => {
+    return this.move(this.operation.now(), (mask) => {
       writeSeedWords(seed);
-      memory().core.call_begin(this.guards.mask);
+      memory().core.call_begin(mask);
     });
   }
 
@@ -123,50 +145,77 @@ export class Guarded<T> implements Engine, Waiter {
   }
 
   /** One transition, with everything in the core's memory. No code of the user runs meanwhile. */
-  private move(now: number, transition: () => void): Step {
+  private move(now: number, transition: (mask: number) => void): Step {
     const { words } = memory();
+    const { budgets } = this;
+    const { mask } = this.guards;
     loadAll(this.guards);
     loadPolicy(this.words);
     if (this.call) words.call.set(this.call);
     writeArgument(0, now);
-    transition();
+    if (budgets && this.isBudgeted) {
+      budgets.lend(this.key, now, (budget, isFull) => withLoopBudget(budget, isFull, () => transition(mask | BUDGET)));
+    } else {
+      transition(mask);
+    }
     const { call } = memory().words;
     if (this.call) this.call.set(call);
     else this.call = call.slice();
     return readStep();
   }
 
+  private get key(): string {
+    return this.options.key ?? "";
+  }
+
+  /** Has the budget of the loop take part, if the policy has one. */
+  private bringBudget(): void {
+    if (this.isBudgeted || this.budgets === undefined) return;
+    if (this.budgets.isFor(this.policy.words)) this.isBudgeted = true;
+    else this.budgets = undefined;
+  }
+
   fail(attempt: number, kind: number, error: unknown, now: number): Step {
+    this.bringBudget();
     const { nesting } = this;
     const hint = hintBits();
     const rule = ruleBits();
     const inner = nesting !== undefined && outcomeOf(error)?.outcome === "gave_up";
     const judged = inner ? memory().core.nested_failure(nesting.mode, kind) : kind;
-    return this.move(now, () => {
+    return this.move(now, (mask) => {
       writeArgument(2, attempt);
       memory().longs[3] = hint;
-      memory().core.call_fail(this.guards.mask, judged | rule);
+      memory().core.call_fail(mask, judged | rule);
+      const isRefused = ((stepCodes() >> 16) & 255) === NO_BUDGET && memory().core.budget_shortage(judged) === 1;
+      this.refusal = isRefused ? shortage(argumentsFrom(8), 0) : undefined;
     });
   }
 
   abandon(attempt: number, error: unknown, now: number): Step | undefined {
     if (!isProgramError(error)) return undefined;
-    return this.move(now, () => {
+    return this.move(now, (mask) => {
       writeArgument(2, attempt);
-      memory().core.call_abandon(this.guards.mask);
+      memory().core.call_abandon(mask);
     });
   }
 
   succeed(attempt: number): void {
-    const { codes } = this.move(this.operation.now(), () => {
+    const { budgets, operation } = this;
+    const { codes } = this.move(operation.now(), (mask) => {
       writeArgument(2, attempt);
-      memory().core.call_succeed(this.guards.mask);
+      memory().core.call_succeed(mask);
     });
     this.stopped = (codes & 255) === STOP;
+    if (budgets?.isShort && !this.isBudgeted) budgets.succeed(this.key, 0, this.options.clock ?? system);
   }
 
   tick(now: number): Step {
-    return this.move(now, () => memory().core.call_tick(this.guards.mask));
+    this.bringBudget();
+    return this.move(now, (mask) => memory().core.call_tick(mask));
+  }
+
+  shortage(): string | undefined {
+    return this.refusal;
   }
 
   delay(): number {
@@ -205,7 +254,7 @@ export class Guarded<T> implements Engine, Waiter {
       } catch {
         // Its permits go back all the same, at the latest time that it has seen.
       }
-      this.move(now, () => memory().core.call_cancel(this.guards.mask));
+      this.move(now, (mask) => memory().core.call_cancel(mask));
     }
     this.guards.bulkhead?.removeWaiter(this);
     this.guards.bulkhead?.notifyWaiters();

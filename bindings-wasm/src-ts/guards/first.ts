@@ -1,12 +1,13 @@
 /**
  * First attempts under guards. Most succeed, so what their calls would need to go on is put together only when they fail.
  */
+import type { LoopBudgets } from "../budgets.js";
 import { type Clock, nanosOf, system } from "../clock.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { ATTEMPT, first } from "../operation.js";
 import { isSeeded, seedOf } from "../seed.js";
 import type { Breaker, Success } from "./breaker.js";
-import { Guarded, nestingOf, type SharedGuards } from "./engine.js";
+import { budgetsBeside, Guarded, nestingOf, type SharedGuards } from "./engine.js";
 import { core, loadAll, loadPolicy, permitOf, stepCodes, succeeded, writeArgument, writeSeedWords } from "./memory.js";
 
 /**
@@ -49,19 +50,35 @@ function light<T>(
 ): Promise<Awaited<T>> {
   const failed = (error: unknown) =>
     new Guarded(guards, fn, policy, options).rescue(error, permit, undefined, undefined);
-  return first(fn, failed, successOf(breaker, permit, breaker.asksWhen ? (options?.clock ?? system) : undefined));
+  const budgets = budgetsBeside(guards, policy);
+  return first(fn, failed, successOf(breaker, permit, options?.clock ?? system, budgets, options?.key ?? ""));
 }
 
 /** Records a success under a closed breaker; the function is the same for all calls under the same permit. */
-function successOf(breaker: Breaker, permit: number, clock: Clock | undefined): Success["then"] {
+function successOf(
+  breaker: Breaker,
+  permit: number,
+  clock: Clock,
+  budgets: LoopBudgets | undefined,
+  key: string,
+): Success["then"] {
   const known = breaker.success;
-  if (known !== undefined && known.permit === permit && known.clock === clock) return known.then;
+  if (
+    known !== undefined &&
+    known.permit === permit &&
+    known.clock === clock &&
+    known.budgets === budgets &&
+    known.key === key
+  ) {
+    return known.then;
+  }
   const then = <V>(value: V): V => {
-    if (clock) writeArgument(0, nanosOf(clock.now()));
-    succeeded(breaker, permit, clock !== undefined);
+    if (breaker.asksWhen) writeArgument(0, nanosOf(clock.now()));
+    succeeded(breaker, permit, breaker.asksWhen);
+    if (budgets?.isShort) budgets.succeed(key, 0, clock);
     return value;
   };
-  breaker.success = { permit, clock, then };
+  breaker.success = { permit, clock, budgets, key, then };
   return then;
 }
 
@@ -82,6 +99,7 @@ function quick<T>(
   core.call_begin(guards.mask);
   if ((stepCodes() & 255) !== ATTEMPT) return new Guarded(guards, fn, policy, options).begun();
   const permit = core.call_permit() >>> 0;
+  const budgets = budgetsBeside(guards, policy);
   return first(
     fn,
     (error) => new Guarded(guards, fn, policy, options).rescue(error, permit, seed, started),
@@ -100,6 +118,7 @@ function quick<T>(
       writeArgument(6, started);
       core.call_succeeded(guards.mask);
       guards.bulkhead?.notifyWaiters();
+      if (budgets?.isShort && !broken) budgets.succeed(options?.key ?? "", 0, clock);
       if (broken) throw broken.error;
       return value;
     },

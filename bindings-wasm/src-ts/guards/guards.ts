@@ -75,6 +75,11 @@ export class Guards implements Guarding {
    */
   declare readonly nesting: Nesting | undefined;
   /**
+   * True if they have a budget, or say that there is to be none: then loops bring none.
+   * @internal
+   */
+  declare readonly namesBudget: boolean;
+  /**
    * The only guard, if it is a breaker that does not mind how long an attempt took.
    * @internal
    */
@@ -126,6 +131,7 @@ function fill(guards: Guards, { configs, shared }: Blueprint, options?: GuardOpt
   into.mask = mask;
   into.all = all;
   into.nesting = configs.nesting;
+  into.namesBudget = configs.namesBudget || guards.budget !== undefined;
   into.isQuick = mask !== 0 && guards.hedge === undefined;
   into.only = all.length === 1 && breaker && !breaker.asksTook ? breaker : undefined;
 }

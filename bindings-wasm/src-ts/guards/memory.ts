@@ -32,9 +32,12 @@ type Name =
   | "budget_begin"
   | "budget_end"
   | "budget_fail"
+  | "budget_fill"
+  | "budget_full"
   | "budget_refund"
   | "budget_rejection"
   | "budget_retried"
+  | "budget_shortage"
   | "budget_succeed"
   | "budget_withdraw"
   | "bulkhead_enter"
@@ -108,6 +111,7 @@ function compiled(): GuardsMemory {
 /** The guards in the order of their bits. */
 export const NAMES = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"] as const;
 export type GuardName = (typeof NAMES)[number];
+const BUDGET = 0;
 export const BREAKER = 1;
 export const LIMITER = 2;
 export const BULKHEAD = 3;
@@ -264,6 +268,21 @@ export function takeBack({ all }: { readonly all: readonly StoredGuard[] }): voi
   }
 }
 
+/**
+ * Runs a transition at the time in the first argument with the budget of a loop in the place of other budgets. Writes its new state,
+ * and returns true if it is full; then the state has no meaning.
+ */
+export function withLoopBudget(budget: Uint32Array, isFull: boolean, transition: () => void): boolean {
+  const was = resident[BUDGET];
+  if (was) away(was);
+  resident[BUDGET] = undefined;
+  core.budget_fill();
+  if (!isFull) memory().write("budget", budget);
+  transition();
+  memory().read("budget", budget);
+  return core.budget_full() === 1;
+}
+
 /** The state that lies in a place. */
 export const stateAt = (index: number): Uint32Array => memory().copy(NAMES[index] as GuardName);
 
@@ -297,6 +316,9 @@ export function writeArgument(at: number, value: number): void {
 
 /** Reads such a number. */
 export const readArgument = (at: number): number => readLong(memory().words.args, at * 2);
+
+/** The words of the arguments from one on. */
+export const argumentsFrom = (at: number): Uint32Array => memory().words.args.subarray(at * 2);
 
 /** A step's numbers: kind, outcome, reason and cause, a byte each, the attempt, and its two times. */
 export const stepCodes = (): number => memory().words.step[0] as number;

@@ -3,8 +3,8 @@
 use super::{ADAPTIVE, BREAKER, BUDGET, BULKHEAD, HEDGE, LIMITER, Memory, STRETCH, kind_of, with};
 use crate::memory::exports;
 use holdoff_core::{
-    Adaptive, AdaptiveStart, Breaker, Budget, Bulkhead, Entry, Latency, Limiter, Permit, QueuePlace, Span, Stretch,
-    Timestamp, Verdict, Withdrawal,
+    Adaptive, AdaptiveStart, Breaker, Budget, BudgetConfig, Bulkhead, Entry, Latency, Limiter, Permit, QueuePlace,
+    Span, Stretch, Timestamp, Verdict, Withdrawal,
 };
 
 /// The number for no withdrawal and no place in a queue.
@@ -68,6 +68,21 @@ exports! {
     fn budget_succeed(paid: u32) = |memory, now| memory.budget.succeed(&memory.budget_config, now, withdrawal(paid));
     /// A call is over.
     fn budget_end(paid: u32) = |memory| memory.budget.end(&memory.budget_config, withdrawal(paid));
+    /// `budget` and `budget_config` := the budget that a loop brings, full.
+    fn budget_fill() = |memory, now| {
+        memory.budget_config = BudgetConfig::of_loops();
+        memory.budget = Budget::new(&memory.budget_config, 0, now);
+    };
+    /// 1 for a budget of tokens that is full.
+    fn budget_full() -> u32 = |memory| memory.budget.is_full(&memory.budget_config).into();
+    /// Why `budget` refuses a retry after such a failure, into slots 8 to 11; 0 if it refuses none, or has no tokens.
+    fn budget_shortage(kind: u32) -> u32 = |memory, now| {
+        let shortage = memory.budget.shortage(&memory.budget_config, now, kind_of(kind));
+        for (at, number) in shortage.map_or([0; 4], |shortage| shortage.as_raw()).into_iter().enumerate() {
+            memory.leave(at + 8, number);
+        }
+        shortage.is_some().into()
+    };
     /// The balance.
     fn budget_balance() -> f64 = |memory, now| memory.budget.balance(&memory.budget_config, now);
     /// The probability that an attempt is refused.

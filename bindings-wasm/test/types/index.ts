@@ -16,6 +16,7 @@ import {
   Schedule,
   type Step,
   seedAt,
+  withoutBudgets,
   wrap,
 } from "holdoff";
 import { Breaker, GuardedCall, Guards, KeyedGuards } from "holdoff/guards";
@@ -104,6 +105,13 @@ retry(() => 1, { jitter: { kind: "full", factor: 0.5 } });
 // @ts-expect-error: guards outlive an operation
 retry(() => 1, { breaker: { failures: 3 } });
 wrap(() => 1, { breaker: { failures: 3 } });
+retry(() => 1, { attempts: 4, budget: "none" });
+// @ts-expect-error: a budget outlives an operation, too
+retry(() => 1, { budget: { kind: "token", capacity: 5 } });
+new Policy({ budget: "none" }).retry(() => 1, { key: "https://example.org:443" });
+// @ts-expect-error: a key is text
+retry(() => 1, { key: 7 });
+withoutBudgets(false);
 // @ts-expect-error: a policy has its own attempts
 retry(() => 1, { policy, attempts: 3 });
 // @ts-expect-error: documents alone have names in snake_case
@@ -129,6 +137,7 @@ new Policy({ attempts: "many" });
 const outcome = outcomeOf(new Error("x"));
 check<typeof outcome, Outcome | undefined>(true);
 check<Outcome["lastError"], unknown>(true);
+check<Outcome["description"], string | undefined>(true);
 
 const [call, first] = Call.begin(policy, 7, 0n);
 check<typeof first, Step<bigint>>(true);

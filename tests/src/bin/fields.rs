@@ -493,6 +493,8 @@ fn table_ts() -> String {
     }
     out += "\n/** The sections of guards. */\nexport const SECTIONS = ";
     let _ = writeln!(out, "{:?};\n", Section::GUARDS.map(|section| section.name).join(" "));
+    out += "/** The number of the field that names a budget, also in a preset. */\n";
+    let _ = writeln!(out, "export const BUDGET_KIND = {};\n", Field::BudgetKind.code());
     out += "/** The number of the error whose words are the rule of a field that takes no words. */\n";
     out += "export const RULE_OF: Readonly<Record<number, number>> = {\n";
     for field in Field::ALL.iter().filter(|field| !field.is_guards()) {
