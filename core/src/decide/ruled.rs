@@ -39,7 +39,7 @@ struct Found {
 
 impl Policy {
     /// The rule that takes a failure. Of a failure that nobody has judged it is the first that holds for its kind alone.
-    fn rule(&self, failure: Failure) -> Option<(usize, &RawRule)> {
+    pub(crate) fn rule(&self, failure: Failure) -> Option<(usize, &RawRule)> {
         let kind = 1_u8.wrapping_shl(u32::from(failure.kind.code()).wrapping_sub(1));
         let index = match failure.rule {
             0 => self.rules.iter().position(|rule| rule.kinds & kind != 0)?,

@@ -7,7 +7,7 @@ use crate::decide::backoff::{Backoff, RawStage};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::hint::HintMode;
 use crate::decide::jitter::{self, Cap, Jitter};
-use crate::decide::policy::{DeadlineFrom, DelayFrom, Limits, OnDeadline, Policy, RawRule, UNLIMITED};
+use crate::decide::policy::{DeadlineFrom, DelayFrom, FOREVER, Limits, OnDeadline, Policy, RawRule, UNLIMITED};
 use crate::decide::stage::Stage;
 use crate::describe::options::Options;
 use crate::describe::path::{COUNTED, Path};
@@ -55,20 +55,20 @@ pub struct Row {
 pub struct Explanation {
     policy: Policy,
     guards: Options,
-    /// One kind of failure, or transient and every kind that has stages of its own.
+    /// One kind of failure; or transient, and every rule.
     kind: Option<FailureKind>,
-    rows: u32,
+    rows: Option<u32>,
 }
 
 impl Explanation {
     /// At most that many retries.
     pub const fn rows(mut self, rows: u32) -> Self {
-        self.rows = rows;
+        self.rows = Some(rows);
         self
     }
 
     /// After failures of that kind, for policies that wait differently after some. Unless set, the rows are those after
-    /// transient failures, and the text has a table for each kind that has delays of its own as well.
+    /// transient failures, and the text has a table for each rule that changes decisions as well.
     pub const fn after(mut self, kind: FailureKind) -> Self {
         self.kind = Some(kind);
         self
@@ -82,20 +82,36 @@ impl Explanation {
 
     /// The retries, one by one.
     pub fn iter(&self) -> Rows {
-        self.iter_after(self.kind.unwrap_or(FailureKind::Transient))
+        self.iter_after(self.first())
     }
 
-    fn iter_after(&self, kind: FailureKind) -> Rows {
+    /// The failure of the first table.
+    fn first(&self) -> Failure {
+        Failure::new(self.kind.unwrap_or(FailureKind::Transient))
+    }
+
+    fn iter_after(&self, failure: Failure) -> Rows {
         let paths = [0, 1 << 31, u32::MAX].map(Path::pinned);
-        Rows { policy: self.policy, failure: Failure::new(kind), paths, retry: 0, left: self.rows }
+        Rows { policy: self.policy, failure, paths, retry: 0, left: self.rows_after(failure) }
+    }
+
+    /// The most rows of the table after such failures.
+    fn rows_after(&self, failure: Failure) -> u32 {
+        let usual = if self.policy.attempts_after(failure).is_none() { 10 } else { 100 };
+        self.rows.unwrap_or(usual)
     }
 }
 
 impl Policy {
     /// All retries of the policy as data and as text, up to 100; 10 if it retries for ever.
     pub const fn explain(&self) -> Explanation {
-        let rows = if self.attempts().is_none() { 10 } else { 100 };
-        Explanation { policy: *self, guards: Options::NEW, kind: None, rows }
+        Explanation { policy: *self, guards: Options::NEW, kind: None, rows: None }
+    }
+
+    /// The attempts of an operation whose failures are all like this one; `None` for ever.
+    fn attempts_after(&self, failure: Failure) -> Option<u32> {
+        let limit = self.rule(failure).and_then(|(_, rule)| rule.limit()).unwrap_or(self.attempts);
+        Some(limit.min(self.total)).filter(|limit| *limit != FOREVER)
     }
 
     /// How long all sleeps take together if no draw spreads them, as far as there is an end; a backoff that is its own jitter
@@ -205,11 +221,13 @@ impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A line of guards ends with a line feed, the last line of a policy does not.
         write!(f, "{}\n{}\n", self.policy, self.guards.guard_words())?;
-        self.table(f, self.kind.unwrap_or(FailureKind::Transient))?;
-        let has_stages = |kind: &FailureKind| self.policy.decides_apart(*kind);
-        for kind in FailureKind::ALL.into_iter().filter(|kind| self.kind.is_none() && has_stages(kind)) {
-            write!(f, "\n\nafter failures of kind {}\n", kind.name())?;
-            self.table(f, kind)?;
+        self.table(f, self.first())?;
+        for (number, rule) in self.policy.deciding_rules().filter(|_| self.kind.is_none()) {
+            match rule.taken_kinds() {
+                None => write!(f, "\n\nafter failures that rule {number} takes\n")?,
+                Some(kinds) => write!(f, "\n\nafter failures of kind {kinds}\n")?,
+            }
+            self.table(f, Failure { rule: number, ..Failure::new(rule.retried_kind()) })?;
         }
         let mut before = "\n\n";
         for lint in self.guards.lints(&self.policy) {
@@ -221,12 +239,12 @@ impl fmt::Display for Explanation {
 }
 
 impl Explanation {
-    fn table(&self, f: &mut fmt::Formatter<'_>, kind: FailureKind) -> fmt::Result {
+    fn table(&self, f: &mut fmt::Formatter<'_>, failure: Failure) -> fmt::Result {
         let limited = self.policy.deadline().is_some();
         let [min, typical, max] = ["min", "typical", "max"];
         write!(f, "retry {min:>11} {typical:>11} {max:>11}   total {min:>5} {typical:>11} {max:>11}")?;
         f.write_str(if limited { "  in time" } else { "" })?;
-        for row in self.iter_after(kind) {
+        for row in self.iter_after(failure) {
             let [min, typical, max] = [row.min, row.typical, row.max].map(Cell);
             let [min_total, typical_total, max_total] = [row.min_total, row.typical_total, row.max_total].map(Cell);
             write!(f, "\n{:>5}{min}{typical}{max}  {min_total}{typical_total}{max_total}", row.retry)?;
@@ -234,9 +252,10 @@ impl Explanation {
                 write!(f, "  {}", row.in_time.name())?;
             }
         }
-        match self.policy.attempts().map(|attempts| attempts.saturating_sub(1).saturating_sub(self.rows)) {
+        let attempts = self.policy.attempts_after(failure);
+        match attempts.map(|attempts| attempts.saturating_sub(1).saturating_sub(self.rows_after(failure))) {
             None => f.write_str("\nand so on, for ever"),
-            Some(0) if self.policy.attempts() == Some(1) => f.write_str("\nno retries"),
+            Some(0) if attempts == Some(1) => f.write_str("\nno retries"),
             Some(0) => Ok(()),
             Some(more) => write!(f, "\nand {more} more"),
         }
@@ -333,17 +352,10 @@ fn write_stages(f: &mut fmt::Formatter<'_>, stages: impl Iterator<Item = Stage>)
 impl Policy {
     /// The rules that change what a machine decides, each with the kinds that it is for, or its number.
     fn write_rules(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, rule) in (1..).zip(&self.rules).filter(|(_, rule)| rule.decides()) {
-            match rule.kinds & 15 {
-                0 | 15 => write!(f, "; by rule {number}: ")?,
-                kinds => {
-                    let mut before = "; after ";
-                    for kind in FailureKind::ALL.into_iter().filter(|kind| kinds << 1 >> kind.code() & 1 == 1) {
-                        write!(f, "{before}{}", kind.name())?;
-                        before = " and ";
-                    }
-                    f.write_str(": ")?;
-                }
+        for (number, rule) in self.deciding_rules() {
+            match rule.taken_kinds() {
+                None => write!(f, "; by rule {number}: ")?,
+                Some(kinds) => write!(f, "; after {kinds}: ")?,
             }
             write_stages(f, self.stages_of(rule))?;
             let before = if rule.stages == 0 { "" } else { ", " };
@@ -357,11 +369,43 @@ impl Policy {
         Ok(())
     }
 
-    /// True if a rule decides about failures of that kind, whatever else is known of them.
-    fn decides_apart(&self, kind: FailureKind) -> bool {
-        let bit = 1_u8.wrapping_shl(u32::from(kind.code()).wrapping_sub(1));
-        let taken = self.rules.iter().find(|rule| rule.kinds & bit != 0);
-        kind != FailureKind::Permanent && taken.is_some_and(RawRule::decides)
+    /// The rules that change what a machine decides, with their numbers.
+    fn deciding_rules(&self) -> impl Iterator<Item = (u8, &RawRule)> {
+        (1..).zip(&self.rules).filter(|(_, rule)| rule.decides())
+    }
+}
+
+impl RawRule {
+    /// The kinds of failures that the rule takes whatever else is known of them, unless it takes none or all of them so.
+    fn taken_kinds(&self) -> Option<KindWords> {
+        Some(KindWords(self.kinds & 15)).filter(|kinds| !matches!(kinds.0, 0 | 15))
+    }
+
+    /// The first kind of failures that the rule retries by their kind; transient if there is none.
+    fn retried_kind(&self) -> FailureKind {
+        let kind = KindWords(self.kinds).all().next().filter(|kind| *kind != FailureKind::Permanent);
+        kind.unwrap_or(FailureKind::Transient)
+    }
+}
+
+/// Kinds of failures as bits, in words.
+struct KindWords(u8);
+
+impl KindWords {
+    fn all(&self) -> impl Iterator<Item = FailureKind> {
+        let kinds = u32::from(self.0) << 1;
+        FailureKind::ALL.into_iter().filter(move |kind| kinds >> kind.code() & 1 == 1)
+    }
+}
+
+impl Display for KindWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut before = "";
+        for kind in self.all() {
+            write!(f, "{before}{}", kind.name())?;
+            before = " and ";
+        }
+        Ok(())
     }
 }
 

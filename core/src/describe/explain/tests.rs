@@ -9,6 +9,7 @@ use crate::time::Timestamp;
 use crate::value::Value;
 use core::time::Duration;
 use proptest::prelude::*;
+use std::format;
 use std::string::ToString;
 use std::vec::Vec;
 
@@ -105,6 +106,46 @@ fn failures_with_delays_of_their_own_have_a_table_of_their_own() {
     assert!(text.contains("\n\nafter failures of kind throttled\nretry "), "{text}");
     let throttled: Vec<_> = policy.explain().after(FailureKind::Throttled).iter().map(|row| row.max).collect();
     assert_eq!(throttled, [Span::from_nanos(999_999_999), Span::from_nanos(1_999_999_999)]);
+}
+
+#[test]
+fn a_rule_has_a_table_of_its_own_with_its_attempts() {
+    let text = |value: &'static str| Value::Text(value);
+    let mut options = Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None).attempts(3);
+    for (name, value) in [
+        ("rules[0].if.http[0]", Value::Number { value: 429.0, unit: 1.0 }),
+        ("rules[0].attempts", text("forever")),
+        ("rules[0].backoff.initial", text("2s")),
+        ("rules[1].if.kinds[0]", text("timeout")),
+        ("rules[1].if.kinds[1]", text("throttled")),
+        ("rules[1].attempts", Value::Number { value: 2.0, unit: 1.0 }),
+        ("rules[2].if.http[0]", Value::Number { value: 503.0, unit: 1.0 }),
+    ] {
+        options.set(name, value).unwrap();
+    }
+    let shown = built(options).explain().rows(2).to_string();
+    let tables: Vec<_> = shown.split("\n\n").skip(1).collect();
+    let head = "retry         min     typical         max   total   min     typical         max";
+    let wanted = [
+        format!(
+            "{head}
+    1          1s          1s          1s            1s          1s          1s
+    2          1s          1s          1s            2s          2s          2s"
+        ),
+        format!(
+            "after failures that rule 1 takes\n{head}
+    1          2s          2s          2s            2s          2s          2s
+    2          4s          4s          4s            6s          6s          6s
+and so on, for ever"
+        ),
+        format!(
+            "after failures of kind throttled and timeout\n{head}
+    1          1s          1s          1s            1s          1s          1s"
+        ),
+    ];
+    assert_eq!(tables.get(..3), Some(&wanted.each_ref().map(|table| table.as_str())[..]), "{shown}");
+    assert!(tables.iter().skip(3).all(|lints| lints.starts_with("warning")), "{shown}");
+    assert_eq!(built(options).explain().to_string().matches("\n   10 ").count(), 1);
 }
 
 #[test]
