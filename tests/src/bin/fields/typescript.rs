@@ -1,120 +1,9 @@
-//! Prints the typed options of JavaScript and Python and the tables of docs/policy.md from the core's table of fields.
+//! The types of policies and guards in TypeScript, and the tables that JavaScript checks options by.
 
-use anyhow::{Context as _, Result, bail};
+use super::{GENERATED, GROUPS, described, group, names, quoted, wrapped};
+use anyhow::{Result, bail};
 use holdoff_core::{Backoff, ErrorCode, Field, Jitter, Policy, Preset, Range, Rules, Section, Span, Stage, Takes};
 use std::fmt::Write as _;
-
-/// The groups of fields: the prefix of their paths, the name of their type, and what they are.
-const GROUPS: [(&str, &str, &str); 12] = [
-    ("backoff", "Backoff", "How delays grow from one failure to the next; one stage of a chain."),
-    ("jitter", "Jitter", "How delays are spread."),
-    ("hint", "Hint", "What is done with a server's hint on when to come back."),
-    ("budget", "Budget", "How many retries there may be for the calls there are."),
-    ("breaker.open_for", "OpenFor", "How long a breaker stays open, longer with each opening in a row."),
-    ("breaker", "Breaker", "When a breaker stops calls to a server that keeps failing."),
-    ("limiter", "Limiter", "How many attempts there may be in a time."),
-    ("bulkhead", "Bulkhead", "How many attempts may run at once."),
-    ("adaptive", "Adaptive", "A rate of attempts that follows the server's throttling."),
-    ("stretch", "Stretch", "Longer delays while many attempts fail."),
-    ("hedge", "Hedge", "A second attempt beside a slow one."),
-    ("nested", "Nested", "What a retry does inside another one."),
-];
-
-fn main() -> Result<()> {
-    match std::env::args().nth(1).as_deref() {
-        Some("policy.ts") => print!("{}", policy_ts()),
-        Some("table.ts") => print!("{}", table_ts()),
-        Some("presets.ts") => print!("{}", presets_ts()?),
-        Some("guards.ts") => print!("{}", guards_ts()),
-        Some("guards_table.ts") => print!("{}", guards_table_ts()),
-        Some("python") => print!("{}", python()),
-        Some("docs") => print!("{}", docs(&std::fs::read_to_string("docs/policy.md")?)?),
-        Some("help") => print!("{}", help(&std::env::args().nth(2).unwrap_or_default())?),
-        other => {
-            bail!("policy.ts, table.ts, presets.ts, guards.ts, guards_table.ts, python, docs or help, not {other:?}")
-        }
-    }
-    Ok(())
-}
-
-/// The names in a group, without its prefix, each with its field. A group within it has a type of its own.
-fn names(group: &str) -> Vec<(&'static str, Field)> {
-    let prefix = format!("{group}.");
-    let own = Field::names().filter_map(|(name, field)| Some((name.strip_prefix(&prefix)?, field)));
-    own.filter(|(name, _)| !name.contains('.')).collect()
-}
-
-/// The type of the group with that path.
-fn group(path: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
-    GROUPS.iter().find(|group| group.0 == path)
-}
-
-/// The default of a field, as a document has it; empty where there is none.
-fn default(field: Field) -> String {
-    let number = |number: u64| match field.takes() {
-        Takes::Word(words) => {
-            words.iter().find(|word| u64::from(word.1) == number).map_or("", |word| word.0).to_owned()
-        }
-        Takes::SpanOrNone { none, .. } if number == none => "none".to_owned(),
-        Takes::Span { .. } | Takes::SpanOrNone { .. } => Span::from_nanos(number).to_string(),
-        Takes::Number(_) => f64::from_bits(number).to_string(),
-        Takes::Attempts if number == u64::from(u32::MAX) => "forever".to_owned(),
-        Takes::Flag => (number != 0).to_string(),
-        _ => number.to_string(),
-    };
-    let parts = [field.default().map(number), Some(field.default_note().to_owned())];
-    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
-}
-
-/// The range of a field; empty where any value of its type will do.
-fn range(field: Field) -> String {
-    match field.takes() {
-        Takes::WholeNumber(from, u32::MAX) => format!("from {from} on"),
-        Takes::WholeNumber(from, to) => format!("{from} to {to}"),
-        Takes::Number(Range::From(from)) => format!("from {from} on"),
-        Takes::Number(Range::AboveZero) | Takes::Span { from: 1 } | Takes::SpanOrNone { from: 1, .. } => {
-            "above 0".into()
-        }
-        Takes::Number(Range::Share) => "above 0, at most 1".into(),
-        Takes::Attempts => "from 1 on".into(),
-        _ => String::new(),
-    }
-}
-
-/// The kinds that a field is for; empty where it is for all of its group.
-fn kinds(field: Field) -> String {
-    let group = field.path().rsplit_once('.').map_or("", |path| path.0);
-    let group = if field == Field::BreakerOpenFor { "breaker.open_for" } else { group };
-    // Every mode of a hint has a use for all of its fields.
-    let first = names(group).first().copied().filter(|first| matches!(first.0, "kind" | "mode") && group != "hint");
-    let Some((_, kind)) = first else { return String::new() };
-    let Takes::Word(words) = kind.takes() else { return String::new() };
-    let all: Vec<_> = words.iter().filter(|word| word.0 != "none").collect();
-    let fits: Vec<_> = all.iter().filter(|word| field.fits(word.1)).map(|word| word.0).collect();
-    if field == kind || fits.len() == all.len() {
-        return String::new();
-    }
-    if fits.len() + 2 >= all.len() && all.len() > 3 {
-        let others: Vec<_> = all.iter().filter(|word| !field.fits(word.1)).map(|word| word.0).collect();
-        return format!("not for {}", others.join(" and "));
-    }
-    format!("for {}", fits.join(", "))
-}
-
-/// The doc of a field with its range, its kinds and its default, in sentences.
-fn described(field: Field) -> String {
-    let capital = |text: String| text[..1].to_uppercase() + &text[1..];
-    let mut doc = field.doc().trim().to_owned();
-    for (lead, text) in [("", range(field)), ("", kinds(field)), ("Default: ", default(field))] {
-        if !text.is_empty() {
-            let _ = write!(doc, " {}.", if lead.is_empty() { capital(text) } else { format!("{lead}{text}") });
-        }
-    }
-    if field.is_needed() && !matches!(field.path(), "backoff.delays") {
-        doc += if kinds(field).is_empty() { " Needed." } else { " Needed there." };
-    }
-    doc
-}
 
 fn camel(name: &str) -> String {
     let mut parts = name.split('_');
@@ -135,24 +24,6 @@ fn comment(text: &str, indent: &str) -> String {
     out + &format!("{indent} */\n")
 }
 
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.len() + 1 + word.len() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
-fn quoted<'w>(words: impl Iterator<Item = &'w str>) -> Vec<String> {
-    words.map(|word| format!("{word:?}")).collect()
-}
-
 /// A union of TypeScript behind `start`, a line each where it is too long for one.
 fn union(start: &str, words: &[String]) -> String {
     let line = format!("{start} {};\n", words.join(" | "));
@@ -163,7 +34,7 @@ fn union(start: &str, words: &[String]) -> String {
 }
 
 /// The type of a field in TypeScript.
-fn type_ts(field: Field) -> String {
+fn type_of(field: Field) -> String {
     match field {
         Field::BackoffKind => return "BackoffKind".into(),
         Field::JitterKind => return "JitterKind".into(),
@@ -218,9 +89,9 @@ fn interface(group_path: &str) -> String {
         if name == "open_for" {
             out += &member(name, "Duration | OpenForFields", &described(field));
         } else if field.path().ends_with(name) || field.path() == *path && name == "initial" {
-            out += &member(name, &type_ts(field), &described(field));
+            out += &member(name, &type_of(field), &described(field));
         } else {
-            out += &member(name, &type_ts(field), "Another name of `initial`.");
+            out += &member(name, &type_of(field), "Another name of `initial`.");
         }
     }
     out += "}\n";
@@ -241,9 +112,7 @@ const ONLY: &str = "/** The fields of some kinds alone: the others may not be gi
     type Only<All, Kind, Names> = {\n  [Name in keyof All]: Name extends \"kind\" ? Maybe<Kind> : Name extends Names ? \
     All[Name] : null | undefined;\n};\n";
 
-const GENERATED: &str = "Generated from core/src/fields.rs by `cargo xtask generate`.";
-
-fn policy_ts() -> String {
+pub(super) fn policy() -> String {
     let mut out = format!(
         "/** What a policy can be given as. The core reads the values and says what is wrong. {GENERATED} */\n\
          import type {{ GuardFields, NestedFields }} from \"./guards/fields.js\";\n\
@@ -324,7 +193,7 @@ type Backoff = BackoffKind | StageFields;
 export interface PolicyFields extends GuardFields {
 "#;
     for field in Field::ALL.iter().filter(|field| !field.is_guards() && !field.path().contains('.')) {
-        out += &member(field.path(), &type_ts(*field), &described(*field));
+        out += &member(field.path(), &type_of(*field), &described(*field));
     }
     for (name, of, doc) in [
         (
@@ -433,7 +302,7 @@ fn takes(field: Field) -> String {
 /// The errors about guards alone.
 const GUARD_CODES: [ErrorCode; 3] = [ErrorCode::ShareRange, ErrorCode::RateRange, ErrorCode::FieldMissing];
 
-fn guards_table_ts() -> String {
+pub(super) fn guards_table() -> String {
     let mut out = format!(
         "/** The fields of guards and the rules about them, for the checks in JavaScript. {GENERATED} */\n\
          import {{ LONGEST }} from \"../table.js\";\n\n\
@@ -467,7 +336,7 @@ fn guards_table_ts() -> String {
     out + "};\n"
 }
 
-fn table_ts() -> String {
+pub(super) fn table() -> String {
     let mut out = format!(
         "/** The fields of policies and the rules about them, for the checks in JavaScript. {GENERATED} */\n\n\
          /** The longest time, in nanoseconds. */\n\
@@ -514,7 +383,7 @@ fn table_ts() -> String {
 }
 
 /// A stage of a policy: kind, first delay, step, longest delay, number of delays.
-fn stage_ts(stage: Stage) -> Result<String> {
+fn stage(stage: Stage) -> Result<String> {
     let nanos = |span: Span| literal(Field::BackoffInitial, span.as_nanos());
     let (kind, initial, step, max) = match stage.backoff {
         Backoff::Constant { delay } => (1, delay, "0".to_owned(), Span::MAX),
@@ -535,7 +404,7 @@ fn words_of(policy: Policy, rules: Rules) -> ([u32; 128], [u32; 180]) {
 
 /// The rules of a preset as words: what the machine has of them, their records in its pool, and their conditions by place;
 /// nothing without rules.
-fn rules_ts(preset: Preset) -> String {
+fn rules(preset: Preset) -> String {
     let rules = Policy::options().preset(preset).rules();
     let (policy, conditions) = words_of(preset.policy(), rules);
     let list = |words: &[u32]| {
@@ -585,7 +454,7 @@ fn number_of(policy: &Policy, field: Field) -> Result<u64> {
     })
 }
 
-fn presets_ts() -> Result<String> {
+pub(super) fn presets() -> Result<String> {
     let mut out = format!(
         "/** The presets: their stages, and the fields that differ from the defaults by their numbers. {GENERATED} */\n\
          import {{ LONGEST }} from \"../table.js\";\n\n\
@@ -600,7 +469,7 @@ fn presets_ts() -> Result<String> {
     );
     for preset in Preset::ALL {
         let policy = preset.policy();
-        let stages = policy.stages().map(stage_ts).collect::<Result<Vec<_>>>()?.join(", ");
+        let stages = policy.stages().map(stage).collect::<Result<Vec<_>>>()?.join(", ");
         let plain = Field::ALL.iter().filter(|field| !field.is_guards() && !field.path().starts_with("backoff"));
         let mut fields = Vec::new();
         for field in plain {
@@ -618,13 +487,13 @@ fn presets_ts() -> Result<String> {
             out,
             "  {:?}: {{ stages: [{stages}], fields: {fields}{guards}{} }},",
             preset.name(),
-            rules_ts(preset)
+            rules(preset)
         );
     }
     Ok(out + "};\n")
 }
 
-fn guards_ts() -> String {
+pub(super) fn guards() -> String {
     let mut out = format!(
         "/** What guards can be given as: the sections of a policy document. {GENERATED} */\n\
          import type {{ Duration }} from \"../times.js\";\n\n\
@@ -642,318 +511,9 @@ fn guards_ts() -> String {
         let Some((path, name, doc)) = group(section.name) else { continue };
         let alone = match section.first.takes() {
             Takes::Word(_) => format!("{name}Fields[\"kind\"]"),
-            _ => type_ts(section.first),
+            _ => type_of(section.first),
         };
         out += &member(path, &format!("{alone} | {name}Fields"), doc);
     }
     out + "}\n"
-}
-
-/// The type of a field in Python.
-/// Types of Python whose fields take the place of a policy's, each with its doc and its base.
-const RULED: [(&str, &str, &str); 2] = [
-    ("Stage", "One stage of a chain, and what it has instead of the policy's.", "Backoff"),
-    ("Manner", "How long a rule waits, instead of the policy.", "TypedDict"),
-];
-
-fn type_python(field: Field) -> String {
-    let of = match (field, field.takes()) {
-        (Field::DeadlineFrom | Field::Limits | Field::DelayFrom, _) => {
-            return format!("Literal[{}]", quoted(field.words()).join(", "));
-        }
-        (Field::BackoffKind, _) => "BackoffKind",
-        (Field::JitterKind, _) => "JitterKind",
-        (Field::HintMode, _) => "HintMode",
-        (Field::HintOver, _) => "HintOver",
-        (Field::BudgetKind, _) => "BudgetKind",
-        (Field::BreakerKind, _) => "BreakerKind",
-        (Field::BreakerOpenKind, _) => "OpenForKind",
-        (Field::BreakerReopen, _) => "Reopen",
-        (Field::BreakerMode, _) => "BreakerMode",
-        (Field::BreakerHint, _) => "BreakerHint",
-        (Field::LimiterKind, _) => "LimiterKind",
-        (Field::AdaptiveKind, _) => "AdaptiveKind",
-        (Field::NestedMode, _) => "NestedMode",
-        (Field::Preset, _) => "PresetName",
-        (Field::Cap, _) => "Cap",
-        (Field::OnDeadline, _) => "OnDeadline",
-        (_, Takes::Attempts) => "int | Literal[\"forever\"]",
-        (_, Takes::Word(_)) => "Refusal",
-        (_, Takes::Span { .. }) => "Duration",
-        (_, Takes::SpanOrNone { .. }) => "Duration | Literal[\"none\"]",
-        (_, Takes::Number(_)) => "float",
-        (_, Takes::Spans) => "Sequence[Duration]",
-        (_, Takes::Flag) => "bool",
-        _ => "int",
-    };
-    of.to_owned()
-}
-
-fn member_python(name: &str, of: &str, doc: &str) -> String {
-    let mut out = format!("    {name}: {of}\n");
-    if doc.len() <= 110 {
-        let _ = writeln!(out, "    \"\"\"{doc}\"\"\"");
-        return out;
-    }
-    let lines = wrapped(doc, 112);
-    out + "    \"\"\"" + &lines.join("\n    ") + "\n    \"\"\"\n"
-}
-
-/// The name of a group's type in Python.
-fn class(group: &(&str, &str, &str)) -> String {
-    let plain = matches!(group.0, "backoff" | "jitter" | "hint" | "breaker.open_for");
-    format!("{}{}", group.1, if plain { "" } else { "Fields" })
-}
-
-fn python() -> String {
-    let mut out = format!(
-        "\"\"\"The types of the fields of policies and guards. {GENERATED}\"\"\"\n\n\
-         from __future__ import annotations\n\n\
-         from collections.abc import Sequence\n\
-         from datetime import timedelta\n\
-         from typing import Literal, TypeAlias, TypedDict\n\n\
-         from ._literals import (\n    AdaptiveKind,\n    BackoffKind,\n    BreakerHint,\n    BreakerKind,\n    \
-         BreakerMode,\n    BudgetKind,\n    Cap,\n    HintMode,\n    HintOver,\n    JitterKind,\n    LimiterKind,\n    NestedMode,\n    \
-         OnDeadline,\n    OpenForKind,\n    PresetName,\n    Refusal,\n    Reopen,\n)\n\n\
-         Duration: TypeAlias = float | str | timedelta\n\
-         \"\"\"A length of time: seconds, text with a unit such as ``\"250ms\"``, or a timedelta.\"\"\"\n"
-    );
-    for group in &GROUPS {
-        let (path, _, doc) = group;
-        let mut base = "TypedDict";
-        if *path == "backoff" {
-            // A word of Python cannot be written as a field of a class.
-            out += "\n\n_From = TypedDict(\"_From\", {\"from\": int | None}, total=False)\n";
-            base = "_From";
-        }
-        let _ = write!(out, "\n\nclass {}({base}, total=False):\n    \"\"\"{doc}\"\"\"\n\n", class(group));
-        for (name, field) in names(path).into_iter().filter(|(name, _)| *name != "from") {
-            let alias = !(field.path().ends_with(name) || field.path() == *path && name == "initial");
-            let text = if alias { "Another name of ``initial``.".to_owned() } else { described(field) };
-            let of = if name == "open_for" { "Duration | OpenFor".to_owned() } else { type_python(field) };
-            out += &member_python(name, &format!("{of} | None"), &text.replace('`', "``").replace("````", "``"));
-        }
-    }
-    for (name, doc, own) in RULED {
-        let _ = write!(out, "\n\nclass {name}({}, total=False):\n    \"\"\"{doc}\"\"\"\n\n", own);
-        for (name, of, doc) in [
-            ("jitter", "Jitter | JitterKind", "How the delays are spread, instead of the policy's ``jitter``."),
-            ("cap", "Cap", "The value that ``max`` bounds, instead of the policy's ``cap``."),
-            ("hint", "Hint | HintMode", "The use of a server's hint, instead of the policy's ``hint``."),
-        ] {
-            out += &member_python(name, &format!("{of} | None"), doc);
-        }
-    }
-    out += "\n\nclass PlainFields(TypedDict, total=False):\n    \"\"\"The fields of a policy that are single values.\"\"\"\n\n";
-    for field in Field::ALL.iter().filter(|field| !field.path().contains('.') && field.path() != "version") {
-        let doc = described(*field).replace('`', "``");
-        out += &member_python(field.path(), &format!("{} | None", type_python(*field)), &doc);
-    }
-    out
-}
-
-/// docs/policy.md with its tables of fields, each between `<!-- fields of GROUP -->` and `<!-- end -->`.
-fn docs(page: &str) -> Result<String> {
-    let mut out = String::new();
-    let mut rest = page;
-    while let Some((before, behind)) = rest.split_once("<!-- fields of ") {
-        let (group, behind) = behind.split_once(" -->\n").context("a marker has an end")?;
-        let (_, after) = behind.split_once("<!-- end -->").context("a table has an end")?;
-        let _ = write!(out, "{before}<!-- fields of {group} -->\n{}<!-- end -->", table(group));
-        rest = after;
-    }
-    Ok(out + rest)
-}
-
-fn table(group: &str) -> String {
-    let mut out = "| field | meaning | takes | default |\n|---|---|---|---|\n".to_owned();
-    for field in Field::ALL.iter().filter(|field| field.path().starts_with(&format!("{group}."))) {
-        let names: Vec<_> =
-            Field::names().filter(|known| known.1 == *field).map(|known| format!("`{}`", known.0)).collect();
-        let value = match field.takes() {
-            Takes::Word(_) => field.words().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
-            Takes::Span { .. } => "a time".into(),
-            Takes::SpanOrNone { .. } => "a time or `none`".into(),
-            Takes::Number(_) => "a number".into(),
-            Takes::WholeNumber(..) => "a whole number".into(),
-            Takes::Attempts => "a whole number or `forever`".into(),
-            Takes::Spans => "a list of times".into(),
-            Takes::Version => "1".into(),
-            Takes::Flag => "`true`, `false`".into(),
-        };
-        let value = [value, range(*field)].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-        let value = [value, kinds(*field)].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
-        let default = if field.is_needed() { "needed".to_owned() } else { default(*field) };
-        let _ = writeln!(out, "| {} | {} | {value} | {default} |", names.join(", "), field.doc().trim());
-    }
-    out
-}
-
-/// The options of one use in Python, each with its doc.
-const OPTIONS: [(&str, &str, &str); 12] = [
-    ("policy", "None", "A `Policy` or the name of a preset, instead of the fields."),
-    (
-        "on",
-        "None",
-        "The errors to retry: a type of Exception, a tuple of types, or a function of the error. Default: every error \
-        but programming errors.",
-    ),
-    ("classify", "None", "A function from the error to a Failure, the word of a kind, or None for the default rules."),
-    ("on_result", "None", "A function of the returned value that says whether it is a failure; True for HTTP answers."),
-    ("on_retry", "None", "A function that is called with a RetryEvent before each sleep."),
-    ("on_give_up", "None", "A function that is called with the Outcome after the last failure."),
-    ("fallback", "None", "A function of the last error, whose value is returned instead."),
-    ("cancel", "None", "A Cancel token."),
-    ("idempotent", "True", "False if the operation must not run twice."),
-    ("seed", "None", "An int that makes the jitter repeatable."),
-    ("guards", "None", "A Guards object, or a dict of the options of guards, which replaces the guards of the policy."),
-    (
-        "key",
-        "None",
-        "The server that is called, \"scheme://host:port\": each has a budget of its own. Default: one for the policy.",
-    ),
-];
-
-/// The signature and the doc of a class or function of Python, for `help()` and for editors that ask the interpreter.
-fn help(of: &str) -> Result<String> {
-    let (name, first, doc) = match of {
-        "policy" => (
-            "Policy",
-            "name=None, /",
-            "When to retry and when to give up; immutable, to be shared by any number of operations.",
-        ),
-        "retry" => (
-            "retry",
-            "function=None, /",
-            "Retry a function: a decorator, bare or with options and with the fields of a policy.",
-        ),
-        "retrying" => (
-            "Retrying",
-            "policy=None, /",
-            "A policy with the options of one use: call functions with it, or decorate them.",
-        ),
-        _ => return guard_help(of),
-    };
-    let own = OPTIONS.iter().filter(|option| of == "retry" || (of == "retrying" && option.0 != "policy"));
-    let fields = top_fields();
-    let mut parameters = vec![first.to_owned(), "*".to_owned()];
-    parameters.extend(own.clone().map(|option| format!("{}={}", option.0, option.1)));
-    parameters.extend(fields.iter().map(|(name, _, default, _)| format!("{name}={default}")));
-    let mut out = format!("{name}({})\n--\n\n{doc}\n", parameters.join(", "));
-    if of == "policy" {
-        out += "\nname: the name of a preset, which replaces the defaults below.\n";
-        out += TIMES;
-        for (name, takes, _, doc) in &fields {
-            out += &item(name, takes, doc);
-        }
-    } else {
-        out += "\nOptions:\n";
-        for (name, _, doc) in own {
-            out += &item(name, "", doc);
-        }
-        out += "\nThe other parameters are the fields of a policy: see help(holdoff.Policy).\n";
-    }
-    Ok(out)
-}
-
-const TIMES: &str = "\nA time is a number of seconds, text with a unit (\"250ms\", \"1.5s\", \"2m\") or a timedelta. None means the default.\n\n";
-
-/// A parameter, what it takes and its doc, in lines.
-fn item(name: &str, takes: &str, doc: &str) -> String {
-    let takes = if takes.is_empty() { String::new() } else { format!(": {takes}") };
-    let lines = wrapped(&doc.replace('`', "\""), 92);
-    format!("    {name}{takes}\n        {}\n", lines.join("\n        "))
-}
-
-/// A value in Python.
-fn literal_python(field: Field) -> String {
-    let text = default(field);
-    let text = text.split("; ").next().unwrap_or_default();
-    match field.takes() {
-        _ if field.default().is_none() => "None".into(),
-        Takes::Flag => {
-            if text == "true" {
-                "True".into()
-            } else {
-                "False".into()
-            }
-        }
-        Takes::Attempts if text == "forever" => format!("'{text}'"),
-        Takes::Word(_) => format!("'{text}'"),
-        Takes::Span { .. } | Takes::SpanOrNone { .. } => format!("'{text}'"),
-        _ => text.to_owned(),
-    }
-}
-
-/// The values of a field, in words of Python.
-fn takes_python(field: Field) -> String {
-    match field.takes() {
-        Takes::Word(_) => quoted(field.words()).join(", "),
-        Takes::Span { .. } => "a time".into(),
-        Takes::SpanOrNone { .. } => "a time or \"none\"".into(),
-        Takes::Number(_) => "a number".into(),
-        Takes::WholeNumber(..) => "an int".into(),
-        Takes::Attempts => "an int or \"forever\"".into(),
-        Takes::Spans => "a list of times".into(),
-        Takes::Version => "1".into(),
-        Takes::Flag => "a bool".into(),
-    }
-}
-
-/// The fields of a policy by their first names: name, what it takes, default, doc.
-fn top_fields() -> Vec<(String, String, String, String)> {
-    let mut fields: Vec<(String, String, String, String)> = Vec::new();
-    for field in Field::ALL.iter().filter(|field| field.path() != "version") {
-        let (top, inner) = field.path().split_once('.').map_or((field.path(), None), |path| (path.0, Some(path.1)));
-        if fields.iter().any(|known| known.0 == top) {
-            continue;
-        }
-        let of_group = GROUPS.iter().find(|group| group.0 == top);
-        fields.push(match (inner, of_group) {
-            (Some(_), Some((path, name, doc))) if field.is_guards() && *path != "nested" => (
-                top.into(),
-                "a dict, or the first field alone".into(),
-                "None".into(),
-                format!("{doc} See help(holdoff.{name})."),
-            ),
-            (Some(_), Some((path, _, doc))) => {
-                let members: Vec<_> = names(path)
-                    .into_iter()
-                    .filter(|(name, field)| field.path().ends_with(name))
-                    .map(|(name, field)| format!("{name}: {}", described(field)))
-                    .collect();
-                let chain = if top == "backoff" { ", or a list of dicts, each a stage" } else { "" };
-                let first = takes_python(*field);
-                let default = if top == "nested" { "None".into() } else { literal_python(*field) };
-                (top.into(), format!("{first}, or a dict{chain}"), default, format!("{doc} {}", members.join(" ")))
-            }
-            _ => (top.into(), takes_python(*field), literal_python(*field), described(*field)),
-        });
-        if top == "hint" {
-            let doc = "What is done about which failure; the first rule that holds takes it. Each is a dict: \"if\" has its \
-                conditions, \"retry\" says whether it is retried, and \"attempts\", \"backoff\", \"jitter\", \"cap\" and \"hint\" \
-                take the place of the policy's.";
-            fields.push(("rules".into(), "a list of dicts".into(), "None".into(), doc.into()));
-        }
-    }
-    fields
-}
-
-fn guard_help(of: &str) -> Result<String> {
-    let (path, name, doc) = group(of).with_context(|| format!("no group {of:?}"))?;
-    let start = match *path {
-        "budget" | "breaker" => ", seed=None, now=None",
-        "bulkhead" | "hedge" => "",
-        _ => ", now=None",
-    };
-    let fields = names(path);
-    let signature: Vec<_> = fields.iter().map(|(name, field)| format!("{name}={}", literal_python(*field))).collect();
-    let mut out = format!("{name}(config=None, /, *{start}, {})\n--\n\n{doc}", signature.join(", "));
-    out += " All calls that use the object share it.\n\n\
-        config: the guard as a policy has it, a dict or its first field alone.\n";
-    out += TIMES;
-    for (name, field) in fields {
-        out += &item(name, &takes_python(field), &described(field));
-    }
-    Ok(out)
 }
