@@ -96,12 +96,8 @@ impl Policy {
     #[inline(always)]
     pub(crate) fn steady_delay(&self, base: u64, n: u32, draw: u32) -> (u64, u64) {
         // In line for most policies: a delay that doubles, with full jitter.
-        if self.path & DOUBLES != 0 {
-            let base = match base {
-                UNSTARTED if n == 0 => self.first.initial,
-                UNSTARTED => return self.stage_delay(base, n, draw),
-                _ => self.first.max.min(base << 1),
-            };
+        if self.path & DOUBLES != 0 && (n == 0 || base != UNSTARTED) {
+            let base = if base == UNSTARTED { self.first.initial } else { self.first.max.min(base << 1) };
             if let Some(delay) = scaled_small(base, draw) {
                 return (base, delay);
             }
