@@ -62,6 +62,15 @@ extern_c! {
         layered.fail_as(get(layers)?, Ticket::from_raw(ticket), now, failure, outward)
     };
 
+    /// Predicts whether the inner level gives up if the attempt with this ticket fails with `failure` at `now`: for a host
+    /// whose error text, and so the `outward` of holdoff_layered_fail, depends on it. Changes nothing.
+    ///
+    /// Returns the HOLDOFF_REASON_ number for which it gives up; 0 if it goes on, and for wrong use.
+    get holdoff_layered_would_give_up(layers: *const holdoff_layers, ticket, now, failure) -> u32 = {
+        let reason = layered.would_give_up(get(layers)?, Ticket::from_raw(ticket), now, failure.try_into()?);
+        reason.map_or(0, StopReason::code).into()
+    }, else 0;
+
     /// Lets time pass.
     ///
     /// Returns the step that holds at `now`.

@@ -111,6 +111,14 @@ extern_c! {
     /// periodic.
     get holdoff_periodic_runs() -> u64 = periodic.runs(), else 0;
 
+    /// Returns how many intervals its loop backoff was asked for, whether or not they were slept; 0 for memory without a
+    /// periodic.
+    get holdoff_periodic_intervals() -> u64 = periodic.intervals(), else 0;
+
+    /// Returns the last interval that its loop backoff was asked for, jitter included, in nanoseconds; 0 before the first, and
+    /// for memory without a periodic.
+    get holdoff_periodic_interval() -> Span = periodic.interval(), else Span::ZERO;
+
     /// Returns the time at which its time is up; HOLDOFF_NEVER without a limit, and for memory without a periodic.
     get holdoff_periodic_deadline() -> Timestamp = periodic.deadline(), else Timestamp::NEVER;
 

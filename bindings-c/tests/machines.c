@@ -119,6 +119,8 @@ static void a_periodic_runs_again_and_again(void) {
   step = holdoff_periodic_finish(&periodic, step.run, 5, HOLDOFF_ANSWER_AGAIN);
   CHECK_NUMBER(step.kind, HOLDOFF_SLEEP);
   CHECK_NUMBER(step.at, 15);
+  CHECK_NUMBER(holdoff_periodic_intervals(&periodic), 1);
+  CHECK_NUMBER(holdoff_periodic_interval(&periodic), 10);
   step = holdoff_periodic_tick(&periodic, 15);
   CHECK_NUMBER(step.run, 2);
   step = holdoff_periodic_finish(&periodic, 2, 16, HOLDOFF_ANSWER_DONE);
@@ -126,6 +128,9 @@ static void a_periodic_runs_again_and_again(void) {
   CHECK_NUMBER(step.ended, HOLDOFF_ENDED_DONE);
   CHECK_TEXT(holdoff_word(HOLDOFF_WORD_ENDED, step.ended), "done");
   CHECK_NUMBER(holdoff_periodic_runs(&periodic), 2);
+  CHECK_NUMBER(holdoff_periodic_intervals(&periodic), 1);
+  CHECK_NUMBER(holdoff_periodic_intervals(NULL), 0);
+  CHECK_NUMBER(holdoff_periodic_interval(NULL), 0);
 }
 
 static void a_periodic_ends_as_it_is_told(void) {
@@ -217,6 +222,25 @@ static void the_levels_do_as_they_are_told(void) {
   CHECK_NUMBER(holdoff_layered_succeed(&layered, 1, 0).outcome, HOLDOFF_SUCCEEDED);
 }
 
+static void an_inner_level_says_beforehand_why_it_would_give_up(void) {
+  holdoff_policy outer = constant("10s", 3), inner = constant("1s", 2);
+  holdoff_failure permanent = holdoff_failure_of(HOLDOFF_PERMANENT);
+  holdoff_layers layers;
+  holdoff_layered layered;
+  holdoff_layers_init(&layers, &outer, &inner, 0);
+  holdoff_layered_underway(&layered, &layers, 1, 0);
+  CHECK_NUMBER(holdoff_layered_would_give_up(&layered, &layers, 1, 0, lost), 0);
+  CHECK_NUMBER(holdoff_layered_would_give_up(&layered, &layers, 1, 0, permanent), HOLDOFF_REASON_PERMANENT);
+  CHECK_NUMBER(holdoff_layered_would_give_up(&layered, &layers, 2, 0, permanent), 0);
+  holdoff_layered_fail(&layered, &layers, 1, 0, lost, NULL);
+  holdoff_layered_tick(&layered, &layers, SECOND);
+  CHECK_NUMBER(holdoff_layered_would_give_up(&layered, &layers, 2, SECOND, lost), HOLDOFF_REASON_ATTEMPTS);
+  CHECK_NUMBER(holdoff_layered_inner_attempt(&layered), 2);
+  CHECK_NUMBER(holdoff_layered_would_give_up(NULL, &layers, 2, SECOND, lost), 0);
+  CHECK_NUMBER(holdoff_layered_would_give_up(&layered, NULL, 2, SECOND, lost), 0);
+  CHECK_NUMBER(holdoff_layered_would_give_up(&layered, &layers, 2, SECOND, holdoff_failure_of(0)), 0);
+}
+
 static void wrong_use_of_layers_stops(void) {
   holdoff_policy policy = constant("1s", 2);
   holdoff_layers layers;
@@ -281,6 +305,7 @@ void machines_tests(void) {
   RUN(a_periodic_ends_as_it_is_told);
   RUN(a_retry_inside_a_retry_has_one_cap);
   RUN(the_levels_do_as_they_are_told);
+  RUN(an_inner_level_says_beforehand_why_it_would_give_up);
   RUN(wrong_use_of_layers_stops);
   RUN(a_step_of_kubernetes_fields_is_a_step_of_the_machine);
   RUN(a_periodic_gives_its_loop_backoff_back);

@@ -166,6 +166,15 @@ holdoff_step holdoff_layered_fail(holdoff_layered *layered, const holdoff_layers
     now, holdoff_failure failure, const holdoff_failure *outward);
 
 /**
+ * Predicts whether the inner level gives up if the attempt with this ticket fails with `failure` at `now`: for a host
+ * whose error text, and so the `outward` of holdoff_layered_fail, depends on it. Changes nothing.
+ *
+ * Returns the HOLDOFF_REASON_ number for which it gives up; 0 if it goes on, and for wrong use.
+ */
+uint32_t holdoff_layered_would_give_up(const holdoff_layered *layered, const holdoff_layers *layers, uint64_t
+    ticket, uint64_t now, holdoff_failure failure);
+
+/**
  * Lets time pass.
  *
  * Returns the step that holds at `now`.
@@ -444,6 +453,18 @@ holdoff_periodic_step holdoff_periodic_cancel(holdoff_periodic *periodic);
  * periodic.
  */
 uint64_t holdoff_periodic_runs(const holdoff_periodic *periodic);
+
+/**
+ * Returns how many intervals its loop backoff was asked for, whether or not they were slept; 0 for memory without a
+ * periodic.
+ */
+uint64_t holdoff_periodic_intervals(const holdoff_periodic *periodic);
+
+/**
+ * Returns the last interval that its loop backoff was asked for, jitter included, in nanoseconds; 0 before the first, and
+ * for memory without a periodic.
+ */
+uint64_t holdoff_periodic_interval(const holdoff_periodic *periodic);
 
 /** Returns the time at which its time is up; HOLDOFF_NEVER without a limit, and for memory without a periodic. */
 uint64_t holdoff_periodic_deadline(const holdoff_periodic *periodic);
