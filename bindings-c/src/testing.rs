@@ -1,4 +1,4 @@
-//! For tests alone: a policy's delays for chosen draws, and a panic. No installed header declares these functions.
+//! For tests alone: delays and intervals for chosen draws, and a panic. No installed header declares these functions.
 
 use crate::*;
 
@@ -17,6 +17,17 @@ extern_c! {
     fn holdoff_schedule_next_at(schedule: *mut holdoff_schedule, kind: u32, u: f64, ns: *mut Span) -> bool = {
         let asked = pair(get_mut(schedule), kind_of(kind)).ok();
         write_some(ns, asked.and_then(|(schedule, kind)| schedule.next_at(kind, u)))
+    };
+
+    /// Does what holdoff_periodic_tick does, with the uniform `u` from [0, 1) for the interval if it asks for one.
+    fn holdoff_periodic_tick_with(periodic: *mut holdoff_periodic, now, u: f64) -> holdoff_periodic_step =
+        get_mut(periodic).map(|periodic| periodic.tick_with(now, Some(u))).into();
+
+    /// Does what holdoff_periodic_finish does, with the uniform `u` from [0, 1) for the interval if it asks for one.
+    fn holdoff_periodic_finish_with(periodic: *mut holdoff_periodic, run: u64, now, answer: u32,
+        u: f64) -> holdoff_periodic_step = {
+        let asked = pair(get_mut(periodic), word_of(Answer::from_code(answer)));
+        asked.map(|(periodic, answer)| periodic.finish_with(run, now, answer, Some(u))).into()
     };
 
     /// Panics, to see what becomes of it.

@@ -133,6 +133,25 @@ static void a_periodic_runs_again_and_again(void) {
   CHECK_NUMBER(holdoff_periodic_interval(NULL), 0);
 }
 
+static void a_periodic_draws_what_a_test_says(void) {
+  holdoff_wait_backoff wait_backoff;
+  holdoff_loop_backoff loop_backoff;
+  holdoff_periodic periodic;
+  holdoff_periodic_options options = holdoff_periodic_until(true);
+  holdoff_wait_backoff_init_kubernetes(&wait_backoff, 100, 0.0, 0.5, 0, 0);
+  holdoff_loop_backoff_init(&loop_backoff, &wait_backoff, HOLDOFF_RESET_NEVER, 0, 0);
+  holdoff_periodic_init(&periodic, &loop_backoff, &options, 1, 0);
+  CHECK_NUMBER(holdoff_periodic_tick_with(&periodic, 0, 0.75).run, 1);
+  CHECK_NUMBER(holdoff_periodic_interval(&periodic), 0);
+  CHECK_NUMBER(holdoff_periodic_finish_with(&periodic, 1, 5, HOLDOFF_ANSWER_AGAIN, 0.5).at, 130);
+  CHECK_NUMBER(holdoff_periodic_finish_with(&periodic, 1, 5, 9, 0.5).ended, HOLDOFF_ERROR_UNKNOWN_WORD);
+  options.sliding = 0;
+  holdoff_periodic_init(&periodic, &loop_backoff, &options, 1, 0);
+  holdoff_periodic_tick_with(&periodic, 0, 0.75);
+  CHECK_NUMBER(holdoff_periodic_interval(&periodic), 137);
+  CHECK_NUMBER(holdoff_periodic_tick_with(NULL, 0, 0.75).ended, HOLDOFF_ERROR_NULL_POINTER);
+}
+
 static void a_periodic_ends_as_it_is_told(void) {
   holdoff_wait_backoff wait_backoff;
   holdoff_loop_backoff loop_backoff;
@@ -302,6 +321,7 @@ void machines_tests(void) {
   RUN(a_drawn_number_is_added_to_the_last_bit);
   RUN(a_kind_of_failure_may_have_delays_of_its_own);
   RUN(a_periodic_runs_again_and_again);
+  RUN(a_periodic_draws_what_a_test_says);
   RUN(a_periodic_ends_as_it_is_told);
   RUN(a_retry_inside_a_retry_has_one_cap);
   RUN(the_levels_do_as_they_are_told);

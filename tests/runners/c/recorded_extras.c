@@ -44,31 +44,16 @@ static bool refused(const holdoff_options *options, const char *path, int code) 
   return holdoff_policy_build(&policy, options, &problem) == code && strcmp(problem.path, path) == 0;
 }
 
-/* One execution of the retry in virtual time. */
-typedef struct run {
-  const cJSON *input;
-  uint64_t now, ends;
-  int calls;
-  cJSON *delays;
-  const char *last;
-  bool cancelled;
-} run;
-
 /* The function's loop: no look at the context before a call, and the last error as it is. */
-static bool execute(run *run, const cJSON *config, const holdoff_policy *policy) {
+static bool execute(scripted *run, const cJSON *config, const holdoff_policy *policy) {
   holdoff_schedule schedule, before;
   const cJSON *draw = first(get(config, "uniforms"));
   uint64_t delay, until;
   holdoff_schedule_init(&schedule, policy, 0);
   for (;;) {
-    if (run->input == NULL) {
-      fail("as many calls as recorded", "more", run->calls);
+    if (!scripted_call(run)) {
       return false;
     }
-    run->calls++;
-    run->now += number(run->input, "took");
-    run->last = word(run->input, "result");
-    run->input = run->input->next;
     before = schedule;
     if (strcmp(run->last, "ok") == 0 || !holdoff_schedule_next(&schedule, &delay)) {
       return true;
@@ -80,36 +65,16 @@ static bool execute(run *run, const cJSON *config, const holdoff_policy *policy)
     }
     draw = draw->next;
     until = delay < HOLDOFF_NEVER - 1 - run->now ? run->now + delay : HOLDOFF_NEVER - 1;
-    cJSON_AddItemToArray(run->delays, made((int64_t)(until - run->now)));
-    if (run->now >= run->ends || run->ends < until) {
-      run->now = run->now >= run->ends ? run->now : run->ends;
-      run->cancelled = true;
+    if (scripted_wait(run, until)) {
       return true;
     }
-    run->now = until;
   }
 }
 
 /* What a recording of the execution says. */
-static cJSON *recorded(const run *run, const cJSON *config) {
-  bool is_deadline = truth(config, "cancel_is_deadline");
-  cJSON *got = cJSON_CreateObject();
-  cJSON_AddNumberToObject(got, "calls", run->calls);
-  cJSON_AddItemToObject(got, "delays", cJSON_Duplicate(run->delays, true));
-  cJSON_AddItemToObject(got, "now", made((int64_t)run->now));
-  if (!run->cancelled && strcmp(run->last, "ok") == 0) {
-    cJSON_AddNullToObject(got, "error");
-    cJSON_AddStringToObject(got, "value", "ok");
-    return got;
-  }
-  cJSON_AddStringToObject(got, "error", !run->cancelled ? run->last
-                                        : is_deadline   ? "context deadline exceeded"
-                                                        : "context canceled");
-  cJSON_AddNullToObject(got, "unwraps_to");
-  cJSON_AddBoolToObject(got, "is_canceled", run->cancelled && !is_deadline);
-  cJSON_AddBoolToObject(got, "is_deadline", run->cancelled && is_deadline);
-  cJSON_AddBoolToObject(got, "value_is_zero", true);
-  return got;
+static cJSON *recorded(const scripted *run) {
+  bool is_ok = !run->cancelled && strcmp(run->last, "ok") == 0;
+  return scripted_result(run, is_ok ? "ok" : NULL, run->cancelled ? context_error(run) : run->last, NULL);
 }
 
 /* A delay doubled so often, at most the largest integer. */
@@ -126,7 +91,7 @@ static bool wraps(int64_t base, int times, const cJSON *delay) {
 }
 
 /* Where the original's delay leaves the range of an integer, ours stays at its end. */
-static verdict saturated(const run *run, const cJSON *config, int64_t base, const cJSON *expected) {
+static verdict saturated(const scripted *run, const cJSON *config, int64_t base, const cJSON *expected) {
   const cJSON *one = first(get(expected, "delays")), *other = run->delays->child, *draw = first(get(config, "uniforms"));
   int at;
   for (at = 0; one != NULL && other != NULL; at++) {
@@ -150,26 +115,22 @@ static verdict saturated(const run *run, const cJSON *config, int64_t base, cons
 }
 
 static verdict run_ebr(const cJSON *item) {
-  const cJSON *config = get(item, "config"), *expected = first(get(item, "expected")), *ends = get(config, "cancel_at");
-  const cJSON *delay;
+  const cJSON *config = get(item, "config"), *expected = first(get(item, "expected")), *delay;
   int64_t base = whole(config, "base_delay"), tries = whole(config, "max_attempts");
   holdoff_options options;
   holdoff_policy policy;
   holdoff_problem problem;
   verdict judged = FAILED;
-  run run;
+  scripted run;
   cJSON *got;
-  bool apart = false;
+  bool apart = false, ends = false;
   int at = 0;
-  memset(&run, 0, sizeof run);
-  run.input = first(get(item, "inputs"));
-  run.ends = ends == NULL || cJSON_IsNull(ends) || whole_of(ends) < 0 ? HOLDOFF_NEVER : number_of(ends);
-  run.delays = cJSON_CreateArray();
+  scripted_begin(&run, get(item, "inputs"), config);
   run.last = "max attempts reached";
   if (tries < 1) {
     /* An operation that is never tried: a wrong number of attempts here. */
     retry_options(&options, base > 0 ? base : 0, tries);
-    got = recorded(&run, config);
+    got = recorded(&run);
     judged = !refused(&options, "attempts", HOLDOFF_ERROR_ATTEMPTS_RANGE) ? fail("attempts_range", "another error", -1)
              : cJSON_Compare(expected, got, true)                         ? OUT_OF_DOMAIN
                                                                           : differ(expected, got, -1);
@@ -184,6 +145,7 @@ static verdict run_ebr(const cJSON *item) {
       goto done;
     }
     retry_options(&options, base == INT64_MIN ? INT64_MAX : -base, tries);
+    ends = run.ends != HOLDOFF_NEVER;
     run.ends = HOLDOFF_NEVER;
   }
   if (holdoff_policy_build(&policy, &options, &problem) != 0) {
@@ -195,14 +157,13 @@ static verdict run_ebr(const cJSON *item) {
   }
   if (base < 0) {
     const cJSON *other = run.delays->child;
-    bool ended = ends != NULL && !cJSON_IsNull(ends) && whole_of(ends) >= 0;
     delay = first(get(expected, "delays"));
     while (delay != NULL && other != NULL && whole_of(delay) == -whole_of(other)) {
       delay = delay->next;
       other = other->next;
     }
     /* A context ends where it ends: without a wait there are fewer or more calls. */
-    judged = (delay == NULL && other == NULL) || (ended && (delay == NULL || other == NULL))
+    judged = (delay == NULL && other == NULL) || (ends && (delay == NULL || other == NULL))
                  ? OUT_OF_DOMAIN
                  : fail("the mirrored waits", "others", -1);
     goto done;
@@ -212,7 +173,7 @@ static verdict run_ebr(const cJSON *item) {
     judged = saturated(&run, config, base, expected);
     goto done;
   }
-  got = recorded(&run, config);
+  got = recorded(&run);
   judged = cJSON_Compare(expected, got, true) ? PASSED : differ(expected, got, -1);
   cJSON_Delete(got);
 done:

@@ -22,14 +22,12 @@ static int64_t moved(int64_t clock, int64_t by) {
   return clock + by > 0 ? clock + by : 0;
 }
 
-/* The draws that a case scripts. */
-static const cJSON *uniforms_of(const cJSON *config) {
+const cJSON *uniforms_of(const cJSON *config) {
   const cJSON *list = get(config, "uniforms");
   return first(cJSON_IsArray(list) ? list : get(get(config, "backoff"), "uniforms"));
 }
 
-/* The wait backoff of a wait.Backoff; false for one that is refused. */
-static bool wait_backoff_of(const cJSON *config, holdoff_wait_backoff *wait_backoff) {
+bool wait_backoff_of(const cJSON *config, holdoff_wait_backoff *wait_backoff) {
   int64_t duration = whole(config, "duration");
   return duration >= 0 &&
          holdoff_wait_backoff_init_kubernetes(wait_backoff, (uint64_t)duration, real(config, "factor"), real(config, "jitter"),
@@ -93,8 +91,7 @@ verdict run_k8s_backoff(const cJSON *item) {
   return PASSED;
 }
 
-/* A manager's loop backoff; false for one that is refused. */
-static bool loop_backoff_of(const cJSON *config, uint64_t start, holdoff_loop_backoff *loop_backoff) {
+bool loop_backoff_of(const cJSON *config, uint64_t start, holdoff_loop_backoff *loop_backoff) {
   const char *kind = word(config, "kind");
   int64_t reset = whole(config, "reset");
   holdoff_wait_backoff wait_backoff;

@@ -39,11 +39,7 @@ void set_attempts(holdoff_options *options, int64_t attempts) {
   }
 }
 
-/*
- * A RetryConfig as a policy. MaxDelay holds from the second delay on, so one below InitialDelay is a chain: the first delay
- * once, and then what it grows to, at most MaxDelay.
- */
-static int node_policy(const cJSON *config, holdoff_policy *policy, holdoff_problem *problem) {
+int node_policy(const cJSON *config, holdoff_policy *policy, holdoff_problem *problem) {
   int64_t initial = whole(config, "initial_delay"), max = whole(config, "max_delay");
   double factor = real(config, "backoff_factor");
   holdoff_options options;
@@ -119,8 +115,7 @@ static bool outside(const cJSON *config, verdict *judged) {
   return true;
 }
 
-/* Whether a RetryConfig's predicate retries an error; false with what is wrong for one that is not known. */
-static bool judged_by(const cJSON *config, const char *text, holdoff_failure *failure) {
+bool judged_by(const cJSON *config, const char *text, holdoff_failure *failure) {
   const char *rule = truth(config, "config_nil") ? "all" : word(config, "retryable");
   bool is_one = strncmp(rule, "equals ", 7) == 0;
   bool retried = *rule == 0 || strcmp(rule, "nil") == 0 || strcmp(rule, "all") == 0;
@@ -133,99 +128,69 @@ static bool judged_by(const cJSON *config, const char *text, holdoff_failure *fa
   return true;
 }
 
-/* One execution: what was called and slept so far, when the context ends, and how it went. */
+void node_error(char *text, size_t size, const char *node, uint32_t reason, uint32_t attempts, const char *last) {
+  if (reason == HOLDOFF_REASON_PERMANENT) {
+    snprintf(text, size, "non-retryable error in %s: %s", node, last);
+  } else {
+    snprintf(text, size, "max retries (%" PRIu32 ") exceeded for %s: %s", attempts, node, last);
+  }
+}
+
+/* One execution, and how it went. */
 typedef struct run {
-  const cJSON *config, *input;
-  uint64_t now, ends;
-  int calls;
-  cJSON *delays;
+  const cJSON *config;
+  scripted node;
   char error[1024];
   const char *wraps;
-  bool failed, cancelled;
+  bool failed;
 } run;
 
 static void cancel(run *run, holdoff_call *call, const char *during) {
-  run->wraps = truth(run->config, "cancel_is_deadline") ? "context deadline exceeded" : "context canceled";
-  run->failed = run->cancelled = holdoff_call_cancel(call, run->now).outcome == HOLDOFF_CANCELLED;
+  run->wraps = context_error(&run->node);
+  run->failed = run->node.cancelled = holdoff_call_cancel(call, run->node.now).outcome == HOLDOFF_CANCELLED;
   snprintf(run->error, sizeof run->error, "retry cancelled%s: %s", during, run->wraps);
 }
 
 /* RetryNode.Execute; false when it was said what is wrong. */
 static bool execute(run *run, const holdoff_policy *policy) {
+  scripted *node = &run->node;
   holdoff_call call;
-  holdoff_step step = holdoff_call_begin(&call, policy, 0, run->now);
-  const char *last = "", *node = word(run->config, "node");
+  holdoff_step step = holdoff_call_begin(&call, policy, 0, node->now);
   holdoff_failure failure;
-  uint64_t took;
   while (step.kind != HOLDOFF_STOP) {
     if (step.kind == HOLDOFF_ATTEMPT) {
       uint64_t ticket = holdoff_step_ticket(step);
-      if (run->now >= run->ends) {
+      if (node->now >= node->ends) {
         cancel(run, &call, "");
         return true;
       }
-      if (run->input == NULL) {
-        fail("as many calls as recorded", "more", run->calls);
+      if (!scripted_call(node) || !judged_by(run->config, node->last, &failure)) {
         return false;
       }
-      run->calls++;
-      took = number(run->input, "took");
-      run->now = took < HOLDOFF_NEVER - run->now ? run->now + took : HOLDOFF_NEVER - 1;
-      last = word(run->input, "result");
-      run->input = run->input->next;
-      if (!judged_by(run->config, last, &failure)) {
-        return false;
-      }
-      step = strcmp(last, "ok") == 0 ? holdoff_call_succeed(&call, ticket, run->now)
-                                     : holdoff_call_fail(&call, policy, ticket, run->now, failure);
-      continue;
-    }
-    cJSON_AddItemToArray(run->delays, made((int64_t)holdoff_call_remaining(&call, run->now)));
-    if (run->now >= run->ends || run->ends < step.at) {
-      run->now = run->now >= run->ends ? run->now : run->ends;
+      step = strcmp(node->last, "ok") == 0 ? holdoff_call_succeed(&call, ticket, node->now)
+                                           : holdoff_call_fail(&call, policy, ticket, node->now, failure);
+    } else if (step.at - node->now != holdoff_call_remaining(&call, node->now)) {
+      fail("the rest of a sleep", "another", node->calls);
+      return false;
+    } else if (scripted_wait(node, step.at)) {
       cancel(run, &call, " during backoff");
       return true;
+    } else {
+      step = holdoff_call_tick(&call, policy, node->now);
     }
-    run->now = step.at;
-    step = holdoff_call_tick(&call, policy, run->now);
   }
   if (step.outcome == HOLDOFF_GAVE_UP) {
     run->failed = true;
-    run->wraps = last;
-    if (step.reason == HOLDOFF_REASON_PERMANENT) {
-      snprintf(run->error, sizeof run->error, "non-retryable error in %s: %s", node, last);
-    } else {
-      snprintf(run->error, sizeof run->error, "max retries (%" PRIu32 ") exceeded for %s: %s",
-               holdoff_call_attempt(&call), node, last);
-    }
+    run->wraps = node->last;
+    node_error(run->error, sizeof run->error, word(run->config, "node"), step.reason, holdoff_call_attempt(&call),
+               node->last);
   }
   return true;
 }
 
-/* What a recording of the execution says. */
-static cJSON *recorded(const run *run) {
-  bool is_deadline = truth(run->config, "cancel_is_deadline");
-  cJSON *got = cJSON_CreateObject(), *wraps;
-  cJSON_AddNumberToObject(got, "calls", run->calls);
-  cJSON_AddItemToObject(got, "delays", cJSON_Duplicate(run->delays, true));
-  cJSON_AddItemToObject(got, "now", made((int64_t)run->now));
-  if (!run->failed) {
-    cJSON_AddNullToObject(got, "error");
-    cJSON_AddStringToObject(got, "value", "s!");
-    return got;
-  }
-  cJSON_AddStringToObject(got, "error", run->error);
-  wraps = cJSON_AddArrayToObject(got, "unwraps_to");
-  cJSON_AddItemToArray(wraps, cJSON_CreateString(run->wraps));
-  cJSON_AddBoolToObject(got, "is_canceled", run->cancelled && !is_deadline);
-  cJSON_AddBoolToObject(got, "is_deadline", run->cancelled && is_deadline);
-  cJSON_AddBoolToObject(got, "value_is_zero", true);
-  return got;
-}
-
 /* Where the original's product leaves the range of an integer, ours is the longest delay. */
 static verdict saturated(const run *run, const cJSON *expected) {
-  const cJSON *one = run->delays->child, *other = first(get(expected, "delays"));
+  const cJSON *one = run->node.delays->child, *other = first(get(expected, "delays"));
   uint64_t clock = 0;
   /* Waits that go past the end of time are as long as there is time. */
   while (clock < HOLDOFF_LONGEST_NS && one != NULL && other != NULL) {
@@ -238,7 +203,7 @@ static verdict saturated(const run *run, const cJSON *expected) {
     other = other->next;
   }
   /* A context ends in the wait that the original skips. */
-  if (clock < HOLDOFF_LONGEST_NS && (one != NULL || (other != NULL && run->ends == HOLDOFF_NEVER))) {
+  if (clock < HOLDOFF_LONGEST_NS && (one != NULL || (other != NULL && run->node.ends == HOLDOFF_NEVER))) {
     return fail("as many delays as recorded", one != NULL ? "more" : "fewer", -1);
   }
   return OUT_OF_DOMAIN;
@@ -246,7 +211,6 @@ static verdict saturated(const run *run, const cJSON *expected) {
 
 verdict run_retrynode(const cJSON *item) {
   const cJSON *config = get(item, "config"), *expected = first(get(item, "expected"));
-  const cJSON *ends = get(config, "cancel_at");
   holdoff_policy policy;
   holdoff_problem problem;
   run run;
@@ -259,18 +223,16 @@ verdict run_retrynode(const cJSON *item) {
   }
   memset(&run, 0, sizeof run);
   run.config = config;
-  run.input = first(get(item, "inputs"));
-  run.ends = ends == NULL || cJSON_IsNull(ends) || whole_of(ends) < 0 ? HOLDOFF_NEVER : number_of(ends);
-  run.delays = cJSON_CreateArray();
+  scripted_begin(&run.node, get(item, "inputs"), config);
   if (!execute(&run, &policy)) {
     judged = FAILED;
   } else if (truth(config, "impl_defined")) {
     judged = saturated(&run, expected);
   } else {
-    cJSON *got = recorded(&run);
+    cJSON *got = scripted_result(&run.node, run.failed ? NULL : "s!", run.error, run.wraps);
     judged = cJSON_Compare(expected, got, true) ? PASSED : differ(expected, got, -1);
     cJSON_Delete(got);
   }
-  cJSON_Delete(run.delays);
+  cJSON_Delete(run.node.delays);
   return judged;
 }

@@ -79,24 +79,15 @@ static const struct {
     {"k8s_manager", run_k8s_manager},
     {"k8s_flowcontrol", run_k8s_flowcontrol},
     {"k8s_workqueue", run_k8s_workqueue},
+    {"k8s_backoffuntil", run_k8s_backoffuntil},
+    {"k8s_poll", run_k8s_poll},
+    {"k8s_exponential_backoff", run_k8s_exponential_backoff},
     {"langgraphgo_retrynode", run_retrynode},
     {"langgraphgo_extras", run_extras},
+    {"langgraphgo_graph", run_graph},
     {"aster", run_aster},
     {"aster_estimate", run_aster_estimate},
 };
-
-/* Recordings of whole systems around the machines, which the Rust runner drives. */
-static const char *const NOT_HERE[] = {"k8s_backoffuntil", "k8s_exponential_backoff", "k8s_poll", "langgraphgo_graph"};
-
-static bool is_not_here(const char *kind) {
-  size_t at;
-  for (at = 0; at < sizeof NOT_HERE / sizeof *NOT_HERE; at++) {
-    if (strcmp(kind, NOT_HERE[at]) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
 
 /* The whole of a file, ended with a zero; NULL when it cannot be read. */
 static char *contents(const char *path) {
@@ -149,18 +140,13 @@ static bool run_file(const char *path, const char *name) {
       run = KINDS[at].run;
     }
   }
-  if (run == NULL && is_not_here(kind)) {
-    printf("%s: 0 passed, 0 failed, 0 deviations (%d for the Rust runner)\n", name, cJSON_GetArraySize(cases));
+  if (run == NULL || !cJSON_IsArray(cases)) {
+    case_name = name;
+    fail("a file of vectors of a known kind", text == NULL ? "one that cannot be read" : *kind != 0 ? kind : "none", -1);
   } else {
-    if (run == NULL || !cJSON_IsArray(cases)) {
-      case_name = name;
-      fail("a file of vectors of a known kind", text == NULL ? "one that cannot be read" : *kind != 0 ? kind : "none",
-           -1);
-    } else {
-      run_cases(run, cases);
-    }
-    printf("%s: %lu passed, %lu failed, %lu deviations\n", name, counted.passed, counted.failed, counted.deviations);
+    run_cases(run, cases);
   }
+  printf("%s: %lu passed, %lu failed, %lu deviations\n", name, counted.passed, counted.failed, counted.deviations);
   cJSON_Delete(document);
   free(text);
   return counted.failed == 0;

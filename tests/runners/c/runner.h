@@ -114,7 +114,41 @@ bool leg(const char *path);
 /* wheels.c */
 verdict run_wheel(const cJSON *item);
 
+/* scripted.c */
+/* A function that a case scripts, in virtual time. */
+typedef struct scripted {
+  /* The next call; NULL when there is none. */
+  const cJSON *input;
+  /* The context ends at a time, HOLDOFF_NEVER for never, and is looked at in waits. */
+  uint64_t now, ends;
+  bool is_deadline;
+  int calls;
+  cJSON *delays;
+  /* The result of the last call. */
+  const char *last;
+  /* Whether the context ended during a wait. */
+  bool cancelled;
+} scripted;
+/* The time at which a case cancels its context; HOLDOFF_NEVER for never. */
+uint64_t end_of(const cJSON *config);
+/* The error of a context that ended. */
+const char *context_error(const scripted *run);
+/* Begins at time 0, in the context of a case's configuration. Its delays are to be deleted. */
+void scripted_begin(scripted *run, const cJSON *inputs, const cJSON *config);
+/* Calls the function; false when it was said that there are not as many calls. */
+bool scripted_call(scripted *run);
+/* Waits until a time or until the context ends; returns whether the context ended first. */
+bool scripted_wait(scripted *run, uint64_t until);
+/* Makes the recorded result: with a value, or with NULL, an error, and the error that it wraps (NULL for none). */
+cJSON *scripted_result(const scripted *run, const char *value, const char *error, const char *wraps);
+
 /* recorded_k8s.c */
+/* The draws that a case scripts. */
+const cJSON *uniforms_of(const cJSON *config);
+/* The wait backoff of a wait.Backoff; false for one that is refused. */
+bool wait_backoff_of(const cJSON *config, holdoff_wait_backoff *wait_backoff);
+/* A manager's loop backoff; false for one that is refused. */
+bool loop_backoff_of(const cJSON *config, uint64_t start, holdoff_loop_backoff *loop_backoff);
 verdict run_k8s_backoff(const cJSON *item);
 verdict run_k8s_manager(const cJSON *item);
 verdict run_k8s_flowcontrol(const cJSON *item);
@@ -127,6 +161,23 @@ void set_signed(holdoff_options *options, const char *path, int64_t ns);
 void set_exponential(holdoff_options *options, const char *stage, int64_t initial, double factor, int64_t max);
 /* More than a policy counts is for ever. */
 void set_attempts(holdoff_options *options, int64_t attempts);
+/*
+ * A RetryConfig as a policy. MaxDelay holds from the second delay on, so one below InitialDelay is a chain: the first delay
+ * once, and then what it grows to, at most MaxDelay.
+ */
+int node_policy(const cJSON *config, holdoff_policy *policy, holdoff_problem *problem);
+/* Judges an error by a RetryConfig's predicate; false when it was said that the predicate is not known. */
+bool judged_by(const cJSON *config, const char *text, holdoff_failure *failure);
+/* Writes the error of a RetryNode that gives up for a HOLDOFF_REASON_ number with its last attempt. */
+void node_error(char *text, size_t size, const char *node, uint32_t reason, uint32_t attempts, const char *last);
+
+/* recorded_periodic.c */
+verdict run_k8s_backoffuntil(const cJSON *item);
+verdict run_k8s_poll(const cJSON *item);
+verdict run_k8s_exponential_backoff(const cJSON *item);
+
+/* recorded_graph.c */
+verdict run_graph(const cJSON *item);
 
 /* recorded_aster.c */
 verdict run_aster(const cJSON *item);

@@ -139,7 +139,7 @@ const TOPICS: [Topic; 10] = [
     },
     Topic {
         header: "holdoff_testing.h",
-        about: "For the tests of this repository and not installed: delays for draws that the test chooses, and a panic.",
+        about: "For the tests of this repository and not installed: delays and intervals for draws that the test chooses, and a panic.",
         includes: &["holdoff/machines.h"],
         texts: &[],
         modules: &["testing"],
