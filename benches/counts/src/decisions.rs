@@ -2,7 +2,6 @@
 
 use crate::floor::Floor;
 use crate::{Path, delays, loops};
-use holdoff::SharedPolicy;
 use holdoff_core::{Policy, Retry, Timestamp};
 use std::hint::black_box;
 
@@ -61,9 +60,6 @@ pub(crate) const LOOPS: [Path; 24] = loops![
     1 "loop, 1 failures" "async loop, 1 failures",
     3 "loop, 3 failures" "async loop, 3 failures"
 ];
-
-/// A success under the budget of a shared policy. With failures the budget would soon be spent.
-pub(crate) const SHARED: [Path; 1] = [Path { work: "loop, 0 failures", who: "holdoff, shared", run: by_shared }];
 
 /// Eight decisions of a new `Retry`, so often.
 #[inline(never)]
@@ -163,14 +159,6 @@ fn by_holdoff(times: u32, failures: u32) {
     let policy = black_box(loops::policy());
     for _ in 0..times {
         let _ = black_box(loops::by_holdoff(&policy, black_box(failures), black_box(7)));
-    }
-}
-
-#[inline(never)]
-fn by_shared(times: u32) {
-    let policy = black_box(SharedPolicy::new(loops::policy()));
-    for _ in 0..times {
-        let _ = black_box(loops::by_shared(&policy, black_box(0), black_box(7)));
     }
 }
 

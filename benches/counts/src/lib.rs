@@ -22,6 +22,5 @@ pub use path::Path;
 /// All that is counted.
 #[must_use]
 pub fn all() -> Vec<Path> {
-    [&decisions::DELAYS[..], &decisions::KINDS, &decisions::LOOPS, &decisions::SHARED, &guards::PATHS, &wheel::PATHS]
-        .concat()
+    [&decisions::DELAYS[..], &decisions::KINDS, &decisions::LOOPS, &guards::PATHS, &wheel::PATHS].concat()
 }
