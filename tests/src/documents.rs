@@ -1,6 +1,6 @@
 //! What a policy document means or what is wrong with it, from its text on.
 
-use crate::format::{DocumentCase, WrongWord};
+use crate::format::{DocumentCase, ExplainCase, N, WrongWord};
 use holdoff_core::{Document, DocumentError, FormReader};
 use serde::de::IgnoredAny;
 use serde_json::Deserializer;
@@ -14,6 +14,19 @@ pub fn run(case: &DocumentCase) -> Result<(), String> {
         ..expected.clone()
     });
     if expected == got { Ok(()) } else { Err(format!("expected {expected:?}, got {got:?}")) }
+}
+
+/// Explains a case's policy.
+pub fn explain(case: &ExplainCase) -> Result<(), String> {
+    let text = serde_json::to_string(&case.policy).map_err(|error| error.to_string())?;
+    let document = read(&text).map_err(|error| format!("the policy is refused: {error}"))?;
+    let got = document.policy.explain().guarded(&document.guards).to_string();
+    let lines: Vec<_> = got.trim_end().lines().collect();
+    let total = document.policy.total_wait().map(|wait| N(wait.as_nanos()));
+    if case.lines != lines {
+        return Err(format!("expected\n{}\ngot\n{got}", case.lines.join("\n")));
+    }
+    if case.total_wait == total { Ok(()) } else { Err(format!("expected {:?} in all, got {total:?}", case.total_wait)) }
 }
 
 /// The document of a JSON text. That it is one comes first: readers differ in how much of a text they have seen when they meet

@@ -75,6 +75,8 @@ pub enum File {
     Classify(Cases<ClassifyCase>),
     /// Texts of policy documents, good and bad.
     Document(Cases<DocumentCase>),
+    /// What is said about policies.
+    Explain(Cases<ExplainCase>),
     /// States that are saved and resumed.
     Save(Cases<SaveCase>),
     /// States to resume from, good and bad.
@@ -453,6 +455,17 @@ pub struct ErrorWord {
     pub path: String,
     /// The nearest valid name.
     pub nearest: Option<String>,
+}
+
+/// A policy, and what is said about it.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+pub struct ExplainCase {
+    /// The document.
+    pub policy: Document,
+    /// The lines of its explanation, with its lints.
+    pub lines: Vec<String>,
+    /// The sum of all its sleeps without jitter; null without an end.
+    pub total_wait: Option<N>,
 }
 
 /// The text of a policy document and what is wrong with it, if anything.

@@ -130,6 +130,38 @@ verdict run_document(const cJSON *item) {
   return same_problem(get(item, "error"), code, &problem);
 }
 
+verdict run_explain(const cJSON *item) {
+  holdoff_options options;
+  holdoff_policy policy;
+  holdoff_problem problem;
+  char patterns[1024], said[8192] = "", wanted[8192] = "", wait[24] = "null";
+  const cJSON *line, *total = get(item, "total_wait");
+  char *text = cJSON_PrintUnformatted(get(item, "policy"));
+  uint64_t ns = 0;
+  size_t length;
+  holdoff_options_init(&options);
+  holdoff_options_keep_patterns(&options, patterns, sizeof patterns);
+  holdoff_options_read_json(&options, text, strlen(text));
+  cJSON_free(text);
+  if (holdoff_policy_build(&policy, &options, &problem) != 0) {
+    return fail("a policy", problem.rule, -1);
+  }
+  holdoff_options_explain(&options, 0, said, sizeof said);
+  for (length = strlen(said); length > 0 && said[length - 1] == '\n'; length--) {
+    said[length - 1] = '\0';
+  }
+  cJSON_ArrayForEach(line, get(item, "lines")) {
+    strcat(strcat(wanted, wanted[0] == '\0' ? "" : "\n"), cJSON_GetStringValue(line));
+  }
+  if (compare(wanted, said, -1) == FAILED) {
+    return FAILED;
+  }
+  if (holdoff_policy_total_wait(&policy, &ns)) {
+    sprintf(wait, "%" PRIu64, ns);
+  }
+  return compare(cJSON_IsNull(total) ? "null" : time_text(number_of(total), wanted), wait, -1);
+}
+
 /* The texts of a list, with NULL behind the last one. */
 static const char *const *names(const cJSON *list, const char **room) {
   const cJSON *item;

@@ -17,6 +17,7 @@ import {
   Token,
 } from "../../../bindings-wasm/dist/esm/guards.js";
 import {
+  explain,
   GateConfig,
   Gates,
   restoreGuards,
@@ -25,6 +26,7 @@ import {
   save,
   saveGuards,
   saveJson,
+  totalWaitNanos,
 } from "../../../bindings-wasm/dist/esm/tools.js";
 import "../../../bindings-wasm/dist/esm/classify.js";
 import "../../../bindings-wasm/dist/esm/powers.js";
@@ -189,6 +191,11 @@ function* policy({ policy, error }) {
 
 function* document({ text: given, error }) {
   yield [text(error), refusal(() => Policy.fromJson(given), error?.rule !== undefined)];
+}
+
+function* explained({ policy, lines, total_wait: wait }) {
+  yield [text(lines), text(String(explain(policy)).trimEnd().split("\n"))];
+  yield [text(wait === null ? null : N(wait)), text(totalWaitNanos(policy) ?? null)];
 }
 
 function* hint({ headers, wall = "never", status = 0, hint }) {
@@ -543,6 +550,7 @@ const KINDS = {
   backoff,
   policy,
   document,
+  explain: explained,
   http,
   hint,
   classify,

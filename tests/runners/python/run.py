@@ -106,6 +106,12 @@ def run_document(case: Case) -> None:
     same(case["error"], error)
 
 
+def run_explain(case: Case) -> None:
+    policy = Policy.from_dict(case["policy"])
+    same(case["lines"], str(policy.explain()).rstrip().split("\n"))
+    same(None if case["total_wait"] is None else number(case["total_wait"]), policy.total_wait_ns)
+
+
 def run_http(case: Case) -> None:
     got = http_failure(case["status"], case["retry_after"], wall_ns=NEVER)
     same(plain(case["failure"]), None if got is None else word(got))
@@ -248,6 +254,7 @@ KINDS: dict[str, Callable[[Case], None]] = {
     "backoff": run_backoff,
     "policy": run_policy,
     "document": run_document,
+    "explain": run_explain,
     "http": run_http,
     "hint": run_hint,
     "classify": run_classify,
