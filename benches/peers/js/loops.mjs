@@ -66,9 +66,11 @@ export const fields = { attempts: ATTEMPTS };
 
 /** All of them for so many failures, in three groups: the usual ways, the others, and the peers. */
 export function loops(failures, { index: { retry, wrap, Policy }, lite }) {
-  const policy = new Policy(fields);
+  // Operations with several failures spend a budget.
+  const own = failures > 1 ? { ...fields, budget: "none" } : fields;
+  const policy = new Policy(own);
   const options = { policy };
-  const wrapped = wrap(operation, fields);
+  const wrapped = wrap(operation, own);
   const base = { bare: failures === 0 ? operation : bare };
   const each = (calls) => {
     const functions = {};
@@ -81,7 +83,7 @@ export function loops(failures, { index: { retry, wrap, Policy }, lite }) {
     ours["lite retry"] = () => lite.retry(operation, fields);
   }
   const others = each({
-    "retry, fields": () => retry(operation, fields),
+    "retry, fields": () => retry(operation, own),
     "retry of a policy": () => policy.retry(operation),
     ...(failures > 0 && { "wrap, host's clock": wrapped }),
   });

@@ -35,19 +35,25 @@ def ours(**options: Any) -> Decorator:
     return holdoff.retry(on=OSError, attempts=ATTEMPTS, backoff=TINY, **options)
 
 
-POLICY = holdoff.Policy(attempts=ATTEMPTS, backoff=TINY)
+def budget(failures: int) -> dict[str, Any]:
+    """No budget for operations with several failures, which would spend it."""
+    return {"budget": "none"} if failures > 1 else {}
 
 
-def attempts() -> int:
+def policy(failures: int) -> holdoff.Policy:
+    return holdoff.Policy(attempts=ATTEMPTS, backoff=TINY, **budget(failures))
+
+
+def attempts(policy: holdoff.Policy) -> Callable[[], int]:
     """A block of code in a loop of its own."""
-    for attempt in holdoff.attempts(POLICY, on=OSError):
-        with attempt:
-            return run()
-    raise AssertionError
 
+    def block() -> int:
+        for attempt in holdoff.attempts(policy, on=OSError):
+            with attempt:
+                return run()
+        raise AssertionError
 
-def caller() -> holdoff.Retrying:
-    return POLICY.retrying(on=OSError)
+    return block
 
 
 def _peers() -> dict[str, Decorator]:
@@ -64,10 +70,10 @@ def _peers() -> dict[str, Decorator]:
     }
 
 
-def decorators() -> dict[str, Decorator]:
+def decorators(failures: int = 0) -> dict[str, Decorator]:
     """The libraries that retry functions."""
     return {
-        "holdoff": ours(),
+        "holdoff": ours(**budget(failures)),
         **_peers(),
         "retrying": retrying.retry(
             retry_on_exception=lambda error: isinstance(error, OSError),
@@ -80,12 +86,12 @@ def decorators() -> dict[str, Decorator]:
     }
 
 
-def coroutine_decorators() -> dict[str, Decorator]:
+def coroutine_decorators(failures: int = 0) -> dict[str, Decorator]:
     """The libraries that retry coroutine functions."""
     again = opnieuw.retry_async(
         retry_on_exceptions=OSError, max_calls_total=ATTEMPTS, retry_window_after_first_call_in_seconds=1
     )
-    return {"holdoff": ours(), **_peers(), "opnieuw": again}
+    return {"holdoff": ours(**budget(failures)), **_peers(), "opnieuw": again}
 
 
 def guarded() -> Decorator:

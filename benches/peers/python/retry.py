@@ -40,14 +40,15 @@ def calls(loop: asyncio.AbstractEventLoop) -> Iterator[Work]:
     from sampling import Work
 
     for failures in (0, 1, 3):
-        sync = {who: timed(decorate(run), failures) for who, decorate in callers.decorators().items()}
-        sync["holdoff call"] = timed_of(callers.caller().call, failures)
-        sync["holdoff policy"] = timed_of(callers.POLICY.call, failures)
-        sync["holdoff attempts"] = timed(callers.attempts, failures)
+        sync = {who: timed(decorate(run), failures) for who, decorate in callers.decorators(failures).items()}
+        policy = callers.policy(failures)
+        sync["holdoff call"] = timed_of(policy.retrying(on=OSError).call, failures)
+        sync["holdoff policy"] = timed_of(policy.call, failures)
+        sync["holdoff attempts"] = timed(callers.attempts(policy), failures)
         base = timed(bare if failures else run, failures)
         yield Work(f"sync, {failures} failures", {"bare": base} | sync, rounds=1000)
     for failures in (0, 1, 3):
-        decorators = callers.coroutine_decorators()
+        decorators = callers.coroutine_decorators(failures)
         coroutines = {who: awaits(loop, decorate(run_async), failures) for who, decorate in decorators.items()}
         base = awaits(loop, bare_async if failures else run_async, failures)
         yield Work(f"async, {failures} failures", {"bare": base} | coroutines, rounds=1000)
