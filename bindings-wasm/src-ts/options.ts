@@ -63,7 +63,8 @@ export function isReadHere(name: string, kind: number): boolean | undefined {
   if (row === undefined)
     return /^(rules|retry_on)\b|^backoff(\[\d+\])?\.(on|jitter|cap|hint)\b/.test(name) ? false : undefined;
   const [number] = row;
-  return kind === NOTHING || (number < 85 && number !== Field.BACKOFF_FLOOR);
+  // The fields that few policies have are the floor, and those from the offset on.
+  return kind === NOTHING || (number < Field.BACKOFF_OFFSET && number !== Field.BACKOFF_FLOOR);
 }
 
 /** Values by the numbers of their fields. */
