@@ -209,7 +209,7 @@ function build(fields: unknown, reading: Reading): Built {
   }
   const { words, rules, preset } = readFields(own, values, reading);
   if (needsPowers(own, preset) && !takeModule("powers")) throw needs("backoff.kind", "powers");
-  // Of the policies that are read here only those of presets have rules.
+  // Only presets have rules among the policies that are read here.
   if (isRuled(words) && !takeModule("rules")) throw needs("preset", "classify");
   if (preset?.guards) {
     const chosen = values.filter(({ path, kind }) => path === "preset" && kind === TEXT);

@@ -20,7 +20,7 @@ pub struct Entry {
     /// The name of its file.
     #[serde(skip)]
     pub name: String,
-    /// Whose policy it is.
+    /// The system whose policy it is.
     pub title: String,
     /// Where its numbers are published.
     pub source: String,
@@ -28,7 +28,7 @@ pub struct Entry {
     pub note: Option<String>,
     /// The document.
     pub policy: Document,
-    /// What fails, and what follows.
+    /// The failures, and what follows each.
     pub runs: Vec<Run>,
 }
 
@@ -36,7 +36,7 @@ pub struct Entry {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// What it shows.
+    /// The part of the policy that it shows.
     pub about: Option<String>,
     /// The failures, again from the first one when there are no more.
     failures: Vec<Ending>,

@@ -56,11 +56,10 @@ impl Failure {
     pub const THROTTLED: Self = Self::new(FailureKind::Throttled);
     /// No answer in time.
     pub const TIMEOUT: Self = Self::new(FailureKind::Timeout);
-    /// The number of a failure that no rule takes.
-    pub const NO_RULE: u8 = u8::MAX;
-
     /// A failure that is never retried.
     pub const PERMANENT: Self = Self::new(FailureKind::Permanent);
+    /// The number of a failure that no rule takes.
+    pub const NO_RULE: u8 = u8::MAX;
 
     /// A failure of `kind`, without a hint.
     pub const fn new(kind: FailureKind) -> Self {

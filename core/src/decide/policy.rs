@@ -56,8 +56,9 @@ pub struct Policy {
     pub(crate) on_deadline: u8,
     pub(crate) hint_mode: u8,
     pub(crate) hint_over: u8,
-    /// A bit for each of [`DRAWS`] and the others.
+    /// The bits [`DRAWS`], [`DOUBLES`], [`RULED`], [`AGES`] and [`LIMITED`].
     pub(crate) path: u8,
+    /// 1 if a jitter's bound is multiplied by the number of the delay, else 0.
     pub(crate) grows: u8,
     pub(crate) limits: u8,
     pub(crate) deadline_from: u8,

@@ -44,7 +44,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Of an operation that can run twice: no status, no code, no name and no pattern.
+    /// Nothing but that the operation can run twice: no status, no code, no name and no pattern.
     pub const NONE: Self = Self {
         http: 0,
         codes: 0,

@@ -112,7 +112,7 @@ static bool wrapped(const host *host, const cJSON *recorded, bool is_any, uint64
   int at = 0;
   for (; one != NULL; one = one->next, at++) {
     bool equal = other != NULL && cJSON_Compare(one, other, true);
-    /* What wraps twice may be positive again. */
+    /* An interval that wraps twice may be positive again. */
     if (is_any ? other != NULL && !equal : whole_of(one) < 0) {
       break;
     }

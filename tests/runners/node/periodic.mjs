@@ -47,7 +47,7 @@ function drive(machine, find, cancelAt, cancelAfter = 0) {
  */
 function wrapped({ config, expected: [expected] }, name, seen, longest) {
   const recorded = expected[name] ?? [];
-  // What wraps twice may be positive again.
+  // An interval that wraps twice may be positive again.
   const isLost = config.impl_defined
     ? (there, at) => at < seen.intervals.length && BigInt(there) !== seen.intervals[at]
     : (there) => there < 0;

@@ -102,7 +102,7 @@ def wrapped(case: Case, name: str, seen: Seen, longest: int | None) -> int | Non
     there on the original does not wait, and here the interval is as long as it may be."""
     recorded: list[int] = case["expected"][0].get(name) or []
     if case["config"].get("impl_defined"):
-        # What wraps twice may be positive again.
+        # An interval that wraps twice may be positive again.
         pairs = enumerate(zip(recorded, seen.intervals, strict=False))
         first = next((at for at, (there, here) in pairs if there != here), None)
     else:

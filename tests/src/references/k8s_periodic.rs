@@ -145,7 +145,7 @@ fn drive(
 fn wrapped(case: &Recording, name: &str, seen: &Seen, longest: Span) -> Result<Option<usize>, String> {
     let recorded: Vec<_> = only(case)?[name].as_array().into_iter().flatten().filter_map(Value::as_i64).collect();
     let first = if case.is_impl_defined() {
-        // What wraps twice may be positive again.
+        // An interval that wraps twice may be positive again.
         recorded.iter().zip(&seen.intervals).position(|(nanos, here)| *nanos as u64 != *here)
     } else {
         recorded.iter().position(|nanos| *nanos < 0)

@@ -135,7 +135,7 @@ pub(crate) fn write_codes(codes: u32, out: Out<'_>) -> fmt::Result {
     crate::json::texts(out, listed.map(GrpcCode::name))
 }
 
-/// Whole classes by their name, other statuses one by one.
+/// The entries of a set of statuses: whole classes by their name, other statuses one by one.
 fn write_http(set: &[u64; 8], out: Out<'_>) -> fmt::Result {
     let mut list = Open::new(out, '[')?;
     for (class, first) in CLASSES {
