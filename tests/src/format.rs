@@ -6,8 +6,10 @@ use crate::budgets::BudgetCase;
 use crate::gates::GateCase;
 use crate::guarded::GuardedCase;
 use crate::hints::HintCase;
+use crate::layers::LayeredCase;
 use crate::limiters::{BulkheadCase, LimiterCase};
 use crate::logs::{LogCase, ReplayCase};
+use crate::loop_backoffs::LoopBackoffCase;
 use crate::nestings::NestedCase;
 use crate::saves::{ResumeCase, SaveCase};
 use crate::wheel::WheelCase;
@@ -81,7 +83,11 @@ pub enum File {
     Save(Cases<SaveCase>),
     /// States to resume from, good and bad.
     Resume(Cases<ResumeCase>),
-    /// What a gate makes of failures and successes.
+    /// What a retry inside a retry does, as one machine.
+    Layered(Cases<LayeredCase>),
+    /// The delays of a backoff that begins again by itself.
+    LoopBackoff(Cases<LoopBackoffCase>),
+    /// What gates make of failures and successes.
     KeyedGate(Cases<GateCase>),
     /// What an adaptive rate makes of answers.
     Adaptive(Cases<AdaptiveCase>),

@@ -1,18 +1,31 @@
-//! What a gate makes of failures and successes.
+//! What gates make of failures and successes.
 
 use crate::format::N;
-use holdoff_core::{Error, Gate, GateConfig, Span, Timestamp};
+use crate::run::all_same;
+use holdoff_core::{Error, Gate, GateConfig, Keyed, Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// A gate, what happens to it, and how it stands after each.
+/// Gates, what happens to them, and how they stand after each.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct GateCase {
     /// The configuration.
     pub gate: GateWord,
+    /// The most keys; without it there is one gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<usize>,
     /// What happens.
-    pub ops: Vec<GateOp>,
-    /// How it stands after each.
+    pub ops: Vec<KeyedOp>,
+    /// How the op's gate stands after each.
     pub answers: Vec<GateAnswer>,
+}
+
+/// What happens to the gate of a key.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+pub struct KeyedOp {
+    #[serde(flatten)]
+    op: GateOp,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    key: String,
 }
 
 /// A configuration in the words of the system it comes from.
@@ -109,6 +122,9 @@ pub struct GateAnswer {
     pub release: N,
     /// Whether it can be thrown away.
     pub can_discard: bool,
+    /// The keys that have a gate, in their order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<Vec<String>>,
 }
 
 impl GateWord {
@@ -143,42 +159,40 @@ impl GateWord {
     }
 }
 
-/// Drives a gate through a case.
+/// Drives gates through a case.
 pub fn run(case: &GateCase) -> Result<(), String> {
     let config = case.gate.config().map_err(|error| error.to_string())?;
-    if case.ops.len() != case.answers.len() {
-        return Err(format!("{} answers for {} ops", case.answers.len(), case.ops.len()));
-    }
-    let mut gate = Gate::new();
-    for (at, (op, expected)) in case.ops.iter().zip(&case.answers).enumerate() {
-        let time = |n: N| Timestamp::from_nanos(n.0);
-        let now = match *op {
-            GateOp::Look { now } => now,
-            GateOp::Failure { now, u } => {
-                gate.failure(&config, time(now), u);
-                now
-            }
-            GateOp::Success { now } => {
-                gate.success(&config, time(now));
-                now
-            }
-            GateOp::ReleaseAt { now, at } => {
-                gate.release_at(time(at));
-                now
-            }
-            GateOp::Forget { now } => {
-                gate.forget();
-                now
-            }
-        };
-        let got = GateAnswer {
-            reject: !gate.is_open(time(now)),
+    let mut gates = Keyed::new(case.most.unwrap_or(1), Span::MAX);
+    let answer = |KeyedOp { op, key }: &KeyedOp| {
+        let now = op.apply(&mut gates, key, &config);
+        let gate = gates.peek(key, now).copied().unwrap_or_default();
+        GateAnswer {
+            reject: !gate.is_open(now),
             release: N(gate.release().as_nanos()),
-            can_discard: gate.is_discardable(&config, time(now)),
-        };
-        if *expected != got {
-            return Err(format!("expected {expected:?}, got {got:?} (at step {at})"));
+            can_discard: gate.is_discardable(&config, now),
+            keys: case.most.map(|_| gates.iter().map(|(key, _)| key.clone()).collect()),
         }
+    };
+    all_same(&case.answers, &case.ops.iter().map(answer).collect::<Vec<_>>())
+}
+
+impl GateOp {
+    /// Does it to the gate of a key, and returns its time.
+    fn apply(&self, gates: &mut Keyed<String, Gate>, key: &str, config: &GateConfig) -> Timestamp {
+        let (Self::Look { now }
+        | Self::Failure { now, .. }
+        | Self::Success { now }
+        | Self::ReleaseAt { now, .. }
+        | Self::Forget { now }) = *self;
+        let now = Timestamp::from_nanos(now.0);
+        let key = key.to_owned();
+        match *self {
+            Self::Look { .. } => {}
+            Self::Failure { u, .. } => _ = gates.entry(key, now, Gate::new).failure(config, now, u),
+            Self::Success { .. } => gates.entry(key, now, Gate::new).success(config, now),
+            Self::ReleaseAt { at, .. } => gates.entry(key, now, Gate::new).release_at(Timestamp::from_nanos(at.0)),
+            Self::Forget { .. } => _ = gates.remove(&key),
+        }
+        now
     }
-    Ok(())
 }

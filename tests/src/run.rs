@@ -12,8 +12,10 @@ use crate::format::{
 use crate::gates;
 use crate::guarded;
 use crate::hints;
+use crate::layers;
 use crate::limiters;
 use crate::logs;
+use crate::loop_backoffs;
 use crate::nestings;
 use crate::options;
 use crate::random_logs;
@@ -134,6 +136,8 @@ pub fn cases(file: &File) -> Tally {
             same(&case.failure, &Failure::from_http(case.status, header).map(FailureWord::from))
         }),
         File::Hint(file) => tally(&file.cases, hints::run),
+        File::Layered(file) => tally(&file.cases, layers::run),
+        File::LoopBackoff(file) => tally(&file.cases, loop_backoffs::run),
         File::KeyedGate(file) => tally(&file.cases, gates::run),
         File::Adaptive(file) => tally(&file.cases, adaptives::adaptive),
         File::Stretch(file) => tally(&file.cases, adaptives::stretch),

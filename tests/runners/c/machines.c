@@ -340,6 +340,10 @@ verdict run_gate(const cJSON *item) {
   holdoff_gate_config config;
   holdoff_gate gate;
   int at = 0;
+  if (get(item, "most") != NULL) {
+    /* A map of gates is the program's own. */
+    return OUT_OF_DOMAIN;
+  }
   memset(&gate, 0, sizeof gate);
   if (gate_config(get(item, "gate"), &config) != 0) {
     return fail("a valid gate", "an error", -1);
@@ -365,6 +369,128 @@ verdict run_gate(const cJSON *item) {
             gate.opens_at, holdoff_gate_is_discardable(&gate, &config, now));
     sprintf(wanted, "reject %d release %" PRIu64 " can_discard %d", truth(expected, "reject"),
             number(expected, "release"), truth(expected, "can_discard"));
+    if (compare(wanted, got, at++) == FAILED) {
+      return FAILED;
+    }
+    expected = expected->next;
+  }
+  return PASSED;
+}
+
+/* The layers of a case; false when it was said that they are refused. */
+static bool layers_of(const cJSON *item, holdoff_layers *layers) {
+  const cJSON *reasons = get(item, "go_on_after"), *reason;
+  holdoff_policy outer, inner;
+  uint32_t stop;
+  if (!policy_from(get(item, "outer"), &outer) || !policy_from(get(item, "inner"), &inner)) {
+    return false;
+  }
+  if (holdoff_layers_init(layers, &outer, &inner, (uint32_t)number(item, "attempts")) != 0) {
+    fail("valid layers", "an error", -1);
+    return false;
+  }
+  for (stop = HOLDOFF_REASON_PERMANENT; reasons != NULL && stop <= HOLDOFF_REASON_CANCELLED; stop++) {
+    bool goes_on = false;
+    cJSON_ArrayForEach(reason, reasons) {
+      goes_on = goes_on || strcmp(reason->valuestring, holdoff_word(HOLDOFF_WORD_REASON, stop)) == 0;
+    }
+    holdoff_layers_go_on_after(layers, stop, goes_on);
+  }
+  return true;
+}
+
+/* Does what an event says; false for one that is not known. The step of a call that is underway is left alone. */
+static bool drive_layered(holdoff_layered *call, const holdoff_layers *layers, uint64_t seed, const cJSON *event,
+                          holdoff_step *step) {
+  const char *op = word(event, "op");
+  uint64_t now = number(event, "now"), ticket = number(event, "ticket");
+  if (strcmp(op, "begin") == 0) {
+    *step = holdoff_layered_begin(call, layers, seed, now);
+  } else if (strcmp(op, "underway") == 0) {
+    holdoff_layered_underway(call, layers, seed, number(event, "started"));
+  } else if (strcmp(op, "succeed") == 0) {
+    *step = holdoff_layered_succeed(call, ticket, now);
+  } else if (strcmp(op, "fail") == 0) {
+    const cJSON *given = get(event, "outward");
+    holdoff_failure outward = failure_of(given);
+    *step = holdoff_layered_fail(call, layers, ticket, now, failure_of(get(event, "failure")),
+                                 given != NULL ? &outward : NULL);
+  } else if (strcmp(op, "tick") == 0) {
+    *step = holdoff_layered_tick(call, layers, now);
+  } else if (strcmp(op, "cancel") == 0) {
+    *step = holdoff_layered_cancel(call, now);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/* A word of a vector, or "none" for null. */
+static const char *word_or_none(const cJSON *object, const char *key) {
+  return cJSON_IsString(get(object, key)) ? word(object, key) : "none";
+}
+
+verdict run_layers(const cJSON *item) {
+  static const char *const LEVELS[] = {"none", "inner", "outer", "cap"};
+  const cJSON *event, *expected = get(item, "answers");
+  holdoff_layers layers;
+  holdoff_layered call;
+  int at = 0;
+  memset(&call, 0, sizeof call);
+  if (!layers_of(item, &layers)) {
+    return FAILED;
+  }
+  if (cJSON_GetArraySize(get(item, "events")) != cJSON_GetArraySize(expected)) {
+    return fail("as many answers as events", "another number", -1);
+  }
+  expected = expected->child;
+  cJSON_ArrayForEach(event, get(item, "events")) {
+    char got[160], wanted[160];
+    holdoff_step step;
+    memset(&step, 0, sizeof step);
+    if (!drive_layered(&call, &layers, number(item, "seed"), event, &step)) {
+      return fail("an event that is known", word(event, "op"), at);
+    }
+    if (!cJSON_IsNull(get(expected, "step")) && same_step(step, get(expected, "step"), at) == FAILED) {
+      return FAILED;
+    }
+    snprintf(got, sizeof got, "outer %" PRIu32 " inner %" PRIu32 " stopped by %s reason %s",
+             holdoff_layered_outer_attempt(&call), holdoff_layered_inner_attempt(&call),
+             LEVELS[holdoff_layered_stopped_by(&call)],
+             holdoff_word(HOLDOFF_WORD_REASON, holdoff_layered_inner_reason(&call)));
+    snprintf(wanted, sizeof wanted, "outer %" PRIu64 " inner %" PRIu64 " stopped by %s reason %s",
+             number(expected, "outer_attempt"), number(expected, "inner_attempt"),
+             word_or_none(expected, "stopped_by"), word_or_none(expected, "inner_reason"));
+    if (compare(wanted, got, at++) == FAILED) {
+      return FAILED;
+    }
+    expected = expected->next;
+  }
+  return PASSED;
+}
+
+verdict run_loop_backoff(const cJSON *item) {
+  const cJSON *of = get(item, "backoff"), *reset = get(item, "reset"), *ask, *expected = first(get(item, "delays"));
+  bool quiet = get(reset, "after_quiet") != NULL, every = get(reset, "every") != NULL;
+  holdoff_wait_backoff wait_backoff;
+  holdoff_loop_backoff loop_backoff;
+  int at = 0;
+  if (holdoff_wait_backoff_init(&wait_backoff, number(of, "duration"), real(of, "factor"), real(of, "jitter"),
+                                number(of, "cap"), number(of, "steps")) != 0 ||
+      holdoff_loop_backoff_init(&loop_backoff, &wait_backoff,
+                                quiet   ? HOLDOFF_RESET_AFTER_QUIET
+                                : every ? HOLDOFF_RESET_EVERY
+                                        : HOLDOFF_RESET_NEVER,
+                                number(reset, quiet ? "after_quiet" : "every"), number(item, "made")) != 0) {
+    return fail("a valid loop backoff", "an error", -1);
+  }
+  cJSON_ArrayForEach(ask, get(item, "asks")) {
+    char got[24], wanted[24];
+    if (expected == NULL) {
+      return fail("as many delays as asks", "fewer", at);
+    }
+    time_text(holdoff_loop_backoff_next(&loop_backoff, number(ask, "now"), real(ask, "u")), got);
+    time_text(number_of(expected), wanted);
     if (compare(wanted, got, at++) == FAILED) {
       return FAILED;
     }

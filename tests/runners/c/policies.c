@@ -49,15 +49,19 @@ static int build(holdoff_policy *policy, const cJSON *document, holdoff_problem 
 }
 
 /* The policy of a case whose subject is another; false, and a failure, when it has a problem. */
-bool policy_of(const cJSON *item, holdoff_policy *policy) {
+bool policy_from(const cJSON *document, holdoff_policy *policy) {
   holdoff_problem problem;
   char line[400];
-  if (build(policy, get(item, "policy"), &problem) == 0) {
+  if (build(policy, document, &problem) == 0) {
     return true;
   }
   holdoff_problem_text(&problem, line, sizeof line);
   fail("a valid policy", line, -1);
   return false;
+}
+
+bool policy_of(const cJSON *item, holdoff_policy *policy) {
+  return policy_from(get(item, "policy"), policy);
 }
 
 uint32_t kind_of(const char *name) {

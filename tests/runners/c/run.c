@@ -58,6 +58,8 @@ static const struct {
     {"http", run_http},
     {"hint", run_hint},
     {"keyed_gate", run_gate},
+    {"layered", run_layers},
+    {"loop_backoff", run_loop_backoff},
     {"duration", run_duration},
     {"seed", run_seed},
     {"classify", run_classify},

@@ -59,6 +59,8 @@ size_t unhex(const char *text, char *out, size_t size);
 /* policies.c */
 void set_one(holdoff_options *options, const cJSON *item, const char *path);
 void set_all(holdoff_options *options, const cJSON *object, const char *prefix);
+/* Builds a policy; false when it was said that it is refused. */
+bool policy_from(const cJSON *document, holdoff_policy *policy);
 bool policy_of(const cJSON *item, holdoff_policy *policy);
 uint32_t kind_of(const char *name);
 holdoff_failure failure_of(const cJSON *item);
@@ -81,6 +83,8 @@ verdict run_seed(const cJSON *item);
 verdict run_save(const cJSON *item);
 verdict run_resume(const cJSON *item);
 verdict run_gate(const cJSON *item);
+verdict run_layers(const cJSON *item);
+verdict run_loop_backoff(const cJSON *item);
 /* Whether a step is the one that a vector has. */
 verdict same_step(holdoff_step step, const cJSON *expected, int at);
 

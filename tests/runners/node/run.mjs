@@ -20,6 +20,9 @@ import {
   explain,
   GateConfig,
   Gates,
+  Layered,
+  Layers,
+  LoopBackoff,
   restoreGuards,
   resumeCall,
   resumeRetry,
@@ -27,6 +30,7 @@ import {
   saveGuards,
   saveJson,
   totalWaitNanos,
+  WaitBackoff,
 } from "../../../bindings-wasm/dist/esm/tools.js";
 import "../../../bindings-wasm/dist/esm/classify.js";
 import "../../../bindings-wasm/dist/esm/powers.js";
@@ -150,21 +154,54 @@ const GATES = {
 };
 
 const GATE_OPS = {
-  failure: (gates, { u = 0 }, now) => gates.failure("it", now, u),
-  success: (gates, _, now) => gates.success("it", now),
-  release_at: (gates, { at }) => gates.releaseAt("it", N(at)),
-  forget: (gates) => gates.forget("it"),
+  failure: (gates, { key, u = 0 }, now) => gates.failure(key, now, u),
+  success: (gates, { key }, now) => gates.success(key, now),
+  release_at: (gates, { key, at }) => gates.releaseAt(key, N(at)),
+  forget: (gates, { key }) => gates.forget(key),
   look() {},
 };
 
-function* keyed_gate({ gate: { preset, ...fields }, ops, answers }) {
-  const gates = new Gates(GATES[preset](fields));
+function* keyed_gate({ gate: { preset, ...fields }, most, ops, answers }) {
+  const gates = new Gates(GATES[preset](fields), { most });
   for (const [at, event] of ops.entries()) {
     apply(GATE_OPS, gates, event);
-    const { isOpen, release, isDiscardable } = gates.look("it", N(event.now));
+    const { isOpen, release, isDiscardable } = gates.look(event.key, N(event.now));
+    const keys = most && { keys: [...gates.keys()].sort() };
     const want = { ...answers[at], release: N(answers[at].release) };
-    yield [text(want), text({ reject: !isOpen, release, can_discard: isDiscardable })];
+    yield [text(want), text({ reject: !isOpen, release, can_discard: isDiscardable, ...keys })];
   }
+}
+
+const LAYERED_OPS = {
+  ...CALLS,
+  fail: (machine, { ticket, failure, outward }, now) =>
+    machine.fail(N(ticket), now, failureOf(failure), outward && failureOf(outward)),
+};
+
+function* layered({ outer, inner, attempts, go_on_after: reasons, seed, events, answers }) {
+  const usual = ["attempts", "deadline", "hint", "permanent"];
+  const goOnAfter = reasons && Object.fromEntries(usual.map((reason) => [reason, reasons.includes(reason)]));
+  const layers = new Layers(new Policy(outer), new Policy(inner), { attempts, goOnAfter });
+  let machine;
+  for (const [at, event] of events.entries()) {
+    let step;
+    if (event.op === "begin") [machine, step] = Layered.begin(layers, N(seed), N(event.now));
+    else if (event.op === "underway") machine = Layered.underway(layers, N(seed), N(event.started));
+    else step = apply(LAYERED_OPS, machine, event);
+    const { step: want, ...levels } = answers[at];
+    yield [expected(want), step === undefined ? "null" : answer(step)];
+    const { outerAttempt, innerAttempt, stoppedBy = null, innerReason = null } = machine.state;
+    const counts = { outer_attempt: outerAttempt, inner_attempt: innerAttempt };
+    yield [text(levels), text({ ...counts, stopped_by: stoppedBy, inner_reason: innerReason })];
+  }
+}
+
+function* loop_backoff({ backoff: { duration, cap, steps, ...factors }, reset, made, asks, delays }) {
+  const backoff = { duration: N(duration), cap: N(cap), steps: N(steps), ...factors };
+  const { after_quiet: quiet, every } = reset;
+  const rule = quiet !== undefined ? { afterQuiet: N(quiet) } : every !== undefined ? { every: N(every) } : {};
+  const machine = new LoopBackoff(new WaitBackoff(backoff), rule, N(made));
+  for (const [at, { now, u = 0 }] of asks.entries()) yield [text(N(delays[at])), text(machine.next(N(now), u))];
 }
 
 function* schedule({ policy, seed, delays, ends }) {
@@ -557,6 +594,8 @@ const KINDS = {
   save: saveOf,
   resume,
   keyed_gate,
+  layered,
+  loop_backoff,
   duration,
   seed,
 };

@@ -37,7 +37,7 @@ from holdoff import (
     seed_at,
     testing,
 )
-from holdoff.machines import Gate, GateConfig
+from holdoff.machines import Gate, GateConfig, Keyed, Layered, Layers, LoopBackoff, WaitBackoff
 from recorded import Case, Different
 from words import decision, failure, number, plain, same, span, step, word, written
 
@@ -76,6 +76,47 @@ def run_call(case: Case) -> None:
     same(plain(steps[0]), None if first is None else step(first), 0)
     for at, (event, expected) in enumerate(zip(events[1:], steps[1:], strict=True), 1):
         same(plain(expected), step(follow(call, policy, event)), at)
+
+
+def run_layered(case: Case) -> None:
+    outer, inner = Policy.from_dict(case["outer"]), Policy.from_dict(case["inner"])
+    layers = Layers(outer, inner, attempts=case.get("attempts"), go_on_after=case.get("go_on_after"))
+    events, seed = case["events"], number(case["seed"])
+    if events[0]["op"] == "begin":
+        call, first = Layered.begin(layers, seed, number(events[0]["now"]))
+    else:
+        call, first = Layered.underway(layers, seed, number(events[0]["started"])), None
+    for at, (event, expected) in enumerate(zip(events, case["answers"], strict=True)):
+        now = number(event.get("now", 0))
+        if at == 0:
+            got = first
+        elif event["op"] == "fail":
+            outward = failure(event["outward"]) if "outward" in event else None
+            got = call.fail(layers, number(event["ticket"]), now, failure(event["failure"]), outward=outward)
+        elif event["op"] == "tick":
+            got = call.tick(layers, now)
+        else:
+            got = call.succeed(number(event["ticket"]), now) if event["op"] == "succeed" else call.cancel(now)
+        answer = {
+            "step": None if got is None else step(got),
+            "outer_attempt": call.outer_attempt,
+            "inner_attempt": call.inner_attempt,
+            "stopped_by": call.stopped_by,
+            "inner_reason": call.inner_reason,
+        }
+        same(plain(expected), answer, at)
+
+
+def run_loop_backoff(case: Case) -> None:
+    of, made = case["backoff"], number(case["made"])
+    factor, jitter, steps = of["factor"], of["jitter"], number(of["steps"])
+    backoff = WaitBackoff(span(of["duration"]), factor=factor, jitter=jitter, cap=span(of["cap"]), steps=steps)
+    reset = {} if case["reset"] == "never" else case["reset"]
+    quiet, every = (span(reset[rule]) if rule in reset else None for rule in ("after_quiet", "every"))
+    machine = LoopBackoff(backoff, after_quiet=quiet, every=every, now=made)
+    for at, (ask, expected) in enumerate(zip(case["asks"], case["delays"], strict=True)):
+        with testing.uniform(ask.get("u", 0.0)):
+            same(plain(expected), written(machine.next(number(ask["now"]))), at)
 
 
 def run_schedule(case: Case) -> None:
@@ -175,7 +216,34 @@ def gate_config(of: Case) -> GateConfig:
     return GateConfig.fast_slow(span(of["fast"]), span(of["slow"]), of["max_fast_attempts"])
 
 
+def run_keyed(case: Case) -> None:
+    config = gate_config(case["gate"])
+    gates = Keyed(config, most=case["most"])
+    for at, (op, expected) in enumerate(zip(case["ops"], case["answers"], strict=True)):
+        key, now = op["key"], number(op["now"])
+        if op["op"] == "failure":
+            with testing.uniform(op.get("u", 0.0)):
+                gates.failure(key, now)
+        elif op["op"] == "success":
+            gates.success(key, now)
+        elif op["op"] == "release_at":
+            gates.release_at(key, now, number(op["at"]))
+        elif op["op"] == "forget":
+            gates.forget(key)
+        gate = gates.peek(key, now) or Gate()
+        got = {
+            "reject": not gates.is_open(key, now),
+            "release": written(gate.release),
+            "can_discard": gate.is_discardable(config, now),
+            "keys": gates.keys(),
+        }
+        same(plain(expected), got, at)
+
+
 def run_gate(case: Case) -> None:
+    if "most" in case:
+        run_keyed(case)
+        return
     config, gate = gate_config(case["gate"]), Gate()
     for at, (op, expected) in enumerate(zip(case["ops"], case["answers"], strict=True)):
         now = number(op["now"])
@@ -250,6 +318,8 @@ def run_seed(case: Case) -> None:
 
 KINDS: dict[str, Callable[[Case], None]] = {
     "call": run_call,
+    "layered": run_layered,
+    "loop_backoff": run_loop_backoff,
     "schedule": run_schedule,
     "backoff": run_backoff,
     "policy": run_policy,
