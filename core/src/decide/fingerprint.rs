@@ -12,10 +12,7 @@ impl Policy {
     pub fn fingerprint(&self) -> u64 {
         let mut fnv = Fnv::LONG;
         let mut mix = |word: u64| fnv.add(&word.to_le_bytes());
-        if self.stages == 0 {
-            self.first.mix(&mut mix);
-        }
-        for record in self.records_in_pool() {
+        for record in self.records() {
             self.mix_stage(&record, &mut mix);
         }
         [self.jitter_by, self.deadline, self.min_attempt, self.attempt_timeout, self.hint_max, self.hint_reach]
@@ -32,18 +29,15 @@ impl Policy {
         fnv.hash
     }
 
-    /// The numbers of a stage; a list is as many stages as it has groups of three delays.
+    /// The numbers of a stage that every stage has.
     fn mix_stage(&self, record: &Record, mix: &mut impl FnMut(u64)) {
-        let RawStage { times, kind, .. } = record.stage;
-        if !record.is_list() {
-            record.stage.mix(mix);
-            return;
-        }
-        let (kind, on) = (u64::from(kind), 0);
-        for first in (0..times).step_by(3) {
-            let left = times.saturating_sub(first).min(3);
-            let delay = |n: u32| if n < left { record.listed(&self.pool, first.saturating_add(n)) } else { 0 };
-            [delay(0), delay(1), delay(2), left.into(), kind, on].into_iter().for_each(&mut *mix);
+        let RawStage { initial, step, max, times, kind, .. } = record.stage;
+        mix(kind.into());
+        mix(times.into());
+        if record.is_list() {
+            (0..times).for_each(|n| mix(record.listed(&self.pool, n)));
+        } else {
+            [initial, step, max].into_iter().for_each(mix);
         }
     }
 
@@ -100,12 +94,5 @@ impl Policy {
         if let Some(RawHint { mode, over, max, reach }) = record.hint {
             [Field::HintMode.code().into(), mode.into(), over.into(), max, reach].into_iter().for_each(&mut *mix);
         }
-    }
-}
-
-impl RawStage {
-    fn mix(&self, mix: &mut impl FnMut(u64)) {
-        let on = 0;
-        [self.initial, self.step, self.max, self.times.into(), self.kind.into(), on].into_iter().for_each(mix);
     }
 }
