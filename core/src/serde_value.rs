@@ -5,8 +5,8 @@
 
 use crate::error::ErrorCode;
 use crate::value::Value;
+use alloc::collections::BTreeSet;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::{self, Display, Write as _};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
@@ -110,16 +110,15 @@ impl<'de, W: Display, S: FnMut(DocumentValue<'_>) -> Result<(), W>> Visitor<'de>
             return reader.put(Value::Other, &"{...}");
         }
         let before = reader.path.len();
-        // No more than a document has fields: the first unknown name ends the reading.
-        let mut names = Vec::new();
+        // A set, because some forms ignore names that they do not know: a text may have any number of them.
+        let mut names = BTreeSet::new();
         reader.depth = reader.depth.saturating_add(1);
         while let Some(name) = map.next_key::<String>()? {
             if reader.depth > 1 {
                 reader.path.push('.');
             }
             reader.path.push_str(&name);
-            let again = names.contains(&name);
-            names.push(name);
+            let again = !names.insert(name);
             if again && !reader.rules.repeats {
                 return reader.hand_on(Value::Other, &"", Some(ErrorCode::Twice));
             }
