@@ -153,7 +153,7 @@ struct host {
 /** The facts about an attempt, for its operation. */
 class attempt {
  public:
-  attempt(const holdoff_attempt &facts, const holdoff_host &host) noexcept : attempt_(&facts), host_(&host) {}
+  explicit attempt(const holdoff_attempt &facts) noexcept : attempt_(&facts) {}
 
   /** Returns its number, from 1. */
   std::uint32_t number() const noexcept { return attempt_->number; }
@@ -161,14 +161,14 @@ class attempt {
   time_point abort_at() const noexcept { return to_time(attempt_->abort_at); }
   /** Returns the time left by the host's clock: 0 when it is over, duration::max() without a limit. */
   clock::duration left() const noexcept {
-    const time_point now = to_time(holdoff_host_now(host_));
+    const time_point now = to_time(holdoff_host_now(attempt_->host));
     if (abort_at() == time_point::max()) {
       return clock::duration::max();
     }
     return abort_at() > now ? abort_at() - now : clock::duration::zero();
   }
   /** Tells whether it is to end early because the call was cancelled. */
-  bool cancelled() const noexcept { return holdoff_cancelled(attempt_->cancel); }
+  bool cancelled() const noexcept { return holdoff_attempt_cancelled(attempt_); }
   /** Tells the policy's rules the HTTP status or the gRPC code of an answer. */
   void http(std::uint32_t status) const noexcept { attempt_->facts->http = status; }
   void grpc(std::uint32_t code) const noexcept {
@@ -190,7 +190,6 @@ class attempt {
 
  private:
   const holdoff_attempt *attempt_;
-  const holdoff_host *host_;
 };
 
 /** Takes every result for a success. */
@@ -334,11 +333,11 @@ struct running {
     error = nullptr;
     try {
       if constexpr (std::is_void_v<result>) {
-        invoke(f, attempt(facts, c));
+        invoke(f, attempt(facts));
         value.emplace();
         return true;
       } else {
-        value.emplace(invoke(f, attempt(facts, c)));
+        value.emplace(invoke(f, attempt(facts)));
       }
     } catch (...) {
       error = std::current_exception();
@@ -415,7 +414,7 @@ class call {
     loop_.host = &c_;
     loop_.waiter.bulkhead = c_.guards != nullptr ? c_.guards->bulkhead : nullptr;
     loop_.waiter.wake[0] = loop_.waiter.wake[1] = -1;
-    attempt_.cancel = c_.cancel;
+    attempt_.host = &c_;
     attempt_.facts = &facts_;
     put(HOLDOFF_PUT_BEGIN);
   }
@@ -425,7 +424,7 @@ class call {
 
   const holdoff_step &step() const noexcept { return step_; }
   /** Returns the facts about the attempt that runs. */
-  attempt current() const noexcept { return {attempt_, c_}; }
+  attempt current() const noexcept { return attempt(attempt_); }
   /** Returns how the call ended, once the step is HOLDOFF_STOP. */
   struct outcome outcome() const noexcept {
     const std::uint8_t reason = step_.outcome == HOLDOFF_CANCELLED ? HOLDOFF_REASON_CANCELLED : step_.reason;

@@ -31,8 +31,8 @@ typedef struct holdoff_attempt {
   uint32_t number;
   /** When it has to be over, HOLDOFF_NEVER without a limit: the operation sees to it, see holdoff_attempt_left_ms. */
   uint64_t abort_at;
-  /** The host's way to cancel; perhaps NULL. */
-  const holdoff_cancel *cancel;
+  /** The host of its call, with the way to cancel and the clock; for a host that is NULL a zeroed one. */
+  const struct holdoff_host *host;
   /** The facts about its error, which the operation writes for the host's rules: status, codes, message. Zeroed before each
    * attempt but for the host's non_idempotent; a message stays where it is until the operation has returned and been judged,
    * in the context for instance. */
@@ -41,17 +41,6 @@ typedef struct holdoff_attempt {
    * the host's own `token`; perhaps NULL. */
   const holdoff_token *token;
 } holdoff_attempt;
-
-/** Tells whether the attempt is to end early because its call was cancelled. */
-static inline bool holdoff_attempt_cancelled(const holdoff_attempt *attempt) {
-  return holdoff_cancelled(attempt->cancel);
-}
-
-/** Returns the milliseconds left to an attempt, rounded up and at most an hour: what poll wants to know. 0 when its time is
- * over and -1 without a limit; SO_RCVTIMEO and CURLOPT_TIMEOUT_MS take 0 for "no limit", so fail at 0 and set neither at -1. */
-static inline int holdoff_attempt_left_ms(const holdoff_attempt *attempt) {
-  return attempt->abort_at == HOLDOFF_NEVER ? -1 : holdoff_ms_until(attempt->abort_at);
-}
 
 /**
  * One attempt. `context` is the one of holdoff_run: results and the last error go there.
@@ -134,6 +123,18 @@ typedef struct holdoff_result {
 
 static inline uint64_t holdoff_host_now(const holdoff_host *host) {
   return host->clock != NULL ? host->clock->now(host->clock->state) : holdoff_now();
+}
+
+/** Tells whether the attempt is to end early because its call was cancelled. */
+static inline bool holdoff_attempt_cancelled(const holdoff_attempt *attempt) {
+  return holdoff_cancelled(attempt->host->cancel);
+}
+
+/** Returns the milliseconds left to an attempt by its host's clock, rounded up and at most an hour: what poll wants to know. 0 when
+ * its time is over and -1 without a limit; SO_RCVTIMEO and CURLOPT_TIMEOUT_MS take 0 for "no limit", so fail at 0 and set neither at
+ * -1. */
+static inline int holdoff_attempt_left_ms(const holdoff_attempt *attempt) {
+  return attempt->abort_at == HOLDOFF_NEVER ? -1 : holdoff_ms_until(attempt->abort_at, holdoff_host_now(attempt->host));
 }
 
 static inline uint64_t holdoff_host_seed(const holdoff_host *host) {
@@ -358,7 +359,7 @@ static inline void holdoff_queue_wait(const holdoff_host *host, holdoff_waiter *
   wakes[0].fd = waiter->wake[0];
   wakes[1].fd = host->cancel != NULL ? holdoff_cancel_fd(host->cancel) : -1;
   wakes[0].events = wakes[1].events = POLLIN;
-  left = holdoff_ms_until(until);
+  left = holdoff_ms_until(until, holdoff_now());
   /* Without a descriptor to be woken by, look again and again. */
   poll(wakes, 2, waiter->wake[0] == -1 && left > 5 ? 5 : left);
   /* Before the next look at the bulkhead: a wake after it is for the next wait. */
@@ -565,10 +566,10 @@ static inline bool holdoff_run(const holdoff_policy *policy, const holdoff_host 
   }
   attempt.number = 1;
   attempt.abort_at = HOLDOFF_NEVER;
-  attempt.cancel = host->cancel;
+  attempt.host = host;
   attempt.facts = &facts;
   attempt.token = host->token;
-  if (holdoff_cancelled(attempt.cancel)) {
+  if (holdoff_cancelled(host->cancel)) {
     holdoff_result_set(result, HOLDOFF_CANCELLED, HOLDOFF_REASON_CANCELLED, 0);
     return false;
   }

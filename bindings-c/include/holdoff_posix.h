@@ -117,9 +117,8 @@ static inline uint64_t holdoff_wall(void) {
   return holdoff_time(CLOCK_REALTIME);
 }
 
-/* The milliseconds of the monotonic clock until a time, rounded up and an hour at most: what poll takes on every system. */
-static inline int holdoff_ms_until(uint64_t until) {
-  uint64_t now = holdoff_now();
+/* The milliseconds from now until a time, rounded up and an hour at most: what poll takes on every system. */
+static inline int holdoff_ms_until(uint64_t until, uint64_t now) {
   uint64_t left = now < until ? (until - now - 1) / 1000000u + 1 : 0;
   return left < 3600000u ? (int)left : 3600000;
 }
@@ -130,7 +129,7 @@ static inline void holdoff_sleep_until(uint64_t until, const holdoff_cancel *can
   wake.fd = cancel != NULL ? holdoff_cancel_fd(cancel) : -1;
   wake.events = POLLIN;
   while (!holdoff_cancelled(cancel)) {
-    int left = holdoff_ms_until(until);
+    int left = holdoff_ms_until(until, holdoff_now());
     if (left == 0) {
       return;
     }

@@ -245,12 +245,22 @@ static void wrong_use_of_the_loop_runs_nothing(void) {
 }
 
 static void an_attempt_knows_how_long_it_may_take(void) {
-  holdoff_attempt attempt = {1, HOLDOFF_NEVER, NULL, NULL, NULL};
+  holdoff_host host;
+  holdoff_attempt attempt = {1, HOLDOFF_NEVER, &host, NULL, NULL};
+  world here = a_world(0);
+  holdoff_clock clock = {world_now, world_sleep, &here};
+  memset(&host, 0, sizeof host);
   CHECK(holdoff_attempt_left_ms(&attempt) == -1);
   attempt.abort_at = holdoff_now();
   CHECK(holdoff_attempt_left_ms(&attempt) == 0);
   attempt.abort_at = HOLDOFF_NEVER - 1;
   CHECK(holdoff_attempt_left_ms(&attempt) == 3600000);
+  /* By the clock of its host. */
+  host.clock = &clock;
+  attempt.abort_at = here.now + 30000001;
+  CHECK_NUMBER(holdoff_attempt_left_ms(&attempt), 31);
+  here.now += 30000001;
+  CHECK_NUMBER(holdoff_attempt_left_ms(&attempt), 0);
 }
 
 static void an_attempt_can_poll_for_its_cancellation(void) {
