@@ -10,7 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use std::{env, thread};
 
 /// How often an attempt is run again that a worker died in.
@@ -88,8 +88,9 @@ fn work(path: &Path, dies_in: u32, dies_at: u64) -> Result<(), Box<dyn Error>> {
                 }
             }
             Step::Sleep { until, .. } => {
-                thread::sleep(Duration::from_nanos(until.since(now()).as_nanos()));
-                call.tick(&policy, guards, now())
+                thread::sleep(call.remaining(now()).into());
+                // The sleep is over, even if the clock was set back meanwhile.
+                call.tick(&policy, guards, Ord::max(now(), until))
             }
             Step::Wait { .. } => unreachable!("every attempt is answered"),
             Step::Stop(outcome) => {

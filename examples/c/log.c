@@ -133,8 +133,11 @@ static int work(const char *path, const worker *self) {
                  : holdoff_recorder_fail(&call, &policy, NULL, ticket, holdoff_wall(),
                                          holdoff_failure_of(HOLDOFF_TRANSIENT), &events);
     } else {
+      uint64_t now;
       sleep_for(holdoff_recorder_remaining(&call, holdoff_wall()));
-      step = holdoff_recorder_tick(&call, &policy, NULL, holdoff_wall(), &events);
+      /* The sleep is over, even if the clock was set back meanwhile. */
+      now = holdoff_wall();
+      step = holdoff_recorder_tick(&call, &policy, NULL, now > step.at ? now : step.at, &events);
     }
   }
   printf("%s after %" PRIu32 " attempts\n", holdoff_word(HOLDOFF_WORD_OUTCOME, step.outcome), holdoff_recorder_attempt(&call));

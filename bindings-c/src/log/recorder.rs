@@ -127,8 +127,9 @@ extern_c! {
     /// Returns the time at which the call began; 0 for memory without a recorder.
     get holdoff_recorder_started() -> Timestamp = recorder.started(), else Timestamp::ZERO;
 
-    /// Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
-    /// without a recorder.
+    /// Returns how long a call that sleeps still sleeps at `now`, in nanoseconds: at most the decided delay, also on a wall clock
+    /// that was set back. Sleep that long, then tick at the later of `now` and the `at` of the step. Returns 0 for any other
+    /// call and for memory without a recorder.
     get holdoff_recorder_remaining(now) -> Span = recorder.remaining(now), else Span::ZERO;
 
     /// Saves the call as it is at `now`, as holdoff_call_save does.

@@ -265,10 +265,11 @@ impl Recorder {
         self.guarded != 0
     }
 
-    /// How long to sleep from `now` for a step that sleeps; zero for any other.
+    /// How long to sleep from `now` for a step that sleeps; zero for any other. At most the decided delay, also on a wall clock that
+    /// was set back since. Tick at the end of that sleep or at the clock's time, whichever is later (spec 34.8).
     pub fn remaining(&self, now: Timestamp) -> crate::Span {
         match self.step() {
-            Step::Sleep { until, .. } => until.since(now),
+            Step::Sleep { until, .. } => until.since(self.call.clock(now)),
             _ => crate::Span::ZERO,
         }
     }

@@ -378,3 +378,31 @@ proptest! {
         prop_assert!(Call::resume(&call.call().save(&policy, at(9)), &policy, at(9)).is_ok());
     }
 }
+
+#[test]
+fn a_clock_that_was_set_back_an_hour_prolongs_no_sleep() {
+    let (policy, none) = (policy(), &mut Guards::none());
+    let (mut log, noon) = (Log::default(), 12 * 3_600_000);
+    let eleven = noon - 3_600_000;
+    let (mut call, begun) = Recorder::begin(&policy, none, 7, at(noon));
+    log.write(begun);
+    assert_eq!(
+        log.write(call.fail(&policy, none, ticket(1), at(noon), Failure::TRANSIENT)),
+        sleep(noon + 1000, Cause::Backoff)
+    );
+    // Live, and in the next process.
+    assert_eq!(call.remaining(at(eleven)), Span::from_secs(1));
+    let mut replay = Replay::new(ReplayMode::Verify);
+    log.0.iter().for_each(|event| replay.apply(&policy, event).unwrap());
+    let mut call = replay.finish().unwrap();
+    log.write(call.resume(&policy, none, at(eleven), 3));
+    assert_eq!(call.remaining(at(eleven)), Span::from_secs(1));
+    // The host has slept for a second, and its clock says so.
+    let next = log.write(call.tick(&policy, none, at(eleven + 1000).max(at(noon + 1000))));
+    assert_eq!(next, attempt(2, noon + 10_000));
+    let next = log.write(call.fail(&policy, none, ticket(2), at(eleven + 1001), Failure::TRANSIENT));
+    assert_eq!((next, call.remaining(at(eleven + 1001))), (sleep(noon + 2000, Cause::Backoff), Span::from_secs(1)));
+    let mut replay = Replay::new(ReplayMode::Verify);
+    log.0.iter().for_each(|event| replay.apply(&policy, event).unwrap());
+    assert_eq!(replay.finish().unwrap(), call);
+}
