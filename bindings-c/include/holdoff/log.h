@@ -353,8 +353,9 @@ uint32_t holdoff_recorder_reruns(const holdoff_recorder *recorder);
 uint64_t holdoff_recorder_started(const holdoff_recorder *recorder);
 
 /**
- * Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
- * without a recorder.
+ * Returns how long a call that sleeps still sleeps at `now`, in nanoseconds: at most the decided delay, also on a wall clock
+ * that was set back. Sleep that long, then tick at the later of `now` and the `at` of the step. Returns 0 for any other
+ * call and for memory without a recorder.
  */
 uint64_t holdoff_recorder_remaining(const holdoff_recorder *recorder, uint64_t now);
 

@@ -316,11 +316,12 @@ impl GuardState for Adaptive {
 
     fn pass(&mut self, pass: &mut Pass<'_>) {
         for time in [&mut self.latest, &mut self.half_at, &mut self.throttled_at] {
-            pass.time(time);
+            pass.seen(time);
         }
-        for real in [&mut self.rate, &mut self.tokens, &mut self.measured, &mut self.last_max_rate] {
-            pass.real(real);
-        }
+        pass.real("rate", &mut self.rate);
+        pass.real("tokens", &mut self.tokens);
+        pass.real("measured", &mut self.measured);
+        pass.real("last_max_rate", &mut self.last_max_rate);
         pass.half(&mut self.answers);
         pass.half(&mut self.limits);
     }
@@ -342,7 +343,17 @@ impl Adaptive {
     /// # Errors
     /// An [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
     pub fn restore(bytes: &[u8], config: &AdaptiveConfig, now: Timestamp) -> Result<Self, Error> {
-        save::read(Self::new(config, now), Self::SAVED, u32::from(config.kind), now, &mut [], bytes)
+        let read = save::read(Self::new(config, now), Self::SAVED, u32::from(config.kind), now, &mut [], bytes);
+        read.map(|adaptive| adaptive.within(config))
+    }
+
+    /// The state within the bounds of the configuration (spec 31.7).
+    fn within(mut self, config: &AdaptiveConfig) -> Self {
+        self.limits = if config.kind == AIMD { 1 } else { self.limits.min(1) };
+        let least = if self.limits == 0 { 0.0 } else { config.min_rate };
+        self.rate = self.rate.min(config.max_rate).max(least);
+        self.tokens = self.tokens.min(self.rate.max(1.0));
+        self
     }
 }
 

@@ -401,7 +401,7 @@ impl GuardState for Breaker {
     const NUMBER: u8 = 17;
 
     fn pass(&mut self, pass: &mut Pass<'_>) {
-        pass.time(&mut self.latest);
+        pass.seen(&mut self.latest);
         pass.time(&mut self.until);
         pass.word(&mut self.seed);
         pass.word(&mut self.lasting);
@@ -411,7 +411,7 @@ impl GuardState for Breaker {
         }
         let mut state = u32::from(self.state);
         pass.half(&mut state);
-        self.state = state as u8;
+        self.state = BreakerState::from_code(state).map_or(CLOSED, BreakerState::code);
         self.window.pass(pass);
     }
 }
@@ -432,7 +432,24 @@ impl Breaker {
     /// # Errors
     /// An [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
     pub fn restore(bytes: &[u8], config: &BreakerConfig, now: Timestamp) -> Result<Self, Error> {
-        save::read(Self::new(config, 0, now), Self::SAVED, u32::from(config.kind), now, &mut [], bytes)
+        let new = Self::new(config, 0, now);
+        let read = save::read(new, Self::SAVED, u32::from(config.kind), now, &mut [], bytes);
+        read.map(|breaker| breaker.within(config))
+    }
+
+    /// The state within the bounds of the configuration (spec 31.7).
+    fn within(mut self, config: &BreakerConfig) -> Self {
+        let rows = [self.row, self.row.saturating_sub(1)].map(|row| config.jittered(config.open_time(row), || 1.0));
+        let longest = rows[0].max(rows[1]);
+        self.lasting = self.lasting.min(longest.as_nanos());
+        if self.state != ISOLATED && !config.opens_on_hint() {
+            self.until = self.until.min(Timestamp::from_nanos(self.latest).after(longest).as_nanos());
+        }
+        match config.kind {
+            COUNT => self.window.hold_calls(config.size),
+            _ => self.window.hold_slots(config.size),
+        }
+        self
     }
 }
 

@@ -397,7 +397,7 @@ impl GuardState for Budget {
 
     fn pass(&mut self, pass: &mut Pass<'_>) {
         pass.word(&mut self.tokens);
-        pass.time(&mut self.since);
+        pass.seen(&mut self.since);
         for word in [&mut self.refilled, &mut self.seed, &mut self.number] {
             pass.word(word);
         }
@@ -432,7 +432,10 @@ impl Budget {
     /// An [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
     pub fn restore(bytes: &[u8], config: &BudgetConfig, now: Timestamp) -> Result<Self, Error> {
         let read = save::read(Self::new(config, 0, now), Self::SAVED, config.kind, now, &mut [], bytes);
-        read.map(|budget| budget.at_rest(config))
+        read.map(|budget| {
+            let due = config.refilled(now.as_now().since(Timestamp::from_nanos(budget.since)));
+            Self { refilled: budget.refilled.min(due), ..budget.at_rest(config) }
+        })
     }
 }
 

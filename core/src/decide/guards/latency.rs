@@ -119,7 +119,7 @@ impl GuardState for Latency {
     const NUMBER: u8 = 21;
 
     fn pass(&mut self, pass: &mut Pass<'_>) {
-        pass.real(&mut self.estimate);
+        pass.real("estimate", &mut self.estimate);
         pass.half(&mut self.records);
     }
 }

@@ -352,7 +352,24 @@ impl Limiter {
         let new = (Self::new(config, now), config.kind);
         let times = times.get_mut(..config.log_capacity()).unwrap_or_default();
         let (length, kind) = (Self::saved(config), u32::from(config.kind));
-        save::read(new, length, kind, now, times, bytes).map(|(limiter, _)| limiter)
+        save::read(new, length, kind, now, times, bytes).map(|(limiter, _)| limiter.within(config))
+    }
+
+    /// The state within the bounds of the configuration (spec 31.7).
+    fn within(mut self, config: &LimiterConfig) -> Self {
+        let [first, second] = self.counts;
+        match config.kind {
+            BUCKET => {}
+            WINDOW => self.counts = [first.min(config.limit), second.min(config.limit)],
+            LOG => self.counts = [first.checked_rem(config.limit).unwrap_or(0), second.min(config.limit)],
+            _ => {
+                let fullest = Interval { nanos: self.latest, rest: 0 }.plus(config.capacity(), config.limit);
+                let rest = first.min(config.limit.saturating_sub(1));
+                let arrival = Interval { nanos: self.word, rest }.min(fullest);
+                (self.word, self.counts) = (arrival.nanos, [arrival.rest, 0]);
+            }
+        }
+        self
     }
 }
 
@@ -363,14 +380,20 @@ impl GuardState for (Limiter, u8) {
     fn pass(&mut self, pass: &mut Pass<'_>) {
         let (limiter, kind) = self;
         match *kind {
-            GCRA | WINDOW => {
+            GCRA => {
                 // An arrival time that saturated is the end of time, and not the sentinel.
                 limiter.word = limiter.word.min(Timestamp::LAST.as_nanos());
                 pass.time(&mut limiter.word);
             }
+            WINDOW => pass.seen(&mut limiter.word),
+            BUCKET => {
+                let mut tokens = f64::from_bits(limiter.word);
+                pass.real("tokens", &mut tokens);
+                limiter.word = tokens.to_bits();
+            }
             _ => pass.word(&mut limiter.word),
         }
-        pass.time(&mut limiter.latest);
+        pass.seen(&mut limiter.latest);
         limiter.counts.iter_mut().for_each(|count| pass.half(count));
     }
 }

@@ -6,16 +6,19 @@
 
 use crate::error::{Error, ErrorCode};
 use crate::saved_bytes::{self, Reader, Writer};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// The distance of [`Timestamp::NEVER`], and the furthest of any other time.
 const NEVER: u64 = i64::MAX as u64;
 const FURTHEST: u64 = NEVER - 1;
+const DAY: u64 = 86_400_000_000_000;
 
 /// Goes over the numbers of a state in their order, to write or to read them.
 pub(crate) struct Pass<'a> {
     bytes: Bytes<'a>,
     now: u64,
+    /// The first number that no guard has, and its name.
+    wrong: Option<(&'static str, f64)>,
 }
 
 enum Bytes<'a> {
@@ -40,11 +43,20 @@ impl Pass<'_> {
         }
     }
 
-    /// A real number.
-    pub(crate) fn real(&mut self, real: &mut f64) {
+    /// A real number, finite and from 0 on.
+    pub(crate) fn real(&mut self, name: &'static str, real: &mut f64) {
         let mut bits = real.to_bits();
         self.word(&mut bits);
         *real = f64::from_bits(bits);
+        if !(0.0..=f64::MAX).contains(real) {
+            self.wrong = self.wrong.or(Some((name, *real)));
+        }
+    }
+
+    /// A time that was seen. A clock that ran backwards may have seen one after now, at most a day after it (spec 31.7).
+    pub(crate) fn seen(&mut self, nanos: &mut u64) {
+        self.time(nanos);
+        *nanos = Timestamp::from_nanos(self.now).after(Span::from_nanos(DAY)).as_nanos().min(*nanos);
     }
 
     /// A time, as its distance from now; never stays never, and a time before the epoch of the new clock is the epoch.
@@ -87,7 +99,7 @@ type Numbers<'s> = &'s mut dyn FnMut(&mut Pass<'_>);
 fn write_state(number: u8, state: Numbers<'_>, variant: u32, now: Timestamp, times: &[u64], out: &mut [u8]) {
     saved_bytes::seal(number, out, |mut writer| {
         writer.put(&variant.to_le_bytes());
-        let mut pass = Pass { bytes: Bytes::Out(writer), now: now.as_now().as_nanos() };
+        let mut pass = Pass { bytes: Bytes::Out(writer), now: now.as_now().as_nanos(), wrong: None };
         state(&mut pass);
         for at in times {
             pass.time(&mut { *at });
@@ -120,12 +132,15 @@ fn read_state(
     if reader.number(4) != u64::from(variant) {
         return Err(Error::of_state(ErrorCode::GuardConfig, "kind"));
     }
-    let mut pass = Pass { bytes: Bytes::In(reader), now: now.as_now().as_nanos() };
+    let mut pass = Pass { bytes: Bytes::In(reader), now: now.as_now().as_nanos(), wrong: None };
     state(&mut pass);
     for at in times {
-        pass.time(at);
+        pass.seen(at);
     }
-    Ok(())
+    match pass.wrong {
+        Some((name, value)) => Err(Error::of_state(ErrorCode::StateDamaged, name).found(value)),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -380,5 +395,85 @@ mod tests {
         (0..50).for_each(|_| budget.begin(&config, now));
         let restored = Budget::restore(&budget.save(&config, now), &config, Timestamp::from_nanos(1)).unwrap();
         assert_eq!(restored.balance(&config, Timestamp::from_nanos(1)), budget.balance(&config, now));
+    }
+
+    /// Random bytes as the content of a saved guard of that kind, whose checksum is right.
+    fn sealed(number: u8, variant: u32, content: &[u8], length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        crate::saved_bytes::seal(number, &mut bytes, |mut writer| {
+            writer.put(&variant.to_le_bytes());
+            writer.put(content);
+        });
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn any_content_that_is_restored_keeps_to_its_configuration(
+            mut content in prop::collection::vec(any::<u8>(), 400), zeroed in 0..400_usize
+        ) {
+            // Random bits are mostly far off: some of the content is zeroes instead.
+            content[..zeroed].fill(0);
+            let now = Timestamp::from_nanos(1_000_000 * MS);
+            let later = |days: u64| now.after(Span::from_secs(days * 86_400));
+            let hour = Span::from_secs(3600);
+            for (variant, config) in [
+                LimiterConfig::gcra(5, hour, 5), LimiterConfig::bucket(5.0, hour, 5),
+                LimiterConfig::window(5, hour), LimiterConfig::log(5, hour),
+            ].into_iter().enumerate() {
+                let config = config.unwrap();
+                let mut times = vec![0; config.log_capacity()];
+                let bytes = sealed(18, variant as u32, &content, Limiter::saved(&config));
+                let Ok(mut limiter) = Limiter::restore(&bytes, &config, &mut times, now) else { continue };
+                let passed = (0..2000).filter(|_| limiter.take(&config, &mut times, 1, now).is_ok()).count();
+                prop_assert!(passed <= 5, "{passed} {config:?}");
+                prop_assert!(limiter.take(&config, &mut times, 1, later(2)).is_ok(), "{config:?}");
+            }
+            for config in [AdaptiveConfig::default(), AdaptiveConfig::aimd(0.5, 1.0, 0.5, 5.0, 5.0).unwrap()] {
+                let bytes = sealed(19, config.kind.into(), &content, Adaptive::SAVED);
+                let Ok(mut adaptive) = Adaptive::restore(&bytes, &config, now) else { continue };
+                let limits = adaptive.limits() && config.kind == 1;
+                let passed = (0..2000).filter(|_| adaptive.take(&config, 1.0, now).is_ok()).count();
+                prop_assert!(!limits || passed <= 5, "{passed} {config:?}");
+                prop_assert!(adaptive.take(&config, 1.0, later(2)).is_ok(), "{config:?}");
+            }
+            for config in breakers() {
+                let bytes = sealed(17, config.kind.into(), &content, Breaker::SAVED);
+                let Ok(mut breaker) = Breaker::restore(&bytes, &config, now) else { continue };
+                let isolated = breaker.state(&config, now) == crate::BreakerState::Isolated;
+                prop_assert!(isolated || breaker.acquire(&config, later(2)).is_ok());
+                let (calls, failed, slow) = breaker.rates(&config, now);
+                prop_assert!(config.kind != 1 || calls <= 9 && failed <= calls && slow <= calls);
+            }
+            let config = BudgetConfig::token(40, [5, 7, 3], 0.7, 2.5).unwrap();
+            if let Ok(mut budget) = Budget::restore(&sealed(16, 1, &content, Budget::SAVED), &config, now) {
+                prop_assert!(budget.balance(&config, now) <= 40.0);
+                prop_assert!(budget.withdraw(&config, later(2), FailureKind::Transient).is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_that_no_guard_has_is_named() {
+        let (config, now) = (AdaptiveConfig::default(), Timestamp::from_nanos(5));
+        let mut content = [0; 64];
+        content[24..32].copy_from_slice(&f64::NAN.to_le_bytes());
+        let error = Adaptive::restore(&sealed(19, 0, &content, Adaptive::SAVED), &config, now).unwrap_err();
+        assert_eq!((error.code, error.name), (ErrorCode::StateDamaged, "rate"));
+        assert!(matches!(error.value, crate::Quantity::Number(rate) if rate.is_nan()));
+    }
+
+    #[test]
+    fn a_smaller_window_keeps_the_latest_calls() {
+        let count = |size| BreakerConfig::count(size, size, 0.9, Span::from_secs(1)).unwrap();
+        let now = Timestamp::from_nanos(5);
+        let mut breaker = Breaker::new(&count(8), 0, now);
+        for failed in [true, true, true, false, false, true] {
+            let permit = breaker.acquire(&count(8), now).unwrap();
+            let verdict = if failed { Verdict::Failure } else { Verdict::Success };
+            breaker.record(&count(8), permit, now, verdict, Span::ZERO);
+        }
+        let smaller = Breaker::restore(&breaker.save(&count(8), now), &count(3), now).unwrap();
+        assert_eq!(smaller.rates(&count(3), now), (3, 1, 0));
     }
 }

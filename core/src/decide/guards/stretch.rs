@@ -112,7 +112,9 @@ impl Stretch {
     /// # Errors
     /// An [`Error`]: no saved guard of this sort, damaged, or of another layout.
     pub fn restore(bytes: &[u8], config: &StretchConfig, now: Timestamp) -> Result<Self, Error> {
-        save::read(Self::new(config, now), Self::SAVED, 0, now, &mut [], bytes)
+        let mut read = save::read(Self::new(config, now), Self::SAVED, 0, now, &mut [], bytes)?;
+        read.slots.hold_slots(window::SLOTS);
+        Ok(read)
     }
 }
 

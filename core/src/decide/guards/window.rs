@@ -72,12 +72,35 @@ impl Slots {
         for (slot, old) in kept.iter_mut().take(slots as usize).skip(steps).zip(self.slots()) {
             *slot = old;
         }
+        self.put(&kept);
+    }
+
+    /// Keeps these slots, the newest first.
+    fn put(&mut self, kept: &[Counts]) {
         self.sums = kept.iter().fold([0; 3], plus);
         let mut counts = kept.iter().flatten().map(|count| u64::from(*count));
         for word in &mut self.words {
             let (low, high) = (counts.next().unwrap_or(0), counts.next().unwrap_or(0));
             *word = low | high << 32;
         }
+    }
+
+    /// Keeps no more slots than there are, and their sums.
+    #[cold]
+    pub(crate) fn hold_slots(&mut self, slots: u32) {
+        let kept = self.slots();
+        self.put(kept.get(..slots as usize).unwrap_or(&kept));
+    }
+
+    /// Keeps no more than the latest `size` calls, and their sums.
+    #[cold]
+    pub(crate) fn hold_calls(&mut self, size: u32) {
+        let [total, failures, slows] = &mut self.sums;
+        *total = size.min(*total);
+        let calls = u128::MAX.checked_shr(128_u32.saturating_sub(*total)).unwrap_or(0);
+        let [failed_low, failed_high, slow_low, slow_high, ..] = self.words;
+        let ones = |low: u64, high: u64| ((u128::from(high) << 64 | u128::from(low)) & calls).count_ones();
+        (*failures, *slows) = (ones(failed_low, failed_high), ones(slow_low, slow_high));
     }
 
     fn slots(&self) -> [Counts; SLOTS as usize] {
@@ -181,7 +204,7 @@ impl Slots {
 
     /// Goes over its saved numbers.
     pub(crate) fn pass(&mut self, pass: &mut Pass<'_>) {
-        pass.time(&mut self.start);
+        pass.seen(&mut self.start);
         self.sums.iter_mut().for_each(|count| pass.half(count));
         // As two halves are, the lower one first.
         self.words.iter_mut().for_each(|word| pass.word(word));

@@ -160,7 +160,12 @@ impl Saved {
     /// As [`Saved::retry`].
     pub fn call(&self, policy: &Policy, now: Timestamp) -> Result<Call, Error> {
         self.check(CALL, policy)?;
-        let mut call = Call::holding(Retry::restored(self.snapshot(), now), self.attempt, self.step(now.as_now()));
+        let retry = Retry::restored(self.snapshot(), now);
+        let mut step = self.step(now.as_now());
+        if let Step::Sleep { until, .. } = &mut step {
+            *until = now.as_now().max((*until).min(retry.deadline(policy)));
+        }
+        let mut call = Call::holding(retry, self.attempt, step);
         if self.phase == Phase::Running.code() {
             call.fail(policy, Ticket::from_raw(u64::from(self.attempt)), now, Failure::TIMEOUT);
         }

@@ -520,3 +520,26 @@ fn serde_reads_and_writes_the_same_json() {
         }
     }
 }
+
+#[test]
+fn a_sleep_does_not_go_on_beyond_the_deadline() {
+    let options = Policy::options().deadline(core::time::Duration::from_secs(30)).jitter(crate::Jitter::None);
+    let policy = options.build().unwrap();
+    let mut call = Call::begin(&policy, 7, at(5)).0;
+    call.fail(&policy, Ticket::FIRST, at(5), Failure::TRANSIENT);
+    let mut saved = call.saved(&policy, at(5));
+    saved.set("remaining", Value::Text("9223372036854775807")).unwrap();
+    let (bytes, _) = saved.to_bytes().unwrap();
+    for saved in [saved, Saved::from_bytes(&bytes).unwrap()] {
+        let mut call = saved.call(&policy, at(100)).unwrap();
+        let until = match call.tick(&policy, at(100)) {
+            Step::Sleep { until, .. } => until,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(until, at(100).after(Span::from_secs(30)));
+        assert!(matches!(
+            call.tick(&policy, until),
+            Step::Stop(Outcome::GaveUp { reason: crate::StopReason::Deadline, .. })
+        ));
+    }
+}
