@@ -36,8 +36,10 @@ where
     #[inline(always)]
     pub fn call(mut self) -> Result<T, Stopped<E>> {
         if self.is_cancelled() {
-            return Err(Stopped::cancelled(self.sleeper.now()));
+            let now = self.sleeper.now();
+            return Err(self.cancelled_at_once(now));
         }
+        self.note_start(Sleeper::now);
         let (mut error, mut known, mut started) = (None, None, None);
         if G::LAZY {
             let attempt;
@@ -45,6 +47,7 @@ where
             match self.run(attempt, &mut error) {
                 Ok(value) => {
                     self.guards.succeeded_at_once(|| self.sleeper.now());
+                    self.tell_succeeded(1, Sleeper::now);
                     return Ok(value);
                 }
                 Err(failure) => known = failure,
@@ -81,6 +84,7 @@ where
             match self.run(Attempt::new(ticket.attempt(), abort_at, now), &mut error) {
                 Ok(value) => {
                     call.succeed(ticket, || self.sleeper.now());
+                    self.tell_succeeded(ticket.attempt(), Sleeper::now);
                     return Ok(value);
                 }
                 Err(failure) => known = failure,
@@ -93,6 +97,7 @@ where
     #[inline(always)]
     fn run(&mut self, attempt: Attempt, error: &mut Option<E>) -> Result<T, Option<Failure>> {
         drop(self.values.take());
+        self.tell_begun(attempt.number(), Sleeper::now);
         match self.operation.run(attempt) {
             Ok(value) => self.values.accept(value).map_err(Some),
             Err(latest) => {

@@ -116,7 +116,7 @@ where
                 Some(step) => Some(step),
                 None => {
                     let now = self.as_mut().now(Timestamp::ZERO);
-                    return Poll::Ready(Err(Stopped::cancelled(now)));
+                    return Poll::Ready(Err(self.project().retrying.cancelled_at_once(now)));
                 }
             },
             Phase::Running | Phase::Queued => None,
@@ -156,6 +156,7 @@ where
             *this.phase = Phase::Done;
             return None;
         }
+        this.retrying.note_start(AsyncSleeper::now);
         if G::LAZY {
             let (started, attempt) = this.retrying.first_attempt(|sleeper| sleeper.now());
             (*this.started, *this.latest) = (started, started.unwrap_or(Timestamp::ZERO));
@@ -184,6 +185,7 @@ where
         let until = match step {
             Step::Attempt { ticket, abort_at, wake_at } => {
                 drop(this.retrying.values.take());
+                this.retrying.tell_begun(ticket.attempt(), AsyncSleeper::now);
                 let attempt = Attempt::new(ticket.attempt(), abort_at, now);
                 let limit = attempt.time_left().map(|left| this.retrying.sleeper.sleep(left));
                 this.flights.launch(ticket, abort_at, this.retrying.operation.run(attempt), limit);
@@ -271,6 +273,7 @@ where
                         Some(call) => call.succeed(ticket, || this.retrying.sleeper.now()),
                         None => this.retrying.guards.succeeded_at_once(|| this.retrying.sleeper.now()),
                     }
+                    this.retrying.tell_succeeded(ticket.attempt(), AsyncSleeper::now);
                     self.release();
                     return Err(value);
                 }

@@ -58,17 +58,32 @@ impl Shared<BreakerConfig, Breaker> {
 
     /// Opens it until [`Shared::reset`].
     pub fn isolate(&self) {
-        self.with(|_, breaker| breaker.isolate(crate::clock::now()));
+        self.change(|breaker| breaker.isolate(crate::clock::now()));
     }
 
     /// Closes it.
     pub fn force_close(&self) {
-        self.with(|_, breaker| breaker.force_close(crate::clock::now()));
+        self.change(|breaker| breaker.force_close(crate::clock::now()));
     }
 
     /// Closes it and forgets what it knew.
     pub fn reset(&self) {
-        self.with(|_, breaker| breaker.reset(crate::clock::now()));
+        self.change(|breaker| breaker.reset(crate::clock::now()));
+    }
+
+    #[cfg(not(feature = "tracing"))]
+    fn change(&self, change: impl FnOnce(&mut Breaker)) {
+        self.with(|_, breaker| change(breaker));
+    }
+
+    #[cfg(feature = "tracing")]
+    fn change(&self, change: impl FnOnce(&mut Breaker)) {
+        let (from, to) = self.with(|config, breaker| {
+            let from = crate::traced::state(config, breaker);
+            change(breaker);
+            (from, crate::traced::state(config, breaker))
+        });
+        crate::traced::changed(from, to);
     }
 }
 
@@ -278,6 +293,8 @@ impl SharedGuards {
         let mut bulkhead = self.bulkhead.as_ref().map(|guard| (guard.config(), guard.lock()));
         let mut stretch = self.stretch.as_ref().map(|guard| (guard.config(), guard.lock()));
         let mut hedge = self.hedge.as_ref().filter(|_| hedging).map(|guard| (guard.config(), guard.lock()));
+        #[cfg(feature = "tracing")]
+        let state = breaker.as_ref().map(|(config, breaker)| crate::traced::state(config, breaker));
         let used = |places: &Places| (places.bulkhead.running(), places.bulkhead.waiting());
         let before = bulkhead.as_ref().map(|(_, places)| used(places));
         let answer = f(&mut Guards {
@@ -299,7 +316,11 @@ impl SharedGuards {
             }
             _ => None,
         };
+        #[cfg(feature = "tracing")]
+        let change = state.zip(breaker.as_ref().map(|(config, breaker)| crate::traced::state(config, breaker)));
         drop((budget, breaker, limiter, adaptive, bulkhead, stretch, hedge));
+        #[cfg(feature = "tracing")]
+        change.into_iter().for_each(|(from, to)| crate::traced::changed(from, to));
         woken.into_iter().flatten().for_each(Waker::wake);
         answer
     }

@@ -101,12 +101,15 @@ mod guards;
 mod hook;
 #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 mod keyed_guards;
+mod listening;
 mod operation;
 mod retrying;
 mod seed;
 mod shared_policy;
 mod sleeper;
 mod stopped;
+#[cfg(feature = "tracing")]
+mod traced;
 mod virtual_time;
 mod wakers;
 
@@ -137,7 +140,9 @@ pub mod sentence {
     pub use crate::accept::{Accept, AnyValue, Unless};
     pub use crate::classify::{By, Classify, Everything, Known, Ruled, When};
     pub use crate::future::RetryFuture;
-    pub use crate::hook::{Hook, NoHook, OnRetry, Retried};
+    pub use crate::hook::{
+        Begun, Both, GaveUp, Hook, NoHook, Notes, OnAttempt, OnGiveUp, OnRetry, OnSuccess, Retried, Succeeded,
+    };
     pub use crate::operation::{Async, Blocking, Informed, Operation, Returns, Simple};
     pub use crate::retrying::Retrying;
 }

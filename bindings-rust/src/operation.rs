@@ -40,6 +40,9 @@ impl Attempt {
 pub trait Operation<R> {
     /// Runs it.
     fn run(&mut self, attempt: Attempt) -> R;
+
+    /// The name of its type: of a function its path.
+    fn name(&self) -> &'static str;
 }
 
 /// An operation that does not look at its attempt, see [`retry`](crate::retry).
@@ -55,12 +58,20 @@ impl<O: FnMut() -> R, R> Operation<R> for Simple<O> {
     fn run(&mut self, _: Attempt) -> R {
         (self.0)()
     }
+
+    fn name(&self) -> &'static str {
+        std::any::type_name::<O>()
+    }
 }
 
 impl<O: FnMut(Attempt) -> R, R> Operation<R> for Informed<O> {
     #[inline(always)]
     fn run(&mut self, attempt: Attempt) -> R {
         (self.0)(attempt)
+    }
+
+    fn name(&self) -> &'static str {
+        std::any::type_name::<O>()
     }
 }
 

@@ -7,7 +7,7 @@ use crate::classify::Ruled;
 use crate::classify::{By, Classify, Everything, Known, When};
 use crate::guarded::{CallGuards, DrivenCall, Guarded, Unguarded};
 use crate::guards::SharedGuards;
-use crate::hook::{Hook, NoHook, OnRetry, Retried};
+use crate::hook::{Begun, GaveUp, Hook, NoHook, Retried, Succeeded};
 use crate::operation::{Attempt, Informed, Operation, Returns, Simple};
 use crate::sleeper::System;
 use crate::stopped::Stopped;
@@ -242,14 +242,6 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
         Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
     }
 
-    /// Calls `hook` before each sleep.
-    #[inline]
-    pub fn on_retry<F: FnMut(&Retried<'_, E>)>(self, hook: F) -> Retrying<P, O, R, E, C, OnRetry<F>, S, V, G> {
-        let hook = OnRetry(hook);
-        let Self { policy, operation, classifier, sleeper, values, seed, cancel, guards, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
-    }
-
     /// Waits with another sleeper, by its clock: [`VirtualTime`](crate::VirtualTime) in tests, another runtime's timer in
     /// async programs.
     #[inline]
@@ -341,11 +333,73 @@ where
             (_, known) => (None, known.unwrap_or(Failure::TIMEOUT)),
         };
         let step = call.fail(self.policy.borrow(), ticket, now, failure);
+        #[cfg(feature = "tracing")]
         if let Step::Sleep { until, cause } = step {
             let delay = until.since(now).as_duration();
-            self.hook.retried(&Retried { attempt: ticket.attempt(), error, failure, delay, cause });
+            crate::traced::retried(self.operation.name(), ticket.attempt(), failure, delay, cause);
+        }
+        if let Some(notes) = self.hook.notes() {
+            notes.failure = Some(failure);
+            if let Step::Sleep { until, cause } = step {
+                let (elapsed, delay) = (notes.elapsed(now), until.since(now).as_duration());
+                let (operation, attempt) = (self.operation.name(), ticket.attempt());
+                self.hook.retried(&Retried { operation, attempt, elapsed, error, failure, delay, cause });
+            }
         }
         step
+    }
+
+    /// Takes a note of the beginning, if anybody listens.
+    #[inline(always)]
+    pub(crate) fn note_start(&mut self, clock: impl FnOnce(&S) -> Timestamp) {
+        if let Some(notes) = self.hook.notes() {
+            notes.started = clock(&self.sleeper);
+        }
+    }
+
+    /// Tells the hook that an attempt begins, if anybody listens.
+    #[inline(always)]
+    pub(crate) fn tell_begun(&mut self, attempt: u32, clock: impl FnOnce(&S) -> Timestamp) {
+        if let Some(notes) = self.hook.notes() {
+            let elapsed = notes.elapsed(clock(&self.sleeper));
+            self.hook.begun(&Begun { operation: self.operation.name(), attempt, elapsed });
+        }
+    }
+
+    /// Tells the hook that an attempt succeeded, if anybody listens.
+    #[inline(always)]
+    pub(crate) fn tell_succeeded(&mut self, attempt: u32, clock: impl FnOnce(&S) -> Timestamp) {
+        if let Some(notes) = self.hook.notes() {
+            let elapsed = notes.elapsed(clock(&self.sleeper));
+            self.hook.succeeded(&Succeeded { operation: self.operation.name(), attempt, elapsed });
+        }
+    }
+
+    /// The end of an operation that was cancelled before its first attempt.
+    pub(crate) fn cancelled_at_once(&mut self, now: Timestamp) -> Stopped<E> {
+        self.note_start(|_| now);
+        let (reason, retry_at) = (StopReason::Cancelled, Timestamp::NEVER);
+        self.tell_gave_up(0, None, reason, retry_at, now);
+        Stopped { error: None, reason, timed_out: false, attempts: 0, stopped_at: now, retry_at, shortage: None }
+    }
+
+    #[inline(always)]
+    fn tell_gave_up(
+        &mut self,
+        attempt: u32,
+        error: Option<&E>,
+        reason: StopReason,
+        retry_at: Timestamp,
+        now: Timestamp,
+    ) {
+        let retry_in = (!retry_at.is_never()).then(|| retry_at.since(now).as_duration());
+        #[cfg(feature = "tracing")]
+        crate::traced::gave_up(self.operation.name(), attempt, reason, retry_in);
+        if let Some(notes) = self.hook.notes() {
+            let (elapsed, failure) = (notes.elapsed(now), notes.failure);
+            let operation = self.operation.name();
+            self.hook.gave_up(&GaveUp { operation, attempt, elapsed, error, failure, reason, retry_in });
+        }
     }
 
     /// The end for any step but an attempt: the value that the last attempt returned and the policy would not retry, or none.
@@ -366,17 +420,10 @@ where
             Step::Stop(Outcome::GaveUp { reason, retry_at }) => (reason, retry_at),
             _ => (StopReason::Cancelled, Timestamp::NEVER),
         };
+        self.tell_gave_up(attempts, error.as_ref(), reason, retry_at, stopped_at);
         match self.values.take() {
             Some(value) if reason != StopReason::Cancelled => Ok(value),
             _ => Err(Stopped { error, reason, timed_out, attempts, stopped_at, retry_at, shortage }),
         }
-    }
-}
-
-impl<E> Stopped<E> {
-    /// The end of an operation that was cancelled before its first attempt.
-    pub(crate) const fn cancelled(now: Timestamp) -> Self {
-        let (reason, retry_at) = (StopReason::Cancelled, Timestamp::NEVER);
-        Self { error: None, reason, timed_out: false, attempts: 0, stopped_at: now, retry_at, shortage: None }
     }
 }
