@@ -5,8 +5,26 @@ import { PERMANENT, THROTTLED, TIMEOUT, TRANSIENT } from "./codes.js";
 const NETWORK =
   /^(fetch failed|failed to fetch|networkerror|network error|network request failed|network connection lost|a network error|load failed|terminated|the (internet|network) connection)/i;
 
-/** The names of errors about the program itself, and of an abort. */
-const PROGRAM_ERRORS = /^(Type|Reference|Syntax|Range|Eval|URI|Assertion|Config|Abort|DataClone)Error$/;
+/** The names of errors about the program itself, and of an abort, of which axios and got have names of their own. */
+const PROGRAM_ERRORS = /^(Type|Reference|Syntax|Range|Eval|URI|Assertion|Config|Abort|Cancell?(ed)?|DataClone)Error$/;
+
+/** The names of errors of AWS by which a service asks for less; their statuses are 400 and others. */
+const THROTTLED_NAMES = /Throttl|TooManyRequests|LimitExceeded|ThroughputExceeded|SlowDown/;
+
+/**
+ * The HTTP status of an error of the AWS SDK, 429 where the service throttles; undefined for another error.
+ */
+export function statusOfAws(error: { name?: unknown; $metadata?: { httpStatusCode?: unknown } | null }): unknown {
+  const { $metadata, name } = error;
+  return $metadata && (THROTTLED_NAMES.test(String(name)) ? 429 : $metadata.httpStatusCode);
+}
+
+/**
+ * True if two attempts in a row failed with the same `DOMException`: it is the reason of a signal that the attempts got from
+ * elsewhere, and that stays aborted.
+ */
+export const isAbortAgain = (error: unknown, latest: unknown): boolean =>
+  error === latest && error instanceof DOMException;
 
 /** The kind of an error with this name and code: a timeout, a mistake of the program's own, which is permanent, or another. */
 export function natureOf(name: unknown, code: unknown, error: { message?: unknown }): number {

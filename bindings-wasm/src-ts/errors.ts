@@ -128,5 +128,9 @@ export function remember(value: unknown, outcome: Outcome | undefined): void {
  * for what comes from elsewhere.
  */
 export function outcomeOf(ended: unknown): Outcome | undefined {
-  return holds(ended) ? (aside.get(ended) ?? ended[OUTCOME]) : undefined;
+  try {
+    return holds(ended) ? (aside.get(ended) ?? ended[OUTCOME]) : undefined;
+  } catch {
+    return undefined;
+  }
 }

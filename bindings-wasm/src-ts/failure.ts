@@ -1,7 +1,7 @@
 /** From an error to what a decision needs of it: its kind and what the server said. */
 import { answerOf } from "./answer.js";
 import { PERMANENT, THROTTLED, TIMEOUT, TRANSIENT } from "./codes.js";
-import { kindOfStatus, natureOf } from "./error_names.js";
+import { kindOfStatus, natureOf, statusOfAws } from "./error_names.js";
 import { NOT_A_DURATION, needs, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND } from "./errors.js";
 import { type HeadersLike, type Line, linesOf, wallNow } from "./headers.js";
 import { readLines } from "./retry_after.js";
@@ -308,6 +308,8 @@ interface ErrorLike {
   statusCode?: unknown;
   headers?: unknown;
   metadata?: unknown;
+  $metadata?: { httpStatusCode?: unknown } | null;
+  $response?: { headers?: unknown } | null;
   response?: { status?: unknown; headers?: unknown } | null;
 }
 
@@ -390,10 +392,8 @@ function facts(error: unknown): Seen {
   const known = error as ErrorLike;
   const { name, code, status, statusCode, response } = known;
   const answer = typeof response === "object" && response !== null ? response : undefined;
-  const statuses: number[] = [];
-  if (typeof status === "number") statuses.push(status);
-  if (typeof statusCode === "number") statuses.push(statusCode);
-  if (typeof answer?.status === "number") statuses.push(answer.status);
+  const given = [status, statusCode, answer?.status, statusOfAws(known)];
+  const statuses = given.filter((one) => typeof one === "number");
   let lines: Line[] = [];
   let grpc: number | undefined;
   if (typeof code === "number") {
@@ -405,7 +405,7 @@ function facts(error: unknown): Seen {
     }
   }
   if (statuses.length > 0) lines = linesOf(known.headers);
-  if (statuses.length > 0 && lines.length === 0) lines = linesOf(answer?.headers);
+  if (statuses.length > 0 && lines.length === 0) lines = linesOf((answer ?? known.$response)?.headers);
   const kind = natureOf(name, code, known);
   const answered = statuses.length > 0 || grpc !== undefined;
   const unsent = !answered && causesOf(error).some(({ code }) => UNSENT.includes(code as string));
@@ -457,8 +457,12 @@ const TYPES = 2;
 const PATTERNS = 3;
 
 function messageOf(error: unknown): string {
-  const { message } = (typeof error === "object" && error !== null ? error : { message: error }) as ErrorLike;
-  return typeof message === "symbol" ? "" : String(message ?? "");
+  try {
+    const { message } = (typeof error === "object" && error !== null ? error : { message: error }) as ErrorLike;
+    return typeof message === "symbol" ? "" : String(message ?? "");
+  } catch {
+    return "";
+  }
 }
 
 const NO_CODE = 0xffffffff;

@@ -6,6 +6,7 @@ import { discard } from "./answer.js";
 import { hear, hearNoMore } from "./cancel.js";
 import { type Clock, LONGEST_TIMER, system } from "./clock.js";
 import { PERMANENT } from "./codes.js";
+import { isAbortAgain } from "./error_names.js";
 import { attach, ConfigError, type Outcome, remember } from "./errors.js";
 import {
   LONGEST_NUMBER,
@@ -355,6 +356,7 @@ export class Operation<T> {
 
   /** Judges an error: a failure of some kind, or an error of the program's own. */
   private judge(attempt: number, error: unknown, timeout: boolean, at?: number): void {
+    const isAgain = isAbortAgain(error, this.lastError);
     this.failedWith(error, undefined, false);
     const { when } = this.options;
     const idempotent = this.options.idempotent ?? true;
@@ -364,7 +366,9 @@ export class Operation<T> {
       // The user's code comes first: it may run other operations, and the core's memory is shared.
       const verdict = when && !timeout ? when(error) : undefined;
       if (this.ended) return;
-      const kind = timeout ? writeTimeout(error, rules, idempotent) : writeVerdict(verdict, error, rules, idempotent);
+      const kind = timeout
+        ? writeTimeout(error, rules, idempotent)
+        : writeVerdict(verdict ?? (isAgain ? false : undefined), error, rules, idempotent);
       const unjudged = !timeout && kind === PERMANENT && (verdict === undefined || verdict === null);
       const step = unjudged ? this.engine.abandon(attempt, error, now) : undefined;
       if (step) {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import { outcomeOf, retry } from "holdoff";
+import * as lite from "holdoff/lite";
 import { failure, VirtualClock } from "./virtual.mjs";
 
 const forever = () => new Promise(() => {});
@@ -41,6 +42,45 @@ test("an abort during an attempt reaches the attempt's signal", async () => {
   const error = await failure(result);
   assert.equal(error.name, "AbortError");
   assert.equal(seen.reason, error);
+});
+
+test("an aborted signal that the attempts got from elsewhere ends the operation", async () => {
+  const shared = AbortSignal.abort(new DOMException("too late", "TimeoutError"));
+  const same = new Error("down");
+  for (const run of [retry, lite.retry]) {
+    let attempts = 0;
+    const fails = (reason) => async () => {
+      attempts++;
+      throw reason();
+    };
+    const options = { attempts: 3, backoff: { kind: "constant", delay: 0 } };
+    const error = await failure(
+      run(
+        fails(() => shared.reason),
+        options,
+      ),
+    );
+    assert.deepEqual([error, outcomeOf(error).reason, attempts], [shared.reason, "permanent", 2]);
+    await failure(
+      run(
+        fails(() => shared.reason),
+        { ...options, when: () => true },
+      ),
+    );
+    await failure(
+      run(
+        fails(() => new DOMException("too late", "TimeoutError")),
+        options,
+      ),
+    );
+    await failure(
+      run(
+        fails(() => same),
+        options,
+      ),
+    );
+    assert.equal(attempts, 2 + 3 * 3);
+  }
 });
 
 test("a signal that is asked for after the abort has aborted", async () => {

@@ -63,6 +63,23 @@ test("an HTTP status decides, wherever the client keeps it", () => {
   });
 });
 
+test("an error of the AWS SDK has its status in its metadata, and a throttled call whatever status", () => {
+  const aws = (name, httpStatusCode, headers) =>
+    Object.assign(new Error(name), { name, $metadata: { httpStatusCode }, $response: { headers } });
+  all("permanent", [aws("ResourceNotFoundException", 404), aws("ValidationException", 400)]);
+  all("transient", [aws("InternalServerError", 500), aws("NetworkingError", undefined)]);
+  all("throttled", [aws("ThrottlingException", 400), aws("TooManyRequestsException", 429), aws("SlowDown", 503)]);
+  all("throttled", [aws("ProvisionedThroughputExceededException", 400), aws("RequestLimitExceeded", 503)]);
+  assert.equal(classify(aws("SlowDown", 503, { "retry-after": "3" })).hint, 3000);
+});
+
+test("a request that the caller canceled is permanent, whatever the client calls it", () => {
+  const axios = Object.assign(new Error("canceled"), { name: "CanceledError", code: "ERR_CANCELED" });
+  const got = Object.assign(new Error("Promise was canceled"), { name: "CancelError", code: "ERR_CANCELED" });
+  all("permanent", [axios, got]);
+  all("transient", [Object.assign(new Error("timeout of 5ms exceeded"), { name: "AxiosError", code: "ECONNABORTED" })]);
+});
+
 test("statuses and headers are read by the core's rules", () => {
   assert.equal(httpFailure(200), undefined);
   assert.deepEqual(httpFailure(503, " 120 "), { kind: "transient", hint: 120_000 });
@@ -152,6 +169,17 @@ test("a policy's rules have the last word, but for a program's own mistakes", ()
   const judged = policy.judge({ kind: "permanent", hint: "2s" }, { status: 404 });
   assert.deepEqual(judged, { kind: "transient", hint: 2000, rule: 1 });
   assert.deepEqual(new Policy().judge("permanent", { status: 404 }), { kind: "permanent", hint: undefined });
+});
+
+test("a message that throws when it is read has no pattern, and the error comes out", async () => {
+  const own = Object.defineProperty(new Error(), "message", {
+    get() {
+      throw new Error("not yours");
+    },
+  });
+  const policy = new Policy({ rules: only({ patterns: ["busy"] }) });
+  assert.ok((await failure(policy.retry(() => Promise.reject(own)))) === own);
+  assert.equal(outcomeOf(own).reason, "permanent");
 });
 
 class Declined extends Error {}

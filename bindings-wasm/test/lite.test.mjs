@@ -135,6 +135,9 @@ test("errors are judged by their status and their name, as in holdoff", async ()
     Object.assign(new Error("no"), { status: 404 }),
     Object.assign(new Error("no"), { response: { status: 429 } }),
     Object.assign(new Error("no"), { statusCode: 503, status: 200 }),
+    Object.assign(new Error("canceled"), { name: "CanceledError", code: "ERR_CANCELED" }),
+    Object.assign(new Error("no"), { name: "ThrottlingException", $metadata: { httpStatusCode: 400 } }),
+    Object.assign(new Error("no"), { $metadata: { httpStatusCode: 404 } }),
     "text",
     undefined,
   ]) {
@@ -148,6 +151,29 @@ test("errors are judged by their status and their name, as in holdoff", async ()
     }
     const [small, large] = [kinds.slice(0, kinds.length / 2), kinds.slice(kinds.length / 2)];
     assert.deepEqual(small, large, String(error));
+  }
+});
+
+test("an error that throws when it is looked at comes out", async () => {
+  const thrower = {
+    get() {
+      throw new Error("not yours");
+    },
+  };
+  const getter = Object.defineProperty(new Error("odd"), "status", thrower);
+  const proxy = new Proxy(new Error("proxy"), { ...thrower, defineProperty: thrower.get });
+  for (const own of [getter, proxy]) {
+    let attempts = 0;
+    const work = () => {
+      attempts++;
+      throw own;
+    };
+    try {
+      await lite.retry(work, { attempts: 2, backoff: { kind: "constant", delay: 0 } });
+    } catch (error) {
+      assert.ok(error === own);
+    }
+    assert.equal(attempts, 2);
   }
 });
 

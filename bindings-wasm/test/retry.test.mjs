@@ -393,7 +393,7 @@ test("an error that throws when it is looked at comes out with its outcome", asy
     };
     let outcome;
     try {
-      await retry(work, { attempts: 2, backoff: { kind: "constant", delay: 0 } });
+      await retry(work, { attempts: 2, backoff: { kind: "constant", delay: 0 }, nested: "innermost" });
     } catch (error) {
       assert.ok(error === own);
       outcome = outcomeOf(error);

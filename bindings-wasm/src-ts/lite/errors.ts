@@ -38,10 +38,12 @@ export class RetryError extends Error {
   }
 }
 
-/** The error with its outcome attached: the same object, if it is one. A frozen error gets no outcome. */
+/** The error with its outcome attached: the same object, if it is one. A frozen error, or a proxy that throws, gets no outcome. */
 export function attach(error: unknown, value: Outcome): unknown {
   const holder = Object(error) === error ? (error as object) : new RetryError(value, error);
-  Reflect.defineProperty(holder, OUTCOME, { value, configurable: true, writable: true });
+  try {
+    Reflect.defineProperty(holder, OUTCOME, { value, configurable: true, writable: true });
+  } catch {}
   return holder;
 }
 

@@ -1,7 +1,7 @@
 /** The kind and hint of a failure: the answer of `when`, or else the facts of the error. */
 
 import { PERMANENT, TRANSIENT } from "../codes.js";
-import { kindOfStatus, natureOf } from "../error_names.js";
+import { kindOfStatus, natureOf, statusOfAws } from "../error_names.js";
 import type { Verdict } from "./options.js";
 import { broken } from "./policy.js";
 import { KINDS } from "./rules.js";
@@ -13,16 +13,22 @@ interface ErrorLike {
   status?: unknown;
   statusCode?: unknown;
   response?: { status?: unknown } | null;
+  $metadata?: { httpStatusCode?: unknown } | null;
 }
 
-/** By its HTTP status if it has one, and else by its name. */
+/** By its HTTP status if it has one, and else by its name. An error that throws when it is looked at is transient. */
 function kindOf(error: unknown): number {
-  const { name, code, status, statusCode, response } = Object(error) as ErrorLike;
-  for (const number of [status, statusCode, response?.status]) {
-    const kind = typeof number === "number" && kindOfStatus(number);
-    if (kind) return kind;
+  try {
+    const known = Object(error) as ErrorLike;
+    const { name, code, status, statusCode, response } = known;
+    for (const number of [status, statusCode, response?.status, statusOfAws(known)]) {
+      const kind = typeof number === "number" && kindOfStatus(number);
+      if (kind) return kind;
+    }
+    return natureOf(name, code, known);
+  } catch {
+    return TRANSIENT;
   }
-  return natureOf(name, code, error as ErrorLike);
 }
 
 /** The number of its kind, and its hint in milliseconds: -1 for never, NaN for none. */

@@ -2,6 +2,7 @@
 
 import { LONGEST_TIMER, system } from "../clock.js";
 import { TIMEOUT } from "../codes.js";
+import { isAbortAgain } from "../error_names.js";
 import type { AttemptContext, Work } from "../host.js";
 import type { FailureKind, StopReason } from "../words.js";
 import { attach, type Outcome } from "./errors.js";
@@ -77,8 +78,16 @@ async function operation<T>(
       };
       const cancel = () => end("cancelled");
       const wake = () => {
-        const milliseconds = Math.min(Math.ceil((at - now()) / 1e6), LONGEST_TIMER);
-        timer = clock.setTimeout(() => (now() < at ? wake() : end("late")), milliseconds);
+        const begun = now();
+        const milliseconds = Math.min(Math.ceil((at - begun) / 1e6), LONGEST_TIMER);
+        const fired = () => {
+          const passed = (now() - begun) / 1e6;
+          if (stoodStill(passed, milliseconds)) epoch -= milliseconds - passed;
+          if (now() < at) wake();
+          else end("late");
+        };
+        // A clock of a test may call back at once: in a turn of its own no stack grows.
+        timer = clock.setTimeout(() => queueMicrotask(fired), milliseconds);
       };
       signal?.addEventListener("abort", cancel);
       if (at < Infinity) wake();
@@ -115,6 +124,7 @@ async function operation<T>(
     const time = now();
     lastError = error;
     try {
+    const isAgain = isAbortAgain(error, lastError);
       const [kind, hint] = late ? [TIMEOUT, NaN] : judged(when?.(error), error);
       machine ??= new Machine(policy, BigInt(seed ?? Math.floor(Math.random() * 2 ** 53)));
       step = machine.fail(time, kind, hint);
