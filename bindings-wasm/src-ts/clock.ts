@@ -8,12 +8,32 @@ export interface Clock {
   clearTimeout(timer: unknown): void;
 }
 
-/** The globals are looked up at each use, so that fake timers work. */
+/** The time of {@link system} beyond that of the host's clock, and its latest time. */
+let ahead = 0;
+let latest = 0;
+
+/** Lets time pass that the host's clock has not seen, in milliseconds: a timer fired and the clock stood still. */
+export function skip(milliseconds: number): void {
+  ahead += milliseconds;
+}
+
+/**
+ * The host's clock and timers. The globals are looked up at each use, so that fake timers work. Guards outlive a test: if the clock
+ * goes back by more than a second, it is another clock that has begun at 0 after the latest time. By less, time stands still.
+ */
 export const system: Clock = {
-  now: () => performance.now(),
+  now() {
+    const time = performance.now();
+    const back = latest - time - ahead;
+    if (back > 0) ahead = back > 1000 ? latest : latest - time;
+    return (latest = time + ahead);
+  },
   setTimeout: (callback, milliseconds) => setTimeout(callback, milliseconds),
   clearTimeout: (timer) => clearTimeout(timer as number),
 };
+
+/** True if a clock has hardly moved while a timer ran: it is not the timer's, because tests fake the one and not the other. */
+export const stoodStill = (passed: number, wait: number): boolean => passed < wait / 10;
 
 /** A longer `setTimeout` fires at once. */
 export const LONGEST_TIMER = 2 ** 31 - 1;

@@ -4,7 +4,7 @@
  */
 import { discard } from "./answer.js";
 import { hear, hearNoMore } from "./cancel.js";
-import { type Clock, LONGEST_TIMER, system } from "./clock.js";
+import { type Clock, LONGEST_TIMER, skip, stoodStill, system } from "./clock.js";
 import { PERMANENT } from "./codes.js";
 import { isAbortAgain } from "./error_names.js";
 import { attach, ConfigError, type Outcome, remember } from "./errors.js";
@@ -522,9 +522,10 @@ export class Operation<T> {
     try {
       let now = this.now();
       const { due, setAt } = this;
-      // A clock that has hardly moved is not the timer's: tests fake the one and not the other.
-      if (now - setAt < (due - setAt) / 10) {
-        this.epoch = (this.epoch as number) - (due - now) / 1e6;
+      if (stoodStill(now - setAt, due - setAt)) {
+        const milliseconds = (due - now) / 1e6;
+        if (this.clock === system) skip(milliseconds);
+        else this.epoch = (this.epoch as number) - milliseconds;
         now = due;
       }
       const isOver = ({ abortAt }: Attempt): boolean => abortAt <= now;

@@ -1,6 +1,6 @@
 /** The loop: it waits, aborts, cancels and reports. The machine decides about the next step. */
 
-import { LONGEST_TIMER, system } from "../clock.js";
+import { LONGEST_TIMER, stoodStill, system } from "../clock.js";
 import { TIMEOUT } from "../codes.js";
 import { isAbortAgain } from "../error_names.js";
 import type { AttemptContext, Work } from "../host.js";
@@ -57,7 +57,7 @@ async function operation<T>(
   first?: { readonly error: unknown },
 ): Promise<Awaited<T>> {
   const clock = given ?? system;
-  const epoch = clock.now();
+  let epoch = clock.now();
   /** Nanoseconds since the beginning. */
   const now = () => Math.round((clock.now() - epoch) * 1e6);
   let attempt = 0;
@@ -72,6 +72,8 @@ async function operation<T>(
     new Promise((resolve) => {
       let timer: unknown;
       const end = (how: End<Awaited<V>>) => {
+        // Ends a timer's turn that is still to come.
+        at = 0;
         clock.clearTimeout(timer);
         signal?.removeEventListener("abort", cancel);
         resolve(how);
@@ -122,10 +124,10 @@ async function operation<T>(
     if (end !== "late" && "value" in end) return end.value;
     const error = late || (end as { error: unknown }).error;
     const time = now();
+    const isAgain = isAbortAgain(error, lastError);
     lastError = error;
     try {
-    const isAgain = isAbortAgain(error, lastError);
-      const [kind, hint] = late ? [TIMEOUT, NaN] : judged(when?.(error), error);
+      const [kind, hint] = late ? [TIMEOUT, NaN] : judged(when?.(error) ?? (isAgain ? false : undefined), error);
       machine ??= new Machine(policy, BigInt(seed ?? Math.floor(Math.random() * 2 ** 53)));
       step = machine.fail(time, kind, hint);
       if (onRetry && step.kind === "sleep" && !signal?.aborted) {

@@ -1,5 +1,6 @@
 // Jest with jsdom, which has neither a TextDecoder nor a TextEncoder, once with real and once with fake timers.
 const { retry } = require("holdoff");
+const { Guards, Refused } = require("holdoff/guards");
 const { Gates, Recorder, explain } = require("holdoff/tools");
 const { Policy } = require("holdoff");
 
@@ -16,6 +17,18 @@ test("a page retries on a fake clock", async () => {
   const result = retry(third, { backoff: { initial: "1h", max: "none" }, attempts: 5 });
   await jest.advanceTimersByTimeAsync(86_400_000);
   expect(await result).toBe(3);
+  jest.useRealTimers();
+});
+
+const guards = new Guards({ breaker: { failures: 1, openFor: "30s" } });
+
+test.each([1, 2])("a breaker closes again on fake clock %i", async () => {
+  jest.useFakeTimers();
+  const down = () => Promise.reject(new Error("down"));
+  await expect(retry(down, { guards, attempts: 1 })).rejects.toThrow("down");
+  await expect(retry(down, { guards })).rejects.toBeInstanceOf(Refused);
+  await jest.advanceTimersByTimeAsync(30_000);
+  expect(await retry(() => "up", { guards })).toBe("up");
   jest.useRealTimers();
 });
 
