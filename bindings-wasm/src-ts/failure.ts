@@ -1,9 +1,10 @@
 /** From an error to what a decision needs of it: its kind and what the server said. */
 import { answerOf } from "./answer.js";
-import { PERMANENT, THROTTLED, TIMEOUT, TRANSIENT } from "./codes.js";
+import { PERMANENT, TIMEOUT, TRANSIENT } from "./codes.js";
 import { kindOfStatus, natureOf, statusOfAws } from "./error_names.js";
 import { NOT_A_DURATION, needs, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND } from "./errors.js";
 import { type HeadersLike, type Line, linesOf, wallNow } from "./headers.js";
+import { hot } from "./hot.js";
 import { readLines } from "./retry_after.js";
 import { type Nanos, spanOf } from "./times.js";
 import type { FieldValue } from "./values.js";
@@ -190,11 +191,18 @@ export function writeResult(verdict: Verdict, value: unknown): number {
   return kind === PERMANENT ? TRANSIENT : kind;
 }
 
-/** The same for an HTTP answer, by the rules; 0 for an answer that is no failure, and for every other value. */
+/** True for an HTTP answer that is a failure by the rules; false for every other value. */
+export function isFailedAnswer(value: unknown, rules: Rules | undefined, idempotent: boolean): boolean {
+  let status: number | undefined;
+  try {
+    status = answerOf(value)?.status;
+  } catch {}
+  return status !== undefined && isFailure(rules, status, idempotent);
+}
+
+/** The same for such an answer. */
 export function writeAnswer(value: unknown, rules: Rules | undefined, idempotent: boolean): number {
   const seen = seenIn(value);
-  const status = seen.statuses[0];
-  if (status === undefined || !isFailure(rules, status, idempotent)) return 0;
   return judged(rules, seen, idempotent, () => writeSeenIn(seen), value);
 }
 
@@ -488,17 +496,18 @@ function judged(
     const typed = bitsOf(known, TYPES, (text) => types.includes(text));
     masks = [coded | (typed << 16), bitsOf(known, PATTERNS, (text) => message.includes(text))];
   }
-  let kind = write();
+  const kind = write();
   const { programError, shouldRetry, unsent } = seen;
   rule = known ? NO_RULE : 0;
-  if (!programError && shouldRetry === 2) return PERMANENT;
-  if (!programError && shouldRetry === 1 && kind === PERMANENT) kind = TRANSIENT;
   if (!(known && classifier)) {
-    return idempotent || unsent || kind === THROTTLED ? kind : PERMANENT;
+    const advice = programError ? 0 : shouldRetry;
+    const safe = idempotent || unsent;
+    // Few failures need the core here.
+    return safe && advice === 0 ? kind : hot().advised(kind, advice, safe ? 1 : 0);
   }
   // A code that is none of the table reads as UNKNOWN.
   const grpc = seen.grpc === undefined ? NO_CODE : Math.min(integer(seen.grpc, 2), 254);
-  const flags = (idempotent ? 1 : 0) | (unsent ? 2 : 0) | (programError ? 4 : 0);
+  const flags = (idempotent ? 1 : 0) | (unsent ? 2 : 0) | (programError ? 4 : 0) | (shouldRetry << 3);
   const code = classifier.judge(known, kind, seen.statuses[0] ?? 0, grpc, masks[0], masks[1] | (flags << 16));
   rule = code >>> 8;
   return code & 255;

@@ -6,6 +6,7 @@ import type { Nanos } from "./times.js";
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
   hot(): number;
+  advised(kind: number, shouldRetry: number, safe: number): number;
   underway(): void;
   fail(attempt: number, kind: number): void;
   tick(): void;

@@ -9,6 +9,7 @@ import { PERMANENT } from "./codes.js";
 import { isAbortAgain } from "./error_names.js";
 import { attach, ConfigError, type Outcome, remember } from "./errors.js";
 import {
+  isFailedAnswer,
   LONGEST_NUMBER,
   readHint,
   type Verdict,
@@ -17,7 +18,7 @@ import {
   writeTimeout,
   writeVerdict,
 } from "./failure.js";
-import type { AttemptContext, CompiledPolicy, HostOptions, Work } from "./host.js";
+import type { AttemptContext, CompiledPolicy, HostOptions, RetryInfo, Work } from "./host.js";
 import { CAUSES, type Cause, type FailureKind, KINDS, REASONS, type StopReason } from "./words.js";
 
 /** The numbers of steps and of the outcome of an operation that failed. */
@@ -338,7 +339,7 @@ export class Operation<T> {
     const rules = this.policy.rules;
     const idempotent = this.options.idempotent ?? true;
     const judge = whenResult === true;
-    const verdict = judge ? writeAnswer(value, rules, idempotent) !== 0 : whenResult(value);
+    const verdict = judge ? isFailedAnswer(value, rules, idempotent) : whenResult(value);
     if (this.ended) return;
     if (!verdict) {
       remember(value, undefined);
@@ -347,7 +348,12 @@ export class Operation<T> {
     }
     this.failedWith(undefined, value, true);
     const now = this.now();
-    this.decide(attempt, judge ? writeAnswer(value, rules, idempotent) : writeResult(verdict, value), now);
+    this.decide(
+      attempt,
+      () => (judge ? writeAnswer(value, rules, idempotent) : writeResult(verdict, value)),
+      false,
+      now,
+    );
   }
 
   private failed(attempt: number, error: unknown, timeout: boolean, now?: number): void {
@@ -365,17 +371,11 @@ export class Operation<T> {
       const now = at ?? this.now();
       // The user's code comes first: it may run other operations, and the core's memory is shared.
       const verdict = when && !timeout ? when(error) : undefined;
-      if (this.ended) return;
-      const kind = timeout
-        ? writeTimeout(error, rules, idempotent)
-        : writeVerdict(verdict ?? (isAgain ? false : undefined), error, rules, idempotent);
-      const unjudged = !timeout && kind === PERMANENT && (verdict === undefined || verdict === null);
-      const step = unjudged ? this.engine.abandon(attempt, error, now) : undefined;
-      if (step) {
-        this.follow(step);
-        return;
-      }
-      this.decide(attempt, kind, now);
+      const write = () =>
+        timeout
+          ? writeTimeout(error, rules, idempotent)
+          : writeVerdict(verdict ?? (isAgain ? false : undefined), error, rules, idempotent);
+      this.decide(attempt, write, !timeout && (verdict === undefined || verdict === null), now);
     } catch (raised) {
       // A hook's own error, or its answer is no verdict.
       if (raised instanceof ConfigError && raised.cause === undefined) raised.cause = error;
@@ -391,17 +391,26 @@ export class Operation<T> {
     this.returned = returned;
   }
 
-  /** Asks the engine about a failure whose kind is known and whose hint is written. */
-  private decide(attempt: number, kind: number, now: number): void {
+  /** Asks the engine about a failure. `write` writes its hint and returns its kind; by default if nobody else has judged it. */
+  private decide(attempt: number, write: () => number, byDefault: boolean, now: number): void {
     // The user's code that was asked may have cancelled this.
     if (this.ended) return;
     const { onRetry } = this.options;
-    const hint = onRetry ? readHint() : undefined;
     const { lastError: error, lastResult: result, engine } = this;
+    let hint: RetryInfo["hint"];
+    let kind: number;
     let step: Step;
     try {
-      step = engine.fail(attempt, kind, error, now, this.epoch as number);
+      kind = write();
+      // So may getters of the error.
+      if (this.ended) return;
+      if (onRetry) hint = readHint();
+      step =
+        (byDefault && kind === PERMANENT && engine.abandon(attempt, error, now)) ||
+        engine.fail(attempt, kind, error, now, this.epoch as number);
     } catch (refused) {
+      // A kind that is none such.
+      if (refused instanceof ConfigError) throw refused;
       // A page whose Content-Security-Policy forbids wasm: without a decision there is no other attempt.
       this.giveUp({ reason: "permanent", retryAt: undefined, engineError: refused });
       return;

@@ -157,7 +157,7 @@ exports! {
 
     /// The kind that `rules` give a failure of that kind with these facts, and above it the number of the rule that takes it:
     /// codes, and above them types, as masks; patterns, and above them whether the operation can run twice, the request was never
-    /// sent, and the program itself is at fault.
+    /// sent, and the program itself is at fault, a bit each, and the number of `x-should-retry`.
     fn judge(kind: u32, http: u32, grpc: u32, names: u32, others: u32) -> u32 = |memory| {
         let facts = Facts {
             http: u16::try_from(http).unwrap_or_default(),
@@ -168,6 +168,7 @@ exports! {
             idempotent: others >> 16 & 1 != 0,
             unsent: others >> 17 & 1 != 0,
             program_fault: others >> 18 & 1 != 0,
+            should_retry: (others >> 19) as u8,
             ..Facts::NONE
         };
         let kind = FailureKind::from_code(kind).unwrap_or(FailureKind::Permanent);

@@ -7,7 +7,9 @@
 
 use crate::memory::{Shared, exports, failure_of};
 use core::mem::offset_of;
-use holdoff_core::{Budget, BudgetConfig, Call, FailureKind, Hint, Policy, RawStep, Ticket, Timestamp, Withdrawal};
+use holdoff_core::{
+    Budget, BudgetConfig, Call, FailureKind, Hint, Policy, RawStep, Ticket, Timestamp, Withdrawal,
+};
 
 /// The values that transitions read and write. Each function says which fields it uses.
 #[repr(C)]
@@ -65,6 +67,11 @@ fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
 }
 
 exports! {
+    /// The kind of a failure of that kind that no rule takes: `should_retry` is 1 or 2 for the header `x-should-retry` with `true`
+    /// or `false`, `safe` is 1 if the operation may run twice.
+    fn advised(kind: u32, should_retry: u32, safe: u32) -> u32 = |_memory| {
+        failure_of(kind, Hint::NONE).advised(should_retry as u8).if_safe(safe != 0).kind.code().into()
+    };
     /// `call` := underway with `seed` since time 0.
     fn underway() = |memory| memory.call = Call::underway(memory.seed, Timestamp::ZERO);
     /// The attempt with that number failed at `now` with that kind, above it the number of its rule, and `hint`; `step`.

@@ -37,8 +37,11 @@ test("where wasm is forbidden a failure comes out as it was thrown, with its out
   const { reason, attempts, lastError, engineError } = outcomeOf(thrown);
   assert.deepEqual([reason, attempts, lastError], ["permanent", 1, own]);
   assert.ok(engineError instanceof WebAssembly.CompileError);
+  const advised = Object.assign(new Error("ask again"), { status: 404, headers: { "x-should-retry": "true" } });
+  assert.equal(await failure(retry(() => Promise.reject(advised))), advised);
+  assert.equal(await failure(retry(() => Promise.reject(own), { idempotent: false })), own);
   const value = { status: 503, headers: {} };
-  assert.equal(await retry(() => value, { whenResult: true }), value);
+  assert.equal(await retry(() => value, { whenResult: true, idempotent: false }), value);
   assert.equal(outcomeOf(value).attempts, 1);
 });
 
