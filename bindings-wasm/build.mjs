@@ -122,6 +122,7 @@ await bundle(
     tools: "src-ts/tools/index.ts",
     guards: "src-ts/guards/index.ts",
     timers: "src-ts/timers/index.ts",
+    telemetry: "src-ts/telemetry/index.ts",
     node: "src-ts/node.ts",
   },
   inlined,

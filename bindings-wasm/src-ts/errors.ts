@@ -96,6 +96,20 @@ export class RetryError extends Error {
   }
 }
 
+/** The error that comes out when a hook throws; its `cause` is the hook's own error. */
+export class HookError extends Error {
+  override readonly name = "HookError";
+  /** The hook: `onRetry`, ... */
+  declare readonly hook: string;
+  /** The error of the latest attempt; undefined if none failed. */
+  declare readonly lastError: unknown;
+  /** @internal */
+  constructor(hook: string, cause: unknown, lastError: unknown) {
+    super(`${hook}: ${(cause as Error | null | undefined)?.message ?? shown(cause)}`, { cause });
+    Object.assign(this, { hook, lastError });
+  }
+}
+
 /** The outcomes of what cannot hold one: frozen errors, and values, which are not this package's to write to. */
 const aside = new WeakMap<object, Outcome>();
 

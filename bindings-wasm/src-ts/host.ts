@@ -4,9 +4,9 @@ import type { Clock } from "./clock.js";
 import { problem, SEED_RANGE, WRONG_TYPE } from "./errors.js";
 import type { Rules, Verdict } from "./failure.js";
 import type { Token } from "./guards/nested.js";
+import type { Hooks } from "./hooks.js";
 import { isSeed } from "./seed.js";
 import { type GuardFields, isFields } from "./values.js";
-import type { Cause, FailureKind } from "./words.js";
 
 /** The context of an attempt. */
 export interface AttemptContext {
@@ -59,26 +59,10 @@ export interface CompiledPolicy {
 /** The operation: called once for each attempt. */
 export type Work<T> = (context: AttemptContext) => T;
 
-/** A failed attempt and the sleep after it. */
-export interface RetryInfo<V = unknown> {
-  /** The number of the attempt that failed. */
-  readonly attempt: number;
-  /** The error it threw; undefined if it returned a value that `whenResult` calls a failure. */
-  readonly error: unknown;
-  /** That value. */
-  readonly result: V | undefined;
-  readonly failure: FailureKind;
-  /** The server's hint: milliseconds from the failure, or `"never"`. */
-  readonly hint: number | "never" | undefined;
-  /** How long the sleep is, in milliseconds. */
-  readonly delay: number;
-  readonly cause: Cause;
-}
-
 type Maybe<T> = T | null | undefined;
 
 /** How to run an operation whose result is a `V`. Options for results of any type have no fallback. */
-export interface HostOptions<V = unknown, F = unknown extends V ? never : V> {
+export interface HostOptions<V = unknown, F = unknown extends V ? never : V> extends Hooks<V> {
   /** Cancels the operation, in an attempt and in a sleep alike; it then rejects with the signal's reason. */
   signal?: Maybe<AbortSignal>;
   /** Judges an error: retry it or not, and as which kind. The default is {@link classify}. */
@@ -89,8 +73,8 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> {
    * of earlier HTTP answers are cancelled.
    */
   whenResult?: Maybe<true | ((value: V) => Verdict)>;
-  /** Called before each sleep. An error it throws ends the operation. */
-  onRetry?: Maybe<(info: RetryInfo<V>) => void>;
+  /** The name of the operation, for hooks; the default is the name of the function. */
+  name?: Maybe<string>;
   /** Makes the jitter repeatable: a whole number from 0, as a bigint up to 2^64-1. */
   seed?: Maybe<number | bigint>;
   /**
@@ -113,6 +97,7 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> {
 }
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
+const isText = (value: unknown): boolean => typeof value === "string";
 
 /** The check of each of {@link HostOptions}. */
 const CHECKS: Readonly<Record<keyof HostOptions, (value: unknown) => boolean>> = {
@@ -122,7 +107,10 @@ const CHECKS: Readonly<Record<keyof HostOptions, (value: unknown) => boolean>> =
   },
   when: isFunction,
   whenResult: (value) => value === true || isFunction(value),
+  onAttempt: isFunction,
   onRetry: isFunction,
+  onSuccess: isFunction,
+  onGiveUp: isFunction,
   seed: isSeed,
   idempotent: (value) => typeof value === "boolean",
   clock: (value) => {
@@ -130,7 +118,8 @@ const CHECKS: Readonly<Record<keyof HostOptions, (value: unknown) => boolean>> =
     return [now, setTimeout, clearTimeout].every(isFunction);
   },
   guards: (value) => isFunction((value as Partial<Guarding>).run),
-  key: (value) => typeof value === "string",
+  key: isText,
+  name: isText,
   fallback: isFunction,
   token: (value) => typeof value === "object",
 };

@@ -1,7 +1,7 @@
 /** The exports that `holdoff` and `holdoff/guards` have in common. */
 export { withoutBudgets } from "./budgets.js";
 export type { Clock } from "./clock.js";
-export { ConfigError, OUTCOME, type Outcome, outcomeOf, RetryError } from "./errors.js";
+export { ConfigError, HookError, OUTCOME, type Outcome, outcomeOf, RetryError } from "./errors.js";
 export {
   classify,
   type Facts,
@@ -26,7 +26,8 @@ export type {
   StageFields,
 } from "./fields.js";
 export type { HeadersLike } from "./headers.js";
-export type { AttemptContext, HostOptions, RetryInfo, Work } from "./host.js";
+export type { AttemptEvent, ChangeEvent, ChangeHook, GiveUpEvent, Hooks, RetryEvent, SuccessEvent } from "./hooks.js";
+export type { AttemptContext, HostOptions, Work } from "./host.js";
 export { init } from "./hot.js";
 export { Policy } from "./policy.js";
 export { type RetryOptions, retry, type WrapOptions, wrap } from "./retry.js";

@@ -7,7 +7,7 @@ import { hear, hearNoMore } from "./cancel.js";
 import { type Clock, LONGEST_TIMER, skip, stoodStill, system } from "./clock.js";
 import { PERMANENT } from "./codes.js";
 import { isAbortAgain } from "./error_names.js";
-import { attach, ConfigError, type Outcome, remember } from "./errors.js";
+import { attach, ConfigError, HookError, type Outcome, remember } from "./errors.js";
 import {
   isFailedAnswer,
   LONGEST_NUMBER,
@@ -18,8 +18,9 @@ import {
   writeTimeout,
   writeVerdict,
 } from "./failure.js";
-import type { AttemptContext, CompiledPolicy, HostOptions, RetryInfo, Work } from "./host.js";
-import { CAUSES, type Cause, type FailureKind, KINDS, REASONS, type StopReason } from "./words.js";
+import { type Hooks, isHeard, listeners } from "./hooks.js";
+import type { AttemptContext, CompiledPolicy, HostOptions, Work } from "./host.js";
+import { CAUSES, KINDS, REASONS, type StopReason } from "./words.js";
 
 /** The numbers of steps and of the outcome of an operation that failed. */
 export const ATTEMPT = 1;
@@ -152,6 +153,12 @@ export class Operation<T> {
   /** The time at which it was set. */
   private setAt = 0;
   private signal: AbortSignal | undefined = undefined;
+  /** When the operation began, if anybody is told about it. */
+  private begun: number | undefined = undefined;
+  /** The number of steps that the operation has followed. */
+  private steps = 0;
+  /** The kind of the latest failure. */
+  private kind = 0;
   /** How the latest failed attempt ended: with an error, or with a value that is no success. */
   private lastError: unknown = undefined;
   private lastResult: Awaited<T> | undefined = undefined;
@@ -175,15 +182,16 @@ export class Operation<T> {
   /** From its beginning on. */
   begin(): Promise<Awaited<T>> {
     const { signal } = this.options;
-    if (signal) {
-      this.signal = signal;
-      if (signal.aborted) {
+    if (signal) this.signal = signal;
+    this.safely(() => {
+      if (isHeard(this.options)) this.begun = this.now();
+      if (signal?.aborted) {
         this.cancel();
-        return this.loop();
+        return;
       }
-      hear(signal, this);
-    }
-    this.safely(() => this.follow(this.engine.begin()));
+      if (signal) hear(signal, this);
+      this.follow(this.engine.begin());
+    });
     return this.loop();
   }
 
@@ -258,7 +266,30 @@ export class Operation<T> {
     this.settle({ error });
   }
 
+  /** Tells hooks about an event. An error of theirs ends the operation. The promise of asynchronous hooks never rejects. */
+  private tell(hook: keyof Hooks, attempt: number, facts?: object): Promise<unknown> | undefined {
+    if (this.begun === undefined) return undefined;
+    const failed = (error: unknown) => this.raise(new HookError(hook, error, this.lastError));
+    try {
+      const operation = this.options.name ?? this.fn.name;
+      const event = { operation, attempt, elapsedMs: (this.now() - this.begun) / 1e6, ...facts };
+      const all = [this.options as Hooks, ...listeners];
+      const answers = all.map((hooks) => hooks[hook]?.(event as never) as Promise<unknown> | undefined);
+      if (answers.some((answer) => answer?.then)) return Promise.all(answers).catch(failed);
+    } catch (error) {
+      failed(error);
+    }
+    return undefined;
+  }
+
+  /** Goes on after hooks. */
+  private after(told: Promise<unknown> | false | undefined, next: () => void): void {
+    if (told) told.then(() => this.safely(next));
+    else next();
+  }
+
   follow(step: Step): void {
+    this.steps++;
     const { codes, at } = step;
     this.engine.follows(step);
     switch (codes & 255) {
@@ -279,8 +310,13 @@ export class Operation<T> {
 
   private launch(attempt: Attempt): void {
     this.running.push(attempt);
-    this.starting.push(attempt);
     this.arm();
+    if (this.begun === undefined) this.ready(attempt);
+    else this.after(this.tell("onAttempt", attempt.attempt), () => this.ready(attempt));
+  }
+
+  private ready(attempt: Attempt): void {
+    this.starting.push(attempt);
     this.turn();
   }
 
@@ -331,7 +367,8 @@ export class Operation<T> {
     this.failedWith(undefined, value, false);
     this.end();
     this.abortAll();
-    this.settle({ value });
+    if (this.begun === undefined) this.settle({ value });
+    else this.after(this.tell("onSuccess", attempt, { value }), () => this.settle({ value }));
   }
 
   /** Judges a value: a success, or a failure of some kind. */
@@ -395,16 +432,14 @@ export class Operation<T> {
   private decide(attempt: number, write: () => number, byDefault: boolean, now: number): void {
     // The user's code that was asked may have cancelled this.
     if (this.ended) return;
-    const { onRetry } = this.options;
-    const { lastError: error, lastResult: result, engine } = this;
-    let hint: RetryInfo["hint"];
-    let kind: number;
+    const { lastError: error, engine } = this;
+    let hint: ReturnType<typeof readHint>;
     let step: Step;
     try {
-      kind = write();
+      const kind = (this.kind = write());
       // So may getters of the error.
       if (this.ended) return;
-      if (onRetry) hint = readHint();
+      if (this.begun !== undefined) hint = readHint();
       step =
         (byDefault && kind === PERMANENT && engine.abandon(attempt, error, now)) ||
         engine.fail(attempt, kind, error, now, this.epoch as number);
@@ -415,59 +450,80 @@ export class Operation<T> {
       this.giveUp({ reason: "permanent", retryAt: undefined, engineError: refused });
       return;
     }
-    if ((step.codes & 255) === SLEEP) {
-      const cause = CAUSES[step.codes >>> 24] as Cause;
-      onRetry?.({
-        attempt,
-        error,
-        result,
-        failure: KINDS[kind] as FailureKind,
-        hint,
-        delay: engine.delay(step) / 1e6,
-        cause,
-      });
-      // The hook may have begun to read the value.
-      if (this.returned && engine.discardsAsleep) discard(result);
-      if (this.ended) return;
+    if ((step.codes & 255) !== SLEEP) {
+      this.follow(step);
+      return;
     }
-    this.follow(step);
+    const { steps, lastResult: value } = this;
+    const told =
+      this.begun !== undefined &&
+      this.tell("onRetry", attempt, {
+        error,
+        value,
+        kind: KINDS[this.kind],
+        hint,
+        delayMs: engine.delay(step) / 1e6,
+        cause: CAUSES[step.codes >>> 24],
+      });
+    this.after(told, () => {
+      // The hook may have begun to read the value.
+      if (this.returned && engine.discardsAsleep) discard(value);
+      // Meanwhile an attempt beside this one may have led to another step.
+      if (!this.ended && this.steps === steps) this.follow(step);
+    });
   }
 
   private gaveUp(reason: StopReason, at: number): void {
     const description = reason === "budget" ? this.engine.shortage() : undefined;
-    const retryAt = at === Infinity ? undefined : Date.now() + (at - this.now()) / 1e6;
-    this.giveUp({ reason, retryAt, ...(description !== undefined && { description }) });
+    const retryInMs = at === Infinity ? undefined : (at - this.now()) / 1e6;
+    const retryAt = retryInMs === undefined ? undefined : Date.now() + retryInMs;
+    this.giveUp({ reason, retryAt, ...(description !== undefined && { description }) }, retryInMs);
   }
 
-  private giveUp(ending: Pick<Outcome, "reason" | "retryAt" | "description" | "engineError">): void {
-    const { attempt: attempts, lastError, lastResult } = this;
+  private giveUp(
+    ending: Pick<Outcome, "reason" | "retryAt" | "description" | "engineError">,
+    retryInMs?: number | undefined,
+  ): void {
+    const { attempt, lastError, lastResult } = this;
     const { reason, retryAt } = ending;
-    const outcome: Outcome = { outcome: "gave_up", attempts, lastError, lastResult, ...ending };
+    const cancelled = reason === "cancelled";
+    const returned = this.returned && !cancelled;
+    const value = lastResult as Awaited<T>;
+    const outcome: Outcome = {
+      outcome: cancelled ? reason : "gave_up",
+      attempts: attempt,
+      lastError,
+      lastResult,
+      ...ending,
+    };
     this.end();
-    this.abortAll();
-    if (this.returned) {
-      const value = lastResult as Awaited<T>;
-      remember(value, outcome);
-      this.settle({ value });
-      return;
-    }
-    const error = attach(attempts === 0 ? this.engine.refused(reason, retryAt) : lastError, outcome);
-    const { fallback } = this.options;
-    if (!fallback) {
-      this.settle({ error });
-      return;
-    }
-    try {
-      this.settle({ value: fallback(error) as Awaited<T> | PromiseLike<Awaited<T>> });
-    } catch (raised) {
-      this.settle({ error: raised });
-    }
+    this.abortAll(cancelled ? this.signal : undefined);
+    let error: unknown;
+    if (returned) remember(value, outcome);
+    else if (cancelled) error = attach(this.signal?.reason, outcome);
+    else error = attach(attempt === 0 ? this.engine.refused(reason, retryAt) : lastError, outcome);
+    const told = this.tell("onGiveUp", attempt, {
+      error,
+      value,
+      kind: KINDS[this.kind] || undefined,
+      reason,
+      refusedBy: /^[bl]/.test(reason) ? reason : undefined,
+      retryInMs,
+    });
+    this.after(told, () => {
+      const { fallback } = this.options;
+      if (this.ending) return;
+      if (returned) this.settle({ value });
+      else if (fallback && !cancelled) {
+        this.settle({ value: fallback(error) as Awaited<T> | PromiseLike<Awaited<T>> });
+      } else this.settle({ error });
+    });
   }
 
   /** Aborts attempts whose results are of no interest. */
-  private abortAll(): void {
+  private abortAll(by?: AbortSignal): void {
     if (this.running.length === 0) return;
-    const reason = new DOMException("the operation is over", "AbortError");
+    const reason = by ? by.reason : new DOMException("the operation is over", "AbortError");
     for (const attempt of this.running.splice(0)) Attempt.abort(attempt, reason);
   }
 
@@ -480,15 +536,7 @@ export class Operation<T> {
 
   /** The caller's signal has aborted. */
   cancel(): void {
-    if (this.ended) return;
-    const { lastError, lastResult, attempt: attempts } = this;
-    const word = "cancelled";
-    const reason: unknown = this.signal?.reason;
-    const running = this.running.splice(0);
-    this.end();
-    const outcome: Outcome = { outcome: word, reason: word, attempts, retryAt: undefined, lastError, lastResult };
-    this.settle({ error: attach(reason, outcome) });
-    for (const attempt of running) Attempt.abort(attempt, reason);
+    if (!this.ended) this.giveUp({ reason: "cancelled", retryAt: undefined });
   }
 
   /** Leaves no timer, no listener and nothing that the engine has borrowed. */

@@ -155,7 +155,8 @@ export function retry<T>(fn: Work<T>, options?: RetryOptions<Awaited<T>, Awaited
   try {
     checkWork(fn);
     if (options === undefined) return run(fn, (byDefault ??= new Policy()), undefined);
-    return run(fn, onlyPolicy(options) ?? checked(options, false), options);
+    const policy = onlyPolicy(options);
+    return policy ? run(fn, policy, undefined) : run(fn, checked(options, false), options);
   } catch (error) {
     return Promise.reject(error);
   }
@@ -168,5 +169,6 @@ export function wrap<This, Args extends readonly unknown[], T>(
 ): (this: This, ...args: Args) => Promise<Awaited<T>> {
   checkWork(fn);
   const policy = checked(options, true);
-  return runner(fn, policy, options);
+  const named = { value: options.name ?? fn.name, enumerable: true };
+  return runner(fn, policy, Object.create(options, { name: named }) as typeof options);
 }

@@ -4,6 +4,7 @@
  */
 import { system } from "./clock.js";
 import { Unguarded } from "./engine.js";
+import { isHeard } from "./hooks.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
 import { first, Operation, promised } from "./operation.js";
 
@@ -67,7 +68,8 @@ function called(fn: (...args: unknown[]) => unknown, self: unknown, args: readon
 const needsNoCore = <V, F>(policy: CompiledPolicy, options: HostOptions<V, F> | undefined): boolean =>
   policy.limit === Infinity &&
   policy.guardFields === undefined &&
-  (options === undefined || !(options.guards || options.signal || options.whenResult));
+  (options === undefined || !(options.guards || options.signal || options.whenResult)) &&
+  !isHeard(options);
 
 function runWatched<T>(
   fn: Work<T>,

@@ -170,7 +170,7 @@ test("an attempt over its limit is aborted and counts as a timeout", async () =>
   const options = { attemptTimeout: "100ms", clock, onRetry: (info) => seen.push(info) };
   assert.equal(await clock.settled(retry(work, options)), "done");
   assert.deepEqual(
-    seen.map(({ failure, error }) => [failure, error.name]),
+    seen.map(({ kind, error }) => [kind, error.name]),
     [
       ["timeout", "TimeoutError"],
       ["timeout", "TimeoutError"],

@@ -35,7 +35,7 @@ test("a breaker that waits is waited for", async () => {
   const seen = [];
   const work = ({ attempt }) => (attempt === 1 ? down() : clock.time);
   const begun = clock.time;
-  const onRetry = ({ cause, delay }) => seen.push([cause, delay]);
+  const onRetry = ({ cause, delayMs }) => seen.push([cause, delayMs]);
   assert.equal(await clock.settled(retry(work, { ...steady, clock, guards, onRetry })), begun + 3000);
   assert.deepEqual(seen, [["breaker", 3000]]);
 });
@@ -196,8 +196,9 @@ test("a hook that throws ends the operation, and everything comes back", async (
   const hook = () => {
     throw fault;
   };
-  for (const hooks of [{ onRetry: hook }, { when: hook }]) {
-    assert.equal(await failure(retry(down, { clock, guards, ...hooks })), fault);
+  for (const hooks of [{ onRetry: hook }, { when: hook }, { onAttempt: hook }, { onGiveUp: hook, attempts: 1 }]) {
+    const error = await failure(clock.settled(retry(down, { clock, guards, ...hooks })));
+    assert.equal(hooks.when ? error : error.cause, fault);
     assert.deepEqual([guards.budget.balance(), guards.bulkhead.running, clock.timers.size], [10, 0, 0]);
   }
 });

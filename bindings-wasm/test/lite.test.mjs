@@ -64,8 +64,7 @@ async function played({ retry, outcomeOf, ConfigError }, policy, answers, seed) 
   if (!Number.isFinite(policy.attemptTimeout)) answers = answers.map(({ verdict }) => ({ takes: 1, verdict }));
   const when = ({ attempt }) => (attempt >= 8 ? false : answers[attempt - 1].verdict);
   const nanos = (hint) => (typeof hint === "number" ? Math.floor(hint * 1e6 + 0.5) : hint);
-  const onRetry = ({ attempt, failure, hint, delay, cause }) =>
-    seen.push([attempt, failure, nanos(hint), delay, cause]);
+  const onRetry = ({ attempt, kind, hint, delayMs, cause }) => seen.push([attempt, kind, nanos(hint), delayMs, cause]);
   const error = await failure(clock.settled(retry(work, { ...policy, when, onRetry, seed, clock })));
   if (error instanceof ConfigError) return { code: error.code };
   const { outcome, reason, attempts, retryAt } = outcomeOf(error);
@@ -143,7 +142,7 @@ test("errors are judged by their status and their name, as in holdoff", async ()
   ]) {
     const kinds = [];
     for (const { retry } of [lite, whole]) {
-      const onRetry = ({ failure }) => kinds.push(failure);
+      const onRetry = ({ kind }) => kinds.push(kind);
       const work = () => {
         throw error;
       };

@@ -8,7 +8,7 @@ const down = new Error("down");
 /** The delays of an operation that fails, as it makes them. */
 function delaysOf(clock, options) {
   const delays = [];
-  const onRetry = ({ delay }) => delays.push(delay);
+  const onRetry = ({ delayMs }) => delays.push(delayMs);
   const ended = retry(() => Promise.reject(down), { jitter: "none", clock, onRetry, ...options }).catch((error) =>
     assert.equal(error, down),
   );

@@ -31,12 +31,12 @@ test("a value that is a failure is retried with the delays of the schedule", asy
   const { result, infos } = await told(answers(1, 2, 3, 4), { attempts: 5, whenResult: (n) => n < 4 });
   assert.equal(result, 4);
   assert.deepEqual(
-    infos.map(({ attempt, error, result, failure, hint, cause }) => [attempt, error, result, failure, hint, cause]),
+    infos.map(({ attempt, error, value, kind, hint, cause }) => [attempt, error, value, kind, hint, cause]),
     [1, 2, 3].map((n) => [n, undefined, n, "transient", undefined, "backoff"]),
   );
   const delays = [...new Schedule(new Policy({ attempts: 4 }), 7)];
   assert.deepEqual(
-    infos.map(({ delay }) => Math.round(delay * 1e6)),
+    infos.map(({ delayMs }) => Math.round(delayMs * 1e6)),
     delays,
   );
 });
@@ -112,12 +112,12 @@ test("whichever way the last attempt failed is how the operation ends", async ()
   const thrown = await told(answers("value", error), { attempts: 2, whenResult });
   assert.equal(thrown.result.error, error);
   assert.deepEqual([outcomeOf(error).lastError, outcomeOf(error).lastResult], [error, undefined]);
-  assert.equal(thrown.infos[0].result, "value");
+  assert.equal(thrown.infos[0].value, "value");
   const value = {};
   const returned = await told(answers(error, value), { attempts: 2, whenResult });
   assert.equal(returned.result, value);
   assert.deepEqual([outcomeOf(value).lastError, outcomeOf(value).lastResult], [undefined, value]);
-  assert.deepEqual([returned.infos[0].error, returned.infos[0].result], [error, undefined]);
+  assert.deepEqual([returned.infos[0].error, returned.infos[0].value], [error, undefined]);
 });
 
 test("an answer is judged by its status and its headers", async () => {
@@ -136,8 +136,8 @@ test("an answer is judged by its status and its headers", async () => {
       { status, headers: new Map(Object.entries(headers)) },
     ]) {
       const { infos } = await told(answers(value), { attempts: 2, whenResult: () => true });
-      assert.deepEqual([infos[0].failure, infos[0].hint], [kind, hint], `${status}`);
-      if (hint) assert.ok(infos[0].delay >= hint && infos[0].cause === "hint");
+      assert.deepEqual([infos[0].kind, infos[0].hint], [kind, hint], `${status}`);
+      if (hint) assert.ok(infos[0].delayMs >= hint && infos[0].cause === "hint");
     }
   }
 });
@@ -159,7 +159,7 @@ const only = (conditions) => [
 test("a predicate that says true is obeyed whatever the status is", async () => {
   const { infos } = await told(answers(answer(404)), { attempts: 3, rules: only({ http: [503] }), whenResult: notOk });
   assert.deepEqual(
-    infos.map(({ failure }) => failure),
+    infos.map(({ kind }) => kind),
     ["transient", "transient"],
   );
 });
@@ -190,7 +190,7 @@ test("what only looks like an answer is transient", async () => {
   ]) {
     const { infos } = await told(() => value, { whenResult: () => true });
     assert.deepEqual(
-      infos.map(({ failure }) => failure),
+      infos.map(({ kind }) => kind),
       ["transient", "transient"],
     );
   }
@@ -207,7 +207,7 @@ test("a kind or a failure is taken as it is", async () => {
   ]) {
     const options = { attempts: 2, rules: only({ http: [500] }), whenResult: () => verdict };
     const { infos } = await told(answers(missing), options);
-    assert.deepEqual([infos[0].failure, infos[0].hint], [kind, hint]);
+    assert.deepEqual([infos[0].kind, infos[0].hint], [kind, hint]);
   }
   for (const verdict of ["permanent", { kind: "permanent" }, { kind: "transient", hint: "never" }]) {
     const work = answers("value");
@@ -292,8 +292,8 @@ test("an attempt over its limit is a timeout, and its late value nobody's", asyn
   const onRetry = (info) => infos.push(info);
   assert.equal(await clock.settled(retry(work, { ...options, clock, whenResult, onRetry })), "second");
   assert.deepEqual(asked, ["second"]);
-  assert.equal(infos[0].failure, "timeout");
-  assert.equal(infos[0].result, undefined);
+  assert.equal(infos[0].kind, "timeout");
+  assert.equal(infos[0].value, undefined);
 });
 
 test("a deadline ends values as it ends errors", async () => {
@@ -355,7 +355,7 @@ test("predicates may retry things themselves", async () => {
   };
   const { infos } = await told(answers(value), { whenResult });
   assert.deepEqual(
-    infos.map(({ delay }) => Math.round(delay * 1e6)),
+    infos.map(({ delayMs }) => Math.round(delayMs * 1e6)),
     [...new Schedule(new Policy(), 7)],
   );
 });
@@ -365,7 +365,7 @@ test("of answers that are tried again the bodies are cancelled, after the hook",
   const last = answer(503);
   const clock = new VirtualClock();
   const open = [];
-  const onRetry = ({ result }) => open.push(!result.bodyUsed && !result.body.locked);
+  const onRetry = ({ value }) => open.push(!value.bodyUsed && !value.body.locked);
   await clock.settled(retry(answers(...discarded, last), { clock, whenResult: notOk, onRetry }));
   assert.deepEqual(open, [true, true]);
   for (const { bodyUsed } of discarded) assert.equal(bodyUsed, true);
@@ -374,7 +374,7 @@ test("of answers that are tried again the bodies are cancelled, after the hook",
 
 test("a body that the hook reads is the hook's", async () => {
   const texts = [];
-  const onRetry = ({ result }) => texts.push(result.text());
+  const onRetry = ({ value }) => texts.push(value.text());
   const clock = new VirtualClock();
   await clock.settled(retry(answers(answer(503), answer(200)), { clock, whenResult: notOk, onRetry }));
   assert.deepEqual(await Promise.all(texts), ["text"]);

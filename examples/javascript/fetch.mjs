@@ -19,7 +19,7 @@ const policy = new Policy({ attempts: 4, backoff: { initial: "10ms" }, attemptTi
 const answer = (path) =>
   policy.retry(({ signal }) => fetch(base + path, { signal }), {
     whenResult: (response) => !response.ok,
-    onRetry: ({ attempt, result }) => console.log(`attempt ${attempt}: ${result.status}`),
+    onRetry: ({ attempt, value }) => console.log(`attempt ${attempt}: ${value.status}`),
   });
 
 const found = await answer("/busy");

@@ -12,8 +12,8 @@ const page = await retry(({ attempt }) => load(`/page?attempt=${attempt}`), {
   attempts: 5,
   backoff: { initial: "10ms", max: "1s" },
   deadline: "30s",
-  onRetry: ({ attempt, error, delay }) =>
-    console.log(`attempt ${attempt}: ${error.message}, next in ${delay.toFixed(1)} ms`),
+  onRetry: ({ attempt, error, delayMs }) =>
+    console.log(`attempt ${attempt}: ${error.message}, next in ${delayMs.toFixed(1)} ms`),
 });
 console.log(page);
 

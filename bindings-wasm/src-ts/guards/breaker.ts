@@ -3,9 +3,11 @@
 import type { LoopBudgets } from "../budgets.js";
 import type { Clock } from "../clock.js";
 import { problem, WRONG_TYPE } from "../errors.js";
+import type { ChangeHook } from "../hooks.js";
 import { exact, type Length, like, nanos } from "../memory.js";
 import type { Same, Time } from "../times.js";
 import { BREAKER_STATES, type BreakerState } from "../words.js";
+import { type Watched, watched } from "./changes.js";
 import type { BreakerFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";
 import { memory, readArgument, writeArgument } from "./memory.js";
@@ -27,7 +29,7 @@ export interface Success {
 }
 
 /** A breaker: it stops calls to a server that keeps failing. */
-export class Breaker extends Guard {
+export class Breaker extends Guard implements Watched {
   /** @internal */
   declare readonly asksTook: boolean;
   /** @internal */
@@ -37,6 +39,12 @@ export class Breaker extends Guard {
    * @internal
    */
   declare success: Success | undefined;
+  /** @internal */
+  declare readonly name: string;
+  /** @internal */
+  declare readonly onChange: ChangeHook["onChange"];
+  /** @internal */
+  declare seen: BreakerState | undefined;
 
   constructor(fields?: BreakerFields["kind"] | BreakerFields, options?: GuardOptions) {
     super(1, fields ?? "consecutive", options);
@@ -45,7 +53,7 @@ export class Breaker extends Guard {
   /** May a call run? Its permit, or when to ask again. */
   acquire<T extends Time = number>(now?: T): Acquired<Same<T>> {
     const sample = this.at(now) as T;
-    const permit = memory().core.breaker_acquire();
+    const permit = watched(this, () => memory().core.breaker_acquire());
     return permit < 0 ? { retryAt: like(sample, memory().readNumber(1)) } : { permit };
   }
 
@@ -56,13 +64,13 @@ export class Breaker extends Guard {
     this.at(now);
     if (typeof span === "number") writeArgument(1, span);
     else memory().longs[1] = span;
-    memory().core.breaker_record(permit, verdict === "failure" ? 1 : 0);
+    watched(this, () => memory().core.breaker_record(permit, verdict === "failure" ? 1 : 0));
   }
 
   /** Nothing will be known of a call with that permit: its place comes back. */
   abandon(permit: number, now?: Time): void {
     this.at(now);
-    memory().core.breaker_abandon(permit);
+    watched(this, () => memory().core.breaker_abandon(permit));
   }
 
   /** The server said not to come before that is over, a number in milliseconds. */
@@ -70,7 +78,7 @@ export class Breaker extends Guard {
     const long = nanos(span, "hint");
     this.at(now);
     memory().longs[1] = long;
-    memory().core.breaker_hint();
+    watched(this, () => memory().core.breaker_hint());
   }
 
   /** Opens it until it is reset. */
@@ -90,7 +98,7 @@ export class Breaker extends Guard {
 
   private move(what: number, now: Time | undefined): void {
     this.at(now);
-    memory().core.breaker_move(what);
+    watched(this, () => memory().core.breaker_move(what));
   }
 
   /** How it stands. */

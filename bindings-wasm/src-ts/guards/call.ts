@@ -8,6 +8,7 @@ import { checkSeed } from "../seed.js";
 import { type Step, stepOf, ticketOf, wordsOf } from "../steps.js";
 import type { Same, Time } from "../times.js";
 import type { FailureKind } from "../words.js";
+import { watched } from "./changes.js";
 import { Guards } from "./guards.js";
 import {
   loadAll,
@@ -51,7 +52,7 @@ export class GuardedCall {
     loadAll(guards);
     loadPolicy(words);
     memory().writeNumbers(time, BigInt(seed));
-    memory().core.call_begin(guards.mask);
+    watched(guards.breaker, () => memory().core.call_begin(guards.mask));
     const step = readStep(now);
     return [new GuardedCall(words, guards), step];
   }
@@ -95,7 +96,7 @@ export class GuardedCall {
     memory().write("call", this.state);
     memory().writeNumbers(time);
     writeArgument(2, ticket);
-    transition();
+    watched(this.guards.breaker, transition);
     memory().read("call", this.state);
     const step = readStep(now);
     this.guards.bulkhead?.notifyWaiters();

@@ -9,6 +9,7 @@ import { type Seed, seedOf } from "../seed.js";
 import type { StopReason } from "../words.js";
 import type { Breaker } from "./breaker.js";
 import type { Bulkhead, Waiter } from "./bulkhead.js";
+import { watched } from "./changes.js";
 import {
   argumentsFrom,
   core,
@@ -40,6 +41,7 @@ const FOREVER = 0xffffffff;
 export interface SharedGuards {
   readonly mask: number;
   readonly all: readonly StoredGuard[];
+  readonly breaker: Breaker | undefined;
   readonly bulkhead: Bulkhead | undefined;
   readonly nesting: Nesting | undefined;
   readonly namesBudget: boolean;
@@ -148,16 +150,20 @@ export class Guarded<T> implements Engine, Waiter {
   private move(now: number, transition: (mask: number) => void): Step {
     const { words } = memory();
     const { budgets } = this;
-    const { mask } = this.guards;
+    const { mask, breaker } = this.guards;
     loadAll(this.guards);
     loadPolicy(this.words);
     if (this.call) words.call.set(this.call);
     writeArgument(0, now);
-    if (budgets && this.isBudgeted) {
-      budgets.lend(this.key, now, (budget, isFull) => withLoopBudget(budget, isFull, () => transition(mask | BUDGET)));
-    } else {
-      transition(mask);
-    }
+    watched(breaker, () => {
+      if (budgets && this.isBudgeted) {
+        budgets.lend(this.key, now, (budget, isFull) =>
+          withLoopBudget(budget, isFull, () => transition(mask | BUDGET)),
+        );
+      } else {
+        transition(mask);
+      }
+    });
     const { call } = memory().words;
     if (this.call) this.call.set(call);
     else this.call = call.slice();

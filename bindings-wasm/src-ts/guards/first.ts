@@ -3,10 +3,12 @@
  */
 import type { LoopBudgets } from "../budgets.js";
 import { type Clock, nanosOf, system } from "../clock.js";
+import { isHeard } from "../hooks.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { ATTEMPT, first } from "../operation.js";
 import { isSeeded, seedOf } from "../seed.js";
 import type { Breaker, Success } from "./breaker.js";
+import { isWatched } from "./changes.js";
 import { budgetsBeside, Guarded, nestingOf, type SharedGuards } from "./engine.js";
 import { core, loadAll, loadPolicy, permitOf, stepCodes, succeeded, writeArgument, writeSeedWords } from "./memory.js";
 
@@ -25,6 +27,8 @@ export function runUnder<T>(
     policy.limit === Infinity &&
     !options?.signal &&
     !options?.whenResult &&
+    !isHeard(options) &&
+    !isWatched(guards.breaker) &&
     !isSeeded() &&
     nestingOf(policy) === undefined
   ) {

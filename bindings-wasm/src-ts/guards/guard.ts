@@ -2,6 +2,7 @@
 
 import { hostNow } from "../clock.js";
 import { problem, WRONG_TYPE } from "../errors.js";
+import type { ChangeHook } from "../hooks.js";
 import { exact } from "../memory.js";
 import { checkSeed } from "../seed.js";
 import type { Time } from "../times.js";
@@ -22,11 +23,13 @@ import {
 } from "./memory.js";
 
 /** Where a guard's randomness comes from, and when it begins. */
-export interface GuardOptions {
+export interface GuardOptions extends ChangeHook {
   /** A whole number from 0, as a bigint up to 2^64-1; from the operating system unless given. */
   seed?: number | bigint | null | undefined;
   /** Nanoseconds; the host's time unless given. */
   now?: Time | undefined;
+  /** The name of the guards, for `onChange`. */
+  name?: string | null | undefined;
 }
 
 /** The fields of sections, as the core names them. */
@@ -36,22 +39,28 @@ export function fieldsOf(sections: object): FieldValue[] {
   return values.filter(({ kind }) => kind !== LIST).map((field) => ({ ...field, path: snake(field.path) }));
 }
 
-/** Anything that has fresh states and the seed and the time that they begin with. */
+/** The seed and the time that states begin with, and the name and the hook of a breaker. */
 export interface Origin {
   readonly seed: bigint;
   readonly now: bigint;
+  readonly name: string;
+  readonly onChange: ChangeHook["onChange"];
 }
 
-export function originOf({ seed, now }: GuardOptions = {}): Origin {
+export function originOf({ seed, now, name, onChange }: GuardOptions = {}): Origin {
+  if (typeof (name ?? "") !== "string") throw problem(WRONG_TYPE, "name", name);
+  if (onChange && typeof onChange !== "function") throw problem(WRONG_TYPE, "onChange", onChange);
   if (seed !== undefined && seed !== null) checkSeed(seed, "seed");
   return {
     seed: seed === undefined || seed === null ? randomSeed() : BigInt(seed),
     now: now === undefined ? BigInt(hostNow()) : exact(now, "now"),
+    name: name ?? "",
+    onChange,
   };
 }
 
 /** New states of guards; undefined where a set has no such guard. */
-export function storedGuards(configs: Configs, { seed, now }: Origin): (StoredGuard | undefined)[] {
+export function storedGuards(configs: Configs, origin: Origin): (StoredGuard | undefined)[] {
   clear();
   let mask = 0;
   for (const [index, config] of configs.words.entries()) {
@@ -59,19 +68,21 @@ export function storedGuards(configs: Configs, { seed, now }: Origin): (StoredGu
     mask |= 1 << index;
     memory().write(`${NAMES[index] as GuardName}Config`, config);
   }
-  memory().writeNumbers(now, seed);
+  memory().writeNumbers(origin.now, origin.seed);
   memory().core.guards_new(mask);
-  return configs.words.map((config, index) => (config === undefined ? undefined : storedGuard(index, config, configs)));
+  return configs.words.map((config, index) => config && storedGuard(index, config, configs, origin));
 }
 
-function storedGuard(index: number, config: Uint32Array, { log, asksTook, asksWhen }: Configs): StoredGuard {
+function storedGuard(index: number, config: Uint32Array, configs: Configs, { name, onChange }: Origin): StoredGuard {
+  const { log, asksTook, asksWhen } = configs;
   return {
     index,
     config,
     words: stateAt(index),
     log: index === LIMITER && log > 0 ? new Uint32Array(log * 2) : undefined,
     slot: 0,
-    ...(index === BREAKER && { asksTook, asksWhen }),
+    // All that a breaker ever has: objects of one shape are quicker.
+    ...(index === BREAKER && { asksTook, asksWhen, name, onChange, seen: undefined, success: undefined }),
   };
 }
 

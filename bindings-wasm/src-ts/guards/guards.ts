@@ -1,6 +1,7 @@
 /** The guards that many calls share, as a set. */
 
 import { problem, UNKNOWN_FIELD, WRONG_TYPE } from "../errors.js";
+import type { ChangeHook } from "../hooks.js";
 import type { CompiledPolicy, Guarding, HostOptions, Work } from "../host.js";
 import { makeGuardsWith, type SharedStates } from "../maker.js";
 import type { Time } from "../times.js";
@@ -20,12 +21,17 @@ import { madeOf, type Sections } from "./single.js";
 import type { Stretch } from "./stretch.js";
 
 /** The guards of a set: the fields of each, or one there is already, which sets may share. */
-export interface GuardsOptions extends Sections {
+export interface GuardsOptions extends Sections, ChangeHook {
   /** The seed of the breaker's and the budget's draws: a whole number from 0, as a bigint up to 2^64-1; random unless given. */
   seed?: GuardOptions["seed"];
   /** When they begin, in nanoseconds; at the host's time unless given. */
   now?: Time | undefined;
+  /** Their name, for `onChange`. */
+  name?: GuardOptions["name"];
 }
+
+/** The options that are no sections. */
+const OTHERS = ["seed", "now", "name", "onChange"];
 
 /** The parts of a set of guards, to make any number of sets. */
 export interface Blueprint {
@@ -40,7 +46,7 @@ export function blueprintOf(options: GuardsOptions): Blueprint {
   const sections: Record<string, unknown> = {};
   for (const name in options) {
     const value: unknown = options[name as keyof GuardsOptions];
-    if (name === "seed" || name === "now" || value === undefined || value === null) continue;
+    if (OTHERS.includes(name) || value === undefined || value === null) continue;
     const index = NAMES.indexOf(name as GuardName);
     if (value instanceof Guard) {
       if (value.index !== index) throw problem(WRONG_TYPE, name, value);

@@ -2,6 +2,7 @@
 
 import { hostNow, nanosOf } from "../clock.js";
 import { problem, WRONG_TYPE } from "../errors.js";
+import type { ChangeHook } from "../hooks.js";
 import { type Length, nanos } from "../memory.js";
 import { seedAt } from "../seed.js";
 import { originOf } from "./guard.js";
@@ -25,6 +26,7 @@ interface Entry {
 /** Guards by a key. Guards that are given as objects are shared by all keys. */
 export class KeyedGuards<Key = string> {
   private readonly blueprint: Blueprint;
+  private readonly onChange: ChangeHook["onChange"];
   private readonly seed: bigint;
   private readonly most: number;
   private readonly idle: number;
@@ -37,7 +39,9 @@ export class KeyedGuards<Key = string> {
     const longest = most ?? 10_000;
     if (!(Number.isInteger(longest) && longest >= 1)) throw problem(WRONG_TYPE, "most", most);
     this.blueprint = blueprintOf(options);
-    this.seed = originOf({ seed: options.seed }).seed;
+    const { seed, onChange } = originOf({ ...options, now: 0 });
+    this.seed = seed;
+    this.onChange = onChange;
     this.most = longest;
     this.idle = Number(nanos(idle, "idle", 600_000_000_000n));
     this.clock = now ? () => nanosOf(now()) : hostNow;
@@ -54,14 +58,15 @@ export class KeyedGuards<Key = string> {
       this.entries.delete(eldest);
     }
     const fresh = known && now - known.usedAt <= this.idle;
-    const entry = fresh ? known : { guards: this.make(now), usedAt: now };
+    const entry = fresh ? known : { guards: this.make(key, now), usedAt: now };
     entry.usedAt = now;
     this.entries.set(key, entry);
     return entry.guards;
   }
 
-  private make(now: number): Guards {
-    return Guards.of(this.blueprint, { seed: seedAt(this.seed, this.made++), now });
+  private make(key: Key, now: number): Guards {
+    const { onChange } = this;
+    return Guards.of(this.blueprint, { seed: seedAt(this.seed, this.made++), now, name: String(key), onChange });
   }
 
   /** Forgets a key; operations under its guards go on under them. */

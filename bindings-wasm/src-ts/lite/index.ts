@@ -5,7 +5,7 @@ import { policyOf } from "./policy.js";
 import { run } from "./run.js";
 
 export type { Clock } from "../clock.js";
-export type { AttemptContext, RetryInfo, Work } from "../host.js";
+export type { AttemptContext, Work } from "../host.js";
 export type { Cause, FailureKind, StopReason } from "../words.js";
 export { ConfigError, OUTCOME, type Outcome, outcomeOf, RetryError } from "./errors.js";
 export type * from "./options.js";

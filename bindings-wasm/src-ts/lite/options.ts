@@ -1,6 +1,6 @@
 /** The options of `holdoff/lite`: a part of those of `holdoff`, with the same names. */
 import type { Clock } from "../clock.js";
-import type { RetryInfo } from "../host.js";
+import type { RetryEvent } from "../hooks.js";
 import type { FailureKind } from "../words.js";
 
 type Maybe<T> = T | null | undefined;
@@ -55,6 +55,9 @@ export type Verdict =
   | null
   | undefined;
 
+/** A failed attempt, and the sleep after it. */
+export type RetriedEvent = Omit<RetryEvent, "operation" | "elapsedMs" | "value">;
+
 /** How to run an operation, as in `holdoff`. */
 export interface HostOptions {
   /** Cancels the operation, in an attempt and in a sleep alike; it then rejects with the signal's reason. */
@@ -62,7 +65,7 @@ export interface HostOptions {
   /** Judges an error: retry it or not, and as which kind. */
   when?: Maybe<(error: unknown) => Verdict>;
   /** Called before each sleep. An error it throws ends the operation. */
-  onRetry?: Maybe<(info: Omit<RetryInfo, "result">) => void>;
+  onRetry?: Maybe<(event: RetriedEvent) => void>;
   /** Makes the jitter repeatable: a whole number from 0, as a bigint up to 2^64-1. */
   seed?: Maybe<number | bigint>;
   clock?: Maybe<Clock>;

@@ -131,9 +131,9 @@ async function operation<T>(
       machine ??= new Machine(policy, BigInt(seed ?? Math.floor(Math.random() * 2 ** 53)));
       step = machine.fail(time, kind, hint);
       if (onRetry && step.kind === "sleep" && !signal?.aborted) {
-        const failure = KINDS[kind - 1] as FailureKind;
         const said = hint < 0 ? "never" : hint >= 0 ? hint : undefined;
-        onRetry({ attempt, error, failure, hint: said, delay: (step.at - time) / 1e6, cause: step.cause });
+        const word = KINDS[kind - 1] as FailureKind;
+        onRetry({ attempt, error, kind: word, hint: said, delayMs: (step.at - time) / 1e6, cause: step.cause });
       }
     } finally {
       // Only now, so that what the operation does about it is no second failure.

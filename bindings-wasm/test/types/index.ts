@@ -1,5 +1,6 @@
 /** What consumers see: compiled, never run. */
 
+import * as openTelemetry from "@opentelemetry/api";
 import {
   Call,
   type Decision,
@@ -10,7 +11,7 @@ import {
   outcomeOf,
   Policy,
   Retry,
-  type RetryInfo,
+  type RetryEvent,
   type RetryOptions,
   retry,
   Schedule,
@@ -20,6 +21,7 @@ import {
   wrap,
 } from "holdoff";
 import { Breaker, GuardedCall, Guards, KeyedGuards } from "holdoff/guards";
+import { exportTo } from "holdoff/telemetry";
 import { type Due, Timers, Wheel } from "holdoff/timers";
 import {
   Event,
@@ -93,8 +95,16 @@ retry(() => 1, {
     check<typeof error, unknown>(true);
     return error instanceof RangeError ? "transient" : { kind: "throttled", hint: "2s" };
   },
-  onRetry: (info) => check<typeof info, RetryInfo<number>>(true),
+  onRetry: (event) => check<typeof event, RetryEvent<number>>(true),
+  onAttempt: async ({ attempt }) => check<typeof attempt, number>(true),
+  onSuccess: ({ value }) => check<typeof value, number>(true),
+  onGiveUp: ({ value, refusedBy, retryInMs }) => {
+    check<typeof value, number | undefined>(true);
+    check<typeof refusedBy, "budget" | "breaker" | "limiter" | "bulkhead" | undefined>(true);
+    check<typeof retryInMs, number | undefined>(true);
+  },
 });
+exportTo(openTelemetry);
 retry(() => 1, { policy, when: () => true });
 retry(() => 1, { policy: { attempts: 2 } });
 
@@ -196,7 +206,7 @@ const answer = retry(({ signal }) => fetch("http://a", { signal }), {
     check<typeof response, Response>(true);
     return !response.ok;
   },
-  onRetry: ({ result }) => check<typeof result, Response | undefined>(true),
+  onRetry: ({ value }) => check<typeof value, Response | undefined>(true),
 });
 check<typeof answer, Promise<Response>>(true);
 const annotated = retry(async () => new Response(), { whenResult: (response: Response) => response.status === 202 });
@@ -209,7 +219,7 @@ const job = wrap(async (id: string) => ({ id, done: true as boolean }), {
 check<ReturnType<typeof job>, Promise<{ id: string; done: boolean }>>(true);
 const polled = policy.retry(() => 1 as number, { whenResult: (n) => n < 5 && "throttled" });
 check<typeof polled, Promise<number>>(true);
-const shared: RetryOptions = { attempts: 5, onRetry: (info: RetryInfo) => info.error };
+const shared: RetryOptions = { attempts: 5, onRetry: (event: RetryEvent) => event.error };
 const withShared = retry(async () => new Date(), shared);
 check<typeof withShared, Promise<Date>>(true);
 const forAnswers: HostOptions<Response> = { whenResult: ({ ok }) => !ok };

@@ -22,9 +22,9 @@ const hinted = (hint) => (hint === undefined ? "none" : hint === "never" ? hint 
 /** Calls one path and writes down every attempt. */
 async function call(url, policy, seed) {
   const attempts = [];
-  const onRetry = ({ attempt, error, failure, hint, delay, cause }) => {
-    const decision = { decision: "sleep", delay_ns: nanos(delay), cause };
-    attempts.push({ attempt, saw: saw(error), failure, hint: hinted(hint), ...decision });
+  const onRetry = ({ attempt, error, kind, hint, delayMs, cause }) => {
+    const decision = { decision: "sleep", delay_ns: nanos(delayMs), cause };
+    attempts.push({ attempt, saw: saw(error), failure: kind, hint: hinted(hint), ...decision });
   };
   try {
     const status = await retry(({ signal }) => get(url, signal), { policy, seed, onRetry });

@@ -25,6 +25,14 @@ async function main() {
   assert.equal(policy.guards.breaker.state(), "open");
   await new (require("holdoff/timers").Timers)().sleep(1);
 
+  const told = [];
+  const remove = require("holdoff/telemetry").listen({ onSuccess: ({ value }) => told.push(value) });
+  await retry(() => 1);
+  await require("holdoff/guards").retry(() => 2, { guards: new Guards({ bulkhead: 1 }) });
+  remove();
+  await retry(() => 3);
+  assert.deepEqual(told, [1, 2]);
+
   const result = await retry(
     ({ attempt }) => {
       if (attempt < 3) throw new Error("not yet");

@@ -1,6 +1,7 @@
 import { type Outcome, outcomeOf, Policy, type RetryOptions, retry, wrap } from "holdoff";
 import { type BreakerState, Guards, type GuardsOptions, Refused } from "holdoff/guards";
 import * as lite from "holdoff/lite";
+import { type GiveUpEvent, listen } from "holdoff/telemetry";
 import { Timers, type TimersOptions } from "holdoff/timers";
 import {
   Event,
@@ -27,6 +28,8 @@ const attempt: number = await retry(({ attempt }) => {
 }, options);
 const error: unknown = await new Policy({ attempts: 1 }).retry(() => Promise.reject(new Error("no"))).catch(String);
 const outcome: Outcome | undefined = outcomeOf(error);
+const remove: () => void = listen({ onGiveUp: ({ reason, refusedBy }: GiveUpEvent) => console.log(reason, refusedBy) });
+remove();
 const gates = new Gates<string>({ initial: "1s" });
 const closed: bigint = gates.failure("host", 0n);
 const state: GateState = gates.look("host", 0);

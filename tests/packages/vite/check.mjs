@@ -36,13 +36,13 @@ await browse(answer, async (visit) => {
   );
   assert.deepEqual([lite, wrapped, mistake], [3, 404, [104, "attempts = 0: attempts range"]]);
   assert.deepEqual(
-    seen.splice(0, 2).map(({ attempt, failure }) => [attempt, failure]),
+    seen.splice(0, 2).map(({ attempt, kind }) => [attempt, kind]),
     [1, 2].map((attempt) => [attempt, "transient"]),
   );
   assert.deepEqual(open, ["Refused", "breaker"]);
   assert.equal(body, "fresh");
   assert.deepEqual([gate, rows], [1_000_000_000, 3]);
-  assert.deepEqual(seen[0], { attempt: 1, failure: "transient", hint: 0, cause: "backoff" });
+  assert.deepEqual(seen[0], { attempt: 1, kind: "transient", hint: 0, cause: "backoff" });
   assert.equal(missing.reason, "permanent");
   assert.equal(slow.reason, "attempts");
   assert.match(slow.lastError, /TimeoutError/);

@@ -4,7 +4,7 @@ import * as lite from "holdoff/lite";
 import { Gates } from "holdoff/tools";
 
 const seen = [];
-const onRetry = ({ attempt, failure, hint, cause }) => seen.push({ attempt, failure, hint, cause });
+const onRetry = ({ attempt, kind, hint, cause }) => seen.push({ attempt, kind, hint, cause });
 
 async function load(path, options) {
   return retry(
