@@ -76,8 +76,8 @@ export interface Classifier {
   hint(lines: readonly Line[], status: number, wall: bigint | undefined): Nanos;
   /** The kind of a gRPC status, 0 when it is no failure. */
   grpc(code: number): number;
-  /** The kind of a failure by rules, and above it the number of its rule; `names` and `others` as the core's `judge` has them. */
-  judge(rules: Rules, kind: number, status: number, grpc: number, names: number, others: number): number;
+  /** The kind of a failure by rules, and above it the number of its rule; `write` notes its hint and says its kind. */
+  judge(rules: Rules, seen: Seen, idempotent: boolean, write: () => number, error: unknown, names?: Names): number;
   isFailure(rules: Rules, status: number, idempotent: boolean): boolean;
 }
 
@@ -266,7 +266,7 @@ export function hintOf(
 }
 
 /** A number of 32 bits; what is none reads as another. */
-const integer = (value: unknown, otherwise = 0): number =>
+export const integer = (value: unknown, otherwise = 0): number =>
   typeof value === "number" && value >= 0 && value <= 0xffffffff ? Math.floor(value) : otherwise;
 
 /**
@@ -306,7 +306,13 @@ export function isFailure(rules: Rules | undefined, status: number, idempotent: 
   return rules && classifier ? classifier.isFailure(rules, code, idempotent) : code >= 400;
 }
 
-interface ErrorLike {
+/** The codes of an error and of its causes, and the names of its class and of its base classes. */
+export interface Names {
+  readonly codes: readonly unknown[];
+  readonly types: readonly unknown[];
+}
+
+export interface ErrorLike {
   name?: unknown;
   message?: unknown;
   code?: unknown;
@@ -322,7 +328,7 @@ interface ErrorLike {
 }
 
 /** The facts of an error. All of them are read before the core is called: a getter may run other operations. */
-interface Seen {
+export interface Seen {
   /** The kind of an error that has neither status nor code. */
   readonly kind: number;
   readonly statuses: readonly number[];
@@ -358,7 +364,7 @@ function shouldRetryOf(lines: readonly Line[]): number {
 }
 
 /** An error and the errors that caused it. */
-function causesOf(error: unknown): ErrorLike[] {
+export function causesOf(error: unknown): ErrorLike[] {
   const causes: ErrorLike[] = [];
   let inner = error;
   while (typeof inner === "object" && inner !== null && causes.length < 5) {
@@ -366,24 +372,6 @@ function causesOf(error: unknown): ErrorLike[] {
     inner = (inner as ErrorLike).cause;
   }
   return causes;
-}
-
-/** The codes of an error and of its causes, and the names of its class and of its base classes. */
-interface Names {
-  readonly codes: readonly unknown[];
-  readonly types: readonly unknown[];
-}
-
-function namesOf(error: unknown): Names {
-  try {
-    const types: unknown[] = [(error as ErrorLike | null)?.name];
-    for (let of = error; typeof of === "object" && of !== null; of = Object.getPrototypeOf(of)) {
-      types.push((of as object).constructor?.name);
-    }
-    return { codes: causesOf(error).flatMap(({ code, sqlState }) => [code, sqlState]), types };
-  } catch {
-    return { codes: [], types: [] };
-  }
 }
 
 /** The facts of an error; none where reading them throws, so that the user's own error comes out. */
@@ -453,28 +441,6 @@ function writeJudged(error: unknown, rules: Rules | undefined, idempotent: boole
   return judged(rules, seen, idempotent, () => writeSeen(seen), error);
 }
 
-/** One bit for each alternative of the rules that has a text in that list for which the function is true. */
-const bitsOf = ({ texts }: Rules, wanted: number, has: (text: string) => boolean): number =>
-  texts.reduce(
-    (bits, [alternative, list, text]) => (list === wanted && has(text) ? bits | (1 << alternative) : bits),
-    0,
-  );
-
-const CODES = 1;
-const TYPES = 2;
-const PATTERNS = 3;
-
-function messageOf(error: unknown): string {
-  try {
-    const { message } = (typeof error === "object" && error !== null ? error : { message: error }) as ErrorLike;
-    return typeof message === "symbol" ? "" : String(message ?? "");
-  } catch {
-    return "";
-  }
-}
-
-const NO_CODE = 0xffffffff;
-
 /** The kind of a failure after the server's word and the rules (spec 8.4 to 8.8); `write` notes its hint and says its kind. */
 function judged(
   rules: Rules | undefined,
@@ -484,31 +450,16 @@ function judged(
   error: unknown,
   names?: Names,
 ): number {
-  // The user's code comes first: a getter may run other operations, and the core's memory is shared.
-  let masks: [names: number, patterns: number] = [0, 0];
   // The rules of a preset hold for kinds alone, which the machine knows without them.
-  const known = classifier && rules;
-  if (known) {
-    const { codes, types } = names ?? namesOf(error);
-    const uses = (list: number) => known.texts.some((text) => text[1] === list);
-    const message = uses(PATTERNS) ? messageOf(error) : "";
-    const coded = bitsOf(known, CODES, (text) => codes.includes(text));
-    const typed = bitsOf(known, TYPES, (text) => types.includes(text));
-    masks = [coded | (typed << 16), bitsOf(known, PATTERNS, (text) => message.includes(text))];
+  if (rules && classifier) {
+    const code = classifier.judge(rules, seen, idempotent, write, error, names);
+    rule = code >>> 8;
+    return code & 255;
   }
   const kind = write();
-  const { programError, shouldRetry, unsent } = seen;
-  rule = known ? NO_RULE : 0;
-  if (!(known && classifier)) {
-    const advice = programError ? 0 : shouldRetry;
-    const safe = idempotent || unsent;
-    // Few failures need the core here.
-    return safe && advice === 0 ? kind : hot().advised(kind, advice, safe ? 1 : 0);
-  }
-  // A code that is none of the table reads as UNKNOWN.
-  const grpc = seen.grpc === undefined ? NO_CODE : Math.min(integer(seen.grpc, 2), 254);
-  const flags = (idempotent ? 1 : 0) | (unsent ? 2 : 0) | (programError ? 4 : 0) | (shouldRetry << 3);
-  const code = classifier.judge(known, kind, seen.statuses[0] ?? 0, grpc, masks[0], masks[1] | (flags << 16));
-  rule = code >>> 8;
-  return code & 255;
+  rule = 0;
+  const advice = seen.programError ? 0 : seen.shouldRetry;
+  const safe = idempotent || seen.unsent;
+  // Few failures need the core here.
+  return safe && advice === 0 ? kind : hot().advised(kind, advice, safe ? 1 : 0);
 }

@@ -9,7 +9,7 @@ import * as Rule from "./codes.js";
 import { ConfigError, ruleOf, shown } from "./errors.js";
 import { nearest } from "./nearest.js";
 import * as Field from "./table.js";
-import { FIELDS, LONGEST, type Row, RULE_OF, SECTIONS } from "./table.js";
+import { FIELDS, LONGEST, OTHERS, type Row, RULE_OF, SECTIONS } from "./table.js";
 import { type Nanos, spanOf, spanOfNumber } from "./times.js";
 import { EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, snake, TEXT, UNITLESS } from "./values.js";
 
@@ -62,21 +62,19 @@ export function isReadHere(name: string, kind: number): boolean | undefined {
   const row = names().get(base + behind);
   if (row === undefined)
     return /^(rules|retry_on)\b|^backoff(\[\d+\])?\.(on|jitter|cap|hint)\b/.test(name) ? false : undefined;
-  const [number] = row;
-  // The fields that few policies have are the floor, and those from the offset on.
-  return kind === NOTHING || (number < Field.BACKOFF_OFFSET && number !== Field.BACKOFF_FLOOR);
+  return row !== null || kind === NOTHING;
 }
 
 /** Values by the numbers of their fields. */
 type Values = Nanos[];
 
-let rows: Map<string, Row> | undefined;
+let rows: Map<string, Row | null> | undefined;
 const byNumber: Row[] = [];
 
-/** The fields by their names. */
-function names(): Map<string, Row> {
+/** The fields by their names; null for a field that the core reads. */
+function names(): Map<string, Row | null> {
   if (rows === undefined) {
-    rows = new Map();
+    rows = new Map(OTHERS.split(" ").map((name) => [name, null]));
     for (const row of FIELDS) {
       byNumber[row[0]] = row;
       for (const name of row[1].split(" ")) rows.set(name, row);
@@ -146,6 +144,7 @@ export class Options {
     const [base, behind, stage, item] = partsOf(name);
     const row = names().get(base + behind);
     if (row === undefined) this.fail(Rule.UNKNOWN_FIELD, undefined, {}, field, undefined, near(name, behind, stage));
+    if (row === null) return;
     const [number] = row;
     if (item !== undefined && number !== Field.BACKOFF_DELAYS) this.fail(Rule.WRONG_TYPE, number, { stage }, field);
     const place = { stage, item };

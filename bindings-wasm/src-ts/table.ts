@@ -14,28 +14,16 @@ export const FIELDS: readonly Row[] = [
   [5, "backoff.max", 444, 5000000000, "longest"],
   [16, "backoff.exponent", 16, 2, "number"],
   [17, "backoff.times", 446, undefined, "whole 1 268435455"],
-  [18, "backoff.floor", 126, 0, "span"],
-  [85, "backoff.offset", 65534, 0, "span"],
-  [86, "backoff.from", 16, 1, "whole 0 65535"],
-  [87, "backoff.until", 65534, undefined, "span above"],
-  [88, "backoff.repeat", 65534, 0, "flag"],
   [19, "backoff.delays", 64, undefined, "spans"],
   [6, "jitter.kind jitter", 65534, 1, "word 0 none full equal additive proportional bounded subtractive"],
   [7, "jitter.factor", 88, undefined, "number"],
   [20, "jitter.bound", 32, undefined, "span"],
-  [89, "jitter.grows", 32, 0, "flag"],
   [21, "cap", 65534, 0, "word 0 keep_spread before_jitter clip"],
   [8, "attempts", 65534, 3, "attempts"],
-  [90, "total", 65534, 4294967295, "attempts"],
   [9, "deadline", 65534, Infinity, "limit"],
-  [92, "deadline_from", 65534, 0, "word 0 start first_failure"],
-  [91, "limits", 65534, 0, "word 0 first last"],
   [10, "min_attempt", 65534, 0, "span"],
   [11, "on_deadline", 65534, 0, "word 0 stop clip"],
   [12, "attempt_timeout", 65534, Infinity, "limit"],
-  [93, "abort_at_deadline", 65534, 1, "flag"],
-  [94, "delay_from", 65534, 0, "word 0 failure start"],
-  [95, "reset_after", 65534, Infinity, "limit"],
   [13, "hint.mode hint", 65534, 0, "word 0 floor replace ignore exact at_least"],
   [14, "hint.max", 65534, 60000000000, "longest"],
   [15, "hint.over", 65534, 0, "word 0 stop clamp ignore"],
@@ -43,6 +31,10 @@ export const FIELDS: readonly Row[] = [
   [23, "preset", 65534, 1, "word 1 default langgraphgo langgraphgo-graph kubernetes aster aws-standard-2.0 aws-standard-2.1 grpc temporal google-cloud resilience4j polly chromium tenacity-random-exponential aws-adaptive"],
   [24, "version", 65534, 1, "version"],
 ];
+
+/** The fields that few policies have: the core reads them. */
+export const OTHERS =
+  "backoff.floor backoff.offset backoff.from backoff.until backoff.repeat jitter.grows total deadline_from limits abort_at_deadline delay_from reset_after";
 
 /** The numbers of the fields. */
 export const BACKOFF_KIND = 1;
@@ -52,28 +44,16 @@ export const BACKOFF_INCREMENT = 4;
 export const BACKOFF_MAX = 5;
 export const BACKOFF_EXPONENT = 16;
 export const BACKOFF_TIMES = 17;
-export const BACKOFF_FLOOR = 18;
-export const BACKOFF_OFFSET = 85;
-export const BACKOFF_FROM = 86;
-export const BACKOFF_UNTIL = 87;
-export const BACKOFF_REPEAT = 88;
 export const BACKOFF_DELAYS = 19;
 export const JITTER_KIND = 6;
 export const JITTER_FACTOR = 7;
 export const JITTER_BOUND = 20;
-export const JITTER_GROWS = 89;
 export const CAP = 21;
 export const ATTEMPTS = 8;
-export const TOTAL = 90;
 export const DEADLINE = 9;
-export const DEADLINE_FROM = 92;
-export const LIMITS = 91;
 export const MIN_ATTEMPT = 10;
 export const ON_DEADLINE = 11;
 export const ATTEMPT_TIMEOUT = 12;
-export const ABORT_AT_DEADLINE = 93;
-export const DELAY_FROM = 94;
-export const RESET_AFTER = 95;
 export const HINT_MODE = 13;
 export const HINT_MAX = 14;
 export const HINT_OVER = 15;
@@ -114,13 +94,9 @@ export const RULE_OF: Readonly<Record<number, number>> = {
   3: 105,
   16: 114,
   17: 129,
-  88: 174,
   19: 115,
   7: 110,
-  89: 174,
   8: 104,
-  90: 104,
-  93: 174,
   24: 140,
 };
 
@@ -145,23 +121,12 @@ export const RULES: Readonly<Record<number, string>> = {
   116: 'jitter_bound_missing is needed by bounded jitter',
   117: 'times_missing is needed by a stage that another one follows',
   118: 'too_many_stages is one too many: there is room for 16 stages, 64 listed delays and 40 numbers',
-  174: 'not_a_flag must be true or false',
-  175: 'floor_above_max must not be above the stage\'s longest delay (it is 5s unless given)',
-  176: 'offset_range must be below the stage\'s longest delay (it is 5s unless given)',
-  177: 'until_place must be later than that of an earlier stage, and a rule or a backoff that repeats has none',
-  178: 'repeat_place is for the last stage, which needs times or a list of delays',
-  179: 'limits_last "last" needs attempts and a deadline, and no clipped sleep',
-  180: 'too_many_rules is one too many: there is room for 8 rules, 16 alternatives and 8 sets of statuses',
-  181: 'never_retries has no meaning in a rule with "retry": false',
-  182: 'rule_attempts must be a whole number from 1 to 65535, or "forever"',
-  183: 'replaced is written as a rule now',
   128: 'preset_stages has several stages in this preset: give a whole backoff, with its kind, or none of its fields',
   129: 'times_range must be a whole number from 1 to 268435455',
   140: 'document_version must be 1',
   141: 'not_json must be JSON text',
   142: 'not_an_object must be an object',
   147: 'not_supported is not in this version',
-  150: 'count_range must be a whole number in the range of its field',
   203: 'time_range must be a time from 0 on that its type holds exactly',
   204: 'unknown_failure_kind must be one of transient, throttled, timeout, permanent',
 };

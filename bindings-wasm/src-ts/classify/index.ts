@@ -3,7 +3,17 @@
  * `x-ratelimit-reset` and their like). Import it once, anywhere: `import "holdoff/classify"`.
  */
 import { ConfigError, shown } from "../errors.js";
-import { type Classifier, type ReadPolicy, type RuleText, useClassifier } from "../failure.js";
+import {
+  type Classifier,
+  causesOf,
+  type ErrorLike,
+  integer,
+  type Names,
+  type ReadPolicy,
+  type Rules,
+  type RuleText,
+  useClassifier,
+} from "../failure.js";
 import { bring } from "../hot.js";
 import { encode, ModuleMemory } from "../memory.js";
 import { valueAt } from "../options.js";
@@ -59,6 +69,40 @@ function check(length: number, values: readonly FieldValue[], field?: FieldValue
   throw new ConfigError(code, word, path, given && ` = ${given}`, rule, nearest || undefined);
 }
 
+function namesOf(error: unknown): Names {
+  try {
+    const types: unknown[] = [(error as ErrorLike | null)?.name];
+    for (let of = error; typeof of === "object" && of !== null; of = Object.getPrototypeOf(of)) {
+      types.push((of as object).constructor?.name);
+    }
+    return { codes: causesOf(error).flatMap(({ code, sqlState }) => [code, sqlState]), types };
+  } catch {
+    return { codes: [], types: [] };
+  }
+}
+
+/** One bit for each alternative of the rules that has a text in that list for which the function is true. */
+const bitsOf = ({ texts }: Rules, wanted: number, has: (text: string) => boolean): number =>
+  texts.reduce(
+    (bits, [alternative, list, text]) => (list === wanted && has(text) ? bits | (1 << alternative) : bits),
+    0,
+  );
+
+const CODES = 1;
+const TYPES = 2;
+const PATTERNS = 3;
+
+function messageOf(error: unknown): string {
+  try {
+    const { message } = (typeof error === "object" && error !== null ? error : { message: error }) as ErrorLike;
+    return typeof message === "symbol" ? "" : String(message ?? "");
+  } catch {
+    return "";
+  }
+}
+
+const NO_CODE = 0xffffffff;
+
 const classifier: Classifier = {
   policy(values, name): ReadPolicy {
     let texts: RuleText[] = [];
@@ -98,9 +142,20 @@ const classifier: Classifier = {
 
   grpc: (code) => memory().core.grpc(code),
 
-  judge(rules, kind, status, grpc, names, others) {
+  judge(rules, seen, idempotent, write, error, names) {
+    // The user's code comes first: a getter may run other operations, and the core's memory is shared.
+    const { codes, types } = names ?? namesOf(error);
+    const message = rules.texts.some(([, list]) => list === PATTERNS) ? messageOf(error) : "";
+    const coded = bitsOf(rules, CODES, (text) => codes.includes(text));
+    const typed = bitsOf(rules, TYPES, (text) => types.includes(text));
+    const patterns = bitsOf(rules, PATTERNS, (text) => message.includes(text));
+    const kind = write();
+    const { statuses, programError, unsent, shouldRetry } = seen;
+    // A code that is none of the table reads as UNKNOWN.
+    const grpc = seen.grpc === undefined ? NO_CODE : Math.min(integer(seen.grpc, 2), 254);
+    const flags = (idempotent ? 1 : 0) | (unsent ? 2 : 0) | (programError ? 4 : 0) | (shouldRetry << 3);
     memory().write("rules", rules.words);
-    return memory().core.judge(kind, status, grpc, names, others);
+    return memory().core.judge(kind, statuses[0] ?? 0, grpc, coded | (typed << 16), patterns | (flags << 16));
   },
 
   isFailure(rules, status, idempotent) {

@@ -76,6 +76,7 @@ export const OPEN_MAX = "must not be below the open time at first (it is 30s unl
 
 /** The word and the rule of each error about guards alone, by its number. */
 export const GUARD_RULES: Readonly<Record<number, string>> = {
+  150: "count_range must be a whole number in the range of its field",
   151: "share_range must be a number above 0 and at most 1",
   152: "rate_range must be a finite number from 0 on",
   153: "field_missing is needed by the chosen kind",

@@ -216,7 +216,7 @@ export interface PolicyFields extends GuardFields {
 }
 
 /// The errors of policies and of their use that JavaScript finds by itself.
-const CODES: [ErrorCode; 38] = [
+const CODES: [ErrorCode; 27] = [
     ErrorCode::UnknownField,
     ErrorCode::WrongType,
     ErrorCode::UnknownWord,
@@ -236,23 +236,12 @@ const CODES: [ErrorCode; 38] = [
     ErrorCode::JitterBoundMissing,
     ErrorCode::TimesMissing,
     ErrorCode::TooManyStages,
-    ErrorCode::NotAFlag,
-    ErrorCode::FloorAboveMax,
-    ErrorCode::OffsetRange,
-    ErrorCode::UntilPlace,
-    ErrorCode::RepeatPlace,
-    ErrorCode::LimitsLast,
-    ErrorCode::TooManyRules,
-    ErrorCode::NeverRetries,
-    ErrorCode::RuleAttempts,
-    ErrorCode::Replaced,
     ErrorCode::PresetStages,
     ErrorCode::TimesRange,
     ErrorCode::DocumentVersion,
     ErrorCode::NotJson,
     ErrorCode::NotAnObject,
     ErrorCode::NotSupported,
-    ErrorCode::CountRange,
     ErrorCode::TimeRange,
     ErrorCode::UnknownFailureKind,
 ];
@@ -300,7 +289,8 @@ fn takes(field: Field) -> String {
 }
 
 /// The errors about guards alone.
-const GUARD_CODES: [ErrorCode; 3] = [ErrorCode::ShareRange, ErrorCode::RateRange, ErrorCode::FieldMissing];
+const GUARD_CODES: [ErrorCode; 4] =
+    [ErrorCode::CountRange, ErrorCode::ShareRange, ErrorCode::RateRange, ErrorCode::FieldMissing];
 
 pub(super) fn guards_table() -> String {
     let mut out = format!(
@@ -336,6 +326,11 @@ pub(super) fn guards_table() -> String {
     out + "};\n"
 }
 
+/// True for a field that `options.ts` reads; false for one that it leaves to `holdoff/classify`.
+fn is_read_by_javascript(field: Field) -> bool {
+    field.code() < Field::BackoffOffset.code() && field != Field::BackoffFloor
+}
+
 pub(super) fn table() -> String {
     let mut out = format!(
         "/** The fields of policies and the rules about them, for the checks in JavaScript. {GENERATED} */\n\n\
@@ -345,11 +340,15 @@ pub(super) fn table() -> String {
          export type Row = readonly [number, string, number, number | bigint | undefined, string];\n\n\
          export const FIELDS: readonly Row[] = [\n"
     );
-    for field in Field::ALL.iter().filter(|field| !field.is_guards()) {
+    let fields = Field::ALL.iter().copied().filter(|field| !field.is_guards());
+    let (here, others): (Vec<Field>, Vec<Field>) = fields.partition(|field| is_read_by_javascript(*field));
+    for field in &here {
         let _ = writeln!(out, "  {},", row(*field));
     }
-    out += "];\n\n/** The numbers of the fields. */\n";
-    for field in Field::ALL.iter().filter(|field| !field.is_guards()) {
+    out += "];\n\n/** The fields that few policies have: the core reads them. */\nexport const OTHERS =\n  ";
+    let _ = writeln!(out, "{:?};", others.iter().map(|field| field.path()).collect::<Vec<_>>().join(" "));
+    out += "\n/** The numbers of the fields. */\n";
+    for field in &here {
         let _ = writeln!(out, "export const {} = {};", field.path().replace('.', "_").to_uppercase(), field.code());
     }
     out += "\n/** The numbers of words that rules are about. */\n";
@@ -366,8 +365,8 @@ pub(super) fn table() -> String {
     let _ = writeln!(out, "export const BUDGET_KIND = {};\n", Field::BudgetKind.code());
     out += "/** The number of the error whose words are the rule of a field that takes no words. */\n";
     out += "export const RULE_OF: Readonly<Record<number, number>> = {\n";
-    for field in Field::ALL.iter().filter(|field| !field.is_guards()) {
-        let rule = ErrorCode::WrongType.rule(Some(*field));
+    for field in here {
+        let rule = ErrorCode::WrongType.rule(Some(field));
         let code = CODES.iter().find(|code| code.rule(None) == rule);
         if let Some(code) = code.filter(|code| **code != ErrorCode::NotADuration) {
             let _ = writeln!(out, "  {}: {},", field.code(), code.code());
