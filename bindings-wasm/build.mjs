@@ -24,7 +24,7 @@ const dense = (bytes) =>
 const FEATURES = "bulk-memory sign-ext mutable-globals nontrapping-float-to-int multivalue reference-types"
   .split(" ")
   .map((name) => `--enable-${name}`);
-for (const name of ["hot", "powers", "machine", "classify", "wheel", "tools"]) {
+for (const name of ["hot", "powers", "machine", "classify", "guards", "wheel", "tools"]) {
   const path = `dist/${name}.wasm`;
   execFileSync("node_modules/.bin/wasm-opt", ["-Oz", ...FEATURES, path, "-o", path], { stdio: "inherit" });
 }
