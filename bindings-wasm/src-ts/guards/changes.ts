@@ -12,7 +12,7 @@ export interface Watched extends ChangeHook {
 }
 
 /** True if anybody is told about a breaker. */
-export const isWatched = (breaker: Watched | undefined): boolean =>
+const isWatched = (breaker: Watched | undefined): boolean =>
   breaker !== undefined && (!!breaker.onChange || (listeners.length > 0 && listeners.some(({ onChange }) => onChange)));
 
 /** The state of the breaker in memory at the time there. */

@@ -8,7 +8,6 @@ import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { ATTEMPT, first } from "../operation.js";
 import { isSeeded, seedOf } from "../seed.js";
 import type { Breaker, Success } from "./breaker.js";
-import { isWatched } from "./changes.js";
 import { budgetsBeside, Guarded, nestingOf, type SharedGuards } from "./engine.js";
 import { core, loadAll, loadPolicy, permitOf, stepCodes, succeeded, writeArgument, writeSeedWords } from "./memory.js";
 
@@ -28,7 +27,6 @@ export function runUnder<T>(
     !options?.signal &&
     !options?.whenResult &&
     !isHeard(options) &&
-    !isWatched(guards.breaker) &&
     !isSeeded() &&
     nestingOf(policy) === undefined
   ) {

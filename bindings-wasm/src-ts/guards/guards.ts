@@ -91,7 +91,7 @@ export class Guards implements Guarding {
    */
   declare readonly only: Breaker | undefined;
   /**
-   * True if there are guards, and none of them runs attempts side by side.
+   * True if there are guards, none of them runs attempts side by side, and no breaker of theirs has a hook.
    * @internal
    */
   declare readonly isQuick: boolean;
@@ -138,7 +138,7 @@ function fill(guards: Guards, { configs, shared }: Blueprint, options?: GuardOpt
   into.all = all;
   into.nesting = configs.nesting;
   into.namesBudget = configs.namesBudget || guards.budget !== undefined;
-  into.isQuick = mask !== 0 && guards.hedge === undefined;
+  into.isQuick = mask !== 0 && guards.hedge === undefined && !breaker?.onChange;
   into.only = all.length === 1 && breaker && !breaker.asksTook ? breaker : undefined;
 }
 
