@@ -16,22 +16,6 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
 impl Retrying {
-    /// The loop. Until an attempt fails it is only the call itself, without PyO3's bookkeeping (see
-    /// [`crate::vectorcall::Called`]).
-    #[inline]
-    pub(crate) fn run<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        if slf.get().guarded {
-            return if slf.get().quick { Self::run_quick(slf, call) } else { Self::run_guarded(slf, call) };
-        }
-        match call.run() {
-            Ok(value) if !is_coroutine(&value) => {
-                slf.get().succeeded_at_once(slf.py())?;
-                Ok(value)
-            }
-            first => Self::run_after(slf, first, call),
-        }
-    }
-
     /// The first attempt failed, or has yet to be awaited.
     #[cold]
     fn run_after<'py>(slf: &Bound<'py, Self>, first: Attempted<'py>, call: Invocation<'_, 'py>) -> Returned<'py> {
@@ -182,10 +166,27 @@ impl Retrying {
 }
 
 impl Calls for Retrying {
-    /// The loop for a function that may be asynchronous: its guards must not be asked twice.
     #[inline]
-    fn calls<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        if slf.get().guards.is_some() {
+    fn is_plain(&self) -> bool {
+        !self.guarded
+    }
+
+    #[inline]
+    fn is_done(&self, value: &Bound<'_, PyAny>) -> bool {
+        !is_coroutine(value) && !self.budgets.as_ref().is_some_and(|budgets| budgets.is_short())
+    }
+
+    #[cold]
+    fn after<'py>(slf: &Bound<'py, Self>, first: Attempted<'py>, call: Invocation<'_, 'py>) -> Returned<'py> {
+        match first {
+            Ok(value) if !is_coroutine(&value) => slf.get().succeeded_at_once(slf.py()).map(|()| value),
+            first => Self::run_after(slf, first, call),
+        }
+    }
+
+    fn calls<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>, decorated: bool) -> Returned<'py> {
+        // The guards of an asynchronous function must not be asked twice.
+        if slf.get().guards.is_some() && !decorated {
             let awaiting = counted(slf.py(), || {
                 let awaits = code_flags(call.function)? & COROUTINE != 0;
                 awaits.then(|| Self::decorate(slf, call.function)).transpose()
@@ -194,27 +195,29 @@ impl Calls for Retrying {
                 return call.with.call(&awaiting).map_err(raised);
             }
         }
-        Self::run(slf, call)
+        if slf.get().quick { Self::run_quick(slf, call) } else { Self::run_guarded(slf, call) }
     }
 }
 
 impl Calls for Policy {
-    /// The loop with a policy alone; its `Retrying` is made after the first failure.
     #[inline]
-    fn calls<'py>(policy: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        let made = || Bound::new(call.function.py(), Retrying::without_options(policy)?);
-        if policy.get().guarded || policy.get().core().first_limit().is_some() {
-            return counted(call.function.py(), || Retrying::calls(&made()?, call));
-        }
-        match call.run() {
-            Ok(value) if !is_coroutine(&value) => {
-                if let Some(budgets) = policy.get().budgets.as_ref().filter(|budgets| budgets.is_short()) {
-                    budgets.succeed(policy.py(), "")?;
-                }
-                Ok(value)
-            }
-            first => counted(call.function.py(), || Retrying::run_after(&made()?, first, call)),
-        }
+    fn is_plain(&self) -> bool {
+        !self.guarded && self.core().first_limit().is_none()
+    }
+
+    #[inline]
+    fn is_done(&self, value: &Bound<'_, PyAny>) -> bool {
+        !is_coroutine(value) && !self.budgets.as_ref().is_some_and(|budgets| budgets.is_short())
+    }
+
+    /// The `Retrying` of a policy alone is made after the first failure.
+    #[cold]
+    fn after<'py>(policy: &Bound<'py, Self>, first: Attempted<'py>, call: Invocation<'_, 'py>) -> Returned<'py> {
+        counted(policy.py(), || Retrying::after(&Retrying::of_call(policy)?, first, call))
+    }
+
+    fn calls<'py>(policy: &Bound<'py, Self>, call: Invocation<'_, 'py>, decorated: bool) -> Returned<'py> {
+        counted(policy.py(), || Retrying::calls(&Retrying::of_call(policy)?, call, decorated))
     }
 }
 
@@ -241,7 +244,7 @@ methods! { Retrying(self, py);
             slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>,
             kwargs: Option<&Bound<'py, PyDict>>
         ) -> Returned<'py> {
-            Self::calls(slf, Invocation { function, with: Arguments::Packed(args, kwargs) })
+            Self::run(slf, Invocation { function, with: Arguments::Packed(args, kwargs) }, false)
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::policy::Policy;
 use crate::retrying::{Options, Retrying};
-use crate::vectorcall::{Arguments, Callable, Called, Invocation, Returned};
+use crate::vectorcall::{Arguments, Callable, Called, Calls as _, Invocation, Returned};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -31,20 +31,18 @@ impl Retried {
         Self::class(py)?.make(&(retrying, function).into_pyobject(py)?)
     }
 
-    #[inline]
-    fn parts<'a, 'py>(&'a self, py: Python<'py>) -> PyResult<(&'a Bound<'py, Retrying>, &'a Bound<'py, PyAny>)> {
-        match (&self.retrying, &self.function) {
-            (Some(retrying), Some(function)) => Ok((retrying.bind(py), function.bind(py))),
-            _ => Err(PyTypeError::new_err("this decorated function has no function")),
-        }
+    /// The function and its caller, for what is not a call.
+    fn known<'a, 'py>(&'a self, py: Python<'py>) -> PyResult<(&'a Bound<'py, Retrying>, &'a Bound<'py, PyAny>)> {
+        self.parts(py).ok_or_else(|| PyTypeError::new_err("this decorated function has no function"))
     }
 }
 
 impl Called for Retried {
+    type Caller = Retrying;
+
     #[inline]
-    fn called<'py>(slf: &Bound<'py, Self>, with: Arguments<'_, 'py>) -> Returned<'py> {
-        let (retrying, function) = slf.get().parts(slf.py())?;
-        Retrying::run(retrying, Invocation { function, with })
+    fn parts<'a, 'py>(&'a self, py: Python<'py>) -> Option<(&'a Bound<'py, Retrying>, &'a Bound<'py, PyAny>)> {
+        Some((self.retrying.as_ref()?.bind(py), self.function.as_ref()?.bind(py)))
     }
 }
 
@@ -57,8 +55,8 @@ methods! { Retried(self, py);
         fn __call__<'py>(
             &self, py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>
         ) -> Returned<'py> {
-            let (retrying, function) = self.parts(py)?;
-            Retrying::run(retrying, Invocation { function, with: Arguments::Packed(args, kwargs) })
+            let (retrying, function) = self.known(py)?;
+            Retrying::run(retrying, Invocation { function, with: Arguments::Packed(args, kwargs) }, true)
         }
     }
 
@@ -75,21 +73,21 @@ methods! { Retried(self, py);
     }
 
     /// The function without retries.
-    get __wrapped__: Returned<'py> = Ok(self.parts(py)?.1.clone());
+    get __wrapped__: Returned<'py> = Ok(self.known(py)?.1.clone());
 
     /// The policy and the options.
     get holdoff: PyResult<Decoration> = {
-        let (retrying, function) = self.parts(py)?;
+        let (retrying, function) = self.known(py)?;
         Ok(Decoration::new(retrying, function))
     };
 
     /// Other attributes of the function.
-    special __getattr__(name: &Bound<'py, PyString>) -> Returned<'py> = self.parts(py)?.1.getattr(name);
+    special __getattr__(name: &Bound<'py, PyString>) -> Returned<'py> = self.known(py)?.1.getattr(name);
 
     /// Pickled by name, like a function.
-    special __reduce__() -> Returned<'py> = self.parts(py)?.1.getattr(intern!(py, "__qualname__"));
+    special __reduce__() -> Returned<'py> = self.known(py)?.1.getattr(intern!(py, "__qualname__"));
 
-    special __repr__() -> PyResult<String> = Ok(format!("<retried {}>", self.parts(py)?.1.repr()?));
+    special __repr__() -> PyResult<String> = Ok(format!("<retried {}>", self.known(py)?.1.repr()?));
 
     visits &self.retrying, &self.function;
 }

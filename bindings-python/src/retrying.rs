@@ -94,8 +94,9 @@ impl<'py> Options<'py> {
 }
 
 impl Retrying {
-    pub(crate) fn without_options(policy: &Bound<'_, Policy>) -> PyResult<Self> {
-        Self::with(policy, set::of_policy(policy)?, None)
+    /// A caller with a policy alone.
+    pub(crate) fn of_call<'py>(policy: &Bound<'py, Policy>) -> PyResult<Bound<'py, Self>> {
+        Bound::new(policy.py(), Self::with(policy, set::of_policy(policy)?, None)?)
     }
 
     /// A caller with these guards, unless the options have guards of their own.

@@ -194,12 +194,105 @@ fn failed(py: Python<'_>, error: PyErr) -> *mut ffi::PyObject {
     ptr::null_mut()
 }
 
-/// A class whose objects are called.
+/// A class that calls functions for its users.
 ///
 /// # Contract
-/// `called` runs attached, but PyO3 has not counted that: what drops a `Py` is to be [`counted`].
-pub(crate) trait Called: PyClass<Frozen = True> {
-    fn called<'py>(slf: &Bound<'py, Self>, with: Arguments<'_, 'py>) -> Returned<'py>;
+/// The methods run attached, but PyO3 has not counted that: what drops a `Py` is to be [`counted`].
+pub(crate) trait Calls: PyClass<Frozen = True> + PyTypeInfo + Sync {
+    /// True if a first attempt is only a call of the function.
+    fn is_plain(&self) -> bool;
+
+    /// True if nothing follows that value of a plain call.
+    fn is_done(&self, value: &Bound<'_, PyAny>) -> bool;
+
+    /// Continues after the first attempt of a plain call.
+    fn after<'py>(slf: &Bound<'py, Self>, first: Attempted<'py>, call: Invocation<'_, 'py>) -> Returned<'py>;
+
+    /// Any other call. A decorated function is known to be no `async def`.
+    fn calls<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>, decorated: bool) -> Returned<'py>;
+
+    /// A call whose arguments are packed.
+    fn run<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>, decorated: bool) -> Returned<'py> {
+        if !slf.get().is_plain() {
+            return Self::calls(slf, call, decorated);
+        }
+        match call.run() {
+            Ok(value) if slf.get().is_done(&value) => Ok(value),
+            first => Self::after(slf, first, call),
+        }
+    }
+}
+
+/// A class whose objects are called for a function.
+pub(crate) trait Called: PyClass<Frozen = True> + Sync {
+    type Caller: Calls;
+
+    /// The caller and the function.
+    fn parts<'a, 'py>(&'a self, py: Python<'py>) -> Option<(&'a Bound<'py, Self::Caller>, &'a Bound<'py, PyAny>)>;
+}
+
+/// The arguments of `PyObject_Vectorcall`: an array, its length and flag, and the tuple of names.
+type RawArguments = (*const *mut ffi::PyObject, usize, *mut ffi::PyObject);
+
+/// Calls a function for a caller. While nothing fails, this is all the stack that a call takes, so that endless recursion
+/// reaches Python's limit before the end of a small stack.
+///
+/// # Safety
+/// The array and the tuple are as in `PyObject_Vectorcall`.
+#[inline(always)]
+unsafe fn run<C: Calls>(
+    caller: &Bound<'_, C>,
+    target: &Bound<'_, PyAny>,
+    (args, count, names): RawArguments,
+    decorated: bool,
+) -> *mut ffi::PyObject {
+    // SAFETY: this thread is attached, and what is entered is left.
+    if unsafe { ffi::Py_EnterRecursiveCall(c" in a retried function".as_ptr()) } != 0 {
+        return ptr::null_mut();
+    }
+    let plain = function().filter(|_| caller.get().is_plain());
+    let mut value = ptr::null_mut();
+    let mut done = false;
+    if let Some(call) = plain {
+        // SAFETY: as the caller promises. The value is owned, or null and an error is set.
+        value = unsafe { call(target.as_ptr(), args, count, names) };
+        // SAFETY: borrowed from the value, which stays.
+        done =
+            unsafe { Borrowed::from_ptr_or_opt(caller.py(), value) }.is_some_and(|value| caller.get().is_done(&value));
+    }
+    if !done {
+        // SAFETY: as the caller promises.
+        value = unsafe { run_on(caller, target, (args, count, names), plain.map(|_| value), decorated) };
+    }
+    // SAFETY: entered above.
+    unsafe { ffi::Py_LeaveRecursiveCall() };
+    value
+}
+
+/// Continues after a plain call, or makes any other call.
+///
+/// # Safety
+/// The array and the tuple are as in `PyObject_Vectorcall`; the first value is owned, or null and an error is set.
+#[cold]
+#[inline(never)]
+unsafe fn run_on<C: Calls>(
+    caller: &Bound<'_, C>,
+    target: &Bound<'_, PyAny>,
+    (args, count, names): RawArguments,
+    first: Option<*mut ffi::PyObject>,
+    decorated: bool,
+) -> *mut ffi::PyObject {
+    let py = caller.py();
+    // SAFETY: as the caller promises.
+    let with = unsafe { Vector::new(py, args, count, names) };
+    answer(py, || {
+        let Some(with) = with else { return Err(PyTypeError::new_err("not called like that")) };
+        let call = Invocation { function: target, with: Arguments::Vector(with) };
+        let Some(first) = first else { return C::calls(caller, call, decorated) };
+        // SAFETY: as the caller promises.
+        let first = unsafe { Bound::from_owned_ptr_or_opt(py, first) }.ok_or_else(|| caught(py));
+        C::after(caller, first, call)
+    })
 }
 
 unsafe extern "C" fn entry<T: Called>(
@@ -213,12 +306,15 @@ unsafe extern "C" fn entry<T: Called>(
         let py = Python::assume_attached();
         (py, Borrowed::from_ptr(py, object).cast_unchecked::<T>())
     };
-    // SAFETY: that is what an entry is called with.
-    let with = unsafe { Vector::new(py, args, count, names) };
-    answer(py, || match with {
-        Some(with) => T::called(&object, Arguments::Vector(with)),
-        None => Err(PyTypeError::new_err("not called like that")),
-    })
+    let Some((caller, function)) = object.get().parts(py) else { return no_function(py) };
+    // SAFETY: the arguments are those that an entry is called with.
+    unsafe { run(caller, function, (args, count, names), true) }
+}
+
+#[cold]
+#[inline(never)]
+fn no_function(py: Python<'_>) -> *mut ffi::PyObject {
+    failed(py, PyTypeError::new_err("this decorated function has no function"))
 }
 
 /// A class like that of `T` with the entry beside it, called `name`. Only [`Callable::make`] makes objects of it.
@@ -305,11 +401,6 @@ unsafe extern "C" fn not_made(
     failed(py, PyTypeError::new_err("decorate a function to make one"))
 }
 
-/// A class with a method that calls the function it is given, with the other arguments; the contract is that of [`Called`].
-pub(crate) trait Calls: PyClass<Frozen = True> + PyTypeInfo {
-    fn calls<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py>;
-}
-
 unsafe extern "C" fn method<T: Calls>(
     object: *mut ffi::PyObject,
     args: *const *mut ffi::PyObject,
@@ -321,20 +412,17 @@ unsafe extern "C" fn method<T: Calls>(
         let py = Python::assume_attached();
         (py, Borrowed::from_ptr(py, object).cast_unchecked::<T>())
     };
+    let Some(others) = (count as usize).checked_sub(1) else { return no_argument::<T>(py) };
+    // SAFETY: the function is the first of them, and the others follow.
+    unsafe { run(&object, &Borrowed::from_ptr(py, *args), (args.add(1), others, names), false) }
+}
+
+#[cold]
+#[inline(never)]
+fn no_argument<T: Calls>(py: Python<'_>) -> *mut ffi::PyObject {
     answer(py, || {
-        let Some(others) = (count as usize).checked_sub(1) else {
-            return Err(PyTypeError::new_err(format!(
-                "{}.call() missing 1 required positional argument: 'function'",
-                T::type_object(py).name()?
-            )));
-        };
-        // SAFETY: there is one.
-        let function = unsafe { Borrowed::from_ptr(py, *args) };
-        // SAFETY: the others follow.
-        match unsafe { Vector::new(py, args.add(1), others, names) } {
-            Some(with) => T::calls(&object, Invocation { function: &function, with: Arguments::Vector(with) }),
-            None => Err(PyTypeError::new_err("not called like that")),
-        }
+        let class = T::type_object(py).name()?;
+        Err(PyTypeError::new_err(format!("{class}.call() missing 1 required positional argument: 'function'")))
     })
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
 from typing import Any
 
@@ -100,6 +101,39 @@ def test_endless_recursion_ends_as_it_does_without() -> None:
 
     with pytest.raises(RecursionError):
         deeper(0)
+
+
+SMALL_STACK = """
+import holdoff, sys, threading
+
+@holdoff.retry
+def deeper():
+    deeper()
+
+def called():
+    holdoff.Policy().call(called)
+
+def ends(function):
+    try:
+        function()
+    except RecursionError as error:
+        ended.append(str(error)[:32])
+
+ended = []
+# Since Python 3.13 a level counts half as much.
+threading.stack_size((512 if sys.version_info < (3, 13) else 1024) * 1024)
+for function in (deeper, called):
+    thread = threading.Thread(target=ends, args=(function,))
+    thread.start()
+    thread.join()
+print(ended)
+"""
+
+
+def test_endless_recursion_ends_before_the_end_of_a_small_stack() -> None:
+    """Each level counts in Python's limit and takes little of the stack; a stack that ends is a crash."""
+    ran = subprocess.run([sys.executable, "-c", SMALL_STACK], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (0, f"{['maximum recursion depth exceeded'] * 2}\n"), ran.stderr
 
 
 def test_calls_leave_nothing_behind() -> None:

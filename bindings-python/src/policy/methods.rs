@@ -8,7 +8,7 @@ use crate::guards::nested::Token;
 use crate::guards::set::{self, Guards};
 use crate::parameters::{Duration, Kind, Status, Text};
 use crate::retrying::{Options, Retrying};
-use crate::vectorcall::{Arguments, Calls, Invocation, Returned};
+use crate::vectorcall::{Arguments, Calls as _, Invocation, Returned};
 use crate::{classify, convert, hints, json};
 use holdoff_core::{Document, Facts, Form, GrpcCode, Span};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -38,7 +38,7 @@ methods! { Policy(self, py);
             slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>,
             kwargs: Option<&Bound<'py, PyDict>>
         ) -> Returned<'py> {
-            Self::calls(slf, Invocation { function, with: Arguments::Packed(args, kwargs) })
+            Self::run(slf, Invocation { function, with: Arguments::Packed(args, kwargs) }, false)
         }
 
         /// A caller with this policy and these options, to call or to decorate functions with.
