@@ -254,9 +254,9 @@ methods! { Retrying(self, py);
         guards.get().acquire_closed().map(Permit::as_raw)
     };
 
-    /// The failure of an error; None for a fault of the program itself, which guards do not count.
+    /// The failure of an error; None for a fault of the program itself, which guards do not count, and for control flow.
     ref failure_of(error: &Bound<'_, PyException>; timed_out: bool = false) -> PyResult<Option<Failure>> =
-        Ok(classify::classify(error.as_any(), timed_out, self)?.map(Failure));
+        Ok(classify::classify(error.as_any(), timed_out, self)?.failure().map(Failure));
 
     /// The attempt with this permit succeeded. After a failure make an `Operation` with the permit.
     ref leave(permit: u32) -> PyResult<()> = {

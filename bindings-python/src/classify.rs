@@ -14,6 +14,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple, PyType};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The default classification of an error.
 struct Known {
@@ -28,11 +29,71 @@ impl Known {
     }
 }
 
-/// The failure that this error is. The user's functions decide first; then the default classification and the policy's own
-/// rules. An attempt that was aborted at its limit is always a timeout.
-///
-/// None is a fault of the caller's own program: permanent, and not counted by guards.
-pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Retrying) -> PyResult<Option<Kind>> {
+/// What an error is.
+pub(crate) enum Judged {
+    Failure(Kind),
+    /// A fault of the caller's own program: permanent, and not counted by guards.
+    Fault,
+    /// No failure: the error comes out as if there was no retry.
+    ControlFlow,
+}
+
+impl Judged {
+    pub(crate) const fn failure(&self) -> Option<Kind> {
+        if let Self::Failure(failure) = self { Some(*failure) } else { None }
+    }
+
+    /// What a group of errors is: what stops the retries of one stops those of all, and the longest hint counts.
+    fn and(self, other: Self) -> Self {
+        let (Self::Failure(one), Self::Failure(two)) = (&self, &other) else {
+            return if matches!(self, Self::ControlFlow) || other.failure().is_some() { self } else { other };
+        };
+        let rank = |failure: &Kind| match failure.kind {
+            FailureKind::Permanent => 3,
+            FailureKind::Throttled => 2,
+            FailureKind::Timeout => 1,
+            _ => 0,
+        };
+        // One more than the raw hint is nothing, a time, never.
+        let hint = [one.hint, two.hint].into_iter().max_by_key(|hint| hint.as_raw().wrapping_add(1));
+        let longer = if rank(two) > rank(one) { two } else { one };
+        Self::Failure(longer.with_hint(hint.unwrap_or(one.hint)))
+    }
+}
+
+/// True once a built-in class is registered in `holdoff.classifiers`.
+static BUILT_IN_REGISTERED: AtomicBool = AtomicBool::new(false);
+
+functions! { py;
+    /// From now on, plain built-in errors are looked up in `holdoff.classifiers`, too.
+    fn classify_built_in() = BUILT_IN_REGISTERED.store(true, Ordering::Relaxed);
+}
+
+/// The answer of `holdoff.classifiers` for an error.
+enum Registered {
+    ControlFlow,
+    Group,
+    Failure(Kind),
+    Unknown,
+}
+
+fn registered(error: &Bound<'_, PyAny>, on: &On) -> PyResult<Registered> {
+    let py = error.py();
+    let types = if let On::Types(types) = on { Some(types) } else { None };
+    let found = imported!(py, "holdoff.classifiers", "find")?.call1((error, types))?;
+    if found.is_none() {
+        return Ok(Registered::Unknown);
+    }
+    match found.cast::<PyString>().ok().and_then(|word| word.to_cow().ok()).as_deref() {
+        Some("control_flow") => Ok(Registered::ControlFlow),
+        Some("group") => Ok(Registered::Group),
+        _ => failure_from(&found, "classifier").map(Registered::Failure),
+    }
+}
+
+/// The failure that this error is. The user's functions decide first; then the registered classes, the default classification
+/// and the policy's own rules. An attempt that was aborted at its limit is always a timeout.
+pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Retrying) -> PyResult<Judged> {
     let py = error.py();
     let policy = settings.policy.get();
     let judged = |known: Known| {
@@ -44,50 +105,77 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
         }
     };
     if timed_out {
-        return judged(Known::of(Kind::TIMEOUT)).map(Some);
+        return judged(Known::of(Kind::TIMEOUT)).map(Judged::Failure);
+    }
+    let plain = builtin_failure(error).filter(|_| !BUILT_IN_REGISTERED.load(Ordering::Relaxed));
+    let answer = if plain.is_some() { Registered::Unknown } else { registered(error, &settings.on)? };
+    if matches!(answer, Registered::ControlFlow) {
+        return Ok(Judged::ControlFlow);
     }
     let mut asked_for = false;
     // Not to be retried says nothing yet of whose fault it is.
-    let unwanted = || Ok((!error.is_instance(programming_errors(py)?)?).then_some(Kind::PERMANENT));
+    let unwanted = || {
+        let fault = error.is_instance(programming_errors(py)?)?;
+        Ok(if fault { Judged::Fault } else { Judged::Failure(Kind::PERMANENT) })
+    };
     match &settings.on {
-        On::Types(types) if !error.is_instance(types.bind(py))? => return unwanted(),
+        On::Types(types) if !matches!(answer, Registered::Group) && !error.is_instance(types.bind(py))? => {
+            return unwanted();
+        }
         On::Default | On::Types(_) => {}
         On::Predicate(predicate) => {
             let answer = predicate.bind(py).call1((error,))?;
             match answer.cast::<PyBool>() {
                 Ok(yes) if yes.is_true() => asked_for = true,
                 Ok(_) => return unwanted(),
-                Err(_) => return failure_from(&answer, "on").map(Some),
+                Err(_) => return failure_from(&answer, "on").map(Judged::Failure),
             }
         }
     }
     if let Some(classifier) = &settings.classify {
         let answer = classifier.bind(py).call1((error,))?;
         if !answer.is_none() {
-            return failure_from(&answer, "classify").map(Some);
+            return failure_from(&answer, "classify").map(Judged::Failure);
         }
     }
-    let plain = if policy.document.error_types.is_empty() { builtin_failure(error) } else { None };
-    let known = match plain {
-        Some(plain) => Known::of(plain),
-        None if matches!(settings.on, On::Default) && error.is_instance(programming_errors(py)?)? => {
-            if !policy.document.rules.has_texts(TextList::Types) {
-                return Ok(None);
+    let known = match answer {
+        Registered::Group if asked_for => Known::of(Kind::TRANSIENT),
+        Registered::Group => return group(error, settings),
+        Registered::Failure(failure) => Known::of(failure),
+        _ => {
+            let refused = &policy.document.error_types;
+            match plain.filter(|_| refused.is_empty()) {
+                Some(plain) => Known::of(plain),
+                None if matches!(settings.on, On::Default) && error.is_instance(programming_errors(py)?)? => {
+                    if !policy.document.rules.has_texts(TextList::Types) {
+                        return Ok(Judged::Fault);
+                    }
+                    let facts = Facts { program_fault: true, ..Facts::NONE };
+                    let failure = judged(Known { failure: Kind::PERMANENT, facts })?;
+                    let retried = failure.kind != FailureKind::Permanent;
+                    return Ok(if retried { Judged::Failure(failure) } else { Judged::Fault });
+                }
+                None => {
+                    let names = Names::of(&error.get_type(), refused)?;
+                    if names.cancelled || names.refused {
+                        return Ok(Judged::Failure(if asked_for { Kind::TRANSIENT } else { Kind::PERMANENT }));
+                    }
+                    known(error, &names)?
+                }
             }
-            let facts = Facts { program_fault: true, ..Facts::NONE };
-            let failure = judged(Known { failure: Kind::PERMANENT, facts })?;
-            return Ok(Some(failure).filter(|failure| failure.kind != FailureKind::Permanent));
-        }
-        None => {
-            let names = Names::of(&error.get_type(), &policy.document.error_types)?;
-            if names.cancelled || names.refused {
-                return Ok(Some(if asked_for { Kind::TRANSIENT } else { Kind::PERMANENT }));
-            }
-            known(error, &names)?
         }
     };
     let failure = judged(known)?;
-    Ok(Some(if asked_for { retried(failure) } else { failure }))
+    Ok(Judged::Failure(if asked_for { retried(failure) } else { failure }))
+}
+
+/// A group of errors is what all of its errors are.
+fn group(error: &Bound<'_, PyAny>, settings: &Retrying) -> PyResult<Judged> {
+    let mut all = Judged::Failure(Kind::TRANSIENT);
+    for inner in error.getattr(intern!(error.py(), "exceptions"))?.try_iter()? {
+        all = all.and(classify(&inner?, false, settings)?);
+    }
+    Ok(all)
 }
 
 /// The failure that a returned value is; none when it is a success. An answer's status and headers count as an error's do.
@@ -295,10 +383,11 @@ fn of_answer(py: Python<'_>, status: u16, headers: Option<Bound<'_, PyAny>>, oth
 /// Status and headers of an answer.
 type Answer<'py> = (u16, Option<Bound<'py, PyAny>>);
 
-/// The answer in an HTTP client's error: `error.response` (httpx, requests, botocore) or the error itself (aiohttp, urllib).
+/// The answer in an HTTP client's error: `error.response` (httpx, requests, botocore) or the error itself (aiohttp, urllib,
+/// and Starlette's errors of servers).
 fn answer<'py>(error: &Bound<'py, PyAny>) -> Option<Answer<'py>> {
     let inner = optional(error, intern!(error.py(), "response"));
-    inner.and_then(|inner| response(&inner)).or_else(|| answer_itself(error))
+    inner.and_then(|inner| response(&inner)).or_else(|| response(error)).or_else(|| answer_itself(error))
 }
 
 /// A response: `status_code` (httpx, requests) or `["ResponseMetadata"]` (botocore).

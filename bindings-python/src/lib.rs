@@ -47,6 +47,7 @@ mod _holdoff {
     #[pymodule_export]
     use super::{
         caller::retry,
+        classify::classify_built_in,
         clock::{monotonic_ns, overridden_time, override_time, remaining},
         config::parse_duration,
         event::Event,

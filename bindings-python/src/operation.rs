@@ -1,5 +1,6 @@
 //! One operation: the work of every loop, blocking, asynchronous or the user's own, between two attempts.
 
+use crate::classify::Judged;
 use crate::guards::set::Guards;
 use crate::outcome::{self, Outcome};
 use crate::retrying::Retrying;
@@ -235,8 +236,14 @@ impl Operation {
         self.last = Some(failed.clone_ref(py));
         self.begun = true;
         self.stop_if_cancelled(py)?;
-        let failure =
+        let judged =
             classify::classify(error, timed_out, self.settings.get()).map_err(|own| failed.in_context(py, own))?;
+        if matches!(judged, Judged::ControlFlow) {
+            self.last = None;
+            self.release(py);
+            return Ok(Next::Stop);
+        }
+        let failure = judged.failure();
         let failure = match self.nested.as_deref() {
             Some(nested) if outcome::of(error).is_some() => failure.map(|failure| nested.nesting.after_inner(failure)),
             _ => failure,

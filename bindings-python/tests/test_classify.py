@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+import bdb
+import builtins
 import concurrent.futures
 import email.utils
 import enum
 import errno
 import json
+import re
 import socket
+import sqlite3
+import unittest
 import urllib.error
 from datetime import datetime, timedelta, timezone
 from email.message import Message
 from typing import Any
 
+import celery.exceptions
+import click
 import holdoff
+import holdoff.classifiers
 import httpx
+import psycopg
 import pytest
-from holdoff.testing import virtual_time
+import sqlalchemy.exc
+from holdoff.testing import VirtualTime, virtual_time
 from hypothesis import given
 from hypothesis import strategies as st
 
+# Ruff and mypy read the tests as Python 3.10.
+ExceptionGroup: Any = vars(builtins)["ExceptionGroup"]
 REQUEST = httpx.Request("GET", "http://example.test/")
 
 
@@ -488,3 +500,164 @@ def test_a_policy_judges_a_failure() -> None:
 def test_no_headers_are_too_much(lines: list[tuple[bytes, bytes]], wall: int) -> None:
     hint = holdoff.hint_of(lines, wall_ns=wall)
     assert hint is None or hint == "never" or 0 <= hint < 2**63
+
+
+def of_library(package: str, name: str, *bases: type[Exception]) -> Exception:
+    """An error of a class that looks like that of a library."""
+    kind: type[Exception] = type(name, bases or (Exception,), {"__module__": f"{package}.errors"})
+    return kind("of a library")
+
+
+CONTROL_FLOW = [
+    of_library("langgraph", "GraphInterrupt", type(of_library("langgraph", "GraphBubbleUp"))),
+    celery.exceptions.Retry(),
+    celery.exceptions.Ignore(),
+    celery.exceptions.Reject(),
+    click.exceptions.Exit(),
+    click.Abort(),
+    unittest.SkipTest(),
+    bdb.BdbQuit(),
+    of_library("procrastinate", "JobAborted"),
+]
+
+
+@pytest.mark.parametrize("error", CONTROL_FLOW, ids=lambda error: type(error).__name__)
+def test_control_flow_of_libraries_is_no_failure(error: Exception) -> None:
+    calls, told = 0, []
+    policy = holdoff.Policy(attempts=3, breaker={"failures": 1})
+
+    def operation() -> None:
+        nonlocal calls
+        calls += 1
+        raise error
+
+    async def awaited() -> None:
+        operation()
+
+    options: Any = {"on_give_up": told.append, "fallback": lambda _: "instead"}
+    for on in (None, Exception, lambda _: True):
+        caller = policy.retrying(on=on, **options)
+        with pytest.raises(type(error)):
+            caller.call(operation)
+        with pytest.raises(type(error)):
+            asyncio.run(caller.call(awaited))
+        with pytest.raises(type(error)):
+            for attempt in holdoff.attempts(policy, on=on):
+                with attempt:
+                    operation()
+        assert caller.failure_of(error) is None
+    assert (calls, told, holdoff.outcome_of(error)) == (9, [], None)
+    assert policy.guards.breaker.state() == "closed"
+    assert taken_for(ExceptionGroup("several", [ConnectionError(), error])) is None
+
+
+def test_control_flow_is_retried_when_its_class_is_asked_for() -> None:
+    assert taken_for(click.Abort(), on=click.Abort) == holdoff.Failure("transient")
+    assert taken_for(click.Abort(), on=(OSError, RuntimeError)) is None
+
+
+def test_classes_are_registered_by_their_users() -> None:
+    class Throttled(ConnectionError):
+        seconds = 3.0
+
+    class Stop(Throttled):
+        pass
+
+    named = of_library("somewhere", "Busy")
+    try:
+        holdoff.classifiers.register(Throttled, lambda error: holdoff.Failure("throttled", hint=error.seconds))
+        holdoff.classifiers.register(Stop, "control_flow")
+        holdoff.classifiers.register("somewhere.Busy", "timeout")
+        holdoff.classifiers.register(ConnectionResetError, "permanent")
+        assert taken_for(Throttled()) == holdoff.Failure("throttled", hint=3)
+        assert taken_for(Throttled(), classify=lambda _: "timeout") == holdoff.Failure("timeout")
+        assert taken_for(Stop()) is None
+        assert taken_for(named) == holdoff.Failure("timeout")
+        assert taken_for(ConnectionResetError()) is None
+        assert taken_for(ConnectionRefusedError()) == holdoff.Failure("transient")
+    finally:
+        for error in (Throttled, Stop, "somewhere.Busy", ConnectionResetError):
+            holdoff.classifiers.forget(error)
+    assert taken_for(Throttled()) == taken_for(ConnectionResetError()) == holdoff.Failure("transient")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((KeyboardInterrupt, "permanent"), "takes a class of Exception or its name, not <class 'KeyboardInterrupt'>"),
+        (("Busy", "permanent"), "takes a name such as 'package.Class', not 'Busy'"),
+        ((OSError, "permanet"), "must be one of transient, throttled, timeout, permanent"),
+        ((OSError, 3), "takes a Failure, a kind, 'control_flow' or a function, not 3"),
+    ],
+)
+def test_a_mistake_in_a_registration_is_explained(arguments: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        holdoff.classifiers.register(*arguments)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FileNotFoundError(),
+        PermissionError(),
+        IsADirectoryError(),
+        NotADirectoryError(),
+        sqlite3.IntegrityError(),
+        psycopg.errors.UniqueViolation(),
+        sqlalchemy.exc.IntegrityError("insert", {}, sqlite3.IntegrityError()),
+        httpx.InvalidURL("no address"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_that_come_back_each_time_are_permanent(error: Exception) -> None:
+    assert taken_for(error) is None
+    assert taken_for(error, on=(OSError, sqlite3.Error, psycopg.Error, sqlalchemy.exc.DBAPIError)) is None
+    assert taken_for(error, on=type(error)) == holdoff.Failure("transient")
+    assert taken_for(error, on=lambda _: True) == holdoff.Failure("transient")
+
+
+def test_a_group_is_what_all_of_its_errors_are() -> None:
+    def group(*errors: Exception) -> Exception:
+        return ExceptionGroup("several", errors)
+
+    assert taken_for(group(ValueError(), ValueError())) is None
+    assert taken_for(group(ConnectionError(), ValueError())) is None
+    assert taken_for(group(ConnectionError(), OSError())) == holdoff.Failure("transient")
+    assert taken_for(group(OSError(), TimeoutError())) == holdoff.Failure("timeout")
+    throttled = status(429, **{"Retry-After": "7"})
+    assert taken_for(group(OSError(), group(throttled))) == holdoff.Failure("throttled", hint=7)
+    assert taken_for(group(ConnectionError(), BrokenPipeError()), on=OSError) == holdoff.Failure("transient")
+    assert taken_for(group(ConnectionError(), RuntimeError()), on=OSError) is None
+    assert taken_for(group(ValueError()), on=ExceptionGroup) == holdoff.Failure("transient")
+    assert taken_for(group(ValueError()), on=lambda _: True) == holdoff.Failure("transient")
+
+
+def test_the_error_of_a_server_of_ones_own_is_judged_by_its_status() -> None:
+    class HTTPException(Exception):
+        """As Starlette and FastAPI have it."""
+
+        def __init__(self, status_code: int, headers: dict[str, str] | None = None) -> None:
+            self.status_code, self.headers = status_code, headers
+
+    assert taken_for(HTTPException(404)) is None
+    assert taken_for(HTTPException(503)) == holdoff.Failure("transient")
+    assert taken_for(HTTPException(429, {"Retry-After": "2"})) == holdoff.Failure("throttled", hint=2)
+
+
+def test_a_refusal_inside_is_throttled_until_the_guard_lets_calls_through(clock: VirtualTime) -> None:
+    breaker = holdoff.Breaker(failures=1, open_for=2)
+    inner = holdoff.Policy(attempts=1).retrying(guards={"breaker": breaker})
+    assert taken_for(OSError()) is not None
+    refusals = []
+
+    @holdoff.retry(attempts=3, on_retry=refusals.append)
+    def outer() -> str:
+        return inner.call(answers)
+
+    def answers() -> str:
+        return "answer"
+
+    breaker.record(breaker.acquire() or 0, failed=True)
+    assert outer() == "answer"
+    assert [refusal.failure.kind for refusal in refusals] == ["throttled"]
+    assert clock.now == pytest.approx(2, abs=0.2)
