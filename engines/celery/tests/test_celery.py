@@ -280,6 +280,26 @@ def test_what_is_wrong_with_a_task_is_told_when_it_is_made(app: celery.Celery) -
         made(policy=holdoff.Policy(breaker="consecutive"), name="guarded")
     with pytest.raises(TypeError, match="guards takes a SharedGuard of a set"):
         made(guards=holdoff.Guards(breaker="consecutive"), name="not shared")
+    with pytest.raises(TypeError, match=r"""^onn = .*: is no option of a task; did you mean "on"\?"""):
+        made(onn=OSError, name="unknown")
+    with pytest.raises(TypeError, match=r"""^atempts = 6: is no option of a task; did you mean "attempts"\?"""):
+        made(atempts=6, name="misspelt")
+    with pytest.raises(TypeError, match="give a policy or its fields, not both"):
+        made(policy=holdoff.Policy(), attempts=6, name="both")
+
+
+def test_the_fields_of_a_policy_are_options_of_a_task(app: celery.Celery) -> None:
+    class Patient(RetryTask):
+        abstract = True
+        deadline = "1h"
+        tenant = "none"
+
+    def work() -> None: ...
+
+    task: Any = app.task
+    fields = {"attempts": 6, "backoff": {"delays": [1, 2]}}
+    made = task(base=Patient, link_error=None, tenant="one", name="fields", **fields)(work)
+    assert made.settings.policy == holdoff.Policy(attempts=6, backoff={"delays": [1, 2]}, deadline="1h")
 
 
 def test_an_end_between_two_attempts_tells_what_was_last_said() -> None:

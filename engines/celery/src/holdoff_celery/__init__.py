@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from base64 import b64decode, b64encode
+from difflib import get_close_matches
 from time import sleep
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +19,7 @@ from celery.exceptions import Ignore, Reject, SoftTimeLimitExceeded
 from celery.exceptions import Retry as CeleryRetry
 from holdoff import Event
 from holdoff_shared import StoreDown
-from holdoff_shared.jobs import DOWN, GaveUp, Job, Settings, attempt, date_of
+from holdoff_shared.jobs import DOWN, GaveUp, Job, JobFields, Settings, attempt, date_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,13 @@ if TYPE_CHECKING:
 
 __all__ = ["GaveUp", "RetryTask", "attempt"]
 
-OPTIONS = ("on", "classify", "idempotent", "guards", "reruns", "on_event")
+OPTIONS = JobFields.__optional_keys__
+"""Of a task: the fields of a policy, and how its jobs are retried."""
+CELERY = """
+    autoretry_for countdown delivery_mode dont_autoretry_for eta exchange exchange_type immediate link link_error
+    mandatory queue retry_backoff retry_backoff_max retry_jitter retry_kwargs routing_key
+"""
+"""The options of Celery that are no attributes of its tasks."""
 LOG = "holdoff-log"
 INTERRUPTIONS = "holdoff-interruptions"
 
@@ -78,7 +85,8 @@ class RetryTask(Task[..., Any]):
         made: Settings | None = self.__dict__.get("_settings")
         if made is None:
             kind = type(self)
-            made = Settings(kind.policy, **{name: _option(kind, name) for name in OPTIONS})
+            given: Any = {name: value for name in OPTIONS if (value := _option(kind, name)) is not None}
+            made = Settings(kind.policy, **given)
             attempts = made.policy.to_dict().get("attempts")
             if not isinstance(attempts, int) or attempts > MOST_ATTEMPTS:
                 raise ValueError(
@@ -93,6 +101,7 @@ class RetryTask(Task[..., Any]):
         """Checks the options when the task is made, not when it fails."""
         super().on_bound(app)
         if getattr(cls, "name", None) is not None:
+            _check_names(cls)
             cls().settings  # noqa: B018
 
     def history(self) -> list[tuple[Event, str]]:
@@ -200,6 +209,18 @@ def _packed(log: bytes) -> str:
     if len(packed) > LONGEST:
         packed = zlib.compress(b"".join(event.to_bytes() for event, _ in Event.read_all(log)))
     return b64encode(packed).decode()
+
+
+def _check_names(kind: type) -> None:
+    """Refuses options that neither Celery nor a policy has. `app.task` has made the class of them."""
+    if "_decorated" not in kind.__dict__:
+        return
+    known = OPTIONS.union(CELERY.split(), dict(Task.from_config), *(base.__dict__ for base in kind.__mro__[1:]))
+    for name, value in kind.__dict__.items():
+        if name not in known and not name.startswith("_"):
+            nearest = get_close_matches(name, OPTIONS, 1) or get_close_matches(name, known, 1)
+            hint = f'; did you mean "{nearest[0]}"?' if nearest else ""
+            raise TypeError(f"{name} = {value!r}: is no option of a task{hint}")
 
 
 def _option(kind: type, name: str) -> Any:
