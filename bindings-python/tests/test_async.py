@@ -14,6 +14,7 @@ import pytest
 from holdoff.testing import virtual_time
 
 CONSTANT = holdoff.Policy(attempts=4, backoff={"kind": "constant", "delay": 2}, jitter="none")
+HOUR = holdoff.Policy(attempts="forever", backoff={"kind": "constant", "delay": "1h"})
 AT_ONCE = holdoff.Policy(attempts=3, backoff={"kind": "constant", "delay": 0}, jitter="none", budget="none")
 
 
@@ -246,3 +247,27 @@ def test_a_hundred_operations_sleep_side_by_side() -> None:
         return list(await asyncio.gather(*(AT_ONCE.call(failing(2)) for _ in range(100))))
 
     assert asyncio.run(main()) == [3] * 100
+
+
+def test_a_cancellation_in_a_sleep_has_the_last_error_as_its_context() -> None:
+    async def fails() -> None:
+        raise ConnectionError("down")
+
+    async def blocks() -> None:
+        async for attempt in holdoff.attempts(HOUR):
+            with attempt:
+                await fails()
+
+    async def cancelled(operation: Any) -> BaseException:
+        task = asyncio.ensure_future(operation)
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) as raised:
+            await task
+        return raised.value
+
+    for operation in (HOUR.call(fails), blocks()):
+        context = asyncio.run(cancelled(operation)).__context__
+        while isinstance(context, asyncio.CancelledError):
+            context = context.__context__
+        assert isinstance(context, ConnectionError)

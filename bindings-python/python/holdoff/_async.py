@@ -345,8 +345,8 @@ async def rest(operation: Operation, seconds: float | None) -> None:
                 with Guard(operation, limited=False):
                     await asyncio_sleep(seconds)
             seconds = operation.resume()
-    except BaseException:
-        operation.cancel()
+    except BaseException as error:
+        operation.interrupt(error)
         raise
 
 

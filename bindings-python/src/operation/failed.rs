@@ -33,10 +33,11 @@ impl Failed {
         }
     }
 
-    /// An error of the user's own hook, with this as its context.
+    /// An error of the user's own hook, or an interrupt, with this as its context unless it has one.
     pub(super) fn in_context(&self, py: Python<'_>, own: PyErr) -> PyErr {
         if let Self::Error(error) = self
             && !own.value(py).is(error)
+            && own.context(py).is_none()
         {
             own.set_context(py, Some(PyErr::from_value(error.bind(py).clone())));
         }

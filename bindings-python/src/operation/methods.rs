@@ -7,7 +7,7 @@ use crate::outcome::{self, Outcome};
 use crate::parameters::NextStep;
 use crate::retrying::Retrying;
 use holdoff_core::{Permit, Span, Step, StopReason, Ticket, Timestamp};
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyBaseException, PyException};
 use pyo3::prelude::*;
 
 methods! { Operation(self, py);
@@ -35,6 +35,13 @@ methods! { Operation(self, py);
 
     /// The caller cancels the operation.
     mut cancel() = {
+        self.last = None;
+        self.release(py);
+    };
+
+    /// An error ends the wait before the next attempt; its context is the last failure.
+    mut interrupt(error: &Bound<'_, PyBaseException>) = {
+        self.interrupted(py, PyErr::from_value(error.clone().into_any()));
         self.last = None;
         self.release(py);
     };
