@@ -11,6 +11,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
 use pyo3::types::{PyBytes, PyDict};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Declares the class of a guard: construction, saving and `__repr__`, which are alike in all guards, and its own methods
@@ -23,6 +24,7 @@ macro_rules! guard {
         fresh |$builder:ident, $seed:pat_param, $now:pat_param| $fresh:expr;
         save |$s_config:pat_param, $s_state:pat_param, $s_now:pat_param| $save:expr;
         restore |$bytes:ident, $r_config:ident, $r_now:pat_param| $restore:expr;
+        $(renew |$n_config:pat_param, $n_state:ident| $renew:expr;)?
         new($(*, $($optional:ident: $type:ty),+;)? **fields: $fields:literal, config: $options:literal);
         repr |$p_config:pat_param, $p_state:pat_param| $format:literal, $($shown:expr),+;
         $($sections:tt)*
@@ -35,7 +37,7 @@ macro_rules! guard {
             const SECTION: &'static str = $section;
 
             fn fresh($builder: &Options, $seed: u64, $now: Timestamp) -> Result<Option<Self>, Error> {
-                Ok($fresh.map(|(config, state)| Self($crate::guards::Shared::new(config, state))))
+                Ok($fresh.map(|(config, state)| Self($crate::guards::Shared::new(config, state)$(.renewed_by(|$n_config, $n_state| $renew))?)))
             }
 
             fn bytes(&self, $s_now: Timestamp) -> Vec<u8> {
@@ -44,7 +46,7 @@ macro_rules! guard {
 
             fn resumed(&self, $bytes: &[u8], $r_now: Timestamp) -> Result<Self, Error> {
                 let $r_config = &self.0.config;
-                Ok(Self($crate::guards::Shared::new(*$r_config, $restore)))
+                Ok(Self($crate::guards::Shared::new(*$r_config, $restore)$(.renewed_by(|$n_config, $n_state| $renew))?))
             }
         }
 
@@ -84,20 +86,48 @@ pub(crate) mod nested;
 pub(crate) mod notify;
 pub(crate) mod set;
 
+/// How many forks lie between this process and the first one that loaded the module.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+functions! { py;
+    /// This process is the child of a fork. No attempt of its parent's guards ends here, so they begin anew.
+    fn forked() = {
+        FORKS.fetch_add(1, Ordering::Relaxed);
+    };
+}
+
 /// A configuration, and a state behind a lock.
 pub(crate) struct Shared<C, S> {
     pub(crate) config: C,
     state: Mutex<S>,
+    /// The number of forks when the state began.
+    forks: AtomicU32,
+    /// Begins a state anew that counts attempts which run.
+    renew: Option<fn(&C, &mut S)>,
 }
 
 impl<C, S> Shared<C, S> {
-    pub(crate) const fn new(config: C, state: S) -> Self {
-        Self { config, state: Mutex::new(state) }
+    pub(crate) fn new(config: C, state: S) -> Self {
+        let forks = AtomicU32::new(FORKS.load(Ordering::Relaxed));
+        Self { config, state: Mutex::new(state), forks, renew: None }
+    }
+
+    /// The same; after a fork, that function begins the child's state anew.
+    pub(crate) fn renewed_by(self, renew: fn(&C, &mut S)) -> Self {
+        Self { renew: Some(renew), ..self }
     }
 
     #[inline]
     pub(crate) fn lock(&self) -> (&C, MutexGuard<'_, S>) {
-        (&self.config, self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let forks = FORKS.load(Ordering::Relaxed);
+        if self.forks.load(Ordering::Relaxed) != forks {
+            self.forks.store(forks, Ordering::Relaxed);
+            if let Some(renew) = self.renew {
+                renew(&self.config, &mut state);
+            }
+        }
+        (&self.config, state)
     }
 
     /// Runs one transition under the lock. It must not run Python.

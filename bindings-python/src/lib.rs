@@ -6,6 +6,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::unreachable)]
 
 use pyo3::prelude::*;
+use pyo3::types::IntoPyDict as _;
 
 #[macro_use]
 mod macros;
@@ -55,6 +56,7 @@ mod _holdoff {
         failure::Failure,
         gates::{Bucket, Gate, GateConfig, Keyed},
         guards::bulkhead::Bulkhead,
+        guards::forked,
         guards::guarded::GuardedCall,
         guards::keyed::KeyedGuards,
         guards::locked::{Adaptive, Breaker, Budget, Hedge, Limiter, Stretch},
@@ -87,6 +89,10 @@ mod _holdoff {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
         caller::find_coroutine_type(py)?;
+        if let Some(register) = py.import("os")?.getattr_opt("register_at_fork")? {
+            let forked = [("after_in_child", module.getattr("forked")?)].into_py_dict(py)?;
+            register.call((), Some(&forked))?;
+        }
         module.add("Retried", &retried::Retried::class(py)?.class)?;
         vectorcall::quicken::<Retrying>(py)?;
         vectorcall::quicken::<Policy>(py)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any
 
@@ -370,3 +371,22 @@ def test_a_name_that_is_no_guards_is_not_looked_over_in_what_was_saved() -> None
     misnamed: Any = {"braker": saved["breaker"]}
     with pytest.raises(TypeError, match="'braker' is no guard"):
         holdoff.Guards.restore({"breaker": {"failures": 3}}, misnamed)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")
+def test_guards_begin_anew_in_the_child_of_a_fork() -> None:
+    """The attempts that run when a process forks end in the parent alone."""
+    bulkhead = holdoff.Bulkhead(1)
+    breaker = holdoff.Breaker(failures=1, open_for=1)
+    budget = holdoff.Budget(kind="share", ratio=0, min_concurrency=1)
+    assert bulkhead.enter() == "entered"
+    breaker.isolate()
+    budget.begin()
+    assert budget.withdraw() is not None
+    assert budget.withdraw() is None
+    child = os.fork()
+    if child == 0:
+        anew = (bulkhead.enter(), breaker.state(), budget.withdraw() is not None)
+        os._exit(anew != ("entered", "closed", True))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert (bulkhead.running, breaker.state(), budget.withdraw()) == (1, "isolated", None)

@@ -11,6 +11,11 @@ use pyo3::types::PyString;
 pub(crate) struct Bulkhead(pub(super) Shared<BulkheadConfig, holdoff_core::Bulkhead>, pub(super) Py<Notify>);
 
 impl Bulkhead {
+    fn of(config: BulkheadConfig, notify: Py<Notify>) -> Self {
+        let shared = Shared::new(config, holdoff_core::Bulkhead::new());
+        Self(shared.renewed_by(|_, state| *state = holdoff_core::Bulkhead::new()), notify)
+    }
+
     /// Runs a transition that frees a place.
     fn freed(&self, py: Python<'_>, transition: impl FnOnce(&mut holdoff_core::Bulkhead)) {
         let waiting = self.0.with(|_, bulkhead| {
@@ -30,7 +35,7 @@ impl Guard for Bulkhead {
         Ok(builder.bulkhead()?.and_then(|config| {
             // Without memory for the object there is no guard.
             let notify = Python::attach(|py| Py::new(py, Notify::default())).ok()?;
-            Some(Self(Shared::new(config, holdoff_core::Bulkhead::new()), notify))
+            Some(Self::of(config, notify))
         }))
     }
 
@@ -40,7 +45,7 @@ impl Guard for Bulkhead {
 
     fn resumed(&self, _bytes: &[u8], _now: Timestamp) -> Result<Self, Error> {
         let notify = Python::attach(|py| self.1.clone_ref(py));
-        Ok(Self(Shared::new(self.0.config, holdoff_core::Bulkhead::new()), notify))
+        Ok(Self::of(self.0.config, notify))
     }
 }
 

@@ -18,6 +18,7 @@ guard! {
     fresh |builder, seed, now| builder.budget()?.map(|config| (config, holdoff_core::Budget::new(&config, seed, now)));
     save |config, state, now| state.save(config, now);
     restore |bytes, config, now| holdoff_core::Budget::restore(bytes, config, now)?;
+    renew |config, state| *state = holdoff_core::Budget::new(config, 0, Timestamp::ZERO);
     new(*, seed: Seed, now: Now; **fields: "Unpack[BudgetFields]", config: "BudgetConfig");
     repr |config, state| "<Budget {} left>", state.balance(config, super::clock_time());
 
@@ -60,6 +61,7 @@ guard! {
     fresh |builder, seed, now| builder.breaker()?.map(|config| (config, holdoff_core::Breaker::new(&config, seed, now)));
     save |config, state, now| state.save(config, now);
     restore |bytes, config, now| holdoff_core::Breaker::restore(bytes, config, now)?;
+    renew |_, state| state.reset(Timestamp::ZERO);
     new(*, seed: Seed, now: Now; **fields: "Unpack[BreakerFields]", config: "BreakerConfig");
     repr |config, state| "<Breaker {}, opened {} times>", state.state(config, super::clock_time()).name(), state.openings();
 
