@@ -7,6 +7,7 @@ from asyncio import sleep as asyncio_sleep
 from asyncio import wait as asyncio_wait
 from functools import wraps
 from inspect import isawaitable
+from sys import modules
 
 from ._holdoff import Operation, Retrying, monotonic_ns, overridden_time
 from ._limit import HANDED, enter, leave
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, Task, TimerHandle
     from collections.abc import Awaitable, Callable, Coroutine, Iterable
     from contextvars import Token as Scope
-    from types import TracebackType
+    from types import ModuleType, TracebackType
     from typing import Any, ParamSpec, TypeVar
 
     from ._cancel import Cancel
@@ -25,7 +26,20 @@ if TYPE_CHECKING:
 
     _P = ParamSpec("_P")
     _R = TypeVar("_R")
-    _F = TypeVar("_F", bound=Future[Any])
+
+
+def trio_module() -> ModuleType | None:
+    """The part of holdoff for trio, if a task of trio runs; None under asyncio."""
+    trio = modules.get("trio")
+    if trio is None:
+        return None
+    try:
+        trio.lowlevel.current_task()
+    except RuntimeError:
+        return None
+    from . import _trio
+
+    return _trio
 
 
 def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[_P, Coroutine[Any, Any, _R]]:
@@ -195,6 +209,8 @@ async def race(
     _watches: bool,
 ) -> Any:
     """The loop of a call that may have several attempts in flight, each a task; the first success ends them all."""
+    if trio_module() is not None:
+        raise TypeError("hedge runs attempts as tasks of asyncio: under trio, use a policy without hedge")
     running: dict[Task[Any], tuple[int, Guard]] = {}
 
     def start(attempt: Awaitable[Any] | None = None) -> None:
@@ -307,43 +323,38 @@ async def _first(operation: Operation, running: dict[Task[Any], Any]) -> Task[An
     time = None if seconds is None else overridden_time()
     with Guard(operation, limited=False):
         if time is None:
-            done, _ = await asyncio_wait(running, timeout=seconds, return_when=FIRST_COMPLETED)
+            done: set[Any] = (await asyncio_wait(running, timeout=seconds, return_when=FIRST_COMPLETED))[0]
         else:
-            done = await _first_done(running)
-            if not done:
-                time.sleep(seconds)
+            done = await _before(time, seconds, running)
     # In the order of the attempts, so that the same run ends the same way.
     return next((task for task in running if task in done), None)
 
 
-async def _first_done(awaited: Iterable[_F]) -> set[_F]:
-    """The futures that finish without time passing: under virtual time, only sleeps let time pass."""
-    done: set[_F] = set()
-    for _ in range(_TURNS):
-        done = {future for future in awaited if future.done()}
-        if done:
-            break
-        await asyncio_sleep(0)
+async def _before(time: Any, seconds: float | None, awaited: Iterable[Future[Any]]) -> set[Future[Any]]:
+    """The futures that are done before that virtual time has passed."""
+    over = time.after(seconds)
+    try:
+        done, _ = await asyncio_wait([*awaited, over], return_when=FIRST_COMPLETED)
+    finally:
+        over.cancel()
     return done
-
-
-_TURNS = 64
 
 
 async def rest(operation: Operation, seconds: float | None) -> None:
     """Sleep that long, and on until the next attempt is to run."""
+    trio = trio_module()
+    sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio_sleep if trio is None else trio.sleep
+    listen = _listen if trio is None else trio.listen
     try:
         while seconds is not None:
             if operation.undisturbed:
-                await asyncio_sleep(seconds)
+                await sleep(seconds)
             elif (notify := operation.notify) is not None:
-                await _listen(operation, *notify, seconds)
-            elif (time := overridden_time()) is not None:
-                time.sleep(seconds)
-                await asyncio_sleep(0)
+                await listen(operation, *notify, seconds)
             else:
+                time = overridden_time()
                 with Guard(operation, limited=False):
-                    await asyncio_sleep(seconds)
+                    await (sleep(seconds) if time is None else time.pause(seconds))
             seconds = operation.resume()
     except BaseException as error:
         operation.interrupt(error)
@@ -376,8 +387,8 @@ async def _listen(operation: Operation, notify: Notify, seen: int, seconds: floa
             time = overridden_time()
             if time is None:
                 await asyncio_wait([notified], timeout=seconds)
-            elif not await _first_done([notified]):
-                time.sleep(seconds)
+            else:
+                await _before(time, seconds, [notified])
     finally:
         notify.remove_waiter(waiter)
 
@@ -386,19 +397,7 @@ class Guard:
     """Cancels the current task at the attempt's limit or when the token is cancelled, and tells both from a
     cancellation from elsewhere."""
 
-    __slots__ = (
-        "_handed",
-        "_hands",
-        "_limit",
-        "_loop",
-        "_operation",
-        "_requests",
-        "_scope",
-        "_task",
-        "_timer",
-        "_token",
-        "_why",
-    )
+    __slots__ = ("_entered", "_handed", "_hands", "_limit", "_operation", "_scope", "_token", "_why")
 
     def __init__(self, operation: Operation, limited: bool = True, tokened: bool = True) -> None:
         self._operation = operation
@@ -406,11 +405,8 @@ class Guard:
         self._hands = operation.handed if limited else None
         self._handed: Scope[HandedToken | None] | None = None
         self._token: Cancel | None = operation.token if tokened else None
-        self._scope: Scope[int | None] | None = None
-        self._timer: TimerHandle | None = None
-        self._loop: AbstractEventLoop | None = None
-        self._task: Task[Any] | None = None
-        self._requests = 0
+        self._entered: Scope[int | None] | None = None
+        self._scope: Any = None
         self._why = ""
 
     @property
@@ -428,15 +424,13 @@ class Guard:
             self._handed = HANDED.set(self._hands)
         if self._limit is None and self._token is None:
             return self
-        self._loop = get_running_loop()
-        self._task = current_task()
-        self._requests = _requests(self._task)
+        trio = trio_module()
+        seconds = None if self._limit is None else max(self._limit - monotonic_ns(), 0) / 1e9
         if self._limit is not None:
-            self._scope = enter(self._limit)
-            seconds = max(self._limit - monotonic_ns(), 0) / 1e9
-            self._timer = self._loop.call_later(seconds, self._end, "limit")
+            self._entered = enter(self._limit)
+        self._scope = _TaskScope(seconds) if trio is None else trio.TaskScope(seconds)
         if self._token is not None:
-            self._token.subscribe(self, self._wake)
+            self._token.subscribe(self, self._scope.wake)
         return self
 
     def __exit__(
@@ -444,34 +438,52 @@ class Guard:
     ) -> None:
         if self._handed is not None:
             leave(self._handed)
-        if self._timer is not None:
-            self._timer.cancel()
         if self._token is not None:
             self._token.unsubscribe(self)
-        if self._scope is not None:
-            leave(self._scope)
-        why, self._why = self._why, ""
-        task, self._task = self._task, None
-        if not why or task is None:
-            return
-        # A cancellation from elsewhere comes first, as in asyncio.timeout.
-        others = _withdraw(task) > self._requests
-        if others or not isinstance(error, CancelledError):
-            return
-        self._why = why
-        if why == "limit":
+        if self._entered is not None:
+            leave(self._entered)
+        scope, self._scope = self._scope, None
+        self._why = "" if scope is None else scope.end(kind, error, traceback)
+        if self.timed_out:
             raise TimeoutError("the attempt took too long") from error
-        raise self._operation.cancelled()
+        if self.cancelled:
+            raise self._operation.cancelled()
 
-    def _wake(self) -> None:
-        """Called in any thread."""
-        if self._loop is not None and not self._loop.is_closed():
+
+class _TaskScope:
+    """Cancels the current task of asyncio, and takes the cancellation back."""
+
+    __slots__ = ("_loop", "_requests", "_task", "_timer", "_why")
+
+    def __init__(self, seconds: float | None) -> None:
+        self._loop: AbstractEventLoop = get_running_loop()
+        self._task: Task[Any] | None = current_task()
+        self._requests = _requests(self._task)
+        self._why = ""
+        self._timer: TimerHandle | None = None
+        if seconds is not None:
+            self._timer = self._loop.call_later(seconds, self._end, "limit")
+
+    def wake(self) -> None:
+        """The token is cancelled. Called in any thread."""
+        if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._end, "token")
 
     def _end(self, why: str) -> None:
         if self._task is not None and not self._why:
             self._why = why
             self._task.cancel()
+
+    def end(self, _kind: object, error: BaseException | None, _traceback: object) -> str:
+        """What has ended the task: "limit", "token", or "" for something else."""
+        if self._timer is not None:
+            self._timer.cancel()
+        task, self._task = self._task, None
+        if not self._why or task is None:
+            return ""
+        # A cancellation from elsewhere comes first, as in asyncio.timeout.
+        others = _withdraw(task) > self._requests
+        return "" if others or not isinstance(error, CancelledError) else self._why
 
 
 def _requests(task: Task[Any] | None) -> int:

@@ -96,6 +96,8 @@ __all__ = [
     "WaitBackoff",
     "Wheel",
     "__version__",
+    "classify_built_in",
+    "forked",
     "grpc_failure",
     "hint_of",
     "http_failure",
@@ -1384,6 +1386,10 @@ class Operation:
         """
         The token that the attempt hands down to the retries inside it.
         """
+    def interrupt(self, error: BaseException) -> None:
+        """
+        An error ends the wait before the next attempt; its context is the last failure.
+        """
     @property
     def notify(self) -> tuple[Notify, int] | None:
         """
@@ -1876,7 +1882,7 @@ class Retrying:
         """
     def failure_of(self, error: Exception, *, timed_out: bool = False) -> Failure | None:
         """
-        The failure of an error; None for a fault of the program itself, which guards do not count.
+        The failure of an error; None for a fault of the program itself, which guards do not count, and for control flow.
         """
     @property
     def falls_back(self) -> bool:
@@ -2265,6 +2271,16 @@ class Wheel:
         The next timer that is due at that time, and when it was due; None when no timer is. By time, and then as they were
         added.
         """
+
+def classify_built_in() -> None:
+    """
+    From now on, plain built-in errors are looked up in `holdoff.classifiers`, too.
+    """
+
+def forked() -> None:
+    """
+    This process is the child of a fork. No attempt of its parent's guards ends here, so they begin anew.
+    """
 
 def grpc_failure(code: GrpcCode | object, pushback: str | bytes | None = None) -> Failure | None:
     """

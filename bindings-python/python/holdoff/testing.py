@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush
+from itertools import count
 from time import time_ns
 
 from ._holdoff import jittered, next_at, override_budgets, override_time, override_uniform, pinned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future
     from collections.abc import Callable
     from types import TracebackType
+    from typing import Any, TypeAlias
+
+    _Sleeper: TypeAlias = tuple[int, int, float, Future[None] | None]
+    """When it wakes, its place among those of the same time, how long it sleeps, and its future."""
 
 __all__ = [
     "Uniform",
@@ -24,10 +31,19 @@ __all__ = [
 ]
 
 
+_TURNS = 64
+
+
+def _is_done(sleeper: _Sleeper) -> bool:
+    future = sleeper[3]
+    return future is not None and future.done()
+
+
 class VirtualTime:
     """Replaces the clock and every sleep of holdoff, in the whole process, from ``with`` to its end.
 
-    A sleep moves the clock and returns at once. Only holdoff's own waiting is replaced: an asynchronous attempt that
+    A sleep moves the clock and returns at once. The sleeps of coroutines overlap: the clock moves to the end of the
+    first one when nothing else is left to run. Only holdoff's own waiting is replaced: an asynchronous attempt that
     hangs is still aborted by a timer of the event loop.
     """
 
@@ -38,6 +54,8 @@ class VirtualTime:
         self._nanos = 0
         self._wall = time_ns()
         self._outer: list[object] = []
+        self._sleepers: dict[object, list[_Sleeper]] = {}
+        self._count = count()
 
     @property
     def now(self) -> float:
@@ -58,8 +76,76 @@ class VirtualTime:
 
     def sleep(self, seconds: float) -> None:
         """The sleep between two attempts."""
-        self.sleeps.append(seconds)
         self.advance(seconds)
+        self._slept(seconds)
+
+    async def pause(self, seconds: float) -> None:
+        """The sleep of a coroutine between two attempts, under asyncio or trio."""
+        from ._async import trio_module
+
+        if trio_module() is None:
+            await self.after(seconds)
+            return
+        from trio.testing import wait_all_tasks_blocked
+
+        sleeper = self._sleeper("trio", seconds, None)
+        sleepers = self._sleepers["trio"]
+        try:
+            while sleeper[0] > (before := self._nanos):
+                await wait_all_tasks_blocked()
+                # Another sleeper that woke at the same moment may have moved the time, and still runs.
+                if sleepers[0] is sleeper and self._nanos == before:
+                    self._nanos = sleeper[0]
+        finally:
+            sleepers.remove(sleeper)
+            heapify(sleepers)
+        self._slept(seconds)
+
+    def after(self, seconds: float) -> Future[None]:
+        """A future of the running loop of asyncio that is done when that time has passed."""
+        from asyncio import get_running_loop
+
+        loop = get_running_loop()
+        future: Future[None] = loop.create_future()
+        if loop not in self._sleepers:
+            loop.call_soon(self._turn, loop, 0)
+        self._sleeper(loop, seconds, future)
+        return future
+
+    def _sleeper(self, key: object, seconds: float, future: Future[None] | None) -> _Sleeper:
+        sleeper = (self._nanos + round(seconds * 1e9), next(self._count), seconds, future)
+        heappush(self._sleepers.setdefault(key, []), sleeper)
+        return sleeper
+
+    def _turn(self, loop: AbstractEventLoop, quiet: int) -> None:
+        """Lets time pass to the end of the first sleep once the loop has nothing else to run."""
+        sleepers = self._sleepers[loop]
+        while sleepers and _is_done(sleepers[0]):
+            heappop(sleepers)
+        # A loop that hides its callbacks is idle after some turns.
+        ready: Any = getattr(loop, "_ready", None)
+        if sleepers and not ready and (ready is not None or quiet > _TURNS):
+            self._nanos = max(self._nanos, sleepers[0][0])
+            while sleepers and sleepers[0][0] <= self._nanos:
+                _, _, seconds, future = heappop(sleepers)
+                if future is not None and not future.done():
+                    self._wake(seconds, future)
+            quiet = 0
+        if sleepers:
+            loop.call_soon(self._turn, loop, quiet + 1)
+        else:
+            del self._sleepers[loop]
+
+    def _wake(self, seconds: float, future: Future[None]) -> None:
+        try:
+            self._slept(seconds)
+        except Exception as error:
+            future.set_exception(error)
+        else:
+            future.set_result(None)
+
+    def _slept(self, seconds: float) -> None:
+        self.sleeps.append(seconds)
         if self._on_sleep is not None:
             self._on_sleep(seconds)
 

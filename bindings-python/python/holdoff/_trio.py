@@ -1,0 +1,84 @@
+"""The waits and the limits of the loop for coroutines under trio. Loaded when trio runs one."""
+
+from __future__ import annotations
+
+import math
+
+import trio
+
+from ._async import Guard
+from ._holdoff import overridden_time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from ._holdoff import Notify, Operation
+
+sleep = trio.sleep
+
+
+async def listen(operation: Operation, notify: Notify, seen: int, seconds: float) -> None:
+    """Wait that long, or until the count of the notify passes ``seen``."""
+    notified = trio.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    def wake() -> None:
+        """Called in any thread."""
+        try:  # noqa: SIM105 (contextlib is slow to import)
+            token.run_sync_soon(notified.set)
+        except trio.RunFinishedError:
+            pass
+
+    waiter = notify.add_waiter(seen, wake)
+    if waiter is None:
+        return
+    try:
+        with Guard(operation, limited=False):
+            time = overridden_time()
+            if time is None:
+                with trio.move_on_after(seconds):
+                    await notified.wait()
+                return
+            async with trio.open_nursery() as nursery:
+
+                async def pause() -> None:
+                    await time.pause(seconds)
+                    nursery.cancel_scope.cancel()
+
+                nursery.start_soon(pause)
+                await notified.wait()
+                nursery.cancel_scope.cancel()
+    finally:
+        notify.remove_waiter(waiter)
+
+
+class TaskScope:
+    """Cancels what runs in it, and takes the cancellation back."""
+
+    __slots__ = ("_cancelled", "_scope", "_trio_token")
+
+    def __init__(self, seconds: float | None) -> None:
+        self._cancelled = False
+        self._trio_token = trio.lowlevel.current_trio_token()
+        self._scope = trio.CancelScope(deadline=math.inf if seconds is None else trio.current_time() + seconds)
+        self._scope.__enter__()
+
+    def wake(self) -> None:
+        """The token is cancelled. Called in any thread."""
+        try:  # noqa: SIM105 (contextlib is slow to import)
+            self._trio_token.run_sync_soon(self._cancel)
+        except trio.RunFinishedError:
+            pass
+
+    def _cancel(self) -> None:
+        self._cancelled = True
+        self._scope.cancel()
+
+    def end(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> str:
+        """What has ended the attempt: "limit", "token", or "" for something else."""
+        if not self._scope.__exit__(kind, error, traceback):
+            return ""
+        return "token" if self._cancelled else "limit"
