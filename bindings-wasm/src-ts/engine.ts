@@ -1,4 +1,5 @@
 /** The engine of operations without guards. It loads the core at the first failure. */
+import { Attempt } from "./attempt.js";
 import { shortage } from "./budgets.js";
 import { type Clock, nanosOf, system } from "./clock.js";
 import { hintNanos, ruleBits } from "./failure.js";
@@ -18,7 +19,7 @@ import {
   writePolicy,
   writeWords,
 } from "./hot.js";
-import { ATTEMPT, Attempt, type Engine, SLEEP, type Step } from "./operation.js";
+import { ATTEMPT, type Engine, SLEEP, type Step } from "./operation.js";
 import { type Seed, seedOf } from "./seed.js";
 import type { Keeper } from "./slot.js";
 

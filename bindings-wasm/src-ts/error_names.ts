@@ -5,7 +5,7 @@ import { PERMANENT, THROTTLED, TIMEOUT, TRANSIENT } from "./codes.js";
 const NETWORK =
   /^(fetch failed|failed to fetch|networkerror|network error|network request failed|network connection lost|a network error|load failed|terminated|the (internet|network) connection)/i;
 
-/** The names of errors about the program itself, and of an abort, of which axios and got have names of their own. */
+/** The names of errors about the program itself, and of an abort; axios and got have names of their own for it. */
 const PROGRAM_ERRORS = /^(Type|Reference|Syntax|Range|Eval|URI|Assertion|Config|Abort|Cancell?(ed)?|DataClone)Error$/;
 
 /** The names of errors of AWS by which a service asks for less; their statuses are 400 and others. */

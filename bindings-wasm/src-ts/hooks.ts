@@ -47,7 +47,7 @@ export interface GiveUpEvent<V = unknown> extends AttemptEvent {
   readonly retryInMs: number | undefined;
 }
 
-/** Functions that are called with events. What they return is awaited if it is a promise. */
+/** Functions that are called with events. A promise that they return is awaited. */
 export interface Hooks<V = unknown> {
   /** Called before each attempt. */
   onAttempt?: Maybe<(event: AttemptEvent) => unknown>;

@@ -3,6 +3,7 @@
  * asks its {@link Engine}.
  */
 import { discard } from "./answer.js";
+import { Attempt } from "./attempt.js";
 import { hear, hearNoMore } from "./cancel.js";
 import { type Clock, LONGEST_TIMER, skip, stoodStill, system } from "./clock.js";
 import { PERMANENT } from "./codes.js";
@@ -19,7 +20,7 @@ import {
   writeVerdict,
 } from "./failure.js";
 import { type Hooks, isHeard, listeners } from "./hooks.js";
-import type { AttemptContext, CompiledPolicy, HostOptions, Work } from "./host.js";
+import type { CompiledPolicy, HostOptions, Work } from "./host.js";
 import { CAUSES, KINDS, REASONS, type StopReason } from "./words.js";
 
 /** The numbers of steps and of the outcome of an operation that failed. */
@@ -65,43 +66,6 @@ export interface Engine {
   refused(reason: StopReason, retryAt: number | undefined): unknown;
   /** Gives back whatever the operation has borrowed. */
   end(): void;
-}
-
-/** An attempt in flight. Its controller is made only if somebody asks for the signal. */
-export class Attempt implements AttemptContext {
-  readonly attempt: number;
-  /** When the attempt is over its limit; Infinity without one. */
-  readonly abortAt: number;
-  private controller: AbortController | undefined;
-  private over: { reason: unknown } | undefined;
-  private ended: Promise<void> | undefined;
-
-  constructor(attempt: number, abortAt = Infinity) {
-    this.attempt = attempt;
-    this.abortAt = abortAt;
-  }
-
-  get signal(): AbortSignal {
-    if (this.controller === undefined) {
-      this.controller = new AbortController();
-      if (this.over) this.controller.abort(this.over.reason);
-    }
-    return this.controller.signal;
-  }
-
-  /** Notes the end of an attempt's function. */
-  static flies(attempt: Attempt, flight: Promise<void>): void {
-    attempt.ended = flight;
-  }
-
-  static flight({ ended }: Attempt): Promise<void> | undefined {
-    return ended;
-  }
-
-  static abort(attempt: Attempt, reason: unknown): void {
-    attempt.over = { reason };
-    attempt.controller?.abort(reason);
-  }
 }
 
 export const promised = <T>(result: unknown): Promise<Awaited<T>> =>

@@ -1,10 +1,11 @@
 /** The engine of operations under guards: the core's guarded call, the queue of a bulkhead, and nesting. */
+import { Attempt } from "../attempt.js";
 import { type LoopBudgets, shortage } from "../budgets.js";
 import { system } from "../clock.js";
 import { outcomeOf } from "../errors.js";
 import { hintBits, isProgramError, ruleBits } from "../failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
-import { Attempt, type Engine, Operation, SLEEP, STOP, type Step } from "../operation.js";
+import { type Engine, Operation, SLEEP, STOP, type Step } from "../operation.js";
 import { type Seed, seedOf } from "../seed.js";
 import type { StopReason } from "../words.js";
 import type { Breaker } from "./breaker.js";

@@ -1,6 +1,6 @@
 /**
  * Tells what happens to all operations and breakers of the process: to listeners, to Node's `diagnostics_channel`, to
- * OpenTelemetry. Each function returns one that ends it. Operations that are running when a listener is added are not told of.
+ * OpenTelemetry. Each function returns a function that ends it. Operations that are running when a listener is added are not told of.
  */
 import { problem, WRONG_TYPE } from "../errors.js";
 import {
