@@ -83,6 +83,8 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> ext
    */
   idempotent?: Maybe<boolean>;
   clock?: Maybe<Clock>;
+  /** True if a timer of the operation does not keep the process running: in Node it may end during a sleep. */
+  unref?: Maybe<boolean>;
   /** The guards that the operation shares with others, made by `holdoff/guards`; they replace the policy's own. */
   guards?: Maybe<Guarding>;
   /**
@@ -97,6 +99,7 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> ext
 }
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
+const isFlag = (value: unknown): boolean => typeof value === "boolean";
 const isText = (value: unknown): boolean => typeof value === "string";
 
 /** The check of each of {@link HostOptions}. */
@@ -112,7 +115,8 @@ const CHECKS: Readonly<Record<keyof HostOptions, (value: unknown) => boolean>> =
   onSuccess: isFunction,
   onGiveUp: isFunction,
   seed: isSeed,
-  idempotent: (value) => typeof value === "boolean",
+  idempotent: isFlag,
+  unref: isFlag,
   clock: (value) => {
     const { now, setTimeout, clearTimeout } = value as Partial<Clock>;
     return [now, setTimeout, clearTimeout].every(isFunction);

@@ -535,6 +535,7 @@ export class Operation<T> {
       else queueMicrotask(() => this.wake());
     }, milliseconds);
     isSet = true;
+    if (this.options.unref) (this.timer as { unref?(): void } | undefined)?.unref?.();
   }
 
   private wake(): void {

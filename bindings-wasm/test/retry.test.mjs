@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import {
   Call,
@@ -357,6 +358,23 @@ test("an error's stack names the functions that wait for the operation, after sl
       for (const name of ["fails", "inner", "outer"]) assert.match(stack, new RegExp(`at (async )?${name} `), name);
     }
   }
+});
+
+test("a sleep with unref does not keep the process running", () => {
+  const run = (options) => {
+    const script = `import { retry } from "holdoff";
+      process.on("exit", () => console.log("attempts", attempts));
+      let attempts = 0;
+      const work = () => { attempts++; throw new Error("down"); };
+      retry(work, { attempts: 2, backoff: { kind: "constant", delay: 50 }, jitter: "none", ...${options} }).catch(() => {});`;
+    return execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
+  };
+  assert.equal(run("{ unref: true }"), "attempts 1\n");
+  assert.equal(
+    run("{ unref: true, clock: { now: () => 0, setTimeout: (f) => void f(), clearTimeout() {} } }"),
+    "attempts 2\n",
+  );
+  assert.equal(run("{}"), "attempts 2\n");
 });
 
 test("timers that fire at once grow no stack", async () => {

@@ -240,6 +240,7 @@ test("hooks are checked, and so is the name", async () => {
     [{ onGiveUp: "x" }, "onGiveUp"],
     [{ onAttempt: {} }, "onAttempt"],
     [{ name: 5 }, "name"],
+    [{ unref: 1 }, "unref"],
   ]) {
     const error = await failure(retry(() => assert.fail("ran"), options));
     assert.deepEqual([error.code, error.path], [101, path]);
