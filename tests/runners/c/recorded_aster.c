@@ -328,7 +328,7 @@ static bool drive(registry *run) {
   }
   while (run->step.kind == HOLDOFF_ATTEMPT || run->step.kind == HOLDOFF_SLEEP) {
     if (run->step.kind == HOLDOFF_SLEEP) {
-      append(run, attempt, run->step.at - run->now);
+      append(run, attempt, span_until(run->step.at, run->now));
       run->now = run->step.at;
       if (!resume(run)) {
         return false;

@@ -400,7 +400,7 @@ static verdict run_rate(const cJSON *item) {
     bool ran = holdoff_limiter_take(&limiter, 1, now, &retry_at);
     char after[128], error[512];
     cJSON *got = cJSON_CreateObject();
-    go_duration(retry_at - now, after);
+    go_duration(span_until(retry_at, now), after);
     snprintf(error, sizeof error, "rate limit exceeded for %s, retry after %s", node_of(config), after);
     cJSON_AddItemToObject(got, "error", ran ? cJSON_CreateNull() : cJSON_CreateString(error));
     cJSON_AddBoolToObject(got, "ran", ran);

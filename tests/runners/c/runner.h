@@ -120,6 +120,9 @@ bool leg(const char *path);
 verdict run_wheel(const cJSON *item);
 
 /* scripted.c */
+/* The time until then, as spans are: from 0 to HOLDOFF_LONGEST_NS. */
+uint64_t span_until(uint64_t until, uint64_t now);
+
 /* A function that a case scripts, in virtual time. */
 typedef struct scripted {
   /* The next call; NULL when there is none. */

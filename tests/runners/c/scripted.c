@@ -35,8 +35,13 @@ bool scripted_call(scripted *run) {
   return true;
 }
 
+uint64_t span_until(uint64_t until, uint64_t now) {
+  uint64_t span = until > now ? until - now : 0;
+  return span < HOLDOFF_LONGEST_NS ? span : HOLDOFF_LONGEST_NS;
+}
+
 bool scripted_wait(scripted *run, uint64_t until) {
-  cJSON_AddItemToArray(run->delays, made((int64_t)(until - run->now)));
+  cJSON_AddItemToArray(run->delays, made((int64_t)span_until(until, run->now)));
   run->cancelled = run->now >= run->ends || run->ends < until;
   if (!run->cancelled) {
     run->now = until;

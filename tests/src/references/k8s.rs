@@ -1,7 +1,7 @@
 //! Kubernetes: `wait.Backoff` on the wait backoff. What a case's JSON says is read here for all its kinds.
 
 use super::{Recording, Verdict};
-use holdoff_core::{Error, Span, WaitBackoff};
+use holdoff_core::{Error, ErrorCode, Options, Span, Value as Setting, WaitBackoff};
 use serde_json::Value;
 use std::fmt::Debug;
 
@@ -34,10 +34,17 @@ pub(super) fn truth(from: &Value, name: &str) -> bool {
     from[name].as_bool().unwrap_or(false)
 }
 
-/// A Go duration, zero when it is not there; nothing when it is negative, which no span is.
+/// A Go duration, zero when it is not there; nothing when it is negative, which the core refuses for a span.
 pub(super) fn span(from: &Value, name: &str) -> Result<Option<Span>, String> {
     let nanos = whole_or(from, name, 0)?;
-    Ok(u64::try_from(nanos).ok().map(Span::from_nanos))
+    if let Ok(nanos) = u64::try_from(nanos) {
+        return Ok(Some(Span::from_nanos(nanos)));
+    }
+    let mut options = Options::NEW;
+    match options.set("backoff.initial", Setting::Number { value: nanos as f64, unit: 1.0 }) {
+        Err(error) if error.code == ErrorCode::NotADuration => Ok(None),
+        other => Err(format!("{name} of {nanos} gives {other:?}")),
+    }
 }
 
 /// Counts the inputs whose recorded result is no example. No negative number goes into a case that runs, so a negative one
