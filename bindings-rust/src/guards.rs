@@ -258,6 +258,19 @@ impl SharedGuards {
         self
     }
 
+    /// True if there is no guard in it.
+    #[cfg(feature = "tower")]
+    pub(crate) const fn is_empty(&self) -> bool {
+        let Self { budget, breaker, limiter, adaptive, bulkhead, stretch, hedge } = self;
+        budget.is_none()
+            && breaker.is_none()
+            && limiter.is_none()
+            && adaptive.is_none()
+            && bulkhead.is_none()
+            && stretch.is_none()
+            && hedge.is_none()
+    }
+
     /// Its budget.
     pub const fn budget(&self) -> Option<&Shared<BudgetConfig, Budget>> {
         self.budget.as_ref()

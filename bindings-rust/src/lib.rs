@@ -108,6 +108,8 @@ mod seed;
 mod shared_policy;
 mod sleeper;
 mod stopped;
+#[cfg(all(feature = "tower", not(all(target_family = "wasm", target_os = "unknown"))))]
+pub mod tower;
 #[cfg(feature = "tracing")]
 mod traced;
 mod virtual_time;
