@@ -9,7 +9,7 @@ export interface Clock {
 }
 
 /** The time of {@link system} beyond that of the host's clock, and its latest time. */
-let ahead = 0;
+export let ahead = 0;
 let latest = 0;
 
 /** Lets time pass that the host's clock has not seen, in milliseconds: a timer fired and the clock stood still. */

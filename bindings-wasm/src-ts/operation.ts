@@ -5,7 +5,7 @@
 import { discard } from "./answer.js";
 import { Attempt } from "./attempt.js";
 import { hear, hearNoMore } from "./cancel.js";
-import { type Clock, LONGEST_TIMER, skip, stoodStill, system } from "./clock.js";
+import { ahead, type Clock, LONGEST_TIMER, skip, stoodStill, system } from "./clock.js";
 import { PERMANENT } from "./codes.js";
 import { isAbortAgain } from "./error_names.js";
 import { attach, ConfigError, HookError, type Outcome, remember } from "./errors.js";
@@ -116,6 +116,8 @@ export class Operation<T> {
   private due = 0;
   /** The time at which it was set. */
   private setAt = 0;
+  /** How far the host's time was ahead of its clock then. */
+  private aheadAt = 0;
   private signal: AbortSignal | undefined = undefined;
   /** When the operation began, if anybody is told about it. */
   private begun: number | undefined = undefined;
@@ -527,6 +529,7 @@ export class Operation<T> {
     const now = this.now();
     const milliseconds = Math.min(Math.max(Math.ceil((at - now) / 1e6), 0), LONGEST_TIMER);
     this.setAt = now;
+    this.aheadAt = ahead;
     this.due = Math.min(at, now + milliseconds * 1e6);
     // A clock of a test may call back at once: then the wait ends in a turn of its own, so that no stack grows.
     let isSet = false;
@@ -544,7 +547,9 @@ export class Operation<T> {
     try {
       let now = this.now();
       const { due, setAt } = this;
-      if (stoodStill(now - setAt, due - setAt)) {
+      // Time that another operation has skipped is not the clock's.
+      const skipped = this.clock === system ? (ahead - this.aheadAt) * 1e6 : 0;
+      if (now < due && stoodStill(now - setAt - skipped, due - setAt)) {
         const milliseconds = (due - now) / 1e6;
         if (this.clock === system) skip(milliseconds);
         else this.epoch = (this.epoch as number) - milliseconds;
