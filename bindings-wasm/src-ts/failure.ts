@@ -27,6 +27,9 @@ export interface Failure {
  */
 export type Verdict = boolean | FailureKind | Failure | null | undefined;
 
+/** A verdict, or a promise of one. */
+export type Judgement = Verdict | PromiseLike<Verdict>;
+
 /** The facts about an error that the rules of a policy look at. */
 export interface Facts {
   /** Its HTTP status. */

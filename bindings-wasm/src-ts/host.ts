@@ -2,7 +2,7 @@
 import type { LoopBudgets } from "./budgets.js";
 import type { Clock } from "./clock.js";
 import { problem, SEED_RANGE, WRONG_TYPE } from "./errors.js";
-import type { Rules, Verdict } from "./failure.js";
+import type { Judgement, Rules } from "./failure.js";
 import type { Token } from "./guards/nested.js";
 import type { Hooks } from "./hooks.js";
 import { isSeed } from "./seed.js";
@@ -66,13 +66,13 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> ext
   /** Cancels the operation, in an attempt and in a sleep alike; it then rejects with the signal's reason. */
   signal?: Maybe<AbortSignal>;
   /** Judges an error: retry it or not, and as which kind. The default is {@link classify}. */
-  when?: Maybe<(error: unknown) => Verdict>;
+  when?: Maybe<(error: unknown) => Judgement>;
   /**
    * Judges a value that an attempt returned; without it every value is a success. `true` judges HTTP answers by status and
    * headers, like errors that have them. If the operation gives up, it returns the last value instead of throwing. The bodies
    * of earlier HTTP answers are cancelled.
    */
-  whenResult?: Maybe<true | ((value: V) => Verdict)>;
+  whenResult?: Maybe<true | ((value: V) => Judgement)>;
   /** The name of the operation, for hooks; the default is the name of the function. */
   name?: Maybe<string>;
   /** Makes the jitter repeatable: a whole number from 0, as a bigint up to 2^64-1. */

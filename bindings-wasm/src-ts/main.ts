@@ -9,6 +9,7 @@ export {
   type Hint,
   hintOf,
   httpFailure,
+  type Judgement,
   type Verdict,
 } from "./failure.js";
 export type {

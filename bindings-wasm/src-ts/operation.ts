@@ -11,6 +11,7 @@ import { isAbortAgain } from "./error_names.js";
 import { attach, ConfigError, HookError, type Outcome, remember } from "./errors.js";
 import {
   isFailedAnswer,
+  type Judgement,
   LONGEST_NUMBER,
   readHint,
   type Verdict,
@@ -338,25 +339,33 @@ export class Operation<T> {
   }
 
   /** Judges a value: a success, or a failure of some kind. */
-  private asked(attempt: number, value: Awaited<T>, whenResult: true | ((value: Awaited<T>) => Verdict)): void {
+  private asked(attempt: number, value: Awaited<T>, whenResult: true | ((value: Awaited<T>) => Judgement)): void {
     const rules = this.policy.rules;
     const idempotent = this.options.idempotent ?? true;
     const judge = whenResult === true;
-    const verdict = judge ? isFailedAnswer(value, rules, idempotent) : whenResult(value);
-    if (this.ended) return;
-    if (!verdict) {
-      remember(value, undefined);
-      this.succeed(attempt, value);
-      return;
+    this.answered(judge ? isFailedAnswer(value, rules, idempotent) : whenResult(value), (verdict) => {
+      if (this.ended) return;
+      if (!verdict) {
+        remember(value, undefined);
+        this.succeed(attempt, value);
+        return;
+      }
+      this.failedWith(undefined, value, true);
+      const now = this.now();
+      const write = () => (judge ? writeAnswer(value, rules, idempotent) : writeResult(verdict, value));
+      this.decide(attempt, write, false, now);
+    });
+  }
+
+  /** Goes on with the answer of a predicate. */
+  private answered(answer: Judgement, next: (verdict: Verdict) => void): void {
+    if (typeof (answer as PromiseLike<Verdict> | undefined)?.then !== "function") next(answer as Verdict);
+    else {
+      (answer as PromiseLike<Verdict>).then(
+        (verdict) => this.safely(() => next(verdict)),
+        (raised) => this.ended || this.raise(raised),
+      );
     }
-    this.failedWith(undefined, value, true);
-    const now = this.now();
-    this.decide(
-      attempt,
-      () => (judge ? writeAnswer(value, rules, idempotent) : writeResult(verdict, value)),
-      false,
-      now,
-    );
   }
 
   private failed(attempt: number, error: unknown, timeout: boolean, now?: number): void {
@@ -370,20 +379,30 @@ export class Operation<T> {
     const { when } = this.options;
     const idempotent = this.options.idempotent ?? true;
     const rules = this.policy.rules;
-    try {
-      const now = at ?? this.now();
-      // The user's code comes first: it may run other operations, and the core's memory is shared.
-      const verdict = when && !timeout ? when(error) : undefined;
+    let now = at;
+    const judged = (verdict: Verdict) => {
+      // Meanwhile an attempt beside this one may have failed, too.
+      if (now === undefined && !this.ended) this.failedWith(error, undefined, false);
       const write = () =>
         timeout
           ? writeTimeout(error, rules, idempotent)
           : writeVerdict(verdict ?? (isAgain ? false : undefined), error, rules, idempotent);
-      this.decide(attempt, write, !timeout && (verdict === undefined || verdict === null), now);
-    } catch (raised) {
-      // A hook's own error, or its answer is no verdict.
-      if (raised instanceof ConfigError && raised.cause === undefined) raised.cause = error;
-      this.raise(raised);
-    }
+      try {
+        this.decide(attempt, write, !timeout && (verdict === undefined || verdict === null), now ?? this.now());
+      } catch (raised) {
+        // An answer that is no verdict.
+        if (raised instanceof ConfigError && raised.cause === undefined) raised.cause = error;
+        this.raise(raised);
+      }
+    };
+    this.safely(() => {
+      now ??= this.now();
+      // The user's code comes first: it may run other operations, and the core's memory is shared.
+      if (when && !timeout) this.answered(when(error), judged);
+      else judged(undefined);
+      // The time of an answer that is still to come counts.
+      now = undefined;
+    });
   }
 
   /** Remembers how an attempt ended. The value that an earlier one returned is of no use now, unless it was returned again. */

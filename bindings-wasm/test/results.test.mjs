@@ -260,7 +260,7 @@ test("a predicate that throws ends the operation with its error", async () => {
 });
 
 test("an answer that is no verdict is an error of the program", async () => {
-  for (const verdict of ["often", 5, {}, { kind: "x" }, Promise.resolve(false), { kind: "timeout", hint: "soon" }]) {
+  for (const verdict of ["often", 5, {}, { kind: "x" }, Promise.resolve("often"), { kind: "timeout", hint: "soon" }]) {
     const error = await failure(retry(() => 1, { whenResult: () => verdict }));
     assert.ok(error instanceof ConfigError, String(error));
     assert.equal(Object.hasOwn(error, "cause"), false);

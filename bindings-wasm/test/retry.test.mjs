@@ -166,7 +166,7 @@ test("a hint over its maximum stops with the time of the next try", async () => 
 });
 
 test("what is no verdict ends the operation and keeps the error", async () => {
-  for (const answer of ["often", 5, {}, { kind: "x" }, Promise.resolve(true), { kind: "timeout", hint: "soon" }]) {
+  for (const answer of ["often", 5, {}, { kind: "x" }, Promise.resolve("often"), { kind: "timeout", hint: "soon" }]) {
     const error = await failure(retry(fails(1), { when: () => answer }));
     assert.ok(error instanceof ConfigError, String(error));
     assert.equal(error.cause.message, "failure 1");
@@ -179,6 +179,33 @@ test("a predicate that throws ends the operation with its error", async () => {
     throw oops;
   };
   assert.equal(await failure(retry(fails(1), { when: throws })), oops);
+});
+
+test("predicates may be asynchronous, and their time counts", async () => {
+  const clock = new VirtualClock();
+  const after = (answer) => new Promise((resolve) => clock.setTimeout(() => resolve(answer), 30));
+  const steady = { clock, backoff: { kind: "constant", delay: 100 }, jitter: "none" };
+  const begun = clock.time;
+  assert.equal(await clock.settled(retry(fails(1), { ...steady, when: () => after(true) })), "done");
+  assert.equal(clock.time - begun, 130);
+  let calls = 0;
+  const whenResult = (n) => after(n < 3 && "throttled");
+  assert.equal(await clock.settled(retry(() => ++calls, { ...steady, whenResult })), 3);
+  assert.equal(clock.time - begun, 130 + 30 + 130 + 130);
+  const stopped = await failure(clock.settled(retry(fails(1), { ...steady, when: () => after(false) })));
+  assert.deepEqual([outcomeOf(stopped).reason, stopped.message], ["permanent", "failure 1"]);
+  const late = await failure(clock.settled(retry(fails(1), { ...steady, deadline: 120, when: () => after(true) })));
+  assert.equal(outcomeOf(late).reason, "deadline");
+  const oops = new Error("oops");
+  for (const name of ["when", "whenResult"]) {
+    const work = name === "when" ? fails(9) : () => 1;
+    assert.equal(await failure(retry(work, { [name]: () => Promise.reject(oops) })), oops);
+    const controller = new AbortController();
+    const options = { clock, signal: controller.signal, [name]: () => new Promise(() => {}) };
+    clock.setTimeout(() => controller.abort(), 5);
+    assert.equal(await failure(clock.settled(retry(work, options))), controller.signal.reason);
+  }
+  assert.equal(clock.timers.size, 0);
 });
 
 test("hooks may retry things themselves", async () => {
