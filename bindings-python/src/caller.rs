@@ -8,7 +8,7 @@ use crate::policy::Policy;
 use crate::retried::{ASYNC_GENERATOR, COROUTINE, Decoration, GENERATOR, Retried, code_flags};
 use crate::retrying::{Options, Retrying};
 use crate::vectorcall::{Arguments, Attempted, Calls, Invocation, Returned, counted};
-use crate::{classify, clock};
+use crate::{classify, clock, telemetry};
 use holdoff_core::Permit;
 use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
 use pyo3::prelude::*;
@@ -56,6 +56,8 @@ impl Retrying {
         first: Option<Attempted<'py>>,
         call: Invocation<'_, 'py>,
     ) -> Returned<'py> {
+        let (args, kwargs) = call.with.pack(slf.py())?;
+        operation.about = Some((call.function, args, kwargs).into_pyobject(slf.py())?.unbind());
         let result = Self::run_loop(slf, &mut operation, first, call);
         match (result, &slf.get().fallback) {
             (Err(error), Some(fallback)) if operation.gave_up => {
@@ -88,6 +90,9 @@ impl Retrying {
             }
         };
         loop {
+            if !last.as_ref().is_ok_and(is_coroutine) {
+                operation.refuse_awaited(py)?;
+            }
             let now = match last {
                 Ok(value) if is_coroutine(&value) => {
                     let begun = operation.handed_on(py)?;
@@ -104,7 +109,7 @@ impl Retrying {
                 },
             };
             // A hook may have taken its time.
-            operation.rest(py, slf.get().on_retry.is_none().then_some(now))?;
+            operation.rest(py, (!slf.get().is_heard()).then_some(now))?;
             if let Some(value) = operation.ended(py) {
                 return Ok(value);
             }
@@ -167,8 +172,8 @@ impl Retrying {
 
 impl Calls for Retrying {
     #[inline]
-    fn is_plain(&self) -> bool {
-        !self.guarded
+    fn is_direct(&self) -> bool {
+        !self.guarded && !telemetry::listens()
     }
 
     #[inline]
@@ -195,14 +200,14 @@ impl Calls for Retrying {
                 return call.with.call(&awaiting).map_err(raised);
             }
         }
-        if slf.get().quick { Self::run_quick(slf, call) } else { Self::run_guarded(slf, call) }
+        if slf.get().quick && !telemetry::listens() { Self::run_quick(slf, call) } else { Self::run_guarded(slf, call) }
     }
 }
 
 impl Calls for Policy {
     #[inline]
-    fn is_plain(&self) -> bool {
-        !self.guarded && self.core().first_limit().is_none()
+    fn is_direct(&self) -> bool {
+        !self.guarded && self.core().first_limit().is_none() && !telemetry::listens()
     }
 
     #[inline]
@@ -274,7 +279,8 @@ methods! { Retrying(self, py);
         self.budgets.as_ref().map_or_else(|| PyList::empty(py), |budgets| budgets.shown(py).clone());
 
     visits
-        &self.policy, &self.guards, &self.options, &self.classify, &self.on_retry, &self.on_give_up, &self.fallback,
+        &self.policy, &self.guards, &self.options, &self.classify, &self.hooks.attempt,
+        &self.hooks.retry, &self.hooks.success, &self.hooks.give_up, &self.name, &self.sleep, &self.fallback,
         &self.cancel, self.on.object(), self.on_result.as_ref().and_then(OnResult::object);
 
     /// The policy.
@@ -295,7 +301,7 @@ methods! { Retrying(self, py);
         self.cancel.is_some() || policy.nesting.is_some() || policy.core().first_limit().is_some()
     };
 
-    /// True if the first attempt has a limit, a token, a judged value, or guards.
+    /// True if the first attempt has a limit, a token, a judged value, hooks, or guards.
     get guarded: bool = self.guarded;
 
     /// True if a fallback replaces the last error.

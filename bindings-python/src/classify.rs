@@ -29,7 +29,7 @@ impl Known {
     }
 }
 
-/// What an error is.
+/// The judgement of an error.
 pub(crate) enum Judged {
     Failure(Kind),
     /// A fault of the caller's own program: permanent, and not counted by guards.
@@ -43,7 +43,7 @@ impl Judged {
         if let Self::Failure(failure) = self { Some(*failure) } else { None }
     }
 
-    /// What a group of errors is: what stops the retries of one stops those of all, and the longest hint counts.
+    /// The judgement of a group of errors: no retry of one error is no retry of all, and the longest hint counts.
     fn and(self, other: Self) -> Self {
         let (Self::Failure(one), Self::Failure(two)) = (&self, &other) else {
             return if matches!(self, Self::ControlFlow) || other.failure().is_some() { self } else { other };

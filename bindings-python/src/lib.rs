@@ -37,6 +37,7 @@ mod retried;
 mod retrying;
 mod save;
 mod seeds;
+mod telemetry;
 mod testing;
 mod vectorcall;
 mod wheel;
@@ -67,7 +68,7 @@ mod _holdoff {
         hints::{grpc_failure, hint_of, http_failure},
         layers::{Layered, Layers},
         machine::{Call, Decision, Retry, Schedule, Step},
-        operation::{Operation, RetryEvent},
+        operation::Operation,
         outcome::{Outcome, outcome_of},
         periodic::{LoopBackoff, Periodic, PeriodicStep, WaitBackoff},
         policy::Policy,
@@ -75,7 +76,8 @@ mod _holdoff {
         retried::Decoration,
         retrying::Retrying,
         seeds::{override_uniform, seed, seed_at},
-        testing::{jittered, next_at, pinned},
+        telemetry::tell_of,
+        testing::{jittered, next_at, override_attempts, pinned},
         wheel::Wheel,
     };
 

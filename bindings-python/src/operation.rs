@@ -4,16 +4,17 @@ use crate::classify::Judged;
 use crate::guards::set::Guards;
 use crate::outcome::{self, Outcome};
 use crate::retrying::Retrying;
-use crate::{classify, clock, seeds};
+use crate::{classify, clock, seeds, telemetry, testing};
 use holdoff_core::{Cause, GuardedCall, Nesting, Permit, Shortage, Span, Step, StopReason, Ticket, Timestamp, Token};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
+mod events;
 mod failed;
 mod methods;
 
 use failed::Failed;
-pub(crate) use failed::RetryEvent;
 
 /// One operation.
 ///
@@ -25,6 +26,16 @@ pub(crate) use failed::RetryEvent;
 #[pyclass(module = "holdoff._holdoff")]
 pub(crate) struct Operation {
     settings: Py<Retrying>,
+    /// The function and its arguments, for events.
+    pub(crate) about: Option<Py<PyTuple>>,
+    /// The time of the beginning, while somebody listens.
+    began: Option<Timestamp>,
+    /// The number of the latest attempt that was told.
+    reported: u32,
+    /// True if hooks may be asynchronous.
+    asynchronous: bool,
+    /// The answers of asynchronous hooks.
+    awaited: Option<Py<PyAny>>,
     /// Made at the first failure; under guards, in `begin`.
     call: Option<GuardedCall>,
     /// The permit of a closed breaker for a first attempt that failed; the call is made from it.
@@ -39,12 +50,20 @@ pub(crate) struct Operation {
     wake_at: Timestamp,
     /// It is not yet time for an attempt.
     asleep: bool,
+    /// The end of the sleep.
+    until: Timestamp,
+    /// The user's own sleep was called for it.
+    slept: bool,
+    /// How far the time of the operation is ahead of the clock, after sleeps of the user's own.
+    ahead: Span,
     /// While the call waits for a place: the count of the bulkhead's notify when it asked for one.
     seen: Option<u64>,
     /// The outcome is known and the last error is about to be raised.
     pub(crate) gave_up: bool,
     /// The last failure while it may be needed: the traceback of an error holds the frames that hold the operation.
     last: Option<Failed>,
+    /// The kind of the last failure.
+    failure: Option<holdoff_core::Failure>,
     /// No attempt follows a value that failed.
     over: bool,
 }
@@ -84,6 +103,11 @@ impl Operation {
     pub(crate) fn of(settings: Py<Retrying>, closed: Option<Permit>) -> Self {
         Self {
             settings,
+            about: None,
+            began: None,
+            reported: 0,
+            asynchronous: false,
+            awaited: None,
             call: None,
             closed,
             nested: None,
@@ -92,16 +116,25 @@ impl Operation {
             abort_at: Timestamp::NEVER,
             wake_at: Timestamp::NEVER,
             asleep: false,
+            until: Timestamp::ZERO,
+            slept: false,
+            ahead: Span::ZERO,
             seen: None,
             gave_up: false,
             last: None,
+            failure: None,
             over: false,
         }
     }
 
+    /// The time of the operation.
+    pub(crate) fn now(&self, py: Python<'_>) -> PyResult<Timestamp> {
+        clock::now(py).map(|now| now.after(self.ahead))
+    }
+
     /// The operation under guards, for another loop to continue: guards are asked only once.
     pub(crate) fn handed_on<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, Self>>> {
-        if !self.is_guarded() {
+        if !self.begun {
             return Ok(None);
         }
         let rest = Self::of(self.settings.clone_ref(py), None);
@@ -147,17 +180,21 @@ impl Operation {
     /// The first attempt is about to run.
     pub(crate) fn first(&mut self, py: Python<'_>) -> PyResult<()> {
         self.stop_if_cancelled(py)?;
-        self.begun = true;
-        if self.is_guarded() || self.closed.is_some() {
-            // The first attempt already ran.
+        if self.begun || self.closed.is_some() {
+            // The first attempt already began.
+            self.begun = true;
             return Ok(());
+        }
+        self.begun = true;
+        if self.settings.get().is_heard() {
+            self.began = Some(self.now(py)?);
         }
         self.enter_nested(py)?;
         let settings = self.settings.clone_ref(py);
         let settings = settings.get();
         if let Some(guards) = &settings.guards {
             let seed = settings.seed.map_or_else(|| seeds::next(py), Ok)?;
-            let now = clock::now(py)?;
+            let now = self.now(py)?;
             let seen = notify_count(guards);
             let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
             let (call, step) = settings.lend(py, now, |guards| GuardedCall::begin(policy, guards, seed, now));
@@ -171,7 +208,7 @@ impl Operation {
             };
         }
         if let Some(limit) = self.settings.get().core().first_limit() {
-            let now = clock::now(py)?;
+            let now = self.now(py)?;
             self.started = Some(now);
             self.abort_at = now.after(limit);
         }
@@ -185,8 +222,8 @@ impl Operation {
             Step::Attempt { abort_at, wake_at, .. } => {
                 (self.asleep, self.abort_at, self.wake_at) = (false, abort_at, wake_at);
             }
-            Step::Sleep { cause, .. } => {
-                (self.asleep, self.wake_at) = (true, Timestamp::NEVER);
+            Step::Sleep { cause, until } => {
+                (self.asleep, self.wake_at, self.until) = (true, Timestamp::NEVER, until);
                 self.seen = seen.filter(|_| cause == Cause::Bulkhead);
             }
             Step::Wait { until } => self.wake_at = until,
@@ -199,9 +236,9 @@ impl Operation {
         let Step::Stop(holdoff_core::Outcome::GaveUp { reason, retry_at }) = step else {
             return self.cancelled(py).map_or_else(|error| error, PyErr::from_value);
         };
-        outcome::refused(py, reason, retry_at, clock::now(py).unwrap_or(retry_at))
+        outcome::refused(py, reason, retry_at, self.now(py).unwrap_or(retry_at))
             .and_then(|error| {
-                self.settle(py, &Failed::Error(error.clone().unbind()), step, None)?;
+                self.settle(py, &Failed::Error(error.clone().unbind()), None, step, None)?;
                 Ok(PyErr::from_value(error))
             })
             .unwrap_or_else(|error| error)
@@ -211,7 +248,8 @@ impl Operation {
     pub(crate) fn rest(&mut self, py: Python<'_>, mut now: Option<Timestamp>) -> PyResult<()> {
         while let Some(length) = self.woken(py, now.take())? {
             let cancel = self.settings.get().cancel.as_ref().map(|token| token.bind(py));
-            clock::wait(py, length, cancel, self.notify(py)).map_err(|error| self.interrupted(py, error))?;
+            let sleep = self.settings.get().sleep.as_ref();
+            clock::wait(py, length, cancel, self.notify(py), sleep).map_err(|error| self.interrupted(py, error))?;
         }
         Ok(())
     }
@@ -257,7 +295,7 @@ impl Operation {
         self.last = None;
         self.begun = true;
         let Some(failure) = classify::classify_value(value, self.settings.get())? else {
-            self.succeeded(py, ticket)?;
+            self.succeeded(py, ticket, value)?;
             return Ok(Next::Stop);
         };
         self.stop_if_cancelled(py)?;
@@ -267,16 +305,18 @@ impl Operation {
     }
 
     /// An attempt succeeded, the latest one by default.
-    fn succeeded(&mut self, py: Python<'_>, ticket: Option<Ticket>) -> PyResult<()> {
+    fn succeeded(&mut self, py: Python<'_>, ticket: Option<Ticket>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         self.last = None;
+        let attempt = ticket.map_or_else(|| self.attempts(), |ticket| ticket.attempt());
         if self.is_guarded() {
-            let now = clock::now(py)?;
+            let now = self.now(py)?;
             self.transition(py, now, |call, _, guards| {
                 call.succeed(guards, ticket.unwrap_or_else(|| latest(call)), now)
             });
-            return Ok(());
+        } else {
+            self.settings.get().succeeded_at_once(py)?;
         }
-        self.settings.get().succeeded_at_once(py)
+        self.tell(py, telemetry::SUCCESS, attempt, None, |fields| fields.set_item("value", value))
     }
 
     /// Decides on a failure; none is a fault of the caller's own program.
@@ -289,7 +329,7 @@ impl Operation {
     ) -> PyResult<Next> {
         let settings = self.settings.clone_ref(py);
         let settings = settings.get();
-        let now = clock::now(py)?;
+        let now = self.now(py)?;
         if self.call.is_none() {
             let seed = settings.seed.map_or_else(|| seeds::next(py), Ok)?;
             // Without a breaker nobody reads the permit.
@@ -298,6 +338,7 @@ impl Operation {
         }
         let seen = settings.guards.as_ref().and_then(notify_count);
         let known = failure.unwrap_or(holdoff_core::Failure::PERMANENT);
+        self.failure = failure;
         let decided = self.transition(py, now, |call, policy, guards| {
             let ticket = ticket.unwrap_or_else(|| latest(call));
             let step = match failure {
@@ -309,21 +350,28 @@ impl Operation {
             (ticket.attempt(), step, budget.and_then(|(config, budget)| budget.shortage(config, now, known.kind)))
         });
         let Some((attempt, step, shortage)) = decided else { return Ok(Next::Stop) };
+        let step = if matches!(step, Step::Sleep { .. } | Step::Attempt { .. }) && testing::is_last(attempt) {
+            self.release(py);
+            Step::Stop(holdoff_core::Outcome::GaveUp { reason: StopReason::Attempts, retry_at: Timestamp::NEVER })
+        } else {
+            step
+        };
         self.follow(step, seen);
         match step {
             Step::Sleep { until, cause } => {
-                if let Some(on_retry) = &settings.on_retry {
-                    let delay = until.since(now);
-                    let event = RetryEvent { attempt, failed: failed.clone_ref(py), failure: known, delay, cause };
-                    on_retry.bind(py).call1((event,)).map_err(|own| failed.in_context(py, own))?;
-                }
+                let told = self.tell(py, telemetry::RETRY, attempt, Some(now), |fields| {
+                    failed.describe(fields, Some(known))?;
+                    fields.set_item("delay_ns", until.since(now).as_nanos())?;
+                    fields.set_item("cause", cause.name())
+                });
+                told.map_err(|own| failed.in_context(py, own))?;
                 Ok(Next::Sleep(now))
             }
-            Step::Attempt { .. } => Ok(Next::Attempt),
+            Step::Attempt { .. } => self.tell_attempt(py).map(|()| Next::Attempt),
             Step::Wait { .. } => Ok(Next::Wait),
             step => {
                 self.last = None;
-                self.settle(py, failed, step, shortage).map(|()| Next::Stop)
+                self.settle(py, failed, Some(known), step, shortage).map(|()| Next::Stop)
             }
         }
     }
@@ -333,26 +381,36 @@ impl Operation {
     pub(crate) fn woken(&mut self, py: Python<'_>, now: Option<Timestamp>) -> PyResult<Option<Span>> {
         self.stop_if_cancelled(py)?;
         if !self.asleep {
-            return Ok(None);
+            return self.tell_attempt(py).map(|()| None);
         }
         let seen = self.settings.get().guards.as_ref().and_then(notify_count);
-        let now = now.map_or_else(|| clock::now(py), Ok)?;
+        let now = now.map_or_else(|| self.now(py), Ok)?;
+        let now = if std::mem::take(&mut self.slept) {
+            // After a sleep of the user's own the time has come, whatever the clock says.
+            self.ahead = Span::from_nanos(self.ahead.as_nanos().saturating_add(self.until.since(now).as_nanos()));
+            now.max(self.until)
+        } else {
+            now
+        };
         let ticked =
             self.transition(py, now, |call, policy, guards| (call.tick(policy, guards, now), call.remaining(now)));
         let Some((step, remaining)) = ticked else { return Ok(None) };
         self.follow(step, seen);
         match step {
-            Step::Sleep { .. } => Ok(Some(remaining)),
+            Step::Sleep { .. } => {
+                self.slept = self.settings.get().sleep.is_some() && self.seen.is_none();
+                Ok(Some(remaining))
+            }
             Step::Attempt { .. } => {
                 // The error is for the cause of a cancellation.
                 if self.settings.get().cancel.is_none() || matches!(self.last, Some(Failed::Value(_))) {
                     self.last = None;
                 }
-                Ok(None)
+                self.tell_attempt(py).map(|()| None)
             }
             step => match self.last.take() {
                 Some(failed) => {
-                    self.settle(py, &failed, step, None)?;
+                    self.settle(py, &failed, self.failure, step, None)?;
                     match failed {
                         Failed::Error(error) => Err(PyErr::from_value(error.into_bound(py))),
                         value => {
@@ -375,21 +433,31 @@ impl Operation {
     }
 
     /// Attaches the outcome of a final step to the error, and calls the hook.
-    fn settle(&mut self, py: Python<'_>, failed: &Failed, step: Step, shortage: Option<Shortage>) -> PyResult<()> {
+    fn settle(
+        &mut self,
+        py: Python<'_>,
+        failed: &Failed,
+        failure: Option<holdoff_core::Failure>,
+        step: Step,
+        shortage: Option<Shortage>,
+    ) -> PyResult<()> {
         let Step::Stop(holdoff_core::Outcome::GaveUp { reason, retry_at }) = step else { return Ok(()) };
         let details = shortage.map(|shortage| shortage.to_string());
         let outcome = Outcome { reason, attempts: self.attempts(), retry_at, details };
         if let Failed::Error(error) = failed {
             outcome::attach(error.bind(py), outcome.clone())?;
         }
-        if let Some(on_give_up) = &self.settings.get().on_give_up {
-            on_give_up.bind(py).call1((outcome,)).map_err(|own| failed.in_context(py, own))?;
-        }
+        let attempt = self.attempts();
+        let told = self.tell(py, telemetry::GIVE_UP, attempt, None, |fields| {
+            failed.describe(fields, failure)?;
+            fields.set_item("outcome", Bound::new(py, outcome)?)
+        });
+        told.map_err(|own| failed.in_context(py, own))?;
         self.gave_up = matches!(failed, Failed::Error(_));
         Ok(())
     }
 
-    fn attempts(&self) -> u32 {
+    pub(crate) fn attempts(&self) -> u32 {
         match &self.call {
             Some(call) => call.attempt(),
             None if self.begun => Ticket::FIRST.attempt(),

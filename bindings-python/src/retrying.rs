@@ -4,6 +4,7 @@ use crate::guards::loops::LoopBudgets;
 use crate::guards::set::{self, Guards, Lend as _};
 use crate::on::{On, OnResult};
 use crate::policy::{self, Policy};
+use crate::telemetry::{self, Hooks};
 use crate::{config, convert};
 use holdoff_core::Timestamp;
 use pyo3::exceptions::PyTypeError;
@@ -18,8 +19,11 @@ pub(crate) struct Retrying {
     pub(crate) on: On,
     pub(crate) on_result: Option<OnResult>,
     pub(crate) classify: Option<Py<PyAny>>,
-    pub(crate) on_retry: Option<Py<PyAny>>,
-    pub(crate) on_give_up: Option<Py<PyAny>>,
+    pub(crate) hooks: Hooks,
+    /// The name of its operations in events, instead of the function's.
+    pub(crate) name: Option<Py<PyAny>>,
+    /// The sleep in place of Python's.
+    pub(crate) sleep: Option<Py<PyAny>>,
     pub(crate) cancel: Option<Py<PyAny>>,
     pub(crate) seed: Option<u64>,
     /// True if the operation can run twice without harm.
@@ -32,14 +36,15 @@ pub(crate) struct Retrying {
     /// The options as they were given.
     pub(crate) options: Option<Py<PyDict>>,
     pub(crate) fallback: Option<Py<PyAny>>,
-    /// True if the first attempt has a limit, a token, a judged value, or guards.
+    /// True if the first attempt has a limit, a token, a judged value, hooks, or guards.
     pub(crate) guarded: bool,
     /// True if the first attempt has nothing but a breaker.
     pub(crate) quick: bool,
 }
 
 /// The names of the options of one use.
-const NAMES: &str = "policy on on_result cancel seed on_retry on_give_up classify idempotent guards key fallback";
+const NAMES: &str = "policy on on_result cancel seed on_attempt on_retry on_success on_give_up name sleep classify \
+    idempotent guards key fallback";
 
 /// The options of one use, and the fields of a policy beside them, by name; an option that is None is not given.
 pub(crate) struct Options<'py> {
@@ -109,8 +114,14 @@ impl Retrying {
             on_result: option(options, "on_result")?.map_or(Ok(None), |on_result| OnResult::new(&on_result))?,
             fallback: function(options, "fallback")?,
             classify: function(options, "classify")?,
-            on_retry: function(options, "on_retry")?,
-            on_give_up: function(options, "on_give_up")?,
+            hooks: Hooks {
+                attempt: function(options, "on_attempt")?,
+                retry: function(options, "on_retry")?,
+                success: function(options, "on_success")?,
+                give_up: function(options, "on_give_up")?,
+            },
+            name: option(options, "name")?.map(|name| text("name", &name).map(|_| name.unbind())).transpose()?,
+            sleep: function(options, "sleep")?,
             cancel: option(options, "cancel")?.map(|cancel| token(&cancel)).transpose()?,
             seed: option(options, "seed")?.map(|seed| convert::seed("seed", &seed)).transpose()?,
             idempotent: option(options, "idempotent")?.map_or(Ok(true), |value| yes_or_no("idempotent", &value))?,
@@ -129,7 +140,7 @@ impl Retrying {
             options.options.set_item("guards", guards)?;
         }
         let settings = policy.get();
-        let looks = made.cancel.is_some() || made.on_result.is_some();
+        let looks = made.cancel.is_some() || made.on_result.is_some() || made.hooks.any();
         let plain = settings.core().first_limit().is_none() && settings.nesting.is_none() && !looks;
         let only_breaker = made.guards.as_ref().is_some_and(|guards| guards.get().only_breaker);
         (made.quick, made.guarded) = (plain && only_breaker, !plain || made.guards.is_some());
@@ -183,6 +194,11 @@ impl Retrying {
             Some(budgets) if budgets.is_short() => budgets.succeed(py, &self.key),
             _ => Ok(()),
         }
+    }
+
+    /// True if somebody listens to its operations.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.hooks.any() || telemetry::listens()
     }
 
     /// The policy's numbers.

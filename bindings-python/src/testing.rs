@@ -5,8 +5,21 @@ use crate::parameters::{Delay, Kind, Longest};
 use crate::policy::PolicyOrName;
 use holdoff_core::Span;
 use pyo3::prelude::*;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The most attempts of an operation, whatever its policy says.
+static MOST_ATTEMPTS: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// True if a test allows no attempt after this number.
+pub(crate) fn is_last(attempt: u32) -> bool {
+    attempt >= MOST_ATTEMPTS.load(Ordering::Relaxed)
+}
 
 functions! { py;
+    /// Limits the attempts of every operation; None removes the limit. Returns the limit before.
+    fn override_attempts(most: Option<u32>) -> Option<u32> =
+        Some(MOST_ATTEMPTS.swap(most.unwrap_or(u32::MAX), Ordering::Relaxed)).filter(|most| *most != u32::MAX);
+
     /// The delays of a policy if the generator drew nothing but this number: 0 shows the bottom of every range, 2**31 its
     /// middle, 2**32-1 its top.
     fn pinned(policy: PolicyOrName<'_>, draw: u32) -> Schedule =

@@ -199,13 +199,13 @@ fn failed(py: Python<'_>, error: PyErr) -> *mut ffi::PyObject {
 /// # Contract
 /// The methods run attached, but PyO3 has not counted that: what drops a `Py` is to be [`counted`].
 pub(crate) trait Calls: PyClass<Frozen = True> + PyTypeInfo + Sync {
-    /// True if a first attempt is only a call of the function.
-    fn is_plain(&self) -> bool;
+    /// True if a first attempt is only a call of the function, a direct call.
+    fn is_direct(&self) -> bool;
 
-    /// True if nothing follows that value of a plain call.
+    /// True if nothing follows that value of a direct call.
     fn is_done(&self, value: &Bound<'_, PyAny>) -> bool;
 
-    /// Continues after the first attempt of a plain call.
+    /// Continues after the first attempt of a direct call.
     fn after<'py>(slf: &Bound<'py, Self>, first: Attempted<'py>, call: Invocation<'_, 'py>) -> Returned<'py>;
 
     /// Any other call. A decorated function is known to be no `async def`.
@@ -213,7 +213,7 @@ pub(crate) trait Calls: PyClass<Frozen = True> + PyTypeInfo + Sync {
 
     /// A call whose arguments are packed.
     fn run<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>, decorated: bool) -> Returned<'py> {
-        if !slf.get().is_plain() {
+        if !slf.get().is_direct() {
             return Self::calls(slf, call, decorated);
         }
         match call.run() {
@@ -250,10 +250,10 @@ unsafe fn run<C: Calls>(
     if unsafe { ffi::Py_EnterRecursiveCall(c" in a retried function".as_ptr()) } != 0 {
         return ptr::null_mut();
     }
-    let plain = function().filter(|_| caller.get().is_plain());
+    let direct = function().filter(|_| caller.get().is_direct());
     let mut value = ptr::null_mut();
     let mut done = false;
-    if let Some(call) = plain {
+    if let Some(call) = direct {
         // SAFETY: as the caller promises. The value is owned, or null and an error is set.
         value = unsafe { call(target.as_ptr(), args, count, names) };
         // SAFETY: borrowed from the value, which stays.
@@ -262,14 +262,14 @@ unsafe fn run<C: Calls>(
     }
     if !done {
         // SAFETY: as the caller promises.
-        value = unsafe { run_on(caller, target, (args, count, names), plain.map(|_| value), decorated) };
+        value = unsafe { run_on(caller, target, (args, count, names), direct.map(|_| value), decorated) };
     }
     // SAFETY: entered above.
     unsafe { ffi::Py_LeaveRecursiveCall() };
     value
 }
 
-/// Continues after a plain call, or makes any other call.
+/// Continues after a direct call, or makes any other call.
 ///
 /// # Safety
 /// The array and the tuple are as in `PyObject_Vectorcall`; the first value is owned, or null and an error is set.
@@ -307,7 +307,7 @@ unsafe extern "C" fn entry<T: Called>(
         (py, Borrowed::from_ptr(py, object).cast_unchecked::<T>())
     };
     let Some((caller, function)) = object.get().parts(py) else { return no_function(py) };
-    // SAFETY: the arguments are those that an entry is called with.
+    // SAFETY: the arguments are the entry's own.
     unsafe { run(caller, function, (args, count, names), true) }
 }
 

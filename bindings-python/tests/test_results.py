@@ -12,11 +12,19 @@ from typing import Any
 import holdoff
 import httpx
 import pytest
+from holdoff.telemetry import GiveUpEvent
 from holdoff.testing import VirtualTime, virtual_time
 from holdoff.types import Rule
 
 CONSTANT = holdoff.Policy(attempts=4, backoff={"kind": "constant", "delay": 2}, jitter="none", budget="none")
 PENDING = "pending"
+
+
+class Outcomes(list[holdoff.Outcome]):
+    """The outcomes of operations that gave up."""
+
+    def note(self, event: GiveUpEvent) -> None:
+        self.append(event.outcome)
 
 
 @pytest.fixture(autouse=True)
@@ -93,8 +101,8 @@ def test_every_other_value_is_a_success(run: Run, time: VirtualTime) -> None:
 @every_way
 def test_the_last_value_is_returned_when_all_attempts_are_used(run: Run, time: VirtualTime) -> None:
     values = [[n] for n in range(9)]
-    outcomes: list[holdoff.Outcome] = []
-    retrying = CONSTANT.retrying(on_result=lambda _: True, on_give_up=outcomes.append)
+    outcomes = Outcomes()
+    retrying = CONSTANT.retrying(on_result=lambda _: True, on_give_up=outcomes.note)
     assert run(retrying, giving(*values)) is values[3]
     assert time.sleeps == [2, 2, 2]
     assert [(outcome.reason, outcome.attempts) for outcome in outcomes] == [("attempts", 4)]
@@ -121,19 +129,19 @@ def test_errors_and_values_count_as_attempts_alike(run: Run, time: VirtualTime) 
 
 @every_way
 def test_the_deadline_returns_the_value_instead_of_sleeping_in_vain(run: Run, time: VirtualTime) -> None:
-    outcomes: list[holdoff.Outcome] = []
+    outcomes = Outcomes()
     policy = holdoff.Policy(attempts=9, deadline=5, backoff={"kind": "constant", "delay": 2}, jitter="none")
-    assert run(policy.retrying(on_result=pending, on_give_up=outcomes.append), giving(PENDING)) == PENDING
+    assert run(policy.retrying(on_result=pending, on_give_up=outcomes.note), giving(PENDING)) == PENDING
     assert time.sleeps == [2, 2]
     assert [(outcome.reason, outcome.attempts, outcome.retry_at) for outcome in outcomes] == [("deadline", 3, 6.0)]
 
 
 @every_way
 def test_waking_after_the_deadline_returns_the_last_value(run: Run) -> None:
-    outcomes: list[holdoff.Outcome] = []
+    outcomes = Outcomes()
     late = virtual_time(on_sleep=lambda _: late.advance(60))
     with late:
-        retrying = holdoff.Retrying(deadline=30, on_result=pending, on_give_up=outcomes.append)
+        retrying = holdoff.Retrying(deadline=30, on_result=pending, on_give_up=outcomes.note)
         assert run(retrying, giving(PENDING)) == PENDING
     assert [(outcome.reason, outcome.attempts) for outcome in outcomes] == [("deadline", 1)]
 
@@ -143,7 +151,7 @@ def test_a_failure_is_taken_as_it_is_with_its_hint(run: Run, time: VirtualTime) 
     heard: list[tuple[int, Any, Any, str, float, str]] = []
 
     def hear(event: holdoff.RetryEvent) -> None:
-        heard.append((event.attempt, event.error, event.result, event.failure.kind, event.delay, event.cause))
+        heard.append((event.attempt, event.error, event.value, event.failure.kind, event.delay, event.cause))
 
     def judge(value: Any) -> holdoff.Failure | None:
         return holdoff.Failure("throttled", hint=7) if value == PENDING else None
@@ -154,8 +162,8 @@ def test_a_failure_is_taken_as_it_is_with_its_hint(run: Run, time: VirtualTime) 
 
 
 def test_a_hint_beyond_what_the_policy_waits_returns_the_value(time: VirtualTime) -> None:
-    outcomes: list[holdoff.Outcome] = []
-    judge = CONSTANT.retrying(on_result=lambda _: holdoff.Failure(hint="2m"), on_give_up=outcomes.append)
+    outcomes = Outcomes()
+    judge = CONSTANT.retrying(on_result=lambda _: holdoff.Failure(hint="2m"), on_give_up=outcomes.note)
     assert judge.call(giving(PENDING)) == PENDING
     assert [(outcome.reason, outcome.retry_in) for outcome in outcomes] == [("hint", 120.0)]
     assert time.sleeps == []
@@ -163,8 +171,8 @@ def test_a_hint_beyond_what_the_policy_waits_returns_the_value(time: VirtualTime
 
 @every_way
 def test_a_permanent_value_is_returned_at_once(run: Run, time: VirtualTime) -> None:
-    outcomes: list[holdoff.Outcome] = []
-    retrying = CONSTANT.retrying(on_result=lambda _: "permanent", on_give_up=outcomes.append)
+    outcomes = Outcomes()
+    retrying = CONSTANT.retrying(on_result=lambda _: "permanent", on_give_up=outcomes.note)
     assert run(retrying, giving("broken", "done")) == "broken"
     assert outcomes == [holdoff.Outcome("permanent", 1)]
     assert time.sleeps == []
@@ -173,9 +181,7 @@ def test_a_permanent_value_is_returned_at_once(run: Run, time: VirtualTime) -> N
 def test_the_hook_tells_an_error_from_a_value() -> None:
     heard: list[tuple[type, Any]] = []
     error = ConnectionError()
-    caller = CONSTANT.retrying(
-        on_result=pending, on_retry=lambda event: heard.append((type(event.error), event.result))
-    )
+    caller = CONSTANT.retrying(on_result=pending, on_retry=lambda event: heard.append((type(event.error), event.value)))
     caller.call(giving(PENDING, error, "done"))
     assert heard == [(type(None), PENDING), (ConnectionError, None)]
 
@@ -236,9 +242,12 @@ def test_a_token_that_was_cancelled_meanwhile_lets_only_a_success_through() -> N
 @every_way
 def test_cancelling_during_the_sleep_after_a_value_raises_cancelled(run: Run) -> None:
     token = holdoff.Cancel()
-    outcomes: list[holdoff.Outcome] = []
+    outcomes = Outcomes()
     with virtual_time(on_sleep=lambda _: token.cancel()), pytest.raises(holdoff.Cancelled) as raised:
-        run(CONSTANT.retrying(on_result=pending, cancel=token, on_give_up=outcomes.append), giving(PENDING))
+        run(
+            CONSTANT.retrying(on_result=pending, cancel=token, on_give_up=outcomes.note),
+            giving(PENDING),
+        )
     assert raised.value.__cause__ is None
     assert outcomes == []
 
@@ -264,9 +273,9 @@ def test_true_judges_http_answers_as_the_errors_of_clients_are() -> None:
     }
     for status, kind in expected.items():
         events: list[holdoff.RetryEvent] = []
-        outcomes: list[holdoff.Outcome] = []
+        outcomes = Outcomes()
         answer = response(status)
-        retrying = holdoff.Retrying(on_result=True, attempts=2, on_retry=events.append, on_give_up=outcomes.append)
+        retrying = holdoff.Retrying(on_result=True, attempts=2, on_retry=events.append, on_give_up=outcomes.note)
         assert retrying.call(giving(answer)) is answer
         retried = [event.failure.kind for event in events]
         assert retried == ([] if kind in (None, "permanent") else [kind])
@@ -360,16 +369,16 @@ def test_a_late_value_that_is_a_success_is_one() -> None:
 
 
 def test_giving_up_on_an_error_is_told_too() -> None:
-    outcomes: list[holdoff.Outcome] = []
+    outcomes = Outcomes()
     with pytest.raises(ConnectionError) as raised:
-        CONSTANT.retrying(on_give_up=outcomes.append).call(giving(ConnectionError()))
+        CONSTANT.retrying(on_give_up=outcomes.note).call(giving(ConnectionError()))
     assert outcomes == [holdoff.outcome_of(raised.value)]
     with pytest.raises(ConnectionError):
-        for attempt in holdoff.attempts(CONSTANT, on_give_up=outcomes.append):
+        for attempt in holdoff.attempts(CONSTANT, on_give_up=outcomes.note):
             with attempt:
                 raise ConnectionError
     assert outcomes == [holdoff.Outcome("attempts", 4)] * 2
-    CONSTANT.retrying(on_give_up=outcomes.append).call(giving(ConnectionError(), 1))
+    CONSTANT.retrying(on_give_up=outcomes.note).call(giving(ConnectionError(), 1))
     assert len(outcomes) == 2
 
 

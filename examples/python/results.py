@@ -13,7 +13,7 @@ class Response:
 
 policy = holdoff.Policy(attempts=3, backoff={"initial": "2ms"}, rules=[{"if": {"http": [202, "5xx"]}, "retry": True}])
 answers = iter((202, 503, 200))
-later = policy.retrying(on_result=True, on_retry=lambda event: print(f"{event.result.status_code}: not yet"))
+later = policy.retrying(on_result=True, on_retry=lambda event: print(f"{event.value.status_code}: not yet"))
 
 
 def get() -> Response:
@@ -25,6 +25,6 @@ print(later.call(get).status_code)
 states = iter(("queued", "running", "running", "done"))
 patient = policy.retrying(
     on_result=lambda state: state != "done",
-    on_give_up=lambda outcome: print(f"{outcome.description} ({outcome.attempts})"),
+    on_give_up=lambda event: print(f"{event.outcome.description} ({event.attempt})"),
 )
 print(patient.call(next, states))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import backoff
 import holdoff
+import holdoff.telemetry
 import opnieuw
 import pybreaker
 import retrying
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 stamina.instrumentation.set_on_retry_hooks(())
+holdoff.telemetry.log(False)
 
 TINY = {"kind": "exponential", "initial": "10ns"}
 """Long enough to be slept, and over when the sleep that does nothing has returned."""

@@ -9,6 +9,7 @@ Every decision (how long, whether at all) comes from the core that all languages
 from ._attempts import Attempt, Attempts, attempts
 from ._cancel import Cancel
 from ._errors import Cancelled, ConfigError, EventError, Refused, ReplayError, SaveError
+from ._events import RetryEvent
 from ._holdoff import (
     NEVER,
     Adaptive,
@@ -30,7 +31,6 @@ from ._holdoff import (
     Policy,
     Recorder,
     Retry,
-    RetryEvent,
     Retrying,
     Row,
     Schedule,

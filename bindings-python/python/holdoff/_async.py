@@ -9,6 +9,7 @@ from functools import wraps
 from inspect import isawaitable
 from sys import modules
 
+from ._events import LISTENERS
 from ._holdoff import Operation, Retrying, monotonic_ns, overridden_time
 from ._limit import HANDED, enter, leave
 
@@ -50,7 +51,8 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
 
         @wraps(function)
         async def guarded(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            value: _R = await driver(Operation(retrying), function, args, kwargs, None, judges, watches)
+            operation = Operation(retrying, None, (function, args, kwargs))
+            value: _R = await driver(operation, function, args, kwargs, None, judges, watches)
             return value
 
         return _quick(retrying, function, guarded) if retrying.quick else guarded
@@ -60,6 +62,11 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
 
     @wraps(function)
     async def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        if LISTENERS:
+            heard: _R = await drive(
+                Operation(retrying, None, (function, args, kwargs)), function, args, kwargs, None, False, False
+            )
+            return heard
         try:
             # A call with `**` makes a dict, even of nothing.
             value = await (call(*args, **kwargs) if kwargs else call(*args))
@@ -70,7 +77,8 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
                 retrying.reward()
             return value
         try:
-            last: _R = await drive(Operation(retrying), function, args, kwargs, _failed(failed), False, False)
+            operation = Operation(retrying, None, (function, args, kwargs))
+            last: _R = await drive(operation, function, args, kwargs, _failed(failed), False, False)
             return last
         finally:
             del failed
@@ -89,7 +97,7 @@ def _quick(
 
     @wraps(function)
     async def quick(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        permit = retrying.enter()
+        permit = None if LISTENERS else retrying.enter()
         if permit is None:
             return await guarded(*args, **kwargs)
         try:
@@ -100,7 +108,8 @@ def _quick(
             retrying.leave(permit)
             return value
         try:
-            last: _R = await drive(Operation(retrying, permit), function, args, kwargs, _failed(failed), False, False)
+            operation = Operation(retrying, permit, (function, args, kwargs))
+            last: _R = await drive(operation, function, args, kwargs, _failed(failed), False, False)
             return last
         finally:
             del failed
@@ -127,7 +136,7 @@ async def adopt(
     """Continue with the coroutine of a first attempt that the blocking loop has called."""
     try:
         if begun is None:
-            begun = Operation(retrying)
+            begun = Operation(retrying, None, (function, args, kwargs))
         driver = _driver(retrying)
         value: _R = await driver(begun, function, args, kwargs, attempt, retrying.judges, retrying.watches)
         return value
@@ -151,10 +160,13 @@ async def drive(
 ) -> _R:
     """The loop of attempts with a limit, a token, a judged value or guards."""
     try:
-        operation.begin()
+        operation.begin(True)
         if (seconds := operation.resume()) is not None:
             await rest(operation, seconds)
+        hears = operation.hears
         while True:
+            if hears:
+                await hear(operation)
             guard: Guard | None = None
             try:
                 if watches:
@@ -166,13 +178,20 @@ async def drive(
             except Exception as error:
                 if guard is not None and guard.cancelled:
                     raise
-                if not operation.fail(error, guard is not None and guard.timed_out):
+                follows = operation.fail(error, guard is not None and guard.timed_out)
+                if hears:
+                    await hear(operation)
+                if not follows:
                     raise
             else:
-                if not judges:
-                    operation.succeed()
-                    return value
-                if not operation.reject(value):
+                follows = False
+                if judges:
+                    follows = operation.reject(value)
+                else:
+                    operation.succeed(value)
+                if hears:
+                    await hear(operation)
+                if not follows:
                     return value
                 del value
             attempt = None
@@ -183,6 +202,7 @@ async def drive(
                 return last
     except Exception as error:
         operation.cancel()
+        await hear(operation)
         fallback = operation.fallback
         if fallback is None:
             raise
@@ -191,6 +211,15 @@ async def drive(
     except BaseException:
         operation.cancel()
         raise
+
+
+async def hear(operation: Operation) -> None:
+    """Await the asynchronous hooks that were told since the last time."""
+    told = operation.hook_answers()
+    if told is not None:
+        from .telemetry import wait_for
+
+        await wait_for(told)
 
 
 async def _instead(fallback: Callable[[Exception], Any], error: Exception) -> Any:
@@ -220,14 +249,16 @@ async def race(
         running[task] = (operation.attempt, guard)
 
     try:
-        operation.begin()
+        operation.begin(True)
         if (seconds := operation.resume()) is not None:
             await rest(operation, seconds)
+        await hear(operation)
         start(attempt)
         while True:
             ended = await _first(operation, running)
             if ended is None:
                 if operation.beside():
+                    await hear(operation)
                     start()
                 continue
             number, guard = running.pop(ended)
@@ -237,13 +268,16 @@ async def race(
             if error is None:
                 value = ended.result()
                 if not judges:
-                    operation.succeed(number)
+                    operation.succeed(value, number)
+                    await hear(operation)
                     return value
                 following = operation.reject_one(number, value)
+                await hear(operation)
                 if following == "stop":
                     return value
             elif isinstance(error, Exception):
                 following = operation.fail_one(number, error, guard.timed_out)
+                await hear(operation)
                 if following == "stop":
                     raise error
             else:
@@ -251,6 +285,7 @@ async def race(
             if following == "sleep":
                 if (seconds := operation.resume()) is not None:
                     await rest(operation, seconds)
+                await hear(operation)
                 if operation.over:
                     return operation.result
                 start()
@@ -259,6 +294,7 @@ async def race(
     except Exception as error:
         # The others end now, and not when what comes instead is there.
         _abandon(operation, running)
+        await hear(operation)
         fallback = operation.fallback
         if fallback is None:
             raise
@@ -343,26 +379,32 @@ async def _before(time: Any, seconds: float | None, awaited: Iterable[Future[Any
 async def rest(operation: Operation, seconds: float | None) -> None:
     """Sleep that long, and on until the next attempt is to run."""
     trio = trio_module()
-    sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio_sleep if trio is None else trio.sleep
+    sleep: Callable[[float], Any] = asyncio_sleep if trio is None else trio.sleep
+    own = operation.sleep
     listen = _listen if trio is None else trio.listen
     try:
         while seconds is not None:
             if operation.undisturbed:
                 await sleep(seconds)
             elif (notify := operation.notify) is not None:
-                await listen(operation, *notify, seconds)
+                await listen(Guard(operation, limited=False), *notify, seconds)
             else:
                 time = overridden_time()
                 with Guard(operation, limited=False):
-                    await (sleep(seconds) if time is None else time.pause(seconds))
+                    if time is not None:
+                        await time.pause(seconds)
+                    elif own is None:
+                        await sleep(seconds)
+                    elif isawaitable(slept := own(seconds)):
+                        await slept
             seconds = operation.resume()
     except BaseException as error:
         operation.interrupt(error)
         raise
 
 
-async def _listen(operation: Operation, notify: Notify, seen: int, seconds: float) -> None:
-    """Wait that long, or until the count of the notify passes ``seen``."""
+async def _listen(guard: Guard, notify: Notify, seen: int, seconds: float) -> None:
+    """Wait that long under the guard, or until the count of the notify passes ``seen``."""
     loop = get_running_loop()
     notified: Future[None] = loop.create_future()
 
@@ -383,7 +425,7 @@ async def _listen(operation: Operation, notify: Notify, seen: int, seconds: floa
     if waiter is None:
         return
     try:
-        with Guard(operation, limited=False):
+        with guard:
             time = overridden_time()
             if time is None:
                 await asyncio_wait([notified], timeout=seconds)
@@ -475,7 +517,7 @@ class _TaskScope:
             self._task.cancel()
 
     def end(self, _kind: object, error: BaseException | None, _traceback: object) -> str:
-        """What has ended the task: "limit", "token", or "" for something else."""
+        """The reason that ended the task: "limit", "token", or "" for something else."""
         if self._timer is not None:
             self._timer.cancel()
         task, self._task = self._task, None

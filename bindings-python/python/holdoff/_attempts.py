@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from ._async import Guard
     from ._cancel import Cancel
-    from ._holdoff import Failure, Guards, Outcome, Policy, RetryEvent, Token
+    from ._events import AttemptEvent, GiveUpEvent, RetryEvent, SuccessEvent
+    from ._holdoff import Failure, Guards, Policy, Token
     from .types import Classification, GuardOptions, On, PolicyFields, PresetName
 
 
@@ -26,8 +27,12 @@ def attempts(
     on: On | None = None,
     cancel: Cancel | None = None,
     seed: int | None = None,
+    on_attempt: Callable[[AttemptEvent], object] | None = None,
     on_retry: Callable[[RetryEvent], object] | None = None,
-    on_give_up: Callable[[Outcome], object] | None = None,
+    on_success: Callable[[SuccessEvent], object] | None = None,
+    on_give_up: Callable[[GiveUpEvent], object] | None = None,
+    name: str | None = None,
+    sleep: Callable[[float], object] | None = None,
     classify: Callable[[Exception], Failure | Classification | None] | None = None,
     idempotent: bool = True,
     guards: Guards | GuardOptions | None = None,
@@ -40,8 +45,12 @@ def attempts(
         on=on,
         cancel=cancel,
         seed=seed,
+        on_attempt=on_attempt,
         on_retry=on_retry,
+        on_success=on_success,
         on_give_up=on_give_up,
+        name=name,
+        sleep=sleep,
         classify=classify,
         idempotent=idempotent,
         guards=guards,
@@ -82,8 +91,9 @@ class Attempts:
         return self._next()
 
     async def __anext__(self) -> Attempt:
-        from ._async import rest
+        from ._async import hear, rest
 
+        await hear(self._operation)
         if not self._goes_on():
             raise StopAsyncIteration
         try:
@@ -92,12 +102,13 @@ class Attempts:
             self._operation.cancel()
             raise
         await rest(self._operation, seconds)
+        await hear(self._operation)
         return self._next()
 
     def _goes_on(self) -> bool:
         last = self._attempt
         if last is None:
-            self._operation.begin()
+            self._operation.begin(self._asynchronous)
             return True
         if last._state in (_NEW, _ENTERED):
             self._operation.cancel()
@@ -178,7 +189,8 @@ class Attempt:
             except TimeoutError as timeout:
                 ended = timeout
         if ended is None:
-            self._operation.succeed()
+            self._operation.succeed(None)
+            self._refuse_awaited()
             return False
         if not isinstance(ended, Exception):
             self._operation.cancel()
@@ -186,6 +198,15 @@ class Attempt:
         if self._operation.fail(ended, ended is not error):
             self._state = _FAILED
             return True
+        self._refuse_awaited()
         if ended is not error:
             raise ended
         return False
+
+    def _refuse_awaited(self) -> None:
+        """The end of a block awaits nothing."""
+        told = self._operation.hook_answers()
+        if told is not None:
+            from .telemetry import refuse
+
+            raise refuse(told, "at the end of a block")

@@ -1,5 +1,5 @@
 # Printed by `cargo xtask generate`.
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, Literal, ParamSpec, TypeVar, final, overload
 
 from _typeshed import SupportsGetItem
@@ -85,7 +85,6 @@ __all__ = [
     "Recorder",
     "Retried",
     "Retry",
-    "RetryEvent",
     "Retrying",
     "Row",
     "Rows",
@@ -107,6 +106,7 @@ __all__ = [
     "next_at",
     "outcome_of",
     "overridden_time",
+    "override_attempts",
     "override_budgets",
     "override_time",
     "override_uniform",
@@ -118,6 +118,7 @@ __all__ = [
     "retry",
     "seed",
     "seed_at",
+    "tell_of",
 ]
 
 _P = ParamSpec("_P")
@@ -1340,7 +1341,9 @@ class Operation:
     machine is made at the first failure; under guards it is made in `begin`: then call `resume` before the first attempt too,
     `succeed` after an attempt whose value is not judged, and `cancel` on every other way out.
     """
-    def __new__(cls, /, settings: Retrying, permit: int | None = None) -> Operation: ...
+    def __new__(
+        cls, /, settings: Retrying, permit: int | None = None, about: tuple[Any, ...] | None = None
+    ) -> Operation: ...
     @property
     def abort_at(self) -> int | None:
         """
@@ -1351,7 +1354,7 @@ class Operation:
         """
         The number of the attempt.
         """
-    def begin(self) -> None:
+    def begin(self, asynchronous: bool = False) -> None:
         """
         The first attempt is about to run. Raises Cancelled when it must not.
         """
@@ -1386,6 +1389,15 @@ class Operation:
         """
         The token that the attempt hands down to the retries inside it.
         """
+    @property
+    def hears(self) -> bool:
+        """
+        True if somebody listens.
+        """
+    def hook_answers(self) -> list[tuple[str, Awaitable[object]]] | None:
+        """
+        The answers of asynchronous hooks since the last time, to be awaited; None without any.
+        """
     def interrupt(self, error: BaseException) -> None:
         """
         An error ends the wait before the next attempt; its context is the last failure.
@@ -1417,9 +1429,14 @@ class Operation:
         """
         The seconds to wait next; None when the next attempt runs now.
         """
-    def succeed(self, attempt: int | None = None) -> None:
+    @property
+    def sleep(self) -> Any | None:
         """
-        An attempt succeeded, the latest one by default.
+        The user's own sleep.
+        """
+    def succeed(self, value: object, attempt: int | None = None) -> None:
+        """
+        An attempt returned that value and succeeded, the latest one by default.
         """
     @property
     def token(self) -> Any | None:
@@ -1821,48 +1838,6 @@ class Retry:
         """
 
 @final
-class RetryEvent:
-    """
-    The argument of `on_retry`, which is called before each sleep.
-    """
-    def __repr__(self) -> str: ...
-    @property
-    def attempt(self) -> int:
-        """
-        The number of the attempt that failed, from 1.
-        """
-    @property
-    def cause(self) -> Cause:
-        """
-        Why the sleep is as long as it is: "backoff", "hint", "clip", "breaker", "limiter" or "bulkhead".
-        """
-    @property
-    def delay(self) -> float:
-        """
-        Seconds until the next attempt.
-        """
-    @property
-    def delay_ns(self) -> int:
-        """
-        Nanoseconds until the next attempt.
-        """
-    @property
-    def error(self) -> Exception | None:
-        """
-        The error that it raised; None when it returned.
-        """
-    @property
-    def failure(self) -> Failure:
-        """
-        The failure that it was classified as.
-        """
-    @property
-    def result(self) -> Any:
-        """
-        The value that it returned; None also when it raised.
-        """
-
-@final
 class Retrying:
     """
     A policy with the options of one use: call functions with it, or decorate them.
@@ -1892,7 +1867,7 @@ class Retrying:
     @property
     def guarded(self) -> bool:
         """
-        True if the first attempt has a limit, a token, a judged value, or guards.
+        True if the first attempt has a limit, a token, a judged value, hooks, or guards.
         """
     @property
     def guards(self) -> Guards | None:
@@ -2340,6 +2315,11 @@ def overridden_time() -> Any | None:
     The replacement of the clock and the sleep, if any.
     """
 
+def override_attempts(most: int | None) -> int | None:
+    """
+    Limits the attempts of every operation; None removes the limit. Returns the limit before.
+    """
+
 def override_budgets(off: bool, /) -> bool:
     """
     Turns the budgets of all loops off or on, for `holdoff.testing`. Returns True if they were off.
@@ -2401,4 +2381,9 @@ def seed(n: int | None, /) -> None:
 def seed_at(n: int, k: int, /) -> int:
     """
     The seed of the k-th failing operation, k from 0, of a program seeded with n.
+    """
+
+def tell_of(listens: bool, logs: bool) -> None:
+    """
+    Says whether there are listeners, and whether retries are logged.
     """

@@ -6,20 +6,20 @@ import math
 
 import trio
 
-from ._async import Guard
 from ._holdoff import overridden_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Any
 
-    from ._holdoff import Notify, Operation
+    from ._holdoff import Notify
 
 sleep = trio.sleep
 
 
-async def listen(operation: Operation, notify: Notify, seen: int, seconds: float) -> None:
-    """Wait that long, or until the count of the notify passes ``seen``."""
+async def listen(guard: Any, notify: Notify, seen: int, seconds: float) -> None:
+    """Wait that long under the guard, or until the count of the notify passes ``seen``."""
     notified = trio.Event()
     token = trio.lowlevel.current_trio_token()
 
@@ -34,7 +34,7 @@ async def listen(operation: Operation, notify: Notify, seen: int, seconds: float
     if waiter is None:
         return
     try:
-        with Guard(operation, limited=False):
+        with guard:
             time = overridden_time()
             if time is None:
                 with trio.move_on_after(seconds):
@@ -78,7 +78,7 @@ class TaskScope:
     def end(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> str:
-        """What has ended the attempt: "limit", "token", or "" for something else."""
+        """The reason that ended the attempt: "limit", "token", or "" for something else."""
         if not self._scope.__exit__(kind, error, traceback):
             return ""
         return "token" if self._cancelled else "limit"

@@ -62,11 +62,12 @@ def register(error: type[Exception] | str, failure: Classifier) -> None:
             raise TypeError(f"register() takes a class of Exception or its name, not {error!r}")
     elif len(error.split(".")) != 2:
         raise ValueError(f"register() takes a name such as {'package.Class'!r}, not {error!r}")
-    if isinstance(failure, str) and failure != "control_flow":
-        failure = Failure(failure)
-    elif not (callable(failure) or isinstance(failure, (str, Failure))):
-        raise TypeError(f"register() takes a Failure, a kind, 'control_flow' or a function, not {failure!r}")
-    _known[error] = failure
+    answer: Any = failure
+    if isinstance(answer, str) and answer != "control_flow":
+        answer = Failure(answer)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    elif not (callable(answer) or isinstance(answer, (str, Failure))):
+        raise TypeError(f"register() takes a Failure, a kind, 'control_flow' or a function, not {answer!r}")
+    _known[error] = answer
     classify_built_in()
 
 
@@ -92,5 +93,5 @@ def find(error: Exception, on: Any) -> Any:
 
 def _is_named(kind: type, error: Exception, on: Any) -> bool:
     """True if the user's types name that class of the error, or one between it and the error's own."""
-    types = on if isinstance(on, tuple) else (on,)
+    types: tuple[type, ...] = on if isinstance(on, tuple) else (on,)  # pyright: ignore[reportUnknownVariableType]
     return any(isinstance(error, named) and issubclass(named, kind) for named in types)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from ._cancel import Cancel
+from ._events import AttemptEvent, GiveUpEvent, RetryEvent, SuccessEvent
 from ._fields import AdaptiveFields as AdaptiveFields
 from ._fields import Backoff as Backoff
 from ._fields import BreakerFields as BreakerFields
@@ -31,9 +32,7 @@ from ._holdoff import (
     Guards,
     Hedge,
     Limiter,
-    Outcome,
     Policy,
-    RetryEvent,
     Stretch,
 )
 from ._literals import (
@@ -73,8 +72,12 @@ OnResult: TypeAlias = Callable[[Any], bool | Classification | None] | bool
 """The returned values that are failures: a function of the value, or True for HTTP answers."""
 OnRetry: TypeAlias = Callable[[RetryEvent], object]
 """A hook that is called before each sleep."""
-OnGiveUp: TypeAlias = Callable[[Outcome], object]
-"""A hook that is called after the last failure."""
+OnGiveUp: TypeAlias = Callable[[GiveUpEvent], object]
+"""A hook that is called when an operation ends without a success."""
+OnAttempt: TypeAlias = Callable[[AttemptEvent], object]
+"""A hook that is called before each attempt."""
+OnSuccess: TypeAlias = Callable[[SuccessEvent], object]
+"""A hook that is called after the attempt that succeeds."""
 Classify: TypeAlias = Callable[[Exception], Classification | None]
 """A function from errors to failures; None for the default classification."""
 Fallback: TypeAlias = Callable[[Exception], object]
@@ -187,7 +190,15 @@ class CallOptions(TypedDict, total=False):
     on_retry: OnRetry | None
     """A function that is called before each sleep."""
     on_give_up: OnGiveUp | None
-    """A function that is called with the outcome after the last failure."""
+    """A function that is called when the operation ends without a success."""
+    on_attempt: OnAttempt | None
+    """A function that is called before each attempt."""
+    on_success: OnSuccess | None
+    """A function that is called after the attempt that succeeds."""
+    name: str | None
+    """The name of the operation in events. Default: the qualified name of the function."""
+    sleep: Callable[[float], object] | None
+    """A function of the seconds that sleeps in place of holdoff; for a coroutine it may be asynchronous."""
     fallback: Fallback | None
     """A function of the last error, whose value is returned instead."""
     cancel: Cancel | None

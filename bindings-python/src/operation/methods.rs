@@ -9,25 +9,44 @@ use crate::retrying::Retrying;
 use holdoff_core::{Permit, Span, Step, StopReason, Ticket, Timestamp};
 use pyo3::exceptions::{PyBaseException, PyException};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 methods! { Operation(self, py);
-    new(settings: Py<Retrying>, permit: Option<u32> = None) -> Self =
-        Self::of(settings, permit.map(Permit::from_raw));
+    new(settings: Py<Retrying>, permit: Option<u32> = None, about: Option<Py<PyTuple>> as "tuple[Any, ...] | None" = None)
+        -> Self = {
+        let mut operation = Self::of(settings, permit.map(Permit::from_raw));
+        operation.about = about;
+        operation
+    };
 
     /// The first attempt is about to run. Raises Cancelled when it must not.
-    mut begin() -> PyResult<()> = self.first(py);
+    mut begin(asynchronous: bool = false) -> PyResult<()> = {
+        self.asynchronous = asynchronous;
+        self.first(py)
+    };
 
-    /// An attempt succeeded, the latest one by default.
-    mut succeed(attempt: Option<u64> = None) -> PyResult<()> = self.succeeded(py, attempt.map(Ticket::from_raw));
+    /// True if somebody listens.
+    get hears: bool = self.settings.get().is_heard();
+
+    /// The answers of asynchronous hooks since the last time, to be awaited; None without any.
+    mut hook_answers() -> Option<Py<PyAny>> as "list[tuple[str, Awaitable[object]]] | None" = self.awaited.take();
+
+    /// An attempt returned that value and succeeded, the latest one by default.
+    mut succeed(value: &Bound<'_, PyAny> as "object", attempt: Option<u64> = None) -> PyResult<()> =
+        self.succeeded(py, attempt.map(Ticket::from_raw), value);
 
     /// While an attempt runs: returns True if another one starts beside it.
     mut beside() -> PyResult<bool> = {
-        let now = clock::now(py)?;
+        let now = self.now(py)?;
         let Some(step) = self.transition(py, now, |call, policy, guards| call.tick(policy, guards, now)) else {
             return Ok(false);
         };
         self.follow(step, None);
-        Ok(matches!(step, Step::Attempt { .. }))
+        let starts = matches!(step, Step::Attempt { .. });
+        if starts {
+            self.tell_attempt(py)?;
+        }
+        Ok(starts)
     };
 
     /// The seconds to wait next; None when the next attempt runs now.
@@ -67,7 +86,7 @@ methods! { Operation(self, py);
     ref wait(seconds: f64) -> PyResult<()> = {
         let length = Span::from_float(seconds, 1e9).unwrap_or(Span::ZERO);
         let cancel = self.settings.get().cancel.as_ref().map(|token| token.bind(py));
-        clock::wait(py, length, cancel, self.notify(py)).map_err(|error| self.interrupted(py, error))
+        clock::wait(py, length, cancel, self.notify(py), self.settings.get().sleep.as_ref()).map_err(|error| self.interrupted(py, error))
     };
 
     impl {
@@ -108,7 +127,7 @@ methods! { Operation(self, py);
     /// The token of the caller.
     get token: Option<Py<PyAny>> = self.settings.get().cancel.as_ref().map(|token| token.clone_ref(py));
 
-    visits &self.settings, self.last.as_ref().map(Failed::object);
+    visits &self.settings, &self.about, &self.awaited, self.last.as_ref().map(Failed::object);
 
     /// True if the wait took too long for another attempt after a value that failed: return `result` then.
     get over: bool = self.over;
@@ -117,8 +136,13 @@ methods! { Operation(self, py);
     get wake_at: Option<u64> = (!self.wake_at.is_never()).then(|| self.wake_at.as_nanos());
 
     /// True if only time ends the wait before the next attempt, and the clock is not replaced.
-    get undisturbed: bool =
-        self.seen.is_none() && self.settings.get().cancel.is_none() && !clock::is_overridden();
+    get undisturbed: bool = {
+        let settings = self.settings.get();
+        self.seen.is_none() && settings.cancel.is_none() && settings.sleep.is_none() && !clock::is_overridden()
+    };
+
+    /// The user's own sleep.
+    get sleep: Option<Py<PyAny>> = self.settings.get().sleep.as_ref().map(|sleep| sleep.clone_ref(py));
 
     /// When the attempt must be over, in nanoseconds of the clock; None without a limit.
     get abort_at: Option<u64> = (!self.abort_at.is_never()).then(|| self.abort_at.as_nanos());

@@ -77,7 +77,7 @@ def documents(text: str) -> None:
             print(holdoff.hint_of({"Retry-After": "1"}), holdoff.grpc_failure(14))
 
 
-@holdoff.retry(on_result=lambda found: found is None, on_give_up=lambda outcome: print(outcome.reason), attempts=3)
+@holdoff.retry(on_result=lambda found: found is None, on_give_up=lambda event: print(event.reason), attempts=3)
 def looks(key: str) -> int | None:
     return len(key)
 
@@ -85,7 +85,7 @@ def looks(key: str) -> int | None:
 def results() -> tuple[int | None, str]:
     policy = holdoff.Policy(rules=[{"if": {"http": [202, 503]}, "retry": True}])
     heard: list[object] = []
-    caller = policy.retrying(on_result=True, on_retry=lambda event: heard.append(event.error or event.result))
+    caller = policy.retrying(on_result=True, on_retry=lambda event: heard.append(event.error or event.value))
     judged = holdoff.Retrying(policy, on_result=lambda text: holdoff.Failure(hint="1s") if text == "" else None)
     return looks("key"), caller.call(judged.call, str, 3)
 

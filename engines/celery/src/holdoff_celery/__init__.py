@@ -85,8 +85,8 @@ class RetryTask(Task[..., Any]):
         made: Settings | None = self.__dict__.get("_settings")
         if made is None:
             kind = type(self)
-            given: Any = {name: value for name in OPTIONS if (value := _option(kind, name)) is not None}
-            made = Settings(kind.policy, **given)
+            options: Any = {name: value for name in OPTIONS if (value := _option(kind, name)) is not None}
+            made = Settings(kind.policy, **options)
             attempts = made.policy.to_dict().get("attempts")
             if not isinstance(attempts, int) or attempts > MOST_ATTEMPTS:
                 raise ValueError(

@@ -109,7 +109,7 @@ pub(super) fn types() -> String {
 }
 
 /// The options of one use in Python, each with its doc.
-const OPTIONS: [(&str, &str, &str); 12] = [
+const OPTIONS: [(&str, &str, &str); 16] = [
     ("policy", "None", "A `Policy` or the name of a preset, instead of the fields."),
     (
         "on",
@@ -119,8 +119,12 @@ const OPTIONS: [(&str, &str, &str); 12] = [
     ),
     ("classify", "None", "A function from the error to a Failure, the word of a kind, or None for the default rules."),
     ("on_result", "None", "A function of the returned value that says whether it is a failure; True for HTTP answers."),
+    ("on_attempt", "None", "A function that is called with an AttemptEvent before each attempt."),
     ("on_retry", "None", "A function that is called with a RetryEvent before each sleep."),
-    ("on_give_up", "None", "A function that is called with the Outcome after the last failure."),
+    ("on_success", "None", "A function that is called with a SuccessEvent after the attempt that succeeds."),
+    ("on_give_up", "None", "A function that is called with a GiveUpEvent when the operation ends without a success."),
+    ("name", "None", "The name of the operation in events. Default: the qualified name of the function."),
+    ("sleep", "None", "A function of the seconds that sleeps in place of holdoff."),
     ("fallback", "None", "A function of the last error, whose value is returned instead."),
     ("cancel", "None", "A Cancel token."),
     ("idempotent", "True", "False if the operation must not run twice."),

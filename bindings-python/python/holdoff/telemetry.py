@@ -1,0 +1,211 @@
+"""Events of operations for logs, traces and metrics.
+
+holdoff.telemetry.listen(print)  # every event of every operation in this process
+holdoff.telemetry.listen(holdoff.telemetry.opentelemetry())
+holdoff.telemetry.log(False)  # no warning for each retry
+"""
+
+from __future__ import annotations
+
+import sys
+
+from ._events import LISTENERS, AttemptEvent, CallEvent, GiveUpEvent, RetryEvent, SuccessEvent
+from ._holdoff import tell_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any, TypeVar
+
+    _L = TypeVar("_L", bound=Callable[[Any], object])
+
+__all__ = [
+    "AttemptEvent",
+    "CallEvent",
+    "GiveUpEvent",
+    "RetryEvent",
+    "SuccessEvent",
+    "listen",
+    "log",
+    "opentelemetry",
+    "prometheus",
+    "unlisten",
+]
+
+_EVENTS: dict[str, Any] = {kind.hook: kind for kind in (AttemptEvent, RetryEvent, SuccessEvent, GiveUpEvent)}
+_logs = True
+
+
+def listen(listener: _L) -> _L:
+    """Calls a function with the events of all operations in this process from now on; returns the function.
+
+    It may be asynchronous if all operations are. An error that it raises comes out of the operation.
+    """
+    if not callable(listener):
+        raise TypeError(f"listen() takes a function of the event, not {type(listener).__name__}")
+    if listener not in LISTENERS:
+        LISTENERS.append(listener)
+    tell_of(bool(LISTENERS), _logs)
+    return listener
+
+
+def unlisten(listener: Callable[[Any], object]) -> None:
+    """Calls the function no more."""
+    if listener in LISTENERS:
+        LISTENERS.remove(listener)
+    tell_of(bool(LISTENERS), _logs)
+
+
+def log(on: bool) -> bool:
+    """Turns the warning for each retry without a hook ``on_retry`` on or off. Returns True if it was on.
+
+    It comes from the logger ``holdoff``, of structlog if the program has imported that.
+    """
+    global _logs
+    before, _logs = _logs, on
+    tell_of(bool(LISTENERS), _logs)
+    return before
+
+
+def _named(function: Any) -> str:
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
+
+
+def tell(
+    which: str, hook: Any, name: str | None, about: Any, attempt: int, elapsed: int, fields: dict[str, Any]
+) -> list[tuple[str, Awaitable[object]]] | None:
+    """Tells an event to its hook and all listeners, and a retry without a hook to the log. Returns what to await."""
+    logger: Any = _logger() if _logs and which == "on_retry" and hook is None else None
+    if hook is None and logger is None and not LISTENERS:
+        return None
+    described: tuple[Any, tuple[Any, ...], dict[str, Any]] = about or (None, (), {})
+    function, args, kwargs = described
+    if name is None:
+        name = "" if function is None else _named(function)
+    event = _EVENTS[which](name, args, kwargs, attempt, elapsed / 1e9, **fields)
+    if logger is not None:
+        _warn(logger, event)
+    awaited: list[tuple[str, Awaitable[object]]] = []
+    for listener in ([] if hook is None else [hook]) + LISTENERS:
+        try:
+            answer: Any = listener(event)
+        except BaseException as error:
+            _annotate(which, error)
+            raise
+        if hasattr(answer, "__await__"):
+            awaited.append((which, answer))
+    return awaited or None
+
+
+async def wait_for(awaited: list[tuple[str, Awaitable[object]]]) -> None:
+    """Awaits the asynchronous hooks of an event."""
+    for which, answer in awaited:
+        try:
+            await answer
+        except BaseException as error:
+            _annotate(which, error)
+            raise
+
+
+def refuse(awaited: list[tuple[str, Any]], where: str) -> TypeError:
+    """The error of an asynchronous hook that nothing awaits."""
+    for _, answer in awaited:
+        if hasattr(answer, "close"):
+            answer.close()
+    return TypeError(f"{awaited[0][0]}: an asynchronous hook cannot be awaited {where}; give a plain function")
+
+
+def _annotate(which: str, error: BaseException) -> None:
+    if hasattr(error, "add_note"):
+        error.add_note(f"holdoff: {which}: this hook or a listener raised the error")
+
+
+def _logger() -> Any:
+    structlog: Any = sys.modules.get("structlog")
+    if structlog is not None:
+        return structlog.get_logger("holdoff")
+    import logging
+
+    logger = logging.getLogger("holdoff")
+    return logger if logger.isEnabledFor(logging.WARNING) else None
+
+
+def _warn(logger: Any, event: RetryEvent) -> None:
+    failed = repr(event.value if event.error is None else event.error)
+    if type(logger).__module__.partition(".")[0] == "structlog":
+        fields = {"operation": event.operation, "attempt": event.attempt, "failed": failed, "kind": event.kind}
+        logger.warning("holdoff.retry", **fields, delay=event.delay, cause=event.cause)
+        return
+    operation = f"{event.operation}: " if event.operation else ""
+    text = "%sattempt %d failed with %s; the next one begins in %.3g s (%s)"
+    logger.warning(text, operation, event.attempt, failed, event.delay, event.cause)
+
+
+def opentelemetry(meter: Any = None) -> Callable[[Any], None]:
+    """A listener that adds an event to the current span for each retry and each end without a success, and counts them.
+
+    It needs opentelemetry-api. ``meter`` is that of the counters: ``holdoff.attempts``, ``holdoff.retries``,
+    ``holdoff.successes``, ``holdoff.give_ups``, and the histogram ``holdoff.delay`` in seconds.
+    """
+    from opentelemetry import metrics, trace
+
+    of = metrics.get_meter("holdoff") if meter is None else meter
+    names = {"on_attempt": "attempts", "on_retry": "retries", "on_success": "successes", "on_give_up": "give_ups"}
+    counters = {hook: of.create_counter(f"holdoff.{name}") for hook, name in names.items()}
+    delays = of.create_histogram("holdoff.delay", "s", "The sleeps before retries")
+
+    def listener(event: Any) -> None:
+        labels = _labels(event)
+        counters[event.hook].add(1, labels)
+        if isinstance(event, RetryEvent):
+            delays.record(event.delay, labels)
+        if isinstance(event, (RetryEvent, GiveUpEvent)):
+            more: dict[str, Any] = {
+                "attempt": event.attempt,
+                "elapsed": event.elapsed,
+                "error": repr(event.error or event.value),
+            }
+            name = "holdoff.retry" if isinstance(event, RetryEvent) else "holdoff.give_up"
+            trace.get_current_span().add_event(name, {**labels, **more})
+
+    return listener
+
+
+def prometheus(registry: Any = None) -> Callable[[Any], None]:
+    """A listener that counts attempts, retries, successes and ends without a success, and measures delays.
+
+    It needs prometheus-client. ``registry`` is the one of the process unless given. The counters are
+    ``holdoff_attempts_total``, ``holdoff_retries_total``, ``holdoff_successes_total``, ``holdoff_give_ups_total``, and
+    the histogram ``holdoff_delay_seconds``.
+    """
+    from prometheus_client import REGISTRY, Counter, Histogram
+
+    into: Any = REGISTRY if registry is None else registry
+    metrics: dict[str, tuple[Any, list[str]]] = {}
+    for hook, name, labels in (
+        ("on_attempt", "attempts", []),
+        ("on_retry", "retries", ["kind", "cause"]),
+        ("on_success", "successes", []),
+        ("on_give_up", "give_ups", ["kind", "reason"]),
+    ):
+        names = ["operation", *labels]
+        metrics[hook] = (Counter(f"holdoff_{name}", f"The {name} of operations", names, registry=into), names)
+    delays = Histogram("holdoff_delay_seconds", "The sleeps before retries", ["operation"], registry=into)
+
+    def listener(event: Any) -> None:
+        values = _labels(event)
+        counter, names = metrics[event.hook]
+        counter.labels(*(values[name] for name in names)).inc()
+        if isinstance(event, RetryEvent):
+            delays.labels(event.operation).observe(event.delay)
+
+    return listener
+
+
+def _labels(event: Any) -> dict[str, str]:
+    """The few-valued fields of an event."""
+    labels = {"operation": event.operation}
+    for name in ("kind", "cause", "reason"):
+        if hasattr(event, name):
+            labels[name] = getattr(event, name) or "none"
+    return labels

@@ -1,0 +1,328 @@
+"""Hooks and listeners: what they are told, when, and what becomes of their own errors."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import holdoff
+import holdoff.telemetry
+import pytest
+import trio
+from holdoff.testing import VirtualTime
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from prometheus_client import CollectorRegistry
+
+THREE = holdoff.Policy(attempts=3, backoff={"kind": "constant", "delay": 2}, jitter="none", budget="none")
+HOOKS = ("on_attempt", "on_retry", "on_success", "on_give_up")
+Make = Callable[..., Callable[[], Any]]
+
+
+def failing(times: int) -> Callable[..., str]:
+    """A function that fails some times."""
+    calls = 0
+
+    def operation(*_: object, **__: object) -> str:
+        nonlocal calls
+        calls += 1
+        if calls <= times:
+            raise ConnectionError("down")
+        return "done"
+
+    return operation
+
+
+def awaiting(times: int) -> Callable[..., Any]:
+    blocking = failing(times)
+
+    async def operation(*args: object, **kwargs: object) -> str:
+        await asyncio.sleep(0)
+        return blocking()
+
+    return operation
+
+
+def called(times: int, **options: Any) -> Any:
+    return holdoff.retry(failing(times), **options)(1, two=2)
+
+
+def called_by_a_caller(times: int, **options: Any) -> Any:
+    return holdoff.Retrying(**{"policy": options.pop("policy"), **options}).call(failing(times), 1, two=2)
+
+
+def awaited(times: int, **options: Any) -> Any:
+    return asyncio.run(holdoff.retry(awaiting(times), **options)(1, two=2))
+
+
+def adopted(times: int, **options: Any) -> Any:
+    operation = awaiting(times)
+
+    async def run() -> Any:
+        made: Any = holdoff.retry(lambda *args, **kwargs: operation(*args, **kwargs), **options)
+        return await made(1, two=2)
+
+    return asyncio.run(run())
+
+
+def hedged(times: int, **options: Any) -> Any:
+    return awaited(times, guards={"hedge": "1h"}, **options)
+
+
+CALLS = [called, called_by_a_caller, awaited, adopted]
+
+
+def facts(event: Any) -> tuple[Any, ...]:
+    names = ("operation", "args", "kwargs")
+    assert all(hasattr(event, name) for name in names)
+    more = [getattr(event, name) for name in ("kind", "delay", "cause", "reason") if hasattr(event, name)]
+    return (event.hook, event.attempt, event.elapsed, *more)
+
+
+@pytest.fixture
+def heard() -> Iterator[list[Any]]:
+    """The events of all operations."""
+    events: list[Any] = []
+    holdoff.telemetry.listen(events.append)
+    yield events
+    holdoff.telemetry.unlisten(events.append)
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("by", ["hooks", "listener"])
+def test_the_events_of_an_operation(call: Any, by: str, clock: VirtualTime, heard: list[Any]) -> None:
+    told: list[Any] = heard
+    hooks: dict[str, Any] = {}
+    if by == "hooks":
+        told = []
+        hooks = dict.fromkeys(HOOKS, told.append)
+    assert call(2, policy=THREE, **hooks) == "done"
+    attempt = ("transient", 2.0, "backoff")
+    assert [facts(event) for event in told] == [
+        ("on_attempt", 1, 0.0),
+        ("on_retry", 1, 0.0, *attempt),
+        ("on_attempt", 2, 2.0),
+        ("on_retry", 2, 2.0, *attempt),
+        ("on_attempt", 3, 4.0),
+        ("on_success", 3, 4.0),
+    ]
+    assert {(event.args, event.kwargs["two"]) for event in told} == {((1,), 2)}
+    assert told[-1].value == "done"
+    assert isinstance(told[1].error, ConnectionError)
+    told.clear()
+    with pytest.raises(ConnectionError):
+        call(9, policy=THREE, **hooks)
+    assert facts(told[-1]) == ("on_give_up", 3, 4.0, "transient", "attempts")
+    assert [event.hook for event in told].count("on_give_up") == 1
+    assert len(told) == 6
+
+
+def test_the_name_of_an_operation(heard: list[Any]) -> None:
+    @holdoff.retry
+    def fetch() -> None: ...
+
+    fetch()
+    holdoff.Policy().retrying(name="search").call(fetch.__wrapped__)  # type: ignore[attr-defined]
+    for attempt in holdoff.attempts(name="block"):
+        with attempt:
+            pass
+    for attempt in holdoff.attempts():
+        with attempt:
+            pass
+    names = [event.operation for event in heard if event.hook == "on_success"]
+    assert names == ["test_the_name_of_an_operation.<locals>.fetch", "search", "block", ""]
+
+
+def test_a_refusal_of_a_guard_is_told(clock: VirtualTime) -> None:
+    told: list[holdoff.telemetry.GiveUpEvent] = []
+    breaker = holdoff.Breaker(failures=1, open_for=30)
+    caller = THREE.retrying(guards={"breaker": breaker}, on_give_up=told.append)
+    for _ in range(2):
+        with pytest.raises((ConnectionError, holdoff.Refused)):
+            caller.call(failing(9))
+    assert [(event.attempt, event.reason, event.refused_by, event.retry_in) for event in told] == [
+        (1, "breaker", "breaker", 30.0),
+        (0, "breaker", "breaker", 30.0),
+    ]
+    assert isinstance(told[1].error, holdoff.Refused)
+    assert [event.kind for event in told] == ["transient", None]
+
+
+def test_asynchronous_hooks_are_awaited(clock: VirtualTime) -> None:
+    told: list[str] = []
+
+    async def hook(event: Any) -> None:
+        await asyncio.sleep(0)
+        told.append(event.hook)
+
+    for call in (awaited, adopted, hedged):
+        told.clear()
+        call(2, policy=THREE, **dict.fromkeys(HOOKS, hook))
+        # A hedged attempt begins at once after a failure, without a sleep.
+        first = ["on_attempt"] if call is hedged else ["on_attempt", "on_retry"]
+        assert told == [*first, "on_attempt", "on_retry", "on_attempt", "on_success"]
+        with pytest.raises(ConnectionError):
+            call(9, policy=THREE, on_give_up=hook)
+        assert told[-1] == "on_give_up"
+
+    async def on_trio() -> None:
+        told.clear()
+
+        async def hook(event: Any) -> None:
+            await trio.sleep(0)
+            told.append(event.hook)
+
+        blocking = failing(1)
+
+        async def operation() -> str:
+            return blocking()
+
+        hooks: dict[str, Any] = dict.fromkeys(HOOKS, hook)
+        await THREE.retrying(**hooks).call(operation)
+
+    trio.run(on_trio)
+    assert told == ["on_attempt", "on_retry", "on_attempt", "on_success"]
+
+
+def test_an_asynchronous_hook_in_a_blocking_loop_is_refused_by_name(clock: VirtualTime) -> None:
+    async def hook(_: object) -> None: ...
+
+    for name in HOOKS:
+        with pytest.raises(TypeError, match=f"{name}: an asynchronous hook cannot be awaited by a blocking function"):
+            called(9 if name == "on_give_up" else 1, policy=THREE, **{name: hook})
+
+    async def block() -> None:
+        async for attempt in holdoff.attempts(THREE, on_attempt=hook, on_success=hook):
+            with attempt:
+                pass
+
+    with pytest.raises(TypeError, match="on_success: an asynchronous hook cannot be awaited at the end of a block"):
+        asyncio.run(block())
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("name", HOOKS)
+def test_the_error_of_a_hook_names_it_and_gives_all_places_back(call: Any, name: str, clock: VirtualTime) -> None:
+    bulkhead = holdoff.Bulkhead(1)
+
+    def hook(_: object) -> None:
+        raise ArithmeticError("of the hook")
+
+    with pytest.raises(ArithmeticError, match="of the hook") as raised:
+        call(9 if name == "on_give_up" else 1, policy=THREE, guards={"bulkhead": bulkhead}, **{name: hook})
+    notes = getattr(raised.value, "__notes__", [])
+    assert notes == [f"holdoff: {name}: this hook or a listener raised the error"]
+    if name in ("on_retry", "on_give_up"):
+        assert isinstance(raised.value.__context__, ConnectionError)
+    assert bulkhead.running == 0
+
+
+def test_retries_are_logged_unless_somebody_does(clock: VirtualTime, caplog: pytest.LogCaptureFixture) -> None:
+    called(1, policy=THREE)
+    (record,) = caplog.records
+    assert (record.name, record.levelno) == ("holdoff", logging.WARNING)
+    failed = "failing.<locals>.operation: attempt 1 failed with ConnectionError('down')"
+    assert record.getMessage() == f"{failed}; the next one begins in 2 s (backoff)"
+    called(1, policy=THREE, on_retry=lambda _: None)
+    called(0, policy=THREE)
+    assert holdoff.telemetry.log(False)
+    try:
+        called(1, policy=THREE)
+    finally:
+        assert not holdoff.telemetry.log(True)
+    assert len(caplog.records) == 1
+
+
+STRUCTLOG = """
+import holdoff, structlog
+from holdoff.testing import failing, virtual_time
+
+with structlog.testing.capture_logs() as logs, virtual_time():
+    holdoff.retry(failing(1, ConnectionError), backoff={"delays": [2]}, jitter="none", name="search")()
+(entry,) = logs
+print(entry["event"], entry["log_level"], entry["operation"], entry["attempt"], entry["delay"])
+"""
+
+
+def test_structlog_logs_where_the_program_has_it() -> None:
+    ran = subprocess.run([sys.executable, "-c", STRUCTLOG], capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("holdoff.retry warning search 1 2.0\n", "")
+
+
+def test_a_listener_is_added_once_and_removed() -> None:
+    told: list[Any] = []
+
+    def listener(event: Any) -> None:
+        told.append(event)
+
+    assert holdoff.telemetry.listen(listener) is listener
+    holdoff.telemetry.listen(listener)
+    called(0)
+    assert [event.hook for event in told] == ["on_attempt", "on_success"]
+    holdoff.telemetry.unlisten(listener)
+    holdoff.telemetry.unlisten(listener)
+    called(0)
+    assert len(told) == 2
+    with pytest.raises(TypeError, match="takes a function of the event, not int"):
+        holdoff.telemetry.listen(3)  # type: ignore[type-var]
+
+
+def test_opentelemetry_gets_events_and_counts(clock: VirtualTime) -> None:
+    reader, exporter, provider = InMemoryMetricReader(), InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    listener = holdoff.telemetry.listen(holdoff.telemetry.opentelemetry(MeterProvider([reader]).get_meter("test")))
+    try:
+        with provider.get_tracer("test").start_as_current_span("span"), pytest.raises(ConnectionError):
+            called(9, policy=THREE, name="search")
+        called(0, name="search")
+    finally:
+        holdoff.telemetry.unlisten(listener)
+    events = exporter.get_finished_spans()[0].events
+    assert [event.name for event in events] == ["holdoff.retry", "holdoff.retry", "holdoff.give_up"]
+    assert events[2].attributes is not None
+    assert events[2].attributes["reason"] == "attempts"
+    data: Any = reader.get_metrics_data()
+    metrics = {metric.name: metric.data.data_points for metric in data.resource_metrics[0].scope_metrics[0].metrics}
+    totals = {name: points[0].value for name, points in metrics.items() if name != "holdoff.delay"}
+    assert totals == {"holdoff.attempts": 4, "holdoff.retries": 2, "holdoff.successes": 1, "holdoff.give_ups": 1}
+    assert metrics["holdoff.delay"][0].sum == 4.0
+
+
+def test_prometheus_gets_counts(clock: VirtualTime) -> None:
+    registry = CollectorRegistry()
+    listener = holdoff.telemetry.listen(holdoff.telemetry.prometheus(registry))
+    try:
+        with pytest.raises(ConnectionError):
+            called(9, policy=THREE, name="search")
+    finally:
+        holdoff.telemetry.unlisten(listener)
+    labels = {"operation": "search"}
+    assert registry.get_sample_value("holdoff_attempts_total", labels) == 3
+    retries = {**labels, "kind": "transient", "cause": "backoff"}
+    assert registry.get_sample_value("holdoff_retries_total", retries) == 2
+    ends = {**labels, "kind": "transient", "reason": "attempts"}
+    assert registry.get_sample_value("holdoff_give_ups_total", ends) == 1
+    assert registry.get_sample_value("holdoff_delay_seconds_sum", labels) == 4
+
+
+def test_a_sleep_of_ones_own() -> None:
+    slept: list[float] = []
+    holdoff.retry(failing(2), policy=THREE, sleep=slept.append)()
+    for attempt in holdoff.attempts(THREE, sleep=slept.append):
+        with attempt:
+            if attempt.number == 1:
+                raise ConnectionError
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    asyncio.run(holdoff.retry(awaiting(1), policy=THREE, sleep=sleep)())
+    asyncio.run(holdoff.retry(awaiting(1), policy=THREE, sleep=slept.append)())
+    assert slept == pytest.approx([2.0] * 5, abs=0.01)
