@@ -6,7 +6,15 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from time import time_ns
 
-from ._holdoff import jittered, next_at, override_budgets, override_time, override_uniform, pinned
+from ._holdoff import (
+    jittered,
+    next_at,
+    override_attempts,
+    override_budgets,
+    override_time,
+    override_uniform,
+    pinned,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,10 +27,14 @@ if TYPE_CHECKING:
     """When it wakes, its place among those of the same time, how long it sleeps, and its future."""
 
 __all__ = [
+    "Limited",
     "Uniform",
     "VirtualTime",
     "WithoutBudgets",
+    "disabled",
+    "failing",
     "jittered",
+    "limited",
     "next_at",
     "pinned",
     "uniform",
@@ -203,3 +215,59 @@ class WithoutBudgets:
 def without_budgets() -> WithoutBudgets:
     """No budget for policies that name none: many failing calls would spend it, and the last tests get no retries."""
     return WithoutBudgets()
+
+
+class Limited:
+    """Limits the attempts of all operations, in the whole process, from ``with`` to its end."""
+
+    def __init__(self, attempts: int, time: VirtualTime | None) -> None:
+        if attempts < 1:
+            raise ValueError(f"attempts = {attempts}: must be at least 1, the first attempt included")
+        self._attempts, self._time = attempts, time
+        self._outer: list[int | None] = []
+
+    def __enter__(self) -> None:
+        self._outer.append(override_attempts(self._attempts))
+        if self._time is not None:
+            self._time.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._time is not None:
+            self._time.__exit__(kind, error, traceback)
+        override_attempts(self._outer.pop())
+
+
+def disabled() -> Limited:
+    """No retries: one attempt for each operation, as if nothing was decorated. Guards and time limits stay."""
+    return Limited(1, None)
+
+
+def limited(attempts: int) -> Limited:
+    """At most so many attempts for each operation, the first one included, and no waits between them."""
+    return Limited(attempts, VirtualTime())
+
+
+def failing(times: int, error: Exception | type[Exception], function: Callable[..., Any] | None = None) -> Any:
+    """A function that raises the error in its first calls, and then does what ``function`` does, or returns None.
+
+    It is asynchronous if the function is. Its attribute ``calls`` counts the calls.
+    """
+    from functools import wraps
+    from inspect import iscoroutinefunction
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made.calls += 1
+        if made.calls <= times:
+            raise error
+        return None if function is None else function(*args, **kwargs)
+
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        return await call(*args, **kwargs)
+
+    made: Any = awaited if iscoroutinefunction(function) else call
+    if function is not None:
+        made = wraps(function)(made)
+    made.calls = 0
+    return made
