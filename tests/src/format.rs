@@ -12,6 +12,7 @@ use crate::logs::{LogCase, ReplayCase};
 use crate::loop_backoffs::LoopBackoffCase;
 use crate::nestings::NestedCase;
 use crate::saves::{ResumeCase, SaveCase};
+use crate::traces::TraceCase;
 use crate::wheel::WheelCase;
 use holdoff_core::{Cause, Decision, Failure, FailureKind, Hint, Outcome, Step, StopReason, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -109,6 +110,8 @@ pub enum File {
     Limiter(Cases<LimiterCase>),
     /// Who enters a bulkhead.
     Bulkhead(Cases<BulkheadCase>),
+    /// What the hooks of a loop are told.
+    Trace(Cases<TraceCase>),
     /// What a recorded call writes down.
     Log(Cases<LogCase>),
     /// What a log makes.

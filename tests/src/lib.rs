@@ -26,4 +26,5 @@ pub mod run;
 pub mod saves;
 pub mod schema;
 pub mod sessions;
+pub mod traces;
 pub mod wheel;

@@ -21,6 +21,7 @@ use crate::options;
 use crate::random_logs;
 use crate::references::{self, Recorded};
 use crate::saves;
+use crate::traces;
 use crate::wheel;
 use anyhow::{Context as _, Result};
 use holdoff_core::{Call, Failure, FailureKind, Policy, Retry, Schedule, Span, Step, Ticket, Timestamp, seed_at};
@@ -149,6 +150,7 @@ pub fn cases(file: &File) -> Tally {
         File::Breaker(file) => tally(&file.cases, breakers::breaker),
         File::Limiter(file) => tally(&file.cases, limiters::limiter),
         File::Bulkhead(file) => tally(&file.cases, limiters::bulkhead),
+        File::Trace(file) => tally(&file.cases, traces::run),
         File::Log(file) => tally(&file.cases, logs::log),
         File::Replay(file) => tally(&file.cases, logs::run),
         File::Wheel(file) => tally(&file.cases, wheel::run),

@@ -59,6 +59,7 @@ static const struct {
     {"hint", run_hint},
     {"keyed_gate", run_gate},
     {"layered", run_layers},
+    {"trace", run_trace},
     {"loop_backoff", run_loop_backoff},
     {"duration", run_duration},
     {"seed", run_seed},

@@ -104,6 +104,9 @@ verdict run_guarded(const cJSON *item);
 /* A retry case with `tokens`: its policy has a budget. */
 verdict run_paid(const cJSON *item);
 
+/* traces.c */
+verdict run_trace(const cJSON *item);
+
 /* logs.c */
 verdict run_log(const cJSON *item);
 verdict run_replay(const cJSON *item);

@@ -39,6 +39,7 @@ import { digest } from "./logs.mjs";
 import { RECORDED } from "./recorded.mjs";
 import { log, replayOf, wheel } from "./recorder.mjs";
 import { leg } from "./relay.mjs";
+import { events, scripted } from "./trace.mjs";
 import {
   answer,
   apply,
@@ -202,6 +203,12 @@ function* loop_backoff({ backoff: { duration, cap, steps, ...factors }, reset, m
   const rule = quiet !== undefined ? { afterQuiet: N(quiet) } : every !== undefined ? { every: N(every) } : {};
   const machine = new LoopBackoff(new WaitBackoff(backoff), rule, N(made));
   for (const [at, { now, u = 0 }] of asks.entries()) yield [text(N(delays[at])), text(machine.next(N(now), u))];
+}
+
+async function* trace({ policy, seed, script, trace: told }) {
+  const got = await events(entry.retry, script, { policy: new Policy(policy), seed: N(seed) });
+  for (const [at, event] of told.entries()) yield [text(scripted(event)), text(got[at] ?? null)];
+  yield [text(told.length), text(got.length)];
 }
 
 function* schedule({ policy, seed, delays, ends }) {
@@ -598,10 +605,11 @@ const KINDS = {
   loop_backoff,
   duration,
   seed,
+  trace,
 };
 
 /** The kinds that need nothing but `holdoff`. */
-const JS_KINDS = ["call", "retry", "schedule", "backoff", "policy", "http", "duration", "seed"];
+const JS_KINDS = ["call", "retry", "schedule", "backoff", "policy", "http", "duration", "seed", "trace"];
 
 /** True for a policy that `holdoff/classify` reads, which is not there without WebAssembly. */
 function needsClassify(policy) {
@@ -624,13 +632,13 @@ function recorded(kind, { config, inputs, expected }) {
 }
 
 /** What became of a case: the first difference of one of ours, the verdict on a recording. */
-function outcome(kind, vector) {
+async function outcome(kind, vector) {
   if (typeof vector !== "object") throw new Error(`no case: ${vector}`);
   if (isElsewhere(kind, vector)) return { elsewhere: true };
   if (Object.hasOwn(RECORDED, kind)) return recorded(kind, vector);
   let at = 0;
   try {
-    for (const [want, got] of KINDS[kind](vector)) {
+    for await (const [want, got] of KINDS[kind](vector)) {
       if (want !== got) return { difference: `expected ${want}, got ${got} (at step ${at})` };
       at++;
     }
@@ -655,7 +663,7 @@ function parse(json) {
 const NO_VECTORS = ["schema.json", "log_policies.json"];
 
 /** Runs a file; true when all of it passed. */
-function runFile(path, name) {
+async function runFile(path, name) {
   let [passed, failed, deviations, elsewhere] = [0, 0, 0, 0];
   let rest = "";
   const complain = (line) => {
@@ -669,7 +677,7 @@ function runFile(path, name) {
     } else {
       for (const vector of cases) {
         try {
-          const verdict = outcome(kind, vector);
+          const verdict = await outcome(kind, vector);
           if (verdict.difference !== undefined) complain(`${vector.name}: ${verdict.difference}`);
           else if (verdict.elsewhere) elsewhere++;
           else if (verdict.outOfDomain) deviations++;
@@ -690,7 +698,7 @@ function runFile(path, name) {
   return failed === 0;
 }
 
-function main(path, ...given) {
+async function main(path, ...given) {
   const options = given.filter((option) => option !== "--js");
   const [named, count, seeded, seed] = options;
   const isLogs = named === "--logs" && seeded === "--seed" && [count, seed].every((number) => /^\d+$/.test(number));
@@ -706,7 +714,7 @@ function main(path, ...given) {
     console.log(digest(path, BigInt(count), BigInt(seed)).toString(16).padStart(16, "0"));
     return 0;
   }
-  if (statSync(path).isFile()) return runFile(path, basename(path)) ? 0 : 1;
+  if (statSync(path).isFile()) return (await runFile(path, basename(path))) ? 0 : 1;
   const files = readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(".json") && !NO_VECTORS.includes(entry.name))
     .map((entry) =>
@@ -715,8 +723,9 @@ function main(path, ...given) {
         .join("/"),
     )
     .sort();
-  const results = files.map((file) => runFile(join(path, file), file));
-  return results.every(Boolean) ? 0 : 1;
+  let failed = 0;
+  for (const file of files) if (!(await runFile(join(path, file), file))) failed = 1;
+  return failed;
 }
 
-process.exitCode = main(...process.argv.slice(2));
+process.exitCode = await main(...process.argv.slice(2));

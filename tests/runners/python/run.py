@@ -22,6 +22,7 @@ import random_logs
 import recorded
 import relay
 import sharing
+import traces
 from holdoff import (
     NEVER,
     Call,
@@ -333,6 +334,7 @@ KINDS: dict[str, Callable[[Case], None]] = {
     "resume": run_resume,
     "duration": run_duration,
     "seed": run_seed,
+    "trace": traces.run_trace,
     **logs.KINDS,
     **sharing.KINDS,
 }
