@@ -15,6 +15,7 @@ from ._holdoff import (
     override_uniform,
     pinned,
 )
+from ._incident import Incident, RecordedAttempt, RecordedError, incident
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,12 +28,16 @@ if TYPE_CHECKING:
     """When it wakes, its place among those of the same time, how long it sleeps, and its future."""
 
 __all__ = [
+    "Incident",
     "Limited",
+    "RecordedAttempt",
+    "RecordedError",
     "Uniform",
     "VirtualTime",
     "WithoutBudgets",
     "disabled",
     "failing",
+    "incident",
     "jittered",
     "limited",
     "next_at",
