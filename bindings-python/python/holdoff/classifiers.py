@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from .types import Classification
 
-    Answer: TypeAlias = Classification | Literal["control_flow"]
+    _Answer: TypeAlias = Classification | Literal["control_flow"]
     """A failure, the word of its kind, or "control_flow": the error is no failure, and comes out at once."""
-    Classifier: TypeAlias = Answer | Callable[[Any], Answer | None]
+    _Classifier: TypeAlias = _Answer | Callable[[Any], _Answer | None]
     """An answer, or a function from the error to one; None asks the base classes and the default rules."""
 
 __all__ = ["forget", "register"]
@@ -51,7 +51,7 @@ _known: dict[type | str, Any] = {
 }
 
 
-def register(error: type[Exception] | str, failure: Classifier) -> None:
+def register(error: type[Exception] | str, failure: _Classifier) -> None:
     """Says what errors of a class and of the classes that derive from it are, in the whole process.
 
     ``error`` is the class, or the name of its package, a dot and its own name. The nearest registered class of an
