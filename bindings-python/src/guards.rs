@@ -11,7 +11,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
 use pyo3::types::{PyBytes, PyDict};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Declares the class of a guard: construction, saving and `__repr__`, which are alike in all guards, and its own methods
@@ -102,6 +102,8 @@ pub(crate) struct Shared<C, S> {
     state: Mutex<S>,
     /// The number of forks when the state began.
     forks: AtomicU32,
+    /// The code of the state that listeners heard last, of a breaker.
+    heard: AtomicU8,
     /// Begins a state anew that counts attempts which run.
     renew: Option<fn(&C, &mut S)>,
 }
@@ -109,7 +111,7 @@ pub(crate) struct Shared<C, S> {
 impl<C, S> Shared<C, S> {
     pub(crate) fn new(config: C, state: S) -> Self {
         let forks = AtomicU32::new(FORKS.load(Ordering::Relaxed));
-        Self { config, state: Mutex::new(state), forks, renew: None }
+        Self { config, state: Mutex::new(state), forks, heard: AtomicU8::new(0), renew: None }
     }
 
     /// The same; after a fork, that function begins the child's state anew.
@@ -128,6 +130,11 @@ impl<C, S> Shared<C, S> {
             }
         }
         (&self.config, state)
+    }
+
+    /// Stores the code of the state that listeners hear. Returns the code before.
+    pub(crate) fn hear(&self, code: u8) -> u8 {
+        self.heard.swap(code, Ordering::Relaxed)
     }
 
     /// Runs one transition under the lock. It must not run Python.

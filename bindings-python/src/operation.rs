@@ -5,7 +5,9 @@ use crate::guards::set::Guards;
 use crate::outcome::{self, Outcome};
 use crate::retrying::Retrying;
 use crate::{classify, clock, seeds, telemetry, testing};
-use holdoff_core::{Cause, GuardedCall, Nesting, Permit, Shortage, Span, Step, StopReason, Ticket, Timestamp, Token};
+use holdoff_core::{
+    BreakerState, Cause, GuardedCall, Nesting, Permit, Shortage, Span, Step, StopReason, Ticket, Timestamp, Token,
+};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -30,6 +32,8 @@ pub(crate) struct Operation {
     pub(crate) about: Option<Py<PyTuple>>,
     /// The time of the beginning, while somebody listens.
     began: Option<Timestamp>,
+    /// A change of the breaker that is not told yet, and its time.
+    changed: Option<(BreakerState, BreakerState, Timestamp)>,
     /// The number of the latest attempt that was told.
     reported: u32,
     /// True if hooks may be asynchronous.
@@ -105,6 +109,7 @@ impl Operation {
             settings,
             about: None,
             began: None,
+            changed: None,
             reported: 0,
             asynchronous: false,
             awaited: None,
@@ -174,7 +179,9 @@ impl Operation {
         let settings = self.settings.get();
         let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
         let call = self.call.as_mut()?;
-        Some(settings.lend(py, now, |guards| run(call, policy, guards)))
+        let answer = settings.lend(py, now, |guards| run(call, policy, guards));
+        self.notice_breaker(now);
+        Some(answer)
     }
 
     /// The first attempt is about to run.
@@ -199,6 +206,7 @@ impl Operation {
             let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
             let (call, step) = settings.lend(py, now, |guards| GuardedCall::begin(policy, guards, seed, now));
             self.call = Some(call);
+            self.notice_breaker(now);
             return match step {
                 Step::Stop(_) => Err(self.refused(py, step)),
                 step => {

@@ -32,7 +32,7 @@ pub(crate) struct Retrying {
     /// The budgets that the loop brings, unless the policy or the guards name one.
     pub(crate) budgets: Option<Arc<LoopBudgets>>,
     /// The server that is called; it has a budget of its own. Empty unless given.
-    key: String,
+    pub(crate) key: String,
     /// The options as they were given.
     pub(crate) options: Option<Py<PyDict>>,
     pub(crate) fallback: Option<Py<PyAny>>,

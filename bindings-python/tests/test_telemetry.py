@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import subprocess
 import sys
@@ -153,6 +154,21 @@ def test_a_refusal_of_a_guard_is_told(clock: VirtualTime) -> None:
     ]
     assert isinstance(told[1].error, holdoff.Refused)
     assert [event.kind for event in told] == ["transient", None]
+
+
+def test_the_changes_of_a_breaker(clock: VirtualTime, heard: list[Any]) -> None:
+    breaker = holdoff.Breaker(failures=1, open_for=30)
+    caller = holdoff.Policy(attempts=1).retrying(guards={"breaker": breaker}, name="search")
+    for times in (9, 9, 0):
+        with contextlib.suppress(ConnectionError, holdoff.Refused):
+            caller.call(failing(times))
+        clock.advance(20)
+    changes = [event for event in heard if event.hook == "on_change"]
+    assert [(event.operation, event.before, event.state, event.at) for event in changes] == [
+        ("search", "closed", "open", 0),
+        ("search", "open", "half_open", 40_000_000_000),
+        ("search", "half_open", "closed", 40_000_000_000),
+    ]
 
 
 def test_asynchronous_hooks_are_awaited(clock: VirtualTime) -> None:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from ._holdoff import Failure, Outcome
-    from ._literals import Cause, StopReason, Word
+    from ._literals import BreakerState, Cause, StopReason, Word
 
 LISTENERS: list[Callable[[Any], object]] = []
 """Called with the events of all operations."""
@@ -114,3 +114,23 @@ class GiveUpEvent(_FailedEvent):
 
     def __repr__(self) -> str:
         return f"<GiveUpEvent attempt {self.attempt}: {self.outcome.description}>"
+
+
+class ChangeEvent:
+    """The state of a breaker has changed, as an operation found it. Listeners get it."""
+
+    hook: ClassVar[str] = "on_change"
+    """The kind of the event."""
+
+    def __init__(self, operation: str, before: BreakerState, state: BreakerState, at: int) -> None:
+        self.operation = operation
+        """The option ``name`` of the operation, else its ``key``."""
+        self.before = before
+        """The state that listeners heard last: "closed", "open", "half_open" or "isolated"."""
+        self.state = state
+        """The state now."""
+        self.at = at
+        """The time of the breaker, in nanoseconds of the clock."""
+
+    def __repr__(self) -> str:
+        return f"<ChangeEvent {self.operation} from {self.before} to {self.state}>"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from ._events import LISTENERS, AttemptEvent, CallEvent, GiveUpEvent, RetryEvent, SuccessEvent
+from ._events import LISTENERS, AttemptEvent, CallEvent, ChangeEvent, GiveUpEvent, RetryEvent, SuccessEvent
 from ._holdoff import tell_of
 
 TYPE_CHECKING = False
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any, TypeVar
 
+    from ._literals import BreakerState
+
     _L = TypeVar("_L", bound=Callable[[Any], object])
 
 __all__ = [
     "AttemptEvent",
     "CallEvent",
+    "ChangeEvent",
     "GiveUpEvent",
     "RetryEvent",
     "SuccessEvent",
@@ -85,16 +88,27 @@ def tell(
     event = _EVENTS[which](name, args, kwargs, attempt, elapsed / 1e9, **fields)
     if logger is not None:
         _warn(logger, event)
+    return _call([*([] if hook is None else [hook]), *LISTENERS], event)
+
+
+def _call(listeners: list[Any], event: Any) -> list[tuple[str, Awaitable[object]]] | None:
     awaited: list[tuple[str, Awaitable[object]]] = []
-    for listener in ([] if hook is None else [hook]) + LISTENERS:
+    for listener in listeners:
         try:
             answer: Any = listener(event)
         except BaseException as error:
-            _annotate(which, error)
+            _annotate(event.hook, error)
             raise
         if hasattr(answer, "__await__"):
-            awaited.append((which, answer))
+            awaited.append((event.hook, answer))
     return awaited or None
+
+
+def tell_change(
+    name: str | None, key: str, before: BreakerState, after: BreakerState, at: int
+) -> list[tuple[str, Awaitable[object]]] | None:
+    """Tells a change of a breaker to all listeners."""
+    return _call(LISTENERS, ChangeEvent(name or key, before, after, at))
 
 
 async def wait_for(awaited: list[tuple[str, Awaitable[object]]]) -> None:
@@ -145,12 +159,19 @@ def opentelemetry(meter: Any = None) -> Callable[[Any], None]:
     """A listener that adds an event to the current span for each retry and each end without a success, and counts them.
 
     It needs opentelemetry-api. ``meter`` is that of the counters: ``holdoff.attempts``, ``holdoff.retries``,
-    ``holdoff.successes``, ``holdoff.give_ups``, and the histogram ``holdoff.delay`` in seconds.
+    ``holdoff.successes``, ``holdoff.give_ups``, ``holdoff.breaker_changes``, and the histogram
+    ``holdoff.delay`` in seconds.
     """
     from opentelemetry import metrics, trace
 
     of = metrics.get_meter("holdoff") if meter is None else meter
-    names = {"on_attempt": "attempts", "on_retry": "retries", "on_success": "successes", "on_give_up": "give_ups"}
+    names = {
+        "on_attempt": "attempts",
+        "on_retry": "retries",
+        "on_success": "successes",
+        "on_give_up": "give_ups",
+        "on_change": "breaker_changes",
+    }
     counters = {hook: of.create_counter(f"holdoff.{name}") for hook, name in names.items()}
     delays = of.create_histogram("holdoff.delay", "s", "The sleeps before retries")
 
@@ -175,8 +196,8 @@ def prometheus(registry: Any = None) -> Callable[[Any], None]:
     """A listener that counts attempts, retries, successes and ends without a success, and measures delays.
 
     It needs prometheus-client. ``registry`` is the one of the process unless given. The counters are
-    ``holdoff_attempts_total``, ``holdoff_retries_total``, ``holdoff_successes_total``, ``holdoff_give_ups_total``, and
-    the histogram ``holdoff_delay_seconds``.
+    ``holdoff_attempts_total``, ``holdoff_retries_total``, ``holdoff_successes_total``, ``holdoff_give_ups_total``,
+    ``holdoff_breaker_changes_total``, and the histogram ``holdoff_delay_seconds``.
     """
     from prometheus_client import REGISTRY, Counter, Histogram
 
@@ -187,6 +208,7 @@ def prometheus(registry: Any = None) -> Callable[[Any], None]:
         ("on_retry", "retries", ["kind", "cause"]),
         ("on_success", "successes", []),
         ("on_give_up", "give_ups", ["kind", "reason"]),
+        ("on_change", "breaker_changes", ["state"]),
     ):
         names = ["operation", *labels]
         metrics[hook] = (Counter(f"holdoff_{name}", f"The {name} of operations", names, registry=into), names)
@@ -205,7 +227,7 @@ def prometheus(registry: Any = None) -> Callable[[Any], None]:
 def _labels(event: Any) -> dict[str, str]:
     """The few-valued fields of an event."""
     labels = {"operation": event.operation}
-    for name in ("kind", "cause", "reason"):
+    for name in ("kind", "cause", "reason", "state"):
         if hasattr(event, name):
             labels[name] = getattr(event, name) or "none"
     return labels

@@ -8,8 +8,8 @@ use crate::parameters::{Now, OrDefault as _, Seed};
 use crate::policy::Policy;
 use crate::{clock, config, save, seeds};
 use holdoff_core::{
-    AdaptiveConfig, BreakerConfig, BudgetConfig, BulkheadConfig, HedgeConfig, Latency, LimiterConfig, Options, Permit,
-    Span, StretchConfig, Timestamp, Verdict,
+    AdaptiveConfig, BreakerConfig, BreakerState, BudgetConfig, BulkheadConfig, HedgeConfig, Latency, LimiterConfig,
+    Options, Permit, Span, StretchConfig, Timestamp, Verdict,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -264,6 +264,14 @@ impl Guards {
     /// The notify of the bulkhead.
     pub(crate) fn notify(&self) -> Option<&Py<Notify>> {
         self.bulkhead.as_ref().map(|bulkhead| &bulkhead.get().1)
+    }
+
+    /// The state of the breaker that listeners heard last, and the state at `now` if it is another one.
+    pub(crate) fn breaker_change(&self, now: Timestamp) -> Option<(BreakerState, BreakerState)> {
+        let breaker = &self.breaker.as_ref()?.get().0;
+        let state = breaker.with(|config, state| state.state(config, now));
+        let before = BreakerState::from_code(breaker.hear(state.code()).into())?;
+        (before != state).then_some((before, state))
     }
 
     /// A permit of a closed breaker, without a clock and without a change of state.

@@ -16,6 +16,7 @@ impl Operation {
         now: Option<Timestamp>,
         fill: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>,
     ) -> PyResult<()> {
+        self.tell_change(py)?;
         let settings = self.settings.clone_ref(py);
         let hook = hook(&settings.get().hooks);
         if hook.is_none() && !telemetry::listens() && !(which == telemetry::RETRY.0 && telemetry::logs()) {
@@ -35,12 +36,21 @@ impl Operation {
             elapsed,
             fields,
         ))?;
+        // An attempt that begins may turn out to be a coroutine.
+        self.keep(awaited, which == telemetry::ATTEMPT.0)
+    }
+
+    /// Keeps the answers of asynchronous hooks for the loop that awaits them.
+    fn keep(&mut self, awaited: Bound<'_, PyAny>, may_wait: bool) -> PyResult<()> {
+        let py = awaited.py();
         if awaited.is_none() {
             return Ok(());
         }
-        self.awaited = Some(awaited.unbind());
-        // An attempt that begins may turn out to be a coroutine.
-        if self.asynchronous || which == telemetry::ATTEMPT.0 { Ok(()) } else { self.refuse_awaited(py) }
+        match &self.awaited {
+            Some(earlier) => drop(earlier.bind(py).call_method1("extend", (awaited,))?),
+            None => self.awaited = Some(awaited.unbind()),
+        }
+        if self.asynchronous || may_wait { Ok(()) } else { self.refuse_awaited(py) }
     }
 
     /// Refuses the asynchronous hooks that were told to a blocking loop.
@@ -48,6 +58,24 @@ impl Operation {
         let Some(awaited) = self.awaited.take() else { return Ok(()) };
         let refused = imported!(py, "holdoff.telemetry", "refuse")?.call1((awaited, "by a blocking function"))?;
         Err(PyErr::from_value(refused))
+    }
+
+    /// Notices a change of the breaker, for listeners.
+    pub(super) fn notice_breaker(&mut self, now: Timestamp) {
+        if telemetry::listens()
+            && let Some(guards) = &self.settings.get().guards
+            && let Some((before, after)) = guards.get().breaker_change(now)
+        {
+            self.changed = Some((before, after, now));
+        }
+    }
+
+    fn tell_change(&mut self, py: Python<'_>) -> PyResult<()> {
+        let Some((before, after, at)) = self.changed.take() else { return Ok(()) };
+        let settings = self.settings.get();
+        let fields = (&settings.name, &settings.key, before.name(), after.name(), at.as_nanos());
+        let awaited = imported!(py, "holdoff.telemetry", "tell_change")?.call1(fields)?;
+        self.keep(awaited, false)
     }
 
     /// Tells once that an attempt begins.
