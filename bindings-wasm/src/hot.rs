@@ -7,9 +7,7 @@
 
 use crate::memory::{Shared, exports, failure_of};
 use core::mem::offset_of;
-use holdoff_core::{
-    Budget, BudgetConfig, Call, FailureKind, Hint, Policy, RawStep, Ticket, Timestamp, Withdrawal,
-};
+use holdoff_core::{Budget, BudgetConfig, Call, FailureKind, Hint, Policy, RawStep, Ticket, Timestamp, Withdrawal};
 
 /// The values that transitions read and write. Each function says which fields it uses.
 #[repr(C)]
