@@ -56,8 +56,9 @@ impl Retrying {
         first: Option<Attempted<'py>>,
         call: Invocation<'_, 'py>,
     ) -> Returned<'py> {
-        let (args, kwargs) = call.with.pack(slf.py())?;
-        operation.about = Some((call.function, args, kwargs).into_pyobject(slf.py())?.unbind());
+        if slf.get().is_heard() {
+            describe(&mut operation, call)?;
+        }
         let result = Self::run_loop(slf, &mut operation, first, call);
         match (result, &slf.get().fallback) {
             (Err(error), Some(fallback)) if operation.gave_up => {
@@ -98,15 +99,23 @@ impl Retrying {
                     let begun = operation.handed_on(py)?;
                     return Self::adopt(slf, value, call, begun);
                 }
-                Ok(value) => match operation.rejected(&value, None)? {
-                    Next::Sleep(now) => now,
-                    _ => return Ok(value),
-                },
+                Ok(value) => {
+                    if slf.get().on_result.is_some() {
+                        describe(operation, call)?;
+                    }
+                    match operation.rejected(&value, None)? {
+                        Next::Sleep(now) => now,
+                        _ => return Ok(value),
+                    }
+                }
                 Err(error) if !error.is_instance_of::<PyException>() => return Err(raised(error)),
-                Err(error) => match operation.failed(&error, false, None)? {
-                    Next::Sleep(now) => now,
-                    _ => return Err(raised(error)),
-                },
+                Err(error) => {
+                    describe(operation, call)?;
+                    match operation.failed(&error, false, None)? {
+                        Next::Sleep(now) => now,
+                        _ => return Err(raised(error)),
+                    }
+                }
             };
             // A hook may have taken its time.
             operation.rest(py, (!slf.get().is_heard()).then_some(now))?;
@@ -168,6 +177,16 @@ impl Retrying {
         }
         Ok(retried)
     }
+}
+
+/// Keeps the function and its arguments for events.
+fn describe(operation: &mut Operation, call: Invocation<'_, '_>) -> PyResult<()> {
+    if operation.about.is_none() {
+        let py = call.function.py();
+        let (args, kwargs) = call.with.pack(py)?;
+        operation.about = Some((call.function, args, kwargs).into_pyobject(py)?.unbind());
+    }
+    Ok(())
 }
 
 impl Calls for Retrying {
