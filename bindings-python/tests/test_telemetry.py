@@ -303,7 +303,8 @@ def test_opentelemetry_gets_events_and_counts(clock: VirtualTime) -> None:
     events = exporter.get_finished_spans()[0].events
     assert [event.name for event in events] == ["holdoff.retry", "holdoff.retry", "holdoff.give_up"]
     assert events[2].attributes is not None
-    assert events[2].attributes["reason"] == "attempts"
+    assert events[2].attributes["holdoff.reason"] == "attempts"
+    assert events[2].attributes["error.type"] == "ConnectionError"
     data: Any = reader.get_metrics_data()
     metrics = {metric.name: metric.data.data_points for metric in data.resource_metrics[0].scope_metrics[0].metrics}
     totals = {name: points[0].value for name, points in metrics.items() if name != "holdoff.delay"}

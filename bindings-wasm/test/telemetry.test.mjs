@@ -344,13 +344,14 @@ test("operations are exported to OpenTelemetry", async () => {
     .getMetrics()
     .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics))
     .flatMap(({ descriptor: { name }, dataPoints }) =>
-      dataPoints.map(({ value, attributes }) => [name, attributes["holdoff.outcome"] ?? "", value.count ?? value]),
+      dataPoints.map(({ value, attributes }) => [name, attributes["holdoff.reason"] ?? "", value.count ?? value]),
     );
   assert.deepEqual(points.sort(), [
     ["holdoff.attempts", "", 4],
-    ["holdoff.duration", "attempts", 1],
-    ["holdoff.duration", "success", 1],
+    ["holdoff.delay", "", 2],
+    ["holdoff.give_ups", "attempts", 1],
     ["holdoff.retries", "", 2],
+    ["holdoff.successes", "", 1],
   ]);
   await provider.shutdown();
 });

@@ -165,29 +165,23 @@ def opentelemetry(meter: Any = None) -> Callable[[Any], None]:
     from opentelemetry import metrics, trace
 
     of = metrics.get_meter("holdoff") if meter is None else meter
-    names = {
-        "on_attempt": "attempts",
-        "on_retry": "retries",
-        "on_success": "successes",
-        "on_give_up": "give_ups",
-        "on_change": "breaker_changes",
-    }
-    counters = {hook: of.create_counter(f"holdoff.{name}") for hook, name in names.items()}
+    counters = {hook: of.create_counter(f"holdoff.{name}") for hook, (name, _) in _COUNTERS.items()}
     delays = of.create_histogram("holdoff.delay", "s", "The sleeps before retries")
 
     def listener(event: Any) -> None:
-        labels = _labels(event)
-        counters[event.hook].add(1, labels)
+        attributes: dict[str, Any] = {f"holdoff.{name}": value for name, value in _labels(event).items()}
+        counters[event.hook].add(1, attributes)
+        if not isinstance(event, (RetryEvent, GiveUpEvent)):
+            return
+        facts = {**attributes, "holdoff.attempt": event.attempt, "holdoff.elapsed": event.elapsed}
+        if event.error is not None:
+            facts |= {"error.type": type(event.error).__qualname__, "error.message": str(event.error)}
+        name = "holdoff.give_up"
         if isinstance(event, RetryEvent):
-            delays.record(event.delay, labels)
-        if isinstance(event, (RetryEvent, GiveUpEvent)):
-            more: dict[str, Any] = {
-                "attempt": event.attempt,
-                "elapsed": event.elapsed,
-                "error": repr(event.error or event.value),
-            }
-            name = "holdoff.retry" if isinstance(event, RetryEvent) else "holdoff.give_up"
-            trace.get_current_span().add_event(name, {**labels, **more})
+            name = "holdoff.retry"
+            facts["holdoff.delay"] = event.delay
+            delays.record(event.delay, {"holdoff.operation": event.operation})
+        trace.get_current_span().add_event(name, facts)
 
     return listener
 
@@ -202,32 +196,32 @@ def prometheus(registry: Any = None) -> Callable[[Any], None]:
     from prometheus_client import REGISTRY, Counter, Histogram
 
     into: Any = REGISTRY if registry is None else registry
-    metrics: dict[str, tuple[Any, list[str]]] = {}
-    for hook, name, labels in (
-        ("on_attempt", "attempts", []),
-        ("on_retry", "retries", ["kind", "cause"]),
-        ("on_success", "successes", []),
-        ("on_give_up", "give_ups", ["kind", "reason"]),
-        ("on_change", "breaker_changes", ["state"]),
-    ):
-        names = ["operation", *labels]
-        metrics[hook] = (Counter(f"holdoff_{name}", f"The {name} of operations", names, registry=into), names)
+    counters = {
+        hook: Counter(f"holdoff_{name}", f"The {name.replace('_', ' ')}", labels, registry=into)
+        for hook, (name, labels) in _COUNTERS.items()
+    }
     delays = Histogram("holdoff_delay_seconds", "The sleeps before retries", ["operation"], registry=into)
 
     def listener(event: Any) -> None:
-        values = _labels(event)
-        counter, names = metrics[event.hook]
-        counter.labels(*(values[name] for name in names)).inc()
+        counters[event.hook].labels(**_labels(event)).inc()
         if isinstance(event, RetryEvent):
             delays.labels(event.operation).observe(event.delay)
 
     return listener
 
 
+_COUNTERS = {
+    "on_attempt": ("attempts", ["operation"]),
+    "on_retry": ("retries", ["operation", "kind", "cause"]),
+    "on_success": ("successes", ["operation"]),
+    "on_give_up": ("give_ups", ["operation", "kind", "reason"]),
+    "on_change": ("breaker_changes", ["breaker", "from", "to"]),
+}
+"""The counter of each event, and its labels (spec 37.4)."""
+
+
 def _labels(event: Any) -> dict[str, str]:
-    """The few-valued fields of an event."""
-    labels = {"operation": event.operation}
-    for name in ("kind", "cause", "reason", "state"):
-        if hasattr(event, name):
-            labels[name] = getattr(event, name) or "none"
-    return labels
+    """The labels of an event's counter."""
+    if isinstance(event, ChangeEvent):
+        return {"breaker": event.operation, "from": event.before, "to": event.state}
+    return {name: getattr(event, name) or "none" for name in _COUNTERS[event.hook][1]}

@@ -3,14 +3,7 @@
  * OpenTelemetry. Each function returns a function that ends it. Operations that are running when a listener is added are not told of.
  */
 import { problem, WRONG_TYPE } from "../errors.js";
-import {
-  type ChangeEvent,
-  type GiveUpEvent,
-  type Listener,
-  listeners,
-  type RetryEvent,
-  type SuccessEvent,
-} from "../hooks.js";
+import { type ChangeEvent, type GiveUpEvent, type Listener, listeners, type RetryEvent } from "../hooks.js";
 
 export type { AttemptEvent, ChangeEvent, GiveUpEvent, Listener, RetryEvent, SuccessEvent } from "../hooks.js";
 
@@ -78,37 +71,42 @@ export interface OpenTelemetry {
   };
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : typeof error);
+/** The attributes of an event of a span, beside those of its counter. */
+function facts({ attempt, elapsedMs, error }: RetryEvent | GiveUpEvent): Attributes {
+  const failed = error instanceof Error ? { "error.type": error.name, "error.message": error.message } : {};
+  return { "holdoff.attempt": attempt, "holdoff.elapsed": elapsedMs / 1000, ...failed };
+}
 
 /**
  * Exports to OpenTelemetry: events `holdoff.retry` and `holdoff.give_up` of the active span, counters `holdoff.attempts`,
- * `holdoff.retries` and `holdoff.breaker.changes`, and a histogram `holdoff.duration` of operations in milliseconds, whose
- * attribute `holdoff.outcome` is `success` or the reason: `exportTo(await import("@opentelemetry/api"))`.
+ * `holdoff.retries`, `holdoff.successes`, `holdoff.give_ups` and `holdoff.breaker_changes`, and the histogram `holdoff.delay` in
+ * seconds: `exportTo(await import("@opentelemetry/api"))`.
  */
 export function exportTo({ trace, metrics }: OpenTelemetry): () => void {
   const meter = metrics.getMeter("holdoff");
-  const attempts = meter.createCounter("holdoff.attempts", { description: "Attempts that were started" });
-  const retries = meter.createCounter("holdoff.retries", { description: "Failed attempts that were retried" });
-  const changes = meter.createCounter("holdoff.breaker.changes", { description: "Changes of a breaker's state" });
-  const duration = meter.createHistogram("holdoff.duration", { description: "Time of an operation", unit: "ms" });
-  const ended = ({ operation, elapsedMs }: SuccessEvent | GiveUpEvent, outcome: string) =>
-    duration.record(elapsedMs, { "holdoff.operation": operation, "holdoff.outcome": outcome });
+  const counter = (name: string, description: string) => meter.createCounter(`holdoff.${name}`, { description });
+  const attempts = counter("attempts", "Attempts that began");
+  const retries = counter("retries", "Failed attempts that another one follows");
+  const successes = counter("successes", "Operations that succeeded");
+  const ends = counter("give_ups", "Operations that ended without a success");
+  const changes = counter("breaker_changes", "Changes of a breaker's state");
+  const delays = meter.createHistogram("holdoff.delay", { description: "The sleeps before retries", unit: "s" });
+  const of = (operation: string): Attributes => ({ "holdoff.operation": operation });
   return listen({
-    onAttempt: ({ operation }) => attempts.add(1, { "holdoff.operation": operation }),
-    onRetry({ operation, attempt, error, kind, delayMs, cause }: RetryEvent) {
-      const facts = { "holdoff.operation": operation, "holdoff.kind": kind, "holdoff.cause": cause };
-      retries.add(1, facts);
-      const more = { "holdoff.attempt": attempt, "holdoff.delay_ms": delayMs };
-      const message: Attributes = error === undefined ? {} : { "error.message": messageOf(error) };
-      trace.getActiveSpan()?.addEvent("holdoff.retry", { ...facts, ...more, ...message });
+    onAttempt: ({ operation }) => attempts.add(1, of(operation)),
+    onRetry(event: RetryEvent) {
+      const { operation, kind, cause, delayMs } = event;
+      const labels = { ...of(operation), "holdoff.kind": kind, "holdoff.cause": cause };
+      retries.add(1, labels);
+      delays.record(delayMs / 1000, of(operation));
+      trace.getActiveSpan()?.addEvent("holdoff.retry", { ...labels, ...facts(event), "holdoff.delay": delayMs / 1000 });
     },
-    onSuccess: (event) => ended(event, "success"),
+    onSuccess: ({ operation }) => successes.add(1, of(operation)),
     onGiveUp(event: GiveUpEvent) {
-      const { operation, attempt, error, reason } = event;
-      ended(event, reason);
-      const facts = { "holdoff.operation": operation, "holdoff.reason": reason, "holdoff.attempt": attempt };
-      const message: Attributes = error === undefined ? {} : { "error.message": messageOf(error) };
-      trace.getActiveSpan()?.addEvent("holdoff.give_up", { ...facts, ...message });
+      const { operation, kind = "none", reason } = event;
+      const labels = { ...of(operation), "holdoff.kind": kind, "holdoff.reason": reason };
+      ends.add(1, labels);
+      trace.getActiveSpan()?.addEvent("holdoff.give_up", { ...labels, ...facts(event) });
     },
     onChange: ({ name, from, to }: ChangeEvent) =>
       changes.add(1, { "holdoff.breaker": name, "holdoff.from": from, "holdoff.to": to }),
