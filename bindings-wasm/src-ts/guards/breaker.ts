@@ -7,7 +7,7 @@ import type { ChangeHook } from "../hooks.js";
 import { exact, type Length, like, nanos } from "../memory.js";
 import type { Same, Time } from "../times.js";
 import { BREAKER_STATES, type BreakerState } from "../words.js";
-import { type Watched, watched } from "./changes.js";
+import { watched } from "./changes.js";
 import type { BreakerFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";
 import { memory, readArgument, writeArgument } from "./memory.js";
@@ -29,7 +29,7 @@ export interface Success {
 }
 
 /** A breaker: it stops calls to a server that keeps failing. */
-export class Breaker extends Guard implements Watched {
+export class Breaker extends Guard {
   /** @internal */
   declare readonly asksTook: boolean;
   /** @internal */

@@ -228,8 +228,7 @@ check<typeof withAnswers, Promise<Response>>(true);
 check<Outcome["lastResult"], unknown>(true);
 // @ts-expect-error: the result is no text
 retry(() => 1 as number, { whenResult: (text: string) => text === "" });
-// @ts-expect-error: nobody waits for a predicate
-retry(() => 1, { whenResult: async () => true });
+retry(() => 1, { whenResult: async (n) => n > 1, when: async (error) => error !== undefined });
 
 const guards = new Guards({
   budget: { kind: "token", capacity: 500 },
