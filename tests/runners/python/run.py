@@ -112,7 +112,7 @@ def run_loop_backoff(case: Case) -> None:
     of, made = case["backoff"], number(case["made"])
     factor, jitter, steps = of["factor"], of["jitter"], number(of["steps"])
     backoff = WaitBackoff(span(of["duration"]), factor=factor, jitter=jitter, cap=span(of["cap"]), steps=steps)
-    reset = {} if case["reset"] == "never" else case["reset"]
+    reset: Case = {} if case["reset"] == "never" else case["reset"]
     quiet, every = (span(reset[rule]) if rule in reset else None for rule in ("after_quiet", "every"))
     machine = LoopBackoff(backoff, after_quiet=quiet, every=every, now=made)
     for at, (ask, expected) in enumerate(zip(case["asks"], case["delays"], strict=True)):
