@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, TypeAlias
 
-    _Sleeper: TypeAlias = tuple[int, int, float, Future[None] | None]
-    """When it wakes, its place among those of the same time, how long it sleeps, and its future."""
+    _Sleeper: TypeAlias = tuple[int, int, float, Any]
+    """When it wakes, its place among sleepers of the same time, how long it sleeps, and its future or event."""
 
 __all__ = [
     "Incident",
@@ -49,11 +49,6 @@ __all__ = [
 
 
 _TURNS = 64
-
-
-def _is_done(sleeper: _Sleeper) -> bool:
-    future = sleeper[3]
-    return future is not None and future.done()
 
 
 class VirtualTime:
@@ -103,20 +98,41 @@ class VirtualTime:
         if trio_module() is None:
             await self.after(seconds)
             return
+        import trio
+
+        run = trio.lowlevel.current_trio_token()
+        if run not in self._sleepers:
+            trio.lowlevel.spawn_system_task(self._drive, run)
+        over = trio.Event()
+        sleeper = self._sleeper(run, seconds, over)
+        try:
+            await over.wait()
+        finally:
+            if not over.is_set():
+                self._sleepers[run].remove(sleeper)
+                heapify(self._sleepers[run])
+        self._slept(seconds)
+
+    async def _drive(self, run: object) -> None:
+        """Lets time pass under trio to the end of the first sleep whenever all other tasks wait."""
         from trio.testing import wait_all_tasks_blocked
 
-        sleeper = self._sleeper("trio", seconds, None)
-        sleepers = self._sleepers["trio"]
+        sleepers = self._sleepers[run]
         try:
-            while sleeper[0] > (before := self._nanos):
+            while sleepers:
                 await wait_all_tasks_blocked()
-                # Another sleeper that woke at the same moment may have moved the time, and still runs.
-                if sleepers[0] is sleeper and self._nanos == before:
-                    self._nanos = sleeper[0]
+                for _, _, _, over in self._due(sleepers):
+                    over.set()
         finally:
-            sleepers.remove(sleeper)
-            heapify(sleepers)
-        self._slept(seconds)
+            del self._sleepers[run]
+
+    def _due(self, sleepers: list[_Sleeper]) -> list[_Sleeper]:
+        """Moves the time to the end of the first sleep. Returns the sleepers that wake then."""
+        due: list[_Sleeper] = []
+        while sleepers and (not due or sleepers[0][0] <= self._nanos):
+            due.append(heappop(sleepers))
+            self._nanos = max(self._nanos, due[0][0])
+        return due
 
     def after(self, seconds: float) -> Future[None]:
         """A future of the running loop of asyncio that is done when that time has passed."""
@@ -129,23 +145,21 @@ class VirtualTime:
         self._sleeper(loop, seconds, future)
         return future
 
-    def _sleeper(self, key: object, seconds: float, future: Future[None] | None) -> _Sleeper:
-        sleeper = (self._nanos + round(seconds * 1e9), next(self._count), seconds, future)
+    def _sleeper(self, key: object, seconds: float, over: Any) -> _Sleeper:
+        sleeper = (self._nanos + round(seconds * 1e9), next(self._count), seconds, over)
         heappush(self._sleepers.setdefault(key, []), sleeper)
         return sleeper
 
     def _turn(self, loop: AbstractEventLoop, quiet: int) -> None:
         """Lets time pass to the end of the first sleep once the loop has nothing else to run."""
         sleepers = self._sleepers[loop]
-        while sleepers and _is_done(sleepers[0]):
+        while sleepers and sleepers[0][3].done():
             heappop(sleepers)
         # A loop that hides its callbacks is idle after some turns.
         ready: Any = getattr(loop, "_ready", None)
         if sleepers and not ready and (ready is not None or quiet > _TURNS):
-            self._nanos = max(self._nanos, sleepers[0][0])
-            while sleepers and sleepers[0][0] <= self._nanos:
-                _, _, seconds, future = heappop(sleepers)
-                if future is not None and not future.done():
+            for _, _, seconds, future in self._due(sleepers):
+                if not future.done():
                     self._wake(seconds, future)
             quiet = 0
         if sleepers:
