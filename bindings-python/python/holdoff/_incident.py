@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Protocol
 
-    class Time(Protocol):
+    class _Time(Protocol):
         """Virtual time."""
 
         def advance(self, seconds: float) -> None:
@@ -66,7 +66,7 @@ class Incident:
         failed = sum(attempt.failure is not None for attempt in self.attempts)
         return f"<Incident of {len(self.attempts)} attempts, {failed} failed>"
 
-    def function(self, time: Time, value: Any = None) -> Callable[[], Any]:
+    def function(self, time: _Time, value: Any = None) -> Callable[[], Any]:
         """A function whose calls take as long and fail as the attempts did, and then return the value.
 
         ``time`` is the virtual time that the test runs in.
