@@ -243,12 +243,13 @@ def test_an_end_that_a_dying_worker_could_not_tell_is_told_by_the_next(database:
             await app.connector.execute_query_async("update procrastinate_jobs set status = 'doing', worker_id = null")
             assert await Retries.put_back(app) == jobs
             assert await ended(app, *jobs) == ["succeeded", "failed"]
-            assert runs == ["", "down"]
+            # The worker runs both jobs at once, so the order of their runs is open.
+            assert sorted(runs) == ["", "down"]
             # Begin anew: first forget.
             await retries.forget(app, jobs[1])
             await app.job_manager.retry_job_by_id_async(jobs[1], retry_at=procrastinate.utils.utcnow())
             assert await ended(app, jobs[1]) == ["failed"]
-            assert runs == ["", "down", "down"]
+            assert sorted(runs) == ["", "down", "down"]
 
     asyncio.run(main())
 
