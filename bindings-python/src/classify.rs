@@ -169,11 +169,19 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
     Ok(Judged::Failure(if asked_for { retried(failure) } else { failure }))
 }
 
-/// A group of errors is what all of its errors are.
+/// A group of errors is what all of its errors are, those in groups inside it included, however deep they are.
 fn group(error: &Bound<'_, PyAny>, settings: &Retrying) -> PyResult<Judged> {
     let mut all = Judged::Failure(Kind::TRANSIENT);
-    for inner in error.getattr(intern!(error.py(), "exceptions"))?.try_iter()? {
-        all = all.and(classify(&inner?, false, settings)?);
+    let mut groups = vec![error.clone()];
+    while let Some(error) = groups.pop() {
+        for inner in error.getattr(intern!(error.py(), "exceptions"))?.try_iter()? {
+            let inner = inner?;
+            if matches!(registered(&inner, &settings.on)?, Registered::Group) {
+                groups.push(inner);
+            } else {
+                all = all.and(classify(&inner, false, settings)?);
+            }
+        }
     }
     Ok(all)
 }

@@ -632,6 +632,10 @@ def test_a_group_is_what_all_of_its_errors_are() -> None:
     assert taken_for(group(ConnectionError(), RuntimeError()), on=OSError) is None
     assert taken_for(group(ValueError()), on=ExceptionGroup) == holdoff.Failure("transient")
     assert taken_for(group(ValueError()), on=lambda _: True) == holdoff.Failure("transient")
+    deep: Any = OSError()
+    for _ in range(20_000):
+        deep = group(deep)
+    assert taken_for(deep) == holdoff.Failure("transient")
 
 
 def test_the_error_of_a_server_of_ones_own_is_judged_by_its_status() -> None:

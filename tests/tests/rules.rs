@@ -85,6 +85,9 @@ fn every_rule_is_shown_by_a_vector_or_held_by_a_test() {
         assert!(!shown.contains(rule), "{rule} is shown by a vector");
         let (file, name) = test.split_once("::").unwrap();
         let source = std::fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
-        assert!(["fn", "void", "def"].iter().any(|word| source.contains(&format!("{word} {name}("))), "{test} is no test");
+        assert!(
+            ["fn", "void", "def"].iter().any(|word| source.contains(&format!("{word} {name}("))),
+            "{test} is no test"
+        );
     }
 }
