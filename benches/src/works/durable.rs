@@ -185,19 +185,22 @@ fn states() -> (Policy, Retry, Call, Timestamp) {
     (policy, retry, call, now)
 }
 
+/// The bytes of a saved state before its checksum.
+const BODY: usize = Retry::SAVED - 8;
+
 /// A state as bytes. By hand: words in a row, and the same checksum.
 fn saved() -> Work {
     let (policy, retry, call, now) = states();
-    let words = black_box([1_u64, 2, 3, 4, 5]);
+    let words = black_box([1_u64, 2, 3, 4, 5, 6, 7, 8]);
     Work::new("save")
         .by("floor", move || {
             let mut bytes = [0; Retry::SAVED];
-            bytes[..8].copy_from_slice(b"hold\x01\x01\x38\x00");
-            for (at, word) in bytes[8..48].chunks_exact_mut(8).zip(black_box(words)) {
+            bytes[..8].copy_from_slice(b"hold\x01\x01\x50\x00");
+            for (at, word) in bytes[8..BODY].chunks_exact_mut(8).zip(black_box(words)) {
                 at.copy_from_slice(&word.to_le_bytes());
             }
-            let sum = sum64(&bytes[..48]).to_le_bytes();
-            bytes[48..].copy_from_slice(&sum);
+            let sum = sum64(&bytes[..BODY]).to_le_bytes();
+            bytes[BODY..].copy_from_slice(&sum);
             bytes
         })
         .by("retry", move || black_box(&retry).save(black_box(&policy), black_box(now)))
@@ -212,8 +215,8 @@ fn resumed() -> Work {
     Work::new("resume")
         .by("floor", move || {
             let bytes = black_box(&bytes);
-            let (body, sum) = bytes.split_at(48);
-            let mut words = [0_u64; 6];
+            let (body, sum) = bytes.split_at(BODY);
+            let mut words = [0_u64; BODY / 8];
             for (word, at) in words.iter_mut().zip(body.chunks_exact(8)) {
                 *word = u64::from_le_bytes(at.try_into().unwrap_or_default());
             }
