@@ -123,6 +123,7 @@ await bundle(
     guards: "src-ts/guards/index.ts",
     timers: "src-ts/timers/index.ts",
     telemetry: "src-ts/telemetry/index.ts",
+    testing: "src-ts/testing/index.ts",
     node: "src-ts/node.ts",
   },
   inlined,

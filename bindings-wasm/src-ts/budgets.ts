@@ -6,19 +6,10 @@ import { type Clock, nanosOf } from "./clock.js";
 import { BUDGET_WORDS, functions, hot, NOW, ORIGIN, budget as slot, write, writePolicy } from "./hot.js";
 import { readLong } from "./options.js";
 import type { Keeper } from "./slot.js";
+import { switches } from "./switches.js";
 
 /** How many keys of a policy may lack tokens. Beyond them the key used longest ago gets a full budget. */
 const MOST = 1024;
-
-let areOff = false;
-
-/**
- * Turns the budgets of all loops off, or on again with `false`. For tests: a suite that lets many calls fail would spend the
- * budget of a policy that they share, and the last tests would get no retries.
- */
-export function withoutBudgets(off = true): void {
-  areOff = off;
-}
 
 /** The budgets of one policy. Their state cannot be seen: policies that decide the same are equal. */
 export class LoopBudgets {
@@ -38,7 +29,7 @@ export class LoopBudgets {
 
   /** True if a loop brings a budget to a policy of these words. */
   isFor(policy: Uint32Array): boolean {
-    if (areOff) return false;
+    if (!switches.bringsBudgets) return false;
     const core = hot();
     writePolicy(policy);
     return core.brings_budget() === 1;
@@ -69,7 +60,7 @@ export class LoopBudgets {
 
   /** A call succeeded whose latest retry had that price, 0 for none. */
   succeed(key: string, price: number, clock: Clock): void {
-    if (areOff) return;
+    if (!switches.bringsBudgets) return;
     writeTime(nanosOf(clock.now()));
     const keeper = this.#short.get(key);
     if (keeper === undefined) {

@@ -1,5 +1,4 @@
 /** The exports that `holdoff` and `holdoff/guards` have in common. */
-export { withoutBudgets } from "./budgets.js";
 export type { Clock } from "./clock.js";
 export { ConfigError, HookError, OUTCOME, type Outcome, outcomeOf, RetryError } from "./errors.js";
 export {

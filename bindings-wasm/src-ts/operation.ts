@@ -22,6 +22,7 @@ import {
 } from "./failure.js";
 import { type Hooks, isHeard, listeners } from "./hooks.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
+import { switches } from "./switches.js";
 import { CAUSES, KINDS, REASONS, type StopReason } from "./words.js";
 
 /** The numbers of steps and of the outcome of an operation that failed. */
@@ -435,8 +436,11 @@ export class Operation<T> {
       this.giveUp({ reason: "permanent", retryAt: undefined, engineError: refused });
       return;
     }
-    if ((step.codes & 255) !== SLEEP) {
-      this.follow(step);
+    const next = step.codes & 255;
+    const isLast = attempt >= switches.attempts && (next === SLEEP || next === ATTEMPT);
+    if (isLast || next !== SLEEP) {
+      if (isLast) this.giveUp({ reason: "attempts", retryAt: undefined });
+      else this.follow(step);
       return;
     }
     const { steps, lastResult: value } = this;
@@ -545,6 +549,8 @@ export class Operation<T> {
     let at = this.wakeAt;
     for (const { abortAt } of this.running) at = Math.min(at, abortAt);
     if (at === Infinity) return;
+    if (switches.skipsSleeps && this.running.length === 0)
+      this.epoch = (this.epoch as number) - Math.max(at - this.now(), 0) / 1e6;
     const now = this.now();
     const milliseconds = Math.min(Math.max(Math.ceil((at - now) / 1e6), 0), LONGEST_TIMER);
     this.setAt = now;

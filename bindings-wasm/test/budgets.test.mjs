@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConfigError, outcomeOf, Policy, retry, withoutBudgets, wrap } from "holdoff";
+import { ConfigError, outcomeOf, Policy, retry, wrap } from "holdoff";
 import { Budget, Guards, retry as guardedRetry } from "holdoff/guards";
+import { withoutBudgets } from "holdoff/testing";
 import "holdoff/classify";
 import "holdoff/presets";
 import { failure, VirtualClock } from "./virtual.mjs";
@@ -338,10 +339,10 @@ test("calls decide with the loop's budget as under guards with the same budget",
 test("the switch for tests turns budgets off", async () => {
   const policy = new Policy(FIELDS);
   const guarded = new Policy({ ...FIELDS, breaker: { failures: 1000 } });
-  withoutBudgets();
+  const end = withoutBudgets();
   assert.deepEqual(await attempts(20, policy, timeout), Array(20).fill(3));
   assert.deepEqual(await attempts(20, guarded, timeout), Array(20).fill(3));
-  withoutBudgets(false);
+  end();
   assert.deepEqual(await attempts(8, policy, timeout), SIX_OF_EIGHT);
   assert.deepEqual(await attempts(8, guarded, timeout), SIX_OF_EIGHT);
 });

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import * as whole from "holdoff";
 import * as lite from "holdoff/lite";
+import { withoutBudgets } from "holdoff/testing";
 import { failure, VirtualClock } from "./virtual.mjs";
 
 const milliseconds = fc.oneof(
@@ -47,7 +48,7 @@ const answers = fc.array(
 );
 
 // The one difference: holdoff/lite brings no budget for retries.
-whole.withoutBudgets();
+withoutBudgets();
 
 /** All that happens in an operation that always fails, or the rule that its options break. */
 async function played({ retry, outcomeOf, ConfigError }, policy, answers, seed) {

@@ -17,11 +17,11 @@ import {
   Schedule,
   type Step,
   seedAt,
-  withoutBudgets,
   wrap,
 } from "holdoff";
 import { Breaker, GuardedCall, Guards, KeyedGuards } from "holdoff/guards";
 import { exportTo } from "holdoff/telemetry";
+import { failing, withoutBudgets } from "holdoff/testing";
 import { type Due, Timers, Wheel } from "holdoff/timers";
 import {
   Event,
@@ -121,7 +121,11 @@ retry(() => 1, { budget: { kind: "token", capacity: 5 } });
 new Policy({ budget: "none" }).retry(() => 1, { key: "https://example.org:443" });
 // @ts-expect-error: a key is text
 retry(() => 1, { key: 7 });
-withoutBudgets(false);
+const end: () => void = withoutBudgets();
+end();
+const failsOnce = failing(1, new Error(), (n: number) => n);
+check<ReturnType<typeof failsOnce>, number>(true);
+check<typeof failsOnce.calls, number>(true);
 // @ts-expect-error: a policy has its own attempts
 retry(() => 1, { policy, attempts: 3 });
 // @ts-expect-error: documents alone have names in snake_case
