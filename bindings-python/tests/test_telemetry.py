@@ -125,6 +125,18 @@ def test_the_events_of_an_operation(call: Any, by: str, clock: VirtualTime, hear
     assert len(told) == 6
 
 
+@pytest.mark.parametrize("call", CALLS)
+def test_a_cancellation_is_told_once(call: Any, clock: VirtualTime) -> None:
+    token, told = holdoff.Cancel(), list[Any]()
+    with pytest.raises(holdoff.Cancelled) as raised:
+        call(9, policy=THREE, cancel=token, on_retry=lambda _: token.cancel(), on_give_up=told.append)
+    assert [(event.attempt, event.kind, event.reason) for event in told] == [(1, "transient", "cancelled")]
+    assert told[0].error is raised.value
+    with pytest.raises(holdoff.Cancelled):
+        call(0, policy=THREE, cancel=token, on_give_up=told.append)
+    assert [(event.attempt, event.kind, event.reason) for event in told[1:]] == [(0, None, "cancelled")]
+
+
 def test_the_name_of_an_operation(heard: list[Any]) -> None:
     @holdoff.retry
     def fetch() -> None: ...

@@ -6,6 +6,7 @@ use crate::guards::notify::Notify;
 use crate::outcome::{self, Outcome};
 use crate::parameters::NextStep;
 use crate::retrying::Retrying;
+use crate::telemetry;
 use holdoff_core::{Permit, Span, Step, StopReason, Ticket, Timestamp};
 use pyo3::exceptions::{PyBaseException, PyException};
 use pyo3::prelude::*;
@@ -96,10 +97,16 @@ methods! { Operation(self, py);
             let error = imported!(py, "holdoff._errors", "Cancelled")?.call1(("the operation was cancelled",))?;
             let (reason, attempts) = (StopReason::Cancelled, self.attempts());
             let ended = Outcome { reason, attempts, retry_at: Timestamp::NEVER, details: None };
-            outcome::attach(&error, ended)?;
+            outcome::attach(&error, ended.clone())?;
             if let Some(Failed::Error(last)) = self.last.take() {
                 error.setattr("__cause__", last)?;
             }
+            let failed = Failed::Error(error.clone().unbind());
+            let failure = self.failure;
+            self.tell(py, telemetry::GIVE_UP, attempts, None, |fields| {
+                failed.describe(fields, failure)?;
+                fields.set_item("outcome", Bound::new(py, ended)?)
+            })?;
             Ok(error)
         }
 
