@@ -24,7 +24,7 @@ extern_c! {
     fn holdoff_sizeof(name: *const c_char) -> usize =
         size_by_name!(c_bytes(name);
         holdoff_adaptive, holdoff_adaptive_start, holdoff_breaker, holdoff_bucket, holdoff_bucket_config,
-        holdoff_budget, holdoff_bulkhead, holdoff_call, holdoff_divergence, holdoff_event, holdoff_event_fields,
+        holdoff_budget, holdoff_bulkhead, holdoff_call, holdoff_chaos, holdoff_divergence, holdoff_event, holdoff_event_fields,
         holdoff_events, holdoff_facts, holdoff_failure, holdoff_gate, holdoff_gate_config, holdoff_gate_options,
         holdoff_guarded_call, holdoff_guards, holdoff_headers, holdoff_hedge, holdoff_layered, holdoff_layers, holdoff_kubernetes_backoff,
         holdoff_limiter, holdoff_loop_backoff, holdoff_nesting, holdoff_options, holdoff_periodic,

@@ -26,6 +26,7 @@ mod abi;
 mod boundary;
 mod bucket;
 mod call;
+mod chaos;
 mod document;
 mod explain;
 mod exports;
@@ -61,7 +62,7 @@ mod wheel;
 mod words;
 
 pub use self::{
-    abi::*, bucket::*, call::*, document::*, explain::*, failure::*, fields::*, gate::*, guards::adaptive::*,
+    abi::*, bucket::*, call::*, chaos::*, document::*, explain::*, failure::*, fields::*, gate::*, guards::adaptive::*,
     guards::breaker::*, guards::budget::*, guards::bulkhead::*, guards::fields::*, guards::guarded::*,
     guards::hedge::*, guards::limiter::*, guards::nested::*, guards::saved::*, guards::stretch::*, guards::*,
     headers::*, layered::*, log::event::*, log::recorder::*, log::replay::*, loop_backoff::*, names::*, options::*,

@@ -3,6 +3,7 @@
 pub(crate) mod backoff;
 pub(crate) mod bucket;
 pub(crate) mod call;
+pub(crate) mod chaos;
 pub(crate) mod failure;
 pub(crate) mod fingerprint;
 pub(crate) mod grpc;

@@ -67,6 +67,7 @@ mod words;
 pub use decide::backoff::{Backoff, BackoffKind};
 pub use decide::bucket::{Bucket, BucketConfig};
 pub use decide::call::{Call, Machine, Outcome, Step, Ticket};
+pub use decide::chaos::Chaos;
 pub use decide::failure::{Failure, FailureKind};
 pub use decide::grpc::GrpcCode;
 pub use decide::guarded::{Flight, GuardedCall, Guards};

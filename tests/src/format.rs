@@ -3,6 +3,7 @@
 use crate::adaptives::{AdaptiveCase, LatencyCase, StretchCase};
 use crate::breakers::{BreakerCase, WindowCase};
 use crate::budgets::BudgetCase;
+use crate::chaos::ChaosCase;
 use crate::gates::GateCase;
 use crate::guarded::GuardedCase;
 use crate::hints::HintCase;
@@ -88,6 +89,8 @@ pub enum File {
     Layered(Cases<LayeredCase>),
     /// The delays of a backoff that begins again by itself.
     LoopBackoff(Cases<LoopBackoffCase>),
+    /// Which attempts fail on purpose.
+    Chaos(Cases<ChaosCase>),
     /// What gates make of failures and successes.
     KeyedGate(Cases<GateCase>),
     /// What an adaptive rate makes of answers.

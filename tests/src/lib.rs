@@ -6,6 +6,7 @@ pub mod adaptives;
 pub mod breakers;
 pub mod budgets;
 pub mod catalogue;
+pub mod chaos;
 pub mod classify;
 pub mod documents;
 pub mod format;

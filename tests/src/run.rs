@@ -3,6 +3,7 @@
 use crate::adaptives;
 use crate::breakers;
 use crate::budgets;
+use crate::chaos;
 use crate::classify;
 use crate::documents;
 use crate::format::{
@@ -138,6 +139,7 @@ pub fn cases(file: &File) -> Tally {
         }),
         File::Hint(file) => tally(&file.cases, hints::run),
         File::Layered(file) => tally(&file.cases, layers::run),
+        File::Chaos(file) => tally(&file.cases, chaos::run),
         File::LoopBackoff(file) => tally(&file.cases, loop_backoffs::run),
         File::KeyedGate(file) => tally(&file.cases, gates::run),
         File::Adaptive(file) => tally(&file.cases, adaptives::adaptive),

@@ -469,6 +469,31 @@ verdict run_layers(const cJSON *item) {
   return PASSED;
 }
 
+verdict run_chaos(const cJSON *item) {
+  const cJSON *ask, *expected = first(get(item, "answers"));
+  holdoff_chaos chaos;
+  int at = 0;
+  if (holdoff_chaos_init(&chaos, number(item, "seed"), real(item, "failure_rate"), real(item, "latency_rate"),
+                         number(item, "shortest"), number(item, "longest")) != 0) {
+    return fail("a valid chaos", "an error", -1);
+  }
+  cJSON_ArrayForEach(ask, get(item, "asks")) {
+    char got[48], wanted[48], time[24];
+    if (expected == NULL) {
+      return fail("as many answers as asks", "fewer", at);
+    }
+    time_text(holdoff_chaos_latency(&chaos, number_of(ask)), time);
+    snprintf(got, sizeof got, "%d %s", holdoff_chaos_fails(&chaos, number_of(ask)), time);
+    time_text(number(expected, "latency"), time);
+    snprintf(wanted, sizeof wanted, "%d %s", cJSON_IsTrue(get(expected, "fails")), time);
+    if (compare(wanted, got, at++) == FAILED) {
+      return FAILED;
+    }
+    expected = expected->next;
+  }
+  return PASSED;
+}
+
 verdict run_loop_backoff(const cJSON *item) {
   const cJSON *of = get(item, "backoff"), *reset = get(item, "reset"), *ask, *expected = first(get(item, "delays"));
   bool quiet = get(reset, "after_quiet") != NULL, every = get(reset, "every") != NULL;

@@ -60,6 +60,7 @@ static const struct {
     {"keyed_gate", run_gate},
     {"layered", run_layers},
     {"trace", run_trace},
+    {"chaos", run_chaos},
     {"loop_backoff", run_loop_backoff},
     {"duration", run_duration},
     {"seed", run_seed},

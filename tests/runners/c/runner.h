@@ -84,6 +84,7 @@ verdict run_save(const cJSON *item);
 verdict run_resume(const cJSON *item);
 verdict run_gate(const cJSON *item);
 verdict run_layers(const cJSON *item);
+verdict run_chaos(const cJSON *item);
 verdict run_loop_backoff(const cJSON *item);
 /* Whether a step is the one that a vector has. */
 verdict same_step(holdoff_step step, const cJSON *expected, int at);

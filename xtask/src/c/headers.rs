@@ -123,10 +123,10 @@ const TOPICS: [Topic; 10] = [
     Topic {
         header: "holdoff/machines.h",
         about: "Other machines of retries: a policy's delays alone, a retry inside a retry, the backoffs of Kubernetes' loops, \
-                something that runs again and again, gates and token buckets.",
+                something that runs again and again, gates and token buckets, failures on purpose.",
         includes: &["../holdoff.h"],
         texts: &[],
-        modules: &["schedule", "layered", "wait_backoff", "loop_backoff", "periodic", "gate", "bucket"],
+        modules: &["schedule", "layered", "wait_backoff", "loop_backoff", "periodic", "gate", "bucket", "chaos"],
         words: &["HOLDOFF_LEVEL_", "HOLDOFF_TIMER_", "HOLDOFF_ANSWER_", "HOLDOFF_ENDED_"],
     },
     Topic {
