@@ -16,6 +16,7 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -201,7 +202,9 @@ where
         let queued = matches!(step, Step::Sleep { cause: Cause::Bulkhead, .. });
         *this.phase = if queued { Phase::Queued } else { Phase::Running };
         *this.until = until;
-        let timer = (!until.is_never()).then(|| this.retrying.sleeper.sleep(until.since(now).as_duration()));
+        let skipped = !queued && matches!(step, Step::Sleep { .. }) && crate::switches::skips_sleeps();
+        let delay = if skipped { Duration::ZERO } else { until.since(now).as_duration() };
+        let timer = (!until.is_never()).then(|| this.retrying.sleeper.sleep(delay));
         this.timer.set(timer);
         None
     }

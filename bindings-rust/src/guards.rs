@@ -71,19 +71,19 @@ impl Shared<BreakerConfig, Breaker> {
         self.change(|breaker| breaker.reset(crate::clock::now()));
     }
 
-    #[cfg(not(feature = "tracing"))]
+    #[cfg(not(any(feature = "tracing", feature = "metrics")))]
     fn change(&self, change: impl FnOnce(&mut Breaker)) {
         self.with(|_, breaker| change(breaker));
     }
 
-    #[cfg(feature = "tracing")]
+    #[cfg(any(feature = "tracing", feature = "metrics"))]
     fn change(&self, change: impl FnOnce(&mut Breaker)) {
         let (from, to) = self.with(|config, breaker| {
-            let from = crate::traced::state(config, breaker);
+            let from = crate::change::state(config, breaker);
             change(breaker);
-            (from, crate::traced::state(config, breaker))
+            (from, crate::change::state(config, breaker))
         });
-        crate::traced::changed(from, to);
+        crate::change::changed(from, to);
     }
 }
 
@@ -306,8 +306,8 @@ impl SharedGuards {
         let mut bulkhead = self.bulkhead.as_ref().map(|guard| (guard.config(), guard.lock()));
         let mut stretch = self.stretch.as_ref().map(|guard| (guard.config(), guard.lock()));
         let mut hedge = self.hedge.as_ref().filter(|_| hedging).map(|guard| (guard.config(), guard.lock()));
-        #[cfg(feature = "tracing")]
-        let state = breaker.as_ref().map(|(config, breaker)| crate::traced::state(config, breaker));
+        #[cfg(any(feature = "tracing", feature = "metrics"))]
+        let state = breaker.as_ref().map(|(config, breaker)| crate::change::state(config, breaker));
         let used = |places: &Places| (places.bulkhead.running(), places.bulkhead.waiting());
         let before = bulkhead.as_ref().map(|(_, places)| used(places));
         let answer = f(&mut Guards {
@@ -329,11 +329,11 @@ impl SharedGuards {
             }
             _ => None,
         };
-        #[cfg(feature = "tracing")]
-        let change = state.zip(breaker.as_ref().map(|(config, breaker)| crate::traced::state(config, breaker)));
+        #[cfg(any(feature = "tracing", feature = "metrics"))]
+        let change = state.zip(breaker.as_ref().map(|(config, breaker)| crate::change::state(config, breaker)));
         drop((budget, breaker, limiter, adaptive, bulkhead, stretch, hedge));
-        #[cfg(feature = "tracing")]
-        change.into_iter().for_each(|(from, to)| crate::traced::changed(from, to));
+        #[cfg(any(feature = "tracing", feature = "metrics"))]
+        change.into_iter().for_each(|(from, to)| crate::change::changed(from, to));
         woken.into_iter().flatten().for_each(Waker::wake);
         answer
     }

@@ -91,6 +91,8 @@
 mod accept;
 mod blocking;
 mod cancel;
+#[cfg(any(feature = "tracing", feature = "metrics"))]
+mod change;
 mod classify;
 #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 mod clock;
@@ -102,12 +104,17 @@ mod hook;
 #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 mod keyed_guards;
 mod listening;
+#[cfg(feature = "metrics")]
+mod metered;
 mod operation;
 mod retrying;
 mod seed;
 mod shared_policy;
 mod sleeper;
+mod statistics;
 mod stopped;
+mod switches;
+pub mod testing;
 #[cfg(all(feature = "tower", not(all(target_family = "wasm", target_os = "unknown"))))]
 pub mod tower;
 #[cfg(feature = "tracing")]
@@ -123,7 +130,7 @@ pub use holdoff_core::{Error, Failure, Policy, Preset};
 pub use operation::Attempt;
 pub use retrying::{retry, retry_with};
 pub use seed::seed;
-pub use shared_policy::{SharedPolicy, without_budgets};
+pub use shared_policy::SharedPolicy;
 pub use stopped::Stopped;
 pub use virtual_time::VirtualTime;
 
@@ -147,6 +154,13 @@ pub mod sentence {
     };
     pub use crate::operation::{Async, Blocking, Informed, Operation, Returns, Simple};
     pub use crate::retrying::Retrying;
+}
+
+/// Counting what operations do.
+pub mod telemetry {
+    #[cfg(feature = "metrics")]
+    pub use crate::metered::Metered;
+    pub use crate::statistics::{Counted, Numbers, Statistics};
 }
 
 /// Clocks and ways of waiting by them, beside [`VirtualTime`].

@@ -1,7 +1,8 @@
 //! Adding hooks to a sentence.
 
-use crate::hook::{Begun, Both, GaveUp, OnAttempt, OnGiveUp, OnRetry, OnSuccess, Retried, Succeeded};
+use crate::hook::{Begun, Both, GaveUp, Notes, OnAttempt, OnGiveUp, OnRetry, OnSuccess, Retried, Succeeded};
 use crate::retrying::Retrying;
+use crate::statistics::{Counted, Statistics};
 
 #[expect(clippy::type_complexity, reason = "each part of the sentence is a parameter, and a listener has parts itself")]
 impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
@@ -31,6 +32,20 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
         hook: F,
     ) -> Retrying<P, O, R, E, C, Both<H, OnGiveUp<F>>, S, V, G> {
         self.listen(OnGiveUp::new(hook))
+    }
+
+    /// Counts the events of the call in `statistics`.
+    #[inline]
+    pub fn statistics(self, statistics: &Statistics) -> Retrying<P, O, R, E, C, Both<H, Counted<'_>>, S, V, G> {
+        self.listen(Counted(statistics, Notes::default()))
+    }
+
+    /// Counts the events of the call with the recorder of the crate `metrics`: `holdoff_attempts_total`,
+    /// `holdoff_retries_total`, `holdoff_successes_total`, `holdoff_give_ups_total` and `holdoff_delay_seconds`.
+    #[cfg(feature = "metrics")]
+    #[inline]
+    pub fn metrics(self) -> Retrying<P, O, R, E, C, Both<H, crate::metered::Metered>, S, V, G> {
+        self.listen(crate::metered::Metered::default())
     }
 
     #[inline(always)]

@@ -332,7 +332,11 @@ where
             (Some(error), None) => (Some(error), self.classifier.classify(error)),
             (_, known) => (None, known.unwrap_or(Failure::TIMEOUT)),
         };
-        let step = call.fail(self.policy.borrow(), ticket, now, failure);
+        let mut step = call.fail(self.policy.borrow(), ticket, now, failure);
+        if crate::switches::is_last(ticket.attempt()) && matches!(step, Step::Sleep { .. } | Step::Attempt { .. }) {
+            call.cancel(now);
+            step = Step::Stop(Outcome::GaveUp { reason: StopReason::Attempts, retry_at: Timestamp::NEVER });
+        }
         #[cfg(feature = "tracing")]
         if let Step::Sleep { until, cause } = step {
             let delay = until.since(now).as_duration();

@@ -8,15 +8,6 @@ use holdoff_core::{BudgetConfig, Guards, KeyedBudget, Options, Policy, Step, Tim
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Budgets are off, for tests.
-static OFF: AtomicBool = AtomicBool::new(false);
-
-/// Turns the budgets of all [`SharedPolicy`]s off, in the whole process. For tests: a suite that lets many calls fail would
-/// spend the budget of a static policy, and the last tests would get no retries.
-pub fn without_budgets() {
-    OFF.store(true, Ordering::Relaxed);
-}
-
 /// A policy for all calls to one server, with a budget for their retries: keep one in a static or an [`Arc`](std::sync::Arc).
 ///
 /// While a server is down, every call makes all its attempts, and retries multiply the load that it cannot carry. So the calls of
@@ -103,7 +94,7 @@ impl SharedPolicy {
     }
 
     fn budgets(&self) -> Option<MutexGuard<'_, KeyedBudget>> {
-        let budgets = self.budgets.as_ref().filter(|_| !OFF.load(Ordering::Relaxed))?;
+        let budgets = self.budgets.as_ref().filter(|_| !crate::switches::has_no_budgets())?;
         Some(budgets.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

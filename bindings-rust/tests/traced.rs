@@ -67,9 +67,9 @@ fn a_retry_the_end_and_a_change_of_a_breaker_are_events_and_a_success_is_none() 
         *lines.0.lock().unwrap(),
         [
             "DEBUG message=retry attempt=1 kind=\"transient\" delay=1s cause=\"backoff\"",
-            "WARN message=breaker from=\"closed\" to=\"open\"",
+            "WARN message=breaker before=\"closed\" after=\"open\"",
             "WARN message=give up attempt=2 reason=\"attempts\" retry_in=None",
-            "WARN message=breaker from=\"open\" to=\"closed\"",
+            "WARN message=breaker before=\"open\" after=\"closed\"",
         ]
     );
 }

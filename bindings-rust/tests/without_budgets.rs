@@ -1,6 +1,7 @@
 //! The switch for tests, which is for the whole process.
 
-use holdoff::{Policy, SharedPolicy, VirtualTime, without_budgets};
+use holdoff::testing::without_budgets;
+use holdoff::{Policy, SharedPolicy, VirtualTime};
 
 #[test]
 fn a_test_suite_turns_budgets_off() {
