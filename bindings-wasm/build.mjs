@@ -122,6 +122,8 @@ await bundle(
     tools: "src-ts/tools/index.ts",
     guards: "src-ts/guards/index.ts",
     timers: "src-ts/timers/index.ts",
+    loops: "src-ts/loops/index.ts",
+    registry: "src-ts/registry/index.ts",
     telemetry: "src-ts/telemetry/index.ts",
     testing: "src-ts/testing/index.ts",
     node: "src-ts/node.ts",

@@ -63,8 +63,8 @@ export interface Hooks<V = unknown> {
 export interface ChangeEvent {
   /** The option `name` of its guards, or their key; empty without either. */
   readonly name: string;
-  readonly from: BreakerState;
-  readonly to: BreakerState;
+  readonly before: BreakerState;
+  readonly after: BreakerState;
   /** The time of the change on the guards' clock, in milliseconds. */
   readonly atMs: number;
 }

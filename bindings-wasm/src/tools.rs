@@ -7,6 +7,7 @@
 #![allow(unreachable_pub, reason = "wasm-bindgen exports what is public")]
 
 mod arguments;
+mod chaos;
 mod document;
 mod event;
 mod explain;

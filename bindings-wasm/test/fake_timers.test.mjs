@@ -65,3 +65,16 @@ for (const [name, run] of [
     assert.equal(await run(work, { ...options, attempts: "forever" }), "up");
   });
 }
+
+test("a sleep ends with its timer under the mock timers of node:test", async ({ mock }) => {
+  mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  const third = ({ attempt }) => (attempt < 3 ? down() : attempt);
+  const options = { backoff: { kind: "constant", delay: "30s" }, jitter: "none", deadline: "90s" };
+  const both = Promise.all([retry(third, options), failure(retry(down, options))]);
+  for (let turn = 0; turn < 3; turn++) {
+    await new Promise(setImmediate);
+    mock.timers.tick(30_000);
+  }
+  const [value, error] = await both;
+  assert.deepEqual([value, lite.outcomeOf(error).reason, lite.outcomeOf(error).attempts], [3, "deadline", 3]);
+});

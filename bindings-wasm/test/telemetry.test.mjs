@@ -9,7 +9,7 @@ import { InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } 
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { HookError, outcomeOf, Policy, retry, wrap } from "holdoff";
 import { Breaker, Guards, KeyedGuards } from "holdoff/guards";
-import { exportTo, listen, publish } from "holdoff/telemetry";
+import { exportTo, listen, publish, Statistics } from "holdoff/telemetry";
 import { failure, VirtualClock } from "./virtual.mjs";
 
 const steady = { backoff: { kind: "constant", delay: 100 }, jitter: "none" };
@@ -262,7 +262,7 @@ test("a success that nobody listens to reads no clock", async () => {
 test("a breaker tells its changes to its hook and to listeners", async () => {
   const seen = [];
   const heard = [];
-  const remove = listen({ onChange: ({ name, to }) => void heard.push([name, to]) });
+  const remove = listen({ onChange: ({ name, after }) => void heard.push([name, after]) });
   const clock = new VirtualClock();
   const onChange = (event) => void seen.push(event);
   const guards = new Guards({ breaker: { failures: 2, openFor: "10s" }, now: 0, name: "search", onChange });
@@ -274,9 +274,9 @@ test("a breaker tells its changes to its hook and to listeners", async () => {
   await new Promise((resolve) => setImmediate(resolve));
   const name = "search";
   assert.deepEqual(seen, [
-    { name, from: "closed", to: "open", atMs: 1100 },
-    { name, from: "open", to: "half_open", atMs: 21_100 },
-    { name, from: "half_open", to: "closed", atMs: 21_100 },
+    { name, before: "closed", after: "open", atMs: 1100 },
+    { name, before: "open", after: "half_open", atMs: 21_100 },
+    { name, before: "half_open", after: "closed", atMs: 21_100 },
   ]);
   const keyed = new KeyedGuards({ breaker: { failures: 1 } });
   await failure(retry(() => Promise.reject(new Error("down")), { guards: keyed.of("a.example"), attempts: 1 }));
@@ -321,6 +321,7 @@ test("operations are exported to OpenTelemetry", async () => {
   api.metrics.setGlobalMeterProvider(provider);
 
   const stop = exportTo(api);
+  new Breaker({ failures: 1 }, { name: "single" }).isolate();
   const load = ({ attempt }) => (attempt < 3 ? Promise.reject(new Error(`down ${attempt}`)) : attempt);
   await api.trace.getTracer("test").startActiveSpan("request", async (span) => {
     await retry(load, { backoff: { initial: 0 } });
@@ -344,16 +345,61 @@ test("operations are exported to OpenTelemetry", async () => {
     .getMetrics()
     .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics))
     .flatMap(({ descriptor: { name }, dataPoints }) =>
-      dataPoints.map(({ value, attributes }) => [name, attributes["holdoff.reason"] ?? "", value.count ?? value]),
+      dataPoints.map(({ value, attributes }) => [
+        name,
+        attributes["holdoff.reason"] ?? attributes["holdoff.after"] ?? "",
+        value.count ?? value,
+      ]),
     );
   assert.deepEqual(points.sort(), [
     ["holdoff.attempts", "", 4],
+    ["holdoff.breaker_changes", "isolated", 1],
     ["holdoff.delay", "", 2],
     ["holdoff.give_ups", "attempts", 1],
     ["holdoff.retries", "", 2],
     ["holdoff.successes", "", 1],
   ]);
   await provider.shutdown();
+});
+
+test("statistics count operations by name, of the process or of some calls", async () => {
+  const all = new Statistics();
+  const some = new Statistics();
+  const stop = listen(all.hooks);
+  const clock = new VirtualClock();
+  const load = ({ attempt }) => (attempt < 3 ? Promise.reject(new Error("down")) : attempt);
+  const busy = () => Promise.reject(Object.assign(new Error("busy"), { status: 429, headers: { "retry-after": "1" } }));
+  await clock.settled(retry(load, { ...steady, clock, ...some.hooks }));
+  await failure(clock.settled(retry(busy, { ...steady, clock, attempts: 2, name: "search" })));
+  await failure(retry(busy, { signal: AbortSignal.abort(), name: "search" }));
+  stop();
+  await clock.settled(retry(load, { ...steady, clock }));
+  const loaded = {
+    attempts: 3,
+    retries: 2,
+    successes: 1,
+    giveUps: 0,
+    waited: 200,
+    kinds: { transient: 2 },
+    causes: { backoff: 2 },
+    reasons: {},
+  };
+  const searched = {
+    attempts: 2,
+    retries: 1,
+    successes: 0,
+    giveUps: 2,
+    waited: 1000,
+    kinds: { throttled: 1 },
+    causes: { hint: 1 },
+    reasons: { attempts: 1, cancelled: 1 },
+  };
+  assert.deepEqual(all.toJSON(), { load: loaded, search: searched });
+  assert.deepEqual(JSON.parse(JSON.stringify(some)), { load: loaded });
+  assert.equal(all.operations.get("search").giveUps, 2);
+  all.reset();
+  assert.equal(all.operations.size, 0);
+  assert.equal(some.operations.size, 1);
 });
 
 test("hooks run in the caller's async context", async () => {

@@ -39,6 +39,9 @@ pub(crate) fn setup(lang: Lang) -> Result<()> {
     }
     if needs.wasm {
         npm_packages(&shell::root().join("bindings-wasm"))?;
+        for version in ["vitest2", "vitest3"] {
+            npm_packages(&shell::root().join("bindings-wasm/test").join(version))?;
+        }
         npm_packages(&shell::root().join("engines/bullmq"))?;
         npm_packages(&shell::root().join("benches/peers/js"))?;
     }

@@ -30,10 +30,10 @@ export function watched<T>(breaker: Watched | undefined, transition: () => T): T
     if (breaker) breaker.seen = undefined;
     return transition();
   }
-  const from = (breaker.seen ??= look());
+  const before = (breaker.seen ??= look());
   const result = transition();
-  const to = (breaker.seen = look());
-  if (from !== to) tell(breaker, { name: breaker.name, from, to, atMs: readArgument(0) / 1e6 });
+  const after = (breaker.seen = look());
+  if (before !== after) tell(breaker, { name: breaker.name, before, after, atMs: readArgument(0) / 1e6 });
   return result;
 }
 

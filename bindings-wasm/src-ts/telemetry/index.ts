@@ -6,6 +6,7 @@ import { problem, WRONG_TYPE } from "../errors.js";
 import { type ChangeEvent, type GiveUpEvent, type Listener, listeners, type RetryEvent } from "../hooks.js";
 
 export type { AttemptEvent, ChangeEvent, GiveUpEvent, Listener, RetryEvent, SuccessEvent } from "../hooks.js";
+export { type OperationStatistics, Statistics } from "./statistics.js";
 
 const HOOKS = ["onAttempt", "onRetry", "onSuccess", "onGiveUp", "onChange"] as const;
 
@@ -108,7 +109,7 @@ export function exportTo({ trace, metrics }: OpenTelemetry): () => void {
       ends.add(1, labels);
       trace.getActiveSpan()?.addEvent("holdoff.give_up", { ...labels, ...facts(event) });
     },
-    onChange: ({ name, from, to }: ChangeEvent) =>
-      changes.add(1, { "holdoff.breaker": name, "holdoff.from": from, "holdoff.to": to }),
+    onChange: ({ name, before, after }: ChangeEvent) =>
+      changes.add(1, { "holdoff.breaker": name, "holdoff.before": before, "holdoff.after": after }),
   });
 }

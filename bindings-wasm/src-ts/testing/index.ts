@@ -3,6 +3,8 @@ import { ATTEMPTS_RANGE } from "../codes.js";
 import { problem, WRONG_TYPE } from "../errors.js";
 import { turn } from "../switches.js";
 
+export { VirtualClock } from "./virtual.js";
+
 /** No retries: one attempt for each operation, as if nothing was wrapped. Guards and time limits stay. */
 export const disabled = (): (() => void) => turn({ attempts: 1 });
 

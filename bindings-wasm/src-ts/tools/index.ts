@@ -6,11 +6,13 @@ import "../presets/index.js";
 
 export type { Length } from "../memory.js";
 export type { FormName } from "../words.js";
+export { type ChaosOptions, chaos, withChaos } from "./chaos.js";
 export {
   applyDrawn,
   applyJitter,
   attemptsOf,
   Bucket,
+  Chaos,
   explain,
   fromForm,
   GateConfig,
@@ -36,5 +38,6 @@ export {
 } from "./core.js";
 export { Event } from "./event.js";
 export { restoreGuards, saveGuards } from "./guard_states.js";
+export { type Incident, incident, type RecordedAttempt, RecordedError } from "./incident.js";
 export { ReplayError } from "./replay_error.js";
 export type * from "./types.js";

@@ -166,6 +166,20 @@ export interface BucketOptions {
   burst: number;
 }
 
+/** How much fails on purpose, and how long attempts are held up. */
+export interface ChaosRates {
+  /** A whole number from 0 to 2^64-1; 0 unless given. */
+  seed?: Maybe<number | bigint>;
+  /** The share of the attempts that fail, from 0 to 1; 0 unless given. */
+  failureRate?: Maybe<number>;
+  /** The share of the attempts that are held up, from 0 to 1; 1 unless given. */
+  latencyRate?: Maybe<number>;
+  /** The shortest latency: milliseconds, text with a unit, or nanoseconds as a bigint; 0 unless given. */
+  shortest?: Maybe<Length>;
+  /** The longest latency; 0 unless given. */
+  longest?: Maybe<Length>;
+}
+
 /** A backoff that carries its configuration: Kubernetes' `wait.Backoff`. */
 export interface WaitBackoffOptions {
   /** The first delay: milliseconds, text with a unit, or nanoseconds as a bigint. */

@@ -20,6 +20,7 @@ import {
   wrap,
 } from "holdoff";
 import { Breaker, GuardedCall, Guards, KeyedGuards } from "holdoff/guards";
+import { attempts, retryStream } from "holdoff/loops";
 import { exportTo } from "holdoff/telemetry";
 import { failing, withoutBudgets } from "holdoff/testing";
 import { type Due, Timers, Wheel } from "holdoff/timers";
@@ -85,6 +86,16 @@ const fields = {
   attemptTimeout: "none",
   hint: { mode: "floor", max: "60s", over: "clamp" },
 } as const;
+for await (const attempt of attempts({ attempts: 5 })) {
+  const page = await attempt(async ({ signal }) => (signal.aborted ? 1 : "page"));
+  check<typeof page, 1 | "page" | undefined>(true);
+}
+attempts({ whenResult: (value: number) => value > 1 });
+const items = retryStream(async ({ signal }) => [signal.aborted], { attempts: 5 });
+check<typeof items, AsyncGenerator<boolean, void, undefined>>(true);
+// @ts-expect-error: no such option
+attempts({ atempts: 5 });
+
 const policy = new Policy(fields);
 check<Awaited<ReturnType<typeof policy.retry<Promise<Date>>>>, Date>(true);
 retry(() => 1, {

@@ -17,6 +17,7 @@ import {
   Token,
 } from "../../../bindings-wasm/dist/esm/guards.js";
 import {
+  Chaos,
   explain,
   GateConfig,
   Gates,
@@ -194,6 +195,14 @@ function* layered({ outer, inner, attempts, go_on_after: reasons, seed, events, 
     const { outerAttempt, innerAttempt, stoppedBy = null, innerReason = null } = machine.state;
     const counts = { outer_attempt: outerAttempt, inner_attempt: innerAttempt };
     yield [text(levels), text({ ...counts, stopped_by: stoppedBy, inner_reason: innerReason })];
+  }
+}
+
+function* chaos({ seed, failure_rate: failureRate, latency_rate: latencyRate, shortest, longest, asks, answers }) {
+  const machine = new Chaos({ seed: N(seed), failureRate, latencyRate, shortest: N(shortest), longest: N(longest) });
+  for (const [at, ask] of asks.entries()) {
+    const { fails, latency } = answers[at];
+    yield [text([fails, N(latency)]), text([machine.fails(N(ask)), machine.latency(N(ask))])];
   }
 }
 
@@ -602,6 +611,7 @@ const KINDS = {
   resume,
   keyed_gate,
   layered,
+  chaos,
   loop_backoff,
   duration,
   seed,

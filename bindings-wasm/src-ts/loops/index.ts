@@ -1,0 +1,3 @@
+/** Loops around `retry`: attempts at a block of code, and streams. */
+export { type AttemptAt, attempts } from "./attempts.js";
+export { retryStream } from "./stream.js";
