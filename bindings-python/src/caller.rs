@@ -156,13 +156,20 @@ impl Retrying {
             return Err(PyTypeError::new_err(format!("cannot retry {}, which is no function{hint}", function.repr()?)));
         }
         let flags = code_flags(function)?;
-        if flags & (GENERATOR | ASYNC_GENERATOR) != 0 {
+        let generates = flags & (GENERATOR | ASYNC_GENERATOR) != 0;
+        if generates && (slf.get().fallback.is_some() || slf.get().hedges(py)) {
             return Err(PyTypeError::new_err(
-                "cannot retry a generator: calling it never fails, and what it has yielded cannot be taken back",
+                "a generator takes neither fallback nor hedge: it is retried until its first item",
             ));
         }
-        if flags & COROUTINE != 0 {
-            let retried = imported!(py, "holdoff._async", "wrap")?.call1((slf, function))?;
+        let wrap = match () {
+            () if flags & GENERATOR != 0 => Some(imported!(py, "holdoff._generators", "wrap")?),
+            () if flags & ASYNC_GENERATOR != 0 => Some(imported!(py, "holdoff._generators", "wrap_asynchronous")?),
+            () if flags & COROUTINE != 0 => Some(imported!(py, "holdoff._async", "wrap")?),
+            () => None,
+        };
+        if let Some(wrap) = wrap {
+            let retried = wrap.call1((slf, function))?;
             retried.setattr("holdoff", Decoration::new(slf, function))?;
             return Ok(retried);
         }
@@ -300,6 +307,7 @@ methods! { Retrying(self, py);
     visits
         &self.policy, &self.guards, &self.options, &self.classify, &self.hooks.attempt,
         &self.hooks.retry, &self.hooks.success, &self.hooks.give_up, &self.name, &self.sleep, &self.fallback,
+        self.delay.as_ref().map(|delay| &delay.function),
         &self.cancel, self.on.object(), self.on_result.as_ref().and_then(OnResult::object);
 
     /// The policy.

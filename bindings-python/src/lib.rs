@@ -77,7 +77,7 @@ mod _holdoff {
         retrying::Retrying,
         seeds::{override_uniform, seed, seed_at},
         telemetry::tell_of,
-        testing::{jittered, next_at, override_attempts, pinned},
+        testing::{Chaos, jittered, next_at, override_attempts, pinned},
         wheel::Wheel,
     };
 

@@ -345,12 +345,15 @@ impl Operation {
             self.call = Some(GuardedCall::underway(seed, self.started.unwrap_or(now), permit));
         }
         let seen = settings.guards.as_ref().and_then(notify_count);
+        let asked = ticket.map_or_else(|| self.attempts(), |ticket| ticket.attempt());
+        let (failure, exact) =
+            self.ask_delay(py, failed, failure, asked, now).map_err(|own| failed.in_context(py, own))?;
         let known = failure.unwrap_or(holdoff_core::Failure::PERMANENT);
         self.failure = failure;
         let decided = self.transition(py, now, |call, policy, guards| {
             let ticket = ticket.unwrap_or_else(|| latest(call));
             let step = match failure {
-                Some(failure) => call.fail(policy, guards, ticket, now, failure),
+                Some(failure) => call.fail(exact.as_ref().unwrap_or(policy), guards, ticket, now, failure),
                 None => call.abandon(guards, ticket, now),
             };
             let refused = matches!(step, Step::Stop(holdoff_core::Outcome::GaveUp { reason: StopReason::Budget, .. }));

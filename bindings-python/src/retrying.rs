@@ -22,6 +22,7 @@ pub(crate) struct Retrying {
     pub(crate) hooks: Hooks,
     /// The name of its operations in events, instead of the function's.
     pub(crate) name: Option<Py<PyAny>>,
+    pub(crate) delay: Option<Delay>,
     /// The sleep in place of Python's.
     pub(crate) sleep: Option<Py<PyAny>>,
     pub(crate) cancel: Option<Py<PyAny>>,
@@ -42,9 +43,15 @@ pub(crate) struct Retrying {
     pub(crate) quick: bool,
 }
 
+/// The user's own function of delays, and the policy that obeys its answers.
+pub(crate) struct Delay {
+    pub(crate) function: Py<PyAny>,
+    pub(crate) policy: Box<holdoff_core::Policy>,
+}
+
 /// The names of the options of one use.
-const NAMES: &str = "policy on on_result cancel seed on_attempt on_retry on_success on_give_up name sleep classify \
-    idempotent guards key fallback";
+const NAMES: &str = "policy on on_result cancel seed on_attempt on_retry on_success on_give_up delay name sleep \
+    classify idempotent guards key fallback";
 
 /// The options of one use, and the fields of a policy beside them, by name; an option that is None is not given.
 pub(crate) struct Options<'py> {
@@ -120,6 +127,10 @@ impl Retrying {
                 success: function(options, "on_success")?,
                 give_up: function(options, "on_give_up")?,
             },
+            delay: match function(options, "delay")? {
+                Some(function) => Some(Delay { function, policy: policy.get().with_exact_hints(policy.py())? }),
+                None => None,
+            },
             name: option(options, "name")?.map(|name| text("name", &name).map(|_| name.unbind())).transpose()?,
             sleep: function(options, "sleep")?,
             cancel: option(options, "cancel")?.map(|cancel| token(&cancel)).transpose()?,
@@ -140,7 +151,7 @@ impl Retrying {
             options.options.set_item("guards", guards)?;
         }
         let settings = policy.get();
-        let looks = made.cancel.is_some() || made.on_result.is_some() || made.hooks.any();
+        let looks = made.cancel.is_some() || made.on_result.is_some() || made.hears();
         let plain = settings.core().first_limit().is_none() && settings.nesting.is_none() && !looks;
         let only_breaker = made.guards.as_ref().is_some_and(|guards| guards.get().only_breaker);
         (made.quick, made.guarded) = (plain && only_breaker, !plain || made.guards.is_some());
@@ -196,9 +207,14 @@ impl Retrying {
         }
     }
 
+    /// True if it has hooks, or a function of delays.
+    fn hears(&self) -> bool {
+        self.hooks.any() || self.delay.is_some()
+    }
+
     /// True if somebody listens to its operations.
     pub(crate) fn is_heard(&self) -> bool {
-        self.hooks.any() || telemetry::listens()
+        self.hears() || telemetry::listens()
     }
 
     /// The policy's numbers.

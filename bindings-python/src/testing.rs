@@ -1,7 +1,8 @@
-//! Functions of `holdoff.testing` that need the machines: draws that a test chooses.
+//! Machines for tests: draws that a test chooses, and failures on purpose.
 
+use crate::config;
 use crate::machine::Schedule;
-use crate::parameters::{Delay, Kind, Longest};
+use crate::parameters::{Delay, Duration, Kind, Longest, Place, Seed, SpanOr as _};
 use crate::policy::PolicyOrName;
 use holdoff_core::Span;
 use pyo3::prelude::*;
@@ -38,4 +39,28 @@ functions! { py;
         let capped = || policy.jitter().apply_capped(delay.0, longest, policy.cap(), u);
         drawn.map_or_else(capped, |drawn| policy.jitter().apply_drawn(delay.0, drawn)).as_nanos()
     };
+}
+
+/// Which attempts fail on purpose and how long each is held up, by its number from 0.
+#[pyclass(module = "holdoff.machines", frozen)]
+pub(crate) struct Chaos(holdoff_core::Chaos);
+
+methods! { Chaos(self, py);
+    shown "<Chaos>";
+
+    new(
+        ; seed: Seed = None, failure_rate: f64 = 0.0, latency_rate: f64 = 1.0, shortest: Option<Duration<'_, '_>> = None,
+        longest: Option<Duration<'_, '_>> = None
+    ) -> PyResult<Self> = {
+        let (shortest, longest) = (shortest.span_or("latency", Span::ZERO)?, longest.span_or("latency", Span::ZERO)?);
+        let seed = seed.map_or(0, |seed| seed.0);
+        let made = holdoff_core::Chaos::new(seed, failure_rate, latency_rate, shortest, longest);
+        config::valid(py, made).map(Self)
+    };
+
+    /// True if the attempt fails on purpose.
+    ref fails(k: Place) -> bool = self.0.fails(k.0);
+
+    /// The nanoseconds by which the attempt is held up.
+    ref latency(k: Place) -> u64 = self.0.latency(k.0).as_nanos();
 }

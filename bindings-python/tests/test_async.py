@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import threading
 import time as real
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import holdoff
@@ -232,14 +232,6 @@ def test_attempts_hear_the_token() -> None:
 
     with pytest.raises(holdoff.Cancelled):
         asyncio.run(main())
-
-
-def test_an_async_generator_is_refused() -> None:
-    async def generator() -> AsyncIterator[int]:
-        yield 1
-
-    with pytest.raises(TypeError, match="generator"):
-        holdoff.retry(generator)
 
 
 def test_a_hundred_operations_sleep_side_by_side() -> None:

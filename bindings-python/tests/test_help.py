@@ -23,6 +23,7 @@ OPTIONS = {
     "on_retry",
     "on_success",
     "on_give_up",
+    "delay",
     "name",
     "sleep",
     "fallback",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import holdoff
@@ -176,7 +178,7 @@ def test_the_changes_of_a_breaker(clock: VirtualTime, heard: list[Any]) -> None:
             caller.call(failing(times))
         clock.advance(20)
     changes = [event for event in heard if event.hook == "on_change"]
-    assert [(event.operation, event.before, event.state, event.at) for event in changes] == [
+    assert [(event.name, event.before, event.after, event.at) for event in changes] == [
         ("search", "closed", "open", 0),
         ("search", "open", "half_open", 40_000_000_000),
         ("search", "half_open", "closed", 40_000_000_000),
@@ -302,6 +304,111 @@ def test_a_listener_is_added_once_and_removed() -> None:
         holdoff.telemetry.listen(3)  # type: ignore[type-var]
 
 
+def test_a_delay_of_ones_own_replaces_the_policys(clock: VirtualTime) -> None:
+    rules: Any = [{"if": {"kinds": ["transient"]}, "hint": "ignore"}]
+    policy = holdoff.Policy(attempts=4, jitter="none", budget="none", rules=rules, hint={"mode": "floor", "max": 30})
+    answers: list[Any] = [7, timedelta(milliseconds=1500), "2m", None]
+    asked: list[Any] = []
+    told: list[Any] = []
+
+    def delay(event: Any) -> Any:
+        asked.append((event.attempt, event.kind, event.elapsed, event.args))
+        assert isinstance(event.error, ConnectionError)
+        return answers[event.attempt - 1]
+
+    for call in (*CALLS, hedged):
+        asked.clear()
+        told.clear()
+        with pytest.raises(ConnectionError):
+            call(9, policy=policy, delay=delay, on_retry=told.append)
+        assert [(event.delay, event.cause) for event in told] == [(7.0, "hint"), (1.5, "hint"), (30.0, "hint")]
+        starts = enumerate((0.0, 7.0, 8.5, 38.5), 1)
+        # A hedged attempt begins at once after a failure, so that the failures come in other places.
+        assert call is hedged or asked == [(n, "transient", at, (1,)) for n, at in starts]
+
+
+def test_a_delay_of_ones_own_may_stop_or_leave_it_to_the_policy(clock: VirtualTime) -> None:
+    told: list[Any] = []
+    hint = holdoff.Failure("throttled", hint=9)
+    with pytest.raises(ConnectionError):
+        called(9, policy=THREE, classify=lambda _: hint, delay=lambda _: None, on_retry=told.append)
+    assert [(event.delay, event.cause) for event in told] == [(9.0, "hint")] * 2
+    for call in CALLS:
+        with pytest.raises(ConnectionError) as raised:
+            call(9, policy=THREE, delay=lambda event: 1 if event.attempt == 1 else False)
+        outcome = holdoff.outcome_of(raised.value)
+        assert outcome is not None
+        assert (outcome.attempts, outcome.reason) == (2, "permanent")
+    for attempt in holdoff.attempts(THREE, delay=lambda _: 0):
+        with attempt:
+            if attempt.number < 3:
+                raise ConnectionError
+    judged: list[Any] = []
+    holdoff.retry(lambda: 503, policy=THREE, on_result=lambda _: True, delay=lambda event: judged.append(event.value))()
+    assert judged == [503] * 3
+    with pytest.raises(ConnectionError) as raised:
+        called(9, policy=holdoff.Policy(deadline=10), delay=lambda _: 11)
+    outcome = holdoff.outcome_of(raised.value)
+    assert outcome is not None
+    assert outcome.reason == "deadline"
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_delay_that_fails_is_named_and_gives_all_places_back(call: Any, clock: VirtualTime) -> None:
+    bulkhead = holdoff.Bulkhead(1)
+
+    async def asynchronous(_: object) -> int:
+        return 1
+
+    def failing(_: object) -> int:
+        raise ArithmeticError("of the function")
+
+    wrong: list[tuple[Any, type[Exception], str]] = [
+        (lambda _: True, holdoff.ConfigError, "delay = True: "),
+        (lambda _: -1, holdoff.ConfigError, "delay = -1: "),
+        (lambda _: "soon", holdoff.ConfigError, "delay = 'soon': "),
+        (lambda _: object(), holdoff.ConfigError, "delay = "),
+        (asynchronous, TypeError, "delay: an asynchronous hook cannot be awaited before a decision"),
+        (failing, ArithmeticError, "of the function"),
+    ]
+    for delay, kind, text in wrong:
+        with pytest.raises(kind, match=text) as raised:
+            call(1, policy=THREE, guards={"bulkhead": bulkhead}, delay=delay)
+        assert isinstance(raised.value.__context__, ConnectionError)
+        assert bulkhead.running == 0
+    with pytest.raises(TypeError, match="delay must be a function, not int"):
+        holdoff.retry(delay=3)  # type: ignore[call-overload]
+
+
+def test_statistics_of_the_process_and_of_one_operation(clock: VirtualTime) -> None:
+    every, own = holdoff.telemetry.Statistics(), holdoff.telemetry.Statistics()
+    hinted = holdoff.Failure("throttled", hint=7)
+    holdoff.telemetry.listen(every)
+    try:
+        called(2, policy=THREE, name="search", **own.hooks)
+        with pytest.raises(ConnectionError):
+            called(9, policy=THREE, name="search", classify=lambda _: hinted, **own.hooks)
+        awaited(0, policy=THREE, name="load", guards={"breaker": "consecutive"})
+    finally:
+        holdoff.telemetry.unlisten(every)
+    search = {
+        "attempts": 6,
+        "retries": 4,
+        "successes": 1,
+        "give_ups": 1,
+        "waited": 2 * 2.0 + 2 * 7.0,
+        "kinds": {"transient": 2, "throttled": 2},
+        "causes": {"backoff": 2, "hint": 2},
+        "reasons": {"attempts": 1},
+    }
+    assert own.to_dict() == every.operations["search"].to_dict() == search
+    load = {**dict.fromkeys(search, 0), "attempts": 1, "successes": 1, "kinds": {}, "causes": {}, "reasons": {}}
+    assert every.to_dict() == {**search, "attempts": 7, "successes": 2, "operations": {"search": search, "load": load}}
+    assert json.loads(json.dumps(every.to_dict())) == every.to_dict()
+    every.reset()
+    assert every.to_dict() == load | {"attempts": 0, "successes": 0}
+
+
 def test_opentelemetry_gets_events_and_counts(clock: VirtualTime) -> None:
     reader, exporter, provider = InMemoryMetricReader(), InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -329,10 +436,12 @@ def test_prometheus_gets_counts(clock: VirtualTime) -> None:
     listener = holdoff.telemetry.listen(holdoff.telemetry.prometheus(registry))
     try:
         with pytest.raises(ConnectionError):
-            called(9, policy=THREE, name="search")
+            called(9, policy=THREE, name="search", guards={"breaker": {"failures": 3}})
     finally:
         holdoff.telemetry.unlisten(listener)
     labels = {"operation": "search"}
+    changes = {"breaker": "search", "before": "closed", "after": "open"}
+    assert registry.get_sample_value("holdoff_breaker_changes_total", changes) == 1
     assert registry.get_sample_value("holdoff_attempts_total", labels) == 3
     retries = {**labels, "kind": "transient", "cause": "backoff"}
     assert registry.get_sample_value("holdoff_retries_total", retries) == 2

@@ -71,6 +71,13 @@ def test_an_attempt_is_aborted_at_its_limit() -> None:
     assert (calls, outcome.reason, outcome.attempts) == (2, "attempts", 2)
 
 
+def test_an_attempt_that_returns_before_its_limit_succeeds() -> None:
+    for options in ({"attempt_timeout": 60, "attempts": 2}, {"cancel": holdoff.Cancel()}):
+        failing = Failing(1)
+        caller = holdoff.Retrying(backoff={"delays": [0]}, **options)
+        assert trio.run(caller.call, failing) == 2
+
+
 @pytest.mark.parametrize("where", ["attempt", "sleep"])
 def test_a_token_ends_an_attempt_and_a_sleep_from_any_thread(where: str) -> None:
     token = holdoff.Cancel()

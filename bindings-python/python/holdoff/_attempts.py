@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._cancel import Cancel
     from ._events import AttemptEvent, GiveUpEvent, RetryEvent, SuccessEvent
     from ._holdoff import Failure, Guards, Policy, Token
-    from .types import Classification, GuardOptions, On, PolicyFields, PresetName
+    from .types import Classification, DelayFunction, GuardOptions, On, PolicyFields, PresetName
 
 
 def attempts(
@@ -31,6 +31,7 @@ def attempts(
     on_retry: Callable[[RetryEvent], object] | None = None,
     on_success: Callable[[SuccessEvent], object] | None = None,
     on_give_up: Callable[[GiveUpEvent], object] | None = None,
+    delay: DelayFunction | None = None,
     name: str | None = None,
     sleep: Callable[[float], object] | None = None,
     classify: Callable[[Exception], Failure | Classification | None] | None = None,
@@ -49,6 +50,7 @@ def attempts(
         on_retry=on_retry,
         on_success=on_success,
         on_give_up=on_give_up,
+        delay=delay,
         name=name,
         sleep=sleep,
         classify=classify,

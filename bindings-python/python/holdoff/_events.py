@@ -67,6 +67,13 @@ class _FailedEvent(CallEvent):
         return None if self.failure is None else self.failure.kind
 
 
+class DelayEvent(_FailedEvent):
+    """An attempt has failed, and the delay before the next one is not decided."""
+
+    hook = "delay"
+    failure: Failure  # pyright: ignore[reportIncompatibleVariableOverride]
+
+
 class RetryEvent(_FailedEvent):
     """An attempt has failed, and another one follows after a sleep."""
 
@@ -122,15 +129,15 @@ class ChangeEvent:
     hook: ClassVar[str] = "on_change"
     """The kind of the event."""
 
-    def __init__(self, operation: str, before: BreakerState, state: BreakerState, at: int) -> None:
-        self.operation = operation
+    def __init__(self, name: str, before: BreakerState, after: BreakerState, at: int) -> None:
+        self.name = name
         """The option ``name`` of the operation, else its ``key``."""
         self.before = before
         """The state that listeners heard last: "closed", "open", "half_open" or "isolated"."""
-        self.state = state
+        self.after = after
         """The state now."""
         self.at = at
         """The time of the breaker, in nanoseconds of the clock."""
 
     def __repr__(self) -> str:
-        return f"<ChangeEvent {self.operation} from {self.before} to {self.state}>"
+        return f"<ChangeEvent {self.name} from {self.before} to {self.after}>"

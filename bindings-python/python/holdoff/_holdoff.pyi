@@ -58,6 +58,7 @@ __all__ = [
     "Budget",
     "Bulkhead",
     "Call",
+    "Chaos",
     "Decision",
     "Decoration",
     "Event",
@@ -483,6 +484,31 @@ class Call:
     def underway(seed: int, started: int) -> Call:
         """
         A call whose first attempt, ticket 1, has run since `started`: for hosts that make the machine after the first failure.
+        """
+
+@final
+class Chaos:
+    """
+    Which attempts fail on purpose and how long each is held up, by its number from 0.
+    """
+    def __new__(
+        cls,
+        /,
+        *,
+        seed: int | None = None,
+        failure_rate: float = 0.0,
+        latency_rate: float = 1.0,
+        shortest: Duration | None = None,
+        longest: Duration | None = None,
+    ) -> Chaos: ...
+    def __repr__(self) -> str: ...
+    def fails(self, k: int) -> bool:
+        """
+        True if the attempt fails on purpose.
+        """
+    def latency(self, k: int) -> int:
+        """
+        The nanoseconds by which the attempt is held up.
         """
 
 @final

@@ -79,6 +79,7 @@ class TaskScope:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> str:
         """The reason that ended the attempt: "limit", "token", or "" for something else."""
-        if not self._scope.__exit__(kind, error, traceback):
+        # Without an error the scope says that none is left.
+        if not self._scope.__exit__(kind, error, traceback) or error is None:
             return ""
         return "token" if self._cancelled else "limit"

@@ -8,8 +8,9 @@ holdoff.telemetry.log(False)  # no warning for each retry
 from __future__ import annotations
 
 import sys
+from _thread import RLock
 
-from ._events import LISTENERS, AttemptEvent, CallEvent, ChangeEvent, GiveUpEvent, RetryEvent, SuccessEvent
+from ._events import LISTENERS, AttemptEvent, CallEvent, ChangeEvent, DelayEvent, GiveUpEvent, RetryEvent, SuccessEvent
 from ._holdoff import tell_of
 
 TYPE_CHECKING = False
@@ -25,8 +26,10 @@ __all__ = [
     "AttemptEvent",
     "CallEvent",
     "ChangeEvent",
+    "DelayEvent",
     "GiveUpEvent",
     "RetryEvent",
+    "Statistics",
     "SuccessEvent",
     "listen",
     "log",
@@ -81,14 +84,31 @@ def tell(
     logger: Any = _logger() if _logs and which == "on_retry" and hook is None else None
     if hook is None and logger is None and not LISTENERS:
         return None
+    event = _event(_EVENTS[which], name, about, attempt, elapsed, fields)
+    if logger is not None:
+        _warn(logger, event)
+    return _call([*([] if hook is None else [hook]), *LISTENERS], event)
+
+
+def ask(function: Any, name: str | None, about: Any, attempt: int, elapsed: int, fields: dict[str, Any]) -> Any:
+    """The answer of an operation's own function of delays."""
+    event = _event(DelayEvent, name, about, attempt, elapsed, fields)
+    try:
+        answer = function(event)
+    except BaseException as error:
+        _annotate("delay", error)
+        raise
+    if hasattr(answer, "__await__"):
+        raise refuse([("delay", answer)], "before a decision")
+    return answer
+
+
+def _event(kind: Any, name: str | None, about: Any, attempt: int, elapsed: int, fields: dict[str, Any]) -> Any:
     described: tuple[Any, tuple[Any, ...], dict[str, Any]] = about or (None, (), {})
     function, args, kwargs = described
     if name is None:
         name = "" if function is None else _named(function)
-    event = _EVENTS[which](name, args, kwargs, attempt, elapsed / 1e9, **fields)
-    if logger is not None:
-        _warn(logger, event)
-    return _call([*([] if hook is None else [hook]), *LISTENERS], event)
+    return kind(name, args, kwargs, attempt, elapsed / 1e9, **fields)
 
 
 def _call(listeners: list[Any], event: Any) -> list[tuple[str, Awaitable[object]]] | None:
@@ -155,6 +175,87 @@ def _warn(logger: Any, event: RetryEvent) -> None:
     logger.warning(text, operation, event.attempt, failed, event.delay, event.cause)
 
 
+class Statistics:
+    """Numbers of operations since they began or since ``reset``.
+
+    holdoff.telemetry.listen(statistics) counts all operations of the process, and each name in ``operations``.
+    The options ``**statistics.hooks`` count the calls of one function. Threads may share it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Sets all numbers to 0 and forgets the names."""
+        with self._lock:
+            self.attempts = 0
+            """How many attempts began."""
+            self.retries = 0
+            """How many failed attempts another one follows."""
+            self.successes = 0
+            """How many operations succeeded."""
+            self.give_ups = 0
+            """How many operations ended without a success."""
+            self._waited_ns = 0
+            self.kinds: dict[str, int] = {}
+            """How many retries followed failures of each kind: "transient", "throttled", "timeout", "permanent"."""
+            self.causes: dict[str, int] = {}
+            """How many retries have each cause of their delay: "backoff", "hint", "clip", or a guard."""
+            self.reasons: dict[str, int] = {}
+            """How many operations ended for each reason: "permanent", "attempts", "deadline" and so on."""
+            self.operations: dict[str, Statistics] = {}
+            """The numbers of each operation by its name, while it is a listener."""
+
+    @property
+    def waited(self) -> float:
+        """The sum of all delays before retries, in seconds."""
+        return self._waited_ns / 1e9
+
+    @property
+    def hooks(self) -> dict[str, Callable[[Any], None]]:
+        """The four hooks of one operation, for ``**``."""
+        return dict.fromkeys(_EVENTS, self._add)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same numbers for JSON; the operations are left out where there are none."""
+        with self._lock:
+            counts = ("attempts", "retries", "successes", "give_ups", "waited")
+            numbers: dict[str, Any] = {name: getattr(self, name) for name in counts}
+            numbers |= {name: dict(getattr(self, name)) for name in ("kinds", "causes", "reasons")}
+            operations = {name: numbers.to_dict() for name, numbers in self.operations.items()}
+            return {**numbers, "operations": operations} if operations else numbers
+
+    def __call__(self, event: CallEvent | ChangeEvent) -> None:
+        if isinstance(event, ChangeEvent):
+            return
+        with self._lock:
+            self._add(event)
+            self.operations.setdefault(event.operation, Statistics())._add(event)
+
+    def _add(self, event: CallEvent) -> None:
+        with self._lock:
+            if isinstance(event, AttemptEvent):
+                self.attempts += 1
+            elif isinstance(event, SuccessEvent):
+                self.successes += 1
+            elif isinstance(event, RetryEvent):
+                self.retries += 1
+                self._waited_ns += event.delay_ns
+                _count(self.kinds, event.failure.kind)
+                _count(self.causes, event.cause)
+            elif isinstance(event, GiveUpEvent):
+                self.give_ups += 1
+                _count(self.reasons, event.reason)
+
+    def __repr__(self) -> str:
+        return f"Statistics({self.to_dict()})"
+
+
+def _count(counts: dict[str, int], word: str) -> None:
+    counts[word] = counts.get(word, 0) + 1
+
+
 def opentelemetry(meter: Any = None) -> Callable[[Any], None]:
     """A listener that adds an event to the current span for each retry and each end without a success, and counts them.
 
@@ -215,7 +316,7 @@ _COUNTERS = {
     "on_retry": ("retries", ["operation", "kind", "cause"]),
     "on_success": ("successes", ["operation"]),
     "on_give_up": ("give_ups", ["operation", "kind", "reason"]),
-    "on_change": ("breaker_changes", ["breaker", "from", "to"]),
+    "on_change": ("breaker_changes", ["breaker", "before", "after"]),
 }
 """The counter of each event, and its labels (spec 37.4)."""
 
@@ -223,5 +324,5 @@ _COUNTERS = {
 def _labels(event: Any) -> dict[str, str]:
     """The labels of an event's counter."""
     if isinstance(event, ChangeEvent):
-        return {"breaker": event.operation, "from": event.before, "to": event.state}
+        return {"breaker": event.name, "before": event.before, "after": event.after}
     return {name: getattr(event, name) or "none" for name in _COUNTERS[event.hook][1]}

@@ -6,6 +6,7 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from time import time_ns
 
+from ._chaos import InjectedError, chaos, with_chaos
 from ._holdoff import (
     jittered,
     next_at,
@@ -29,12 +30,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Incident",
+    "InjectedError",
     "Limited",
     "RecordedAttempt",
     "RecordedError",
     "Uniform",
     "VirtualTime",
     "WithoutBudgets",
+    "chaos",
     "disabled",
     "failing",
     "incident",
@@ -44,6 +47,7 @@ __all__ = [
     "pinned",
     "uniform",
     "virtual_time",
+    "with_chaos",
     "without_budgets",
 ]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from ._cancel import Cancel
-from ._events import AttemptEvent, GiveUpEvent, RetryEvent, SuccessEvent
+from ._events import AttemptEvent, DelayEvent, GiveUpEvent, RetryEvent, SuccessEvent
 from ._fields import AdaptiveFields as AdaptiveFields
 from ._fields import Backoff as Backoff
 from ._fields import BreakerFields as BreakerFields
@@ -78,6 +78,8 @@ OnAttempt: TypeAlias = Callable[[AttemptEvent], object]
 """A hook that is called before each attempt."""
 OnSuccess: TypeAlias = Callable[[SuccessEvent], object]
 """A hook that is called after the attempt that succeeds."""
+DelayFunction: TypeAlias = Callable[[DelayEvent], Duration | Literal[False] | None]
+"""A function of the delay after a failure: False for no other attempt, None for the policy's own delay."""
 Classify: TypeAlias = Callable[[Exception], Classification | None]
 """A function from errors to failures; None for the default classification."""
 Fallback: TypeAlias = Callable[[Exception], object]
@@ -195,6 +197,8 @@ class CallOptions(TypedDict, total=False):
     """A function that is called before each attempt."""
     on_success: OnSuccess | None
     """A function that is called after the attempt that succeeds."""
+    delay: DelayFunction | None
+    """A function that says how long to wait before the next attempt. Default: the policy decides."""
     name: str | None
     """The name of the operation in events. Default: the qualified name of the function."""
     sleep: Callable[[float], object] | None

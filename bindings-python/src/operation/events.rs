@@ -1,10 +1,10 @@
 //! The events of an operation, told to its hooks, the listeners and the log.
 
-use super::Operation;
-use crate::telemetry;
-use holdoff_core::Timestamp;
+use super::{Failed, Operation};
+use crate::{config, telemetry};
+use holdoff_core::{Failure, FailureKind, Hint, Policy, Timestamp};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict};
 
 impl Operation {
     /// Tells an event of the latest attempt to its hook, the listeners and the log. The time is the clock's unless given.
@@ -38,6 +38,36 @@ impl Operation {
         ))?;
         // An attempt that begins may turn out to be a coroutine.
         self.keep(awaited, which == telemetry::ATTEMPT.0)
+    }
+
+    /// Asks the user's function for the delay after a failure. Its answer is the failure's hint, under the returned policy.
+    pub(super) fn ask_delay(
+        &mut self,
+        py: Python<'_>,
+        failed: &Failed,
+        failure: Option<Failure>,
+        attempt: u32,
+        now: Timestamp,
+    ) -> PyResult<(Option<Failure>, Option<Policy>)> {
+        let settings = self.settings.clone_ref(py);
+        let settings = settings.get();
+        let asked = failure.filter(|failure| failure.kind != FailureKind::Permanent);
+        let (Some(delay), Some(known)) = (&settings.delay, asked) else { return Ok((failure, None)) };
+        let elapsed = now.since(self.began.unwrap_or(now)).as_nanos();
+        let fields = PyDict::new(py);
+        failed.describe(&fields, failure)?;
+        let told = (&delay.function, &settings.name, &self.about, attempt, elapsed, fields);
+        let answer = imported!(py, "holdoff.telemetry", "ask")?.call1(told)?;
+        let hint = match answer.cast::<PyBool>() {
+            _ if answer.is_none() => return Ok((failure, None)),
+            Ok(other) if !other.is_true() => Hint::NEVER,
+            _ => Hint::after(config::span("delay", &answer)?),
+        };
+        let policy = match self.nested.as_deref() {
+            Some(nested) => delay.policy.with_attempts(nested.policy.attempts().unwrap_or(u32::MAX)),
+            None => *delay.policy,
+        };
+        Ok((Some(known.with_hint(hint)), Some(policy)))
     }
 
     /// Keeps the answers of asynchronous hooks for the loop that awaits them.

@@ -43,7 +43,7 @@ methods! { Policy(self, py);
 
         /// A caller with this policy and these options, to call or to decorate functions with.
         #[pyo3(signature = (**options: "Unpack[CallOptions]"), text_signature = "($self, *, on=None, classify=None, \
-            on_result=None, on_attempt=None, on_retry=None, on_success=None, on_give_up=None, name=None, sleep=None, fallback=None, cancel=None, idempotent=True, seed=None, guards=None, key=None)")]
+            on_result=None, on_attempt=None, on_retry=None, on_success=None, on_give_up=None, delay=None, name=None, sleep=None, fallback=None, cancel=None, idempotent=True, seed=None, guards=None, key=None)")]
         fn retrying<'py>(slf: &Bound<'py, Self>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Retrying> {
             let options = Options::new(slf.py(), options)?;
             if let Some(name) = options.policy_or_field()? {

@@ -38,7 +38,7 @@ from holdoff import (
     seed_at,
     testing,
 )
-from holdoff.machines import Gate, GateConfig, Keyed, Layered, Layers, LoopBackoff, WaitBackoff
+from holdoff.machines import Chaos, Gate, GateConfig, Keyed, Layered, Layers, LoopBackoff, WaitBackoff
 from recorded import Case, Different
 from words import decision, failure, number, plain, same, span, step, word, written
 
@@ -118,6 +118,15 @@ def run_loop_backoff(case: Case) -> None:
     for at, (ask, expected) in enumerate(zip(case["asks"], case["delays"], strict=True)):
         with testing.uniform(ask.get("u", 0.0)):
             same(plain(expected), written(machine.next(number(ask["now"]))), at)
+
+
+def run_chaos(case: Case) -> None:
+    rates = {"failure_rate": case["failure_rate"], "latency_rate": case["latency_rate"]}
+    shortest, longest = span(case["shortest"]), span(case["longest"])
+    machine = Chaos(seed=number(case["seed"]), shortest=shortest, longest=longest, **rates)
+    for at, (ask, expected) in enumerate(zip(case["asks"], case["answers"], strict=True)):
+        k = number(ask)
+        same(plain(expected), {"fails": machine.fails(k), "latency": written(machine.latency(k))}, at)
 
 
 def run_schedule(case: Case) -> None:
@@ -320,6 +329,7 @@ def run_seed(case: Case) -> None:
 KINDS: dict[str, Callable[[Case], None]] = {
     "call": run_call,
     "layered": run_layered,
+    "chaos": run_chaos,
     "loop_backoff": run_loop_backoff,
     "schedule": run_schedule,
     "backoff": run_backoff,

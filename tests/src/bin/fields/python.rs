@@ -109,7 +109,7 @@ pub(super) fn types() -> String {
 }
 
 /// The options of one use in Python, each with its doc.
-const OPTIONS: [(&str, &str, &str); 16] = [
+const OPTIONS: [(&str, &str, &str); 17] = [
     ("policy", "None", "A `Policy` or the name of a preset, instead of the fields."),
     (
         "on",
@@ -123,6 +123,11 @@ const OPTIONS: [(&str, &str, &str); 16] = [
     ("on_retry", "None", "A function that is called with a RetryEvent before each sleep."),
     ("on_success", "None", "A function that is called with a SuccessEvent after the attempt that succeeds."),
     ("on_give_up", "None", "A function that is called with a GiveUpEvent when the operation ends without a success."),
+    (
+        "delay",
+        "None",
+        "A function of the DelayEvent of a failure: the delay, False for no retry, None for the policy's.",
+    ),
     ("name", "None", "The name of the operation in events. Default: the qualified name of the function."),
     ("sleep", "None", "A function of the seconds that sleeps in place of holdoff."),
     ("fallback", "None", "A function of the last error, whose value is returned instead."),
