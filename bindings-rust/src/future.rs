@@ -183,16 +183,19 @@ where
     fn follow(mut self: Pin<&mut Self>, step: Step) -> Option<Result<T, Stopped<E>>> {
         let mut this = self.as_mut().project();
         let now = *this.latest;
-        let until = match step {
+        let (until, delay) = match step {
             Step::Attempt { ticket, abort_at, wake_at } => {
                 drop(this.retrying.values.take());
                 this.retrying.tell_begun(ticket.attempt(), AsyncSleeper::now);
                 let attempt = Attempt::new(ticket.attempt(), abort_at, now);
                 let limit = attempt.time_left().map(|left| this.retrying.sleeper.sleep(left));
                 this.flights.launch(ticket, abort_at, this.retrying.operation.run(attempt), limit);
-                wake_at
+                (wake_at, wake_at.since(now).as_duration())
             }
-            Step::Sleep { until, .. } | Step::Wait { until } => until,
+            Step::Sleep { until, cause } if cause != Cause::Bulkhead && crate::switches::skips_sleeps() => {
+                (until, Duration::ZERO)
+            }
+            Step::Sleep { until, .. } | Step::Wait { until } => (until, until.since(now).as_duration()),
             Step::Stop(_) => {
                 let end = this.retrying.ended(this.call.as_ref(), step, this.error.take(), *this.timed_out, now);
                 self.release();
@@ -202,8 +205,6 @@ where
         let queued = matches!(step, Step::Sleep { cause: Cause::Bulkhead, .. });
         *this.phase = if queued { Phase::Queued } else { Phase::Running };
         *this.until = until;
-        let skipped = !queued && matches!(step, Step::Sleep { .. }) && crate::switches::skips_sleeps();
-        let delay = if skipped { Duration::ZERO } else { until.since(now).as_duration() };
         let timer = (!until.is_never()).then(|| this.retrying.sleeper.sleep(delay));
         this.timer.set(timer);
         None
