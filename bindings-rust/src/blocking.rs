@@ -113,7 +113,7 @@ impl<P, O, R, E, C, H, S: Sleeper, V, G: CallGuards> Retrying<P, O, R, E, C, H, 
     #[inline(always)]
     fn sleep(&self, until: Timestamp, now: Timestamp, limited: bool) -> Timestamp {
         // The hook may have cancelled, and not every sleeper looks at the token.
-        if !self.is_cancelled() && !crate::switches::skips_sleeps() {
+        if !self.is_cancelled() && !crate::switches::limits() {
             self.sleeper.sleep(until.since(now).as_duration(), self.cancel.as_ref());
         }
         // Without a limit only a failure's own time matters, and the call knows it already when a sleep is over.

@@ -16,12 +16,13 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Start,
     Running,
+    /// Asleep between attempts.
+    Sleeping,
     /// Asleep until a place in a bulkhead comes free.
     Queued,
     Done,
@@ -120,7 +121,7 @@ where
                     return Poll::Ready(Err(self.project().retrying.cancelled_at_once(now)));
                 }
             },
-            Phase::Running | Phase::Queued => None,
+            Phase::Running | Phase::Sleeping | Phase::Queued => None,
             Phase::Done => panic!("`RetryFuture` polled after it ended"),
         };
         loop {
@@ -183,29 +184,29 @@ where
     fn follow(mut self: Pin<&mut Self>, step: Step) -> Option<Result<T, Stopped<E>>> {
         let mut this = self.as_mut().project();
         let now = *this.latest;
-        let (until, delay) = match step {
+        let until = match step {
             Step::Attempt { ticket, abort_at, wake_at } => {
                 drop(this.retrying.values.take());
                 this.retrying.tell_begun(ticket.attempt(), AsyncSleeper::now);
                 let attempt = Attempt::new(ticket.attempt(), abort_at, now);
                 let limit = attempt.time_left().map(|left| this.retrying.sleeper.sleep(left));
                 this.flights.launch(ticket, abort_at, this.retrying.operation.run(attempt), limit);
-                (wake_at, wake_at.since(now).as_duration())
+                wake_at
             }
-            Step::Sleep { until, cause } if cause != Cause::Bulkhead && crate::switches::skips_sleeps() => {
-                (until, Duration::ZERO)
-            }
-            Step::Sleep { until, .. } | Step::Wait { until } => (until, until.since(now).as_duration()),
+            Step::Sleep { until, .. } | Step::Wait { until } => until,
             Step::Stop(_) => {
                 let end = this.retrying.ended(this.call.as_ref(), step, this.error.take(), *this.timed_out, now);
                 self.release();
                 return Some(end);
             }
         };
-        let queued = matches!(step, Step::Sleep { cause: Cause::Bulkhead, .. });
-        *this.phase = if queued { Phase::Queued } else { Phase::Running };
+        *this.phase = match step {
+            Step::Sleep { cause: Cause::Bulkhead, .. } => Phase::Queued,
+            Step::Sleep { .. } => Phase::Sleeping,
+            _ => Phase::Running,
+        };
         *this.until = until;
-        let timer = (!until.is_never()).then(|| this.retrying.sleeper.sleep(delay));
+        let timer = (!until.is_never()).then(|| this.retrying.sleeper.sleep(until.since(now).as_duration()));
         this.timer.set(timer);
         None
     }
@@ -227,7 +228,7 @@ where
             }
         }
         if let Some(timer) = this.timer.as_mut().as_pin_mut()
-            && timer.poll(context).is_ready()
+            && (timer.poll(context).is_ready() || crate::switches::limits() && *this.phase == Phase::Sleeping)
         {
             this.timer.set(None);
             // Without a limit only a failure's own time matters, and the call knows it already when a sleep is over.

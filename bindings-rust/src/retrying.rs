@@ -333,9 +333,8 @@ where
             (_, known) => (None, known.unwrap_or(Failure::TIMEOUT)),
         };
         let mut step = call.fail(self.policy.borrow(), ticket, now, failure);
-        if crate::switches::is_last(ticket.attempt()) && matches!(step, Step::Sleep { .. } | Step::Attempt { .. }) {
-            call.cancel(now);
-            step = Step::Stop(Outcome::GaveUp { reason: StopReason::Attempts, retry_at: Timestamp::NEVER });
+        if crate::switches::limits() {
+            step = crate::switches::limited_step(call, ticket, now, step);
         }
         #[cfg(feature = "tracing")]
         if let Step::Sleep { until, cause } = step {

@@ -1,19 +1,27 @@
 //! Switches of the whole process, for tests.
 
+use crate::guarded::DrivenCall;
+use holdoff_core::{Outcome, Step, StopReason, Ticket, Timestamp};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// The most attempts of an operation, whatever its policy says.
 static MOST_ATTEMPTS: AtomicU32 = AtomicU32::new(u32::MAX);
 
-/// True if a test allows no attempt after this number.
+/// True if a test limits the attempts and lets the sleeps between them end at once.
 #[inline(always)]
-pub(crate) fn is_last(attempt: u32) -> bool {
-    attempt >= MOST_ATTEMPTS.load(Ordering::Relaxed)
+pub(crate) fn limits() -> bool {
+    MOST_ATTEMPTS.load(Ordering::Relaxed) != u32::MAX
 }
 
-/// True if a test lets the sleeps between attempts end at once.
-pub(crate) fn skips_sleeps() -> bool {
-    MOST_ATTEMPTS.load(Ordering::Relaxed) != u32::MAX
+/// The step after a failed attempt under the limit of a test.
+#[cold]
+pub(crate) fn limited_step<C: DrivenCall>(call: &mut C, ticket: Ticket, now: Timestamp, step: Step) -> Step {
+    let ends = ticket.attempt() >= MOST_ATTEMPTS.load(Ordering::Relaxed);
+    if !ends || !matches!(step, Step::Sleep { .. } | Step::Attempt { .. }) {
+        return step;
+    }
+    call.cancel(now);
+    Step::Stop(Outcome::GaveUp { reason: StopReason::Attempts, retry_at: Timestamp::NEVER })
 }
 
 /// Limits the attempts of all operations, in the whole process, until it is dropped.
