@@ -2,7 +2,7 @@
 
 use crate::measure::Measures;
 use crate::server::{Fate, Fault, Server};
-use crate::strategy::{Process, Strategy};
+use crate::strategy::{Processes, Strategy};
 use crate::{MILLI, SECOND};
 use holdoff_core::{Failure, GuardedCall, Outcome, Rng, Step, Ticket, Timestamp, seed_at};
 use std::cmp::Reverse;
@@ -186,7 +186,7 @@ struct Fleet<'a> {
     strategy: &'a Strategy,
     scenario: &'a Scenario,
     /// Each set of guards of each process.
-    processes: Vec<Process>,
+    processes: Processes,
     /// The first one has the fault.
     servers: Vec<Server>,
     measures: Measures,
@@ -200,10 +200,11 @@ struct Fleet<'a> {
 pub fn run(scenario: &Scenario, strategy: &Strategy) -> Measures {
     let mut starts = Rng::new(seed_at(scenario.seed, STARTS));
     let seeds = seed_at(scenario.seed, CLIENTS);
-    let processes = (0..scenario.clients * scenario.sets()).map(|number| {
+    let mut processes = Processes::default();
+    for number in 0..scenario.clients * scenario.sets() {
         let age = scaled(starts.uniform(), AGES);
-        strategy.process(seed_at(seeds, u64::from(number)), Timestamp::from_nanos(START - age))
-    });
+        processes.start(strategy, seed_at(seeds, u64::from(number)), Timestamp::from_nanos(START - age));
+    }
     let ill = scenario.ill.start * SECOND..scenario.ill.end * SECOND;
     let service = (SECOND as f64 / scenario.capacity()) as u64;
     let servers = (0..scenario.servers()).map(|number| {
@@ -213,7 +214,7 @@ pub fn run(scenario: &Scenario, strategy: &Strategy) -> Measures {
     let mut fleet = Fleet {
         strategy,
         scenario,
-        processes: processes.collect(),
+        processes,
         servers: servers.collect(),
         measures: Measures::new(scenario.end),
         live: Vec::new(),
@@ -267,8 +268,9 @@ const fn clock(now: u64) -> Timestamp {
 impl Fleet<'_> {
     /// All processes end and begin anew. Calls under way go on, under the new guards.
     fn restart(&mut self, seed: u64, now: u64) {
-        for (number, process) in self.processes.iter_mut().enumerate() {
-            *process = self.strategy.process(seed_at(seed, number as u64), clock(now));
+        self.processes = Processes::default();
+        for number in 0..self.scenario.clients * self.scenario.sets() {
+            self.processes.start(self.strategy, seed_at(seed, number.into()), clock(now));
         }
     }
 
@@ -278,7 +280,7 @@ impl Fleet<'_> {
         }
         let sets = self.scenario.sets();
         let guards = client * sets + server % sets;
-        let mut lent = self.strategy.lend(&mut self.processes[guards as usize]);
+        let mut lent = self.processes.lend(self.strategy, guards);
         let (call, step) = GuardedCall::begin(&self.strategy.policy, &mut lent, seed, clock(now));
         let live = Live { call, guards, server, ticket: Ticket::FIRST, began: now };
         let place = match self.free.pop() {
@@ -303,7 +305,7 @@ impl Fleet<'_> {
 
     fn happen(&mut self, place: u32, event: Event, now: u64) {
         let Live { call, guards, ticket, .. } = &mut self.live[place as usize];
-        let guards = &mut self.strategy.lend(&mut self.processes[*guards as usize]);
+        let guards = &mut self.processes.lend(self.strategy, *guards);
         let policy = &self.strategy.policy;
         let step = match event {
             Event::Answer => call.succeed(guards, *ticket, clock(now)),

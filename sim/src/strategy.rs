@@ -25,38 +25,39 @@ pub struct Strategy {
     stretch: Option<StretchConfig>,
 }
 
-/// The guards of one process.
-#[derive(Clone, Debug)]
-pub struct Process {
-    budget: Option<Budget>,
-    breaker: Option<Breaker>,
-    adaptive: Option<Adaptive>,
-    stretch: Option<Stretch>,
+/// The guards of all processes, each kind in a list of its own, so that a fleet has room only for the kinds that its strategy has.
+#[derive(Clone, Debug, Default)]
+pub struct Processes {
+    budgets: Vec<Budget>,
+    breakers: Vec<Breaker>,
+    adaptives: Vec<Adaptive>,
+    stretches: Vec<Stretch>,
 }
 
-impl Strategy {
-    /// The guards of a process that starts at `now`.
-    #[must_use]
-    pub fn process(&self, seed: u64, now: Timestamp) -> Process {
-        Process {
-            budget: self.budget.map(|config| Budget::new(&config, seed, now)),
-            breaker: self.breaker.map(|config| Breaker::new(&config, seed, now)),
-            adaptive: self.adaptive.map(|config| Adaptive::new(&config, now)),
-            stretch: self.stretch.map(|config| Stretch::new(&config, now)),
-        }
+impl Processes {
+    /// Adds the guards of a process that starts at `now`.
+    pub fn start(&mut self, strategy: &Strategy, seed: u64, now: Timestamp) {
+        self.budgets.extend(strategy.budget.map(|config| Budget::new(&config, seed, now)));
+        self.breakers.extend(strategy.breaker.map(|config| Breaker::new(&config, seed, now)));
+        self.adaptives.extend(strategy.adaptive.map(|config| Adaptive::new(&config, now)));
+        self.stretches.extend(strategy.stretch.map(|config| Stretch::new(&config, now)));
     }
 
-    /// A process's guards, borrowed for one transition.
-    pub fn lend<'a>(&'a self, process: &'a mut Process) -> Guards<'a> {
+    /// The guards of a process, borrowed for one transition.
+    #[inline]
+    pub fn lend<'a>(&'a mut self, strategy: &'a Strategy, process: u32) -> Guards<'a> {
+        let process = process as usize;
         Guards {
-            budget: self.budget.as_ref().zip(process.budget.as_mut()),
-            breaker: self.breaker.as_ref().zip(process.breaker.as_mut()),
-            adaptive: self.adaptive.as_ref().zip(process.adaptive.as_mut()),
-            stretch: self.stretch.as_ref().zip(process.stretch.as_mut()),
+            budget: strategy.budget.as_ref().zip(self.budgets.get_mut(process)),
+            breaker: strategy.breaker.as_ref().zip(self.breakers.get_mut(process)),
+            adaptive: strategy.adaptive.as_ref().zip(self.adaptives.get_mut(process)),
+            stretch: strategy.stretch.as_ref().zip(self.stretches.get_mut(process)),
             ..Guards::none()
         }
     }
+}
 
+impl Strategy {
     fn new(name: &'static str, policy: Options) -> Result<Self> {
         let policy = policy.attempt_timeout(PATIENCE).deadline(DEADLINE).build()?;
         Ok(Self { name, policy, budget: None, breaker: None, adaptive: None, stretch: None })
