@@ -307,8 +307,7 @@ methods! { Retrying(self, py);
     visits
         &self.policy, &self.guards, &self.options, &self.classify, &self.hooks.attempt,
         &self.hooks.retry, &self.hooks.success, &self.hooks.give_up, &self.name, &self.sleep, &self.fallback,
-        self.delay.as_ref().map(|delay| &delay.function),
-        &self.cancel, self.on.object(), self.on_result.as_ref().and_then(OnResult::object);
+        &self.delay, &self.cancel, self.on.object(), self.on_result.as_ref().and_then(OnResult::object);
 
     /// The policy.
     get policy: Py<Policy> = self.policy.clone_ref(py);

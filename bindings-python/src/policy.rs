@@ -4,11 +4,11 @@ mod methods;
 
 use crate::guards::loops::LoopBudgets;
 use crate::{config, json};
-use holdoff_core::{Document, HintMode, HintOver, Nesting};
+use holdoff_core::{Document, Nesting};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyString};
 #[cfg(feature = "stub")]
 use pyo3::{inspect::PyStaticExpr, type_hint_identifier, type_hint_union};
 use std::sync::Arc;
@@ -67,31 +67,6 @@ impl Policy {
             made.budgets.clone_from(&self.budgets);
         }
         Bound::new(py, made)
-    }
-
-    /// The numbers of the same policy that waits as long as a hint says (spec 7.14), but no longer than its longest hint.
-    pub(crate) fn with_exact_hints(&self, py: Python<'_>) -> PyResult<Box<holdoff_core::Policy>> {
-        let own = json::dict(py, &self.document.to_json())?;
-        for part in ["backoff", "rules"] {
-            own.get_item(part)?.map_or(Ok(()), |part| drop_hints(&part))?;
-        }
-        own.set_item("hint.mode", HintMode::Exact.name())?;
-        own.set_item("hint.over", HintOver::Clamp.name())?;
-        config::document(py, None, Some(own.as_mapping()), config::SECOND).map(|document| Box::new(document.policy))
-    }
-}
-
-/// Deletes the use of hints from the stages and rules in a part of a document.
-fn drop_hints(part: &Bound<'_, PyAny>) -> PyResult<()> {
-    if let Ok(object) = part.cast::<PyDict>() {
-        if object.contains("hint")? {
-            object.del_item("hint")?;
-        }
-        object.values().iter().try_for_each(|inner| drop_hints(&inner))
-    } else if let Ok(list) = part.cast::<PyList>() {
-        list.iter().try_for_each(|inner| drop_hints(&inner))
-    } else {
-        Ok(())
     }
 }
 

@@ -22,7 +22,8 @@ pub(crate) struct Retrying {
     pub(crate) hooks: Hooks,
     /// The name of its operations in events, instead of the function's.
     pub(crate) name: Option<Py<PyAny>>,
-    pub(crate) delay: Option<Delay>,
+    /// The user's own function of delays.
+    pub(crate) delay: Option<Py<PyAny>>,
     /// The sleep in place of Python's.
     pub(crate) sleep: Option<Py<PyAny>>,
     pub(crate) cancel: Option<Py<PyAny>>,
@@ -41,12 +42,6 @@ pub(crate) struct Retrying {
     pub(crate) guarded: bool,
     /// True if the first attempt has nothing but a breaker.
     pub(crate) quick: bool,
-}
-
-/// The user's own function of delays, and the policy that obeys its answers.
-pub(crate) struct Delay {
-    pub(crate) function: Py<PyAny>,
-    pub(crate) policy: Box<holdoff_core::Policy>,
 }
 
 /// The names of the options of one use.
@@ -127,10 +122,7 @@ impl Retrying {
                 success: function(options, "on_success")?,
                 give_up: function(options, "on_give_up")?,
             },
-            delay: match function(options, "delay")? {
-                Some(function) => Some(Delay { function, policy: policy.get().with_exact_hints(policy.py())? }),
-                None => None,
-            },
+            delay: function(options, "delay")?,
             name: option(options, "name")?.map(|name| text("name", &name).map(|_| name.unbind())).transpose()?,
             sleep: function(options, "sleep")?,
             cancel: option(options, "cancel")?.map(|cancel| token(&cancel)).transpose()?,

@@ -1,6 +1,6 @@
 //! Telling the user about what goes on.
 
-use holdoff_core::{Cause, Failure, StopReason, Timestamp};
+use holdoff_core::{Cause, Failure, Hint, StopReason, Timestamp};
 use std::time::Duration;
 
 /// An attempt that is about to begin.
@@ -34,6 +34,22 @@ pub struct Retried<'a, E> {
     pub delay: Duration,
     /// Why it is that long.
     pub cause: Cause,
+}
+
+/// A failed attempt whose delay is not decided yet.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Failed<'a, E> {
+    /// The name of the operation's type: of a function its path.
+    pub operation: &'static str,
+    /// The attempt that failed, from 1.
+    pub attempt: u32,
+    /// The time since the call began.
+    pub elapsed: Duration,
+    /// Its error, as in [`Retried::error`].
+    pub error: Option<&'a E>,
+    /// The failure that the error or the value was classified as.
+    pub failure: Failure,
 }
 
 /// An attempt that succeeded. The call returns its value.
@@ -90,6 +106,12 @@ pub trait Hook<E> {
     #[inline(always)]
     fn begun(&mut self, _: &Begun) {}
 
+    /// The delay that the user chooses after a failure that is not permanent; `None` leaves it to the policy.
+    #[inline(always)]
+    fn delay(&mut self, _: &Failed<'_, E>) -> Option<Hint> {
+        None
+    }
+
     /// An attempt failed and there will be another.
     #[inline(always)]
     fn retried(&mut self, _: &Retried<'_, E>) {}
@@ -128,6 +150,10 @@ impl<E, H: Hook<E>, L: Hook<E>> Hook<E> for Both<H, L> {
         self.1.begun(event);
     }
 
+    fn delay(&mut self, event: &Failed<'_, E>) -> Option<Hint> {
+        self.1.delay(event).or_else(|| self.0.delay(event))
+    }
+
     fn retried(&mut self, event: &Retried<'_, E>) {
         self.0.retried(event);
         self.1.retried(event);
@@ -141,6 +167,20 @@ impl<E, H: Hook<E>, L: Hook<E>> Hook<E> for Both<H, L> {
     fn gave_up(&mut self, event: &GaveUp<'_, E>) {
         self.0.gave_up(event);
         self.1.gave_up(event);
+    }
+}
+
+/// Asks a function for the delay after each failure.
+#[derive(Clone, Copy, Debug)]
+pub struct ChoosesDelay<F>(pub(crate) F, pub(crate) Notes);
+
+impl<E, F: FnMut(&Failed<'_, E>) -> Option<Hint>> Hook<E> for ChoosesDelay<F> {
+    fn notes(&mut self) -> Option<&mut Notes> {
+        Some(&mut self.1)
+    }
+
+    fn delay(&mut self, event: &Failed<'_, E>) -> Option<Hint> {
+        (self.0)(event)
     }
 }
 

@@ -150,7 +150,8 @@ pub mod sentence {
     pub use crate::classify::{By, Classify, Everything, Known, Ruled, When};
     pub use crate::future::RetryFuture;
     pub use crate::hook::{
-        Begun, Both, GaveUp, Hook, NoHook, Notes, OnAttempt, OnGiveUp, OnRetry, OnSuccess, Retried, Succeeded,
+        Begun, Both, ChoosesDelay, Failed, GaveUp, Hook, NoHook, Notes, OnAttempt, OnGiveUp, OnRetry, OnSuccess,
+        Retried, Succeeded,
     };
     pub use crate::operation::{Async, Blocking, Informed, Operation, Returns, Simple};
     pub use crate::retrying::Retrying;

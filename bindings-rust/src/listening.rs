@@ -1,8 +1,11 @@
 //! Adding hooks to a sentence.
 
-use crate::hook::{Begun, Both, GaveUp, Notes, OnAttempt, OnGiveUp, OnRetry, OnSuccess, Retried, Succeeded};
+use crate::hook::{
+    Begun, Both, ChoosesDelay, Failed, GaveUp, Notes, OnAttempt, OnGiveUp, OnRetry, OnSuccess, Retried, Succeeded,
+};
 use crate::retrying::Retrying;
 use crate::statistics::{Counted, Statistics};
+use holdoff_core::Hint;
 
 #[expect(clippy::type_complexity, reason = "each part of the sentence is a parameter, and a listener has parts itself")]
 impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
@@ -10,6 +13,30 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
     #[inline]
     pub fn on_attempt<F: FnMut(&Begun)>(self, hook: F) -> Retrying<P, O, R, E, C, Both<H, OnAttempt<F>>, S, V, G> {
         self.listen(OnAttempt::new(hook))
+    }
+
+    /// Asks `choose` for the delay after each failure that is not permanent, before the policy decides. [`Hint::after`] is obeyed exactly, up
+    /// to the policy's longest hint; [`Hint::NEVER`] stops the call; `None` leaves the delay to the policy. Attempts, deadline and guards
+    /// still limit the call.
+    ///
+    /// ```
+    /// use holdoff::core::{Hint, Span};
+    /// use holdoff::{Policy, VirtualTime};
+    ///
+    /// let time = VirtualTime::new();
+    /// let stopped = holdoff::retry(Policy::default(), || Err::<(), _>("busy"))
+    ///     .delay(|failed| (failed.attempt == 1).then_some(Hint::after(Span::from_secs(3))).or(Some(Hint::NEVER)))
+    ///     .sleeper(time.clone())
+    ///     .call()
+    ///     .unwrap_err();
+    /// assert_eq!((stopped.attempts(), time.elapsed().as_secs()), (2, 3));
+    /// ```
+    #[inline]
+    pub fn delay<F: FnMut(&Failed<'_, E>) -> Option<Hint>>(
+        self,
+        choose: F,
+    ) -> Retrying<P, O, R, E, C, Both<H, ChoosesDelay<F>>, S, V, G> {
+        self.listen(ChoosesDelay(choose, Notes::default()))
     }
 
     /// Calls `hook` before each sleep.

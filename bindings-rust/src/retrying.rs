@@ -7,13 +7,13 @@ use crate::classify::Ruled;
 use crate::classify::{By, Classify, Everything, Known, When};
 use crate::guarded::{CallGuards, DrivenCall, Guarded, Unguarded};
 use crate::guards::SharedGuards;
-use crate::hook::{Begun, GaveUp, Hook, NoHook, Retried, Succeeded};
+use crate::hook::{Begun, Failed, GaveUp, Hook, NoHook, Retried, Succeeded};
 use crate::operation::{Attempt, Informed, Operation, Returns, Simple};
 use crate::sleeper::System;
 use crate::stopped::Stopped;
 #[cfg(feature = "serde")]
 use holdoff_core::Document;
-use holdoff_core::{Facts, Failure, Outcome, Policy, Step, StopReason, Ticket, Timestamp};
+use holdoff_core::{Facts, Failure, FailureKind, Hint, Outcome, Policy, Step, StopReason, Ticket, Timestamp};
 use std::borrow::Borrow;
 use std::marker::PhantomData;
 
@@ -332,7 +332,10 @@ where
             (Some(error), None) => (Some(error), self.classifier.classify(error)),
             (_, known) => (None, known.unwrap_or(Failure::TIMEOUT)),
         };
-        let mut step = call.fail(self.policy.borrow(), ticket, now, failure);
+        let mut step = match self.chosen_delay(ticket.attempt(), now, error, failure) {
+            None => call.fail(self.policy.borrow(), ticket, now, failure),
+            Some(hint) => call.fail(&self.policy.borrow().with_exact_hints(), ticket, now, failure.with_hint(hint)),
+        };
         if crate::switches::limits() {
             step = crate::switches::limited_step(call, ticket, now, step);
         }
@@ -350,6 +353,13 @@ where
             }
         }
         step
+    }
+
+    /// The delay that the user chooses, if there is a choice (spec 7.17).
+    #[inline(always)]
+    fn chosen_delay(&mut self, attempt: u32, now: Timestamp, error: Option<&E>, failure: Failure) -> Option<Hint> {
+        let elapsed = self.hook.notes().filter(|_| failure.kind != FailureKind::Permanent)?.elapsed(now);
+        self.hook.delay(&Failed { operation: self.operation.name(), attempt, elapsed, error, failure })
     }
 
     /// Takes a note of the beginning, if anybody listens.

@@ -1,6 +1,6 @@
 //! What the hooks of a call are told, and when.
 
-use holdoff::core::{Backoff, BreakerConfig, Cause, Jitter, StopReason};
+use holdoff::core::{Backoff, BreakerConfig, Cause, Hint, Jitter, Span, StopReason};
 use holdoff::time::Sleeper;
 use holdoff::{CancelToken, Failure, Policy, SharedGuards, VirtualTime};
 use std::cell::RefCell;
@@ -111,4 +111,33 @@ fn a_call_that_is_cancelled_at_once_is_told_too() {
     let ended = retrying.on_give_up(|event| told.borrow_mut().push((event.attempt, event.reason))).call();
     assert!(ended.is_err());
     assert_eq!(*told.borrow(), [(0, StopReason::Cancelled)]);
+}
+
+#[test]
+fn a_chosen_delay_replaces_the_policys_and_the_hints() {
+    let answers =
+        [Some(Hint::after(Span::from_secs(7))), None, Some(Hint::after(Span::from_secs(300))), Some(Hint::NEVER)];
+    let (asked, told) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
+    let time = VirtualTime::new();
+    let hinted = Failure::THROTTLED.with_hint(Hint::after(Span::from_secs(2)));
+    let stopped = holdoff::retry(policy(9), || Err::<(), _>("busy"))
+        .classify(|_| hinted)
+        .delay(|failed| {
+            asked.borrow_mut().push((failed.attempt, failed.elapsed.as_secs(), *failed.error.unwrap()));
+            assert_eq!(failed.failure, hinted);
+            answers[failed.attempt as usize - 1]
+        })
+        .on_retry(|event| told.borrow_mut().push((event.delay.as_secs(), event.cause)))
+        .sleeper(time)
+        .call()
+        .unwrap_err();
+    assert_eq!((stopped.attempts(), stopped.reason()), (4, StopReason::Permanent));
+    // The third answer is above the longest hint.
+    assert_eq!(*told.borrow(), [(7, Cause::Hint), (2, Cause::Hint), (60, Cause::Hint)]);
+    assert_eq!(*asked.borrow(), [(1, 0, "busy"), (2, 7, "busy"), (3, 9, "busy"), (4, 69, "busy")]);
+    let permanent = holdoff::retry(policy(9), || Err::<(), _>("no"))
+        .classify(|_| Failure::PERMANENT)
+        .delay(|_| unreachable!("a permanent failure has no delay"))
+        .call();
+    assert_eq!(permanent.unwrap_err().attempts(), 1);
 }

@@ -2,6 +2,8 @@
 import { Attempt } from "./attempt.js";
 import { shortage } from "./budgets.js";
 import { type Clock, nanosOf, system } from "./clock.js";
+import { withExactHints } from "./delay.js";
+import { ATTEMPT, type Engine, SLEEP, type Step } from "./engine_step.js";
 import { hintNanos, ruleBits } from "./failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
 import {
@@ -19,7 +21,6 @@ import {
   writePolicy,
   writeWords,
 } from "./hot.js";
-import { ATTEMPT, type Engine, SLEEP, type Step } from "./operation.js";
 import { type Seed, seedOf } from "./seed.js";
 import type { Keeper } from "./slot.js";
 
@@ -65,7 +66,7 @@ export class Unguarded<V, F> implements Engine, Keeper {
     return { codes: ATTEMPT, at: this.limit, wakeAt: Infinity, attempt: 1 };
   }
 
-  fail(attempt: number, kind: number, _error: unknown, now: number, epoch: number): Step {
+  fail(attempt: number, kind: number, _error: unknown, now: number, epoch: number, isExact: boolean): Step {
     const core = hot();
     const { words, budgets } = this.policy;
     call.load(this);
@@ -77,7 +78,7 @@ export class Unguarded<V, F> implements Engine, Keeper {
     }
     write(HINT, hintNanos());
     write(NOW, now);
-    writePolicy(words);
+    writePolicy(isExact ? withExactHints(words) : words);
     core.fail(attempt, kind | ruleBits());
     this.failedAt = now;
     if ((stepCodes() & 255) === SLEEP && budgets?.isFor(words)) {

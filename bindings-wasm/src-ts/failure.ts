@@ -67,6 +67,8 @@ export interface ReadPolicy {
 }
 
 const NEVER = 0xffff_ffff_ffff_fffen;
+/** The hint that ends an operation. */
+export const NEVER_AGAIN: Nanos = NEVER;
 
 /** The longest span there is, 2^63-1 ns, has this as its nearest double. */
 export const LONGEST_NUMBER = 2 ** 63;
@@ -133,6 +135,12 @@ function noteHint(given: Hint): void {
   } else {
     throw problem(NOT_A_DURATION, "hint", given);
   }
+}
+
+/** Notes a hint and the bits of a rule after the user's code, which may have judged other failures. */
+export function noteAgain(nanos: Nanos, bits: number): void {
+  hint = nanos;
+  rule = bits >>> 8;
 }
 
 /** Notes the hint of header lines. */

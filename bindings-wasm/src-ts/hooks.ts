@@ -83,7 +83,7 @@ const KEY = Symbol.for("holdoff.listeners");
 /** The listeners of the process, which all copies of this package tell: those for `import`, for `require` and without wasm. */
 export const listeners: Listener[] = ((globalThis as { [KEY]?: Listener[] })[KEY] ??= []);
 
-/** True if anybody is told about an operation with these options. */
-export const isHeard = (options: Hooks<never> | null | undefined): boolean =>
+/** True if anybody is told about an operation with these options, or asked about its delays. */
+export const isHeard = (options: (Hooks<never> & { delay?: unknown }) | null | undefined): boolean =>
   listeners.length > 0 ||
-  !!(options && (options.onAttempt || options.onRetry || options.onSuccess || options.onGiveUp));
+  !!(options && (options.onAttempt || options.onRetry || options.onSuccess || options.onGiveUp || options.delay));

@@ -1,6 +1,7 @@
 /** Options of the host: how to run, watch and cancel one operation. */
 import type { LoopBudgets } from "./budgets.js";
 import type { Clock } from "./clock.js";
+import type { DelayAnswer, DelayEvent } from "./delay.js";
 import { problem, SEED_RANGE, WRONG_TYPE } from "./errors.js";
 import type { Judgement, Rules } from "./failure.js";
 import type { Token } from "./guards/nested.js";
@@ -73,6 +74,11 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> ext
    * of earlier HTTP answers are cancelled.
    */
   whenResult?: Maybe<true | ((value: V) => Judgement)>;
+  /**
+   * Chooses the delay after a failure that is not permanent: milliseconds or `"2s"`, false to stop, nothing for the policy's own delay.
+   * The answer is obeyed exactly, up to the policy's longest hint; attempts, deadline and guards still limit the operation.
+   */
+  delay?: Maybe<(event: DelayEvent<V>) => DelayAnswer>;
   /** The name of the operation, for hooks; the default is the name of the function. */
   name?: Maybe<string>;
   /** Makes the jitter repeatable: a whole number from 0, as a bigint up to 2^64-1. */
@@ -114,6 +120,7 @@ const CHECKS: Readonly<Record<keyof HostOptions, (value: unknown) => boolean>> =
   onRetry: isFunction,
   onSuccess: isFunction,
   onGiveUp: isFunction,
+  delay: isFunction,
   seed: isSeed,
   idempotent: isFlag,
   unref: isFlag,

@@ -25,9 +25,9 @@ import {
   writeDouble,
   writeNumber,
 } from "./core.js";
+import { SLEEP } from "./engine_step.js";
 import { problem, TIME_RANGE } from "./errors.js";
 import { type Failure, hintBits, kindOf, ruleBits, writeFailure } from "./failure.js";
-import { SLEEP } from "./operation.js";
 import type { Policy } from "./policy.js";
 import { checkSeed } from "./seed.js";
 import type { Keeper } from "./slot.js";

@@ -1,5 +1,6 @@
 /** The exports that `holdoff` and `holdoff/guards` have in common. */
 export type { Clock } from "./clock.js";
+export type { DelayAnswer, DelayEvent } from "./delay.js";
 export { ConfigError, HookError, OUTCOME, type Outcome, outcomeOf, RetryError } from "./errors.js";
 export {
   classify,

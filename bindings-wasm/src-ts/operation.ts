@@ -7,6 +7,8 @@ import { Attempt } from "./attempt.js";
 import { hear, hearNoMore } from "./cancel.js";
 import { ahead, type Clock, LONGEST_TIMER, skip, stoodStill, system } from "./clock.js";
 import { PERMANENT } from "./codes.js";
+import { askDelay } from "./delay.js";
+import { ATTEMPT, type Engine, GAVE_UP, SLEEP, type Step, WAIT } from "./engine_step.js";
 import { isAbortAgain } from "./error_names.js";
 import { attach, ConfigError, HookError, type Outcome, remember } from "./errors.js";
 import {
@@ -24,51 +26,6 @@ import { type Hooks, isHeard, listeners } from "./hooks.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
 import { switches } from "./switches.js";
 import { CAUSES, KINDS, REASONS, type StopReason } from "./words.js";
-
-/** The numbers of steps and of the outcome of an operation that failed. */
-export const ATTEMPT = 1;
-export const SLEEP = 2;
-const WAIT = 3;
-export const STOP = 4;
-const GAVE_UP = 2;
-
-/** The next step of an operation. Times are in nanoseconds of the operation's clock. */
-export interface Step {
-  /** The numbers of the step, the outcome, the reason and the cause, a byte each. */
-  readonly codes: number;
-  /** When to abort the attempt, or until when to sleep. */
-  readonly at: number;
-  /** When to tick although an attempt runs. */
-  readonly wakeAt: number;
-  /** The number of the attempt. */
-  readonly attempt: number;
-}
-
-/** The state of one operation and what decides about it: the core's call, with or without guards. */
-export interface Engine {
-  /** True if a sleeping operation never returns the value of its last attempt, so that the value can be discarded. */
-  readonly discardsAsleep: boolean;
-  begin(): Step;
-  /** Reports a failure of a kind whose hint is written. `epoch` is the clock's time at time 0, in milliseconds. */
-  fail(attempt: number, kind: number, error: unknown, now: number, epoch: number): Step;
-  /** Reports an error of the program's own; undefined where it is a failure like others. */
-  abandon(attempt: number, error: unknown, now: number): Step | undefined;
-  succeed(attempt: number): void;
-  tick(now: number): Step;
-  /** The length of the sleep that was just decided, in nanoseconds. */
-  delay(step: Step): number;
-  /** Makes the context of an attempt, and runs the attempt in it. */
-  context(attempt: number, abortAt: number): Attempt;
-  run<T>(fn: Work<T>, context: Attempt): T;
-  /** Is told each step that the operation follows. */
-  follows(step: Step): void;
-  /** Says why the budget refused the retry that was just asked for; undefined for a budget that has no tokens. */
-  shortage(): string | undefined;
-  /** The error of an operation that ended before its first attempt. */
-  refused(reason: StopReason, retryAt: number | undefined): unknown;
-  /** Gives back whatever the operation has borrowed. */
-  end(): void;
-}
 
 export const promised = <T>(result: unknown): Promise<Awaited<T>> =>
   (result instanceof Promise ? result : Promise.resolve(result)) as Promise<Awaited<T>>;
@@ -234,13 +191,18 @@ export class Operation<T> {
     this.settle({ error });
   }
 
+  /** An event of an attempt. */
+  private event(attempt: number, facts?: object, now = this.now()): object {
+    const elapsedMs = (now - (this.begun as number)) / 1e6;
+    return { operation: this.options.name ?? this.fn.name, attempt, elapsedMs, ...facts };
+  }
+
   /** Tells hooks about an event. An error of theirs ends the operation. The promise of asynchronous hooks never rejects. */
   private tell(hook: keyof Hooks, attempt: number, facts?: object): Promise<unknown> | undefined {
     if (this.begun === undefined) return undefined;
     const failed = (error: unknown) => this.raise(new HookError(hook, error, this.lastError));
     try {
-      const operation = this.options.name ?? this.fn.name;
-      const event = { operation, attempt, elapsedMs: (this.now() - this.begun) / 1e6, ...facts };
+      const event = this.event(attempt, facts);
       const all = [this.options as Hooks, ...listeners];
       const answers = all.map((hooks) => hooks[hook]?.(event as never) as Promise<unknown> | undefined);
       if (answers.some((answer) => answer?.then)) return Promise.all(answers).catch(failed);
@@ -426,12 +388,15 @@ export class Operation<T> {
       // So may getters of the error.
       if (this.ended) return;
       if (this.begun !== undefined) hint = readHint();
+      const isExact = kind !== PERMANENT && this.asksDelay(attempt, hint, now);
+      // So may the function of delays.
+      if (this.ended) return;
       step =
         (byDefault && kind === PERMANENT && engine.abandon(attempt, error, now)) ||
-        engine.fail(attempt, kind, error, now, this.epoch as number);
+        engine.fail(attempt, kind, error, now, this.epoch as number, isExact);
     } catch (refused) {
-      // A kind that is none such.
-      if (refused instanceof ConfigError) throw refused;
+      // A kind that is none such, or a function of delays that failed.
+      if (refused instanceof ConfigError || refused instanceof HookError) throw refused;
       // A page whose Content-Security-Policy forbids wasm: without a decision there is no other attempt.
       this.giveUp({ reason: "permanent", retryAt: undefined, engineError: refused });
       return;
@@ -460,6 +425,14 @@ export class Operation<T> {
       // Meanwhile an attempt beside this one may have led to another step.
       if (!this.ended && this.steps === steps) this.follow(step);
     });
+  }
+
+  /** Asks the user's function of delays; true if its answer is the failure's hint now. */
+  private asksDelay(attempt: number, hint: ReturnType<typeof readHint>, now: number): boolean {
+    const { delay } = this.options;
+    if (!delay) return false;
+    const { lastError: error, lastResult: value } = this;
+    return askDelay(delay, this.event(attempt, { error, value, kind: KINDS[this.kind], hint }, now), error);
   }
 
   private gaveUp(reason: StopReason, at: number): void {

@@ -7,7 +7,13 @@ import { chaos, withChaos } from "../dist/esm/tools.js";
 const outcomes = async (options) => {
   const ask = chaos(options)(() => "answer");
   const seen = [];
-  for (let call = 0; call < 1000; call++) seen.push(await ask().then(() => true, () => false));
+  for (let call = 0; call < 1000; call++)
+    seen.push(
+      await ask().then(
+        () => true,
+        () => false,
+      ),
+    );
   return seen;
 };
 
@@ -22,7 +28,11 @@ test("the same seed fails the same calls again", async () => {
 test("retries see the kind and the hint", async () => {
   const delays = [];
   const ask = chaos({ failureRate: 1, kind: "throttled", retryAfter: "20ms" })(() => "answer");
-  const options = { attempts: 2, backoff: { initial: 1 }, onRetry: ({ kind, delayMs }) => delays.push([kind, delayMs >= 20]) };
+  const options = {
+    attempts: 2,
+    backoff: { initial: 1 },
+    onRetry: ({ kind, delayMs }) => delays.push([kind, delayMs >= 20]),
+  };
   await assert.rejects(retry(ask, options), /throttled failure on purpose/);
   assert.deepEqual(delays, [["throttled", true]]);
 });

@@ -56,7 +56,7 @@ impl Operation {
         let elapsed = now.since(self.began.unwrap_or(now)).as_nanos();
         let fields = PyDict::new(py);
         failed.describe(&fields, failure)?;
-        let told = (&delay.function, &settings.name, &self.about, attempt, elapsed, fields);
+        let told = (delay, &settings.name, &self.about, attempt, elapsed, fields);
         let answer = imported!(py, "holdoff.telemetry", "ask")?.call1(told)?;
         let hint = match answer.cast::<PyBool>() {
             _ if answer.is_none() => return Ok((failure, None)),
@@ -64,10 +64,10 @@ impl Operation {
             _ => Hint::after(config::span("delay", &answer)?),
         };
         let policy = match self.nested.as_deref() {
-            Some(nested) => delay.policy.with_attempts(nested.policy.attempts().unwrap_or(u32::MAX)),
-            None => *delay.policy,
+            Some(nested) => nested.policy,
+            None => *settings.core(),
         };
-        Ok((Some(known.with_hint(hint)), Some(policy)))
+        Ok((Some(known.with_hint(hint)), Some(policy.with_exact_hints())))
     }
 
     /// Keeps the answers of asynchronous hooks for the loop that awaits them.

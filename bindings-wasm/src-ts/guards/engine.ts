@@ -2,10 +2,12 @@
 import { Attempt } from "../attempt.js";
 import { type LoopBudgets, shortage } from "../budgets.js";
 import { system } from "../clock.js";
+import { withExactHints } from "../delay.js";
+import { type Engine, SLEEP, STOP, type Step } from "../engine_step.js";
 import { outcomeOf } from "../errors.js";
 import { hintBits, isProgramError, ruleBits } from "../failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
-import { type Engine, Operation, SLEEP, STOP, type Step } from "../operation.js";
+import { Operation } from "../operation.js";
 import { type Seed, seedOf } from "../seed.js";
 import type { StopReason } from "../words.js";
 import type { Breaker } from "./breaker.js";
@@ -182,7 +184,7 @@ export class Guarded<T> implements Engine, Waiter {
     else this.budgets = undefined;
   }
 
-  fail(attempt: number, kind: number, error: unknown, now: number): Step {
+  fail(attempt: number, kind: number, error: unknown, now: number, _epoch: number, isExact: boolean): Step {
     this.bringBudget();
     const { nesting } = this;
     const hint = hintBits();
@@ -190,6 +192,7 @@ export class Guarded<T> implements Engine, Waiter {
     const inner = nesting !== undefined && outcomeOf(error)?.outcome === "gave_up";
     const judged = inner ? memory().core.nested_failure(nesting.mode, kind) : kind;
     return this.move(now, (mask) => {
+      if (isExact) loadPolicy(withExactHints(this.words));
       writeArgument(2, attempt);
       memory().longs[3] = hint;
       memory().core.call_fail(mask, judged | rule);

@@ -3,9 +3,10 @@
  */
 import type { LoopBudgets } from "../budgets.js";
 import { type Clock, nanosOf, system } from "../clock.js";
+import { ATTEMPT } from "../engine_step.js";
 import { isHeard } from "../hooks.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
-import { ATTEMPT, first } from "../operation.js";
+import { first } from "../operation.js";
 import { isSeeded, seedOf } from "../seed.js";
 import type { Breaker, Success } from "./breaker.js";
 import { budgetsBeside, Guarded, nestingOf, type SharedGuards } from "./engine.js";

@@ -43,7 +43,8 @@ export function chaos(
   const status = Object.hasOwn(STATUSES, kind) ? STATUSES[kind] : undefined;
   if (status === undefined) throw problem(UNKNOWN_FAILURE_KIND, "kind", kind);
   const wait = typeof retryAfter === "string" ? parseDuration(retryAfter) : retryAfter;
-  if (retryAfter !== undefined && !(wait !== undefined && wait >= 0)) throw problem(NOT_A_DURATION, "retryAfter", retryAfter);
+  if (retryAfter !== undefined && !(wait !== undefined && wait >= 0))
+    throw problem(NOT_A_DURATION, "retryAfter", retryAfter);
   const headers = wait === undefined ? {} : { "retry-after-ms": String(wait) };
   const injected = () => Object.assign(new Error(`${kind} failure on purpose`), { status, headers });
   let calls = 0;

@@ -56,7 +56,7 @@ pub struct Policy {
     pub(crate) on_deadline: u8,
     pub(crate) hint_mode: u8,
     pub(crate) hint_over: u8,
-    /// The bits [`DRAWS`], [`DOUBLES`], [`RULED`], [`AGES`] and [`LIMITED`].
+    /// The bits [`DRAWS`], [`DOUBLES`], [`RULED`], [`AGES`], [`LIMITED`] and [`ASKED`].
     pub(crate) path: u8,
     /// 1 if a jitter's bound is multiplied by the number of the delay, else 0.
     pub(crate) grows: u8,
@@ -188,6 +188,8 @@ pub(crate) const RULED: u8 = 4;
 pub(crate) const LIMITED: u8 = 16;
 /// The start of the latest attempt decides something, or what the latest failure has spent.
 pub(crate) const AGES: u8 = 8;
+/// The use of hints is the policy's for every failure: see [`Policy::with_exact_hints`].
+pub(crate) const ASKED: u8 = 32;
 
 /// langgraphgo's numbers, with full jitter and hints obeyed up to a minute.
 const DEFAULT: Policy = Policy {
@@ -360,6 +362,15 @@ impl Policy {
     /// How far a hint may move a delay beyond the policy's own; `None` without a limit.
     pub const fn hint_reach(&self) -> Option<Span> {
         limit(self.hint_reach)
+    }
+
+    /// The same policy for a failure whose delay the host's user has chosen (spec 7.17): a hint is the delay, and one above
+    /// [`Policy::hint_max`] is that long. The hints of stages and rules say nothing.
+    #[must_use]
+    pub const fn with_exact_hints(mut self) -> Self {
+        (self.hint_mode, self.hint_over) = (EXACT, CLAMP);
+        self.path |= ASKED;
+        self
     }
 
     /// The most attempts of all failures together; `None` without a limit.

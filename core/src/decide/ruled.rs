@@ -5,7 +5,7 @@ use crate::decide::backoff::UNSTARTED;
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::jitter;
 use crate::decide::policy::{
-    AGES, COUNTED, FIRST_FAILURE, FOREVER, FROM_START, IGNORE, LAST, Policy, RULES, RawRule, STAGE_AT, UNLIMITED,
+    AGES, ASKED, COUNTED, FIRST_FAILURE, FOREVER, FROM_START, IGNORE, LAST, Policy, RULES, RawRule, STAGE_AT, UNLIMITED,
 };
 use crate::decide::pool::{RawHint, RawJitter, Record};
 use crate::decide::retry::{Cause, Decision, Retry, give_up};
@@ -67,7 +67,7 @@ impl Policy {
         Choices {
             jitter: jitter.unwrap_or(RawJitter { kind: self.jitter, grows: self.grows != 0, by: self.jitter_by }),
             cap: cap.unwrap_or(self.cap),
-            hint: hint.unwrap_or(self.raw_hint()),
+            hint: hint.filter(|_| self.path & ASKED == 0).unwrap_or(self.raw_hint()),
         }
     }
 }

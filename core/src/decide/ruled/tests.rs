@@ -1,4 +1,5 @@
 use super::*;
+use crate::decide::hint::Hint;
 use crate::describe::options::Options;
 use crate::value::Value;
 use proptest::prelude::*;
@@ -91,5 +92,31 @@ proptest! {
             let linear = least as f64 + (high - least) as f64 * f64::from(draw) / f64::from(u32::MAX);
             prop_assert!((drawn as f64 - linear).abs() < 2.0, "{drawn} and {linear}");
         }
+    }
+}
+
+/// spec 7.17: what a user's function answers counts for more than the hints of stages and rules.
+#[test]
+fn an_exact_hint_is_the_delay_whatever_stages_and_rules_say_of_hints() {
+    let policy = policy(&[
+        ("hint", Value::Text("ignore")),
+        ("hint.max", Value::Text("30s")),
+        ("backoff[0].kind", Value::Text("constant")),
+        ("backoff[0].hint", Value::Text("ignore")),
+        ("rules[0].if.kinds[0]", Value::Text("transient")),
+        ("rules[0].hint", Value::Text("floor")),
+    ]);
+    let exact = policy.with_exact_hints();
+    for failure in [Failure::TRANSIENT, Failure::TIMEOUT] {
+        for (asked, slept) in [(0, 0), (7, 7), (31, 30)] {
+            let mut retry = Retry::new(1, Timestamp::ZERO);
+            let failure = failure.with_hint(Hint::after(Span::from_secs(asked)));
+            let until = Timestamp::from_nanos(Span::from_secs(slept).as_nanos());
+            let cause = Cause::Hint;
+            assert_eq!(retry.on_failure(&exact, Timestamp::ZERO, failure), Decision::Sleep { until, cause });
+        }
+        let mut retry = Retry::new(1, Timestamp::ZERO);
+        let never = retry.on_failure(&exact, Timestamp::ZERO, failure.with_hint(Hint::NEVER));
+        assert!(matches!(never, Decision::GiveUp { reason: StopReason::Permanent, .. }));
     }
 }

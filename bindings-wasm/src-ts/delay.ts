@@ -1,0 +1,49 @@
+/** The delay that a function of the user chooses after a failure: it is decided as a hint that is obeyed exactly (spec 7.17). */
+import { HookError, NOT_A_DURATION, problem } from "./errors.js";
+import { hintNanos, NEVER_AGAIN, noteAgain, ruleBits } from "./failure.js";
+import type { RetryEvent } from "./hooks.js";
+import { type Duration, spanOf, spanOfNumber } from "./times.js";
+
+/** A failed attempt whose delay is not decided yet. */
+export type DelayEvent<V = unknown> = Omit<RetryEvent<V>, "delayMs" | "cause">;
+
+/** The answer of a function of delays: a delay, false to stop, or nothing for the policy's own delay. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function without an answer returns void
+export type DelayAnswer = Duration | false | null | undefined | void;
+
+/** Asks the user's function, and notes its answer as the failure's hint; false if it has none. */
+export function askDelay(delay: (event: never) => unknown, event: object, lastError: unknown): boolean {
+  const hint = hintNanos();
+  const bits = ruleBits();
+  let answer: unknown;
+  try {
+    answer = delay(event as never);
+  } catch (error) {
+    throw new HookError("delay", error, lastError);
+  }
+  const span =
+    answer === false
+      ? NEVER_AGAIN
+      : typeof answer === "string"
+        ? spanOf(answer)
+        : typeof answer === "number"
+          ? spanOfNumber(answer)
+          : undefined;
+  const isSilent = answer === undefined || answer === null;
+  if (!isSilent && span === undefined) throw problem(NOT_A_DURATION, "delay", answer);
+  // The function may have judged other failures.
+  noteAgain(span ?? hint, bits);
+  return !isSilent;
+}
+
+// Where the use of hints is in a policy's words: the mode, what is done about a long one, and the bits of its path.
+const HINTS = 26;
+const EXACT_CLAMPED = 3 | (1 << 8);
+const ASKED = 32 << 16;
+
+/** The words of the same policy under which a hint is the delay: `Policy::with_exact_hints` in core/src/decide/policy.rs. */
+export function withExactHints(words: Uint32Array): Uint32Array {
+  const exact = words.slice();
+  exact[HINTS] = ((exact[HINTS] as number) & 0xffff0000) | ASKED | EXACT_CLAMPED;
+  return exact;
+}
