@@ -31,7 +31,7 @@ export type { AttemptEvent, ChangeEvent, ChangeHook, GiveUpEvent, Hooks, RetryEv
 export type { AttemptContext, HostOptions, Work } from "./host.js";
 export { init } from "./hot.js";
 export { Policy } from "./policy.js";
-export { type RetryOptions, retry, type WrapOptions, wrap } from "./retry.js";
+export { type RetryOptions, retry, type WrapOptions, type Wrapped, wrap } from "./retry.js";
 export { seed, seedAt } from "./seed.js";
 export { type Duration, parseDuration, parseNanos, type Same, type Time } from "./times.js";
 export type { Cause, FailureKind, StopReason } from "./words.js";

@@ -97,6 +97,16 @@ export class Policy implements CompiledPolicy {
     return (this.made ??= guardsOf(this.guardFields));
   }
 
+  /**
+   * The same with other values of these fields. It has the same budgets for retries and, unless a field is a guard's, the same guards.
+   * @internal
+   */
+  withFields(fields: PolicyFields): Policy {
+    const policy = withBudgetsOf(this, new Policy({ ...this.toJSON(), ...fields }));
+    if (!Object.keys(fields).some((name) => isGuard(snake(name)))) policy.made = this.guards;
+    return policy;
+  }
+
   /** Runs `fn` until it succeeds or the policy says stop. */
   retry<T>(fn: Work<T>, options?: HostOptions<Awaited<T>, Awaited<T>>): Promise<Awaited<T>> {
     try {

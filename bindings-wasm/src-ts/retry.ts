@@ -110,11 +110,16 @@ function made<V, F>(options: WrapOptions<V, F>): Policy {
     checkBeside(options, "policy");
     return policy instanceof Policy ? policy : new Policy(policy);
   }
+  return new Policy(fieldsOf(options));
+}
+
+/** The fields of a policy among options. */
+function fieldsOf<V, F>(options: WrapOptions<V, F>): PolicyFields {
   const fields: Record<string, unknown> = {};
   for (const name in options) {
     if (name !== "policy" && !isHostField(name)) fields[name] = options[name as keyof RetryOptions];
   }
-  return new Policy(fields);
+  return fields;
 }
 
 /** The policy of options that have nothing else in them: what many say, and quick to see. */
@@ -162,13 +167,42 @@ export function retry<T>(fn: Work<T>, options?: RetryOptions<Awaited<T>, Awaited
   }
 }
 
+/** A function that retries another one, with its arguments and its `this`. */
+export interface Wrapped<This, Args extends readonly unknown[], T> {
+  (this: This, ...args: Args): Promise<Awaited<T>>;
+  /**
+   * The same function with these options and fields instead of its own. The others stay, and so do the budget for retries and the guards.
+   * Throws a {@link ConfigError} at once.
+   */
+  withOptions(options: WrapOptions<Awaited<T>, Awaited<T>>): Wrapped<This, Args, T>;
+}
+
 /** A function that retries `fn`, with its arguments and its `this`. Throws a {@link ConfigError} at once. */
 export function wrap<This, Args extends readonly unknown[], T>(
   fn: (this: This, ...args: Args) => T,
   options: WrapOptions<Awaited<T>, Awaited<T>> = {},
-): (this: This, ...args: Args) => Promise<Awaited<T>> {
+): Wrapped<This, Args, T> {
   checkWork(fn);
-  const policy = checked(options, true);
+  return wrapped(fn, checked(options, true), options);
+}
+
+function wrapped<This, Args extends readonly unknown[], T>(
+  fn: (this: This, ...args: Args) => T,
+  policy: Policy,
+  options: WrapOptions<Awaited<T>, Awaited<T>>,
+): Wrapped<This, Args, T> {
   const named = { value: options.name ?? fn.name, enumerable: true };
-  return runner(fn, policy, Object.create(options, { name: named }) as typeof options);
+  const run = runner(fn, policy, Object.create(options, { name: named }) as typeof options);
+  const withOptions = (others: typeof options) =>
+    wrapped(fn, changed(policy, others), { ...options, ...others } as typeof options);
+  return Object.assign(run, { withOptions });
+}
+
+/** The policy that options make of another one. */
+function changed<V, F>(policy: Policy, options: WrapOptions<V, F>): Policy {
+  if (!isFields(options)) throw problem(WRONG_TYPE, "options", options);
+  if (options.policy) return checked(options, true);
+  checkHost(options);
+  const fields = fieldsOf(options);
+  return Object.keys(fields).length > 0 ? policy.withFields(fields) : policy;
 }

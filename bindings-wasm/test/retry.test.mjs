@@ -308,6 +308,55 @@ test("a wrapped function keeps its arguments and its this", async () => {
   assert.equal(object.calls, 2);
 });
 
+test("a wrapped function takes other options for one call", async () => {
+  const clock = new VirtualClock();
+  const told = [];
+  const guards = new Guards({ bulkhead: 1 });
+  const work = async (text) => {
+    throw new Error(text);
+  };
+  const policy = Policy.fromJson({ version: 1, attempts: 4, jitter: "none" });
+  const name = ({ operation, attempt }) => told.push([operation, attempt]);
+  const load = wrap(work, { policy, clock, guards, onRetry: name });
+  const tries = async (call) => outcomeOf(await failure(clock.settled(call))).attempts;
+  assert.equal(await tries(load("a")), 4);
+  const once = load.withOptions({ attempts: 1 });
+  assert.equal(await tries(once("b")), 1);
+  assert.equal(await tries(once.withOptions({ attempts: 2, name: "other" })("c")), 2);
+  assert.equal(await tries(load.withOptions({ policy: { attempts: 3 } })("d")), 3);
+  assert.equal(await tries(load("e")), 4);
+  assert.deepEqual(told.slice(0, 4), [
+    ["work", 1],
+    ["work", 2],
+    ["work", 3],
+    ["other", 1],
+  ]);
+  const wrong = [
+    [{ attempts: 0 }, "attempts"],
+    [{ seed: -1 }, "seed"],
+    [{ policy, attempts: 1 }, "attempts beside policy"],
+    [5, "options"],
+  ];
+  for (const [options, path] of wrong) assert.throws(() => load.withOptions(options), { name: "ConfigError", path });
+});
+
+test("other options leave the guards and the budget of a wrapped function", async () => {
+  const clock = new VirtualClock();
+  const down = () => {
+    throw new Error("down");
+  };
+  const load = wrap(down, { attempts: 1, clock, breaker: { failures: 1 } });
+  const patient = load.withOptions({ attempts: 2, backoff: { initial: 0 } });
+  await failure(load());
+  assert.equal((await failure(patient())).reason, "breaker");
+  assert.equal((await failure(load.withOptions({ breaker: { failures: 2 } })())).message, "down");
+  const ends = wrap(down, { clock, backoff: { initial: 0 } });
+  const more = ends.withOptions({ attempts: 50 });
+  await failure(clock.settled(more()));
+  await failure(clock.settled(ends.withOptions({ attempts: 20 })()));
+  assert.equal(outcomeOf(await failure(clock.settled(ends()))).reason, "budget");
+});
+
 test("a policy retries by itself", async () => {
   const policy = new Policy({ attempts: 2, backoff: { kind: "constant", delay: 0 } });
   assert.equal(await policy.retry(fails(1)), "done");
