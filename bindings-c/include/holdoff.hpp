@@ -36,10 +36,10 @@ class guards {
   guards(std::initializer_list<field> fields) : guards(options(fields)) {}
   /** Throws config_error. `seed` is for guards that draw, `now` is the time of the host's clock. */
   explicit guards(const options &options, std::uint64_t seed = holdoff_os_seed(), time_point now = clock::now())
-      : log_(holdoff_limiter_log_capacity(options.get())) {
+      : words_(holdoff_guards_words(options.get())) {
     holdoff_problem problem;
     const int code =
-        holdoff_guards_init(&guards_, options.get(), seed, to_ns(now), log_.data(), log_.size(), &problem);
+        holdoff_guards_init(&guards_, options.get(), seed, to_ns(now), words_.data(), words_.size(), &problem);
     config_error::check(code, problem);
   }
   guards(const guards &) = delete;
@@ -64,7 +64,7 @@ class guards {
 
  private:
   std::mutex mutex_;
-  std::vector<std::uint64_t> log_;
+  std::vector<std::uint64_t> words_;
   holdoff_budget budget_;
   holdoff_breaker breaker_;
   holdoff_limiter limiter_;

@@ -118,6 +118,7 @@ macro_rules! argument {
     (failure) => { holdoff_failure };
     (guards) => { *const holdoff_guards };
     (length) => { usize };
+    (words) => { *mut u64 };
     (now) => { Timestamp };
     (options) => { *const holdoff_options };
     (policy) => { *const holdoff_policy };

@@ -3,6 +3,7 @@
 //! A set of guards is a struct of pointers, so that one budget may be in several sets. The core borrows
 //! them for one transition; threads that share them hold a lock meanwhile.
 
+use self::storage::{Words, about_words, parts, store_with};
 use crate::*;
 
 pub(crate) mod adaptive;
@@ -16,6 +17,7 @@ pub(crate) mod hedge;
 pub(crate) mod limiter;
 pub(crate) mod nested;
 pub(crate) mod saved;
+pub(crate) mod storage;
 pub(crate) mod stretch;
 
 /// The guards of a call: a pointer to each guard, or NULL for none. Zeroed it is no guard at all. A guard may be in
@@ -43,24 +45,32 @@ pub struct holdoff_guards {
 }
 
 extern_c! {
+    /// Returns how many words of memory the guards need that the options describe: as many as the limit of a limiter of the
+    /// kind "log", and one for each 64 places of a bulkhead's queue above 64; 0 for other guards, and for options with a
+    /// problem.
+    fn holdoff_guards_words(options) -> usize = {
+        let Ok(options) = sound(options) else { return 0 };
+        let limiter = options.limiter().ok().flatten().map_or(0, |config| config.words());
+        limiter + options.bulkhead().ok().flatten().map_or(0, |config| config.words())
+    };
+
     /// Makes all guards that the options describe, in the memory that `guards` points to, and takes the others out of
-    /// `guards`: their pointers become NULL. So point to memory for each guard that a document may describe. `log` (for a
-    /// limiter of the kind "log", see holdoff_limiter_init; NULL and 0 for none) is in use for as long as the limiter.
+    /// `guards`: their pointers become NULL. So point to memory for each guard that a document may describe. `words` has room
+    /// for `length` words, at least holdoff_guards_words(options) (NULL and 0 for none), and is in use for as long as the guards.
     /// `seed` is for the guards that draw: from the operating system, or a fixed one to repeat a run.
     ///
     /// Returns 0; or a HOLDOFF_ERROR_ number, or HOLDOFF_ERROR_NO_ROOM for a guard that is described and has no memory.
     /// Then some guards may have been made, and `guards` is as it was. Either way `problem` (which may be NULL) says what
     /// is wrong, with code 0 for nothing.
-    fn holdoff_guards_init(guards: *mut holdoff_guards, options, seed, now, log: *mut u64, log_capacity: usize,
-        problem) -> c_int =
-        report(problem, || all(guards, options, (seed, now), (log, log_capacity)));
+    fn holdoff_guards_init(guards: *mut holdoff_guards, options, seed, now, words, length, problem) -> c_int =
+        report(problem, || all(guards, options, (seed, now), &mut Words::new(words, length)));
 }
 
 unsafe fn all(
     guards: *mut holdoff_guards,
     options: *const holdoff_options,
     (seed, now): (u64, Timestamp),
-    log: (*mut u64, usize),
+    words: &mut Words,
 ) -> Result<(), holdoff_problem> {
     // SAFETY: the header's promise, for the set and for each of its guards.
     unsafe {
@@ -81,9 +91,9 @@ unsafe fn all(
         make! {
             budget: holdoff_budget by store;
             breaker: holdoff_breaker by store;
-            limiter: holdoff_limiter by |memory, made| limiter::store_limiter(memory, made, log).map_err(limiter::no_log);
+            limiter: holdoff_limiter by |memory, made| store_with(memory, made, words).map_err(about_words::<holdoff_limiter>);
             adaptive: holdoff_adaptive by store;
-            bulkhead: holdoff_bulkhead by store;
+            bulkhead: holdoff_bulkhead by |memory, made| store_with(memory, made, words).map_err(about_words::<holdoff_bulkhead>);
             stretch: holdoff_stretch by store;
             hedge: holdoff_hedge by store;
         }
@@ -110,10 +120,14 @@ pub(crate) unsafe fn borrow_guards(guards: *const holdoff_guards, borrowed: &mut
             }
         )* };
     }
-    borrow!(budget, breaker, adaptive, bulkhead, stretch, hedge);
+    borrow!(budget, breaker, adaptive, stretch, hedge);
     if !guards.limiter.is_null() {
         // SAFETY: passed on.
-        borrowed.limiter = Some(unsafe { limiter::parts(guards.limiter) }?);
+        borrowed.limiter = Some(unsafe { parts(guards.limiter) }?);
+    }
+    if !guards.bulkhead.is_null() {
+        // SAFETY: passed on.
+        borrowed.bulkhead = Some(unsafe { parts(guards.bulkhead) }?);
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ static holdoff_bulkhead a_bulkhead(void) {
   holdoff_options_set_number(&options, "bulkhead", 1);
   holdoff_options_set_number(&options, "bulkhead.queue", 4);
   holdoff_options_set_text(&options, "bulkhead.max_wait", "5s");
-  CHECK_NUMBER(holdoff_bulkhead_init(&bulkhead, &options, NULL), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_bulkhead_init(&bulkhead, &options, NULL, 0, NULL), HOLDOFF_OK);
   return bulkhead;
 }
 

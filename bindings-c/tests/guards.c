@@ -78,7 +78,7 @@ static void a_log_counts_in_room_that_is_lent_to_it(void) {
   uint64_t room[2], retry_at = 0;
   char bytes[60];
   holdoff_options_set_number(&options, "limiter.limit", 2);
-  CHECK_NUMBER(holdoff_limiter_log_capacity(&options), 2);
+  CHECK_NUMBER(holdoff_guards_words(&options), 2);
   CHECK_NUMBER(holdoff_limiter_init(&limiter, &options, 0, NULL, 0, &problem), HOLDOFF_ERROR_NO_ROOM);
   CHECK_TEXT(problem.path, "limiter.limit");
   CHECK_NUMBER(holdoff_limiter_init(&limiter, &options, 0, room, 1, NULL), HOLDOFF_ERROR_NO_ROOM);
@@ -102,7 +102,7 @@ static void a_bulkhead_lets_in_by_turns(void) {
   uint32_t place = 0;
   holdoff_options_set_number(&options, "bulkhead.limit", 1);
   holdoff_options_set_number(&options, "bulkhead.queue", 1);
-  CHECK_NUMBER(holdoff_bulkhead_init(&bulkhead, &options, NULL), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_bulkhead_init(&bulkhead, &options, NULL, 0, NULL), HOLDOFF_OK);
   CHECK_NUMBER(holdoff_bulkhead_max_wait(&bulkhead), 2 * SECOND);
   CHECK_NUMBER(holdoff_bulkhead_limit(&bulkhead), 1);
   CHECK_NUMBER(holdoff_bulkhead_enter(&bulkhead, NULL), HOLDOFF_ENTERED);
@@ -117,6 +117,47 @@ static void a_bulkhead_lets_in_by_turns(void) {
   holdoff_bulkhead_leave_queue(&bulkhead, place);
   CHECK_NUMBER(holdoff_bulkhead_waiting(&bulkhead), 0);
   CHECK_NUMBER(holdoff_bulkhead_running(&bulkhead), 1);
+}
+
+static void a_long_queue_has_its_places_in_the_callers_memory(void) {
+  enum { QUEUE = 1000, WORDS = 16 };
+  holdoff_options options = described("limiter", "log");
+  holdoff_bulkhead bulkhead, alone;
+  holdoff_limiter limiter;
+  holdoff_guards guards = {NULL, NULL, &limiter, NULL, &bulkhead, NULL, NULL};
+  holdoff_problem problem;
+  uint64_t words[2 + WORDS + 1];
+  uint32_t places[QUEUE], at;
+  memset(words, 0xa5, sizeof words);
+  holdoff_options_set_number(&options, "limiter.limit", 2);
+  holdoff_options_set_number(&options, "bulkhead.limit", 1);
+  holdoff_options_set_number(&options, "bulkhead.queue", QUEUE);
+  CHECK_NUMBER(holdoff_guards_words(&options), 2 + WORDS);
+  CHECK_NUMBER(holdoff_guards_init(&guards, &options, 1, 0, words, 1 + WORDS, &problem), HOLDOFF_ERROR_NO_ROOM);
+  CHECK_TEXT(problem.path, "bulkhead.queue");
+  CHECK_NUMBER(holdoff_bulkhead_init(&alone, &options, words, WORDS - 1, NULL), HOLDOFF_ERROR_NO_ROOM);
+  CHECK_NUMBER(holdoff_bulkhead_init_limit(&alone, 1, QUEUE, SECOND, NULL, WORDS), HOLDOFF_ERROR_NO_ROOM);
+  CHECK_NUMBER(holdoff_bulkhead_init_limit(&alone, 1, 65537, SECOND, words, WORDS), HOLDOFF_ERROR_COUNT_RANGE);
+  CHECK_NUMBER(holdoff_guards_init(&guards, &options, 1, 0, words, 2 + WORDS, &problem), HOLDOFF_OK);
+  CHECK(holdoff_limiter_take(&limiter, 2, 5, NULL));
+  CHECK_NUMBER(holdoff_bulkhead_enter(&bulkhead, NULL), HOLDOFF_ENTERED);
+  for (at = 0; at < QUEUE; at++) {
+    CHECK_NUMBER(holdoff_bulkhead_enter(&bulkhead, &places[at]), HOLDOFF_QUEUED);
+  }
+  CHECK_NUMBER(holdoff_bulkhead_enter(&bulkhead, NULL), HOLDOFF_REFUSED);
+  for (at = 0; at < QUEUE; at += 2) {
+    CHECK_NUMBER(holdoff_bulkhead_leave_queue(&bulkhead, places[at]), HOLDOFF_OK);
+  }
+  for (at = 1; at < QUEUE; at += 2) {
+    CHECK_NUMBER(holdoff_bulkhead_leave(&bulkhead), HOLDOFF_OK);
+    if (at + 2 < QUEUE) {
+      CHECK_NUMBER(holdoff_bulkhead_enter_from(&bulkhead, places[at + 2]), HOLDOFF_QUEUED);
+    }
+    CHECK_NUMBER(holdoff_bulkhead_enter_from(&bulkhead, places[at]), HOLDOFF_ENTERED);
+  }
+  CHECK_NUMBER(holdoff_bulkhead_waiting(&bulkhead), 0);
+  CHECK(!holdoff_limiter_take(&limiter, 1, 6, NULL));
+  CHECK_NUMBER(words[2 + WORDS], UINT64_C(0xa5a5a5a5a5a5a5a5));
 }
 
 static void a_rate_follows_throttling(void) {
@@ -308,7 +349,7 @@ static void memory_that_holds_no_guard_lets_nobody_through(void) {
   CHECK_NUMBER(holdoff_budget_end(NULL), HOLDOFF_ERROR_NULL_POINTER);
   CHECK_NUMBER(holdoff_breaker_record(NULL, 0, 0, true, 0), HOLDOFF_ERROR_NULL_POINTER);
   CHECK(!holdoff_limiter_take(NULL, 1, 0, NULL));
-  CHECK_NUMBER(holdoff_limiter_log_capacity(NULL), 0);
+  CHECK_NUMBER(holdoff_guards_words(NULL), 0);
   CHECK_NUMBER(holdoff_guards_init(NULL, NULL, 0, 0, NULL, 0, NULL), HOLDOFF_ERROR_NULL_POINTER);
 }
 
@@ -405,9 +446,9 @@ static void guards_from_numbers_are_those_of_documents(void) {
              "{\"adaptive\": {\"kind\": \"aimd\", \"beta\": 0.5, \"increase\": 2, \"min_rate\": 1, \"max_rate\": 50, "
              "\"initial_rate\": 10}}",
              holdoff_adaptive_init(&by_options, &options, now, NULL));
-  CHECK_SAME(holdoff_bulkhead, holdoff_bulkhead_init_limit(&by_fields, 4, 2, SECOND),
+  CHECK_SAME(holdoff_bulkhead, holdoff_bulkhead_init_limit(&by_fields, 4, 2, SECOND, NULL, 0),
              "{\"bulkhead\": {\"limit\": 4, \"queue\": 2, \"max_wait\": \"1s\"}}",
-             holdoff_bulkhead_init(&by_options, &options, NULL));
+             holdoff_bulkhead_init(&by_options, &options, NULL, 0, NULL));
   CHECK_SAME(holdoff_stretch, holdoff_stretch_init_factor(&by_fields, 4, 10 * SECOND, 6, now),
              "{\"stretch\": {\"factor\": 4, \"window\": \"10s\", \"min_calls\": 6}}",
              holdoff_stretch_init(&by_options, &options, now, NULL));
@@ -437,7 +478,7 @@ static void numbers_out_of_range_make_no_guard(void) {
   CHECK_NUMBER(holdoff_limiter_init_gcra(&limiter, 1, 0, 1, 0), HOLDOFF_ERROR_ZERO_LIMIT);
   CHECK_NUMBER(holdoff_limiter_init_log(&limiter, 3, SECOND, log, 2, 0), HOLDOFF_ERROR_NO_ROOM);
   CHECK_NUMBER(holdoff_adaptive_init_cubic(&adaptive, 2, 1, 1, 1, 0), HOLDOFF_ERROR_SHARE_RANGE);
-  CHECK_NUMBER(holdoff_bulkhead_init_limit(&bulkhead, 0, 0, 0), HOLDOFF_ERROR_COUNT_RANGE);
+  CHECK_NUMBER(holdoff_bulkhead_init_limit(&bulkhead, 0, 0, 0, NULL, 0), HOLDOFF_ERROR_COUNT_RANGE);
   CHECK_NUMBER(holdoff_stretch_init_factor(&stretch, 0.5, SECOND, 1, 0), HOLDOFF_ERROR_FACTOR_RANGE);
   CHECK_NUMBER(holdoff_hedge_init_delay(&hedge, SECOND, 2, 2), HOLDOFF_ERROR_SHARE_RANGE);
 }
@@ -447,6 +488,7 @@ void guards_tests(void) {
   RUN(a_breaker_opens_and_is_tried);
   RUN(a_log_counts_in_room_that_is_lent_to_it);
   RUN(a_bulkhead_lets_in_by_turns);
+  RUN(a_long_queue_has_its_places_in_the_callers_memory);
   RUN(a_rate_follows_throttling);
   RUN(delays_stretch_while_all_fails);
   RUN(a_hedge_learns_how_long_attempts_take);

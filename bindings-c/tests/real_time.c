@@ -34,7 +34,7 @@ static void a_wait_for_a_place_ends_in_time(void) {
   holdoff_options_set_number(&options, "bulkhead", 1);
   holdoff_options_set_number(&options, "bulkhead.queue", 1);
   holdoff_options_set_text(&options, "bulkhead.max_wait", "2ms");
-  CHECK_NUMBER(holdoff_bulkhead_init(&bulkhead, &options, NULL), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_bulkhead_init(&bulkhead, &options, NULL, 0, NULL), HOLDOFF_OK);
   holdoff_bulkhead_enter(&bulkhead, NULL);
   guards.bulkhead = &bulkhead;
   memset(&host, 0, sizeof host);

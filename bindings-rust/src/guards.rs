@@ -127,12 +127,21 @@ pub struct SharedGuards {
     hedge: Option<Shared<HedgeConfig, Latency>>,
 }
 
-/// A bulkhead and the wakers of the calls in its queue.
-#[derive(Default, Debug)]
+/// A bulkhead, the memory of its queue and the wakers of the calls in it.
+#[derive(Debug)]
 pub struct Places {
     /// The counts of running and waiting calls.
     pub bulkhead: Bulkhead,
+    /// The places of a queue above 64; empty for a shorter one.
+    pub words: Vec<u64>,
     wakers: Wakers,
+}
+
+impl Places {
+    /// An empty bulkhead.
+    pub fn new(config: &BulkheadConfig) -> Self {
+        Self { bulkhead: Bulkhead::new(), words: vec![0; config.words()], wakers: Wakers::default() }
+    }
 }
 
 impl SharedGuards {
@@ -206,8 +215,7 @@ impl SharedGuards {
     /// With a limiter of its own.
     #[must_use]
     pub fn with_limiter(self, config: LimiterConfig) -> Self {
-        let limited =
-            Limited { limiter: Limiter::new(&config, Timestamp::ZERO), times: vec![0; config.log_capacity()] };
+        let limited = Limited { limiter: Limiter::new(&config, Timestamp::ZERO), times: vec![0; config.words()] };
         self.with_shared_limiter(&Shared::new(config, limited))
     }
 
@@ -234,7 +242,7 @@ impl SharedGuards {
     /// With a bulkhead of its own.
     #[must_use]
     pub fn with_bulkhead(self, config: BulkheadConfig) -> Self {
-        self.with_shared_bulkhead(&Shared::new(config, Places::default()))
+        self.with_shared_bulkhead(&Shared::new(config, Places::new(&config)))
     }
 
     /// With a bulkhead that other sets have too.
@@ -318,7 +326,10 @@ impl SharedGuards {
                 (*config, limiter, times.as_mut_slice())
             }),
             adaptive: adaptive.as_mut().map(|(config, state)| (*config, &mut **state)),
-            bulkhead: bulkhead.as_mut().map(|(config, places)| (*config, &mut places.bulkhead)),
+            bulkhead: bulkhead.as_mut().map(|(config, places)| {
+                let Places { bulkhead, words, .. } = &mut **places;
+                (*config, bulkhead, words.as_mut_slice())
+            }),
             stretch: stretch.as_mut().map(|(config, state)| (*config, &mut **state)),
             hedge: hedge.as_mut().map(|(config, state)| (*config, &mut **state)),
         });
@@ -400,7 +411,7 @@ impl SharedGuards {
                 "budget" => take_up(&mut restored, &self.budget, |config| Budget::restore(bytes, config, now)),
                 "breaker" => take_up(&mut restored, &self.breaker, |config| Breaker::restore(bytes, config, now)),
                 "limiter" => take_up(&mut restored, &self.limiter, |config| {
-                    let mut times = vec![0; config.log_capacity()];
+                    let mut times = vec![0; config.words()];
                     let limiter = Limiter::restore(bytes, config, &mut times, now)?;
                     Ok(Limited { limiter, times })
                 }),

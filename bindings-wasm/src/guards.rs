@@ -25,6 +25,9 @@ struct BreakerSlot {
     breaker: Breaker,
 }
 
+/// How many words the longest queue of a bulkhead takes.
+const LONGEST_QUEUE: usize = 65_536 / 64;
+
 /// One state of each machine, and the values that go in and out. JavaScript reads the offsets from [`PLACES`].
 #[repr(C)]
 struct Memory {
@@ -42,6 +45,8 @@ struct Memory {
     adaptive: Adaptive,
     bulkhead_config: BulkheadConfig,
     bulkhead: Bulkhead,
+    /// The places of the longest queue.
+    queue: [u64; LONGEST_QUEUE],
     stretch_config: StretchConfig,
     stretch: Stretch,
     hedge_config: HedgeConfig,
@@ -63,15 +68,15 @@ const BREAKER_PLACE: usize = 8;
 
 /// The offset and the length of each field, in bytes.
 #[unsafe(no_mangle)]
-static PLACES: [[u32; 2]; 21] = {
+static PLACES: [[u32; 2]; 22] = {
     macro_rules! places {
         ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
     }
-    let mut places: [[u32; 2]; 21] = places!(
+    let mut places: [[u32; 2]; 22] = places!(
         args: [u64; 16], step: RawStep, policy: Policy, call: GuardedCall,
         token: [u32; 4], budget_config: BudgetConfig, budget: Budget, breakers: BreakerConfig, breakers: Breaker,
         limiter_config: LimiterConfig, limiter: Limiter, adaptive_config: AdaptiveConfig, adaptive: Adaptive,
-        bulkhead_config: BulkheadConfig, bulkhead: Bulkhead, stretch_config: StretchConfig, stretch: Stretch,
+        bulkhead_config: BulkheadConfig, bulkhead: Bulkhead, queue: [u64; LONGEST_QUEUE], stretch_config: StretchConfig, stretch: Stretch,
         hedge_config: HedgeConfig, hedge: Latency, text: [u8; 256], breaker_slot: u64
     );
     places[BREAKER_PLACE][0] += offset_of!(BreakerSlot, breaker) as u32;
@@ -156,7 +161,7 @@ impl Memory {
 
     /// The times of the limiter's log.
     fn log(&self) -> &'static mut [u64] {
-        let ([at, holds], wanted) = (self.log_buffer, self.limiter_config.log_capacity());
+        let ([at, holds], wanted) = (self.log_buffer, self.limiter_config.words());
         if wanted == 0 || wanted > holds as usize {
             return &mut [];
         }
@@ -174,7 +179,7 @@ impl Memory {
             breaker: is(BREAKER).then_some((&slot.config, &mut slot.breaker)),
             limiter: is(LIMITER).then_some((&self.limiter_config, &mut self.limiter, log)),
             adaptive: is(ADAPTIVE).then_some((&self.adaptive_config, &mut self.adaptive)),
-            bulkhead: is(BULKHEAD).then_some((&self.bulkhead_config, &mut self.bulkhead)),
+            bulkhead: is(BULKHEAD).then_some((&self.bulkhead_config, &mut self.bulkhead, &mut self.queue[..])),
             stretch: is(STRETCH).then_some((&self.stretch_config, &mut self.stretch)),
             hedge: is(HEDGE).then_some((&self.hedge_config, &mut self.hedge)),
         };

@@ -68,6 +68,24 @@ test("a limiter spaces attempts", async () => {
   assert.equal((await failure(retry(() => 1, { clock, guards: stops }))).reason, "limiter");
 });
 
+test("ten thousand calls wait in the queue of a bulkhead and run in their order", async () => {
+  const guards = new Guards({ bulkhead: { limit: 8, queue: 65_536 } });
+  const order = [];
+  let running = 0;
+  const call = async (number) => {
+    assert.ok(++running <= 8);
+    order.push(number);
+    // Another bulkhead comes into the memory meanwhile.
+    if (number % 1000 === 0) new Bulkhead({ limit: 1, queue: 100 }).enter();
+    await null;
+    running--;
+  };
+  const numbers = Array.from({ length: 10_000 }, (_, number) => number);
+  await Promise.all(numbers.map((number) => retry(() => call(number), { guards })));
+  assert.deepEqual(order, numbers);
+  assert.deepEqual([guards.bulkhead.running, guards.bulkhead.waiting], [0, 0]);
+});
+
 test("a bulkhead lets as many run as may, and the others in their order", async () => {
   const clock = new VirtualClock();
   const bulkhead = new Bulkhead({ limit: 2, queue: 3, maxWait: "30s" });

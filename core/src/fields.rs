@@ -407,7 +407,7 @@ fields! {
     /// The number of attempts that may run at once.
     BulkheadLimit = 65 "bulkhead.limit" ["bulkhead"] (whole 1 to 4294967295);
     /// The number of calls that may wait for a place.
-    BulkheadQueue = 66 "bulkhead.queue" [] (whole 0 to 64), default 0;
+    BulkheadQueue = 66 "bulkhead.queue" [] (whole 0 to 65536), default 0;
     /// The time that a call waits for a place at most.
     BulkheadMaxWait = 67 "bulkhead.max_wait" [] (span or none = LONGEST), default LONGEST;
 

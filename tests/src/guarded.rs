@@ -93,7 +93,7 @@ pub(crate) struct Owned {
     breaker: Option<(BreakerConfig, Breaker)>,
     limiter: Option<(LimiterConfig, Limiter, Vec<u64>)>,
     adaptive: Option<(AdaptiveConfig, Adaptive)>,
-    bulkhead: Option<(BulkheadConfig, Bulkhead)>,
+    bulkhead: Option<(BulkheadConfig, Bulkhead, Vec<u64>)>,
     stretch: Option<(StretchConfig, Stretch)>,
     hedge: Option<(HedgeConfig, Latency)>,
 }
@@ -104,11 +104,9 @@ impl Owned {
         Ok(Self {
             budget: builder.budget()?.map(|config| (config, Budget::new(&config, seed, now))),
             breaker: builder.breaker()?.map(|config| (config, Breaker::new(&config, seed, now))),
-            limiter: builder
-                .limiter()?
-                .map(|config| (config, Limiter::new(&config, now), vec![0; config.log_capacity()])),
+            limiter: builder.limiter()?.map(|config| (config, Limiter::new(&config, now), vec![0; config.words()])),
             adaptive: builder.adaptive()?.map(|config| (config, Adaptive::new(&config, now))),
-            bulkhead: builder.bulkhead()?.map(|config| (config, Bulkhead::new())),
+            bulkhead: builder.bulkhead()?.map(|config| (config, Bulkhead::new(), vec![0; config.words()])),
             stretch: builder.stretch()?.map(|config| (config, Stretch::new(&config, now))),
             hedge: builder.hedge()?.map(|config| (config, Latency::new())),
         })
@@ -121,7 +119,7 @@ impl Owned {
             breaker: self.breaker.as_mut().map(|(config, state)| (&*config, state)),
             limiter: self.limiter.as_mut().map(|(config, state, room)| (&*config, state, room.as_mut_slice())),
             adaptive: self.adaptive.as_mut().map(|(config, state)| (&*config, state)),
-            bulkhead: self.bulkhead.as_mut().map(|(config, state)| (&*config, state)),
+            bulkhead: self.bulkhead.as_mut().map(|(config, state, room)| (&*config, state, room.as_mut_slice())),
             stretch: self.stretch.as_mut().map(|(config, state)| (&*config, state)),
             hedge: self.hedge.as_mut().map(|(config, state)| (&*config, state)),
         }
@@ -143,7 +141,7 @@ impl Owned {
         if let Some((config, state)) = &mut self.adaptive {
             *state = Adaptive::restore(&state.save(config, now), config, to)?;
         }
-        if let Some((_, state)) = &mut self.bulkhead {
+        if let Some((_, state, _)) = &mut self.bulkhead {
             *state = Bulkhead::new();
         }
         if let Some((config, state)) = &mut self.stretch {
@@ -158,7 +156,7 @@ impl Owned {
     fn after(&self, now: N) -> After {
         let at = Timestamp::from_nanos(now.0);
         let breaker = self.breaker.as_ref();
-        let bulkhead = self.bulkhead.as_ref().map(|(_, state)| state);
+        let bulkhead = self.bulkhead.as_ref().map(|(_, state, _)| state);
         After {
             now,
             budget: self.budget.as_ref().map(|(config, state)| state.balance(config, at)),

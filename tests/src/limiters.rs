@@ -115,7 +115,7 @@ pub fn limiter(case: &LimiterCase) -> Result<(), String> {
     }
     let at = |n: N| Timestamp::from_nanos(n.0);
     let mut limiter = Limiter::new(&config, at(case.made));
-    let mut room = vec![0; config.log_capacity()];
+    let mut room = vec![0; config.words()];
     for (step, (event, expected)) in case.events.iter().zip(&case.refused).enumerate() {
         let (count, now) = (event.count, at(event.now));
         let refused = match event.event {
@@ -140,21 +140,21 @@ pub fn bulkhead(case: &BulkheadCase) -> Result<(), String> {
     if case.events.len() != case.answers.len() {
         return Err(format!("{} answers for {} events", case.answers.len(), case.events.len()));
     }
-    let mut bulkhead = Bulkhead::new();
+    let (mut bulkhead, mut room) = (Bulkhead::new(), vec![0; config.words()]);
     let mut places: Vec<Option<QueuePlace>> = Vec::new();
     for (step, (event, expected)) in case.events.iter().zip(&case.answers).enumerate() {
         let held = |of: usize| {
             places.get(of).copied().flatten().ok_or_else(|| format!("event {of} gave no place (at step {step})"))
         };
         let entry = match *event {
-            BulkheadEvent::Enter {} => Some(bulkhead.enter(&config)),
-            BulkheadEvent::EnterFrom { place } => Some(bulkhead.enter_from(&config, held(place)?)),
+            BulkheadEvent::Enter {} => Some(bulkhead.enter(&config, &mut room)),
+            BulkheadEvent::EnterFrom { place } => Some(bulkhead.enter_from(&config, &mut room, held(place)?)),
             BulkheadEvent::Leave {} => {
                 bulkhead.leave();
                 None
             }
             BulkheadEvent::LeaveQueue { place } => {
-                bulkhead.leave_queue(held(place)?);
+                bulkhead.leave_queue(&config, &mut room, held(place)?);
                 None
             }
         };

@@ -20,7 +20,7 @@ fn the_machines_are_small() {
         ("Breaker", size_of::<Breaker>(), 208),
         ("Limiter", size_of::<Limiter>(), 24),
         ("Gcra", size_of::<Gcra>(), 8),
-        ("Bulkhead", size_of::<Bulkhead>(), 16),
+        ("Bulkhead", size_of::<Bulkhead>(), 24),
         ("Adaptive", size_of::<Adaptive>(), 64),
         ("Stretch", size_of::<Stretch>(), 144),
         ("Latency", size_of::<Latency>(), 16),

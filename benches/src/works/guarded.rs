@@ -88,7 +88,7 @@ impl All {
             breaker: Some((&self.breaker.0, &mut self.breaker.1)),
             limiter: Some((&self.limiter.0, &mut self.limiter.1, &mut [])),
             adaptive: Some((&self.adaptive.0, &mut self.adaptive.1)),
-            bulkhead: Some((&self.bulkhead.0, &mut self.bulkhead.1)),
+            bulkhead: Some((&self.bulkhead.0, &mut self.bulkhead.1, &mut [])),
             stretch: Some((&self.stretch.0, &mut self.stretch.1)),
             hedge: Some((&self.hedge.0, &mut self.hedge.1)),
         }

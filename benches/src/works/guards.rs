@@ -65,7 +65,7 @@ fn log() -> Work {
     let (mut times, mut head, mut held) = (vec![0_u64; LIMIT], 0, 0);
     let config = LimiterConfig::log(LIMIT as u32, Span::from_nanos(window));
     let config = black_box(config.expect("checked numbers"));
-    let (mut limiter, mut room) = (Limiter::new(&config, Timestamp::ZERO), vec![0; config.log_capacity()]);
+    let (mut limiter, mut room) = (Limiter::new(&config, Timestamp::ZERO), vec![0; config.words()]);
     let (mut one, mut two) = (clock(), clock());
     Work::new("limiter, log")
         .by("floor", move || {
@@ -137,7 +137,7 @@ fn bulkhead() -> Work {
         })
         .by("bulkhead", move || {
             let bulkhead = black_box(&mut bulkhead);
-            let entry = bulkhead.enter(black_box(&config));
+            let entry = bulkhead.enter(black_box(&config), &mut []);
             if entry == Entry::Entered {
                 black_box(bulkhead).leave();
             }

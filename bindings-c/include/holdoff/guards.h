@@ -246,26 +246,20 @@ uint32_t holdoff_breaker_openings(const holdoff_breaker *breaker);
 typedef struct holdoff_limiter {
   uint64_t magic;
   uint64_t state[10];
-  uint64_t *log;
-  size_t log_capacity;
+  uint64_t *words;
+  size_t length;
 } holdoff_limiter;
 
 /**
- * Returns how many words of memory the limiter needs that the options describe: the limit of the kind "log"; 0 for any
- * other kind, for no limiter, and for options with a problem.
- */
-size_t holdoff_limiter_log_capacity(const holdoff_options *options);
-
-/**
  * Makes the limiter that the options describe under "limiter", which has let nothing through. The kind "log" needs
- * holdoff_limiter_log_capacity(options) words in `log`, for as long as the limiter is used; for other kinds `log` may
- * be NULL and `log_capacity` 0.
+ * `length` words in `words`, at least holdoff_guards_words(options), for as long as the limiter is used; for other kinds
+ * `words` may be NULL and `length` 0.
  *
  * Returns 0 and writes `limiter`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_NO_ROOM included) and a problem, see
  * holdoff_budget_init.
  */
-int holdoff_limiter_init(holdoff_limiter *limiter, const holdoff_options *options, uint64_t now, uint64_t *log,
-    size_t log_capacity, holdoff_problem *problem);
+int holdoff_limiter_init(holdoff_limiter *limiter, const holdoff_options *options, uint64_t now, uint64_t *words,
+    size_t length, holdoff_problem *problem);
 
 /**
  * Takes `count` calls at `now`, or says when they may be made: in `retry_at` (which may be NULL), HOLDOFF_NEVER for
@@ -379,22 +373,28 @@ bool holdoff_adaptive_limits(const holdoff_adaptive *adaptive);
 #define HOLDOFF_REFUSED 3U /**< Entry: neither, as many run and wait as there may be. */
 
 /**
- * A bulkhead, its configuration and its state: 40 bytes. May be copied and moved. Zeroed memory is none: no call
- * enters. The content is the library's.
+ * A bulkhead, its configuration and its state: 64 bytes, and for a queue above 64 the memory of its places. May be
+ * moved; a copy shares the places. Zeroed memory is none: no call enters. The content is the library's.
  *
  * Calls enter in the order in which they asked. The bulkhead knows no time: the caller limits its own wait.
  */
 typedef struct holdoff_bulkhead {
   uint64_t magic;
-  uint64_t state[4];
+  uint64_t state[5];
+  uint64_t *words;
+  size_t length;
 } holdoff_bulkhead;
 
 /**
- * Makes the bulkhead that the options describe under "bulkhead", empty.
+ * Makes the bulkhead that the options describe under "bulkhead", empty. A queue above 64 needs `length` words in
+ * `words`, at least holdoff_guards_words(options), for as long as the bulkhead is used; for a shorter one `words` may be
+ * NULL and `length` 0.
  *
- * Returns 0 and writes `bulkhead`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
+ * Returns 0 and writes `bulkhead`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_NO_ROOM included) and a problem, see
+ * holdoff_budget_init.
  */
-int holdoff_bulkhead_init(holdoff_bulkhead *bulkhead, const holdoff_options *options, holdoff_problem *problem);
+int holdoff_bulkhead_init(holdoff_bulkhead *bulkhead, const holdoff_options *options, uint64_t *words, size_t
+    length, holdoff_problem *problem);
 
 /**
  * Asks for a new call. Its place in the queue is written to `place` (which may be NULL).
@@ -606,14 +606,14 @@ int holdoff_limiter_init_bucket(holdoff_limiter *limiter, double limit, uint64_t
 int holdoff_limiter_init_window(holdoff_limiter *limiter, uint32_t limit, uint64_t per_ns, uint64_t now);
 
 /**
- * Makes a limiter of exactly `limit` calls in any `per_ns`, by a log: `log` has room for `log_capacity` words, at least
+ * Makes a limiter of exactly `limit` calls in any `per_ns`, by a log: `words` has room for `length` words, at least
  * `limit`, for as long as the limiter is used.
  *
  * Returns 0 and writes `limiter`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_ZERO_LIMIT, HOLDOFF_ERROR_NO_ROOM or
  * HOLDOFF_ERROR_NULL_POINTER.
  */
-int holdoff_limiter_init_log(holdoff_limiter *limiter, uint32_t limit, uint64_t per_ns, uint64_t *log, size_t
-    log_capacity, uint64_t now);
+int holdoff_limiter_init_log(holdoff_limiter *limiter, uint32_t limit, uint64_t per_ns, uint64_t *words, size_t
+    length, uint64_t now);
 
 /**
  * Makes AWS's adaptive rate: no limit until the first throttling, then a cubic curve. `beta` is the factor of the rate for
@@ -635,11 +635,14 @@ int holdoff_adaptive_init_aimd(holdoff_adaptive *adaptive, double beta, double i
     max_rate, double initial_rate, uint64_t now);
 
 /**
- * Makes a bulkhead of `limit` calls at once (at least 1) and `queue` more that wait, each `max_wait_ns` at most.
+ * Makes a bulkhead of `limit` calls at once (at least 1) and `queue` more that wait (at most 65,536), each `max_wait_ns` at
+ * most. A queue above 64 needs a word for each 64 places in `words`, for as long as the bulkhead is used; for a
+ * shorter one `words` may be NULL and `length` 0.
  *
- * Returns 0 and writes `bulkhead`; or HOLDOFF_ERROR_COUNT_RANGE or HOLDOFF_ERROR_NULL_POINTER.
+ * Returns 0 and writes `bulkhead`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_NO_ROOM or HOLDOFF_ERROR_NULL_POINTER.
  */
-int holdoff_bulkhead_init_limit(holdoff_bulkhead *bulkhead, uint32_t limit, uint32_t queue, uint64_t max_wait_ns);
+int holdoff_bulkhead_init_limit(holdoff_bulkhead *bulkhead, uint32_t limit, uint32_t queue, uint64_t max_wait_ns,
+    uint64_t *words, size_t length);
 
 /**
  * Makes a stretch of delays by up to `factor` (finite, from 1 on), which they are when every attempt of the last
@@ -709,9 +712,16 @@ typedef struct holdoff_guards {
 } holdoff_guards;
 
 /**
+ * Returns how many words of memory the guards need that the options describe: as many as the limit of a limiter of the
+ * kind "log", and one for each 64 places of a bulkhead's queue above 64; 0 for other guards, and for options with a
+ * problem.
+ */
+size_t holdoff_guards_words(const holdoff_options *options);
+
+/**
  * Makes all guards that the options describe, in the memory that `guards` points to, and takes the others out of
- * `guards`: their pointers become NULL. So point to memory for each guard that a document may describe. `log` (for a
- * limiter of the kind "log", see holdoff_limiter_init; NULL and 0 for none) is in use for as long as the limiter.
+ * `guards`: their pointers become NULL. So point to memory for each guard that a document may describe. `words` has room
+ * for `length` words, at least holdoff_guards_words(options) (NULL and 0 for none), and is in use for as long as the guards.
  * `seed` is for the guards that draw: from the operating system, or a fixed one to repeat a run.
  *
  * Returns 0; or a HOLDOFF_ERROR_ number, or HOLDOFF_ERROR_NO_ROOM for a guard that is described and has no memory.
@@ -719,7 +729,7 @@ typedef struct holdoff_guards {
  * is wrong, with code 0 for nothing.
  */
 int holdoff_guards_init(holdoff_guards *guards, const holdoff_options *options, uint64_t seed, uint64_t now,
-    uint64_t *log, size_t log_capacity, holdoff_problem *problem);
+    uint64_t *words, size_t length, holdoff_problem *problem);
 
 /**
  * One call under guards, from its first attempt to its end: 208 bytes. May be copied and moved; one thread at a time.

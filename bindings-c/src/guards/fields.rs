@@ -1,5 +1,6 @@
 //! Guards from plain numbers, one function a kind; the fields that a function does not take have their defaults.
 
+use crate::guards::storage::{Stored, Words, store_with};
 use crate::*;
 
 /// Stores a guard of a checked configuration, which has seen nothing.
@@ -9,6 +10,20 @@ use crate::*;
 unsafe fn put<M: Described>(memory: *mut M, config: Result<M::Config, Error>, seed: u64, now: Timestamp) -> c_int {
     // SAFETY: passed on.
     status_of(|| unsafe { store(memory, M::new(config?, seed, now)) })
+}
+
+/// Stores a guard of a checked configuration, which has seen nothing, with the words that it needs.
+///
+/// # Safety
+/// `memory` is null or points to memory of its type.
+unsafe fn put_with<M: Described + Stored>(
+    memory: *mut M,
+    config: Result<<M as Described>::Config, Error>,
+    now: Timestamp,
+    words: &mut Words,
+) -> c_int {
+    // SAFETY: passed on.
+    status_of(|| unsafe { store_with(memory, M::new(config?, 0, now), words) })
 }
 
 extern_c! {
@@ -101,17 +116,13 @@ extern_c! {
     fn holdoff_limiter_init_window(limiter: *mut holdoff_limiter, limit: u32, per_ns: u64, now) -> c_int =
         put(limiter, LimiterConfig::window(limit, span(per_ns)), 0, now);
 
-    /// Makes a limiter of exactly `limit` calls in any `per_ns`, by a log: `log` has room for `log_capacity` words, at least
+    /// Makes a limiter of exactly `limit` calls in any `per_ns`, by a log: `words` has room for `length` words, at least
     /// `limit`, for as long as the limiter is used.
     ///
     /// Returns 0 and writes `limiter`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_ZERO_LIMIT, HOLDOFF_ERROR_NO_ROOM or
     /// HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_limiter_init_log(limiter: *mut holdoff_limiter, limit: u32, per_ns: u64, log: *mut u64,
-        log_capacity: usize, now) -> c_int =
-        status_of(|| {
-            let made = holdoff_limiter::new(LimiterConfig::log(limit, span(per_ns))?, 0, now);
-            limiter::store_limiter(limiter, made, (log, log_capacity))
-        });
+    fn holdoff_limiter_init_log(limiter: *mut holdoff_limiter, limit: u32, per_ns: u64, words, length, now) -> c_int =
+        put_with(limiter, LimiterConfig::log(limit, span(per_ns)), now, &mut Words::new(words, length));
 
     /// Makes AWS's adaptive rate: no limit until the first throttling, then a cubic curve. `beta` is the factor of the rate for
     /// each throttling, `scale` how fast the curve grows, `smooth` the weight of the latest half second, `min_rate` the
@@ -130,11 +141,15 @@ extern_c! {
         max_rate: f64, initial_rate: f64, now) -> c_int =
         put(adaptive, AdaptiveConfig::aimd(beta, increase, min_rate, max_rate, initial_rate), 0, now);
 
-    /// Makes a bulkhead of `limit` calls at once (at least 1) and `queue` more that wait, each `max_wait_ns` at most.
+    /// Makes a bulkhead of `limit` calls at once (at least 1) and `queue` more that wait (at most 65,536), each `max_wait_ns` at
+    /// most. A queue above 64 needs a word for each 64 places in `words`, for as long as the bulkhead is used; for a
+    /// shorter one `words` may be NULL and `length` 0.
     ///
-    /// Returns 0 and writes `bulkhead`; or HOLDOFF_ERROR_COUNT_RANGE or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_bulkhead_init_limit(bulkhead: *mut holdoff_bulkhead, limit: u32, queue: u32, max_wait_ns: u64) -> c_int =
-        put(bulkhead, BulkheadConfig::new(limit, queue, span(max_wait_ns)), 0, Timestamp::ZERO);
+    /// Returns 0 and writes `bulkhead`; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_NO_ROOM or HOLDOFF_ERROR_NULL_POINTER.
+    fn holdoff_bulkhead_init_limit(bulkhead: *mut holdoff_bulkhead, limit: u32, queue: u32, max_wait_ns: u64, words,
+        length) -> c_int =
+        put_with(bulkhead, BulkheadConfig::new(limit, queue, span(max_wait_ns)), Timestamp::ZERO,
+            &mut Words::new(words, length));
 
     /// Makes a stretch of delays by up to `factor` (finite, from 1 on), which they are when every attempt of the last
     /// `window_ns` (above 0) failed and there were `min_calls` (at least 1) of them.

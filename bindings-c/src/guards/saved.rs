@@ -49,7 +49,7 @@ extern_c! {
         by_guard!(guard;
             Other => get(guard).map_or(0, |Guard { config, state }| write_bytes(bytes, size, &state.save(config, now))),
             Hedge => get(guard).map_or(0, |hedge| write_bytes(bytes, size, &hedge.state.save())),
-            Limiter => limiter::parts(guard.cast_mut()).ok()
+            Limiter => storage::parts(guard.cast_mut()).ok()
                 .and_then(|(config, state, log)| state.save(config, log, now, buffer(bytes, size))).unwrap_or(0),
             None => 0);
 
@@ -68,7 +68,7 @@ extern_c! {
                 },
                 Hedge => get_mut(guard)?.state = Latency::restore(bytes?)?,
                 Limiter => {
-                    let (config, state, log) = limiter::parts(guard)?;
+                    let (config, state, log) = storage::parts(guard)?;
                     *state = Limiter::restore(bytes?, config, log, now)?;
                 },
                 None => return Err(guard.as_ref().map_or(ErrorCode::NullPointer, |_| ErrorCode::NotAGuard).into()));

@@ -226,7 +226,7 @@ class BulkheadFields(TypedDict, total=False):
     limit: int | None
     """The number of attempts that may run at once. From 1 on. Needed."""
     queue: int | None
-    """The number of calls that may wait for a place. 0 to 64. Default: 0."""
+    """The number of calls that may wait for a place. 0 to 65536. Default: 0."""
     max_wait: Duration | Literal["none"] | None
     """The time that a call waits for a place at most. Default: none."""
 

@@ -8,19 +8,22 @@ use pyo3::types::PyString;
 
 #[doc = include_str!("../help/bulkhead.txt")]
 #[pyclass(frozen, module = "holdoff")]
-pub(crate) struct Bulkhead(pub(super) Shared<BulkheadConfig, holdoff_core::Bulkhead>, pub(super) Py<Notify>);
+pub(crate) struct Bulkhead(pub(super) Shared<BulkheadConfig, Places>, pub(super) Py<Notify>);
+
+/// The state, and the words of a long queue.
+pub(super) type Places = (holdoff_core::Bulkhead, Vec<u64>);
 
 impl Bulkhead {
     fn of(config: BulkheadConfig, notify: Py<Notify>) -> Self {
-        let shared = Shared::new(config, holdoff_core::Bulkhead::new());
-        Self(shared.renewed_by(|_, state| *state = holdoff_core::Bulkhead::new()), notify)
+        let shared = Shared::new(config, (holdoff_core::Bulkhead::new(), vec![0; config.words()]));
+        Self(shared.renewed_by(|_, (state, _)| *state = holdoff_core::Bulkhead::new()), notify)
     }
 
     /// Runs a transition that frees a place.
-    fn freed(&self, py: Python<'_>, transition: impl FnOnce(&mut holdoff_core::Bulkhead)) {
-        let waiting = self.0.with(|_, bulkhead| {
-            transition(bulkhead);
-            bulkhead.waiting()
+    fn freed(&self, py: Python<'_>, transition: impl FnOnce(&BulkheadConfig, &mut Places)) {
+        let waiting = self.0.with(|config, places| {
+            transition(config, places);
+            places.0.waiting()
         });
         if waiting > 0 {
             self.1.get().notify_waiters(py);
@@ -67,21 +70,23 @@ methods! { Bulkhead(self, py);
 
     /// Asks for a place: "entered", "refused", or a place in the queue.
     ref enter() -> PyResult<Bound<'py, PyAny>> as "Literal['entered', 'refused'] | int" =
-        word(py, self.0.with(|config, bulkhead| bulkhead.enter(config)));
+        word(py, self.0.with(|config, (bulkhead, words)| bulkhead.enter(config, words)));
 
     /// The same for a waiter in the queue.
     ref enter_from(place: u32) -> PyResult<Bound<'py, PyAny>> as "Literal['entered', 'refused'] | int" =
-        word(py, self.0.with(|config, bulkhead| bulkhead.enter_from(config, QueuePlace::from_raw(place))));
+        word(py, self.0.with(|config, (state, words)| state.enter_from(config, words, QueuePlace::from_raw(place))));
 
     /// An attempt that ran is done.
-    ref leave() = self.freed(py, holdoff_core::Bulkhead::leave);
+    ref leave() = self.freed(py, |_, (bulkhead, _)| bulkhead.leave());
 
     /// A waiter leaves the queue.
-    ref leave_queue(place: u32) = self.freed(py, |bulkhead| bulkhead.leave_queue(QueuePlace::from_raw(place)));
+    ref leave_queue(place: u32) = self.freed(py, |config, (bulkhead, words)| {
+        bulkhead.leave_queue(config, words, QueuePlace::from_raw(place));
+    });
 
     /// How many attempts run.
-    get running: u32 = self.0.with(|_, bulkhead| bulkhead.running());
+    get running: u32 = self.0.with(|_, (bulkhead, _)| bulkhead.running());
 
     /// How many waiters are in the queue.
-    get waiting: u32 = self.0.with(|_, bulkhead| bulkhead.waiting());
+    get waiting: u32 = self.0.with(|_, (bulkhead, _)| bulkhead.waiting());
 }

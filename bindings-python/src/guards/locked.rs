@@ -114,14 +114,14 @@ fn saved(config: &LimiterConfig, (state, log): &(holdoff_core::Limiter, Vec<u64>
 }
 
 fn restored(bytes: &[u8], config: &LimiterConfig, now: Timestamp) -> Result<(holdoff_core::Limiter, Vec<u64>), Error> {
-    let mut log = vec![0; config.log_capacity()];
+    let mut log = vec![0; config.words()];
     Ok((holdoff_core::Limiter::restore(bytes, config, &mut log, now)?, log))
 }
 
 guard! {
     Limiter(self, py) "limiter": (holdoff_core::Limiter, Vec<u64>), LimiterConfig;
     fresh |builder, _, now| builder.limiter()?.map(|config| {
-        (config, (holdoff_core::Limiter::new(&config, now), vec![0; config.log_capacity()]))
+        (config, (holdoff_core::Limiter::new(&config, now), vec![0; config.words()]))
     });
     save |config, state, now| saved(config, state, now);
     restore |bytes, config, now| restored(bytes, config, now)?;

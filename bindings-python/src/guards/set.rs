@@ -139,7 +139,7 @@ macro_rules! set {
         impl Locked<'_> {
             /// How many attempts run, and how many waiters are in the queue.
             fn places(&self) -> (u32, u32) {
-                self.$bulkhead.as_ref().map_or((0, 0), |(_, state)| (state.running(), state.waiting()))
+                self.$bulkhead.as_ref().map_or((0, 0), |(_, places)| (places.0.running(), places.0.waiting()))
             }
 
             fn unlock(&mut self) {
@@ -225,7 +225,8 @@ set! {
     /// The adaptive rate; None without one.
     adaptive: Adaptive of AdaptiveConfig, holdoff_core::Adaptive = |config, state| (config, state);
     /// The bulkhead; None without one.
-    bulkhead: Bulkhead of BulkheadConfig, holdoff_core::Bulkhead = |config, state| (config, state);
+    bulkhead: Bulkhead of BulkheadConfig, (holdoff_core::Bulkhead, Vec<u64>) =
+        |config, (state, storage)| (config, state, storage.as_mut_slice());
     /// The stretch; None without one.
     stretch: Stretch of StretchConfig, holdoff_core::Stretch = |config, state| (config, state);
     /// The hedge; None without one.

@@ -90,7 +90,7 @@ export class Bulkhead extends Guard {
     this.notifying = true;
     queueMicrotask(() => {
       this.notifying = false;
-      for (const waiter of [...(this.waiters ?? [])]) if (!waiter.ask()) break;
+      for (const waiter of this.waiters ?? []) if (!waiter.ask()) break;
     });
   }
 }

@@ -23,10 +23,10 @@ const MOST_LOGGED = 1_000_000;
 /** The smallest number that is not subnormal. */
 const LEAST = 2 ** -1022;
 
-/** Configurations, checked: the words of each guard there is, and how long a limiter's log is. */
+/** Configurations, checked: the words of each guard there is, and how many words of 64 bits it borrows beside its state. */
 export interface Configs {
   readonly words: readonly (Uint32Array | undefined)[];
-  readonly log: number;
+  readonly storage: readonly number[];
   readonly nesting: Nesting | undefined;
   /** True if a field of the budget was given, be it "none". */
   readonly namesBudget: boolean;
@@ -396,7 +396,8 @@ const CONFIGS: readonly ((of: Section) => Uint32Array)[] = [
 export function configsOf(guardFields: GuardFields): Configs {
   const input = read(guardFields);
   const sections = SECTIONS.split(" ").map((name) => new Section(name, input));
-  const [budget, breaker, limiter] = sections as [Section, Section, Section];
+  const [budget, breaker, limiter, bulkhead] = sections as [Section, Section, Section, Section];
+  const queue = bulkhead.exists ? bulkhead.real("queue") : 0;
   const nested = sections.at(-1) as Section;
   const isWindow = breaker.exists && breaker.word !== "consecutive";
   return {
@@ -404,7 +405,8 @@ export function configsOf(guardFields: GuardFields): Configs {
       const section = sections[index] as Section;
       return section.exists ? config(section) : undefined;
     }),
-    log: limiter.exists && limiter.word === "log" ? limiter.real("limit") : 0,
+    // A log has a word for each time; a queue above 64 has a bit for each place.
+    storage: [0, 0, limiter.exists && limiter.word === "log" ? limiter.real("limit") : 0, queue > 64 ? Math.ceil(queue / 64) : 0],
     nesting: nested.isSet ? { mode: nested.kind, cap: nested.real("cap") } : undefined,
     namesBudget: budget.isSet,
     asksTook: isWindow && breaker.of("slow_after") !== LONGEST,

@@ -163,7 +163,7 @@ export type LimiterFields =
 export interface BulkheadFields {
   /** The number of attempts that may run at once. From 1 on. Needed. */
   limit?: Maybe<number>;
-  /** The number of calls that may wait for a place. 0 to 64. Default: 0. */
+  /** The number of calls that may wait for a place. 0 to 65536. Default: 0. */
   queue?: Maybe<number>;
   /** The time that a call waits for a place at most. Default: none. */
   maxWait?: Maybe<Duration | "none">;

@@ -12,7 +12,6 @@ import {
   BREAKER,
   clear,
   type GuardName,
-  LIMITER,
   load,
   memory,
   NAMES,
@@ -74,12 +73,13 @@ export function storedGuards(configs: Configs, origin: Origin): (StoredGuard | u
 }
 
 function storedGuard(index: number, config: Uint32Array, configs: Configs, { name, onChange }: Origin): StoredGuard {
-  const { log, asksTook, asksWhen } = configs;
+  const { storage, asksTook, asksWhen } = configs;
+  const length = storage[index] ?? 0;
   return {
     index,
     config,
     words: stateAt(index),
-    log: index === LIMITER && log > 0 ? new Uint32Array(log * 2) : undefined,
+    storage: length > 0 ? new Uint32Array(length * 2) : undefined,
     slot: 0,
     // All that a breaker ever has: objects of one shape are quicker.
     ...(index === BREAKER && { asksTook, asksWhen, name, onChange, seen: undefined, success: undefined }),
@@ -95,7 +95,7 @@ export abstract class Guard {
   /** @internal */
   declare readonly words: Uint32Array;
   /** @internal */
-  declare readonly log: Uint32Array | undefined;
+  declare readonly storage: Uint32Array | undefined;
   /** @internal */
   declare slot: number;
 

@@ -85,6 +85,7 @@ const FIELDS = [
   "adaptive",
   "bulkheadConfig",
   "bulkhead",
+  "queue",
   "stretchConfig",
   "stretch",
   "hedgeConfig",
@@ -123,8 +124,8 @@ export interface StoredGuard {
   readonly config: Uint32Array;
   /** Its state. */
   readonly words: Uint32Array;
-  /** The times that a limiter's log keeps, two words each. */
-  readonly log: Uint32Array | undefined;
+  /** The times of a limiter's log, or the places of a bulkhead's long queue: memory that the guard borrows for its state. */
+  readonly storage: Uint32Array | undefined;
   /** The slot that a breaker was in last. */
   slot: number;
 }
@@ -134,8 +135,8 @@ const CONFIGS = NAMES.map((name) => `${name}Config` as const);
 /** The guard in each place. */
 const resident: (StoredGuard | undefined)[] = NAMES.map(() => undefined);
 
-/** Makes room for so many times, and perhaps for bytes behind them; where it is. */
-export function reserveTimes(times: number): number {
+/** Makes room for so many times; where it is. */
+function reserveTimes(times: number): number {
   const at = memory().core.reserve(times);
   if (at === 0) throw problem(NOT_SUPPORTED, "limiter.limit", times);
   // Memory that has grown is another buffer.
@@ -157,6 +158,10 @@ function logOf(length: number): Uint32Array {
   }
   return log.subarray(0, length);
 }
+
+/** The words that a guard borrows, where they lie. */
+const storageOf = ({ length }: Uint32Array, index: number): Uint32Array =>
+  index === LIMITER ? logOf(length) : memory().words.queue.subarray(0, length);
 
 /** How many breakers stay in memory. New ones are made in the first slot. */
 const SLOTS = 16;
@@ -189,7 +194,7 @@ function away(guard: StoredGuard): void {
     return;
   }
   memory().read(NAMES[guard.index] as GuardName, guard.words);
-  if (guard.log) guard.log.set(logOf(guard.log.length));
+  guard.storage?.set(storageOf(guard.storage, guard.index));
 }
 
 /** The breaker that lies there as its last transition left it, and what permit it gives: -1 for none without a clock. */
@@ -238,7 +243,7 @@ export function load(guard: StoredGuard): void {
   if (was) away(was);
   words[CONFIGS[index] as (typeof CONFIGS)[number]].set(guard.config);
   words[NAMES[index] as GuardName].set(guard.words);
-  if (guard.log) logOf(guard.log.length).set(guard.log);
+  if (guard.storage) storageOf(guard.storage, index).set(guard.storage);
   resident[index] = guard;
 }
 

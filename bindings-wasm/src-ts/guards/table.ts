@@ -49,7 +49,7 @@ export const ROWS: readonly Row[] = [
   [63, "limiter.burst", 6, undefined, "whole 1 4294967295"],
   [64, "limiter.refusal", 65534, 0, "word 0 stop wait"],
   [65, "bulkhead.limit bulkhead", 65534, null, "whole 1 4294967295"],
-  [66, "bulkhead.queue", 65534, 0, "whole 0 64"],
+  [66, "bulkhead.queue", 65534, 0, "whole 0 65536"],
   [67, "bulkhead.max_wait", 65534, LONGEST, "longest"],
   [68, "adaptive.kind adaptive", 65534, 1, "word 0 none cubic aimd"],
   [69, "adaptive.beta", 65534, 0.7, "number share"],

@@ -158,9 +158,10 @@ exports! {
     /// Enters the bulkhead: 0 entered, 1 refused, 2 queued at the place in slot 1. `place` is the caller's place in the
     /// queue, 2^32-1 for none.
     fn bulkhead_enter(place: u32) -> u32 = |memory| {
+        let Memory { bulkhead_config, bulkhead, queue, .. } = memory;
         let entry = match place {
-            NONE => memory.bulkhead.enter(&memory.bulkhead_config),
-            _ => memory.bulkhead.enter_from(&memory.bulkhead_config, QueuePlace::from_raw(place)),
+            NONE => bulkhead.enter(bulkhead_config, queue),
+            _ => bulkhead.enter_from(bulkhead_config, queue, QueuePlace::from_raw(place)),
         };
         match entry {
             Entry::Entered => 0,
@@ -174,7 +175,7 @@ exports! {
     /// A call has left, or the queue at that place.
     fn bulkhead_leave(place: u32) = |memory| match place {
         NONE => memory.bulkhead.leave(),
-        _ => memory.bulkhead.leave_queue(QueuePlace::from_raw(place)),
+        _ => memory.bulkhead.leave_queue(&memory.bulkhead_config, &mut memory.queue, QueuePlace::from_raw(place)),
     };
     /// How many run; how many wait into slot 1.
     fn bulkhead_look() -> u32 = |memory| {

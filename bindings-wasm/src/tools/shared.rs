@@ -35,8 +35,9 @@ macro_rules! states {
         #[derive(Default)]
         pub(super) struct States {
             $(pub(super) $guard: Option<($config, $state)>,)+
-            /// The times that a limiter's log keeps.
+            /// The times of a limiter's log, and the places of a bulkhead's long queue.
             pub(super) times: Vec<u64>,
+            places: Vec<u64>,
         }
 
         impl States {
@@ -46,29 +47,36 @@ macro_rules! states {
                     $($index => self.$guard = from_words(&config).zip(from_words(&words)),)+
                     _ => {}
                 }
-                if let Ok(log) = property(guard, "log")?.dyn_into::<Uint32Array>() {
-                    let halves = log.to_vec();
-                    let time = |half: &[u32]| u64::from(half[1]) << 32 | u64::from(half[0]);
-                    self.times = halves.chunks_exact(2).map(time).collect();
+                if let Ok(storage) = property(guard, "storage")?.dyn_into::<Uint32Array>() {
+                    let halves = storage.to_vec();
+                    let word = |half: &[u32]| u64::from(half[1]) << 32 | u64::from(half[0]);
+                    *self.storage(index_of(guard)?) = halves.chunks_exact(2).map(word).collect();
                 }
                 Ok(())
             }
 
-            pub(super) fn write(&self, guard: &JsValue) -> Answer<()> {
+            /// The words of the guard with that index, a limiter or a bulkhead.
+            fn storage(&mut self, index: u32) -> &mut Vec<u64> {
+                if index == LIMITER { &mut self.times } else { &mut self.places }
+            }
+
+            pub(super) fn write(&mut self, guard: &JsValue) -> Answer<()> {
                 let words = match index_of(guard)? {
                     $($index => self.$guard.as_ref().map(|(_, state)| to_words(state)),)+
                     _ => None,
                 };
                 property(guard, "words")?.unchecked_into::<Uint32Array>().copy_from(&words.unwrap_or_default());
-                if let Ok(log) = property(guard, "log")?.dyn_into::<Uint32Array>() {
-                    let times = self.times.iter().flat_map(|time| [*time as u32, (time >> 32) as u32]);
-                    log.copy_from(&times.collect::<Vec<_>>());
+                if let Ok(storage) = property(guard, "storage")?.dyn_into::<Uint32Array>() {
+                    let words = self.storage(index_of(guard)?).iter();
+                    storage.copy_from(&words.flat_map(|word| [*word as u32, (word >> 32) as u32]).collect::<Vec<_>>());
                 }
                 Ok(())
             }
         }
     };
 }
+
+const LIMITER: u32 = 2;
 
 states! {
     0 budget: BudgetConfig, Budget;
@@ -94,13 +102,13 @@ pub(super) fn under<T>(guards: Option<&SharedGuards>, work: impl FnOnce(&mut Gua
     let Some(guards) = guards else { return Ok(work(&mut Guards::none())) };
     let (all, mut states) = (guards.take(), States::default());
     all.iter().try_for_each(|guard| states.read(&guard))?;
-    let times = states.times.as_mut_slice();
+    let (times, places) = (states.times.as_mut_slice(), states.places.as_mut_slice());
     let done = work(&mut Guards {
         budget: lend(&mut states.budget),
         breaker: lend(&mut states.breaker),
         limiter: lend(&mut states.limiter).map(|(config, limiter)| (config, limiter, times)),
         adaptive: lend(&mut states.adaptive),
-        bulkhead: lend(&mut states.bulkhead),
+        bulkhead: lend(&mut states.bulkhead).map(|(config, bulkhead)| (config, bulkhead, places)),
         stretch: lend(&mut states.stretch),
         hedge: lend(&mut states.hedge),
     });

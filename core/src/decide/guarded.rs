@@ -27,12 +27,12 @@ pub struct Guards<'a> {
     pub budget: Option<(&'a BudgetConfig, &'a mut Budget)>,
     /// Stops calls to a server that keeps failing.
     pub breaker: Option<(&'a BreakerConfig, &'a mut Breaker)>,
-    /// How many attempts there may be in a time; with the room that its kind needs.
+    /// How many attempts there may be in a time; with as many words of memory as [`LimiterConfig::words`] says.
     pub limiter: Option<(&'a LimiterConfig, &'a mut Limiter, &'a mut [u64])>,
     /// A rate that follows the other side's throttling.
     pub adaptive: Option<(&'a AdaptiveConfig, &'a mut Adaptive)>,
-    /// How many attempts there may be at once.
-    pub bulkhead: Option<(&'a BulkheadConfig, &'a mut Bulkhead)>,
+    /// How many attempts there may be at once; with as many words of memory as [`BulkheadConfig::words`] says.
+    pub bulkhead: Option<(&'a BulkheadConfig, &'a mut Bulkhead, &'a mut [u64])>,
     /// Longer delays while much fails.
     pub stretch: Option<(&'a StretchConfig, &'a mut Stretch)>,
     /// A second attempt beside a slow one; with the statistics of how long attempts take.
@@ -47,15 +47,15 @@ impl Guards<'_> {
 
     /// Pays for an attempt at the limits of the rate; a refusal costs nothing.
     fn pay(&mut self, now: Timestamp) -> Result<(), (Refusal, Timestamp)> {
-        if let Some((config, limiter, room)) = &mut self.limiter {
-            limiter.take(config, room, 1, now).map_err(|retry_at| (config.refusal(), retry_at))?;
+        if let Some((config, limiter, words)) = &mut self.limiter {
+            limiter.take(config, words, 1, now).map_err(|retry_at| (config.refusal(), retry_at))?;
         }
         if let Some((config, adaptive)) = &mut self.adaptive
             && let Err(retry_at) = adaptive.take(config, 1.0, now)
         {
             let refusal = config.refusal();
-            if let Some((config, limiter, room)) = &mut self.limiter {
-                limiter.give_back(config, room, 1, now);
+            if let Some((config, limiter, words)) = &mut self.limiter {
+                limiter.give_back(config, words, 1, now);
             }
             return Err((refusal, retry_at));
         }
@@ -63,8 +63,8 @@ impl Guards<'_> {
     }
 
     fn pay_back(&mut self, now: Timestamp) {
-        if let Some((config, limiter, room)) = &mut self.limiter {
-            limiter.give_back(config, room, 1, now);
+        if let Some((config, limiter, words)) = &mut self.limiter {
+            limiter.give_back(config, words, 1, now);
         }
         if let Some((config, adaptive)) = &mut self.adaptive {
             adaptive.give_back(config, 1.0, now);
@@ -92,7 +92,7 @@ impl Guards<'_> {
     }
 
     fn leave(&mut self) {
-        if let Some((_, bulkhead)) = &mut self.bulkhead {
+        if let Some((_, bulkhead, _)) = &mut self.bulkhead {
             bulkhead.leave();
         }
     }
@@ -274,10 +274,10 @@ impl GuardedCall {
     }
 
     fn enter(&mut self, guards: &mut Guards<'_>) -> Entry {
-        let Some((config, bulkhead)) = &mut guards.bulkhead else { return Entry::Entered };
+        let Some((config, bulkhead, words)) = &mut guards.bulkhead else { return Entry::Entered };
         let entry = match self.is(QUEUED) {
-            true => bulkhead.enter_from(config, QueuePlace::from_raw(self.flight.queue_place)),
-            false => bulkhead.enter(config),
+            true => bulkhead.enter_from(config, words, QueuePlace::from_raw(self.flight.queue_place)),
+            false => bulkhead.enter(config, words),
         };
         if !matches!(entry, Entry::Queued(_)) {
             self.flight.flags &= !QUEUED;
@@ -293,7 +293,7 @@ impl GuardedCall {
             }
             return self.current_step();
         }
-        let longest = guards.bulkhead.as_ref().map_or(Span::ZERO, |(config, _)| config.max_wait());
+        let longest = guards.bulkhead.as_ref().map_or(Span::ZERO, |(config, ..)| config.max_wait());
         self.flight.flags |= QUEUED;
         self.flight.queue_place = place.as_raw();
         self.sleep(now.after(longest).min(self.retry.deadline(policy)), Cause::Bulkhead)
@@ -361,13 +361,14 @@ impl GuardedCall {
         if !self.retry.has_time(policy, now) || guards.refused(now).is_some() || guards.pay(now).is_err() {
             return None;
         }
-        let entered = guards.bulkhead.as_mut().is_none_or(|(config, bulkhead)| match bulkhead.enter(config) {
-            Entry::Queued(place) => {
-                bulkhead.leave_queue(place);
-                false
-            }
-            entry => entry == Entry::Entered,
-        });
+        let entered =
+            guards.bulkhead.as_mut().is_none_or(|(config, bulkhead, words)| match bulkhead.enter(config, words) {
+                Entry::Queued(place) => {
+                    bulkhead.leave_queue(config, words, place);
+                    false
+                }
+                entry => entry == Entry::Entered,
+            });
         let mut withdrawal = None;
         let admitted = entered
             && guards.budget.as_mut().is_none_or(|(config, budget)| {
@@ -441,9 +442,9 @@ impl GuardedCall {
     /// Gives back what an attempt holds that waits to begin.
     fn unwait(&mut self, guards: &mut Guards<'_>, now: Timestamp) {
         if self.is(QUEUED)
-            && let Some((_, bulkhead)) = &mut guards.bulkhead
+            && let Some((config, bulkhead, words)) = &mut guards.bulkhead
         {
-            bulkhead.leave_queue(QueuePlace::from_raw(self.flight.queue_place));
+            bulkhead.leave_queue(config, words, QueuePlace::from_raw(self.flight.queue_place));
         }
         if self.is(PAID) {
             guards.pay_back(now);

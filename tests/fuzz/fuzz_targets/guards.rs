@@ -64,17 +64,18 @@ fuzz_target!(|input: &[u8]| {
     let at = Timestamp::from_nanos;
     let budget_config = builder.budget().ok().flatten();
     let breaker_config = builder.breaker().ok().flatten();
-    let limiter_config = builder.limiter().ok().flatten().filter(|config| config.log_capacity() < 10_000);
+    let limiter_config = builder.limiter().ok().flatten().filter(|config| config.words() < 10_000);
     let adaptive_config = builder.adaptive().ok().flatten();
     let bulkhead_config = builder.bulkhead().ok().flatten();
     let stretch_config = builder.stretch().ok().flatten();
     let hedge_config = builder.hedge().ok().flatten();
     let mut budget = budget_config.map(|config| Budget::new(&config, 7, at(now)));
     let mut breaker = breaker_config.map(|config| Breaker::new(&config, 7, at(now)));
-    let mut room = vec![0; limiter_config.map_or(0, |config| config.log_capacity())];
+    let mut room = vec![0; limiter_config.map_or(0, |config| config.words())];
     let mut limiter = limiter_config.map(|config| Limiter::new(&config, at(now)));
     let mut adaptive = adaptive_config.map(|config| Adaptive::new(&config, at(now)));
     let mut bulkhead = Bulkhead::new();
+    let mut places = vec![source.word(); bulkhead_config.map_or(0, |config| config.words())];
     let mut stretch = stretch_config.map(|config| Stretch::new(&config, at(now)));
     let mut latency = Latency::new();
     let policy = Policy::options().attempts(u32::from(source.byte() % 9) + 1).build().unwrap();
@@ -120,7 +121,7 @@ fuzz_target!(|input: &[u8]| {
                 .zip(limiter.as_mut())
                 .map(|(config, state)| (config, state, &mut room[..])),
             adaptive: adaptive_config.as_ref().zip(adaptive.as_mut()),
-            bulkhead: bulkhead_config.as_ref().map(|config| (config, &mut bulkhead)),
+            bulkhead: bulkhead_config.as_ref().map(|config| (config, &mut bulkhead, &mut places[..])),
             stretch: stretch_config.as_ref().zip(stretch.as_mut()),
             hedge: hedge_config.as_ref().map(|config| (config, &mut latency)),
         };

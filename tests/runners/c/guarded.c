@@ -20,7 +20,7 @@ bool session_begin(session *all, const cJSON *item, uint64_t seed, uint64_t star
   holdoff_options_init(&all->options);
   holdoff_options_keep_patterns(&all->options, patterns, sizeof patterns);
   set_all(&all->options, get(item, "policy"), "");
-  all->length = holdoff_limiter_log_capacity(&all->options);
+  all->length = holdoff_guards_words(&all->options);
   all->room = calloc(all->length + 1, sizeof *all->room);
   if (holdoff_policy_build(&all->policy, &all->options, &problem) == 0 &&
       holdoff_guards_init(&all->guards, &all->options, seed, start, all->room, all->length, &problem) == 0) {
@@ -60,7 +60,7 @@ static int move(session *all, uint64_t now, uint64_t to) {
     code = holdoff_guard_restore(&all->adaptive, bytes, length, to, NULL);
   }
   if (code == 0 && all->guards.bulkhead != NULL) {
-    code = holdoff_bulkhead_init(&all->bulkhead, &all->options, NULL);
+    code = holdoff_bulkhead_init(&all->bulkhead, &all->options, all->places, PLACES, NULL);
   }
   if (code == 0 && all->guards.stretch != NULL) {
     length = holdoff_guard_save(&all->stretch, now, bytes, sizeof bytes);

@@ -281,7 +281,7 @@ verdict run_limiter(const cJSON *item) {
   size_t length;
   int at = 0;
   section(&options, item, "limiter");
-  length = holdoff_limiter_log_capacity(&options);
+  length = holdoff_guards_words(&options);
   room = calloc(length + 1, sizeof *room);
   if (!is_made(holdoff_limiter_init(&limiter, &options, number(item, "made"), room, length, &problem), &problem) ||
       !in_pairs(item, "events", "refused")) {
@@ -327,10 +327,13 @@ verdict run_bulkhead(const cJSON *item) {
   holdoff_bulkhead bulkhead;
   holdoff_problem problem;
   verdict judged = FAILED;
-  size_t at = 0;
+  size_t at = 0, length;
+  uint64_t *room;
   section(&options, item, "bulkhead");
+  length = holdoff_guards_words(&options);
+  room = calloc(length + 1, sizeof *room);
   if (places == NULL || queued == NULL || !in_pairs(item, "events", "answers") ||
-      !is_made(holdoff_bulkhead_init(&bulkhead, &options, &problem), &problem)) {
+      !is_made(holdoff_bulkhead_init(&bulkhead, &options, room, length, &problem), &problem)) {
     goto done;
   }
   cJSON_ArrayForEach(event, get(item, "events")) {
@@ -369,6 +372,7 @@ verdict run_bulkhead(const cJSON *item) {
   }
   judged = PASSED;
 done:
+  free(room);
   free(places);
   free(queued);
   return judged;

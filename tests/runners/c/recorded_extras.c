@@ -383,7 +383,7 @@ static verdict run_rate(const cJSON *item) {
   /* More calls than there are limit nothing. A window below zero is as good as none. */
   holdoff_options_set_number(&options, "limiter.limit", (double)(most < 0 ? 0 : most > inputs ? inputs : most));
   holdoff_options_set_ns(&options, "limiter.per", window > 0 ? (uint64_t)window : 0);
-  length = holdoff_limiter_log_capacity(&options);
+  length = holdoff_guards_words(&options);
   room = calloc(length + 1, sizeof *room);
   code = holdoff_limiter_init(&limiter, &options, 0, room, length, &problem);
   if (most < 1) {

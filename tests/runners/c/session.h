@@ -4,7 +4,7 @@
 
 #include "runner.h"
 
-enum { CALLS = 64 };
+enum { CALLS = 64, PLACES = 1024 };
 
 /* Calls and the guards that they share. */
 typedef struct session {
@@ -20,6 +20,7 @@ typedef struct session {
   holdoff_options options;
   uint64_t *room;
   size_t length;
+  uint64_t places[PLACES];
   holdoff_guarded_call calls[CALLS];
 } session;
 

@@ -10,8 +10,8 @@
 # - a problem is the text of an error.
 require "json"
 
-# The functions that keep the memory they are given: the caller passes it, and keeps it too.
-KEEPING = %w[holdoff_options_keep_patterns holdoff_limiter_init holdoff_guards_init].freeze
+# The functions that keep the memory they are given, as all functions keep `words`: the caller passes it, and keeps it too.
+KEEPING = %w[holdoff_options_keep_patterns].freeze
 KEYWORDS = %w[begin end ensure in module next not redo rescue retry return self then when].freeze
 NUMBERS = {
   "bool" => ":bool", "char" => ":char", "double" => ":double", "int" => ":int", "int64_t" => ":int64", "size_t" => ":size_t",
@@ -220,7 +220,7 @@ class Plan
     if type == "holdoff_problem *" then problem
     elsif type == "const char *" && following && left.first["name"] == "length"
       string(name, left.shift)
-    elsif KEEPING.include?(@function["name"]) || !answers?(type)
+    elsif name == "words" || KEEPING.include?(@function["name"]) || !answers?(type)
       @parameters << name
       @arguments << name
     elsif type == "char *" then buffer(name, left.shift)

@@ -332,7 +332,7 @@ fn limiter(case: &Recording) -> Result<Verdict, String> {
         Err(error) if most < 1 && error.code == ErrorCode::CountRange => return Ok(Verdict::OutOfDomain),
         other => other.map_err(|error| error.to_string())?,
     };
-    let mut room = vec![0; config.log_capacity().min(case.inputs.len())];
+    let mut room = vec![0; config.words().min(case.inputs.len())];
     let mut limiter = Limiter::new(&config, Timestamp::ZERO);
     for (at, (input, expected)) in case.steps()? {
         let now = input.as_u64().or(input["at"].as_u64()).ok_or_else(|| format!("no time: {input}"))?;

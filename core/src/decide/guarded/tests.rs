@@ -107,7 +107,7 @@ fn who_finds_all_probes_out_waits_or_stops_and_holds_nothing() {
         let (mut state, mut bulkhead) = (Breaker::new(&config, 0, at(0)), Bulkhead::new());
         let guards = &mut Guards {
             breaker: Some((&config, &mut state)),
-            bulkhead: Some((&bulkhead_config, &mut bulkhead)),
+            bulkhead: Some((&bulkhead_config, &mut bulkhead, &mut [])),
             ..Guards::none()
         };
         let (mut first, _) = GuardedCall::begin(&policy, guards, 0, at(0));
@@ -226,7 +226,7 @@ fn a_limit_is_waited_for_or_refused() {
 fn calls_queue_for_a_place_in_order_and_not_for_ever() {
     let (policy, config) = (policy(), BulkheadConfig::new(1, 2, span(3000)).unwrap());
     let mut bulkhead = Bulkhead::default();
-    let guards = &mut Guards { bulkhead: Some((&config, &mut bulkhead)), ..Guards::none() };
+    let guards = &mut Guards { bulkhead: Some((&config, &mut bulkhead, &mut [])), ..Guards::none() };
     let (mut first, _) = GuardedCall::begin(&policy, guards, 0, at(0));
     let (mut second, step) = GuardedCall::begin(&policy, guards, 0, at(0));
     assert_eq!(step, sleep(3000, Cause::Bulkhead));
@@ -250,7 +250,7 @@ fn what_a_limit_took_comes_back_when_there_is_no_place() {
     let (mut limiter, mut bulkhead) = (Limiter::new(&limiter_config, at(0)), Bulkhead::default());
     let guards = &mut Guards {
         limiter: Some((&limiter_config, &mut limiter, &mut [])),
-        bulkhead: Some((&config, &mut bulkhead)),
+        bulkhead: Some((&config, &mut bulkhead, &mut [])),
         ..Guards::none()
     };
     let (mut first, _) = GuardedCall::begin(&policy, guards, 0, at(0));
@@ -324,7 +324,7 @@ fn a_permanent_failure_ends_a_hedged_call_at_once() {
     let mut bulkhead = Bulkhead::default();
     let guards = &mut Guards {
         hedge: Some((&config, &mut latency)),
-        bulkhead: Some((&bulkhead_config, &mut bulkhead)),
+        bulkhead: Some((&bulkhead_config, &mut bulkhead, &mut [])),
         ..Guards::none()
     };
     let (mut call, step) = GuardedCall::begin(&policy, guards, 0, at(0));
@@ -344,7 +344,7 @@ fn a_hedge_is_never_waited_for() {
     let mut bulkhead = Bulkhead::default();
     let guards = &mut Guards {
         hedge: Some((&config, &mut latency)),
-        bulkhead: Some((&bulkhead_config, &mut bulkhead)),
+        bulkhead: Some((&bulkhead_config, &mut bulkhead, &mut [])),
         ..Guards::none()
     };
     let (mut call, _) = GuardedCall::begin(&policy, guards, 0, at(0));
@@ -494,7 +494,7 @@ proptest! {
             budget: Some((&share, &mut budget)),
             breaker: Some((&breaker_config, &mut breaker)),
             limiter: Some((&limiter_config, &mut limiter, &mut [])),
-            bulkhead: Some((&bulkhead_config, &mut bulkhead)),
+            bulkhead: Some((&bulkhead_config, &mut bulkhead, &mut [])),
             hedge: Some((&hedge_config, &mut latency)),
             ..Guards::none()
         };
@@ -507,7 +507,7 @@ proptest! {
                 }
             }
             let flying: u32 = calls.iter().map(GuardedCall::flying).sum();
-            let running = guards.bulkhead.as_ref().map(|(_, bulkhead)| bulkhead.running());
+            let running = guards.bulkhead.as_ref().map(|(_, bulkhead, _)| bulkhead.running());
             prop_assert_eq!(running, Some(flying));
             prop_assert!(flying <= 3);
         }

@@ -1,8 +1,10 @@
-//! The bulkhead: a limit of calls at once with a short queue, so that one slow dependency cannot take every thread.
+//! The bulkhead: a limit of calls at once with a queue, so that one slow dependency cannot take every thread.
 //!
 //! The machine counts and keeps the order; the host does the waiting. A queued caller holds a [`QueuePlace`] and asks again
-//! with it when a call has left. Newcomers go to the end of the queue, and the first in the queue enter first.
+//! with it when a call has left. Newcomers go to the end of the queue, and the first in the queue enter first. A queue of up to
+//! 64 callers is inside the state. The host lends memory for a longer queue, because the core has no heap.
 
+use self::ring::Ring;
 use crate::error::Error;
 use crate::time::Span;
 use crate::value::checked;
@@ -20,7 +22,7 @@ impl BulkheadConfig {
     /// `limit` calls at once, `queue` more that wait for a place, each `max_wait` at most.
     ///
     /// # Errors
-    /// [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for a `limit` of 0 or a `queue` above 64.
+    /// [`ErrorCode::CountRange`](crate::ErrorCode::CountRange) for a `limit` of 0 or a `queue` above 65,536.
     pub fn new(limit: u32, queue: u32, max_wait: Span) -> Result<Self, Error> {
         let (limit, queue) = (checked!(BulkheadLimit.count(limit))?, checked!(BulkheadQueue.count(queue))?);
         Ok(Self { max_wait: max_wait.as_nanos(), limit, queue })
@@ -29,6 +31,11 @@ impl BulkheadConfig {
     /// How many calls run at once.
     pub const fn limit(&self) -> u32 {
         self.limit
+    }
+
+    /// The number of words that the bulkhead keeps in the caller's memory: a bit for each place of a queue above 64, else 0.
+    pub const fn words(&self) -> usize {
+        if self.queue > RING_IN_STATE { self.queue.div_ceil(u64::BITS) as usize } else { 0 }
     }
 
     /// How long a call waits at most; its host keeps the time.
@@ -65,58 +72,76 @@ pub enum Entry {
     Refused,
 }
 
-/// The calls that run and wait: 16 bytes, `Copy`. Zeroes are an empty one.
+/// The longest queue whose places are in the state.
+const RING_IN_STATE: u32 = u64::BITS;
+
+/// The calls that run and wait: 24 bytes, `Copy`. Zeroes are an empty one.
 ///
 /// # Contract
 /// After [`Entry::Entered`] call [`Bulkhead::leave`] once. After [`Entry::Queued`] call [`Bulkhead::enter_from`] until the
-/// answer is another one, or [`Bulkhead::leave_queue`] once. There is no time here. Every
+/// answer is another one, or [`Bulkhead::leave_queue`] once. Pass the same [`BulkheadConfig`] each time, and the same `words`:
+/// as many as [`BulkheadConfig::words`] says, whatever is in them. With fewer words fewer callers wait. There is no time here. Every
 /// bit pattern of the state is valid and no input panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Bulkhead {
-    /// The occupied places of the queue: bit i is the place `head + i`.
-    waiting: u64,
+    /// The occupied places of a queue of up to 64.
+    places: u64,
     running: u32,
+    /// The number of occupied places. If it is not 0, the first place is one of them.
+    waiting: u32,
+    /// The number of places handed out from the first place on.
+    handed_out: u32,
     /// The number of the first place.
     head: u16,
-    /// The number of places handed out from there on.
-    handed_out: u16,
+    /// The bit of the first place.
+    start: u16,
 }
 
 impl Bulkhead {
     /// An empty one.
     pub const fn new() -> Self {
-        Self { waiting: 0, running: 0, head: 0, handed_out: 0 }
+        Self { places: 0, running: 0, waiting: 0, handed_out: 0, head: 0, start: 0 }
     }
 
     /// A newcomer asks. It enters if the bulkhead has a free place and the queue is empty; otherwise it is queued, or refused
     /// if the queue is full.
     #[inline]
-    pub fn enter(&mut self, config: &BulkheadConfig) -> Entry {
+    pub fn enter(&mut self, config: &BulkheadConfig, words: &mut [u64]) -> Entry {
         if self.waiting == 0 && self.running < config.limit {
             self.running = self.running.saturating_add(1);
             return Entry::Entered;
         }
-        self.queue_up(config)
+        self.queue_up(config, words)
     }
 
-    fn queue_up(&mut self, config: &BulkheadConfig) -> Entry {
-        let bit = 1_u64.checked_shl(u32::from(self.handed_out)).filter(|_| self.waiting() < config.queue);
-        let Some(bit) = bit else { return Entry::Refused };
-        self.waiting |= bit;
-        let place = self.head.wrapping_add(self.handed_out);
-        self.handed_out = self.handed_out.saturating_add(1);
-        Entry::Queued(QueuePlace(u32::from(place)))
+    fn queue_up(&mut self, config: &BulkheadConfig, words: &mut [u64]) -> Entry {
+        if self.waiting >= config.queue {
+            return Entry::Refused;
+        }
+        let offset = self.handed_out;
+        if !self.ring(config, words).hand_out() {
+            return Entry::Refused;
+        }
+        self.handed_out = offset.saturating_add(1);
+        self.waiting = self.waiting.saturating_add(1);
+        Entry::Queued(QueuePlace(u32::from(self.head.wrapping_add(offset as u16))))
     }
 
     /// A queued caller asks again. It enters if more places are free than callers wait before it.
-    pub fn enter_from(&mut self, config: &BulkheadConfig, place: QueuePlace) -> Entry {
-        let Some(bit) = self.bit(place) else { return Entry::Refused };
-        let before = (self.waiting & bit.wrapping_sub(1)).count_ones();
-        if before >= config.limit.saturating_sub(self.running) {
+    pub fn enter_from(&mut self, config: &BulkheadConfig, words: &mut [u64], place: QueuePlace) -> Entry {
+        let free = config.limit.saturating_sub(self.running);
+        let (waiting, offset) = (self.waiting, self.offset(place));
+        let ring = self.ring(config, words);
+        if !ring.is_occupied(offset) {
+            return Entry::Refused;
+        }
+        // The count is the last resort: no more callers wait before it than places, and than callers besides it.
+        let enters = free > 0 && (offset < free || waiting <= free || ring.occupied_before(offset, free) < free);
+        if !enters {
             return Entry::Queued(place);
         }
-        self.free(bit);
+        self.free(config, words, offset);
         self.running = self.running.saturating_add(1);
         Entry::Entered
     }
@@ -128,9 +153,10 @@ impl Bulkhead {
     }
 
     /// A queued caller gives up its place. A place that no caller holds changes nothing.
-    pub fn leave_queue(&mut self, place: QueuePlace) {
-        if let Some(bit) = self.bit(place) {
-            self.free(bit);
+    pub fn leave_queue(&mut self, config: &BulkheadConfig, words: &mut [u64], place: QueuePlace) {
+        let offset = self.offset(place);
+        if self.ring(config, words).is_occupied(offset) {
+            self.free(config, words, offset);
         }
     }
 
@@ -141,272 +167,50 @@ impl Bulkhead {
 
     /// The number of callers in the queue.
     pub const fn waiting(&self) -> u32 {
-        self.waiting.count_ones()
+        self.waiting
     }
 
     /// The first place of the queue: its caller is the one to wake when a call has left.
     pub const fn first(&self) -> Option<QueuePlace> {
-        if self.waiting == 0 {
-            return None;
-        }
-        Some(QueuePlace(self.head.wrapping_add(self.waiting.trailing_zeros() as u16) as u32))
+        if self.waiting == 0 { None } else { Some(QueuePlace(self.head as u32)) }
     }
 
-    /// The bit of an occupied place.
-    fn bit(&self, place: QueuePlace) -> Option<u64> {
-        let place = u16::try_from(place.0).ok()?;
-        let bit = 1_u64.checked_shl(u32::from(place.wrapping_sub(self.head)))?;
-        (self.waiting & bit != 0).then_some(bit)
+    /// The places of the queue as bits.
+    fn ring<'a>(&'a mut self, config: &BulkheadConfig, words: &'a mut [u64]) -> Ring<'a> {
+        let words = match config.words() {
+            0 => core::slice::from_mut(&mut self.places),
+            needed => {
+                let length = needed.min(words.len());
+                words.split_at_mut(length).0
+            }
+        };
+        Ring::new(words, self.start.into(), self.handed_out)
     }
 
-    /// Frees a place. The queue begins with the first occupied place.
-    fn free(&mut self, bit: u64) {
-        self.waiting &= !bit;
-        let gone = self.waiting.trailing_zeros().min(u32::from(self.handed_out)) as u16;
-        self.waiting = self.waiting.checked_shr(u32::from(gone)).unwrap_or(0);
-        self.head = self.head.wrapping_add(gone);
+    /// How many places were handed out from the first one on before this one.
+    fn offset(&self, place: QueuePlace) -> u32 {
+        u16::try_from(place.0).map_or(u32::MAX, |place| place.wrapping_sub(self.head).into())
+    }
+
+    /// Frees an occupied place. The queue begins with the first occupied place.
+    fn free(&mut self, config: &BulkheadConfig, words: &mut [u64], offset: u32) {
+        self.waiting = self.waiting.saturating_sub(1);
+        let is_empty = self.waiting == 0;
+        let mut ring = self.ring(config, words);
+        ring.free(offset);
+        let gone = match offset {
+            _ if is_empty => ring.handed_out(),
+            0 => ring.free_at_start(),
+            _ => return,
+        };
+        let start = ring.bit(gone);
+        self.start = start as u16;
+        self.head = self.head.wrapping_add(gone as u16);
         self.handed_out = self.handed_out.saturating_sub(gone);
     }
 }
 
+mod ring;
+
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::ErrorCode;
-    use crate::fields::Field;
-    use proptest::prelude::*;
-    use std::collections::VecDeque;
-    use std::sync::Mutex;
-    use std::vec::Vec;
-
-    fn config(limit: u32, queue: u32) -> BulkheadConfig {
-        BulkheadConfig::new(limit, queue, Span::from_secs(1)).unwrap()
-    }
-
-    fn queued(entry: Entry) -> QueuePlace {
-        match entry {
-            Entry::Queued(place) => place,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn as_many_run_as_there_may_and_the_next_ones_queue_up() {
-        let (config, mut bulkhead) = (config(2, 1), Bulkhead::new());
-        assert_eq!([0; 2].map(|_| bulkhead.enter(&config)), [Entry::Entered; 2]);
-        let place = queued(bulkhead.enter(&config));
-        assert_eq!(bulkhead.enter(&config), Entry::Refused);
-        assert_eq!(bulkhead.enter_from(&config, place), Entry::Queued(place));
-        bulkhead.leave();
-        assert_eq!(bulkhead.enter_from(&config, place), Entry::Entered);
-        assert_eq!((bulkhead.running(), bulkhead.waiting()), (2, 0));
-    }
-
-    #[test]
-    fn a_newcomer_does_not_overtake_those_who_wait() {
-        let (config, mut bulkhead) = (config(1, 4), Bulkhead::new());
-        bulkhead.enter(&config);
-        let [first, second] = [0; 2].map(|_| queued(bulkhead.enter(&config)));
-        bulkhead.leave();
-        let third = queued(bulkhead.enter(&config));
-        assert_eq!(bulkhead.first(), Some(first));
-        assert_eq!(bulkhead.enter_from(&config, third), Entry::Queued(third));
-        assert_eq!(bulkhead.enter_from(&config, second), Entry::Queued(second));
-        assert_eq!(bulkhead.enter_from(&config, first), Entry::Entered);
-    }
-
-    #[test]
-    fn with_two_places_free_the_second_may_come_before_the_first() {
-        let (config, mut bulkhead) = (config(2, 4), Bulkhead::new());
-        bulkhead.enter(&config);
-        bulkhead.enter(&config);
-        let [first, second, third] = [0; 3].map(|_| queued(bulkhead.enter(&config)));
-        bulkhead.leave();
-        bulkhead.leave();
-        assert_eq!(bulkhead.enter_from(&config, third), Entry::Queued(third));
-        assert_eq!(bulkhead.enter_from(&config, second), Entry::Entered);
-        assert_eq!(bulkhead.enter_from(&config, third), Entry::Queued(third));
-        assert_eq!(bulkhead.enter_from(&config, first), Entry::Entered);
-    }
-
-    #[test]
-    fn who_has_left_the_queue_takes_no_place_with_it() {
-        let (config, mut bulkhead) = (config(1, 2), Bulkhead::new());
-        bulkhead.enter(&config);
-        let [first, second] = [0; 2].map(|_| queued(bulkhead.enter(&config)));
-        bulkhead.leave_queue(first);
-        bulkhead.leave_queue(first);
-        assert_eq!(bulkhead.enter_from(&config, first), Entry::Refused);
-        let third = queued(bulkhead.enter(&config));
-        assert_eq!(bulkhead.enter(&config), Entry::Refused);
-        bulkhead.leave();
-        assert_eq!(bulkhead.enter_from(&config, third), Entry::Queued(third));
-        assert_eq!(bulkhead.enter_from(&config, second), Entry::Entered);
-    }
-
-    #[test]
-    fn a_place_that_was_left_is_not_given_to_another() {
-        let (config, mut bulkhead) = (config(1, 64), Bulkhead::new());
-        bulkhead.enter(&config);
-        let first = queued(bulkhead.enter(&config));
-        let left = queued(bulkhead.enter(&config));
-        bulkhead.leave_queue(left);
-        assert_ne!(queued(bulkhead.enter(&config)), left);
-        bulkhead.leave_queue(left);
-        assert_eq!(bulkhead.waiting(), 2);
-        // 64 places from the first that waits on are all there are.
-        for _ in 3..64 {
-            let place = queued(bulkhead.enter(&config));
-            bulkhead.leave_queue(place);
-        }
-        assert_eq!(bulkhead.enter(&config), Entry::Refused);
-        bulkhead.leave_queue(first);
-        assert!(matches!(bulkhead.enter(&config), Entry::Queued(_)));
-    }
-
-    #[test]
-    fn numbers_that_are_no_bulkhead_are_refused() {
-        let broken = |limit, queue| {
-            let error = BulkheadConfig::new(limit, queue, Span::ZERO).unwrap_err();
-            (error.code, error.field)
-        };
-        assert_eq!(broken(0, 0), (ErrorCode::CountRange, Some(Field::BulkheadLimit)));
-        assert_eq!(broken(1, 65), (ErrorCode::CountRange, Some(Field::BulkheadQueue)));
-        let config = config(u32::MAX, 64);
-        assert_eq!((config.limit(), config.queue, config.max_wait()), (u32::MAX, 64, Span::from_secs(1)));
-    }
-
-    #[test]
-    fn the_machine_is_its_bytes() {
-        assert_eq!((size_of::<Bulkhead>(), size_of::<BulkheadConfig>()), (16, 16));
-    }
-
-    /// The waiting callers in their order, and all callers that ever got a place.
-    #[derive(Default)]
-    struct Model {
-        running: u32,
-        line: VecDeque<u64>,
-        given: u64,
-    }
-
-    impl Model {
-        /// The number of the place, `None` for entering, or an error for being refused.
-        fn enter(&mut self, limit: u32, queue: u32) -> Result<Option<u64>, ()> {
-            if self.line.is_empty() && self.running < limit {
-                self.running += 1;
-                return Ok(None);
-            }
-            let far = self.line.front().is_some_and(|first| self.given - first >= 64);
-            if far || self.line.len() >= queue as usize {
-                return Err(());
-            }
-            self.line.push_back(self.given);
-            self.given += 1;
-            Ok(Some(self.given - 1))
-        }
-
-        fn enter_from(&mut self, limit: u32, number: u64) -> Result<Option<u64>, ()> {
-            let rank = self.line.iter().position(|&other| other == number).ok_or(())?;
-            if self.running + rank as u32 >= limit {
-                return Ok(Some(number));
-            }
-            self.line.remove(rank);
-            self.running += 1;
-            Ok(None)
-        }
-    }
-
-    #[test]
-    fn a_bulkhead_does_as_a_line_of_people() {
-        for seed in 0..100_000_u64 {
-            let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let mut below = |bound: u64| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                ((state >> 33) * bound) >> 31
-            };
-            let (limit, queue) = (1 + below(3) as u32, [0, 1, 3, 64][below(4) as usize]);
-            let config = config(limit, queue);
-            // Near the end of the numbers, so that they wrap.
-            let first = 65_536 - below(4) as u16 as u64 * 10;
-            let mut bulkhead = Bulkhead { head: first as u16, ..Bulkhead::new() };
-            let mut model = Model { given: first, ..Model::default() };
-            let mut places: Vec<(QueuePlace, u64)> = Vec::new();
-            let steps = if seed.is_multiple_of(50) { 300 } else { 24 };
-            for step in 0..steps {
-                let shown = |model: &Model| std::format!("seed {seed}, step {step}: {limit} {queue} {:?}", model.line);
-                let (given, expected) = match below(8) {
-                    0..4 => (bulkhead.enter(&config), model.enter(limit, queue)),
-                    4 | 5 if !places.is_empty() => {
-                        let (place, number) = places[below(places.len() as u64) as usize];
-                        (bulkhead.enter_from(&config, place), model.enter_from(limit, number))
-                    }
-                    6 if !places.is_empty() => {
-                        let (place, number) = places[below(places.len() as u64) as usize];
-                        bulkhead.leave_queue(place);
-                        model.line.retain(|&other| other != number);
-                        continue;
-                    }
-                    _ => {
-                        bulkhead.leave();
-                        model.running = model.running.saturating_sub(1);
-                        continue;
-                    }
-                };
-                match (given, expected) {
-                    (Entry::Entered, Ok(None)) | (Entry::Refused, Err(())) => {}
-                    (Entry::Queued(place), Ok(Some(number))) => {
-                        assert_eq!(place.as_raw(), (number % 65_536) as u32, "{}", shown(&model));
-                        places.push((QueuePlace::from_raw(place.as_raw()), number));
-                    }
-                    (given, expected) => panic!("{}: {given:?}, {expected:?}", shown(&model)),
-                }
-                assert_eq!(bulkhead.running(), model.running, "{}", shown(&model));
-                assert_eq!(bulkhead.waiting() as usize, model.line.len(), "{}", shown(&model));
-                let head = model.line.front().map(|number| (number % 65_536) as u32);
-                assert_eq!(bulkhead.first().map(QueuePlace::as_raw), head, "{}", shown(&model));
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_numbers_panic(waiting: u64, words: [u32; 4], [head, given]: [u16; 2]) {
-            let [limit, queue, running, place] = words;
-            let config = BulkheadConfig { max_wait: 0, limit, queue };
-            let mut bulkhead = Bulkhead { waiting, running, head, handed_out: given };
-            for place in [QueuePlace(place), QueuePlace(place % 65_536), QueuePlace(u32::from(head) + place % 64)] {
-                bulkhead.enter(&config);
-                bulkhead.enter_from(&config, place);
-                bulkhead.leave_queue(place);
-                let _ = bulkhead.first();
-                bulkhead.leave();
-            }
-        }
-    }
-
-    #[test]
-    fn threads_never_run_more_than_there_may_and_each_gets_its_turn() {
-        let config = config(3, 8);
-        let shared = Mutex::new((Bulkhead::new(), 0_u32));
-        std::thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
-                    for _ in 0..500 {
-                        let mut entry = shared.lock().unwrap().0.enter(&config);
-                        while let Entry::Queued(place) = entry {
-                            std::thread::yield_now();
-                            entry = shared.lock().unwrap().0.enter_from(&config, place);
-                        }
-                        assert_eq!(entry, Entry::Entered);
-                        assert!(shared.lock().unwrap().0.running() <= 3);
-                        let mut shared = shared.lock().unwrap();
-                        shared.0.leave();
-                        shared.1 += 1;
-                    }
-                });
-            }
-        });
-        let (bulkhead, ran) = shared.into_inner().unwrap();
-        assert_eq!((ran, bulkhead.running(), bulkhead.waiting()), (4000, 0, 0));
-    }
-}
+mod tests;

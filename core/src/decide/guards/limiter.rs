@@ -83,7 +83,7 @@ impl LimiterConfig {
         Ok(Self::of(WINDOW, 0.0, limit, per, 0))
     }
 
-    /// `limit` calls in any `per`, by the times of all of them, which needs [`LimiterConfig::log_capacity`]. A `per` of zero
+    /// `limit` calls in any `per`, by the times of all of them, which needs [`LimiterConfig::words`]. A `per` of zero
     /// limits nothing.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl LimiterConfig {
     }
 
     /// The number of times that the limiter keeps in the caller's memory: the limit of a log, else 0.
-    pub const fn log_capacity(&self) -> usize {
+    pub const fn words(&self) -> usize {
         if self.kind == LOG { self.limit as usize } else { 0 }
     }
 
@@ -185,7 +185,7 @@ impl Limiter {
         Self { word, latest: now.as_nanos(), counts: [0; 2] }
     }
 
-    /// Takes `count` calls at `now`, or says when they may be made. `times` is what [`LimiterConfig::log_capacity`] asks for, empty
+    /// Takes `count` calls at `now`, or says when they may be made. `times` is what [`LimiterConfig::words`] asks for, empty
     /// but for a log; a log with fewer times holds only as many calls as fit.
     ///
     /// # Errors
@@ -331,14 +331,14 @@ impl Limiter {
 
     /// How many bytes [`Limiter::save`] makes.
     pub fn saved(config: &LimiterConfig) -> usize {
-        Self::SAVED.saturating_add(config.log_capacity().saturating_mul(8))
+        Self::SAVED.saturating_add(config.words().saturating_mul(8))
     }
 
     /// Writes the state at `now` as bytes (spec 31) into `out`. Returns their number; `None` if `out` is too short.
     pub fn save(&self, config: &LimiterConfig, times: &[u64], now: Timestamp, out: &mut [u8]) -> Option<usize> {
         let length = Self::saved(config);
         let out = out.get_mut(..length)?;
-        save::write((*self, config.kind), u32::from(config.kind), now, times.get(..config.log_capacity())?, out);
+        save::write((*self, config.kind), u32::from(config.kind), now, times.get(..config.words())?, out);
         Some(length)
     }
 
@@ -350,7 +350,7 @@ impl Limiter {
     /// state saved with another limit, or missing storage.
     pub fn restore(bytes: &[u8], config: &LimiterConfig, times: &mut [u64], now: Timestamp) -> Result<Self, Error> {
         let new = (Self::new(config, now), config.kind);
-        let times = times.get_mut(..config.log_capacity()).unwrap_or_default();
+        let times = times.get_mut(..config.words()).unwrap_or_default();
         let (length, kind) = (Self::saved(config), u32::from(config.kind));
         save::read(new, length, kind, now, times, bytes).map(|(limiter, _)| limiter.within(config))
     }

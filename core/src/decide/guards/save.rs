@@ -288,7 +288,7 @@ mod tests {
                     }
                     answers
                 };
-                let (mut times, mut other) = (vec![0; config.log_capacity()], vec![0; config.log_capacity()]);
+                let (mut times, mut other) = (vec![0; config.words()], vec![0; config.words()]);
                 let mut live = Limiter::new(&config, begin);
                 take(&mut live, &mut times, &before, started);
                 let mut bytes = vec![0; Limiter::saved(&config)];
@@ -328,8 +328,7 @@ mod tests {
     #[test]
     fn a_log_that_is_longer_than_its_length_field_is_restored() {
         let config = LimiterConfig::log(10_000, Span::from_secs(1)).unwrap();
-        let (now, mut times, mut other) =
-            (Timestamp::from_nanos(5), vec![0; config.log_capacity()], vec![0; config.log_capacity()]);
+        let (now, mut times, mut other) = (Timestamp::from_nanos(5), vec![0; config.words()], vec![0; config.words()]);
         let mut live = Limiter::new(&config, now);
         assert_eq!(live.take(&config, &mut times, 9_999, now), Ok(()));
         let mut bytes = vec![0; Limiter::saved(&config)];
@@ -422,7 +421,7 @@ mod tests {
                 LimiterConfig::window(5, hour), LimiterConfig::log(5, hour),
             ].into_iter().enumerate() {
                 let config = config.unwrap();
-                let mut times = vec![0; config.log_capacity()];
+                let mut times = vec![0; config.words()];
                 let bytes = sealed(18, variant as u32, &content, Limiter::saved(&config));
                 let Ok(mut limiter) = Limiter::restore(&bytes, &config, &mut times, now) else { continue };
                 let passed = (0..2000).filter(|_| limiter.take(&config, &mut times, 1, now).is_ok()).count();

@@ -310,11 +310,11 @@ fn the_place_of_an_interrupted_attempt_is_taken_and_given_back_once() {
     let config = BulkheadConfig::new(1, 1, Span::from_millis(700)).unwrap();
     let mut log = Log::default();
     let mut bulkhead = Bulkhead::new();
-    let guards = &mut Guards { bulkhead: Some((&config, &mut bulkhead)), ..Guards::none() };
+    let guards = &mut Guards { bulkhead: Some((&config, &mut bulkhead, &mut [])), ..Guards::none() };
     begin(&mut log, guards);
     // The process is another one, and so is its bulkhead.
     let mut bulkhead = Bulkhead::new();
-    let guards = &mut Guards { bulkhead: Some((&config, &mut bulkhead)), ..Guards::none() };
+    let guards = &mut Guards { bulkhead: Some((&config, &mut bulkhead, &mut [])), ..Guards::none() };
     let mut resumed = log.replayed();
     resumed.resume(&policy(), guards, at(10), 3);
     let (mut waits, step) = GuardedCall::begin(&policy(), guards, 0, at(10));

@@ -104,7 +104,7 @@ fn more_than_may_ever_pass_at_once_is_never_let_through() {
 #[test]
 fn a_log_in_too_little_room_is_stricter() {
     let config = LimiterConfig::log(3, SECOND).unwrap();
-    assert_eq!(config.log_capacity(), 3);
+    assert_eq!(config.words(), 3);
     let mut limiter = Limiter::new(&config, ms(0));
     assert_eq!(limiter.take(&config, &mut [], 1, ms(0)), Err(Timestamp::NEVER));
     let mut times = [0; 1];
@@ -349,7 +349,7 @@ proptest! {
         for config in kinds(limit.max(1), Span::from_nanos(per.max(1)), burst.max(1)) {
             let mut limiter = Limiter::new(&config, at(now));
             for now in [now, now.saturating_add(per), u64::MAX] {
-                let count = count.min(if config.log_capacity() > 0 { 4 } else { u32::MAX });
+                let count = count.min(if config.words() > 0 { 4 } else { u32::MAX });
                 if let Err(again) = limiter.take(&config, &mut [0; 4], count, at(now)) {
                     prop_assert!(again > at(now).as_now() || now == u64::MAX || again == Timestamp::LAST);
                 }
@@ -401,7 +401,7 @@ fn threads_get_no_more_of_a_shared_limit_than_one_would() {
 #[cfg(not(loom))]
 fn threads_share_any_limiter_under_a_lock() {
     for config in kinds(4321, SECOND, 4321) {
-        let shared = Mutex::new((Limiter::new(&config, at(0)), std::vec![0; config.log_capacity()]));
+        let shared = Mutex::new((Limiter::new(&config, at(0)), std::vec![0; config.words()]));
         let passed = hammered(|_| {
             let (limiter, times) = &mut *shared.lock().unwrap();
             limiter.take(&config, times, 1, at(0)).is_ok()

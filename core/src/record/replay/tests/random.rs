@@ -151,7 +151,7 @@ impl States {
         let occupied = now.as_nanos() % 3 == 1;
         if occupied {
             // Somebody else is in it, for ever.
-            bulkhead.enter(&world.bulkhead);
+            bulkhead.enter(&world.bulkhead, &mut []);
         }
         Self {
             breaker: Breaker::new(&world.breaker, 1, now),
@@ -172,7 +172,7 @@ impl States {
             budget: has(1).then_some((&world.budget, &mut self.budget)),
             limiter: has(2).then_some((&world.limiter, &mut self.limiter, &mut [][..])),
             adaptive: has(3).then_some((&world.adaptive, &mut self.adaptive)),
-            bulkhead: has(4).then_some((&world.bulkhead, &mut self.bulkhead)),
+            bulkhead: has(4).then_some((&world.bulkhead, &mut self.bulkhead, &mut [] as &mut [u64])),
             stretch: has(5).then_some((&world.stretch, &mut self.stretch)),
             hedge: None,
         }
