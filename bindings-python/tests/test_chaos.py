@@ -97,3 +97,12 @@ def test_mistakes_are_named(arguments: dict[str, object], words: str) -> None:
 def test_an_unknown_field_of_the_section_is_named() -> None:
     with pytest.raises(ValueError, match=r"chaos\.failures: is no field of chaos"):
         with_chaos({"chaos": {"failures": 1}})
+
+
+@pytest.mark.parametrize(
+    ("document", "problem"),
+    [("[]", "a document must be an object"), ('{"chaos": 3}', "chaos = 3: must be an object"), ("3", "not 3")],
+)
+def test_a_document_that_is_no_object_is_refused(document: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        with_chaos(document)

@@ -96,10 +96,7 @@ pub(crate) type Parts<'a, M> = (&'a <M as Stored>::Settings, &'a mut <M as Store
 ///
 /// # Safety
 /// `memory` is null or points to a guard that nothing else touches while the answer lives.
-pub(crate) unsafe fn parts<'a, M: Stored>(memory: *mut M) -> Result<Parts<'a, M>, ErrorCode>
-where
-    M: 'a,
-{
+pub(crate) unsafe fn parts<'a, M: Stored + 'a>(memory: *mut M) -> Result<Parts<'a, M>, ErrorCode> {
     // SAFETY: passed on.
     let Guard { config, state } = unsafe { get_mut(memory) }?;
     let (at, length) = M::fields(memory);

@@ -90,7 +90,11 @@ def with_chaos(document: str | Mapping[str, Any]) -> tuple[Policy, Callable[[_F]
     from json import loads
 
     fields: Any = loads(document) if isinstance(document, str) else document
-    section = fields.get("chaos", {}) if hasattr(fields, "get") else {}
+    if not hasattr(fields, "items"):
+        raise ValueError(f"a document must be an object, not {fields!r}")
+    section: Any = fields.get("chaos", {})
+    if not hasattr(section, "items"):
+        raise ValueError(f"chaos = {section!r}: must be an object")
     known = ("seed", "failure_rate", "latency_rate", "latency", "kind", "retry_after")
     for name in section:
         if name not in known:
