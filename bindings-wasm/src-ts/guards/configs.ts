@@ -406,7 +406,12 @@ export function configsOf(guardFields: GuardFields): Configs {
       return section.exists ? config(section) : undefined;
     }),
     // A log has a word for each time; a queue above 64 has a bit for each place.
-    storage: [0, 0, limiter.exists && limiter.word === "log" ? limiter.real("limit") : 0, queue > 64 ? Math.ceil(queue / 64) : 0],
+    storage: [
+      0,
+      0,
+      limiter.exists && limiter.word === "log" ? limiter.real("limit") : 0,
+      queue > 64 ? Math.ceil(queue / 64) : 0,
+    ],
     nesting: nested.isSet ? { mode: nested.kind, cap: nested.real("cap") } : undefined,
     namesBudget: budget.isSet,
     asksTook: isWindow && breaker.of("slow_after") !== LONGEST,
