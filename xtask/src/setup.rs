@@ -47,8 +47,14 @@ pub(crate) fn setup(lang: Lang) -> Result<()> {
     }
     if needs.demo {
         npm_packages(&shell::root().join("examples/demo/javascript"))?;
+        site()?;
     }
     Ok(())
+}
+
+/// Installs what builds the documentation site.
+pub(crate) fn site() -> Result<()> {
+    npm_packages(&shell::root().join("site"))
 }
 
 /// Programs that no package manager of ours installs: a person does.
