@@ -1,6 +1,7 @@
 // Makes pages of the Markdown of docs/, which stays readable where it is: links between files become links between pages, Mermaid
 // becomes SVG, and code in several languages becomes tabs.
 import { renderMermaidSVG } from "beautiful-mermaid";
+import { drawDelays } from "./delays.mjs";
 import { target } from "./pages.mjs";
 
 /** The languages of tabs, by the words behind three backticks. */
@@ -13,7 +14,7 @@ export function repository() {
     if (title >= 0) tree.children.splice(title, 1);
     each(tree, (node) => {
       if (node.type === "link" || node.type === "definition") node.url = target(node.url, file.path) ?? node.url;
-      if (node.children) node.children = tabs(node.children.map((child) => (child.lang === "mermaid" ? diagram(child, file) : child)));
+      if (node.children) node.children = tabs(node.children.flatMap((child) => drawn(child, file)));
     });
   };
 }
@@ -62,6 +63,16 @@ function group(panels) {
 /** A node that becomes an element of HTML. */
 const element = (name, properties, children) => ({ type: "element-of-site", data: { hName: name, hProperties: properties }, children });
 
+/** Replaces a Mermaid diagram by its drawing, and puts the drawing of its delays behind a document with the word "drawn". */
+function drawn(node, file) {
+  if (node.lang === "mermaid") return [diagram(node, file)];
+  if (node.lang === "json" && node.meta === "drawn") return [node, figure(drawDelays(node.value))];
+  return [node];
+}
+
+// A drawing that is wider than the screen scrolls, also by the keyboard.
+const figure = (svg) => ({ type: "html", value: `<figure class="diagram" tabindex="0">${svg}</figure>` });
+
 /** Draws a diagram in the colours of the page. Its `accTitle` is what a screen reader says. */
 function diagram({ value }, file) {
   const [line, label] = /^\s*accTitle: (.+)\n/m.exec(value) ?? [];
@@ -70,5 +81,5 @@ function diagram({ value }, file) {
   const svg = renderMermaidSVG(value.replace(line, ""), colours)
     .replace(/<style>.*?<\/style>/s, "")
     .replace("<svg ", `<svg role="img" aria-label="${label.replaceAll('"', "&quot;")}" `);
-  return { type: "html", value: `<figure class="diagram" tabindex="0">${svg}</figure>` };
+  return figure(svg);
 }
