@@ -7,7 +7,6 @@ import { repository } from "./src/markdown.mjs";
 
 /** The storm lab is a page of its own, which another command builds. */
 const lab = existsSync(new URL("../playground/dist/index.html", import.meta.url));
-const page = (label, slug) => ({ label, slug });
 
 export default defineConfig({
   // Addresses in llms.txt and the site map begin with it. Nothing is published yet.
@@ -27,8 +26,24 @@ export default defineConfig({
       credits: false,
       pagination: false,
       sidebar: [
-        page("glossary", "glossary"),
-        ...(lab ? [{ label: "Storm lab", link: "/lab/" }] : []),
+        { label: "Start", items: ["start", "which-policy", "coming-from", "questions", ...(lab ? [{ label: "Storm lab", link: "/lab/" }] : [])] },
+        {
+          label: "Tasks",
+          items: ["http", "job", "llm", "reconnect", "payment", "webhook", "poll", "hedge", "testing", "telemetry"].map((name) => `tasks/${name}`),
+        },
+        {
+          label: "Concepts",
+          items: [...["time-line", "jitter", "budgets", "breaker", "guards", "nesting"].map((name) => `concepts/${name}`), "patterns", "glossary"],
+        },
+        { label: "Guides", items: ["guide-javascript", "guide-python", "guide-rust", "guide-c", "another-language"] },
+        { label: "More than one process", items: ["durable", "engines"] },
+        { label: "Reference", items: ["api", "policy", "catalogue", "compat", "errors", "spec"] },
+        { label: "Evidence", items: ["storm", "crash", "performance"] },
+        {
+          label: "Inside",
+          collapsed: true,
+          items: ["adding-a-method", "names", { label: "Decisions", autogenerate: { directory: "adr" } }],
+        },
       ],
     }),
   ],
