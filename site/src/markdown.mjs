@@ -13,7 +13,8 @@ export function repository() {
     const title = tree.children.findIndex((node) => node.type === "heading" && node.depth === 1);
     if (title >= 0) tree.children.splice(title, 1);
     each(tree, (node) => {
-      if (node.type === "link" || node.type === "definition") node.url = target(node.url, file.path) ?? node.url;
+      // Astro has no hyphen at the end of an anchor, GitHub has.
+      if (node.type === "link" || node.type === "definition") node.url = (target(node.url, file.path) ?? node.url).replace(/(#.*?)-+$/, "$1");
       if (node.children) node.children = tabs(node.children.flatMap((child) => drawn(child, file)));
     });
   };
