@@ -4,7 +4,7 @@ const KEY = "language";
 class LanguageTabs extends HTMLElement {
   connectedCallback() {
     this.panels = [...this.children];
-    this.list = Object.assign(document.createElement("div"), { role: "tablist", className: "language-tablist" });
+    this.list = Object.assign(document.createElement("div"), { role: "tablist", className: "language-tablist not-content" });
     this.list.ariaLabel = "Language";
     this.buttons = this.panels.map((panel) => this.tab(panel));
     this.prepend(this.list);

@@ -42,7 +42,8 @@ function scale(rows) {
 }
 
 /** Milliseconds as a person says them. */
-function span(ms) {
+function span(exact) {
+  const ms = Number(exact.toPrecision(3));
   const [size, unit] = ms >= 3_600_000 ? [3_600_000, "h"] : ms >= 60_000 ? [60_000, "min"] : ms >= 1000 ? [1000, "s"] : [1, "ms"];
   return `${Number((ms / size).toPrecision(3))} ${unit}`;
 }

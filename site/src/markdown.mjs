@@ -67,6 +67,7 @@ const element = (name, properties, children) => ({ type: "element-of-site", data
 /** Replaces a Mermaid diagram by its drawing, and puts the drawing of its delays behind a document with the word "drawn". */
 function drawn(node, file) {
   if (node.lang === "mermaid") return [diagram(node, file)];
+  if (node.meta === "before") node.meta = 'title="before"';
   if (node.lang === "json" && node.meta === "drawn") return [node, figure(drawDelays(node.value))];
   return [node];
 }
