@@ -1,5 +1,6 @@
 /* The loop of holdoff_loop.h in virtual time: no test here waits. */
 #include "check.h"
+#include "holdoff_virtual.h"
 
 /* A world: its clock, what the operation does in it, and what was seen. */
 typedef struct world {
@@ -263,6 +264,41 @@ static void an_attempt_knows_how_long_it_may_take(void) {
   CHECK_NUMBER(holdoff_attempt_left_ms(&attempt), 0);
 }
 
+static void a_program_s_tests_pass_time_by_sleeping(void) {
+  holdoff_policy policy = constant("1s", 3);
+  holdoff_virtual_time time = {0, 0};
+  holdoff_clock clock = holdoff_virtual_clock(&time);
+  holdoff_failing down = {2, holdoff_failure_of(HOLDOFF_TRANSIENT), 0};
+  holdoff_host host;
+  holdoff_result result;
+  memset(&host, 0, sizeof host);
+  host.clock = &clock;
+  CHECK(holdoff_run(&policy, &host, holdoff_fail, &down, &result));
+  CHECK_NUMBER(down.calls, 3);
+  CHECK_NUMBER(time.slept, 2 * SECOND);
+}
+
+static void a_soft_deadline_lets_the_attempt_that_runs_end(void) {
+  for (int hard = 0; hard < 2; hard++) {
+    holdoff_options options;
+    holdoff_policy policy;
+    world here = a_world(0);
+    holdoff_result result;
+    holdoff_options_init(&options);
+    CHECK_NUMBER(holdoff_options_set_text(&options, "deadline", "1s"), HOLDOFF_OK);
+    CHECK_NUMBER(holdoff_options_set_text(&options, "abort_at_deadline", hard ? "true" : "false"), HOLDOFF_OK);
+    CHECK_NUMBER(holdoff_policy_build(&policy, &options, NULL), HOLDOFF_OK);
+    here.attempt_takes = 5 * SECOND;
+    CHECK(run(&policy, &here, &result));
+    CHECK_NUMBER(here.abort_at, hard ? 1000 + SECOND : HOLDOFF_NEVER);
+    here = a_world(9);
+    here.attempt_takes = 5 * SECOND;
+    CHECK(!run(&policy, &here, &result));
+    CHECK_NUMBER(result.reason, HOLDOFF_REASON_DEADLINE);
+    CHECK_NUMBER(result.attempts, 1);
+  }
+}
+
 static void an_attempt_can_poll_for_its_cancellation(void) {
   holdoff_cancel cancel;
   struct pollfd wake;
@@ -418,6 +454,8 @@ void loop_tests(void) {
   RUN(a_success_under_cancellation_is_a_success);
   RUN(wrong_use_of_the_loop_runs_nothing);
   RUN(an_attempt_knows_how_long_it_may_take);
+  RUN(a_program_s_tests_pass_time_by_sleeping);
+  RUN(a_soft_deadline_lets_the_attempt_that_runs_end);
   RUN(an_attempt_can_poll_for_its_cancellation);
   RUN(a_cancel_without_descriptors_touches_nobody_else_s);
   RUN(seeds_of_a_program_go_to_the_operations_that_fail);

@@ -90,20 +90,20 @@ pub(crate) fn wall(py: Python<'_>) -> PyResult<u64> {
     Ok(read.extract().unwrap_or(u64::MAX))
 }
 
-/// Waits in this thread for `length` or the longest single wait, by the user's own `sleep` if there is one, or until `cancel` is cancelled or the count of a notify passes
-/// a number.
+/// Waits in this thread for `length` or the longest single wait, by the user's own `sleep` if there is one, or until `cancel` is cancelled or the call at
+/// that place of the queue can enter.
 pub(crate) fn wait(
     py: Python<'_>,
     length: Span,
     cancel: Option<&Bound<'_, PyAny>>,
-    notify: Option<(Py<Notify>, u64)>,
+    notify: Option<(Py<Notify>, u32, u64)>,
     sleep: Option<&Py<PyAny>>,
 ) -> PyResult<()> {
     let seconds = single_wait(length);
     if let Some(time) = overridden_time(py) {
         time.bind(py).call_method1(intern!(py, "sleep"), (seconds,))?;
-    } else if let Some((notify, seen)) = notify {
-        imported!(py, "holdoff._cancel", "listen")?.call1((notify, seen, seconds, cancel))?;
+    } else if let Some((notify, place, seen)) = notify {
+        imported!(py, "holdoff._cancel", "listen")?.call1((notify, place, seen, seconds, cancel))?;
     } else if let Some(sleep) = sleep {
         sleep.bind(py).call1((seconds,))?;
     } else if let Some(cancel) = cancel {

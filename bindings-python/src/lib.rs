@@ -5,8 +5,10 @@
 //! Python, because only Python can await; they drive the same [`operation::Operation`] as the loop in [`caller`].
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::unreachable)]
 
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::IntoPyDict as _;
+use std::sync::OnceLock;
 
 #[macro_use]
 mod macros;
@@ -41,6 +43,18 @@ mod telemetry;
 mod testing;
 mod vectorcall;
 mod wheel;
+
+/// The statics of this module hold objects of one interpreter. From Python 3.12 on the interpreter refuses by itself.
+fn refuse_subinterpreter(py: Python<'_>) -> PyResult<()> {
+    static FIRST: OnceLock<usize> = OnceLock::new();
+    let own = py.import("sys")?.as_ptr() as usize;
+    if *FIRST.get_or_init(|| own) == own {
+        return Ok(());
+    }
+    Err(PyImportError::new_err(
+        "holdoff runs in one interpreter of a process: it does not support loading in subinterpreters",
+    ))
+}
 
 #[pymodule]
 mod _holdoff {
@@ -90,6 +104,7 @@ mod _holdoff {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
+        refuse_subinterpreter(py)?;
         caller::find_coroutine_type(py)?;
         if let Some(register) = py.import("os")?.getattr_opt("register_at_fork")? {
             let forked = [("after_in_child", module.getattr("forked")?)].into_py_dict(py)?;

@@ -277,6 +277,33 @@ def test_at_most_so_many_threads_run_at_once_and_each_gets_its_turn() -> None:
     assert (done, most) == (12, 2)
 
 
+def test_a_free_place_wakes_the_first_of_the_queue_alone() -> None:
+    caller = holdoff.Policy().retrying(guards={"bulkhead": {"limit": 1, "queue": 65_536, "max_wait": "1m"}})
+    order: list[int] = []
+    wakes = 0
+
+    async def operation(number: int) -> None:
+        order.append(number)
+        await asyncio.sleep(0)
+
+    async def all_calls() -> None:
+        nonlocal wakes
+        loop = asyncio.get_running_loop()
+        call_soon = loop.call_soon_threadsafe
+
+        def counting(*args: Any) -> Any:
+            nonlocal wakes
+            wakes += 1
+            return call_soon(*args)
+
+        loop.call_soon_threadsafe = counting  # type: ignore[method-assign, assignment]
+        await asyncio.gather(*(caller.call(operation, number) for number in range(10_000)))
+
+    asyncio.run(all_calls())
+    assert order == list(range(10_000))
+    assert wakes < 30_000
+
+
 def test_a_full_bulkhead_refuses_and_a_token_ends_the_wait_for_it() -> None:
     guards = holdoff.Guards(bulkhead={"limit": 1, "queue": 1})
     assert guards.bulkhead is not None

@@ -4,7 +4,7 @@ use crate::flights::{Flights, Many, One};
 use crate::guards::SharedGuards;
 use crate::sleeper::not_before;
 use holdoff_core::{
-    Call, Cause, Failure, GuardedCall, Guards, Outcome, Policy, Shortage, Step, StopReason, Ticket, Timestamp,
+    Call, Failure, GuardedCall, Guards, Outcome, Policy, QueuePlace, Shortage, Step, StopReason, Ticket, Timestamp,
 };
 use std::borrow::Borrow;
 use std::task::Waker;
@@ -68,11 +68,11 @@ pub trait Lend {
     /// Lends them at `now`.
     fn lend<R>(&self, hedging: bool, now: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R;
 
-    /// Wakes `waker` when a place in the bulkhead may have come free.
-    fn wait(&self, _key: &mut Option<u64>, _waker: &Waker) {}
+    /// Wakes `waker` when the caller at that place of the bulkhead's queue can enter.
+    fn wait(&self, _place: QueuePlace, _waker: &Waker) {}
 
     /// Forgets that waker.
-    fn stop_waiting(&self, _key: &mut Option<u64>) {}
+    fn stop_waiting(&self, _place: QueuePlace) {}
 }
 
 /// A [`SharedGuards`] of calls.
@@ -86,12 +86,12 @@ impl<B: Borrow<SharedGuards>> Lend for OfSet<B> {
         self.0.borrow().lend(hedging, run)
     }
 
-    fn wait(&self, key: &mut Option<u64>, waker: &Waker) {
-        self.0.borrow().wait(key, waker);
+    fn wait(&self, place: QueuePlace, waker: &Waker) {
+        self.0.borrow().wait(place, waker);
     }
 
-    fn stop_waiting(&self, key: &mut Option<u64>) {
-        self.0.borrow().stop_waiting(key);
+    fn stop_waiting(&self, place: QueuePlace) {
+        self.0.borrow().stop_waiting(place);
     }
 }
 
@@ -168,8 +168,8 @@ pub struct SharedCall<L: Lend> {
     over: bool,
     hedging: bool,
     latest: Timestamp,
-    /// Under which a waker waits for a place in the bulkhead.
-    key: Option<u64>,
+    /// The place in the bulkhead's queue under which a waker waits.
+    waits_at: Option<QueuePlace>,
     shortage: Option<Shortage>,
 }
 
@@ -181,7 +181,7 @@ impl<L: Lend> SharedCall<L> {
             None => begin(&mut Guards::none()),
         };
         let over = matches!(step, Step::Stop(_));
-        (Self { guards, call, over, hedging, latest: now, key: None, shortage: None }, step)
+        (Self { guards, call, over, hedging, latest: now, waits_at: None, shortage: None }, step)
     }
 
     fn transit(&mut self, now: Timestamp, input: impl FnOnce(&mut GuardedCall, &mut Guards<'_>) -> Step) -> Step {
@@ -190,8 +190,10 @@ impl<L: Lend> SharedCall<L> {
         let Some(guards) = &self.guards else { return input(call, &mut Guards::none()) };
         let step = guards.lend(self.hedging, self.latest, |guards| input(call, guards));
         self.over = matches!(step, Step::Stop(_));
-        if self.key.is_some() && !matches!(step, Step::Sleep { cause: Cause::Bulkhead, .. }) {
-            guards.stop_waiting(&mut self.key);
+        if self.waits_at != self.call.queue_place()
+            && let Some(left) = self.waits_at.take()
+        {
+            guards.stop_waiting(left);
         }
         step
     }
@@ -237,12 +239,13 @@ impl<L: Lend> DrivenCall for SharedCall<L> {
     }
 
     fn is_notified(&self) -> bool {
-        self.key.is_some()
+        self.waits_at.is_some()
     }
 
     fn notify(&mut self, waker: &Waker) {
-        if let Some(guards) = &self.guards {
-            guards.wait(&mut self.key, waker);
+        self.waits_at = self.call.queue_place();
+        if let (Some(guards), Some(place)) = (&self.guards, self.waits_at) {
+            guards.wait(place, waker);
         }
     }
 }

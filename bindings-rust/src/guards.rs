@@ -3,7 +3,7 @@
 use crate::wakers::Wakers;
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Error, Guards,
-    HedgeConfig, Latency, Limiter, LimiterConfig, Options, Stretch, StretchConfig, Timestamp,
+    HedgeConfig, Latency, Limiter, LimiterConfig, Options, QueuePlace, Stretch, StretchConfig, Timestamp,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -127,7 +127,7 @@ pub struct SharedGuards {
     hedge: Option<Shared<HedgeConfig, Latency>>,
 }
 
-/// A bulkhead, the memory of its queue and the wakers of the calls in it.
+/// A bulkhead, the memory of its queue and the wakers of the calls in it, each under its place.
 #[derive(Debug)]
 pub struct Places {
     /// The counts of running and waiting calls.
@@ -334,32 +334,32 @@ impl SharedGuards {
             hedge: hedge.as_mut().map(|(config, state)| (*config, &mut **state)),
         });
         let woken = match (&mut bulkhead, before) {
-            (Some((_, places)), Some((running, waiting))) => {
+            (Some((config, places)), Some((running, waiting))) => {
                 let (runs, waits) = used(places);
-                (waits > 0 && (runs < running || waits < waiting)).then(|| places.wakers.take())
+                let entrants = places.bulkhead.entrants(config).filter(|_| runs < running || waits < waiting);
+                entrants.map_or_else(Vec::new, |(first, count)| places.wakers.take_from(first.as_raw().into(), count))
             }
-            _ => None,
+            _ => Vec::new(),
         };
         #[cfg(any(feature = "tracing", feature = "metrics"))]
         let change = state.zip(breaker.as_ref().map(|(config, breaker)| crate::change::state(config, breaker)));
         drop((budget, breaker, limiter, adaptive, bulkhead, stretch, hedge));
         #[cfg(any(feature = "tracing", feature = "metrics"))]
         change.into_iter().for_each(|(from, to)| crate::change::changed(from, to));
-        woken.into_iter().flatten().for_each(Waker::wake);
+        woken.into_iter().for_each(Waker::wake);
         answer
     }
 
-    /// Has `waker` woken when a place may have come free.
-    pub(crate) fn wait(&self, key: &mut Option<u64>, waker: &Waker) {
-        let before = self.bulkhead.as_ref().and_then(|places| places.lock().wakers.put(key, waker));
+    /// Has `waker` woken when the caller at that place of the queue can enter.
+    pub(crate) fn wait(&self, place: QueuePlace, waker: &Waker) {
+        let before =
+            self.bulkhead.as_ref().and_then(|places| places.lock().wakers.put_at(place.as_raw().into(), waker));
         drop(before);
     }
 
-    pub(crate) fn stop_waiting(&self, key: &mut Option<u64>) {
-        if let (Some(places), Some(key)) = (&self.bulkhead, key.take()) {
-            let waker = places.lock().wakers.remove(key);
-            drop(waker);
-        }
+    pub(crate) fn stop_waiting(&self, place: QueuePlace) {
+        let waker = self.bulkhead.as_ref().and_then(|places| places.lock().wakers.remove(place.as_raw().into()));
+        drop(waker);
     }
 
     /// The states of the guards, as bytes by the names of their sections (spec 31), at `now` on their clock.

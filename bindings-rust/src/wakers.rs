@@ -1,4 +1,4 @@
-//! Tasks that wait for a guard: each under a key, woken together.
+//! Tasks that wait for a guard: each under a key, woken together or in the order of their keys.
 
 use std::collections::BTreeMap;
 use std::task::Waker;
@@ -18,12 +18,24 @@ impl Wakers {
             self.next = self.next.wrapping_add(1);
             self.next
         });
+        self.put_at(key, waker)
+    }
+
+    /// Puts a waker under a key; the waker that was there, to be dropped without the lock.
+    pub(crate) fn put_at(&mut self, key: u64, waker: &Waker) -> Option<Waker> {
         self.wakers.insert(key, waker.clone())
     }
 
     /// Takes away what is under a key; to be dropped without the lock.
     pub(crate) fn remove(&mut self, key: u64) -> Option<Waker> {
         self.wakers.remove(&key)
+    }
+
+    /// Takes up to `count` of them from the key `first` on and around, to be woken without the lock.
+    pub(crate) fn take_from(&mut self, first: u64, count: u32) -> Vec<Waker> {
+        let around = self.wakers.range(first..).chain(self.wakers.range(..first));
+        let keys: Vec<u64> = around.take(count as usize).map(|(key, _)| *key).collect();
+        keys.into_iter().filter_map(|key| self.wakers.remove(&key)).collect()
     }
 
     /// Takes all of them, to be woken without the lock.

@@ -278,6 +278,32 @@ mod awaited {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_free_place_wakes_the_first_of_the_queue_alone() {
+        let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(1, 1000, Span::MAX).unwrap());
+        let polls = Arc::new(AtomicU32::new(0));
+        let calls = (0..1000).map(|_| {
+            let (guards, polls) = (guards.clone(), Arc::clone(&polls));
+            tokio::spawn(async move {
+                let run = || async {
+                    tokio::task::yield_now().await;
+                    Ok::<_, ()>(())
+                };
+                let mut call = std::pin::pin!(holdoff::retry(policy(), run).guards(&guards).into_future());
+                let polled = |context: &mut std::task::Context<'_>| {
+                    polls.fetch_add(1, Ordering::Relaxed);
+                    call.as_mut().poll(context)
+                };
+                std::future::poll_fn(polled).await
+            })
+        });
+        for call in calls.collect::<Vec<_>>() {
+            call.await.unwrap().unwrap();
+        }
+        let polls = polls.load(Ordering::Relaxed);
+        assert!(polls < 5000, "{polls} polls of 1000 calls");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_future_that_is_dropped_gives_its_place_back() {
         let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(1, 1, Span::MAX).unwrap());
         let long = || async {

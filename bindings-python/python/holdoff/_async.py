@@ -403,8 +403,8 @@ async def rest(operation: Operation, seconds: float | None) -> None:
         raise
 
 
-async def _listen(guard: Guard, notify: Notify, seen: int, seconds: float) -> None:
-    """Wait that long under the guard, or until the count of the notify passes ``seen``."""
+async def _listen(guard: Guard, notify: Notify, place: int, seen: int, seconds: float) -> None:
+    """Wait that long under the guard, or until the call at that place of the queue can enter."""
     loop = get_running_loop()
     notified: Future[None] = loop.create_future()
 
@@ -421,7 +421,7 @@ async def _listen(guard: Guard, notify: Notify, seen: int, seconds: float) -> No
                 # Closed since.
                 pass
 
-    waiter = notify.add_waiter(seen, wake)
+    waiter = notify.add_waiter(place, seen, wake)
     if waiter is None:
         return
     try:
@@ -432,7 +432,7 @@ async def _listen(guard: Guard, notify: Notify, seen: int, seconds: float) -> No
             else:
                 await _before(time, seconds, [notified])
     finally:
-        notify.remove_waiter(waiter)
+        notify.remove_waiter(place, waiter)
 
 
 class Guard:

@@ -68,8 +68,8 @@ class Cancel:
         return f"<Cancel {'cancelled' if self._cancelled else 'not cancelled'}>"
 
 
-def listen(notify: Notify, seen: int, seconds: float, cancel: Cancel | None) -> None:
-    """Wait that long in this thread, or until the count of the notify passes ``seen`` or the token is cancelled."""
+def listen(notify: Notify, place: int, seen: int, seconds: float, cancel: Cancel | None) -> None:
+    """Wait that long in this thread, or until that place of the queue is let in or the token is cancelled."""
     asleep = allocate_lock()
     asleep.acquire()
 
@@ -80,7 +80,7 @@ def listen(notify: Notify, seen: int, seconds: float, cancel: Cancel | None) -> 
             # The other one woke it first.
             pass
 
-    waiter = notify.add_waiter(seen, wake)
+    waiter = notify.add_waiter(place, seen, wake)
     if waiter is None:
         return
     try:
@@ -88,6 +88,6 @@ def listen(notify: Notify, seen: int, seconds: float, cancel: Cancel | None) -> 
             cancel.subscribe(asleep, wake)
         asleep.acquire(timeout=max(seconds, 0.0))
     finally:
-        notify.remove_waiter(waiter)
+        notify.remove_waiter(place, waiter)
         if cancel is not None:
             cancel.unsubscribe(asleep)

@@ -1346,12 +1346,12 @@ class Notify:
     Notifies waiters when a place may have come free. A waiter reads the count, asks for a place, and then waits unless the
     count has changed in between.
     """
-    def add_waiter(self, seen: int, waker: Callable[[], object]) -> int | None:
+    def add_waiter(self, place: int, seen: int, waker: Callable[[], object]) -> int | None:
         """
-        Have the waker called once, in any thread, after the count has passed `seen`. Returns the number for
-        `remove_waiter`; None when the count has passed already, and the waker will not be called.
+        Have the waker called once, in any thread, when the call at `place` of the queue can enter. Returns the number for
+        `remove_waiter`; None when the count has passed `seen` already, and the waker will not be called.
         """
-    def remove_waiter(self, number: int) -> None:
+    def remove_waiter(self, place: int, number: int) -> None:
         """
         Removes a waker.
         """
@@ -1429,9 +1429,9 @@ class Operation:
         An error ends the wait before the next attempt; its context is the last failure.
         """
     @property
-    def notify(self) -> tuple[Notify, int] | None:
+    def notify(self) -> tuple[Notify, int, int] | None:
         """
-        The notify of the bulkhead and the count to wait past; None unless the call waits for a place.
+        The notify of the bulkhead, the place in its queue, and the count to wait past; None unless the call waits there.
         """
     @property
     def over(self) -> bool:

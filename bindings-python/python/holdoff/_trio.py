@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 sleep = trio.sleep
 
 
-async def listen(guard: Any, notify: Notify, seen: int, seconds: float) -> None:
-    """Wait that long under the guard, or until the count of the notify passes ``seen``."""
+async def listen(guard: Any, notify: Notify, place: int, seen: int, seconds: float) -> None:
+    """Wait that long under the guard, or until the call at that place of the queue can enter."""
     notified = trio.Event()
     token = trio.lowlevel.current_trio_token()
 
@@ -30,7 +30,7 @@ async def listen(guard: Any, notify: Notify, seen: int, seconds: float) -> None:
         except trio.RunFinishedError:
             pass
 
-    waiter = notify.add_waiter(seen, wake)
+    waiter = notify.add_waiter(place, seen, wake)
     if waiter is None:
         return
     try:
@@ -50,7 +50,7 @@ async def listen(guard: Any, notify: Notify, seen: int, seconds: float) -> None:
                 await notified.wait()
                 nursery.cancel_scope.cancel()
     finally:
-        notify.remove_waiter(waiter)
+        notify.remove_waiter(place, waiter)
 
 
 class TaskScope:

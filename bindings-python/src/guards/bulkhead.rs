@@ -21,12 +21,12 @@ impl Bulkhead {
 
     /// Runs a transition that frees a place.
     fn freed(&self, py: Python<'_>, transition: impl FnOnce(&BulkheadConfig, &mut Places)) {
-        let waiting = self.0.with(|config, places| {
+        let entrants = self.0.with(|config, places| {
             transition(config, places);
-            places.0.waiting()
+            places.0.entrants(config)
         });
-        if waiting > 0 {
-            self.1.get().notify_waiters(py);
+        if let Some(entrants) = entrants {
+            self.1.get().notify_waiters(py, entrants);
         }
     }
 }

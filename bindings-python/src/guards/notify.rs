@@ -1,12 +1,14 @@
-//! Wakes the calls that wait for a place in a bulkhead.
+//! Wakes the calls that wait for a place in a bulkhead, in the order of the queue.
 
+use holdoff_core::QueuePlace;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Wakers, each with the number that removes it.
-type Waiters = Vec<(u64, Py<PyAny>)>;
+/// Wakers by the place of the call in the queue, each with the number that removes it.
+type Waiters = BTreeMap<u32, (u64, Py<PyAny>)>;
 
 /// Notifies waiters when a place may have come free. A waiter reads the count, asks for a place, and then waits unless the
 /// count has changed in between.
@@ -24,11 +26,18 @@ impl Notify {
         self.count.load(Ordering::SeqCst)
     }
 
+    /// Notifies `count` waiters, from the place `first` on and around.
     #[cold]
-    pub(crate) fn notify_waiters(&self, py: Python<'_>) {
+    pub(crate) fn notify_waiters(&self, py: Python<'_>, (first, count): (QueuePlace, u32)) {
         self.count.fetch_add(1, Ordering::SeqCst);
-        let waiters = std::mem::take(&mut self.waiters().1);
-        for (_, waker) in waiters {
+        let first = first.as_raw();
+        let woken: Vec<_> = {
+            let waiters = &mut self.waiters().1;
+            let around = waiters.range(first..).chain(waiters.range(..first));
+            let places: Vec<u32> = around.take(count as usize).map(|(place, _)| *place).collect();
+            places.iter().filter_map(|place| waiters.remove(place)).collect()
+        };
+        for (_, waker) in woken {
             if let Err(error) = waker.call0(py) {
                 // An interrupt may come between the waker's lines; the waiter must be woken all the same.
                 if let Err(again) = waker.call0(py) {
@@ -58,24 +67,26 @@ fn report(py: Python<'_>, error: PyErr) {
 }
 
 methods! { Notify(self, py);
-    /// Have the waker called once, in any thread, after the count has passed `seen`. Returns the number for
-    /// `remove_waiter`; None when the count has passed already, and the waker will not be called.
-    ref add_waiter(seen: u64, waker: Py<PyAny> as "Callable[[], object]") -> Option<u64> = {
+    /// Have the waker called once, in any thread, when the call at `place` of the queue can enter. Returns the number for
+    /// `remove_waiter`; None when the count has passed `seen` already, and the waker will not be called.
+    ref add_waiter(place: u32, seen: u64, waker: Py<PyAny> as "Callable[[], object]") -> Option<u64> = {
         let mut waiters = self.waiters();
         if self.count() != seen {
             return None;
         }
         waiters.0 = waiters.0.wrapping_add(1);
         let number = waiters.0;
-        waiters.1.push((number, waker));
+        let before = waiters.1.insert(place, (number, waker));
+        drop(waiters);
+        drop(before);
         Some(number)
     };
 
     /// Removes a waker.
-    ref remove_waiter(number: u64) = {
+    ref remove_waiter(place: u32, number: u64) = {
         let mut waiters = self.waiters();
-        let index = waiters.1.iter().position(|waiter| waiter.0 == number);
-        let removed = index.map(|index| waiters.1.swap_remove(index));
+        let held = waiters.1.get(&place).is_some_and(|waiter| waiter.0 == number);
+        let removed = if held { waiters.1.remove(&place) } else { None };
         drop(waiters);
         drop(removed);
     };

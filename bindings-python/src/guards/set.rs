@@ -9,7 +9,7 @@ use crate::policy::Policy;
 use crate::{clock, config, save, seeds};
 use holdoff_core::{
     AdaptiveConfig, BreakerConfig, BreakerState, BudgetConfig, BulkheadConfig, HedgeConfig, Latency, LimiterConfig,
-    Options, Permit, Span, StretchConfig, Timestamp, Verdict,
+    Options, Permit, QueuePlace, Span, StretchConfig, Timestamp, Verdict,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -140,6 +140,11 @@ macro_rules! set {
             /// How many attempts run, and how many waiters are in the queue.
             fn places(&self) -> (u32, u32) {
                 self.$bulkhead.as_ref().map_or((0, 0), |(_, places)| (places.0.running(), places.0.waiting()))
+            }
+
+            /// Whom of the queue to wake.
+            fn entrants(&self) -> Option<(QueuePlace, u32)> {
+                self.$bulkhead.as_ref().and_then(|(config, places)| places.0.entrants(config))
             }
 
             fn unlock(&mut self) {
@@ -328,12 +333,10 @@ impl Lend for MayShare {
 #[inline(never)]
 fn notify_freed(py: Python<'_>, guards: &Guards, locked: &mut Locked<'_>, before: (u32, u32)) {
     let after = locked.places();
+    let entrants = if after.0 < before.0 || after.1 < before.1 { locked.entrants() } else { None };
     locked.unlock();
-    if after.1 > 0
-        && (after.0 < before.0 || after.1 < before.1)
-        && let Some(notify) = guards.notify()
-    {
-        notify.get().notify_waiters(py);
+    if let (Some(entrants), Some(notify)) = (entrants, guards.notify()) {
+        notify.get().notify_waiters(py, entrants);
     }
 }
 

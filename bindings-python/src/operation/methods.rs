@@ -118,10 +118,11 @@ methods! { Operation(self, py);
     /// The returned value after which no attempt follows.
     get result: Py<PyAny> = self.ended(py).map_or_else(|| py.None(), Bound::unbind);
 
-    /// The notify of the bulkhead and the count to wait past; None unless the call waits for a place.
-    get notify: Option<(Py<Notify>, u64)> = {
+    /// The notify of the bulkhead, the place in its queue, and the count to wait past; None unless the call waits there.
+    get notify: Option<(Py<Notify>, u32, u64)> = {
         let notify = self.settings.get().guards.as_ref()?.get().notify()?;
-        self.seen.map(|seen| (notify.clone_ref(py), seen))
+        let place = self.call.as_ref()?.queue_place()?;
+        self.seen.map(|seen| (notify.clone_ref(py), place.as_raw(), seen))
     };
 
     /// The token that the attempt hands down to the retries inside it.

@@ -439,6 +439,11 @@ impl GuardedCall {
         }
     }
 
+    /// The place in the bulkhead's queue, while the call waits for one.
+    pub const fn queue_place(&self) -> Option<QueuePlace> {
+        if self.is(QUEUED) { Some(QueuePlace::from_raw(self.flight.queue_place)) } else { None }
+    }
+
     /// Gives back what an attempt holds that waits to begin.
     fn unwait(&mut self, guards: &mut Guards<'_>, now: Timestamp) {
         if self.is(QUEUED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import os
+import signal
 import sqlite3
 import sys
 import threading
@@ -330,6 +331,46 @@ def test_a_step_that_gives_up_before_it_has_failed_says_why(path: Path) -> None:
             with Runner(Journal(path)) as runner, pytest.raises(WorkflowFailed) as told:
                 runner.run(flow, "1")
             assert told.value.failures == {"one": "gave up: deadline"}
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_clock_that_is_set_back_makes_no_sleep_longer(
+    path: Path, monkeypatch: pytest.MonkeyPatch, resumed: bool
+) -> None:
+    ahead = 0
+
+    def set_clock() -> int:
+        return time.time_ns() + ahead
+
+    monkeypatch.setattr("holdoff_durable._run.time_ns", set_clock)
+    monkeypatch.setattr("holdoff_durable._clock.time_ns", set_clock)
+    flow = Workflow("late")
+    calls = 0
+
+    @flow.step(policy={"attempts": 2, "backoff": {"kind": "constant", "delay": "300ms"}, "jitter": "none"})
+    async def one() -> int:
+        nonlocal ahead, calls
+        calls += 1
+        if calls == 1:
+            threading.Timer(0.1, interrupt if resumed else set_back).start()
+            raise ConnectionError("down")
+        return calls
+
+    def set_back() -> None:
+        nonlocal ahead
+        ahead = -3_600_000_000_000
+
+    def interrupt() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    begun = time.monotonic()
+    if resumed:
+        with Runner(Journal(path)) as runner, pytest.raises(KeyboardInterrupt):
+            runner.run(flow, "1")
+        set_back()
+    with Runner(Journal(path)) as runner:
+        assert runner.run(flow, "1") == {"one": 2}
+    assert 0.3 <= time.monotonic() - begun < 10
 
 
 @pytest.mark.parametrize("state", ["{", "[]", "null", '{"breaker": 5}', '{"breaker": "!!"}', '{"breaker": "AAAA"}'])

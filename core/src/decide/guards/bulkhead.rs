@@ -175,6 +175,15 @@ impl Bulkhead {
         if self.waiting == 0 { None } else { Some(QueuePlace(self.head as u32)) }
     }
 
+    /// Whom to wake when a call or a waiter has left: the first place of the queue, and how many callers from there on can
+    /// enter.
+    pub const fn entrants(&self, config: &BulkheadConfig) -> Option<(QueuePlace, u32)> {
+        match (self.first(), config.limit.saturating_sub(self.running)) {
+            (Some(first), free) if free > 0 => Some((first, free)),
+            _ => None,
+        }
+    }
+
     /// The places of the queue as bits.
     fn ring<'a>(&'a mut self, config: &BulkheadConfig, words: &'a mut [u64]) -> Ring<'a> {
         let words = match config.words() {

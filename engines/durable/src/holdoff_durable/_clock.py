@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdoff import NEVER
 from holdoff.clock import time_ns, virtual_time
 from holdoff.machines import Wheel
 
@@ -13,20 +14,31 @@ if TYPE_CHECKING:
 CHUNK = 1.0
 """Seconds after which the wall clock is looked at again, whatever it said before: it may have been set."""
 
+LATE = 0.01
+"""Seconds by which an alarm is later than its sleep."""
+
 
 class Sleep:
     """A sleep until a time."""
 
-    __slots__ = ("_timer", "future", "key")
+    __slots__ = ("_timer", "alarm", "future", "key", "lasted")
 
     def __init__(self, timer: Timer, key: int, future: Future[None]) -> None:
         self._timer = timer
         self.key = key
         self.future = future
+        self.alarm: TimerHandle | None = None
+        self.lasted = False
+        """True once it has lasted as long as it may, whatever the wall clock says."""
 
     def wake(self) -> None:
         """End it before its time."""
         self._timer.end(self)
+
+    def last(self) -> None:
+        """It has lasted as long as it may."""
+        self.lasted = True
+        self.wake()
 
 
 class Timer:
@@ -53,11 +65,14 @@ class Timer:
         if self._active == 0 and self._sleeps and virtual_time() is not None:
             self._loop.call_soon(self._jump)
 
-    def sleep(self, until: int) -> Sleep:
-        """A sleep until that time; to be awaited by its future, between `leave` and `enter`."""
+    def sleep(self, until: int, longest: int) -> Sleep:
+        """A sleep until that time, of `longest` nanoseconds at most; await its future between `leave` and `enter`."""
         key = self._wheel.insert(until)
         sleep = Sleep(self, key, self._loop.create_future())
         self._sleeps[key] = sleep
+        if until != NEVER and virtual_time() is None:
+            # Later than the wheel, unless the wall clock was set back.
+            sleep.alarm = self._loop.call_later(longest / 1e9 + LATE, sleep.last)
         self._arm()
         return sleep
 
@@ -66,7 +81,12 @@ class Timer:
         if self._sleeps.pop(sleep.key, None) is None:
             return
         self._wheel.cancel(sleep.key)
+        self._wake(sleep)
+
+    def _wake(self, sleep: Sleep) -> None:
         self.enter()
+        if sleep.alarm is not None:
+            sleep.alarm.cancel()
         if not sleep.future.done():
             sleep.future.set_result(None)
 
@@ -90,9 +110,7 @@ class Timer:
         while (fired := self._wheel.pop(now)) is not None:
             sleep = self._sleeps.pop(fired[0], None)
             if sleep is not None:
-                self.enter()
-                if not sleep.future.done():
-                    sleep.future.set_result(None)
+                self._wake(sleep)
         self._arm()
 
     def _jump(self) -> None:

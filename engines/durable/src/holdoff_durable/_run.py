@@ -336,10 +336,11 @@ class Run:
                     step, events = await self._attempt(run, run.recorder, step)
                 else:
                     slot.release()
-                    await self._sleep(run, step)
+                    now = await self._sleep(run, run.recorder, step)
                     await slot.take()
                     if not (self.cancel.cancelled and not undoing):
-                        step, events = run.recorder.tick(run.definition.policy, time_ns(), guards=run.guards)
+                        now = max(now, time_ns())
+                        step, events = run.recorder.tick(run.definition.policy, now, guards=run.guards)
                     else:
                         events = ()
         finally:
@@ -350,14 +351,19 @@ class Run:
         text = f"{len(self.lease.workflow_id)}:{self.lease.workflow_id}{run.name}"
         return int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
 
-    async def _sleep(self, run: StepRun, step: Step) -> None:
+    async def _sleep(self, run: StepRun, recorder: Recorder, step: Step) -> int:
+        """Sleeps as the step says, and returns the time that has come then.
+
+        It lasts no longer than was decided, although the wall clock may be set back, before it or in it.
+        """
         timer = self._host.timer
         until = NEVER if step.until is None else step.until
         queue = self._host.queues.get(id(run.guards)) if step.cause == "bulkhead" else None
         if step.cause == "bulkhead":
             until = min(until, time_ns() + POLL)
             queue = self._host.queues.setdefault(id(run.guards), {})
-        run.sleep = sleep = timer.sleep(until)
+        left = recorder.remaining(time_ns())
+        run.sleep = sleep = timer.sleep(until, left if step.cause != "bulkhead" else min(left, POLL))
         if queue is not None:
             queue[sleep.key] = sleep
         if self.cancel.cancelled:
@@ -372,6 +378,7 @@ class Run:
             run.sleep = None
             if queue is not None:
                 queue.pop(sleep.key, None)
+        return until if sleep.lasted else 0
 
     async def _attempt(self, run: StepRun, recorder: Recorder, step: Step) -> tuple[Step, Sequence[Event]]:
         """One attempt, and what follows from how it ended."""
