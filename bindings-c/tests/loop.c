@@ -286,7 +286,9 @@ static void a_soft_deadline_lets_the_attempt_that_runs_end(void) {
     holdoff_result result;
     holdoff_options_init(&options);
     CHECK_NUMBER(holdoff_options_set_text(&options, "deadline", "1s"), HOLDOFF_OK);
-    CHECK_NUMBER(holdoff_options_set_text(&options, "abort_at_deadline", hard ? "true" : "false"), HOLDOFF_OK);
+    CHECK_NUMBER(holdoff_options_set_value(&options, "abort_at_deadline",
+                                           hard ? HOLDOFF_VALUE_TRUE : HOLDOFF_VALUE_FALSE),
+                 HOLDOFF_OK);
     CHECK_NUMBER(holdoff_policy_build(&policy, &options, NULL), HOLDOFF_OK);
     here.attempt_takes = 5 * SECOND;
     CHECK(run(&policy, &here, &result));
