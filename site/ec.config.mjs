@@ -1,7 +1,7 @@
 // How blocks of code are shown.
 import { setProperty } from "@expressive-code/core/hast";
 
-/** Names each block, because one that scrolls is a region of the page, and regions need names of their own. */
+/** Names each block: a block that scrolls is a region of the page, and regions need names of their own. */
 const names = {
   name: "names of blocks",
   hooks: {

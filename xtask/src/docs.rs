@@ -67,10 +67,8 @@ pub(crate) fn open() -> Result<()> {
     shell::run(&mut node("node", &["serve.mjs"]))
 }
 
-/// Builds the pages, and looks at them in a browser: links, accessibility, a narrow screen, no request to another host.
-pub(crate) fn test() -> Result<()> {
-    pages()?;
-    links()?;
+/// Looks at the built pages in a browser: accessibility, a narrow screen, no request to another host.
+pub(crate) fn look() -> Result<()> {
     let mut look = node("node", &["test/look.mjs"]);
     look.env("TOOLS", wasm::package().join("node_modules"));
     if let Some(browser) = shell::browser() {

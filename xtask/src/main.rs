@@ -153,6 +153,9 @@ enum Task {
         /// Serve the built site on this machine.
         #[arg(long)]
         open: bool,
+        /// Look at the built pages in a browser: accessibility, a narrow screen, no request to another host.
+        #[arg(long)]
+        look: bool,
     },
     /// Call one flaky server from five hosts and compare their decisions.
     Demo {
@@ -239,8 +242,11 @@ fn run(task: Task) -> Result<()> {
             setup::setup(Lang::Python)?;
             crash::crash(rounds, database, seed)
         }
-        Task::Docs { open } => {
+        Task::Docs { open, look } => {
             docs::build()?;
+            if look {
+                docs::look()?;
+            }
             if open { docs::open() } else { Ok(()) }
         }
         Task::Demo { seed } => {

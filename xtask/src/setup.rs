@@ -47,7 +47,6 @@ pub(crate) fn setup(lang: Lang) -> Result<()> {
     }
     if needs.demo {
         npm_packages(&shell::root().join("examples/demo/javascript"))?;
-        site()?;
     }
     Ok(())
 }

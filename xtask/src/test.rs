@@ -1,6 +1,6 @@
 //! Everything that CI runs, and how it went.
 
-use crate::{Lang, baseline, c, conform, crash, demo, docs, engines, python, ruby, rust, wasm};
+use crate::{Lang, baseline, c, conform, crash, demo, engines, python, ruby, rust, wasm};
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,6 @@ pub(crate) fn test(lang: Lang) -> Result<()> {
     if lang == Lang::All {
         parts.push(("digests", conform::digests));
         parts.push(("agree", || conform::agree(Lang::All, None, conform::LOGS)));
-        parts.push(("site", docs::test));
         parts.push(("demo", || demo::demo(demo::SEED)));
         // Last, because it weighs what the others have built.
         parts.push(("baseline", baseline::check));
