@@ -12,6 +12,7 @@ mod c;
 mod conform;
 mod crash;
 mod demo;
+mod docs;
 mod engines;
 mod explain;
 mod fuzz;
@@ -147,6 +148,15 @@ enum Task {
         #[arg(long)]
         lateness: bool,
     },
+    /// Build the documentation site into target/site: pages, search, references of all languages.
+    Docs {
+        /// Serve the built site on this machine.
+        #[arg(long)]
+        open: bool,
+        /// Look at the built pages in a browser: accessibility, a narrow screen, no request to another host.
+        #[arg(long)]
+        look: bool,
+    },
     /// Call one flaky server from five hosts and compare their decisions.
     Demo {
         /// The seed that all hosts share.
@@ -231,6 +241,13 @@ fn run(task: Task) -> Result<()> {
         Task::Crash { rounds, database, seed, .. } => {
             setup::setup(Lang::Python)?;
             crash::crash(rounds, database, seed)
+        }
+        Task::Docs { open, look } => {
+            docs::build()?;
+            if look {
+                docs::look()?;
+            }
+            if open { docs::open() } else { Ok(()) }
         }
         Task::Demo { seed } => {
             setup::setup(Lang::All)?;

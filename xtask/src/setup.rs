@@ -51,6 +51,11 @@ pub(crate) fn setup(lang: Lang) -> Result<()> {
     Ok(())
 }
 
+/// Installs what builds the documentation site.
+pub(crate) fn site() -> Result<()> {
+    npm_packages(&shell::root().join("site"))
+}
+
 /// Programs that no package manager of ours installs: a person does.
 fn programs(needs: Needs) -> Vec<String> {
     let mut unmet = Vec::new();

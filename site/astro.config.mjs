@@ -1,0 +1,56 @@
+// The site of holdoff: static, without requests to other hosts. `cargo xtask docs` builds it.
+import { existsSync } from "node:fs";
+import starlight from "@astrojs/starlight";
+import { defineConfig, passthroughImageService } from "astro/config";
+import llmsTxt from "starlight-llms-txt";
+import { repository } from "./src/markdown.mjs";
+
+/** The storm lab is a page of its own, which another command builds. */
+const lab = existsSync(new URL("../playground/dist/index.html", import.meta.url));
+
+export default defineConfig({
+  // Addresses in llms.txt and the site map begin with it. Nothing is published yet.
+  site: process.env.SITE ?? "https://holdoff.example",
+  outDir: process.env.OUT ?? "../target/site",
+  cacheDir: "../target/site-cache",
+  trailingSlash: "always",
+  image: { service: passthroughImageService() },
+  markdown: { remarkPlugins: [repository] },
+  integrations: [
+    starlight({
+      title: "holdoff",
+      description: "Retries for JavaScript, Python, C and Rust, decided by one tested core.",
+      customCss: ["./src/site.css"],
+      head: [{ tag: "script", attrs: { src: "/tabs.js", defer: true } }],
+      plugins: [llmsTxt({ projectName: "holdoff", exclude: ["adr/**", "names"], promote: ["index", "start", "which-policy"] })],
+      credits: false,
+      pagination: false,
+      sidebar: [
+        { label: "Start", items: ["start", "which-policy", "coming-from", "questions", ...(lab ? [{ label: "Storm lab", link: "/lab/" }] : [])] },
+        {
+          label: "Tasks",
+          items: ["http", "job", "llm", "reconnect", "payment", "webhook", "poll", "hedge", "testing", "telemetry"].map((name) => `tasks/${name}`),
+        },
+        {
+          label: "Concepts",
+          items: [...["time-line", "jitter", "budgets", "breaker", "guards", "nesting"].map((name) => `concepts/${name}`), "patterns", "glossary"],
+        },
+        { label: "Guides", items: [
+            { label: "JavaScript, TypeScript", slug: "guide-javascript" },
+            { label: "Python", slug: "guide-python" },
+            { label: "Rust", slug: "guide-rust" },
+            { label: "C, C++", slug: "guide-c" },
+            { label: "Another language", slug: "another-language" },
+          ] },
+        { label: "More than one process", items: ["durable", "engines"] },
+        { label: "Reference", items: ["api", "policy", "catalogue", "compat", "errors", "spec"] },
+        { label: "Evidence", items: ["storm", "crash", "performance"] },
+        {
+          label: "Inside",
+          collapsed: true,
+          items: ["adding-a-method", "names", { label: "Decisions", autogenerate: { directory: "adr" } }],
+        },
+      ],
+    }),
+  ],
+});

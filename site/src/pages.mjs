@@ -1,0 +1,60 @@
+// Where a file of the repository is in the site: pages of docs/ by their names, and every other file below source/.
+import { readFileSync, readdirSync, statSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+
+/** The root of the repository; Astro starts in site/ and moves its modules. */
+export const ROOT = resolve("..");
+export const FOLDER = join(ROOT, "docs");
+
+/** The id of a page by its path from docs/. */
+export const idOf = (entry) => entry.replace(/\.md$/, "").replace(/(^|\/)README$/, "$1").replace(/\/$/, "").toLowerCase() || "index";
+
+/** The first heading of a file, without its marks. */
+export function titleOf(path) {
+  const [, title] = /^# (.+)$/m.exec(readFileSync(resolve(path), "utf8")) ?? [];
+  if (title === undefined) throw new Error(`${path}: the page needs a heading of the first level, which is its title`);
+  return title.replaceAll("`", "");
+}
+
+/** Where a link of a page leads in the site; undefined for a link to another host or within its page. */
+export function target(url, page) {
+  if (/^([a-z]+:|#|\/)/i.test(url)) return undefined;
+  const [path, hash] = url.split("#");
+  const file = resolve(dirname(page), decodeURI(path));
+  if (!statSync(file, { throwIfNoEntry: false })) throw new Error(`${relative(ROOT, page)}: links to ${url}, which does not exist`);
+  const anchor = hash ? `#${hash}` : "";
+  if (file.startsWith(`${FOLDER}/`) && file.endsWith(".md")) {
+    const id = idOf(relative(FOLDER, file));
+    return id === "index" ? `/${anchor}` : `/${id}/${anchor}`;
+  }
+  return `/source/${relative(ROOT, file)}/${anchor}`;
+}
+
+/** The paths from the root of all files and folders that pages link to, beside pages, and of the C headers. */
+export function sources() {
+  const pages = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
+  const headers = readdirSync(join(ROOT, "bindings-c/include"), { recursive: true, encoding: "utf8" });
+  const found = new Set(headers.filter((name) => /\.hp?p?$/.test(name)).map((name) => join("bindings-c/include", name)));
+  for (const page of pages) {
+    const path = join(FOLDER, page);
+    for (const [, url] of readFileSync(path, "utf8").matchAll(/\]\(([^()\s]+)\)/g)) {
+      const [, source] = /^\/source\/([^#]+)\//.exec(tryTarget(url, path) ?? "") ?? [];
+      if (source !== undefined && !source.endsWith(".svg")) found.add(source);
+    }
+  }
+  for (const folder of [...found].filter((source) => statSync(join(ROOT, source)).isDirectory())) {
+    for (const entry of readdirSync(join(ROOT, folder), { withFileTypes: true })) {
+      if (entry.isFile()) found.add(join(folder, entry.name));
+    }
+  }
+  return [...found].sort();
+}
+
+/** Like `target`, for text that may be code and so no link. */
+function tryTarget(url, page) {
+  try {
+    return target(url, page);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,29 @@
+// Every page of docs/ was built, and every link and anchor of the built site leads somewhere. Links to other hosts are not followed.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { LinkChecker } from "linkinator";
+import { serve } from "../serve.mjs";
+import { FOLDER, idOf } from "../src/pages.mjs";
+
+const { address, stop } = await serve();
+const { links } = await new LinkChecker().check({
+  path: `${address}/`,
+  recurse: true,
+  checkFragments: true,
+  // The references check their own links.
+  linksToSkip: async (link) => !link.startsWith(`${address}/`) || /\/api\/(rust|javascript|python)\/.*\//.test(link),
+});
+await stop();
+
+const names = readdirSync(process.env.OUT, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith("index.html"));
+const pages = names.filter((name) => !name.startsWith("api/"));
+const broken = links.filter((link) => link.state === "BROKEN").map((link) => link.url.slice(address.length));
+for (const url of broken) {
+  const from = pages.filter((page) => readFileSync(join(process.env.OUT, page), "utf8").includes(`"${url}"`));
+  console.error(`${url} leads nowhere; on the pages ${from.join(", ")}`);
+}
+const docs = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
+const missing = docs.filter((name) => !pages.includes(join(idOf(name).replace(/^index$/, ""), "index.html")));
+for (const name of missing) console.error(`docs/${name} is no page of the site; the build says why`);
+console.log(`${pages.length} pages, ${links.length} links, ${broken.length} broken`);
+process.exitCode = broken.length + missing.length > 0 ? 1 : 0;

@@ -1,0 +1,92 @@
+//! The documentation site: the pages of docs/, built by Starlight, and the API references that each language's own tool prints.
+
+use crate::{Lang, python, setup, shell, wasm};
+use anyhow::{Context as _, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where the built site is.
+fn built() -> PathBuf {
+    shell::target().join("site")
+}
+
+/// A program of Node in the folder of the site.
+fn node(program: &str, args: &[&str]) -> Command {
+    let folder = shell::root().join("site");
+    let mut node = shell::command(program);
+    node.current_dir(folder).args(args).env("OUT", built()).env("ASTRO_TELEMETRY_DISABLED", "1");
+    node
+}
+
+/// Builds the site with its API references, and checks its links.
+pub(crate) fn build() -> Result<()> {
+    setup::site()?;
+    setup::setup(Lang::Python)?;
+    setup::setup(Lang::Wasm)?;
+    python::build()?;
+    wasm::build()?;
+    pages()?;
+    references()?;
+    links()
+}
+
+/// Builds the pages, and adds the storm lab if it was built.
+fn pages() -> Result<()> {
+    shell::step("building the site", &mut node("npm", &["run", "--silent", "build"]))?;
+    let lab = shell::root().join("playground/dist/index.html");
+    if lab.exists() {
+        fs::create_dir_all(built().join("lab"))?;
+        fs::copy(lab, built().join("lab/index.html"))?;
+    }
+    Ok(())
+}
+
+/// Adds the references that rustdoc, TypeDoc and pdoc print. That of C is its headers, which are pages.
+fn references() -> Result<()> {
+    let rust = shell::target().join("site-rustdoc");
+    let mut doc = shell::cargo();
+    doc.args(["doc", "--quiet", "--no-deps", "--all-features", "-p", "holdoff-core", "-p", "holdoff", "--target-dir"]);
+    shell::step("reference of Rust", doc.arg(&rust))?;
+    copy(&rust.join("doc"), &built().join("api/rust"))?;
+    shell::step(
+        "reference of JavaScript",
+        node("npx", &["--no-install", "typedoc", "--out"]).arg(built().join("api/javascript")),
+    )?;
+    let mut pdoc = python::tool("pdoc", &["--docformat", "markdown", "--output-directory"]);
+    shell::step("reference of Python", pdoc.arg(built().join("api/python")).args(["holdoff", "!holdoff._holdoff"]))
+}
+
+/// Fails with the links of the built site that lead nowhere.
+fn links() -> Result<()> {
+    shell::step("links of the site", &mut node("node", &["test/links.mjs"]))
+}
+
+/// Serves the built site on this machine until it is stopped.
+pub(crate) fn open() -> Result<()> {
+    shell::run(&mut node("node", &["serve.mjs"]))
+}
+
+/// Looks at the built pages in a browser: accessibility, a narrow screen, no request to another host.
+pub(crate) fn look() -> Result<()> {
+    let mut look = node("node", &["test/look.mjs"]);
+    look.env("TOOLS", wasm::package().join("node_modules"));
+    if let Some(browser) = shell::browser() {
+        look.env("CHROMIUM", browser);
+    }
+    shell::step("the site in a browser", &mut look)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
