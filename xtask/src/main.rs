@@ -13,7 +13,6 @@ mod conform;
 mod crash;
 mod demo;
 mod engines;
-mod explain;
 mod fuzz;
 mod generate;
 mod house;
@@ -107,14 +106,6 @@ enum Task {
         /// Measure nothing: judge and draw the results of the last run.
         #[arg(long, conflicts_with_all = ["lang", "quick", "full"])]
         again: bool,
-    },
-    /// Show what a policy does: the shortest, typical and longest delay of each retry.
-    Explain {
-        /// The name of a preset, or a file with a policy document (`-`: what comes in).
-        what: String,
-        /// The file is in another system's form: grpc, temporal, kubernetes, langgraphgo, langgraphgo-graph, aster.
-        #[arg(long)]
-        form: Option<String>,
     },
     /// Search for bytes that break what reads them; needs a nightly compiler.
     Fuzz {
@@ -221,7 +212,6 @@ fn run(task: Task) -> Result<()> {
             setup::setup(lang)?;
             bench::bench(lang, quick, full)
         }
-        Task::Explain { what, form } => explain::explain(&what, form.as_deref()),
         Task::Fuzz { target, seconds } => fuzz::fuzz(target, seconds),
         Task::Storm { seed, write } => storm::storm(seed, write),
         Task::Crash { lateness, .. } if lateness => {
