@@ -6,8 +6,8 @@ import { system } from "./clock.js";
 import { Unguarded } from "./engine.js";
 import { isHeard } from "./hooks.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
-import { isTimed } from "./options.js";
 import { first, Operation, promised } from "./operation.js";
+import { isTimed } from "./options.js";
 
 export function run<T>(
   fn: Work<T>,
