@@ -215,11 +215,10 @@ impl Operation {
                 }
             };
         }
-        if self.settings.get().core().is_timed() {
+        if let Some(limit) = self.settings.get().core().first_limit() {
             let now = self.now(py)?;
             self.started = Some(now);
-            let limit = self.settings.get().core().first_limit();
-            self.abort_at = limit.map_or(Timestamp::NEVER, |limit| now.after(limit));
+            self.abort_at = now.after(limit);
         }
         Ok(())
     }

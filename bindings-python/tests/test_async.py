@@ -102,24 +102,6 @@ def test_the_deadline_ends_the_attempt_that_runs() -> None:
     assert (outcome.reason, outcome.attempts) == ("deadline", 1)
 
 
-def test_a_soft_deadline_lets_the_attempt_that_runs_end() -> None:
-    policy = holdoff.Policy(deadline=1, abort_at_deadline=False)
-
-    async def slow(error: Exception | None = None) -> int:
-        time.advance(5)
-        if error is not None:
-            raise error
-        return 7
-
-    with virtual_time() as time:
-        assert asyncio.run(policy.call(slow)) == 7
-        with pytest.raises(ConnectionError) as raised:
-            asyncio.run(policy.call(slow, ConnectionError("down")))
-        outcome = holdoff.outcome_of(raised.value)
-        assert outcome is not None
-        assert (outcome.reason, outcome.attempts) == ("deadline", 1)
-
-
 def test_an_answer_after_the_limit_is_an_answer() -> None:
     @holdoff.retry(attempt_timeout=0.01)
     async def stubborn() -> str:

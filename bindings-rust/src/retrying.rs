@@ -13,7 +13,7 @@ use crate::sleeper::System;
 use crate::stopped::Stopped;
 #[cfg(feature = "serde")]
 use holdoff_core::Document;
-use holdoff_core::{Facts, Failure, FailureKind, Hint, Outcome, Policy, Span, Step, StopReason, Ticket, Timestamp};
+use holdoff_core::{Facts, Failure, FailureKind, Hint, Outcome, Policy, Step, StopReason, Ticket, Timestamp};
 use std::borrow::Borrow;
 use std::marker::PhantomData;
 
@@ -293,18 +293,18 @@ where
     H: Hook<E>,
     G: CallGuards,
 {
-    /// The first attempt of a call that is not made yet: no clock unless the policy counts from there.
+    /// The first attempt of a call that is not made yet: no clock unless it has a limit, and then when it starts.
     #[inline(always)]
     pub(crate) fn first_attempt(&self, clock: impl FnOnce(&S) -> Timestamp) -> (Option<Timestamp>, Attempt) {
-        let policy = self.policy.borrow();
-        if !policy.is_timed() {
-            return (None, Attempt::new(1, Timestamp::NEVER, Timestamp::ZERO));
+        match self.policy.borrow().first_limit() {
+            None => (None, Attempt::new(1, Timestamp::NEVER, Timestamp::ZERO)),
+            Some(limit) => {
+                let now = clock(&self.sleeper);
+                // No time, if it lies behind the last instant (spec 1.4).
+                let abort_at = Timestamp::from_nanos(now.as_nanos().saturating_add(limit.as_nanos()));
+                (Some(now), Attempt::new(1, abort_at, now))
+            }
         }
-        let now = clock(&self.sleeper);
-        // No time, if it lies behind the last instant (spec 1.4).
-        let limit = policy.first_limit().unwrap_or(Span::MAX);
-        let abort_at = Timestamp::from_nanos(now.as_nanos().saturating_add(limit.as_nanos()));
-        (Some(now), Attempt::new(1, abort_at, now))
     }
 
     /// Begins the call.

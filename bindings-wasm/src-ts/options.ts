@@ -29,14 +29,9 @@ export const FIRST_LIMIT = 28;
 // The bits of its path: it is decided by rules; an attempt may be aborted.
 const RULED = 4;
 const LIMITED = 16;
-/** Something is counted from the beginning of the first attempt, although nothing limits it. */
-const TIMED = 64;
 
 /** True if rules decide under a policy, or other fields that `holdoff/classify` brings. */
 export const isRuled = (words: Uint32Array): boolean => (((words[26] as number) >> 16) & RULED) !== 0;
-
-/** True if the clock is read before a first attempt without a limit. */
-export const isTimed = (words: Uint32Array): boolean => (((words[26] as number) >> 16) & TIMED) !== 0;
 
 /** Writes the deadline of a policy and what follows from it. Returns the limit of the first attempt. */
 export function writeDeadline(words: Uint32Array, deadline: Nanos): number {

@@ -7,7 +7,6 @@ import { Unguarded } from "./engine.js";
 import { isHeard } from "./hooks.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
 import { first, Operation, promised } from "./operation.js";
-import { isTimed } from "./options.js";
 
 export function run<T>(
   fn: Work<T>,
@@ -68,7 +67,6 @@ function called(fn: (...args: unknown[]) => unknown, self: unknown, args: readon
 /** True if nothing is asked, heard or timed before something fails. */
 const needsNoCore = <V, F>(policy: CompiledPolicy, options: HostOptions<V, F> | undefined): boolean =>
   policy.limit === Infinity &&
-  !isTimed(policy.words) &&
   policy.guardFields === undefined &&
   (options === undefined || !(options.guards || options.signal || options.whenResult)) &&
   !isHeard(options);

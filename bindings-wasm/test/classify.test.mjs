@@ -284,17 +284,6 @@ test("a deadline that aborts no attempt is no limit of the first one", async () 
   }
 });
 
-test("a deadline that aborts no attempt counts from the first one's beginning", async () => {
-  const clock = new VirtualClock();
-  const slow = async () => {
-    await clock.sleep(60);
-    throw new Error("down");
-  };
-  const policy = new Policy({ deadline: 50, attempts: 5, abortAtDeadline: false, backoff: { initial: 0 } });
-  const outcome = outcomeOf(await failure(clock.settled(policy.retry(slow, { clock }))));
-  assert.deepEqual([outcome.reason, outcome.attempts], ["deadline", 1]);
-});
-
 test("an attempt over its limit is judged by the rules as well", async () => {
   const clock = new VirtualClock();
   const policy = new Policy({ attemptTimeout: 5, rules: only({ kinds: ["transient"] }) });

@@ -56,7 +56,7 @@ pub struct Policy {
     pub(crate) on_deadline: u8,
     pub(crate) hint_mode: u8,
     pub(crate) hint_over: u8,
-    /// The bits [`DRAWS`], [`DOUBLES`], [`RULED`], [`AGES`], [`LIMITED`], [`TIMED`] and [`ASKED`].
+    /// The bits [`DRAWS`], [`DOUBLES`], [`RULED`], [`AGES`], [`LIMITED`] and [`ASKED`].
     pub(crate) path: u8,
     /// 1 if a jitter's bound is multiplied by the number of the delay, else 0.
     pub(crate) grows: u8,
@@ -188,8 +188,6 @@ pub(crate) const RULED: u8 = 4;
 pub(crate) const LIMITED: u8 = 16;
 /// The start of the latest attempt decides something, or what the latest failure has spent.
 pub(crate) const AGES: u8 = 8;
-/// The time at which the first attempt begins decides something, although nothing limits that attempt.
-pub(crate) const TIMED: u8 = 64;
 /// The use of hints is the policy's for every failure: see [`Policy::with_exact_hints`].
 pub(crate) const ASKED: u8 = 32;
 
@@ -441,12 +439,6 @@ impl Policy {
         limit(self.first_limit)
     }
 
-    /// True if the host reads its clock before the first attempt: something limits that attempt, or is counted from its beginning.
-    #[inline]
-    pub const fn is_timed(&self) -> bool {
-        self.first_limit != UNLIMITED || self.path & TIMED != 0
-    }
-
     /// True if the deadline aborts an attempt that begins so long after the start (spec 6.6, 6.9).
     #[cold]
     #[inline(never)]
@@ -461,10 +453,7 @@ impl Policy {
         let ages = self.reset_after != UNLIMITED || self.delay_from == FROM_START || self.limits == LAST;
         let ruled = self.ruled_field().is_some() || self.has_deciding_rules();
         let deadline = if self.aborts_from(0, false) { self.deadline } else { UNLIMITED };
-        let counts = ages || self.deadline != UNLIMITED && self.deadline_from != FIRST_FAILURE;
-        let timed = counts && deadline == UNLIMITED && self.attempt_timeout == UNLIMITED;
-        let path = if ruled { RULED | LIMITED } else { 0 } | if ages { AGES } else { 0 };
-        self.prepared_as(deadline, path | if timed { TIMED } else { 0 })
+        self.prepared_as(deadline, if ruled { RULED | LIMITED } else { 0 } | if ages { AGES } else { 0 })
     }
 
     /// [`Policy::prepared`] for a policy that is not ruled.
