@@ -6,7 +6,7 @@
 use benches::counting::Counting;
 use benches::sample::sample;
 use benches::scale::{self, Depth};
-use benches::{sizes, works};
+use benches::{fleet, sizes, works};
 use std::time::Duration;
 
 #[global_allocator]
@@ -56,6 +56,9 @@ fn main() {
     let mut rows = sample(&mut works, rounds, length);
     rows.extend(sizes::rows().into_iter().filter(|row| options.wants(&row.work)));
     rows.extend(scale::rows(options.depth, &|work| options.wants(work)));
+    if options.depth != Depth::Quick && options.wants(fleet::WORK) {
+        rows.push(fleet::row());
+    }
     let rows: Vec<_> = rows.iter().map(ToString::to_string).collect();
     println!("[{}]", rows.join(",\n"));
 }

@@ -5,6 +5,7 @@
 
 pub mod counting;
 pub mod delays;
+pub mod fleet;
 pub mod floor;
 pub mod guards;
 pub mod keys;

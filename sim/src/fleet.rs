@@ -2,9 +2,10 @@
 
 use crate::measure::Measures;
 use crate::server::{Fate, Fault, Server};
+use crate::slots::Slots;
 use crate::strategy::{Processes, Strategy};
 use crate::{MILLI, SECOND};
-use holdoff_core::{Failure, GuardedCall, Outcome, Rng, Step, Ticket, Timestamp, seed_at};
+use holdoff_core::{Failure, GuardedCall, Outcome, Permit, Rng, Step, Ticket, Timestamp, seed_at};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
@@ -165,16 +166,21 @@ impl Agenda {
     }
 }
 
-/// A call that is not over.
+/// A call that is not over. Its first attempt runs without a state: the state is made from these numbers if that attempt fails.
 #[derive(Clone, Copy, Debug)]
 struct Live {
-    call: GuardedCall,
+    began: u64,
+    seed: u64,
     /// The place of its guards.
     guards: u32,
     server: u32,
-    ticket: Ticket,
-    began: u64,
+    /// The breaker's permit for the first attempt.
+    permit: Permit,
+    /// The place of its state in [`Fleet::states`]; [`NO_STATE`] while the first attempt runs.
+    state: u32,
 }
+
+const NO_STATE: u32 = u32::MAX;
 
 /// Draws of the fleet that are no client's.
 const ARRIVALS: u64 = 0;
@@ -190,8 +196,9 @@ struct Fleet<'a> {
     /// The first one has the fault.
     servers: Vec<Server>,
     measures: Measures,
-    live: Vec<Live>,
-    free: Vec<u32>,
+    live: Slots<Live>,
+    /// The states of the calls whose first attempt is over or had to wait.
+    states: Slots<GuardedCall>,
     agenda: Agenda,
 }
 
@@ -217,8 +224,8 @@ pub fn run(scenario: &Scenario, strategy: &Strategy) -> Measures {
         processes,
         servers: servers.collect(),
         measures: Measures::new(scenario.end),
-        live: Vec::new(),
-        free: Vec::new(),
+        live: Slots::new(),
+        states: Slots::new(),
         agenda: Agenda::default(),
     };
     // Many independent Poisson processes are one; each of its events belongs to any of them with the same probability.
@@ -282,17 +289,9 @@ impl Fleet<'_> {
         let guards = client * sets + server % sets;
         let mut lent = self.processes.lend(self.strategy, guards);
         let (call, step) = GuardedCall::begin(&self.strategy.policy, &mut lent, seed, clock(now));
-        let live = Live { call, guards, server, ticket: Ticket::FIRST, began: now };
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.live[place as usize] = live;
-                place
-            }
-            None => {
-                self.live.push(live);
-                (self.live.len() - 1) as u32
-            }
-        };
+        let is_at_once = matches!(step, Step::Attempt { .. });
+        let state = if is_at_once { NO_STATE } else { self.states.put(call) };
+        let place = self.live.put(Live { began: now, seed, guards, server, permit: call.permit(), state });
         self.follow(place, step, now);
     }
 
@@ -304,14 +303,22 @@ impl Fleet<'_> {
     }
 
     fn happen(&mut self, place: u32, event: Event, now: u64) {
-        let Live { call, guards, ticket, .. } = &mut self.live[place as usize];
+        let Some(live) = self.live.get_mut(place) else { return };
+        let Live { began, seed, guards, permit, state, .. } = live;
         let guards = &mut self.processes.lend(self.strategy, *guards);
         let policy = &self.strategy.policy;
+        let mut first = GuardedCall::underway(*seed, clock(*began), *permit);
+        if *state == NO_STATE && event != Event::Answer {
+            *state = self.states.put(first);
+        }
+        let call = self.states.get_mut(*state).unwrap_or(&mut first);
+        // Without hedges only the latest attempt runs.
+        let ticket = Ticket::from_raw(call.attempt().into());
         let step = match event {
-            Event::Answer => call.succeed(guards, *ticket, clock(now)),
-            Event::Refusal => call.fail(policy, guards, *ticket, clock(now), Failure::THROTTLED),
-            Event::Error => call.fail(policy, guards, *ticket, clock(now), Failure::TRANSIENT),
-            Event::Timeout => call.fail(policy, guards, *ticket, clock(now), Failure::TIMEOUT),
+            Event::Answer => call.succeed(guards, ticket, clock(now)),
+            Event::Refusal => call.fail(policy, guards, ticket, clock(now), Failure::THROTTLED),
+            Event::Error => call.fail(policy, guards, ticket, clock(now), Failure::TRANSIENT),
+            Event::Timeout => call.fail(policy, guards, ticket, clock(now), Failure::TIMEOUT),
             Event::Wake => call.tick(policy, guards, clock(now)),
         };
         self.follow(place, step, now);
@@ -320,26 +327,26 @@ impl Fleet<'_> {
     /// Does what a call's step says, as a host would.
     fn follow(&mut self, place: u32, step: Step, now: u64) {
         match step {
-            Step::Attempt { ticket, abort_at, .. } => {
-                self.live[place as usize].ticket = ticket;
-                self.send(place, abort_at, now);
-            }
+            Step::Attempt { abort_at, .. } => self.send(place, abort_at, now),
             Step::Sleep { until, .. } => self.agenda.plan(until.as_nanos() - START, place, Event::Wake),
             // Without hedges nothing is due while an attempt runs.
             Step::Wait { .. } => {}
             Step::Stop(outcome) => {
-                let Live { began, server, .. } = self.live[place as usize];
+                let Some(&mut Live { began, server, state, .. }) = self.live.get_mut(place) else { return };
                 if self.scenario.measures(server) {
                     self.measures.end(began, now, outcome == Outcome::Succeeded);
                 }
-                self.free.push(place);
+                self.live.free(place);
+                if state != NO_STATE {
+                    self.states.free(state);
+                }
             }
         }
     }
 
     /// An attempt is on its way.
     fn send(&mut self, place: u32, abort_at: Timestamp, now: u64) {
-        let server = self.live[place as usize].server;
+        let Some(&mut Live { server, .. }) = self.live.get_mut(place) else { return };
         let abort_at = abort_at.as_nanos() - START;
         let (heard_at, event) = match self.servers[server as usize].offer(now + WAY) {
             Fate::Answered(at) => (at + WAY, Event::Answer),

@@ -11,6 +11,7 @@ pub mod measure;
 pub mod report;
 pub mod scenes;
 pub mod server;
+mod slots;
 pub mod strategy;
 
 /// A second in nanoseconds.

@@ -1,6 +1,7 @@
 //! The measures of a run.
 
 use crate::SECOND;
+use hdrhistogram::Histogram;
 use std::ops::Range;
 
 /// Counts of a run, most of them a second each.
@@ -15,10 +16,14 @@ pub struct Measures {
     /// Calls that began then and succeeded at any time.
     pub successes: Vec<u32>,
     /// How long the successful calls took, in microseconds.
-    took: Vec<u32>,
+    took: Histogram<u32>,
     served: u64,
     wasted: u64,
 }
+
+/// The digits of the histogram of durations: up to a quarter of a second it has a bin for each microsecond, at ten seconds one for
+/// each 64 microseconds.
+const DIGITS: u8 = 5;
 
 /// The part of its level before the fault that the goodput must reach to count as back.
 const BACK: f64 = 0.95;
@@ -37,7 +42,7 @@ impl Measures {
             attempts: none.clone(),
             goodput: none.clone(),
             successes: none,
-            took: Vec::new(),
+            took: Histogram::new(DIGITS).expect("a number of digits from 0 to 5"),
             served: 0,
             wasted: 0,
         }
@@ -60,7 +65,8 @@ impl Measures {
         if succeeded {
             count(&mut self.goodput, now);
             count(&mut self.successes, began);
-            self.took.push(((now - began) / 1000) as u32);
+            // The histogram grows with its values.
+            let _ = self.took.record((now - began) / 1000);
         }
     }
 
@@ -108,13 +114,14 @@ impl Measures {
     /// The time in milliseconds within which that part of the successful calls succeeded.
     #[must_use]
     pub fn quantile(&self, part: f64) -> f64 {
-        let mut took = self.took.clone();
-        if took.is_empty() {
-            return 0.0;
+        let mut left = (part * self.took.len().saturating_sub(1) as f64) as u64;
+        for step in self.took.iter_recorded() {
+            match left.checked_sub(step.count_at_value().into()) {
+                Some(rest) => left = rest,
+                None => return self.took.median_equivalent(step.value_iterated_to()) as f64 / 1000.0,
+            }
         }
-        let place = (part * (took.len() - 1) as f64) as usize;
-        let (_, &mut at, _) = took.select_nth_unstable(place);
-        f64::from(at) / 1000.0
+        0.0
     }
 
     /// The part of the server's answers that came too late.
