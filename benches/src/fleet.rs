@@ -3,9 +3,9 @@
 use crate::counting::Counting;
 use crate::sample::Row;
 use cpu_time::ThreadTime;
-use holdoff_sim::fleet::{Scenario, run};
-use holdoff_sim::server::Fault;
-use holdoff_sim::strategy;
+use holdoff_sim::fleet::run;
+use holdoff_sim::scenario::Scenario;
+use holdoff_sim::strategy::Strategy;
 
 /// The clients.
 const CLIENTS: u32 = 1_000_000;
@@ -18,8 +18,9 @@ pub const WORK: &str = "fleet 1e6";
 /// If the default policy is invalid.
 #[must_use]
 pub fn row() -> Row {
-    let strategy = strategy::by_default().expect("the default policy");
-    let scenario = Scenario { clients: CLIENTS, ..Scenario::of(1.0, Fault::Down, 7) };
+    let strategy = Strategy::read("default", r#"{"attempts": 3, "attempt_timeout": "1s", "deadline": "10s"}"#)
+        .expect("the default policy");
+    let scenario = Scenario { clients: CLIENTS, ..Scenario::default() };
     let before = Counting::begin();
     let started = ThreadTime::now();
     let measures = run(&scenario, &strategy);

@@ -1,20 +1,20 @@
 //! The figures of a run, and the bounds that they must hold.
 
-use crate::fleet::Scenario;
 use crate::measure::Measures;
-use std::ops::Range;
+use crate::scenario::Scenario;
+use serde::{Deserialize, Serialize};
 
 /// How many seconds the worst ones are, and the first ones after a fault.
 const SPELL: u64 = 10;
-/// When the level before the fault is measured.
-const BEFORE: Range<u64> = 10..30;
+/// For how many seconds before the fault the level is measured.
+const BEFORE: u64 = 20;
 /// From how many attempts a call on it is a storm.
 const STORM: f64 = 2.0;
 /// After how many seconds without the old goodput it is one.
 const LOST: u64 = 20;
 
 /// The figures of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Figures {
     /// Calls that began.
     pub calls: u64,
@@ -46,7 +46,8 @@ impl Figures {
     /// The figures of a run of that scenario.
     #[must_use]
     pub fn of(scenario: &Scenario, measures: &Measures) -> Self {
-        let ill = scenario.ill.clone();
+        let ill = scenario.ill();
+        let before = ill.start.saturating_sub(BEFORE)..ill.start;
         Self {
             calls: measures.total_calls(),
             attempts: measures.total_attempts(),
@@ -56,8 +57,8 @@ impl Figures {
             load_later: measures.worst_multiplier(ill.start + SPELL, SPELL),
             success: measures.success(measures.all()),
             success_in_fault: measures.success(ill.clone()),
-            next: measures.yielded(ill.end..(ill.end + SPELL).min(scenario.end)),
-            back: measures.recovery(ill.end, measures.yielded(BEFORE)),
+            next: measures.yielded(ill.end..(ill.end + SPELL).min(scenario.end())),
+            back: measures.recovery(ill.end, measures.yielded(before)),
             p99: measures.quantile(0.99),
             wasted: measures.wasted(),
         }
@@ -65,7 +66,8 @@ impl Figures {
 }
 
 /// A bound of one figure. The simulation fails if a run misses it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// The most attempts for each call in the whole run.
     Load(f64),
@@ -112,11 +114,10 @@ impl Bound {
 mod tests {
     use super::*;
     use crate::fleet::run;
-    use crate::server::Fault;
-    use crate::strategy::{self, Strategy};
+    use crate::strategy::Strategy;
 
     fn missed(bounds: &[Bound], strategy: &Strategy) -> usize {
-        let scenario = Scenario { clients: 200, ..Scenario::of(1.0, Fault::Down, 7) };
+        let scenario = Scenario { clients: 200, ..Scenario::default() };
         let figures = Figures::of(&scenario, &run(&scenario, strategy));
         bounds.iter().filter_map(|bound| bound.missed(&figures)).count()
     }
@@ -124,10 +125,10 @@ mod tests {
     #[test]
     fn a_missed_bound_is_said() {
         let loads = [Bound::Load(1.2), Bound::LoadInFault(1.2), Bound::LoadAtWorst(1.2), Bound::LoadLater(1.2)];
-        let storm = strategy::retries_only().unwrap();
+        let storm = Strategy::read("storm", r#"{"attempts": 3, "budget": "none", "deadline": "10s"}"#).unwrap();
         assert_eq!((missed(&loads, &storm), missed(&[Bound::Back(10), Bound::Success(0.9)], &storm)), (4, 2));
         assert_eq!(missed(&[Bound::Storm], &storm), 0);
-        let single = strategy::single().unwrap();
+        let single = Strategy::read("single", r#"{"attempts": 1}"#).unwrap();
         assert_eq!((missed(&loads, &single), missed(&[Bound::Storm], &single)), (0, 1));
     }
 }

@@ -1,112 +1,14 @@
 //! The events of a run: calls that come, attempts that end, sleeps that are over.
 
 use crate::measure::Measures;
+use crate::scenario::{SERVERS, Scenario};
 use crate::server::{Fate, Fault, Server};
 use crate::slots::Slots;
 use crate::strategy::{Processes, Strategy};
 use crate::{MILLI, SECOND};
-use holdoff_core::{Failure, GuardedCall, Outcome, Permit, Rng, Step, Ticket, Timestamp, seed_at};
+use holdoff_core::{Failure, GuardedCall, Hint, Outcome, Permit, Rng, Span, Step, Ticket, Timestamp, seed_at};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::ops::Range;
-
-/// The numbers of a run.
-#[derive(Clone, Debug)]
-pub struct Scenario {
-    /// How many processes call the server.
-    pub clients: u32,
-    /// How many calls each makes a second, on average.
-    pub rate: f64,
-    /// The part of the server's capacity that the calls need when none fails.
-    pub load: f64,
-    /// A fault of the server for a while.
-    pub fault: Fault,
-    /// When, in seconds.
-    pub ill: Range<u64>,
-    /// When the last call comes, in seconds.
-    pub end: u64,
-    /// All processes end and begin anew when the fault begins, and each so many seconds after that while it lasts.
-    pub restarts: Option<u64>,
-    /// Calls that come within 100 ms of the fault's begin, as many as the server can answer in so many seconds.
-    pub herd: f64,
-    /// Three more servers, which each process calls as often as the first one.
-    pub others: Option<Others>,
-    /// Where all chance comes from.
-    pub seed: u64,
-}
-
-/// Servers beside the one with the fault; a hundredth of their requests fails, at any time.
-#[derive(Clone, Copy, Debug)]
-pub struct Others {
-    /// A process has guards for each server, not one set for all.
-    pub guards_each: bool,
-    /// The run measures the calls to these servers, not those to the server with the fault.
-    pub measured: bool,
-}
-
-/// How many servers there are with [`Others`].
-const SERVERS: u32 = 4;
-
-impl Scenario {
-    /// Ten thousand clients that make so many calls a second each, and a server that can do a quarter more than they need
-    /// and is ill from second 30 to second 60 of 100.
-    #[must_use]
-    pub const fn of(rate: f64, fault: Fault, seed: u64) -> Self {
-        Self {
-            clients: 10_000,
-            rate,
-            load: 0.8,
-            fault,
-            ill: 30..60,
-            end: 100,
-            restarts: None,
-            herd: 0.0,
-            others: None,
-            seed,
-        }
-    }
-
-    /// The same with as many clients as make three thousand calls a second together.
-    #[must_use]
-    pub fn of_three_thousand(self) -> Self {
-        Self { clients: (3000.0 / self.rate) as u32, ..self }
-    }
-
-    /// The same with a fault of so many seconds, and the same time before and after it.
-    #[must_use]
-    pub const fn lasting(mut self, seconds: u64) -> Self {
-        self.end = self.end + self.ill.start + seconds - self.ill.end;
-        self.ill.end = self.ill.start + seconds;
-        self
-    }
-
-    /// How many requests a second the server with the fault can answer.
-    #[must_use]
-    pub fn capacity(&self) -> f64 {
-        f64::from(self.clients) * self.rate / f64::from(self.servers()) / self.load
-    }
-
-    /// How many calls a second the run measures.
-    #[must_use]
-    pub fn measured_rate(&self) -> f64 {
-        let measured = if self.others.is_some_and(|others| others.measured) { self.servers() - 1 } else { 1 };
-        f64::from(self.clients) * self.rate * f64::from(measured) / f64::from(self.servers())
-    }
-
-    const fn servers(&self) -> u32 {
-        if self.others.is_some() { SERVERS } else { 1 }
-    }
-
-    /// How many sets of guards a process has.
-    fn sets(&self) -> u32 {
-        if self.others.is_some_and(|others| others.guards_each) { SERVERS } else { 1 }
-    }
-
-    /// True if the run measures the calls to that server; the first one has the fault.
-    fn measures(&self, server: u32) -> bool {
-        (server > 0) == self.others.is_some_and(|others| others.measured)
-    }
-}
 
 /// The way of a request to the server, and of the answer back.
 const WAY: u64 = 5 * MILLI;
@@ -127,12 +29,16 @@ enum Event {
     Error,
     Timeout,
     Wake,
+    /// The server refused it for its rate.
+    Limit,
+    /// A client begins a call; its place is the client's number.
+    Call,
 }
 
 /// The events to come, the earliest first. Events at the same time come in a fixed order.
 #[derive(Default)]
 struct Agenda {
-    /// All but wakes are nearly always planned in the order they come, which spares a heap most of the work.
+    /// All but the last three kinds are nearly always planned in the order they come, which spares a heap most of the work.
     in_order: [VecDeque<(u64, u32)>; 4],
     others: BinaryHeap<Reverse<(u64, u32, Event)>>,
 }
@@ -196,10 +102,19 @@ struct Fleet<'a> {
     /// The first one has the fault.
     servers: Vec<Server>,
     measures: Measures,
+    /// Draws the calls that begin.
+    arrivals: Rng,
+    /// How many calls have begun.
+    calls: u64,
+    /// What a refusal says about the time of the next attempt.
+    retry_after: Hint,
+    attempts: u64,
     live: Slots<Live>,
     /// The states of the calls whose first attempt is over or had to wait.
     states: Slots<GuardedCall>,
     agenda: Agenda,
+    /// When all processes begin anew, the latest first.
+    restarts: Vec<u64>,
 }
 
 /// Runs a fleet of clients with that strategy until every call is over.
@@ -212,53 +127,43 @@ pub fn run(scenario: &Scenario, strategy: &Strategy) -> Measures {
         let age = scaled(starts.uniform(), AGES);
         processes.start(strategy, seed_at(seeds, u64::from(number)), Timestamp::from_nanos(START - age));
     }
-    let ill = scenario.ill.start * SECOND..scenario.ill.end * SECOND;
+    let ill = scenario.begins * SECOND..(scenario.begins + scenario.lasts) * SECOND;
     let service = (SECOND as f64 / scenario.capacity()) as u64;
     let servers = (0..scenario.servers()).map(|number| {
-        let (fault, ill) = if number == 0 { (scenario.fault, ill.clone()) } else { (Fault::Errors(0.01), 0..u64::MAX) };
+        let hundredth = Fault::Errors { share: 0.01 };
+        let (fault, ill) = if number == 0 { (scenario.fault, ill.clone()) } else { (hundredth, 0..u64::MAX) };
         Server::new(service, QUEUE, fault, ill, seed_at(seed_at(scenario.seed, REQUESTS), number.into()))
     });
+    let retry_after = match scenario.fault {
+        Fault::RateLimit { retry_after, .. } => Hint::after(Span::from_nanos((retry_after * SECOND as f64) as u64)),
+        _ => Hint::NONE,
+    };
+    let mut restarts: Vec<u64> = scenario
+        .restarts
+        .map_or(Vec::new(), |every| scenario.ill().step_by(every as usize).map(|second| second * SECOND).collect());
+    restarts.reverse();
     let mut fleet = Fleet {
         strategy,
         scenario,
         processes,
         servers: servers.collect(),
-        measures: Measures::new(scenario.end),
+        measures: Measures::new(scenario.end()),
+        arrivals: Rng::new(seed_at(scenario.seed, ARRIVALS)),
+        calls: 0,
+        retry_after,
+        attempts: 0,
         live: Slots::new(),
         states: Slots::new(),
         agenda: Agenda::default(),
+        restarts,
     };
-    // Many independent Poisson processes are one; each of its events belongs to any of them with the same probability.
-    let mut arrivals = Rng::new(seed_at(scenario.seed, ARRIVALS));
-    let gap = SECOND as f64 / (f64::from(scenario.clients) * scenario.rate);
-    let mut restarts = scenario.restarts.map_or(Vec::new(), |every| {
-        scenario.ill.clone().step_by(every as usize).map(|second| second * SECOND).collect()
-    });
-    restarts.reverse();
-    let mut at = 0.0;
-    let mut herd = (scenario.herd * scenario.capacity()) as u64;
-    let mut calls = 0;
-    loop {
-        if herd > 0 && at as u64 >= ill.start {
-            at += HERD as f64 / (scenario.herd * scenario.capacity());
-            herd -= 1;
-        } else {
-            at -= gap * libm::log(1.0 - arrivals.uniform());
-        }
-        let now = at as u64;
-        fleet.until(now);
-        if now >= scenario.end * SECOND {
-            break;
-        }
-        if restarts.pop_if(|restart| *restart <= now).is_some() {
-            fleet.restart(seed_at(seeds, now), now);
-        }
-        let client = scaled(arrivals.uniform(), u64::from(scenario.clients)) as u32;
-        let server = if scenario.servers() > 1 { scaled(arrivals.uniform(), SERVERS.into()) as u32 } else { 0 };
-        fleet.begin(client, server, seed_at(!scenario.seed, calls), now);
-        calls += 1;
+    if scenario.closed {
+        (0..scenario.clients).for_each(|client| fleet.think(client, 0));
+    } else {
+        fleet.open();
     }
     fleet.until(u64::MAX);
+    fleet.measures.cut = fleet.is_cut();
     fleet.measures
 }
 
@@ -273,6 +178,60 @@ const fn clock(now: u64) -> Timestamp {
 }
 
 impl Fleet<'_> {
+    /// Calls that come whatever becomes of the ones before. Many independent Poisson processes are one; each of its events belongs
+    /// to any of them with the same probability.
+    fn open(&mut self) {
+        let scenario = self.scenario;
+        let gap = SECOND as f64 / (f64::from(scenario.clients) * scenario.rate);
+        let mut at = 0.0;
+        let mut herd = (scenario.herd * scenario.capacity()) as u64;
+        loop {
+            if herd > 0 && at as u64 >= scenario.begins * SECOND {
+                at += HERD as f64 / (scenario.herd * scenario.capacity());
+                herd -= 1;
+            } else {
+                at -= gap * libm::log(1.0 - self.arrivals.uniform());
+            }
+            let now = at as u64;
+            self.until(now);
+            if now >= scenario.end() * SECOND || self.is_cut() {
+                break;
+            }
+            self.restart_if_due(now);
+            let client = scaled(self.arrivals.uniform(), u64::from(scenario.clients)) as u32;
+            self.call(client, now);
+        }
+    }
+
+    /// A client without a call begins one after a while; in a run of closed load only.
+    fn think(&mut self, client: u32, now: u64) {
+        let gap = SECOND as f64 / self.scenario.rate;
+        let at = now + (-gap * libm::log(1.0 - self.arrivals.uniform())) as u64;
+        if at < self.scenario.end() * SECOND {
+            self.agenda.plan(at, client, Event::Call);
+        }
+    }
+
+    /// A client calls one of the servers.
+    fn call(&mut self, client: u32, now: u64) {
+        let servers = self.scenario.servers();
+        let server = if servers > 1 { scaled(self.arrivals.uniform(), SERVERS.into()) as u32 } else { 0 };
+        let seed = seed_at(!self.scenario.seed, self.calls);
+        self.calls += 1;
+        self.begin(client, server, seed, now);
+    }
+
+    fn restart_if_due(&mut self, now: u64) {
+        if self.restarts.pop_if(|restart| *restart <= now).is_some() {
+            self.restart(seed_at(seed_at(self.scenario.seed, CLIENTS), now), now);
+        }
+    }
+
+    /// True if the run has had all the attempts that it may have.
+    const fn is_cut(&self) -> bool {
+        self.attempts >= self.scenario.most_attempts
+    }
+
     /// All processes end and begin anew. Calls under way go on, under the new guards.
     fn restart(&mut self, seed: u64, now: u64) {
         self.processes = Processes::default();
@@ -297,8 +256,15 @@ impl Fleet<'_> {
 
     /// Lets everything happen that is due before `end`.
     fn until(&mut self, end: u64) {
-        while let Some((now, place, event)) = self.agenda.next(end) {
-            self.happen(place, event, now);
+        while !self.is_cut()
+            && let Some((now, place, event)) = self.agenda.next(end)
+        {
+            if event == Event::Call {
+                self.restart_if_due(now);
+                self.call(place, now);
+            } else {
+                self.happen(place, event, now);
+            }
         }
     }
 
@@ -319,7 +285,11 @@ impl Fleet<'_> {
             Event::Refusal => call.fail(policy, guards, ticket, clock(now), Failure::THROTTLED),
             Event::Error => call.fail(policy, guards, ticket, clock(now), Failure::TRANSIENT),
             Event::Timeout => call.fail(policy, guards, ticket, clock(now), Failure::TIMEOUT),
-            Event::Wake => call.tick(policy, guards, clock(now)),
+            Event::Limit => {
+                let failure = Failure::THROTTLED.with_hint(self.retry_after);
+                call.fail(policy, guards, ticket, clock(now), failure)
+            }
+            Event::Wake | Event::Call => call.tick(policy, guards, clock(now)),
         };
         self.follow(place, step, now);
     }
@@ -332,13 +302,16 @@ impl Fleet<'_> {
             // Without hedges nothing is due while an attempt runs.
             Step::Wait { .. } => {}
             Step::Stop(outcome) => {
-                let Some(&mut Live { began, server, state, .. }) = self.live.get_mut(place) else { return };
+                let Some(&mut Live { began, server, state, guards, .. }) = self.live.get_mut(place) else { return };
                 if self.scenario.measures(server) {
                     self.measures.end(began, now, outcome == Outcome::Succeeded);
                 }
                 self.live.free(place);
                 if state != NO_STATE {
                     self.states.free(state);
+                }
+                if self.scenario.closed {
+                    self.think(guards / self.scenario.sets(), now);
                 }
             }
         }
@@ -347,10 +320,12 @@ impl Fleet<'_> {
     /// An attempt is on its way.
     fn send(&mut self, place: u32, abort_at: Timestamp, now: u64) {
         let Some(&mut Live { server, .. }) = self.live.get_mut(place) else { return };
-        let abort_at = abort_at.as_nanos() - START;
+        let abort_at = (abort_at.as_nanos() - START).min(now + self.scenario.patience());
+        self.attempts += 1;
         let (heard_at, event) = match self.servers[server as usize].offer(now + WAY) {
             Fate::Answered(at) => (at + WAY, Event::Answer),
             Fate::TurnedAway => (now + WAY + WAY, Event::Refusal),
+            Fate::Limited => (now + WAY + WAY, Event::Limit),
             Fate::Failed => (now + WAY + WAY, Event::Error),
             Fate::Lost => (u64::MAX, Event::Timeout),
         };

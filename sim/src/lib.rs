@@ -9,8 +9,10 @@ pub mod contention;
 pub mod fleet;
 pub mod measure;
 pub mod report;
+pub mod scenario;
 pub mod scenes;
 pub mod server;
+pub mod single;
 mod slots;
 pub mod strategy;
 

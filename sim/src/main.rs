@@ -3,8 +3,9 @@
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use holdoff_sim::report::report;
+use holdoff_sim::single;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The seed of the snapshot.
@@ -19,10 +20,19 @@ struct Cli {
     /// Write the snapshot instead of comparing with it.
     #[arg(long)]
     write: bool,
+    /// Run only the policy and the scenario of this file, and print the result as JSON.
+    #[arg(long, conflicts_with_all = ["seed", "write"])]
+    run: Option<PathBuf>,
 }
 
 fn main() -> Result<ExitCode> {
     let cli = Cli::parse();
+    if let Some(file) = cli.run {
+        let document = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let outcome = single::run(&document).with_context(|| file.display().to_string())?;
+        println!("{}", serde_json::to_string(&outcome)?);
+        return Ok(ExitCode::SUCCESS);
+    }
     let snapshot = Path::new(env!("CARGO_MANIFEST_DIR")).join("storm.txt");
     let report = report(cli.seed)?;
     print!("{}", report.text);

@@ -19,6 +19,8 @@ pub struct Measures {
     took: Histogram<u32>,
     served: u64,
     wasted: u64,
+    /// True if the run ended early.
+    pub cut: bool,
 }
 
 /// The digits of the histogram of durations: up to a quarter of a second it has a bin for each microsecond, at ten seconds one for
@@ -45,6 +47,7 @@ impl Measures {
             took: Histogram::new(DIGITS).expect("a number of digits from 0 to 5"),
             served: 0,
             wasted: 0,
+            cut: false,
         }
     }
 

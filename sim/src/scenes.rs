@@ -1,168 +1,133 @@
-//! The tables: the faults of the server, the clients that call it, and the bounds of each row.
+//! The tables of sim/storm.json: scenarios, the strategies of the clients, and the bounds of each row.
 
-use crate::bounds::Bound::{self, Back, Load, LoadAtWorst, LoadInFault, LoadLater, Storm, Success};
-use crate::fleet::{Others, Scenario};
-use crate::server::Fault;
-use crate::strategy::{self, Strategy};
-use anyhow::Result;
+use crate::bounds::Bound;
+use crate::scenario::Scenario;
+use crate::strategy::Strategy;
+use anyhow::{Context as _, Result};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// One line of a table.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Its name, if the strategy's does not do.
-    pub name: Option<&'static str>,
+    pub name: Option<String>,
     /// The policy and the guards of each client.
     pub strategy: Strategy,
     /// The rate of the calls, and the fault of the server.
     pub scenario: Scenario,
     /// The bounds that the row must hold.
-    pub bounds: &'static [Bound],
+    pub bounds: Vec<Bound>,
 }
 
 /// Rows under a title.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// Its title, a sentence about the fault.
-    pub title: &'static str,
+    pub title: String,
     /// Its lines.
     pub rows: Vec<Row>,
     /// Each row is also drawn second by second.
     pub is_drawn: bool,
 }
 
-/// A budget in the scenario that it is made for.
-const CALM: &[Bound] = &[Load(1.2), LoadInFault(1.2), LoadAtWorst(1.2), Back(10)];
-/// The budget of loops, of clients with ten calls a second or more.
-const BUSY: &[Bound] = &[LoadInFault(1.2), LoadLater(1.05), Back(10)];
-/// The budget of loops, of clients with one call a second or more.
-const STEADY: &[Bound] = &[Load(1.3), Back(10)];
+/// The file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    /// Policy documents by the names that rows have for them.
+    strategies: BTreeMap<String, Value>,
+    tables: Vec<FileTable>,
+}
 
-/// The bounds of the budget of loops in an outage; none for clients with less than a call a second.
-const fn promised(rate: f64) -> &'static [Bound] {
-    if rate >= 10.0 {
-        BUSY
-    } else if rate >= 1.0 {
-        STEADY
-    } else {
-        &[]
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileTable {
+    title: String,
+    #[serde(default)]
+    drawn: bool,
+    /// Fields of [`Scenario`] that the rows share.
+    #[serde(default)]
+    scenario: Map<String, Value>,
+    rows: Vec<FileRow>,
+}
+
+#[derive(Deserialize)]
+struct FileRow {
+    name: Option<String>,
+    strategy: String,
+    #[serde(default)]
+    bounds: Vec<Bound>,
+    /// Fields of [`Scenario`] that are the row's own.
+    #[serde(flatten)]
+    scenario: Map<String, Value>,
+}
+
+/// All tables, with a seed.
+///
+/// # Errors
+/// The file is wrong; its table and row are named.
+pub fn tables(file: &str, seed: u64) -> Result<Vec<Table>> {
+    let File { strategies, tables } = serde_json::from_str(file)?;
+    let strategies = strategies.into_iter().map(|(name, document)| {
+        let strategy = Strategy::read(&name, &document.to_string()).with_context(|| format!("strategy `{name}`"))?;
+        Ok((name, strategy))
+    });
+    let strategies = strategies.collect::<Result<BTreeMap<_, _>>>()?;
+    let tables = tables.into_iter().map(|table| {
+        let rows = table.rows.into_iter().map(|row| {
+            let place = format!("table `{}`, row `{}`", table.title, row.name.as_ref().unwrap_or(&row.strategy));
+            row.read(&table.scenario, &strategies, seed).context(place)
+        });
+        Ok(Table { rows: rows.collect::<Result<_>>()?, title: table.title, is_drawn: table.drawn })
+    });
+    tables.collect()
+}
+
+impl FileRow {
+    fn read(self, shared: &Map<String, Value>, strategies: &BTreeMap<String, Strategy>, seed: u64) -> Result<Row> {
+        let strategy = strategies.get(&self.strategy).context("there is no such strategy")?.clone();
+        let mut fields = shared.clone();
+        fields.extend(self.scenario);
+        let scenario = Scenario { seed, ..serde_json::from_value(Value::Object(fields))? };
+        scenario.check()?;
+        Ok(Row { name: self.name, strategy, scenario, bounds: self.bounds })
     }
 }
 
-/// All tables of that seed.
-///
-/// # Errors
-/// None of the strategies is invalid; the core checks them all the same.
-pub fn tables(seed: u64) -> Result<Vec<Table>> {
-    let retries = strategy::retries_only()?;
-    let ours = strategy::by_default()?;
-    let budget = strategy::budgeted()?;
-    let purse = strategy::purse()?;
-    let row = |strategy: &Strategy, scenario: Scenario, bounds| {
-        let strategy = strategy.clone();
-        Row { name: None, strategy, scenario, bounds }
-    };
-    let table = |title, rows| Table { title, rows, is_drawn: false };
-    let fleet = |rate, fault| Scenario::of(rate, fault, seed).of_three_thousand();
-    // One row without a budget, which is alike at every rate, and the budget of loops at each of them.
-    let at_rates = |title, scenario: &dyn Fn(f64) -> Scenario, bounds: fn(f64) -> &'static [Bound]| {
-        let storm = row(&retries, scenario(1.0), &[]);
-        let rates = [0.1, 0.3, 1.0, 3.0, 10.0, 100.0];
-        let budgeted = rates.into_iter().map(|rate| row(&ours, scenario(rate), bounds(rate)));
-        table(title, std::iter::once(storm).chain(budgeted).collect())
-    };
-    let outage = strategy::all()?.into_iter().map(|strategy| {
-        let bounds: &[Bound] = match strategy.name {
-            name if name == retries.name || name == "retry, no jitter" => &[Storm],
-            name if name == ours.name => STEADY,
-            name if name == budget.name || name == "+ budget, breaker" => CALM,
-            _ => &[],
-        };
-        row(&strategy, Scenario::of(1.0, Fault::Down, seed), bounds)
-    });
-    let rare = [0.3, 0.1, 0.03].into_iter().flat_map(|rate| {
-        let scenario = Scenario::of(rate, Fault::Down, seed);
-        let bounds: [&[Bound]; 3] = [&[Storm], &[Back(10)], &[Back(10)]];
-        [&retries, &budget, &purse]
-            .into_iter()
-            .zip(bounds)
-            .map(move |(strategy, bounds)| (strategy.clone(), scenario.clone(), bounds))
-    });
-    let none = |_| -> &'static [Bound] { &[] };
-    let slow = [1.0, 0.1].into_iter().flat_map(|rate| {
-        let scenario = Scenario::of(rate, Fault::Slow, seed);
-        [
-            strategy::single(),
-            strategy::retries_only(),
-            strategy::by_default(),
-            strategy::budgeted(),
-            strategy::budgeted_breaker(),
-            strategy::purse(),
-        ]
-        .into_iter()
-        .map(move |strategy| Ok(Row { name: None, strategy: strategy?, scenario: scenario.clone(), bounds: &[] }))
-    });
-    let partial = |names: [&'static str; 2], fault, bounds| {
-        let scenario = fleet(10.0, fault).lasting(60);
-        let [unlimited, budgeted] = names.map(Some);
-        let unlimited = Row { name: unlimited, ..row(&retries, scenario.clone(), &[]) };
-        [unlimited, Row { name: budgeted, ..row(&ours, scenario, bounds) }]
-    };
-    let others = |name, guards_each, measured, rate| {
-        let others = Some(Others { guards_each, measured });
-        Row { name: Some(name), ..row(&ours, Scenario { others, ..fleet(rate, Fault::Down) }, &[]) }
-    };
-    Ok(vec![
-        Table {
-            title: "A server that is down for 30 s; each client makes 1 call a second",
-            rows: outage.collect(),
-            is_drawn: true,
-        },
-        table(
-            "The same outage, for clients that call less often",
-            rare.map(|(strategy, scenario, bounds)| row(&strategy, scenario, bounds)).collect(),
-        ),
-        at_rates("The same outage, with the budget of loops", &|rate| fleet(rate, Fault::Down), promised),
-        at_rates("Down for 10 s", &|rate| fleet(rate, Fault::Down).lasting(10), promised),
-        at_rates("Down for 120 s", &|rate| fleet(rate, Fault::Down).lasting(120), promised),
-        at_rates("Down for 10 s, then a full queue", &|rate| fleet(rate, Fault::DownThenFull).lasting(10), promised),
-        at_rates("Down for 30 s, then a full queue", &|rate| fleet(rate, Fault::DownThenFull), promised),
-        table("A server that is not down but works at half its speed for 30 s", slow.collect::<Result<_>>()?),
-        table(
-            "A server of whose requests some fail for 60 s, at once (errors) or without an answer (timeouts)",
-            [
-                partial(["5 % errors", "  by default"], Fault::Errors(0.05), &[Success(0.9989)]),
-                partial(["5 % timeouts", "  by default"], Fault::Losses(0.05), &[Success(0.9989)]),
-                partial(["20 % errors", "  by default"], Fault::Errors(0.2), &[]),
-                partial(["50 % errors", "  by default"], Fault::Errors(0.5), &[]),
-                partial(["20 % timeouts", "  by default"], Fault::Losses(0.2), &[]),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
-        ),
-        at_rates(
-            "Down for 30 s, then a full queue; all processes begin anew every 10 s of the outage",
-            &|rate| Scenario { restarts: Some(10), ..fleet(rate, Fault::DownThenFull) },
-            none,
-        ),
-        at_rates(
-            "A herd: calls for 3 s of the server's capacity come at once",
-            &|rate| Scenario { herd: 3.0, ..fleet(rate, Fault::Errors(0.0)).lasting(1) },
-            none,
-        ),
-        table(
-            "Four servers; the first is down for 30 s, of the others a hundredth of the requests fails",
-            [1.0, 10.0]
-                .into_iter()
-                .flat_map(|rate| {
-                    [
-                        others("one budget: down", false, false, rate),
-                        others("one budget: others", false, true, rate),
-                        others("one each: down", true, false, rate),
-                        others("one each: others", true, true, rate),
-                    ]
-                })
-                .collect(),
-        ),
-    ])
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(row: &str) -> String {
+        let file = format!(
+            r#"{{"strategies": {{"one": {{}}}}, "tables": [{{"title": "T", "scenario": {{"lasts": 10}}, "rows": [{row}]}}]}}"#
+        );
+        tables(&file, 7).map_or_else(|error| format!("{error:#}"), |tables| format!("{:?}", tables[0].rows[0].scenario))
+    }
+
+    #[test]
+    fn a_row_has_the_fields_of_its_table_and_its_own() {
+        let shown = error(r#"{"strategy": "one", "rate": 0.5, "fault": {"kind": "errors", "share": 0.25}}"#);
+        assert!(shown.contains("rate: 0.5") && shown.contains("lasts: 10") && shown.contains("Errors { share: 0.25 }"));
+    }
+
+    #[test]
+    fn an_error_names_table_row_and_field() {
+        for (row, message) in [
+            (r#"{"strategy": "two"}"#, "table `T`, row `two`: there is no such strategy"),
+            (
+                r#"{"strategy": "one", "rat": 1}"#,
+                "table `T`, row `one`: unknown field `rat`, expected one of `clients`",
+            ),
+            (r#"{"strategy": "one", "rate": 0}"#, "table `T`, row `one`: `rate` = 0: must be from 0.001 to 10000"),
+            (
+                r#"{"strategy": "one", "fault": {"kind": "errors", "share": 2}}"#,
+                "table `T`, row `one`: `fault.share` = 2: must be from 0 to 1",
+            ),
+        ] {
+            assert!(error(row).starts_with(message), "{}", error(row));
+        }
+    }
 }

@@ -4,11 +4,14 @@
 //! recognised as such, and this is what lets an overload outlive its cause: when the wait in the queue is longer than the
 //! clients' patience, a busy server answers nobody (Bronson and others, "Metastable failures in distributed systems", 2021).
 
+use crate::SECOND;
 use holdoff_core::Rng;
+use serde::Deserialize;
 use std::ops::Range;
 
 /// A fault of the server for a while.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Fault {
     /// It is down: what it has not answered by then is lost, and so is what comes before it is up again.
     Down,
@@ -16,10 +19,54 @@ pub enum Fault {
     DownThenFull,
     /// It works at half its speed.
     Slow,
-    /// That share of the requests fails at once, each by itself.
-    Errors(f64),
-    /// That share of the requests gets no answer, each by itself.
-    Losses(f64),
+    /// A share of the requests fails at once, each by itself.
+    Errors {
+        /// The share, from 0 to 1.
+        share: f64,
+    },
+    /// A share of the requests gets no answer, each by itself.
+    Timeouts {
+        /// The share, from 0 to 1.
+        share: f64,
+    },
+    /// It takes only a share of the requests that it could answer, and refuses the others with a Retry-After.
+    RateLimit {
+        /// The share of its capacity, above 0.
+        share: f64,
+        /// The Retry-After, in seconds.
+        retry_after: f64,
+    },
+    /// It is down, and comes back with an empty cache: a request takes longer until it has answered enough of them.
+    ColdCache {
+        /// How many times as long the first request takes.
+        factor: f64,
+        /// After how many requests the cache is full.
+        requests: u64,
+    },
+}
+
+/// The name of a number, the number, and its range.
+type Number = (&'static str, f64, Range<f64>);
+
+impl Fault {
+    /// Its numbers, with the ranges that they must be in.
+    pub(crate) fn numbers(self) -> Vec<Number> {
+        match self {
+            Self::Down | Self::DownThenFull | Self::Slow => Vec::new(),
+            Self::Errors { share } | Self::Timeouts { share } => vec![("fault.share", share, 0.0..1.0)],
+            Self::RateLimit { share, retry_after } => {
+                vec![("fault.share", share, 0.001..100.0), ("fault.retry_after", retry_after, 0.0..86_400.0)]
+            }
+            Self::ColdCache { factor, requests } => {
+                vec![("fault.factor", factor, 1.0..1000.0), ("fault.requests", requests as f64, 1.0..1e9)]
+            }
+        }
+    }
+
+    /// True while requests get no answer because of it.
+    const fn is_down(self) -> bool {
+        matches!(self, Self::Down | Self::DownThenFull | Self::ColdCache { .. })
+    }
 }
 
 /// The fate of a request.
@@ -29,11 +76,16 @@ pub enum Fate {
     Answered(u64),
     /// Turned away at once: the queue is full.
     TurnedAway,
+    /// Refused at once: the rate is limited.
+    Limited,
     /// Failed at once.
     Failed,
     /// Never answered.
     Lost,
 }
+
+/// A limited rate lets the requests of so long a time through at once.
+const BURST: u64 = SECOND;
 
 /// The server's state; times in nanoseconds.
 #[derive(Clone, Debug)]
@@ -46,6 +98,10 @@ pub struct Server {
     ill: Range<u64>,
     /// When it has done all that it has taken.
     free_at: u64,
+    /// When a limited rate is used up to the last request.
+    paid_until: u64,
+    /// How many requests it has answered since it came back with an empty cache.
+    cached: u64,
     /// Draws the requests that fail.
     rng: Rng,
 }
@@ -55,14 +111,14 @@ impl Server {
     /// a time. The requests that fail are drawn from `seed`.
     #[must_use]
     pub fn new(service: u64, queue: u64, fault: Fault, ill: Range<u64>, seed: u64) -> Self {
-        Self { service, queue, fault, ill, free_at: 0, rng: Rng::new(seed) }
+        Self { service, queue, fault, ill, free_at: 0, paid_until: 0, cached: 0, rng: Rng::new(seed) }
     }
 
     /// A request comes in at `now`, which is never before the latest one.
     pub fn offer(&mut self, now: u64) -> Fate {
         if self.ill.contains(&now) {
             match self.fault {
-                Fault::Down => {
+                Fault::Down | Fault::ColdCache { .. } => {
                     self.free_at = self.ill.end;
                     return Fate::Lost;
                 }
@@ -70,8 +126,14 @@ impl Server {
                     self.free_at = self.ill.end + self.queue;
                     return Fate::Lost;
                 }
-                Fault::Errors(share) if self.rng.uniform() < share => return Fate::Failed,
-                Fault::Losses(share) if self.rng.uniform() < share => return Fate::Lost,
+                Fault::Errors { share } if self.rng.uniform() < share => return Fate::Failed,
+                Fault::Timeouts { share } if self.rng.uniform() < share => return Fate::Lost,
+                Fault::RateLimit { share, .. } => {
+                    if self.paid_until.saturating_sub(now) > BURST {
+                        return Fate::Limited;
+                    }
+                    self.paid_until = self.paid_until.max(now) + (self.service as f64 / share) as u64;
+                }
                 _ => {}
             }
         }
@@ -79,13 +141,24 @@ impl Server {
             return Fate::TurnedAway;
         }
         let begins = self.free_at.max(now);
-        let slow = self.fault == Fault::Slow && self.ill.contains(&begins);
-        self.free_at = begins + if slow { 2 * self.service } else { self.service };
-        let is_down = matches!(self.fault, Fault::Down | Fault::DownThenFull);
-        if is_down && begins < self.ill.end && self.free_at > self.ill.start {
+        self.free_at = begins + self.service_at(begins);
+        if self.fault.is_down() && begins < self.ill.end && self.free_at > self.ill.start {
             return Fate::Lost;
         }
         Fate::Answered(self.free_at)
+    }
+
+    /// How long it works on a request that it begins then.
+    fn service_at(&mut self, begins: u64) -> u64 {
+        match self.fault {
+            Fault::Slow if self.ill.contains(&begins) => 2 * self.service,
+            Fault::ColdCache { factor, requests } if begins >= self.ill.end && self.cached < requests => {
+                let missing = 1.0 - self.cached as f64 / requests as f64;
+                self.cached += 1;
+                (self.service as f64 * (1.0 + (factor - 1.0) * missing)) as u64
+            }
+            _ => self.service,
+        }
     }
 }
 
@@ -142,8 +215,29 @@ mod tests {
     }
 
     #[test]
+    fn a_limited_rate_lets_a_share_of_the_capacity_through() {
+        let limit = Fault::RateLimit { share: 0.5, retry_after: 2.0 };
+        let mut server = Server::new(SECOND / 100, 30 * SECOND, limit, 0..100 * SECOND, 0);
+        // Two requests for each that the server could answer, so four for each that it may.
+        let taken = (0..20_000).filter(|n| server.offer(n * SECOND / 200) != Fate::Limited).count();
+        assert!((5000..5100).contains(&taken), "{taken} of 20,000");
+        assert_ne!(server.offer(100 * SECOND), Fate::Limited);
+    }
+
+    #[test]
+    fn a_cold_cache_gets_warm() {
+        let mut server = Server::new(10, 1000, Fault::ColdCache { factor: 5.0, requests: 4 }, 1000..2000, 0);
+        assert_eq!(server.offer(0), Fate::Answered(10));
+        assert_eq!(server.offer(1000), Fate::Lost);
+        let answers: Vec<Fate> = (0..6).map(|_| server.offer(2000)).collect();
+        assert_eq!(answers, [2050, 2090, 2120, 2140, 2150, 2160].map(Fate::Answered));
+    }
+
+    #[test]
     fn a_share_of_the_requests_fails() {
-        for (fault, fate) in [(Fault::Errors(0.2), Fate::Failed), (Fault::Losses(0.2), Fate::Lost)] {
+        for (fault, fate) in
+            [(Fault::Errors { share: 0.2 }, Fate::Failed), (Fault::Timeouts { share: 0.2 }, Fate::Lost)]
+        {
             let mut server = Server::new(0, 30, fault, 1000..2000, 7);
             let failed = (0..1000).filter(|n| server.offer(1000 + n) == fate).count();
             assert!((170..230).contains(&failed), "{failed} of a thousand");

@@ -133,6 +133,9 @@ enum Task {
         /// Write the checked-in tables.
         #[arg(long)]
         write: bool,
+        /// Run only the policy and the scenario of this file, and print the result as JSON.
+        #[arg(long, conflicts_with_all = ["seed", "write"])]
+        run: Option<PathBuf>,
     },
     /// Kill workflows at random moments, fill their disk and stop their database: nothing may be lost.
     Crash {
@@ -233,7 +236,8 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Explain { what, form } => explain::explain(&what, form.as_deref()),
         Task::Fuzz { target, seconds } => fuzz::fuzz(target, seconds),
-        Task::Storm { seed, write } => storm::storm(seed, write),
+        Task::Storm { run: Some(file), .. } => storm::run(&file),
+        Task::Storm { seed, write, .. } => storm::storm(seed, write),
         Task::Crash { lateness, .. } if lateness => {
             setup::setup(Lang::Python)?;
             crash::lateness()
