@@ -1,0 +1,52 @@
+// Elements made by code: text is only ever text, so that nothing of a share link becomes markup.
+
+type Attributes = Record<string, string | number | boolean | undefined>;
+
+function fill<E extends Element>(element: E, attributes: Attributes, children: (Node | string)[]): E {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) element.setAttribute(name, "");
+    else if (value !== undefined && value !== false) element.setAttribute(name, String(value));
+  }
+  element.append(...children);
+  return element;
+}
+
+export function html<K extends keyof HTMLElementTagNameMap>(
+  name: K,
+  attributes: Attributes = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  return fill(document.createElement(name), attributes, children);
+}
+
+export function svg(name: string, attributes: Attributes = {}, ...children: (Node | string)[]): SVGElement {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+}
+
+/** The element of the page with that id, which the template has. */
+export function byId<E extends HTMLElement>(id: string): E {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`the page has no #${id}`);
+  return found as E;
+}
+
+/** A table with a head; the first cell of each row names it. */
+export function table(caption: string, head: string[], rows: string[][]): HTMLTableElement {
+  const line = (cells: string[]) =>
+    html("tr", {}, ...cells.map((cell, at) => (at === 0 ? html("th", { scope: "row" }, cell) : html("td", {}, cell))));
+  return html(
+    "table",
+    {},
+    html("caption", { class: "label" }, caption),
+    html("thead", {}, html("tr", {}, ...head.map((cell) => html("th", { scope: "col" }, cell)))),
+    html("tbody", {}, ...rows.map(line)),
+  );
+}
+
+/** A time in milliseconds for a person. */
+export function time(millis: number): string {
+  if (millis < 1) return `${+(millis * 1000).toFixed(0)} µs`;
+  if (millis < 1000) return `${+millis.toFixed(0)} ms`;
+  if (millis < 120_000) return `${+(millis / 1000).toFixed(1)} s`;
+  return millis < 7_200_000 ? `${+(millis / 60_000).toFixed(1)} min` : `${+(millis / 3_600_000).toFixed(1)} h`;
+}

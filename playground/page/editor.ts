@@ -1,0 +1,254 @@
+// A policy as a form and as a document side by side. The document is the truth; the form shows and changes its fields.
+import { type Answer, type Choices, type Explained, explain, importPolicy, type Problem } from "./answers";
+import { delays } from "./delays";
+import { html } from "./dom";
+
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+
+interface FormField {
+  path: string;
+  label: string;
+  /** Shown where the document has no value. */
+  hint: string;
+}
+
+const FIELDS: FormField[] = [
+  { path: "preset", label: "Preset", hint: "default" },
+  { path: "attempts", label: "Attempts", hint: "3, forever" },
+  { path: "deadline", label: "Deadline of a call", hint: "none, 30s" },
+  { path: "attempt_timeout", label: "Timeout of an attempt", hint: "none, 2s" },
+  { path: "backoff.kind", label: "Backoff", hint: "" },
+  { path: "backoff.initial", label: "First delay", hint: "100ms" },
+  { path: "backoff.factor", label: "Factor", hint: "2" },
+  { path: "backoff.max", label: "Longest delay", hint: "5s" },
+  { path: "jitter.kind", label: "Jitter", hint: "" },
+  { path: "hint.mode", label: "Retry-After", hint: "" },
+  { path: "budget.kind", label: "Budget for retries", hint: "" },
+  { path: "budget.ratio", label: "Retries for each call", hint: "0.1" },
+  { path: "breaker.kind", label: "Circuit breaker", hint: "" },
+  { path: "limiter.limit", label: "Attempts a second", hint: "no limit" },
+  { path: "adaptive.kind", label: "Adaptive rate", hint: "" },
+];
+
+/** Other presets have a name of ours or are no example of a form. */
+const SAMPLES: Record<string, string> = {
+  resilience4j:
+    '{ "maxAttempts": 4, "waitDuration": "500ms", "enableExponentialBackoff": true, "exponentialBackoffMultiplier": 2 }',
+  grpc: '{ "maxAttempts": 4, "initialBackoff": "0.1s", "maxBackoff": "1s", "backoffMultiplier": 2, "retryableStatusCodes": ["UNAVAILABLE"] }',
+  temporal: '{ "initialInterval": "1s", "backoffCoefficient": 2, "maximumInterval": "100s", "maximumAttempts": 5 }',
+};
+
+function isObject(value: Json | undefined): value is { [name: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function parsed(text: string): { [name: string]: Json } | undefined {
+  try {
+    const value: Json = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value of a field; a section may be just its kind. */
+function get(document: { [name: string]: Json }, path: string): Json | undefined {
+  const [section, field] = path.split(".");
+  const value = document[section];
+  if (field === undefined) return value;
+  return isObject(value) ? value[field] : field === "kind" || field === "mode" ? value : undefined;
+}
+
+function set(document: { [name: string]: Json }, path: string, value: Json | undefined): void {
+  const [section, field] = path.split(".");
+  if (field === undefined) {
+    if (value === undefined) delete document[section];
+    else document[section] = value;
+    return;
+  }
+  const before = document[section];
+  const inner = isObject(before) ? before : before === undefined || before === null ? {} : { kind: before };
+  if (value === undefined) delete inner[field];
+  else inner[field] = value;
+  if (Object.keys(inner).length === 0) delete document[section];
+  else document[section] = inner;
+}
+
+/** The line of the document, from 1, that has a path's value. */
+function lineOf(text: string, path: string): number | undefined {
+  let from = 0;
+  for (const name of path.split(/[.[\]]+/).filter((part) => part !== "" && !/^\d+$/.test(part))) {
+    const at = text.indexOf(JSON.stringify(name), from);
+    if (at < 0) return undefined;
+    from = at;
+  }
+  return path === "" ? undefined : text.slice(0, from).split("\n").length;
+}
+
+/** One of the two policies. */
+export class Editor {
+  readonly element: HTMLElement;
+  private readonly text: HTMLTextAreaElement;
+  private readonly problem: HTMLElement;
+  private readonly drawing = html("div");
+  private readonly words = html("pre");
+  private readonly controls = new Map<string, HTMLInputElement | HTMLSelectElement>();
+  private timer: number | undefined;
+  private answer: Answer<Explained>;
+
+  constructor(
+    private readonly name: string,
+    choices: Choices,
+    document: string,
+    private readonly changed: () => void,
+  ) {
+    const id = `policy-${name}`;
+    this.problem = html("p", { class: "problem", role: "alert", id: `${id}-problem` });
+    this.text = html("textarea", {
+      id,
+      spellcheck: "false",
+      autocomplete: "off",
+      rows: 14,
+      "aria-describedby": this.problem.id,
+    });
+    this.text.value = document;
+    this.text.addEventListener("input", () => {
+      clearTimeout(this.timer);
+      // A megabyte that is pasted in must not be read at each key.
+      this.timer = window.setTimeout(() => this.update(), 150);
+    });
+    const words = new Map(choices.words);
+    const fields = FIELDS.map(({ path, label, hint }) => {
+      const list = path === "preset" ? choices.presets : (words.get(path) ?? words.get(path.split(".")[0]));
+      const fieldId = `${id}-${path.replace(".", "-")}`;
+      const control = list
+        ? html(
+            "select",
+            { id: fieldId },
+            html("option", { value: "" }, "(left out)"),
+            ...list.map((word) => html("option", {}, word)),
+          )
+        : html("input", { id: fieldId, placeholder: hint, spellcheck: "false", autocomplete: "off" });
+      control.addEventListener("change", () => this.edit(path, control.value.trim()));
+      this.controls.set(path, control);
+      return html("div", {}, html("label", { for: fieldId }, label), control);
+    });
+    this.element = html(
+      "div",
+      { class: "policy", role: "group", "aria-labelledby": `${id}-heading` },
+      html("h3", { id: `${id}-heading` }, `Policy ${name}`),
+      html(
+        "div",
+        { class: "sides" },
+        html("div", { class: "fields" }, ...fields),
+        html("div", {}, html("label", { for: id }, "The same as a document (JSON)"), this.text, this.problem),
+      ),
+      this.importer(id, choices.forms),
+      this.drawing,
+      html("details", {}, html("summary", {}, "In words, with warnings"), this.words),
+    );
+    this.answer = this.update();
+  }
+
+  /** The document, if the core accepts it. */
+  get accepted(): string | undefined {
+    return "ok" in this.answer ? this.text.value : undefined;
+  }
+
+  get document(): string {
+    return this.text.value;
+  }
+
+  set document(text: string) {
+    this.text.value = text;
+    this.update();
+  }
+
+  private importer(id: string, forms: string[]): HTMLElement {
+    const form = html("select", { id: `${id}-form` }, ...forms.map((name) => html("option", {}, name)));
+    const problem = html("p", { class: "problem", role: "alert", id: `${id}-foreign-problem` });
+    const text = html("textarea", {
+      id: `${id}-foreign`,
+      rows: 6,
+      spellcheck: "false",
+      "aria-describedby": problem.id,
+    });
+    const sample = () => {
+      text.placeholder = SAMPLES[form.value] ?? "its JSON text";
+    };
+    form.addEventListener("change", sample);
+    sample();
+    const button = html("button", { type: "button" }, "Import");
+    button.addEventListener("click", () => {
+      const answer = importPolicy(form.value, text.value || (SAMPLES[form.value] ?? ""));
+      const failed = "problem" in answer;
+      problem.textContent = failed ? answer.problem.message : "";
+      text.setAttribute("aria-invalid", String(failed));
+      if (!failed) this.document = JSON.stringify(answer.ok, null, 2);
+    });
+    return html(
+      "details",
+      {},
+      html("summary", {}, "Import from another system"),
+      html("label", { for: form.id }, "System"),
+      form,
+      html("label", { for: text.id }, "Its policy as JSON"),
+      text,
+      problem,
+      button,
+    );
+  }
+
+  /** Puts a value of the form into the document. */
+  private edit(path: string, value: string): void {
+    const document = parsed(this.text.value);
+    if (!document) return;
+    const number = Number(value);
+    set(document, path, value === "" ? undefined : Number.isFinite(number) ? number : value);
+    this.document = JSON.stringify(document, null, 2);
+  }
+
+  private update(): Answer<Explained> {
+    this.answer = explain(this.text.value);
+    const problem = "problem" in this.answer ? this.answer.problem : undefined;
+    this.text.setAttribute("aria-invalid", String(problem !== undefined));
+    this.show(problem);
+    if ("ok" in this.answer) {
+      this.drawing.replaceChildren(delays(this.answer.ok));
+      this.words.textContent = this.answer.ok.text;
+    }
+    const document = parsed(this.text.value);
+    for (const [path, control] of this.controls) {
+      const value = document && get(document, path);
+      const shown = value === undefined || value === null || typeof value === "object" ? "" : String(value);
+      control.value = shown;
+      control.disabled = document === undefined || (path.includes(".") && Array.isArray(document[path.split(".")[0]]));
+      control.setAttribute(
+        "aria-invalid",
+        String(problem?.path === path || (path.endsWith(".kind") && problem?.path === path.slice(0, -5))),
+      );
+    }
+    this.changed();
+    return this.answer;
+  }
+
+  /** Shows the problem below the document, with a way to its line. */
+  private show(problem: Problem | undefined): void {
+    this.problem.replaceChildren(problem?.message ?? "");
+    const text = this.text.value;
+    const line = problem && text.length < 300_000 ? lineOf(text, problem.path) : undefined;
+    if (line === undefined) return;
+    const button = html("button", { type: "button" }, `Go to line ${line}`);
+    button.addEventListener("click", () => {
+      const start =
+        text
+          .split("\n")
+          .slice(0, line - 1)
+          .join("\n").length + (line > 1 ? 1 : 0);
+      const end = text.indexOf("\n", start);
+      this.text.focus();
+      this.text.setSelectionRange(start, end < 0 ? text.length : end);
+    });
+    this.problem.append(" ", button);
+  }
+}
