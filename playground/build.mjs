@@ -34,7 +34,10 @@ const policy = [
 const wasm = gzipSync(readFileSync(join(folder, `${name}_bg.wasm`)), { level: 9 }).toString("base64");
 const parts = { CSP: policy, STYLE: style, WASM: wasm, SCRIPT: script };
 // A function, because a text could have the signs that `replace` reads.
-const page = readFileSync("page/index.html", "utf8").replaceAll(/%(CSP|STYLE|WASM|SCRIPT)%/g, (_, part) => parts[part]);
+const page = readFileSync("page/index.html", "utf8").replaceAll(
+  /\/\*(CSP|STYLE|WASM|SCRIPT)\*\//g,
+  (_, part) => parts[part],
+);
 
 mkdirSync("dist", { recursive: true });
 writeFileSync("dist/index.html", page);

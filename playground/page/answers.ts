@@ -1,5 +1,6 @@
 // The answers of the core, and how it is called.
 import * as core from "core";
+import { tooLong } from "./limits";
 
 export interface Problem {
   path: string;
@@ -70,15 +71,9 @@ export interface Choices {
 
 export type Answer<T> = { ok: T } | { problem: Problem };
 
-/** The longest text that is handed to the core, in characters; it has its own limit in bytes. */
-const LONGEST = 256 * 1024;
-
 function ask<T>(call: (...texts: string[]) => string, ...texts: string[]): Answer<T> {
-  const long = texts.find((text) => text.length > LONGEST);
-  if (long !== undefined) {
-    const message = `The text has ${long.length.toLocaleString("en")} characters; at most ${LONGEST.toLocaleString("en")} are read.`;
-    return { problem: { path: "", message, nearest: null } };
-  }
+  const message = texts.map(tooLong).find((problem) => problem !== undefined);
+  if (message !== undefined) return { problem: { path: "", message, nearest: null } };
   return JSON.parse(call(...texts)) as Answer<T>;
 }
 

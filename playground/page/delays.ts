@@ -1,10 +1,10 @@
 // The delays of a policy as a drawing: one line a retry, from the end of the delay before it.
 import type { Explained } from "./answers";
-import { html, svg, table, time } from "./dom";
+import { html, scrolling, svg, table, time } from "./dom";
 
 const [WIDTH, LEFT, RIGHT, LINE] = [600, 64, 70, 22];
 
-export function delays({ rows, deadline, more }: Explained): HTMLElement {
+export function delays(name: string, { rows, deadline, more }: Explained): HTMLElement {
   const figure = html("figure", { class: "delays" });
   if (rows.length === 0) {
     figure.append(html("p", {}, "No retry: one attempt and no delay."));
@@ -17,7 +17,11 @@ export function delays({ rows, deadline, more }: Explained): HTMLElement {
   const height = rows.length * LINE + 26;
   const last = rows[rows.length - 1];
   const total = `${rows.length} ${rows.length === 1 ? "retry" : "retries"}, typically ${time(last.typical_total)} of waiting`;
-  const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": `Delays: ${total}` });
+  const picture = svg("svg", {
+    viewBox: `0 0 ${WIDTH} ${height}`,
+    role: "img",
+    "aria-label": `Delays of ${name}: ${total}`,
+  });
   rows.forEach((row, at) => {
     const start = row.typical_total - row.typical;
     const y = at * LINE + 4;
@@ -51,7 +55,7 @@ export function delays({ rows, deadline, more }: Explained): HTMLElement {
     ),
   );
   const cells = rows.map((row) => [
-    `retry ${row.retry}`,
+    String(row.retry),
     time(row.min),
     time(row.typical),
     time(row.max),
@@ -59,12 +63,8 @@ export function delays({ rows, deadline, more }: Explained): HTMLElement {
     time(row.max_total),
     row.in_time,
   ]);
-  const head = ["", "shortest", "typical", "longest", "typical sum", "longest sum", "before the deadline"];
-  const scroll = html(
-    "div",
-    { class: "wide", tabindex: 0, role: "region", "aria-label": "The delays as a table" },
-    table("Delays", head, cells),
-  );
+  const head = ["retry", "shortest", "typical", "longest", "typical sum", "longest sum", "before the deadline"];
+  const scroll = scrolling(`The delays of ${name} as a table`, "wide", table(`Delays of ${name}`, head, cells));
   figure.append(html("details", {}, html("summary", {}, "The delays as a table"), scroll));
   return figure;
 }

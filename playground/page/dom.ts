@@ -1,5 +1,7 @@
 // Elements made by code: text is only ever text, so that nothing of a share link becomes markup.
 
+import { tooLong } from "./limits";
+
 type Attributes = Record<string, string | number | boolean | undefined>;
 
 function fill<E extends Element>(element: E, attributes: Attributes, children: (Node | string)[]): E {
@@ -41,6 +43,22 @@ export function table(caption: string, head: string[], rows: string[][]): HTMLTa
     html("thead", {}, html("tr", {}, ...head.map((cell) => html("th", { scope: "col" }, cell)))),
     html("tbody", {}, ...rows.map(line)),
   );
+}
+
+/** A part of the page that scrolls by itself, with keys too. */
+export function scrolling(label: string, kind: "wide" | "scroll", child: Node): HTMLElement {
+  return html("section", { class: kind, tabindex: 0, "aria-label": label }, child);
+}
+
+/** Keeps out a text that is too long when it is pasted or dropped. */
+export function refuseLong(text: HTMLTextAreaElement, say: (message: string) => void): void {
+  text.addEventListener("beforeinput", (event) => {
+    const added = event.data ?? event.dataTransfer?.getData("text") ?? "";
+    const problem = added.length > 1 ? (tooLong(added) ?? tooLong(text.value + added)) : undefined;
+    if (problem === undefined) return;
+    event.preventDefault();
+    say(problem);
+  });
 }
 
 /** A time in milliseconds for a person. */

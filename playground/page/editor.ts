@@ -1,7 +1,7 @@
 // A policy as a form and as a document side by side. The document is the truth; the form shows and changes its fields.
 import { type Answer, type Choices, type Explained, explain, importPolicy, type Problem } from "./answers";
 import { delays } from "./delays";
-import { html } from "./dom";
+import { html, refuseLong } from "./dom";
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -112,6 +112,7 @@ export class Editor {
       "aria-describedby": this.problem.id,
     });
     this.text.value = document;
+    refuseLong(this.text, (message) => this.problem.replaceChildren(message));
     this.text.addEventListener("input", () => {
       clearTimeout(this.timer);
       // A megabyte that is pasted in must not be read at each key.
@@ -119,7 +120,10 @@ export class Editor {
     });
     const words = new Map(choices.words);
     const fields = FIELDS.map(({ path, label, hint }) => {
-      const list = path === "preset" ? choices.presets : (words.get(path) ?? words.get(path.split(".")[0]));
+      const list =
+        path === "preset"
+          ? choices.presets
+          : (words.get(path) ?? (/\.(kind|mode)$/.test(path) ? words.get(path.split(".")[0]) : undefined));
       const fieldId = `${id}-${path.replace(".", "-")}`;
       const control = list
         ? html(
@@ -214,7 +218,7 @@ export class Editor {
     this.text.setAttribute("aria-invalid", String(problem !== undefined));
     this.show(problem);
     if ("ok" in this.answer) {
-      this.drawing.replaceChildren(delays(this.answer.ok));
+      this.drawing.replaceChildren(delays(`policy ${this.name}`, this.answer.ok));
       this.words.textContent = this.answer.ok.text;
     }
     const document = parsed(this.text.value);

@@ -1,9 +1,8 @@
 // The log of a call, drawn on a line of time.
 import { type LogEvent, type Replayed, record, replay } from "./answers";
-import { byId, html, svg, table, time } from "./dom";
+import { byId, html, refuseLong, scrolling, svg, table, time } from "./dom";
+import { LONGEST, tooLong } from "./limits";
 
-/** The longest file that is read, in bytes; the core's limit for a text. */
-const LONGEST = 256 * 1024;
 const [WIDTH, LINE] = [600, 22];
 
 function drawing(events: LogEvent[]): SVGElement {
@@ -42,11 +41,7 @@ function show({ events, difference }: Replayed): HTMLElement[] {
   return [
     html("p", { role: "status" }, `${events.length} events. ${verdict}${rest}`),
     html("figure", {}, drawing(events)),
-    html(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": "The events" },
-      table("Events", ["event", "after", "what"], rows),
-    ),
+    scrolling("The events", "scroll", table("Events", ["event", "after", "what"], rows)),
   ];
 }
 
@@ -56,6 +51,7 @@ export function replays(policy: () => string): void {
     problem.textContent = message;
     text.setAttribute("aria-invalid", String(message !== ""));
   };
+  refuseLong(text, fail);
   const run = () => {
     const answer = replay(policy(), text.value);
     fail("problem" in answer ? answer.problem.message : "");
@@ -69,7 +65,10 @@ export function replays(policy: () => string): void {
       );
       return;
     }
-    text.value = await file.text();
+    const content = await file.text();
+    const long = tooLong(content);
+    if (long !== undefined) return fail(long);
+    text.value = content;
     run();
   };
   byId("replay").addEventListener("click", run);

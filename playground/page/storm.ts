@@ -1,6 +1,6 @@
 // The runs of both policies, drawn second by second.
 import type { Outcome } from "./answers";
-import { byId, html, svg, table, time } from "./dom";
+import { byId, html, scrolling, svg, table, time } from "./dom";
 
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [600, 240, 52, 8, 22];
 /** How long the animation takes, in milliseconds. */
@@ -91,10 +91,8 @@ export class Storm {
     const most = 1.05 * Math.max(...outcomes.flatMap(({ attempts, capacity }) => [...attempts, capacity]));
     this.charts = outcomes.map((outcome, at) => chart("AB"[at], outcome, most));
     byId("charts").replaceChildren(...this.charts.map(({ element }) => element));
-    byId("figures").replaceChildren(
-      html("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Figures" }, this.figures()),
-    );
-    byId("seconds").replaceChildren(this.seconds());
+    byId("figures").replaceChildren(scrolling("Figures", "wide", this.figures()));
+    byId("seconds").replaceChildren(scrolling("Every second", "scroll", this.seconds()));
     byId("playback").hidden = false;
     this.slider.max = String(outcomes[0].attempts.length);
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -138,7 +136,7 @@ export class Storm {
     const row = (name: string, shown: (outcome: Outcome) => string) => [name, ...this.outcomes.map(shown)];
     return table(
       "The whole run",
-      ["", "Policy A", "Policy B"],
+      ["figure", "Policy A", "Policy B"],
       [
         row("calls", ({ figures }) => count(figures.calls)),
         row("attempts a call", ({ figures }) => figures.load.toFixed(3)),
