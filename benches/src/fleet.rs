@@ -1,4 +1,4 @@
-//! The simulator itself: a million clients that make a call a second for a hundred seconds, a third of which the server is down.
+//! The simulator itself: a million clients that make a call a second for a hundred seconds. The server is down for a third of the time.
 
 use crate::counting::Counting;
 use crate::sample::Row;

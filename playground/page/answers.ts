@@ -65,7 +65,7 @@ export interface Replayed {
 
 export interface Choices {
   presets: string[];
-  forms: string[];
+  systems: string[];
   words: [string, string[]][];
 }
 

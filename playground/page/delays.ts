@@ -1,8 +1,8 @@
 // The delays of a policy as a drawing: one line a retry, from the end of the delay before it.
 import type { Explained } from "./answers";
-import { html, scrolling, svg, table, time } from "./dom";
+import { drawingWidth, html, scrolling, svg, table, time } from "./dom";
 
-const [WIDTH, LEFT, RIGHT, LINE] = [600, 64, 70, 22];
+const [LEFT, RIGHT, LINE] = [64, 70, 22];
 
 export function delays(name: string, { rows, deadline, more }: Explained): HTMLElement {
   const figure = html("figure", { class: "delays" });
@@ -10,15 +10,16 @@ export function delays(name: string, { rows, deadline, more }: Explained): HTMLE
     figure.append(html("p", {}, "No retry: one attempt and no delay."));
     return figure;
   }
+  const whole = drawingWidth();
   const ends = rows.map((row) => row.typical_total - row.typical + row.max);
   const longest = Math.max(...ends, 1);
   const span = deadline !== null && deadline < 2 * longest ? Math.max(longest, deadline) : longest;
-  const x = (millis: number) => LEFT + ((WIDTH - LEFT - RIGHT) * millis) / span;
+  const x = (millis: number) => LEFT + ((whole - LEFT - RIGHT) * millis) / span;
   const height = rows.length * LINE + 26;
   const last = rows[rows.length - 1];
   const total = `${rows.length} ${rows.length === 1 ? "retry" : "retries"}, typically ${time(last.typical_total)} of waiting`;
   const picture = svg("svg", {
-    viewBox: `0 0 ${WIDTH} ${height}`,
+    viewBox: `0 0 ${whole} ${height}`,
     role: "img",
     "aria-label": `Delays of ${name}: ${total}`,
   });
@@ -32,7 +33,7 @@ export function delays(name: string, { rows, deadline, more }: Explained): HTMLE
       svg("line", { class: "axis", x1: x(0), x2: x(start), y1: y + 9, y2: y + 9 }),
       svg("rect", { class: "range", x: x(start + row.min), y, width, height: 18 }),
       svg("rect", { class: "tick", x: x(row.typical_total) - 1.5, y, width: 3, height: 18 }),
-      svg("text", { x: Math.min(x(start + row.max) + 4, WIDTH - RIGHT + 4), y: y + 13 }, time(row.typical)),
+      svg("text", { x: Math.min(x(start + row.max) + 4, whole - RIGHT + 4), y: y + 13 }, time(row.typical)),
     );
     picture.append(group);
   });

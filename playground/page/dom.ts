@@ -39,14 +39,14 @@ export function table(caption: string, head: string[], rows: string[][]): HTMLTa
   return html(
     "table",
     {},
-    html("caption", { class: "label" }, caption),
+    html("caption", {}, caption),
     html("thead", {}, html("tr", {}, ...head.map((cell) => html("th", { scope: "col" }, cell)))),
     html("tbody", {}, ...rows.map(line)),
   );
 }
 
 /** A part of the page that scrolls by itself, with keys too. */
-export function scrolling(label: string, kind: "wide" | "scroll", child: Node): HTMLElement {
+export function scrolling(label: string, kind: "wide" | "scroll" | "scroll events", child: Node): HTMLElement {
   return html("section", { class: kind, tabindex: 0, "aria-label": label }, child);
 }
 
@@ -59,6 +59,11 @@ export function refuseLong(text: HTMLTextAreaElement, say: (message: string) => 
     event.preventDefault();
     say(problem);
   });
+}
+
+/** The width of a drawing in its own units, so that its letters stay readable on a small screen. */
+export function drawingWidth(): number {
+  return Math.max(300, Math.min(600, innerWidth - 64));
 }
 
 /** A time in milliseconds for a person. */

@@ -147,7 +147,7 @@ export class Editor {
         html("div", { class: "fields" }, ...fields),
         html("div", {}, html("label", { for: id }, "The same as a document (JSON)"), this.text, this.problem),
       ),
-      this.importer(id, choices.forms),
+      this.importer(id, choices.systems),
       this.drawing,
       html("details", {}, html("summary", {}, "In words, with warnings"), this.words),
     );
@@ -168,8 +168,8 @@ export class Editor {
     this.update();
   }
 
-  private importer(id: string, forms: string[]): HTMLElement {
-    const form = html("select", { id: `${id}-form` }, ...forms.map((name) => html("option", {}, name)));
+  private importer(id: string, systems: string[]): HTMLElement {
+    const form = html("select", { id: `${id}-form` }, ...systems.map((name) => html("option", {}, name)));
     const problem = html("p", { class: "problem", role: "alert", id: `${id}-foreign-problem` });
     const text = html("textarea", {
       id: `${id}-foreign`,

@@ -1,22 +1,23 @@
 // The log of a call, drawn on a line of time.
 import { type LogEvent, type Replayed, record, replay } from "./answers";
-import { byId, html, refuseLong, scrolling, svg, table, time } from "./dom";
+import { byId, drawingWidth, html, refuseLong, scrolling, svg, table, time } from "./dom";
 import { LONGEST, tooLong } from "./limits";
 
-const [WIDTH, LINE] = [600, 22];
+const LINE = 22;
 
 function drawing(events: LogEvent[]): SVGElement {
+  const whole = drawingWidth();
   const drawn = events.slice(0, 60);
   const end = Math.max(...drawn.map(({ at, until }) => until ?? at), 1);
-  const x = (millis: number) => 70 + ((WIDTH - 90) * millis) / end;
+  const x = (millis: number) => 70 + ((whole - 90) * millis) / end;
   const height = drawn.length * LINE + 8;
   const label = `${events.length} events in ${time(end)}`;
-  const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": label });
+  const picture = svg("svg", { viewBox: `0 0 ${whole} ${height}`, role: "img", "aria-label": label });
   drawn.forEach(({ at, until, kind, sequence }, index) => {
     const y = index * LINE + 4;
     if (until !== null)
       picture.append(svg("rect", { class: "range", x: x(at), y, width: Math.max(x(until) - x(at), 2), height: 16 }));
-    const right = x(at) > WIDTH / 2;
+    const right = x(at) > whole / 2;
     picture.append(
       svg("text", { x: 0, y: y + 13 }, `event ${sequence}`),
       svg("rect", { class: "tick", x: x(at) - 2, y, width: 4, height: 16 }),
@@ -41,7 +42,7 @@ function show({ events, difference }: Replayed): HTMLElement[] {
   return [
     html("p", { role: "status" }, `${events.length} events. ${verdict}${rest}`),
     html("figure", {}, drawing(events)),
-    scrolling("The events", "scroll", table("Events", ["event", "after", "what"], rows)),
+    scrolling("The events", "scroll events", table("Events", ["event", "after", "what"], rows)),
   ];
 }
 

@@ -1,13 +1,19 @@
 // The runs of both policies, drawn second by second.
 import type { Outcome } from "./answers";
-import { byId, html, scrolling, svg, table, time } from "./dom";
+import { byId, drawingWidth, html, scrolling, svg, table, time } from "./dom";
 
-const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [600, 240, 52, 8, 22];
+const [HEIGHT, LEFT, TOP, BOTTOM] = [240, 52, 8, 22];
 /** How long the animation takes, in milliseconds. */
 const PLAY = 6000;
 
 const count = (number: number) => Math.round(number).toLocaleString("en");
 const percent = (part: number) => `${(100 * part).toFixed(1)} %`;
+
+/** The next number of the series 10, 20, 40, 50, 60, 80, 100, 200, so that half of it is a round number too. */
+function roundedUp(number: number): number {
+  const ten = 10 ** Math.floor(Math.log10(number));
+  return ten * ([1, 2, 4, 5, 6, 8].find((times) => times * ten >= number) ?? 10);
+}
 
 interface Chart {
   element: HTMLElement;
@@ -18,17 +24,18 @@ interface Chart {
 function chart(name: string, outcome: Outcome, most: number): Chart {
   const { attempts, goodput, capacity, fault } = outcome;
   const seconds = attempts.length;
-  const x = (second: number) => LEFT + ((WIDTH - LEFT - 8) * second) / seconds;
+  const whole = drawingWidth();
+  const x = (second: number) => LEFT + ((whole - LEFT - 8) * second) / seconds;
   const y = (number: number) => HEIGHT - BOTTOM - ((HEIGHT - TOP - BOTTOM) * number) / most;
   const line = (numbers: number[]) =>
     `M${numbers.map((number, at) => `${x(at + 0.5).toFixed(1)} ${y(number).toFixed(1)}`).join("L")}`;
   const clip = `clip-${name}`;
-  const window = svg("rect", { x: 0, y: 0, width: WIDTH, height: HEIGHT });
+  const window = svg("rect", { x: 0, y: 0, width: whole, height: HEIGHT });
   const head = svg("line", { class: "head", y1: TOP, y2: HEIGHT - BOTTOM });
   const ticks = [0, 0.5, 1].map((part) => part * most);
   const picture = svg(
     "svg",
-    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `Policy ${name}: ${sentence(outcome)}` },
+    { viewBox: `0 0 ${whole} ${HEIGHT}`, role: "img", "aria-label": `Policy ${name}: ${sentence(outcome)}` },
     svg("clipPath", { id: clip }, window),
     svg("rect", {
       class: "faulty",
@@ -38,7 +45,7 @@ function chart(name: string, outcome: Outcome, most: number): Chart {
       height: HEIGHT - TOP - BOTTOM,
     }),
     ...ticks.flatMap((tick) => [
-      svg("line", { class: "axis", x1: LEFT, x2: WIDTH - 8, y1: y(tick), y2: y(tick) }),
+      svg("line", { class: "axis", x1: LEFT, x2: whole - 8, y1: y(tick), y2: y(tick) }),
       svg("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, count(tick)),
     ]),
     ...[0, fault[0], fault[1], seconds].map((second) =>
@@ -88,7 +95,7 @@ export class Storm {
   draw(outcomes: Outcome[]): void {
     this.stop();
     this.outcomes = outcomes;
-    const most = 1.05 * Math.max(...outcomes.flatMap(({ attempts, capacity }) => [...attempts, capacity]));
+    const most = roundedUp(1.05 * Math.max(...outcomes.flatMap(({ attempts, capacity }) => [...attempts, capacity])));
     this.charts = outcomes.map((outcome, at) => chart("AB"[at], outcome, most));
     byId("charts").replaceChildren(...this.charts.map(({ element }) => element));
     byId("figures").replaceChildren(scrolling("Figures", "wide", this.figures()));

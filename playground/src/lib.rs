@@ -44,21 +44,21 @@ pub fn replay(document: &str, log: &str) -> String {
     answer(read(document).and_then(|document| replay::replayed(&document.policy, log)))
 }
 
-/// A log for [`replay`]: a call under a policy document, of which every attempt times out after half a second.
+/// A log for [`replay`]: a call under a policy document whose every attempt times out after half a second.
 #[wasm_bindgen]
 #[must_use]
 pub fn record(document: &str) -> String {
     answer(read(document).map(|document| replay::recorded(&document.policy)))
 }
 
-/// The words that the page's lists of choices have: presets, forms, and each field that takes a word.
+/// The words that the page's lists of choices have: presets, other systems, and each field that takes a word.
 #[wasm_bindgen]
 #[must_use]
 pub fn choices() -> String {
     #[derive(Serialize)]
     struct Choices {
         presets: Vec<&'static str>,
-        forms: Vec<&'static str>,
+        systems: Vec<&'static str>,
         words: Vec<(&'static str, Vec<&'static str>)>,
     }
     let words = Field::names().filter_map(|(path, field)| match field.takes() {
@@ -67,7 +67,7 @@ pub fn choices() -> String {
     });
     answer(Ok(Choices {
         presets: Preset::ALL.into_iter().map(Preset::name).collect(),
-        forms: Form::ALL.into_iter().map(Form::name).collect(),
+        systems: Form::ALL.into_iter().map(Form::name).collect(),
         words: words.collect(),
     }))
 }

@@ -3,7 +3,7 @@
 use holdoff_core::DocumentError;
 use serde::Serialize;
 
-/// What is wrong with a text.
+/// An error in a text, for a person.
 #[derive(Debug, Serialize)]
 pub(crate) struct Problem {
     /// The path of the value, `backoff[1].max`; empty for the text as a whole.

@@ -34,7 +34,8 @@ struct Drawn {
 /// Reads a log, one event a line, and compares it with the policy.
 pub(crate) fn replayed(policy: &Policy, log: &str) -> Result<Replayed, Problem> {
     let mut events = Vec::new();
-    let (mut strict, mut follow) = (Some(Replay::new(ReplayMode::Verify)), Replay::new(ReplayMode::Follow).any_policy());
+    let (mut strict, mut follow) =
+        (Some(Replay::new(ReplayMode::Verify)), Replay::new(ReplayMode::Follow).any_policy());
     let (mut difference, mut began) = (None, None);
     let lines = log.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     for (index, line) in lines {
@@ -76,7 +77,7 @@ pub(crate) fn replayed(policy: &Policy, log: &str) -> Result<Replayed, Problem> 
 /// The most attempts of an example.
 const EXAMPLE_ATTEMPTS: u32 = 12;
 
-/// The log of a call without guards, of which every attempt times out after half a second, one event a line.
+/// The log of a call without guards whose every attempt times out after half a second, one event a line.
 pub(crate) fn recorded(policy: &Policy) -> String {
     let (mut now, guards) = (Timestamp::from_nanos(1_700_000_000_000_000_000), &mut Guards::none());
     let mut lines = String::new();

@@ -106,7 +106,7 @@ struct Fleet<'a> {
     arrivals: Rng,
     /// How many calls have begun.
     calls: u64,
-    /// What a refusal says about the time of the next attempt.
+    /// The Retry-After of a refusal.
     retry_after: Hint,
     attempts: u64,
     live: Slots<Live>,

@@ -60,7 +60,7 @@ impl Processes {
 }
 
 impl Strategy {
-    /// The strategy of a policy document. If it names no budget, it has the one that a loop brings.
+    /// The strategy of a policy document. If it names no budget, it has the budget of loops.
     ///
     /// # Errors
     /// The document is wrong, or has a guard that the simulator does not.

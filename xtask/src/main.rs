@@ -19,6 +19,7 @@ mod fuzz;
 mod generate;
 mod house;
 mod lang;
+mod playground;
 mod python;
 mod ruby;
 mod rust;
@@ -137,6 +138,8 @@ enum Task {
         #[arg(long, conflicts_with_all = ["seed", "write"])]
         run: Option<PathBuf>,
     },
+    /// Build the storm lab, a page that works from disk: playground/dist/index.html.
+    Playground,
     /// Kill workflows at random moments, fill their disk and stop their database: nothing may be lost.
     Crash {
         /// How many rounds in each database; a process is killed up to four times in each.
@@ -238,6 +241,11 @@ fn run(task: Task) -> Result<()> {
         Task::Fuzz { target, seconds } => fuzz::fuzz(target, seconds),
         Task::Storm { run: Some(file), .. } => storm::run(&file),
         Task::Storm { seed, write, .. } => storm::storm(seed, write),
+        Task::Playground => {
+            setup::setup(Lang::Wasm)?;
+            println!("{}", playground::build()?.display());
+            Ok(())
+        }
         Task::Crash { lateness, .. } if lateness => {
             setup::setup(Lang::Python)?;
             crash::lateness()

@@ -43,6 +43,7 @@ pub(crate) fn setup(lang: Lang) -> Result<()> {
             npm_packages(&shell::root().join("bindings-wasm/test").join(version))?;
         }
         npm_packages(&shell::root().join("engines/bullmq"))?;
+        npm_packages(&shell::root().join("playground"))?;
         npm_packages(&shell::root().join("benches/peers/js"))?;
     }
     if needs.demo {

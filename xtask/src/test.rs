@@ -1,6 +1,6 @@
 //! Everything that CI runs, and how it went.
 
-use crate::{Lang, baseline, c, conform, crash, demo, engines, python, ruby, rust, wasm};
+use crate::{Lang, baseline, c, conform, crash, demo, engines, playground, python, ruby, rust, wasm};
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,9 @@ pub(crate) fn test(lang: Lang) -> Result<()> {
             Lang::C | Lang::All => ("c", c::test),
         });
         match lang {
-            Lang::Wasm => parts.push(("bullmq", engines::bullmq::test)),
+            Lang::Wasm => {
+                parts.extend([("bullmq", engines::bullmq::test as fn() -> _), ("playground", playground::test)])
+            }
             Lang::C => parts.push(("ruby", ruby::test)),
             Lang::Python => parts.extend([("engines", engines::test as fn() -> _), ("crash", crash::short)]),
             _ => {}
@@ -36,10 +38,10 @@ pub(crate) fn test(lang: Lang) -> Result<()> {
     let outcomes: Vec<_> = parts.iter().map(run).collect();
     println!();
     for (name, took, outcome) in &outcomes {
-        println!("  {name:<8}{:>8}  {}", shown(*took), if outcome.is_ok() { "passed" } else { "FAILED" });
+        println!("  {name:<10}{:>8}  {}", shown(*took), if outcome.is_ok() { "passed" } else { "FAILED" });
     }
     let failed = outcomes.iter().filter(|(_, _, outcome)| outcome.is_err()).count();
-    println!("  {:<8}{:>8}\n", "all", shown(begun.elapsed()));
+    println!("  {:<10}{:>8}\n", "all", shown(begun.elapsed()));
     println!("{} passed, {failed} failed", outcomes.len() - failed);
     if failed > 0 {
         bail!("not everything passed");

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-mod bindgen;
+pub(crate) mod bindgen;
 pub(crate) mod packages;
 mod page;
 
@@ -120,6 +120,9 @@ pub(crate) fn test() -> Result<()> {
             "examples/javascript",
             "examples/demo/javascript",
             "benches/peers/js",
+            "playground/page",
+            "playground/build.mjs",
+            "playground/test",
         ]),
     )?;
     let mut types = tool("tsc");
