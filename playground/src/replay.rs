@@ -48,7 +48,12 @@ pub(crate) fn replayed(policy: &Policy, log: &str) -> Result<Replayed, Problem> 
         if events.len() == MOST_EVENTS {
             return Err(wrong(format!("at most {MOST_EVENTS} events are read, and it is one more")));
         }
-        let read: EventWithNotes = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
+        let read: EventWithNotes = serde_json::from_str(line).map_err(|error| {
+            // The reader saw this one line only, so its own line number says nothing.
+            let (text, column) = (error.to_string(), error.column());
+            let rule = text.trim_end_matches(&format!(" at line 1 column {column}"));
+            wrong(format!("{rule} (column {column})"))
+        })?;
         let event = &read.event;
         if let Some(replay) = &mut strict
             && let Err(error) = replay.apply(policy, event)
@@ -112,7 +117,8 @@ mod tests {
         let policy = Policy::default();
         let log = recorded(&policy);
         let read = replayed(&policy, &log).unwrap();
-        assert_eq!((read.events.len(), read.difference), (6, None));
+        // STARTED, twice ATTEMPT_FAILED, RETRY_SCHEDULED and RESUMED, then ATTEMPT_FAILED and GAVE_UP.
+        assert_eq!((read.events.len(), read.difference), (9, None));
         let other = Policy::options().attempts(7).build().unwrap();
         let difference = replayed(&other, &log).unwrap().difference.unwrap();
         assert!(difference.starts_with("event 1"), "{difference}");
@@ -123,7 +129,8 @@ mod tests {
         let wrong = |log: &str| replayed(&Policy::default(), log).unwrap_err().message;
         let apache = "127.0.0.1 - - [10/Oct/2000] \"GET / HTTP/1.0\" 200";
         assert!(wrong(apache).starts_with("line 1 is no event of a holdoff log: "), "{}", wrong(apache));
-        assert!(wrong(r#"{"level": "info"}"#).contains("level"), "{}", wrong(r#"{"level": "info"}"#));
+        let other = wrong(r#"{"level": "info"}"#);
+        assert!(other.ends_with("is no field of an event (column 16)"), "{other}");
         assert_eq!(wrong(" \n "), "the log is empty");
         let line = recorded(&Policy::default()).lines().next().unwrap().to_owned() + "\n";
         assert!(wrong(&line.repeat(2)).starts_with("line 2 is no event"), "{}", wrong(&line.repeat(2)));
