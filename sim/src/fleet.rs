@@ -1,14 +1,13 @@
 //! The events of a run: calls that come, attempts that end, sleeps that are over.
 
+use crate::agenda::{Agenda, Event, Whose};
 use crate::measure::Measures;
+use crate::packed::Packed;
 use crate::scenario::{SERVERS, Scenario};
 use crate::server::{Fate, Fault, Server};
-use crate::slots::Slots;
 use crate::strategy::{Processes, Strategy};
 use crate::{MILLI, SECOND};
 use holdoff_core::{Failure, GuardedCall, Hint, Outcome, Permit, Rng, Span, Step, Ticket, Timestamp, seed_at};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
 
 /// The way of a request to the server, and of the answer back.
 const WAY: u64 = 5 * MILLI;
@@ -21,72 +20,46 @@ const HERD: u64 = 100 * MILLI;
 /// Zero of the run on the clients' clocks.
 const START: u64 = 1000 * SECOND;
 
-/// The next event of a call.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Event {
-    Answer,
-    Refusal,
-    Error,
-    Timeout,
-    Wake,
-    /// The server refused it for its rate.
-    Limit,
-    /// A client begins a call; its place is the client's number.
-    Call,
-}
-
-/// The events to come, the earliest first. Events at the same time come in a fixed order.
+/// The calls that are not over. A call's first attempt runs without a state: the state is made from three numbers if that attempt
+/// fails, as a lazy host does it.
 #[derive(Default)]
-struct Agenda {
-    /// All but the last three kinds are nearly always planned in the order they come, which spares a heap most of the work.
-    in_order: [VecDeque<(u64, u32)>; 4],
-    others: BinaryHeap<Reverse<(u64, u32, Event)>>,
+struct Calls {
+    /// When each began, its seed, and the breaker's permit for its first attempt.
+    first: Packed<[u64; 3]>,
+    /// The states of the calls whose first attempt is over or had to wait.
+    states: Packed<GuardedCall>,
 }
 
-impl Agenda {
-    fn plan(&mut self, at: u64, place: u32, event: Event) {
-        let queue = self.in_order.get_mut(event as usize);
-        match queue.filter(|queue| queue.back().is_none_or(|&(last, _)| last <= at)) {
-            Some(queue) => queue.push_back((at, place)),
-            None => self.others.push(Reverse((at, place, event))),
+/// The bit of a place in [`Calls::states`].
+const STATE: u32 = 1 << 31;
+
+impl Calls {
+    fn get(&self, place: u32) -> Option<GuardedCall> {
+        if place & STATE != 0 {
+            return self.states.get(place & !STATE);
         }
+        let [began, seed, permit] = self.first.get(place)?;
+        Some(GuardedCall::underway(seed, clock(began), Permit::from_raw(permit as u32)))
     }
 
-    /// Takes the next one that is due before `end`.
-    fn next(&mut self, end: u64) -> Option<(u64, u32, Event)> {
-        let mut next = self.others.peek().map(|&Reverse(other)| other);
-        let mut source = None;
-        for (number, event) in [Event::Answer, Event::Refusal, Event::Error, Event::Timeout].into_iter().enumerate() {
-            if let Some(&(at, place)) = self.in_order[number].front()
-                && next.is_none_or(|(earliest, ..)| at < earliest)
-            {
-                (next, source) = (Some((at, place, event)), Some(number));
-            }
+    /// Stores a call's state, at another place than before if it had none.
+    fn set(&mut self, place: u32, call: &GuardedCall) -> u32 {
+        if place & STATE != 0 {
+            self.states.set(place & !STATE, call);
+            return place;
         }
-        let next = next.filter(|&(at, ..)| at < end)?;
-        match source {
-            Some(number) => drop(self.in_order[number].pop_front()),
-            None => drop(self.others.pop()),
-        }
-        Some(next)
+        self.first.free(place);
+        self.states.put(call) | STATE
+    }
+
+    fn free(&mut self, place: u32) {
+        if place & STATE != 0 { self.states.free(place & !STATE) } else { self.first.free(place) }
+    }
+
+    fn touch(&self, place: u32) {
+        if place & STATE != 0 { self.states.touch(place & !STATE) } else { self.first.touch(place) }
     }
 }
-
-/// A call that is not over. Its first attempt runs without a state: the state is made from these numbers if that attempt fails.
-#[derive(Clone, Copy, Debug)]
-struct Live {
-    began: u64,
-    seed: u64,
-    /// The place of its guards.
-    guards: u32,
-    server: u32,
-    /// The breaker's permit for the first attempt.
-    permit: Permit,
-    /// The place of its state in [`Fleet::states`]; [`NO_STATE`] while the first attempt runs.
-    state: u32,
-}
-
-const NO_STATE: u32 = u32::MAX;
 
 /// Draws of the fleet that are no client's.
 const ARRIVALS: u64 = 0;
@@ -109,9 +82,7 @@ struct Fleet<'a> {
     /// The Retry-After of a refusal.
     retry_after: Hint,
     attempts: u64,
-    live: Slots<Live>,
-    /// The states of the calls whose first attempt is over or had to wait.
-    states: Slots<GuardedCall>,
+    under_way: Calls,
     agenda: Agenda,
     /// When all processes begin anew, the latest first.
     restarts: Vec<u64>,
@@ -152,8 +123,7 @@ pub fn run(scenario: &Scenario, strategy: &Strategy) -> Measures {
         calls: 0,
         retry_after,
         attempts: 0,
-        live: Slots::new(),
-        states: Slots::new(),
+        under_way: Calls::default(),
         agenda: Agenda::default(),
         restarts,
     };
@@ -177,29 +147,69 @@ const fn clock(now: u64) -> Timestamp {
     Timestamp::from_nanos(START + now)
 }
 
+/// How many calls begin whose guards are fetched at once.
+const AHEAD: usize = 32;
+
+/// The calls that begin, whatever becomes of the ones before. Many independent Poisson processes are one; each of its events belongs
+/// to any of them with the same probability.
+struct Arrivals<'a> {
+    scenario: &'a Scenario,
+    rng: Rng,
+    at: f64,
+    /// How many calls of the herd have not come.
+    herd: u64,
+}
+
+impl Iterator for Arrivals<'_> {
+    /// When, and the client and its server.
+    type Item = (u64, u32);
+
+    fn next(&mut self) -> Option<(u64, u32)> {
+        let scenario = self.scenario;
+        if self.herd > 0 && self.at as u64 >= scenario.begins * SECOND {
+            self.at += HERD as f64 / (scenario.herd * scenario.capacity());
+            self.herd -= 1;
+        } else {
+            let gap = SECOND as f64 / (f64::from(scenario.clients) * scenario.rate);
+            self.at -= gap * libm::log(1.0 - self.rng.uniform());
+        }
+        let now = self.at as u64;
+        (now < scenario.end() * SECOND).then(|| {
+            let client = scaled(self.rng.uniform(), scenario.clients.into()) as u32;
+            (now, pair(scenario, client, &mut self.rng))
+        })
+    }
+}
+
+/// A client and one of the servers, as one number.
+fn pair(scenario: &Scenario, client: u32, rng: &mut Rng) -> u32 {
+    let servers = scenario.servers();
+    let server = if servers > 1 { scaled(rng.uniform(), SERVERS.into()) as u32 } else { 0 };
+    client * servers + server
+}
+
 impl Fleet<'_> {
-    /// Calls that come whatever becomes of the ones before. Many independent Poisson processes are one; each of its events belongs
-    /// to any of them with the same probability.
+    /// Calls that come whatever becomes of the ones before.
     fn open(&mut self) {
         let scenario = self.scenario;
-        let gap = SECOND as f64 / (f64::from(scenario.clients) * scenario.rate);
-        let mut at = 0.0;
-        let mut herd = (scenario.herd * scenario.capacity()) as u64;
+        let herd = (scenario.herd * scenario.capacity()) as u64;
+        let mut arrivals = Arrivals { scenario, rng: self.arrivals, at: 0.0, herd };
+        let mut soon = Vec::with_capacity(AHEAD);
         loop {
-            if herd > 0 && at as u64 >= scenario.begins * SECOND {
-                at += HERD as f64 / (scenario.herd * scenario.capacity());
-                herd -= 1;
-            } else {
-                at -= gap * libm::log(1.0 - self.arrivals.uniform());
-            }
-            let now = at as u64;
-            self.until(now);
-            if now >= scenario.end() * SECOND || self.is_cut() {
+            soon.extend(arrivals.by_ref().take(AHEAD));
+            soon.iter().for_each(|&(_, pair)| self.processes.touch(self.guards(pair)));
+            if soon.is_empty() {
+                self.until(scenario.end() * SECOND);
                 break;
             }
-            self.restart_if_due(now);
-            let client = scaled(self.arrivals.uniform(), u64::from(scenario.clients)) as u32;
-            self.call(client, now);
+            for (now, pair) in soon.drain(..) {
+                self.until(now);
+                if self.is_cut() {
+                    return;
+                }
+                self.restart_if_due(now);
+                self.call(pair, now);
+            }
         }
     }
 
@@ -208,17 +218,8 @@ impl Fleet<'_> {
         let gap = SECOND as f64 / self.scenario.rate;
         let at = now + (-gap * libm::log(1.0 - self.arrivals.uniform())) as u64;
         if at < self.scenario.end() * SECOND {
-            self.agenda.plan(at, client, Event::Call);
+            self.agenda.plan(at, Whose { place: client, pair: client * self.scenario.servers() }, Event::Call);
         }
-    }
-
-    /// A client calls one of the servers.
-    fn call(&mut self, client: u32, now: u64) {
-        let servers = self.scenario.servers();
-        let server = if servers > 1 { scaled(self.arrivals.uniform(), SERVERS.into()) as u32 } else { 0 };
-        let seed = seed_at(!self.scenario.seed, self.calls);
-        self.calls += 1;
-        self.begin(client, server, seed, now);
     }
 
     fn restart_if_due(&mut self, now: u64) {
@@ -240,86 +241,100 @@ impl Fleet<'_> {
         }
     }
 
-    fn begin(&mut self, client: u32, server: u32, seed: u64, now: u64) {
-        if self.scenario.measures(server) {
+    /// The server of a pair.
+    fn server(&self, pair: u32) -> u32 {
+        pair % self.scenario.servers()
+    }
+
+    /// The place of a pair's guards.
+    fn guards(&self, pair: u32) -> u32 {
+        pair / (self.scenario.servers() / self.scenario.sets())
+    }
+
+    /// A client calls a server.
+    fn call(&mut self, pair: u32, now: u64) {
+        let seed = seed_at(!self.scenario.seed, self.calls);
+        self.calls += 1;
+        if self.scenario.measures(self.server(pair)) {
             self.measures.call(now);
         }
-        let sets = self.scenario.sets();
-        let guards = client * sets + server % sets;
-        let mut lent = self.processes.lend(self.strategy, guards);
-        let (call, step) = GuardedCall::begin(&self.strategy.policy, &mut lent, seed, clock(now));
-        let is_at_once = matches!(step, Step::Attempt { .. });
-        let state = if is_at_once { NO_STATE } else { self.states.put(call) };
-        let place = self.live.put(Live { began: now, seed, guards, server, permit: call.permit(), state });
-        self.follow(place, step, now);
+        let (policy, guards) = (&self.strategy.policy, self.guards(pair));
+        let (call, step) =
+            self.processes.with(self.strategy, guards, |guards| GuardedCall::begin(policy, guards, seed, clock(now)));
+        let place = if matches!(step, Step::Attempt { .. }) {
+            self.under_way.first.put(&[now, seed, call.permit().as_raw().into()])
+        } else {
+            self.under_way.states.put(&call) | STATE
+        };
+        self.follow(Whose { place, pair }, now, step, now);
     }
 
     /// Lets everything happen that is due before `end`.
     fn until(&mut self, end: u64) {
-        while !self.is_cut()
-            && let Some((now, place, event)) = self.agenda.next(end)
-        {
+        while !self.is_cut() {
+            let Self { agenda, under_way, processes, scenario, .. } = self;
+            let servers_of_guards = scenario.servers() / scenario.sets();
+            let next = agenda.next(end, |Whose { place, pair }| {
+                under_way.touch(place);
+                processes.touch(pair / servers_of_guards);
+            });
+            let Some((now, whose, event)) = next else { break };
             if event == Event::Call {
                 self.restart_if_due(now);
-                self.call(place, now);
+                let pair = pair(self.scenario, whose.place, &mut self.arrivals);
+                self.call(pair, now);
             } else {
-                self.happen(place, event, now);
+                self.happen(whose, event, now);
             }
         }
     }
 
-    fn happen(&mut self, place: u32, event: Event, now: u64) {
-        let Some(live) = self.live.get_mut(place) else { return };
-        let Live { began, seed, guards, permit, state, .. } = live;
-        let guards = &mut self.processes.lend(self.strategy, *guards);
-        let policy = &self.strategy.policy;
-        let mut first = GuardedCall::underway(*seed, clock(*began), *permit);
-        if *state == NO_STATE && event != Event::Answer {
-            *state = self.states.put(first);
-        }
-        let call = self.states.get_mut(*state).unwrap_or(&mut first);
+    fn happen(&mut self, whose: Whose, event: Event, now: u64) {
+        let Some(mut call) = self.under_way.get(whose.place) else { return };
+        let began = call.started().as_nanos() - START;
         // Without hedges only the latest attempt runs.
         let ticket = Ticket::from_raw(call.attempt().into());
-        let step = match event {
-            Event::Answer => call.succeed(guards, ticket, clock(now)),
-            Event::Refusal => call.fail(policy, guards, ticket, clock(now), Failure::THROTTLED),
-            Event::Error => call.fail(policy, guards, ticket, clock(now), Failure::TRANSIENT),
-            Event::Timeout => call.fail(policy, guards, ticket, clock(now), Failure::TIMEOUT),
-            Event::Limit => {
-                let failure = Failure::THROTTLED.with_hint(self.retry_after);
-                call.fail(policy, guards, ticket, clock(now), failure)
-            }
-            Event::Wake | Event::Call => call.tick(policy, guards, clock(now)),
+        let (policy, retry_after, now_shown) = (&self.strategy.policy, self.retry_after, clock(now));
+        let step = self.processes.with(self.strategy, self.guards(whose.pair), |guards| {
+            let failure = match event {
+                Event::Answer => return call.succeed(guards, ticket, now_shown),
+                Event::Wake | Event::Call => return call.tick(policy, guards, now_shown),
+                Event::Refusal => Failure::THROTTLED,
+                Event::Error => Failure::TRANSIENT,
+                Event::Timeout => Failure::TIMEOUT,
+                Event::Limit => Failure::THROTTLED.with_hint(retry_after),
+            };
+            call.fail(policy, guards, ticket, now_shown, failure)
+        });
+        let place = match step {
+            Step::Stop(_) => whose.place,
+            _ => self.under_way.set(whose.place, &call),
         };
-        self.follow(place, step, now);
+        self.follow(Whose { place, ..whose }, began, step, now);
     }
 
     /// Does what a call's step says, as a host would.
-    fn follow(&mut self, place: u32, step: Step, now: u64) {
+    fn follow(&mut self, whose: Whose, began: u64, step: Step, now: u64) {
         match step {
-            Step::Attempt { abort_at, .. } => self.send(place, abort_at, now),
-            Step::Sleep { until, .. } => self.agenda.plan(until.as_nanos() - START, place, Event::Wake),
+            Step::Attempt { abort_at, .. } => self.send(whose, abort_at, now),
+            Step::Sleep { until, .. } => self.agenda.plan(until.as_nanos() - START, whose, Event::Wake),
             // Without hedges nothing is due while an attempt runs.
             Step::Wait { .. } => {}
             Step::Stop(outcome) => {
-                let Some(&mut Live { began, server, state, guards, .. }) = self.live.get_mut(place) else { return };
-                if self.scenario.measures(server) {
+                if self.scenario.measures(self.server(whose.pair)) {
                     self.measures.end(began, now, outcome == Outcome::Succeeded);
                 }
-                self.live.free(place);
-                if state != NO_STATE {
-                    self.states.free(state);
-                }
+                self.under_way.free(whose.place);
                 if self.scenario.closed {
-                    self.think(guards / self.scenario.sets(), now);
+                    self.think(whose.pair / self.scenario.servers(), now);
                 }
             }
         }
     }
 
     /// An attempt is on its way.
-    fn send(&mut self, place: u32, abort_at: Timestamp, now: u64) {
-        let Some(&mut Live { server, .. }) = self.live.get_mut(place) else { return };
+    fn send(&mut self, whose: Whose, abort_at: Timestamp, now: u64) {
+        let server = self.server(whose.pair);
         let abort_at = (abort_at.as_nanos() - START).min(now + self.scenario.patience());
         self.attempts += 1;
         let (heard_at, event) = match self.servers[server as usize].offer(now + WAY) {
@@ -337,31 +352,9 @@ impl Fleet<'_> {
             }
         }
         if in_time {
-            self.agenda.plan(heard_at, place, event);
+            self.agenda.plan(heard_at, whose, event);
         } else {
-            self.agenda.plan(abort_at, place, Event::Timeout);
+            self.agenda.plan(abort_at, whose, Event::Timeout);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_come_in_the_order_of_their_times() {
-        let mut agenda = Agenda::default();
-        let mut rng = Rng::new(1);
-        let mut planned: Vec<_> = (0..1000).map(|place| (scaled(rng.uniform(), 500), place)).collect();
-        let events = [Event::Answer, Event::Refusal, Event::Error, Event::Timeout, Event::Wake];
-        for (&(at, place), event) in planned.iter().zip(events.into_iter().cycle()) {
-            agenda.plan(at, place, event);
-        }
-        planned.sort_unstable();
-        assert!(agenda.next(0).is_none());
-        let mut came: Vec<_> = std::iter::from_fn(|| agenda.next(u64::MAX)).map(|(at, place, _)| (at, place)).collect();
-        assert!(came.is_sorted_by_key(|&(at, _)| at));
-        came.sort_unstable();
-        assert_eq!(came, planned);
     }
 }

@@ -4,16 +4,18 @@
 //! process of its own that runs the core's machines; only the server, the network and the clock are made up. The model is
 //! described in docs/storm.md. A run is a function of its seed: the same on every machine.
 
+mod agenda;
 pub mod bounds;
 pub mod contention;
+mod drawing;
 pub mod fleet;
 pub mod measure;
+mod packed;
 pub mod report;
 pub mod scenario;
 pub mod scenes;
 pub mod server;
 pub mod single;
-mod slots;
 pub mod strategy;
 
 /// A second in nanoseconds.

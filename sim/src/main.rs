@@ -11,13 +11,16 @@ use std::process::ExitCode;
 /// The seed of the snapshot.
 const SEED: u64 = 7;
 
+/// The tables that are checked in.
+const SNAPSHOT: &str = "sim/storm.txt";
+
 /// The arguments, from `cargo xtask storm`.
 #[derive(Parser)]
 struct Cli {
     /// Where all chance comes from. With another one than the snapshot's only the bounds are checked.
     #[arg(long, default_value_t = SEED)]
     seed: u64,
-    /// Write the snapshot instead of comparing with it.
+    /// Write the tables and the drawings instead of comparing with them.
     #[arg(long)]
     write: bool,
     /// Run only the policy and the scenario of this file, and print the result as JSON.
@@ -33,14 +36,20 @@ fn main() -> Result<ExitCode> {
         println!("{}", serde_json::to_string(&outcome)?);
         return Ok(ExitCode::SUCCESS);
     }
-    let snapshot = Path::new(env!("CARGO_MANIFEST_DIR")).join("storm.txt");
     let report = report(cli.seed)?;
     print!("{}", report.text);
     let mut faults = report.missed;
-    if cli.seed == SEED && cli.write {
-        fs::write(&snapshot, report.text).context("cannot write the snapshot")?;
-    } else if cli.seed == SEED && fs::read_to_string(&snapshot).ok() != Some(report.text) {
-        faults.push("it is not what sim/storm.txt says: look at it, then run `cargo xtask storm --write`".to_owned());
+    if cli.seed == SEED {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let printed = std::iter::once((SNAPSHOT.to_owned(), report.text)).chain(report.drawings);
+        for (file, content) in printed {
+            let path = root.join(&file);
+            if cli.write {
+                fs::write(&path, content).with_context(|| format!("cannot write {file}"))?;
+            } else if fs::read_to_string(&path).ok() != Some(content) {
+                faults.push(format!("{file} is stale: look at what changed, then run `cargo xtask storm --write`"));
+            }
+        }
     }
     for fault in &faults {
         eprintln!("FAILED: {fault}");

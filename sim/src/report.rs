@@ -2,9 +2,10 @@
 
 use crate::bounds::Figures;
 use crate::contention::contention;
+use crate::drawing::{Lane, draw};
 use crate::fleet::run;
 use crate::measure::Measures;
-use crate::scenes::{Row, Table, tables};
+use crate::scenes::{Drawing, Row, Table, tables};
 use anyhow::{Context as _, Result};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,6 +29,8 @@ pub struct Report {
     pub text: String,
     /// Each bound that does not hold.
     pub missed: Vec<String>,
+    /// Drawings: each file, from the root of the repository, and its content.
+    pub drawings: Vec<(String, String)>,
 }
 
 /// Runs everything with that seed.
@@ -37,8 +40,8 @@ pub struct Report {
 pub fn report(seed: u64) -> Result<Report> {
     let tables = tables(include_str!("../storm.json"), seed).context("sim/storm.json")?;
     let mut lines = at_once(tables.iter().flat_map(|table| table.rows.clone()).collect()).into_iter();
-    let mut report = Report { text: format!("seed {seed}\n"), missed: Vec::new() };
-    for Table { title, rows, is_drawn } in tables {
+    let mut report = Report { text: format!("seed {seed}\n"), missed: Vec::new(), drawings: Vec::new() };
+    for Table { title, rows, is_drawn, drawings } in tables {
         let lines: Vec<_> = lines.by_ref().take(rows.len()).collect();
         let _ = write!(report.text, "\n{title}\n\n{}", shown(&lines));
         if is_drawn {
@@ -47,6 +50,7 @@ pub fn report(seed: u64) -> Result<Report> {
             report.text += &time_lines(&lines);
         }
         report.missed.extend(lines.iter().flat_map(|line| missed(&title, line)));
+        report.drawings.extend(drawings.into_iter().map(|drawing| drawn(drawing, &title, &lines)));
     }
     let (text, worst) = contention(seed)?;
     let _ =
@@ -88,6 +92,17 @@ impl Line {
     fn name(&self) -> &str {
         self.row.name.as_ref().unwrap_or(&self.row.strategy.name)
     }
+}
+
+/// A drawing of some lines: its file and its content.
+fn drawn(drawing: Drawing, title: &str, lines: &[Line]) -> (String, String) {
+    let wanted = |line: &&Line| drawing.rows.as_ref().is_none_or(|rows| rows.iter().any(|row| row == line.name()));
+    let lanes = lines.iter().filter(wanted).map(|line| {
+        let Line { row, measures, figures } = line;
+        Lane { name: line.name(), scenario: &row.scenario, measures, figures }
+    });
+    let title = drawing.title.as_deref().unwrap_or(title);
+    (drawing.file.clone(), draw(title, &lanes.collect::<Vec<_>>(), drawing.height))
 }
 
 /// The bounds that a line misses.
@@ -188,10 +203,13 @@ mod tests {
     }
 
     #[test]
-    fn the_guide_shows_the_table_of_the_snapshot() {
+    fn the_pages_show_the_tables_of_the_snapshot() {
         let snapshot = include_str!("../storm.txt");
+        let (_, tables) = snapshot.split_once("\n\n").unwrap();
+        let (first, rest) = tables.split_once("\n\nOther systems: ").unwrap();
+        let (peers, contention) = rest.split_once("\n\nClients that contend").unwrap();
         let guide = include_str!("../../docs/storm.md");
-        let (_, shown) = snapshot.split_once("\n\n").unwrap();
-        assert!(guide.contains(shown.trim_end()), "docs/storm.md is stale");
+        assert!(guide.contains(first) && guide.contains(contention.trim_end()), "docs/storm.md is stale");
+        assert!(include_str!("../../docs/storm-peers.md").contains(peers), "docs/storm-peers.md is stale");
     }
 }

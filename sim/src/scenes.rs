@@ -28,8 +28,24 @@ pub struct Table {
     pub title: String,
     /// Its lines.
     pub rows: Vec<Row>,
-    /// Each row is also drawn second by second.
+    /// Each row is also drawn second by second, as text.
     pub is_drawn: bool,
+    /// Files that show rows.
+    pub drawings: Vec<Drawing>,
+}
+
+/// A drawing that is checked in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drawing {
+    /// Its file, from the root of the repository.
+    pub file: String,
+    /// The names of its rows; all rows of the table unless given.
+    pub rows: Option<Vec<String>>,
+    /// The height of a row.
+    pub height: f64,
+    /// Its title; the table's unless given.
+    pub title: Option<String>,
 }
 
 /// The file.
@@ -47,6 +63,8 @@ struct FileTable {
     title: String,
     #[serde(default)]
     drawn: bool,
+    #[serde(default)]
+    drawings: Vec<Drawing>,
     /// Fields of [`Scenario`] that the rows share.
     #[serde(default)]
     scenario: Map<String, Value>,
@@ -80,7 +98,8 @@ pub fn tables(file: &str, seed: u64) -> Result<Vec<Table>> {
             let place = format!("table `{}`, row `{}`", table.title, row.name.as_ref().unwrap_or(&row.strategy));
             row.read(&table.scenario, &strategies, seed).context(place)
         });
-        Ok(Table { rows: rows.collect::<Result<_>>()?, title: table.title, is_drawn: table.drawn })
+        let (title, is_drawn, drawings) = (table.title.clone(), table.drawn, table.drawings);
+        Ok(Table { rows: rows.collect::<Result<_>>()?, title, is_drawn, drawings })
     });
     tables.collect()
 }

@@ -1,5 +1,6 @@
 //! Strategies of a client: a policy and the guards of its process, from a policy document.
 
+use crate::packed::Packed;
 use anyhow::{Result, bail};
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Document, DocumentError, Guards, Limiter,
@@ -20,42 +21,69 @@ pub struct Strategy {
     stretch: Option<StretchConfig>,
 }
 
-/// The guards of all processes, each kind in a list of its own, so that a fleet has room only for the kinds that its strategy has.
+/// The guards of all processes, each kind in a list of its own, so that a fleet has memory only for the kinds that its strategy has.
 #[derive(Clone, Debug, Default)]
-pub struct Processes {
-    budgets: Vec<Budget>,
-    breakers: Vec<Breaker>,
+pub(crate) struct Processes {
+    budgets: Packed<Budget>,
+    breakers: Packed<Breaker>,
     limiters: Vec<(Limiter, Box<[u64]>)>,
-    adaptives: Vec<Adaptive>,
-    stretches: Vec<Stretch>,
+    adaptives: Packed<Adaptive>,
+    stretches: Packed<Stretch>,
 }
 
 impl Processes {
     /// Adds the guards of a process that starts at `now`.
-    pub fn start(&mut self, strategy: &Strategy, seed: u64, now: Timestamp) {
-        self.budgets.extend(strategy.budget.map(|config| Budget::new(&config, seed, now)));
-        self.breakers.extend(strategy.breaker.map(|config| Breaker::new(&config, seed, now)));
-        self.limiters.extend(strategy.limiter.map(|config| {
-            let words = vec![0; config.words()].into_boxed_slice();
-            (Limiter::new(&config, now), words)
-        }));
-        self.adaptives.extend(strategy.adaptive.map(|config| Adaptive::new(&config, now)));
-        self.stretches.extend(strategy.stretch.map(|config| Stretch::new(&config, now)));
+    pub(crate) fn start(&mut self, strategy: &Strategy, seed: u64, now: Timestamp) {
+        if let Some(config) = &strategy.budget {
+            self.budgets.put(&Budget::new(config, seed, now));
+        }
+        if let Some(config) = &strategy.breaker {
+            self.breakers.put(&Breaker::new(config, seed, now));
+        }
+        if let Some(config) = &strategy.limiter {
+            self.limiters.push((Limiter::new(config, now), vec![0; config.words()].into_boxed_slice()));
+        }
+        if let Some(config) = &strategy.adaptive {
+            self.adaptives.put(&Adaptive::new(config, now));
+        }
+        if let Some(config) = &strategy.stretch {
+            self.stretches.put(&Stretch::new(config, now));
+        }
     }
 
-    /// The guards of a process, borrowed for one transition.
+    /// Lends the guards of a process for one transition.
     #[inline]
-    pub fn lend<'a>(&'a mut self, strategy: &'a Strategy, process: u32) -> Guards<'a> {
-        let process = process as usize;
-        let limiter = strategy.limiter.as_ref().zip(self.limiters.get_mut(process));
-        Guards {
-            budget: strategy.budget.as_ref().zip(self.budgets.get_mut(process)),
-            breaker: strategy.breaker.as_ref().zip(self.breakers.get_mut(process)),
+    pub(crate) fn with<R>(
+        &mut self,
+        strategy: &Strategy,
+        process: u32,
+        transition: impl FnOnce(&mut Guards<'_>) -> R,
+    ) -> R {
+        let Self { budgets, breakers, limiters, adaptives, stretches } = self;
+        let (mut budget, mut breaker) = (budgets.get(process), breakers.get(process));
+        let (mut adaptive, mut stretch) = (adaptives.get(process), stretches.get(process));
+        let limiter = strategy.limiter.as_ref().zip(limiters.get_mut(process as usize));
+        let result = transition(&mut Guards {
+            budget: strategy.budget.as_ref().zip(budget.as_mut()),
+            breaker: strategy.breaker.as_ref().zip(breaker.as_mut()),
             limiter: limiter.map(|(config, (limiter, words))| (config, limiter, &mut **words)),
-            adaptive: strategy.adaptive.as_ref().zip(self.adaptives.get_mut(process)),
-            stretch: strategy.stretch.as_ref().zip(self.stretches.get_mut(process)),
+            adaptive: strategy.adaptive.as_ref().zip(adaptive.as_mut()),
+            stretch: strategy.stretch.as_ref().zip(stretch.as_mut()),
             ..Guards::none()
-        }
+        });
+        budget.iter().for_each(|budget| budgets.set(process, budget));
+        breaker.iter().for_each(|breaker| breakers.set(process, breaker));
+        adaptive.iter().for_each(|adaptive| adaptives.set(process, adaptive));
+        stretch.iter().for_each(|stretch| stretches.set(process, stretch));
+        result
+    }
+
+    /// Fetches the guards of a process, which are used soon.
+    pub(crate) fn touch(&self, process: u32) {
+        self.budgets.touch(process);
+        self.breakers.touch(process);
+        self.adaptives.touch(process);
+        self.stretches.touch(process);
     }
 }
 

@@ -1,0 +1,166 @@
+//! The events to come of a run.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// The next event of a call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Event {
+    /// The server's answer.
+    Answer,
+    /// The server's queue is full.
+    Refusal,
+    /// The server failed.
+    Error,
+    /// The client has waited long enough.
+    Timeout,
+    /// A sleep is over.
+    Wake,
+    /// The server refused it for its rate.
+    Limit,
+    /// A client begins a call.
+    Call,
+}
+
+/// The call of an event.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Whose {
+    /// The place of the call's state.
+    pub(crate) place: u32,
+    /// The client and the server that it calls, see [`crate::fleet`].
+    pub(crate) pair: u32,
+}
+
+/// The events to come, the earliest first. Events at the same time come in a fixed order.
+#[derive(Default)]
+pub(crate) struct Agenda {
+    /// All but the last three kinds are nearly always planned in the order they come, which spares a heap most of the work.
+    in_order: [Queue; 4],
+    others: BinaryHeap<Reverse<(u64, Whose, Event)>>,
+}
+
+impl Agenda {
+    pub(crate) fn plan(&mut self, at: u64, whose: Whose, event: Event) {
+        let queue = self.in_order.get_mut(event as usize);
+        match queue.filter(|queue| queue.last <= at || queue.is_empty()) {
+            Some(queue) => queue.push(at, whose),
+            None => self.others.push(Reverse((at, whose, event))),
+        }
+    }
+
+    /// Takes the next event that is due before `end`. Now and then shows `look` the calls of events that come soon after it.
+    pub(crate) fn next(&mut self, end: u64, look: impl FnMut(Whose)) -> Option<(u64, Whose, Event)> {
+        let mut next = self.others.peek().map(|&Reverse(other)| other);
+        let mut source = None;
+        for (number, event) in [Event::Answer, Event::Refusal, Event::Error, Event::Timeout].into_iter().enumerate() {
+            if let Some((at, whose)) = self.in_order[number].first()
+                && next.is_none_or(|(earliest, ..)| at < earliest)
+            {
+                (next, source) = (Some((at, whose, event)), Some(number));
+            }
+        }
+        let next = next.filter(|&(at, ..)| at < end)?;
+        match source {
+            Some(number) => self.in_order[number].pop(look),
+            None => drop(self.others.pop()),
+        }
+        Some(next)
+    }
+}
+
+/// How many entries a chunk of a queue has.
+const CHUNK: usize = 4096;
+/// How many entries a queue shows at once.
+const AHEAD: usize = 32;
+
+/// Entries in the order of their times. Grows by chunks: a list would have twice the memory that it needs, and is copied when it grows.
+#[derive(Default)]
+struct Queue {
+    chunks: VecDeque<Vec<(u64, Whose)>>,
+    /// How many entries of the first chunk are gone.
+    gone: usize,
+    /// The time of the latest entry.
+    last: u64,
+}
+
+impl Queue {
+    fn is_empty(&self) -> bool {
+        self.first().is_none()
+    }
+
+    fn push(&mut self, at: u64, whose: Whose) {
+        if self.chunks.back().is_none_or(|chunk| chunk.len() == CHUNK) {
+            self.chunks.push_back(Vec::with_capacity(CHUNK));
+        }
+        if let Some(chunk) = self.chunks.back_mut() {
+            chunk.push((at, whose));
+        }
+        self.last = at;
+    }
+
+    fn first(&self) -> Option<(u64, Whose)> {
+        self.chunks.front()?.get(self.gone).copied()
+    }
+
+    fn pop(&mut self, look: impl FnMut(Whose)) {
+        self.gone += 1;
+        if self.gone.is_multiple_of(AHEAD) {
+            self.ahead().for_each(look);
+        }
+        if self.gone == CHUNK {
+            self.chunks.pop_front();
+            self.gone = 0;
+        } else if self.chunks.len() == 1
+            && let Some(only) = self.chunks.front_mut()
+            && only.len() == self.gone
+        {
+            only.clear();
+            self.gone = 0;
+        }
+    }
+
+    /// The calls of the entries that come when as many others have gone.
+    fn ahead(&self) -> impl Iterator<Item = Whose> {
+        let entries = self.chunks.iter().take(2).flatten().skip(self.gone + AHEAD).take(AHEAD);
+        entries.map(|&(_, whose)| whose)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holdoff_core::Rng;
+
+    #[test]
+    fn events_come_in_the_order_of_their_times() {
+        let mut agenda = Agenda::default();
+        let mut rng = Rng::new(1);
+        let mut planned: Vec<_> = (0..30_000).map(|place| ((rng.uniform() * 500.0) as u64, place)).collect();
+        let events = [Event::Answer, Event::Refusal, Event::Error, Event::Timeout, Event::Wake];
+        for (&(at, place), event) in planned.iter().zip(events.into_iter().cycle()) {
+            agenda.plan(at, Whose { place, pair: 0 }, event);
+        }
+        planned.sort_unstable();
+        assert!(agenda.next(0, |_| ()).is_none());
+        let came = std::iter::from_fn(|| agenda.next(u64::MAX, |_| ()));
+        let mut came: Vec<_> = came.map(|(at, whose, _)| (at, whose.place)).collect();
+        assert!(came.is_sorted_by_key(|&(at, _)| at));
+        came.sort_unstable();
+        assert_eq!(came, planned);
+    }
+
+    #[test]
+    fn a_queue_keeps_its_order_over_chunks_and_shows_what_comes_soon() {
+        let mut queue = Queue::default();
+        let mut shown = Vec::new();
+        for at in 0..3 * CHUNK as u64 {
+            queue.push(at, Whose { place: at as u32, pair: 0 });
+        }
+        for at in 0..3 * CHUNK as u64 {
+            assert_eq!(queue.first().map(|(at, _)| at), Some(at));
+            queue.pop(|whose| shown.push(whose.place));
+        }
+        assert!(queue.is_empty());
+        assert_eq!(shown, (2 * AHEAD as u32..3 * CHUNK as u32).collect::<Vec<_>>());
+    }
+}
