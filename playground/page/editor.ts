@@ -10,6 +10,18 @@ interface FormField {
   label: string;
   /** Shown where the document has no value. */
   hint: string;
+  /** The field has a slider, too. */
+  slider?: Slider;
+}
+
+interface Slider {
+  min: number;
+  max: number;
+  step: number;
+  /** Where it stands if the document has no value. */
+  value: number;
+  /** The kinds of the guard that have the field; the first one replaces any other. */
+  kinds: string[];
 }
 
 const FIELDS: FormField[] = [
@@ -24,9 +36,25 @@ const FIELDS: FormField[] = [
   { path: "jitter.kind", label: "Jitter", hint: "" },
   { path: "hint.mode", label: "Retry-After", hint: "" },
   { path: "budget.kind", label: "Budget for retries", hint: "" },
-  { path: "budget.ratio", label: "Retries for each call", hint: "0.1" },
+  {
+    path: "budget.ratio",
+    label: "Retries for each call",
+    hint: "0.1",
+    slider: { min: 0, max: 1, step: 0.05, value: 0.1, kinds: ["ratio", "share"] },
+  },
   { path: "breaker.kind", label: "Circuit breaker", hint: "" },
-  { path: "limiter.limit", label: "Attempts a second", hint: "no limit" },
+  {
+    path: "breaker.failures",
+    label: "Failures that open it",
+    hint: "5",
+    slider: { min: 1, max: 20, step: 1, value: 5, kinds: ["consecutive"] },
+  },
+  {
+    path: "limiter.limit",
+    label: "Attempts a second",
+    hint: "no limit",
+    slider: { min: 0.5, max: 10, step: 0.5, value: 10, kinds: ["gcra", "bucket", "window", "log"] },
+  },
   { path: "adaptive.kind", label: "Adaptive rate", hint: "" },
 ];
 
@@ -93,6 +121,7 @@ export class Editor {
   private readonly drawing = html("div");
   private readonly words = html("pre");
   private readonly controls = new Map<string, HTMLInputElement | HTMLSelectElement>();
+  private readonly sliders = new Map<Slider, { path: string; range: HTMLInputElement }>();
   private timer: number | undefined;
   private answer: Answer<Explained>;
 
@@ -119,7 +148,7 @@ export class Editor {
       this.timer = window.setTimeout(() => this.update(), 150);
     });
     const words = new Map(choices.words);
-    const fields = FIELDS.map(({ path, label, hint }) => {
+    const fields = FIELDS.map(({ path, label, hint, slider }) => {
       const list =
         path === "preset"
           ? choices.presets
@@ -135,7 +164,9 @@ export class Editor {
         : html("input", { id: fieldId, placeholder: hint, spellcheck: "false", autocomplete: "off" });
       control.addEventListener("change", () => this.edit(path, control.value.trim()));
       this.controls.set(path, control);
-      return html("div", {}, html("label", { for: fieldId }, label), control);
+      const field = html("div", {}, html("label", { for: fieldId }, label), control);
+      if (slider) field.append(this.slider(path, label, slider));
+      return field;
     });
     this.element = html(
       "div",
@@ -203,6 +234,23 @@ export class Editor {
     );
   }
 
+  /** A slider for a number of a guard; a guard of another kind is replaced when it moves. */
+  private slider(path: string, label: string, slider: Slider): HTMLInputElement {
+    const { min, max, step, kinds } = slider;
+    const range = html("input", { type: "range", min, max, step, "aria-label": `${label} of policy ${this.name}` });
+    range.addEventListener("input", () => {
+      const document = parsed(this.text.value);
+      if (!document) return;
+      const [section] = path.split(".");
+      const kind = get(document, `${section}.kind`);
+      if (kind !== undefined && kind !== null && !kinds.includes(String(kind))) document[section] = { kind: kinds[0] };
+      set(document, path, Number(range.value));
+      this.document = JSON.stringify(document, null, 2);
+    });
+    this.sliders.set(slider, { path, range });
+    return range;
+  }
+
   /** Puts a value of the form into the document. */
   private edit(path: string, value: string): void {
     const document = parsed(this.text.value);
@@ -231,6 +279,12 @@ export class Editor {
         "aria-invalid",
         String(problem?.path === path || (path.endsWith(".kind") && problem?.path === path.slice(0, -5))),
       );
+    }
+    for (const [slider, { path, range }] of this.sliders) {
+      const value = document && get(document, path);
+      range.value = String(typeof value === "number" ? value : slider.value);
+      range.setAttribute("aria-valuetext", typeof value === "number" ? String(value) : "left out");
+      range.disabled = document === undefined;
     }
     this.changed();
     return this.answer;

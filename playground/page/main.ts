@@ -27,7 +27,8 @@ async function page(): Promise<void> {
   if (typeof WebAssembly !== "object" || typeof DecompressionStream !== "function") {
     say(
       "This browser does not run WebAssembly, and the lab is the library itself compiled to it. Allow WebAssembly for this page, or use " +
-        "another browser. On a command line, cargo xtask explain and cargo xtask storm --run print the same numbers.",
+        "another browser. On a command line, cargo xtask explain and cargo xtask storm --run print the same numbers. Programs " +
+        "need no WebAssembly: holdoff/js is the library as JavaScript.",
     );
     return;
   }
@@ -37,19 +38,20 @@ async function page(): Promise<void> {
   if (!("ok" in words)) throw new Error(words.problem.message);
   let editors: Editor[] = [];
   const button = byId<HTMLButtonElement>("run");
+  let run = () => {};
   const check = () => {
     button.disabled = editors.some((editor) => editor.accepted === undefined);
+    run();
   };
   editors = [new Editor("A", words.ok, START.a, check), new Editor("B", words.ok, START.b, check)];
   byId("policies").append(...editors.map((editor) => editor.element));
-  const scenario = new ScenarioForm(byId<HTMLFormElement>("scenario"), () => {});
+  const scenario = new ScenarioForm(byId<HTMLFormElement>("scenario"), () => run());
   const storm = new Storm();
   const script = byId("lab").textContent ?? "";
   byId("main").hidden = false;
 
-  button.addEventListener("click", async () => {
-    button.disabled = true;
-    const summary = byId("summary");
+  const summary = byId("summary");
+  const runBoth = async (play: boolean) => {
     summary.textContent = "Running …";
     const started = performance.now();
     const answers = await runAll(
@@ -59,7 +61,7 @@ async function page(): Promise<void> {
     );
     const outcomes = answers.flatMap((answer) => ("ok" in answer ? [answer.ok] : []));
     if (outcomes.length === answers.length) {
-      storm.draw(outcomes);
+      storm.draw(outcomes, play);
       const took = ((performance.now() - started) / 1000).toFixed(1);
       summary.textContent = `${outcomes.map((outcome, at) => `Policy ${"AB"[at]}: ${sentence(outcome)}`).join(" ")} (${took} s)`;
     } else {
@@ -67,7 +69,26 @@ async function page(): Promise<void> {
         .flatMap((answer, at) => ("problem" in answer ? [`Policy ${"AB"[at]}: ${answer.problem.message}.`] : []))
         .join(" ");
     }
-    check();
+  };
+  /** Runs, and once more if something was changed meanwhile. */
+  let [running, changed, timer] = [false, false, 0];
+  const start = async (play: boolean) => {
+    clearTimeout(timer);
+    changed = running;
+    if (running || button.disabled) return;
+    running = true;
+    await runBoth(play).finally(() => {
+      running = false;
+    });
+    if (changed) await start(false);
+  };
+  button.addEventListener("click", () => {
+    void start(true);
+    // From now on the drawing follows the sliders and the policies.
+    run = () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => start(false), 300);
+    };
   });
 
   byId("share").addEventListener("click", async () => {

@@ -92,7 +92,8 @@ export class Storm {
     this.button.addEventListener("click", () => (this.frame === undefined ? this.play() : this.stop()));
   }
 
-  draw(outcomes: Outcome[]): void {
+  /** Draws both; plays them from the begin on if `play` is given and the reader has nothing against movement. */
+  draw(outcomes: Outcome[], play: boolean): void {
     this.stop();
     this.outcomes = outcomes;
     const most = roundedUp(1.05 * Math.max(...outcomes.flatMap(({ attempts, capacity }) => [...attempts, capacity])));
@@ -102,7 +103,7 @@ export class Storm {
     byId("seconds").replaceChildren(scrolling("Every second", "scroll", this.seconds()));
     byId("playback").hidden = false;
     this.slider.max = String(outcomes[0].attempts.length);
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const still = !play || matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.slider.value = still ? this.slider.max : "0";
     this.show();
     if (!still) this.play();

@@ -123,6 +123,26 @@ const CHECKS = {
     await close();
   },
 
+  async "sliders of guards change the document, and the drawing follows after the first run"() {
+    const { page, faults, close } = await ready({ reducedMotion: "reduce" });
+    await page.locator("#clients").fill("500");
+    await storm(page);
+    const load = () => page.textContent('#figures tr:has(th:text-is("attempts a call")) td');
+    const before = await load();
+    await page.locator('[aria-label="Retries for each call of policy A"]').fill("0.2");
+    assert.deepEqual(JSON.parse(await page.inputValue("#policy-A")).budget, { kind: "ratio", ratio: 0.2 });
+    await page.waitForFunction((before) => {
+      const rows = [...document.querySelectorAll("#figures tr")];
+      const row = rows.find((row) => row.firstChild.textContent === "attempts a call");
+      return row.children[1].textContent !== before;
+    }, before);
+    assert.ok(Number(await load()) < 1.3, `${await load()} attempts a call`);
+    await page.locator("#lasts").fill("10");
+    await page.waitForFunction(() => document.querySelectorAll("#seconds tbody tr").length === 80);
+    assert.deepEqual(faults(), []);
+    await close();
+  },
+
   async "a megabyte is refused in words, and a guard that the simulator lacks too"() {
     const { page, faults, close } = await ready({ permissions: ["clipboard-read", "clipboard-write"] });
     const started = Date.now();
@@ -175,9 +195,18 @@ const CHECKS = {
     await page.waitForSelector("#replayed svg");
     assert.match(await page.textContent("#replayed"), /Policy A makes the same decisions/);
     await setPolicy(page, "A", '{ "attempts": 9 }');
-    await page.waitForTimeout(300);
     await page.click("#replay");
     assert.match(await page.textContent("#replayed"), /Policy A is not the policy of this log: event 1/);
+    await page.evaluate(
+      (lines) => {
+        const files = new DataTransfer();
+        files.items.add(new File([lines], "call.jsonl"));
+        document.querySelector("#replayed").replaceChildren();
+        document.querySelector("#log").dispatchEvent(new DragEvent("drop", { dataTransfer: files, cancelable: true }));
+      },
+      await page.inputValue("#log"),
+    );
+    await page.waitForSelector("#replayed svg");
     await page.setInputFiles("#log-file", {
       name: "access.log",
       mimeType: "text/plain",
@@ -203,7 +232,6 @@ const CHECKS = {
     await setPolicy(page, "B", '{ "attempts": 8 }');
     await page.locator("#lasts").fill("77");
     await page.selectOption("#fault", "rate-limit");
-    await page.waitForTimeout(300);
     await page.click("#share");
     await page.waitForFunction(() => location.hash.length > 10);
     const fragment = await page.evaluate(() => location.hash);
