@@ -90,11 +90,18 @@ const CHECKS = {
 
   async "ten thousand clients take less than two seconds a run"() {
     const { page, close } = await ready({ reducedMotion: "reduce" });
+    const session = await browser.newBrowserCDPSession();
+    /** Processor seconds of all pages: a busy machine does not lengthen them as it does the time. */
+    const used = async () => {
+      const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+      return processInfo.filter(({ type }) => type === "renderer").reduce((sum, { cpuTime }) => sum + cpuTime, 0);
+    };
+    const before = await used();
     await storm(page);
-    const [, took] = /\((\d+\.\d) s\)$/.exec(await page.textContent("#summary"));
-    console.log(`    both runs at once: ${took} s`);
-    // Both together, on a machine that also does other things.
-    assert.ok(Number(took) < 6, `${took} s`);
+    const took = (await used()) - before;
+    console.log(`    both runs: ${took.toFixed(1)} s of a processor`);
+    // Two runs and their drawing; half as much again, since other programs take the caches away.
+    assert.ok(took > 0 && took < 6, `${took} s`);
     await close();
   },
 
