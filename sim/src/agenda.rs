@@ -25,8 +25,8 @@ pub(crate) enum Event {
 /// The call of an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Whose {
-    /// The place of the call's state.
-    pub(crate) place: u32,
+    /// The slot of the call's state.
+    pub(crate) slot: u32,
     /// The client and the server that it calls, see [`crate::fleet`].
     pub(crate) pair: u32,
 }
@@ -135,15 +135,15 @@ mod tests {
     fn events_come_in_the_order_of_their_times() {
         let mut agenda = Agenda::default();
         let mut rng = Rng::new(1);
-        let mut planned: Vec<_> = (0..30_000).map(|place| ((rng.uniform() * 500.0) as u64, place)).collect();
+        let mut planned: Vec<_> = (0..30_000).map(|slot| ((rng.uniform() * 500.0) as u64, slot)).collect();
         let events = [Event::Answer, Event::Refusal, Event::Error, Event::Timeout, Event::Wake];
-        for (&(at, place), event) in planned.iter().zip(events.into_iter().cycle()) {
-            agenda.plan(at, Whose { place, pair: 0 }, event);
+        for (&(at, slot), event) in planned.iter().zip(events.into_iter().cycle()) {
+            agenda.plan(at, Whose { slot, pair: 0 }, event);
         }
         planned.sort_unstable();
         assert!(agenda.next(0, |_| ()).is_none());
         let came = std::iter::from_fn(|| agenda.next(u64::MAX, |_| ()));
-        let mut came: Vec<_> = came.map(|(at, whose, _)| (at, whose.place)).collect();
+        let mut came: Vec<_> = came.map(|(at, whose, _)| (at, whose.slot)).collect();
         assert!(came.is_sorted_by_key(|&(at, _)| at));
         came.sort_unstable();
         assert_eq!(came, planned);
@@ -154,11 +154,11 @@ mod tests {
         let mut queue = Queue::default();
         let mut shown = Vec::new();
         for at in 0..3 * CHUNK as u64 {
-            queue.push(at, Whose { place: at as u32, pair: 0 });
+            queue.push(at, Whose { slot: at as u32, pair: 0 });
         }
         for at in 0..3 * CHUNK as u64 {
             assert_eq!(queue.first().map(|(at, _)| at), Some(at));
-            queue.pop(|whose| shown.push(whose.place));
+            queue.pop(|whose| shown.push(whose.slot));
         }
         assert!(queue.is_empty());
         assert_eq!(shown, (2 * AHEAD as u32..3 * CHUNK as u32).collect::<Vec<_>>());

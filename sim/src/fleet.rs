@@ -30,34 +30,34 @@ struct Calls {
     states: Packed<GuardedCall>,
 }
 
-/// The bit of a place in [`Calls::states`].
+/// The bit of a slot in [`Calls::states`].
 const STATE: u32 = 1 << 31;
 
 impl Calls {
-    fn get(&self, place: u32) -> Option<GuardedCall> {
-        if place & STATE != 0 {
-            return self.states.get(place & !STATE);
+    fn get(&self, slot: u32) -> Option<GuardedCall> {
+        if slot & STATE != 0 {
+            return self.states.get(slot & !STATE);
         }
-        let [began, seed, permit] = self.first.get(place)?;
+        let [began, seed, permit] = self.first.get(slot)?;
         Some(GuardedCall::underway(seed, clock(began), Permit::from_raw(permit as u32)))
     }
 
-    /// Stores a call's state, at another place than before if it had none.
-    fn set(&mut self, place: u32, call: &GuardedCall) -> u32 {
-        if place & STATE != 0 {
-            self.states.set(place & !STATE, call);
-            return place;
+    /// Stores a call's state, at another slot than before if it had none.
+    fn set(&mut self, slot: u32, call: &GuardedCall) -> u32 {
+        if slot & STATE != 0 {
+            self.states.set(slot & !STATE, call);
+            return slot;
         }
-        self.first.free(place);
+        self.first.free(slot);
         self.states.put(call) | STATE
     }
 
-    fn free(&mut self, place: u32) {
-        if place & STATE != 0 { self.states.free(place & !STATE) } else { self.first.free(place) }
+    fn free(&mut self, slot: u32) {
+        if slot & STATE != 0 { self.states.free(slot & !STATE) } else { self.first.free(slot) }
     }
 
-    fn touch(&self, place: u32) {
-        if place & STATE != 0 { self.states.touch(place & !STATE) } else { self.first.touch(place) }
+    fn touch(&self, slot: u32) {
+        if slot & STATE != 0 { self.states.touch(slot & !STATE) } else { self.first.touch(slot) }
     }
 }
 
@@ -218,7 +218,7 @@ impl Fleet<'_> {
         let gap = SECOND as f64 / self.scenario.rate;
         let at = now + (-gap * libm::log(1.0 - self.arrivals.uniform())) as u64;
         if at < self.scenario.end() * SECOND {
-            self.agenda.plan(at, Whose { place: client, pair: client * self.scenario.servers() }, Event::Call);
+            self.agenda.plan(at, Whose { slot: client, pair: client * self.scenario.servers() }, Event::Call);
         }
     }
 
@@ -246,7 +246,7 @@ impl Fleet<'_> {
         pair % self.scenario.servers()
     }
 
-    /// The place of a pair's guards.
+    /// The slot of a pair's guards.
     fn guards(&self, pair: u32) -> u32 {
         pair / (self.scenario.servers() / self.scenario.sets())
     }
@@ -261,12 +261,12 @@ impl Fleet<'_> {
         let (policy, guards) = (&self.strategy.policy, self.guards(pair));
         let (call, step) =
             self.processes.with(self.strategy, guards, |guards| GuardedCall::begin(policy, guards, seed, clock(now)));
-        let place = if matches!(step, Step::Attempt { .. }) {
+        let slot = if matches!(step, Step::Attempt { .. }) {
             self.under_way.first.put(&[now, seed, call.permit().as_raw().into()])
         } else {
             self.under_way.states.put(&call) | STATE
         };
-        self.follow(Whose { place, pair }, now, step, now);
+        self.follow(Whose { slot, pair }, now, step, now);
     }
 
     /// Lets everything happen that is due before `end`.
@@ -274,14 +274,14 @@ impl Fleet<'_> {
         while !self.is_cut() {
             let Self { agenda, under_way, processes, scenario, .. } = self;
             let servers_of_guards = scenario.servers() / scenario.sets();
-            let next = agenda.next(end, |Whose { place, pair }| {
-                under_way.touch(place);
+            let next = agenda.next(end, |Whose { slot, pair }| {
+                under_way.touch(slot);
                 processes.touch(pair / servers_of_guards);
             });
             let Some((now, whose, event)) = next else { break };
             if event == Event::Call {
                 self.restart_if_due(now);
-                let pair = pair(self.scenario, whose.place, &mut self.arrivals);
+                let pair = pair(self.scenario, whose.slot, &mut self.arrivals);
                 self.call(pair, now);
             } else {
                 self.happen(whose, event, now);
@@ -290,7 +290,7 @@ impl Fleet<'_> {
     }
 
     fn happen(&mut self, whose: Whose, event: Event, now: u64) {
-        let Some(mut call) = self.under_way.get(whose.place) else { return };
+        let Some(mut call) = self.under_way.get(whose.slot) else { return };
         let began = call.started().as_nanos() - START;
         // Without hedges only the latest attempt runs.
         let ticket = Ticket::from_raw(call.attempt().into());
@@ -306,11 +306,11 @@ impl Fleet<'_> {
             };
             call.fail(policy, guards, ticket, now_shown, failure)
         });
-        let place = match step {
-            Step::Stop(_) => whose.place,
-            _ => self.under_way.set(whose.place, &call),
+        let slot = match step {
+            Step::Stop(_) => whose.slot,
+            _ => self.under_way.set(whose.slot, &call),
         };
-        self.follow(Whose { place, ..whose }, began, step, now);
+        self.follow(Whose { slot, ..whose }, began, step, now);
     }
 
     /// Does what a call's step says, as a host would.
@@ -324,7 +324,7 @@ impl Fleet<'_> {
                 if self.scenario.measures(self.server(whose.pair)) {
                     self.measures.end(began, now, outcome == Outcome::Succeeded);
                 }
-                self.under_way.free(whose.place);
+                self.under_way.free(whose.slot);
                 if self.scenario.closed {
                     self.think(whose.pair / self.scenario.servers(), now);
                 }

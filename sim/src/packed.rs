@@ -186,8 +186,8 @@ mod tests {
     #[test]
     fn words_that_all_states_share_are_stored_once() {
         let mut packed = Packed::default();
-        (0..10_000).for_each(|n| drop(packed.put(&[n, 8, 9])));
-        assert_eq!((packed.width, packed.get(17)), (1, Some([17, 8, 9])));
+        let places: Vec<u32> = (0..10_000).map(|n| packed.put(&[n, 8, 9])).collect();
+        assert_eq!((packed.width, packed.get(places[17])), (1, Some([17, 8, 9])));
     }
 
     #[test]
