@@ -4,7 +4,7 @@
 //! docs/policy.md and the typed options of JavaScript and Python are printed from them. Fields stand in the order in which
 //! they are written, and in which errors about several of them are told.
 
-use crate::words::one_of;
+use crate::words::{nth, one_of};
 use core::ops::RangeInclusive;
 
 /// The number of "none" or "forever" where a field takes such a word beside its values.
@@ -59,21 +59,29 @@ pub enum Range {
 /// The words that a field takes. A word's number is its place in the list, counted from `first`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Words {
-    list: &'static [&'static str],
+    /// The rule, and then the words. One text needs one address, which a loader has to fill in.
+    texts: &'static str,
     first: u8,
-    rule: &'static str,
 }
 
 macro_rules! words {
     ($first:literal: $word:literal $(, $more:literal)*) => {
-        Words { list: &[$word $(, $more)*], first: $first, rule: one_of!($word $(, $more)*) }
+        Words { texts: concat!(one_of!($word $(, $more)*), "\0", $word $(, "\0", $more)*), first: $first }
     };
 }
 
 impl Words {
     /// Each word with its number.
     pub fn iter(self) -> impl Iterator<Item = (&'static str, u8)> + Clone {
-        self.list.iter().copied().zip(self.first..)
+        self.texts.split('\0').skip(1).zip(self.first..)
+    }
+
+    /// The word with that number; empty for any other number.
+    const fn word(self, number: u8) -> &'static str {
+        match number.checked_sub(self.first) {
+            Some(place) => nth(self.texts, (place as usize).wrapping_add(1)),
+            None => "",
+        }
     }
 
     /// The bits of some of the words, by their numbers. Evaluated at compile time: a word that is none stops it.
@@ -82,15 +90,10 @@ impl Words {
         let mut some = some;
         while let [word, others @ ..] = some {
             let mut number = self.first;
-            let mut list = self.list;
-            while let [known, rest @ ..] = list {
-                if same(known.as_bytes(), word.as_bytes()) {
-                    break;
-                }
-                list = rest;
+            while !same(self.word(number).as_bytes(), word.as_bytes()) {
+                assert!(!self.word(number).is_empty(), "a kind that is no word of its section");
                 number = number.wrapping_add(1);
             }
-            assert!(!list.is_empty(), "a kind that is no word of its section");
             bits |= 1_u16.wrapping_shl(number as u32);
             some = others;
         }
@@ -135,15 +138,13 @@ const NESTINGS: Words = words!(0: "allow", "innermost", "outermost", "cap");
 
 /// A field's row.
 struct Row {
-    path: &'static str,
-    aliases: &'static [&'static str],
+    /// The rule in words where `takes` does not say it all, the path, and the other names.
+    texts: &'static str,
     takes: Takes,
     /// The number that stands for a field that is not given.
     default: Option<u64>,
     /// The kinds of the section that have a use for it, one bit each by number: unless listed all but 0, which is "none".
     kinds: u16,
-    /// The rule in words, where `takes` does not say it all; else empty.
-    rule: &'static str,
 }
 
 const fn millis(millis: u64) -> u64 {
@@ -175,7 +176,6 @@ macro_rules! fields {
     (@takes version) => { Takes::Version };
     (@takes flag) => { Takes::Flag };
     (@rule [$rule:literal] $($takes:tt)+) => { $rule };
-    (@rule [] word $words:ident) => { $words.rule };
     (@rule [] whole $from:literal to $to:literal) => { concat!("must be a whole number from ", $from, " to ", $to) };
     (@rule [] number above zero) => { "must be a finite number above 0" };
     (@rule [] $($takes:tt)+) => { "" };
@@ -209,12 +209,10 @@ macro_rules! fields {
             const fn row(self) -> &'static Row {
                 match self {
                     $(Self::$name => &const { Row {
-                        path: $path,
-                        aliases: &[$($alias),*],
+                        texts: concat!(fields!(@rule [$($rule)?] $($takes)+), "\0", $path $(, "\0", $alias)*),
                         takes: fields!(@takes $($takes)+),
                         default: fields!(@default $($default)?),
                         kinds: fields!(@kinds $($words $kinds)?),
-                        rule: fields!(@rule [$($rule)?] $($takes)+),
                     } },)+
                 }
             }
@@ -516,7 +514,7 @@ impl Field {
 
     /// The field's path in a document.
     pub const fn path(self) -> &'static str {
-        self.row().path
+        nth(self.row().texts, 1)
     }
 
     /// The values that the field takes.
@@ -542,15 +540,17 @@ impl Field {
 
     /// The rule in words, where the row has one; else empty.
     pub(crate) const fn row_rule(self) -> &'static str {
-        self.row().rule
+        match self.takes() {
+            Takes::Word(words) => nth(words.texts, 0),
+            _ => nth(self.row().texts, 0),
+        }
     }
 
     /// Every name that [`Options::set`](crate::Options::set) knows, with the field it means. The first of a field is its path.
     pub fn names() -> impl Iterator<Item = (&'static str, Self)> + Clone {
         let names = |field: &Self| {
             let field = *field;
-            let row = field.row();
-            core::iter::once(row.path).chain(row.aliases.iter().copied()).map(move |name| (name, field))
+            field.row().texts.split('\0').skip(1).map(move |name| (name, field))
         };
         Self::ALL.iter().flat_map(names)
     }
@@ -559,18 +559,16 @@ impl Field {
     pub fn words(self) -> impl Iterator<Item = &'static str> + Clone {
         let words = match self.takes() {
             Takes::Word(words) => words,
-            _ => Words { list: &[], first: 0, rule: "" },
+            _ => Words { texts: "", first: 0 },
         };
         words.iter().map(|word| word.0)
     }
 
     /// The word with that number, the first one of any other number.
     pub(crate) const fn word(self, number: u8) -> &'static str {
-        let Takes::Word(Words { list, first, .. }) = self.takes() else { return "" };
-        match (list.split_at_checked(number.wrapping_sub(first) as usize), list) {
-            (Some((_, [word, ..])), _) | (_, [word, ..]) => word,
-            _ => "",
-        }
+        let Takes::Word(words) = self.takes() else { return "" };
+        let word = words.word(number);
+        if word.is_empty() { words.word(words.first) } else { word }
     }
 
     /// True for a field of a guard.

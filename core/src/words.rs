@@ -72,9 +72,7 @@ macro_rules! words {
 
             /// The word, the same in every language.
             pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word,)+
-                }
+                $crate::words::nth(Self::NAMES, self.position())
             }
 
             /// The value with this word.

@@ -15,8 +15,8 @@ pub(super) const SYSTEM: System = System {
     inexpressible: "cannot be said in Aster's RetryPolicy",
     import,
     export: Some(export),
-    wrappers: &[],
-    ignored: &[],
+    wrappers: "",
+    ignored: "",
     has_rules: false,
 };
 

@@ -18,8 +18,8 @@ pub(super) const SYSTEM: System = System {
     inexpressible: "cannot be said in a retry of Dapr",
     import,
     export: Some(export),
-    wrappers: &["spec.policies.retries.*"],
-    ignored: &["apiVersion", "kind", "metadata", "scopes", "spec.targets", "spec.policies.timeouts"],
+    wrappers: "spec.policies.retries.*",
+    ignored: "apiVersion kind metadata scopes spec.targets spec.policies.timeouts",
     has_rules: false,
 };
 

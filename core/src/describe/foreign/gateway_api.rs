@@ -18,21 +18,9 @@ pub(super) const SYSTEM: System = System {
     inexpressible: "cannot be said: the form of the Gateway API is only read",
     import,
     export: None,
-    wrappers: &["spec.rules[*]", "rules[*]", "spec"],
-    ignored: &[
-        "apiVersion",
-        "kind",
-        "metadata",
-        "status",
-        "name",
-        "matches",
-        "filters",
-        "backendRefs",
-        "sessionPersistence",
-        "parentRefs",
-        "hostnames",
-        "targetRefs",
-    ],
+    wrappers: "spec.rules[*] rules[*] spec",
+    ignored: "apiVersion kind metadata status name matches filters backendRefs sessionPersistence parentRefs hostnames \
+        targetRefs",
     has_rules: false,
 };
 

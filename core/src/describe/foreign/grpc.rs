@@ -21,8 +21,8 @@ pub(super) const SYSTEM: System = System {
     inexpressible: "cannot be said in a gRPC retryPolicy",
     import,
     export: Some(export),
-    wrappers: &[],
-    ignored: &[],
+    wrappers: "",
+    ignored: "",
     has_rules: false,
 };
 

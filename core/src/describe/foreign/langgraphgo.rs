@@ -15,8 +15,8 @@ pub(super) const NODE: System = System {
     inexpressible: "cannot be said in langgraphgo's RetryConfig",
     import: import_node,
     export: Some(exponential::export),
-    wrappers: &[],
-    ignored: &[],
+    wrappers: "",
+    ignored: "",
     has_rules: false,
 };
 
@@ -26,8 +26,8 @@ pub(super) const GRAPH: System = System {
     inexpressible: "cannot be said in langgraphgo's RetryPolicy",
     import: import_graph,
     export: Some(export_graph),
-    wrappers: &[],
-    ignored: &[],
+    wrappers: "",
+    ignored: "",
     has_rules: false,
 };
 

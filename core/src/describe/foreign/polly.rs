@@ -19,8 +19,8 @@ pub(super) const SYSTEM: System = System {
     inexpressible: "cannot be said in Polly's RetryStrategyOptions",
     import,
     export: Some(export),
-    wrappers: &["Retry"],
-    ignored: &["Name"],
+    wrappers: "Retry",
+    ignored: "Name",
     has_rules: false,
 };
 

@@ -17,15 +17,9 @@ pub(super) const SYSTEM: System = System {
     inexpressible: "cannot be said in an instance of resilience4j's retry",
     import,
     export: Some(export),
-    wrappers: &[
-        "resilience4j.retry.instances.*",
-        "resilience4j.retry.configs.*",
-        "retry.instances.*",
-        "retry.configs.*",
-        "instances.*",
-        "configs.*",
-    ],
-    ignored: &["eventConsumerBufferSize", "failAfterMaxAttempts", "registerHealthIndicator"],
+    wrappers: "resilience4j.retry.instances.* resilience4j.retry.configs.* retry.instances.* retry.configs.* \
+        instances.* configs.*",
+    ignored: "eventConsumerBufferSize failAfterMaxAttempts registerHealthIndicator",
     has_rules: false,
 };
 

@@ -17,8 +17,8 @@ pub(super) const SYSTEM: System = System {
     inexpressible: "cannot be said in the retry of a Serverless Workflow",
     import,
     export: Some(export),
-    wrappers: &["retry", "use.retries.*"],
-    ignored: &[],
+    wrappers: "retry use.retries.*",
+    ignored: "",
     has_rules: false,
 };
 

@@ -12,8 +12,8 @@ pub(super) const SYSTEM: System = System {
     inexpressible: "cannot be said in a Temporal RetryPolicy",
     import,
     export: Some(exponential::export),
-    wrappers: &[],
-    ignored: &[],
+    wrappers: "",
+    ignored: "",
     has_rules: false,
 };
 

@@ -26,11 +26,11 @@ pub(super) struct System {
     pub(super) import: fn(&Values) -> Result<Options, Error>,
     /// The values of a policy, if the system can express it; `None` for a form that is only read.
     pub(super) export: Option<fn(&Policy) -> Values>,
-    /// The objects that a policy may be in, `spec.retries.*`: a star is any name, `[*]` any index. The first table has the
-    /// fields of a policy, the others those around it.
-    pub(super) wrappers: &'static [&'static str],
-    /// Names of fields that do not concern a policy, inside of it and around it.
-    pub(super) ignored: &'static [&'static str],
+    /// The objects that a policy may be in, `spec.retries.*`: a star is any name, `[*]` any index, and a space comes
+    /// between two of them. The first table has the fields of a policy, the others those around it.
+    pub(super) wrappers: &'static str,
+    /// Names of fields that do not concern a policy, inside of it and around it, with spaces between them.
+    pub(super) ignored: &'static str,
     /// True if each policy in the document is a rule, and all of them count.
     pub(super) has_rules: bool,
 }

@@ -49,12 +49,12 @@ impl Wrapper {
         value: Value<'_>,
     ) -> Result<Option<Found<'n>>, Error> {
         let is_empty = matches!(value, Value::Nothing | Value::Empty | Value::NoItems);
-        let wrapper = system.wrappers.iter().find_map(|pattern| inside(pattern, path, false));
+        let wrapper = system.wrappers.split_ascii_whitespace().find_map(|pattern| inside(pattern, path, false));
         let rest = wrapper.unwrap_or(path);
-        let is_ignored = |path| system.ignored.iter().any(|name| inside(name, path, true).is_some());
+        let is_ignored = |path| system.ignored.split_ascii_whitespace().any(|name| inside(name, path, true).is_some());
         if is_ignored(path)
             || is_ignored(rest)
-            || is_empty && system.wrappers.iter().any(|pattern| is_around(pattern, path))
+            || is_empty && system.wrappers.split_ascii_whitespace().any(|pattern| is_around(pattern, path))
         {
             return Ok(None);
         }

@@ -186,49 +186,18 @@ impl Options {
     }
 }
 
-/// The names that other systems have for fields, without regard to case and underscores.
-const PEERS: [(&str, &str); 41] = [
-    ("retries", "attempts"),
-    ("maxretries", "attempts"),
-    ("retry", "attempts"),
-    ("tries", "attempts"),
-    ("maxtries", "attempts"),
-    ("maxattempts", "attempts"),
-    ("stop", "attempts"),
-    ("numretries", "attempts"),
-    ("stopafterattempt", "attempts"),
-    ("stopafterdelay", "deadline"),
-    ("timeout", "attempt_timeout"),
-    ("pertrytimeout", "attempt_timeout"),
-    ("maxtime", "deadline"),
-    ("maxelapsed", "deadline"),
-    ("maxelapsedtime", "deadline"),
-    ("maxduration", "deadline"),
-    ("totaltimeout", "deadline"),
-    ("wait", "backoff"),
-    ("delay", "backoff.initial"),
-    ("base", "backoff.initial"),
-    ("basedelay", "backoff.initial"),
-    ("initialdelay", "backoff.initial"),
-    ("interval", "backoff.initial"),
-    ("mintimeout", "backoff.initial"),
-    ("min", "backoff.initial"),
-    ("sleep", "backoff.initial"),
-    ("mindelay", "backoff.initial"),
-    ("maxdelay", "backoff.max"),
-    ("maxinterval", "backoff.max"),
-    ("maxtimeout", "backoff.max"),
-    ("multiplier", "backoff.factor"),
-    ("expbase", "backoff.factor"),
-    ("coefficient", "backoff.factor"),
-    ("backofffactor", "backoff.factor"),
-    ("exponentialbase", "backoff.factor"),
-    ("randomize", "jitter"),
-    ("retryif", "rules"),
-    ("retryable", "rules"),
-    ("statusforcelist", "rules"),
-    ("retryafter", "hint"),
-    ("respectretryafter", "hint"),
+/// Fields, with the names that other systems have for them, without regard to case and underscores.
+const PEERS: [(&str, &str); 10] = [
+    ("attempts", "retries maxretries retry tries maxtries maxattempts stop numretries stopafterattempt"),
+    ("deadline", "stopafterdelay maxtime maxelapsed maxelapsedtime maxduration totaltimeout"),
+    ("attempt_timeout", "timeout pertrytimeout"),
+    ("backoff", "wait"),
+    ("backoff.initial", "delay base basedelay initialdelay interval mintimeout min sleep mindelay"),
+    ("backoff.max", "maxdelay maxinterval maxtimeout"),
+    ("backoff.factor", "multiplier expbase coefficient backofffactor exponentialbase"),
+    ("jitter", "randomize"),
+    ("rules", "retryif retryable statusforcelist"),
+    ("hint", "retryafter respectretryafter"),
 ];
 
 /// True if a name is one of a peer, which has neither capitals nor underscores.
@@ -300,7 +269,7 @@ impl<'n> Path<'n> {
         if guards {
             return nearest(self.parts.0, names);
         }
-        if let Some((_, meant)) = PEERS.into_iter().find(|peer| same_name(peer.0, name)) {
+        if let Some((meant, _)) = PEERS.iter().find(|(_, peers)| peers.split(' ').any(|peer| same_name(peer, name))) {
             return Some(meant);
         }
         if self.stage.is_none() {
