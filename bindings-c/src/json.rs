@@ -2,7 +2,6 @@
 
 use crate::*;
 use alloc::format;
-use serde::de::IgnoredAny;
 
 extern_c! {
     /// Sets the fields of a policy document given as JSON text of `length` bytes (a zero at its end need not be there), its
@@ -69,15 +68,14 @@ pub(crate) type Take<'r> = &'r mut dyn FnMut(&str, Value<'_>) -> Result<(), hold
 pub(crate) fn read_json(text: &[u8], rules: DocumentRules, take: Take<'_>) -> Result<(), holdoff_problem> {
     let not_json = holdoff_problem::from(ErrorCode::NotJson);
     let text = core::str::from_utf8(text).map_err(|_| not_json)?;
-    let unreadable =
-        |error: serde_json::Error| not_json.showing(&format!("line {} column {}", error.line(), error.column()));
+    let unreadable = |error: NotJson| not_json.showing(&format!("{error}"));
     // All of it first: a text that is no JSON is refused as a whole.
-    serde_json::from_str::<IgnoredAny>(text).map_err(unreadable)?;
-    let mut input = serde_json::Deserializer::from_str(text);
+    JsonText::new(text).check().map_err(unreadable)?;
     let set = |DocumentValue { path, value, broken, .. }: DocumentValue<'_>| match broken {
         Some(ErrorCode::Twice) => Err(holdoff_problem::about(ErrorCode::Twice, path)),
         Some(code) => Err(holdoff_problem::from(code).show(value)),
         None => take(path, value),
     };
-    read_values(&mut input, rules, set).map_err(|(error, problem)| problem.unwrap_or_else(|| unreadable(error)))
+    read_values(&mut JsonText::new(text), rules, set)
+        .map_err(|(error, problem)| problem.unwrap_or_else(|| unreadable(error)))
 }

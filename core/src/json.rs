@@ -1,7 +1,12 @@
-//! Writing JSON without a heap: objects and lists as they come, to anything that takes text.
+//! JSON: written without a heap, objects and lists as they come, to anything that takes text; read for serde.
 
 use crate::time::Span;
 use core::fmt::{self, Write};
+
+#[cfg(feature = "serde")]
+mod decimal;
+#[cfg(feature = "serde")]
+pub(crate) mod read;
 
 /// The destination of the text.
 pub(crate) type Out<'w> = &'w mut dyn Write;

@@ -107,6 +107,8 @@ pub use describe::rules::{Facts, HostText, Rules, TextList};
 pub use describe::write::{HostTexts, write_document};
 pub use error::{Error, ErrorCode, Quantity, StopReason, Subject};
 pub use fields::{Field, Range, Section, Takes, Words as FieldWords, is_guard};
+#[cfg(feature = "serde")]
+pub use json::read::{JsonText, NotJson};
 #[cfg(feature = "alloc")]
 pub use pace::keyed::budget::KeyedBudget;
 pub use pace::keyed::config::{Direction, GateConfig, GateOptions, Growth};
