@@ -2,12 +2,12 @@
 
 use super::exponential::{first, with_retries};
 use super::statuses::{and_no_other, ranges};
-use super::values::{ANY, EXPONENTIAL, FIXED, Item, Kind, NO_LIMIT, Row, System, Values, error, row};
+use super::values::{ANY, EXPONENTIAL, FIXED, Item, Kept, Kind, NO_LIMIT, Row, System, Values, error, row};
 use crate::decide::backoff::{self, Backoff};
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;
 use crate::describe::options::Options;
-use crate::describe::rules::{HostText, Rules};
+use crate::describe::rules::Rules;
 use crate::error::{Error, ErrorCode};
 use crate::value::Value;
 use core::time::Duration;
@@ -42,12 +42,7 @@ const FACTOR: f64 = 1.5;
 const SPREAD: f64 = 0.5;
 const ELAPSED: Duration = Duration::from_secs(900);
 
-fn read_http<'v>(
-    rules: &mut Rules,
-    _: u8,
-    index: Option<u32>,
-    value: Value<'v>,
-) -> Result<Option<HostText<'v>>, Error> {
+fn read_http<'v>(rules: &mut Rules, _: u8, index: Option<u32>, value: Value<'v>) -> Kept<'v> {
     let wrong = error(ErrorCode::FormValue, "httpStatusCodes", HTTP);
     let (Value::Text(text), None) = (value, index) else { return Err(Error { value: value.shown(), ..wrong }) };
     ranges(rules, "http", 100..=599, text, wrong)?;
@@ -57,12 +52,7 @@ fn read_http<'v>(
     Ok(None)
 }
 
-fn read_grpc<'v>(
-    rules: &mut Rules,
-    _: u8,
-    index: Option<u32>,
-    value: Value<'v>,
-) -> Result<Option<HostText<'v>>, Error> {
+fn read_grpc<'v>(rules: &mut Rules, _: u8, index: Option<u32>, value: Value<'v>) -> Kept<'v> {
     let wrong = error(ErrorCode::FormValue, "gRPCStatusCodes", GRPC);
     let (Value::Text(text), None) = (value, index) else { return Err(Error { value: value.shown(), ..wrong }) };
     let before = rules.count();

@@ -2,12 +2,12 @@
 
 use super::exponential::with_retries;
 use super::statuses::and_no_other;
-use super::values::{ANY, Item, Kind, Row, System, Values, error, row};
+use super::values::{ANY, Item, Kept, Kind, Row, System, Values, error, row};
 use crate::decide::backoff::Backoff;
 use crate::decide::jitter::Cap;
 use crate::decide::policy::Policy;
 use crate::describe::options::Options;
-use crate::describe::rules::{HostText, Rules};
+use crate::describe::rules::Rules;
 use crate::error::{Error, ErrorCode, Subject};
 use crate::fields::Field;
 use crate::nearest::nearest;
@@ -66,12 +66,7 @@ const WORDS: [&str; 13] = [
     "retriable-status-codes",
 ];
 
-fn read_on<'v>(
-    rules: &mut Rules,
-    rule: u8,
-    index: Option<u32>,
-    value: Value<'v>,
-) -> Result<Option<HostText<'v>>, Error> {
+fn read_on<'v>(rules: &mut Rules, rule: u8, index: Option<u32>, value: Value<'v>) -> Kept<'v> {
     let (Value::Text(text), None) = (value, index) else {
         return Err(Error { value: value.shown(), ..error(ErrorCode::FormValue, "retryOn", ON) });
     };

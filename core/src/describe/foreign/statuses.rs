@@ -1,7 +1,7 @@
 //! HTTP statuses and gRPC codes as proxies list them: one by one or in a text, as numbers and ranges.
 
-use super::values::error;
-use crate::describe::rules::{HostText, Rules};
+use super::values::{Kept, error};
+use crate::describe::rules::Rules;
 use crate::error::{Error, ErrorCode};
 use crate::value::Value;
 use core::ops::RangeInclusive;
@@ -9,12 +9,7 @@ use core::ops::RangeInclusive;
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Reads an entry of a list of statuses that are retried.
-pub(super) fn listed<'v>(
-    rules: &mut Rules,
-    rule: u8,
-    index: Option<u32>,
-    value: Value<'v>,
-) -> Result<Option<HostText<'v>>, Error> {
+pub(super) fn listed<'v>(rules: &mut Rules, rule: u8, index: Option<u32>, value: Value<'v>) -> Kept<'v> {
     if index.is_none() && value != Value::NoItems {
         return Err(error(ErrorCode::NotAList, "codes", ErrorCode::NotAList.rule(None)));
     }

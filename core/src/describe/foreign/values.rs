@@ -41,8 +41,8 @@ pub(super) struct Row {
     pub(super) path: &'static str,
     pub(super) item: Item,
     pub(super) kind: Kind,
-    /// The numbers that it takes when the policy is built: a count, nanoseconds or a number.
-    range: RangeInclusive<f64>,
+    /// The least and the most that it takes when the policy is built: a count, nanoseconds or a number.
+    range: [f64; 2],
     /// The range in words.
     pub(super) rule: &'static str,
 }
@@ -63,7 +63,7 @@ pub(super) const fn row(
     range: RangeInclusive<f64>,
     rule: &'static str,
 ) -> Row {
-    Row { path, item, kind, range, rule }
+    Row { path, item, kind, range: [*range.start(), *range.end()], rule }
 }
 
 impl Row {
@@ -215,7 +215,10 @@ pub(super) enum Kind {
 }
 
 /// Reads an item of a list, or a text, into the rule with that index.
-pub(super) type ReadRule = for<'v> fn(&mut Rules, u8, Option<u32>, Value<'v>) -> Result<Option<HostText<'v>>, Error>;
+pub(super) type ReadRule = for<'v> fn(&mut Rules, u8, Option<u32>, Value<'v>) -> Kept<'v>;
+
+/// A text that the host has to store, if there is one.
+pub(super) type Kept<'v> = Result<Option<HostText<'v>>, Error>;
 
 /// The number of "no limit" among retries.
 pub(super) const NO_LIMIT: u64 = u64::MAX;
@@ -238,7 +241,7 @@ impl Kind {
             }
             (Self::WordNumber(_), _) => count(value).filter(|number| *number <= LINEAR),
             (Self::Flag, Value::Flag(flag)) => Some(flag.into()),
-            (Self::Retries, Value::Number { value, .. }) if value < 0.0 && value % 1.0 == 0.0 => Some(NO_LIMIT),
+            (Self::Retries, _) if is_negative(value) => Some(NO_LIMIT),
             (Self::Retries, _) => count(value),
             _ => self.read_time(value).filter(|nanos| *nanos <= Span::MAX.as_nanos()),
         }
@@ -267,7 +270,7 @@ impl Kind {
             (Self::Iso, Value::Text(text)) => read_iso(text),
             (Self::Spring, Value::Text(text)) => read_iso(text).or_else(|| read_go(text)),
             (Self::Spring, _) => count(value)?.checked_mul(MILLI),
-            (Self::NanosOrNegative, Value::Number { value, .. }) if value < 0.0 && value % 1.0 == 0.0 => Some(0),
+            (Self::NanosOrNegative, _) if is_negative(value) => Some(0),
             (Self::Nanos | Self::NanosOrNegative, _) => match count(value)? {
                 LONGEST => Some(Span::MAX.as_nanos()),
                 nanos => Some(nanos),
@@ -306,6 +309,11 @@ fn count(value: Value<'_>) -> Option<u64> {
     let number = finite(value)?;
     let count = number as u64;
     if count as f64 == number || number >= 18_446_744_073_709_551_615.0 { Some(count) } else { None }
+}
+
+/// True for a whole number below 0.
+fn is_negative(value: Value<'_>) -> bool {
+    matches!(value, Value::Number { value, unit } if value < 0.0 && count(Value::Number { value: -value, unit }).is_some())
 }
 
 /// The values of a system's policy, as plain numbers. Every bit pattern is valid.
@@ -375,7 +383,8 @@ impl Values {
         table.iter().try_for_each(|row| {
             let number = self.at(row.item);
             let number = if matches!(row.kind, Kind::Number) { f64::from_bits(number) } else { number as f64 };
-            self.ensure(row, row.range.contains(&number))
+            let [least, most] = row.range;
+            self.ensure(row, (least..=most).contains(&number))
         })
     }
 
