@@ -49,13 +49,13 @@ enum Number {
 /// The digits of a number and its power of ten.
 struct Parts<'t> {
     is_negative: bool,
-    whole: &'t str,
+    integer: &'t str,
     fraction: Option<&'t str>,
     exponent: Option<i32>,
 }
 
 impl<'t> JsonText<'t> {
-    /// A text of which nothing was read.
+    /// A text before its first byte is read.
     pub const fn new(text: &'t str) -> Self {
         Self { text, at: 0 }
     }
@@ -128,8 +128,8 @@ impl<'t> JsonText<'t> {
     fn parts(&mut self) -> Result<Parts<'t>, NotJson> {
         let is_negative = self.takes(b'-');
         // A zero stands alone.
-        let whole = if self.takes(b'0') { "0" } else { self.digits()? };
-        if whole == "0" && self.byte().is_some_and(|byte| byte.is_ascii_digit()) {
+        let integer = if self.takes(b'0') { "0" } else { self.digits()? };
+        if integer == "0" && self.byte().is_some_and(|byte| byte.is_ascii_digit()) {
             return Err(self.wrong());
         }
         let fraction = if self.takes(b'.') { Some(self.digits()?) } else { None };
@@ -144,13 +144,13 @@ impl<'t> JsonText<'t> {
         } else {
             None
         };
-        Ok(Parts { is_negative, whole, fraction, exponent })
+        Ok(Parts { is_negative, integer, fraction, exponent })
     }
 
     fn number(&mut self) -> Result<Number, NotJson> {
-        let Parts { is_negative, whole, fraction, exponent } = self.parts()?;
+        let Parts { is_negative, integer, fraction, exponent } = self.parts()?;
         if (fraction, exponent) == (None, None)
-            && let Ok(number) = whole.parse::<u64>()
+            && let Ok(number) = integer.parse::<u64>()
         {
             match (is_negative, 0_i64.checked_sub_unsigned(number)) {
                 (false, _) => return Ok(Number::Natural(number)),
@@ -158,7 +158,7 @@ impl<'t> JsonText<'t> {
                 (true, _) => {}
             }
         }
-        match nearest_double(whole, fraction.unwrap_or_default(), exponent.unwrap_or_default()) {
+        match nearest_double(integer, fraction.unwrap_or_default(), exponent.unwrap_or_default()) {
             Some(double) => Ok(Number::Double(if is_negative { -double } else { double })),
             None => {
                 self.at = self.at.saturating_sub(1);
@@ -403,8 +403,8 @@ mod tests {
         }
 
         #[test]
-        fn any_value_is_read_back(text: String, number: f64, whole: i64, natural: u64) {
-            let value = serde_json::json!({"text": text, &text: [number, whole, natural, {"": null}, [], true]});
+        fn any_value_is_read_back(text: String, number: f64, integer: i64, natural: u64) {
+            let value = serde_json::json!({"text": text, &text: [number, integer, natural, {"": null}, [], true]});
             prop_assert_eq!(read(&std::format!("{value}")), Ok(value));
         }
     }

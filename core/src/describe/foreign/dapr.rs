@@ -2,7 +2,7 @@
 
 use super::exponential::{first, with_retries};
 use super::statuses::{and_no_other, ranges};
-use super::values::{ANY, EXPONENTIAL, FIXED, Item, Kept, Kind, NO_LIMIT, Row, System, Values, error, row};
+use super::values::{ANY, EXPONENTIAL, FIXED, Item, Kind, NO_LIMIT, ReadEntry, Row, System, Values, error, row};
 use crate::decide::backoff::{self, Backoff};
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;
@@ -42,7 +42,7 @@ const FACTOR: f64 = 1.5;
 const SPREAD: f64 = 0.5;
 const ELAPSED: Duration = Duration::from_secs(900);
 
-fn read_http<'v>(rules: &mut Rules, _: u8, index: Option<u32>, value: Value<'v>) -> Kept<'v> {
+fn read_http<'v>(rules: &mut Rules, _: u8, index: Option<u32>, value: Value<'v>) -> ReadEntry<'v> {
     let wrong = error(ErrorCode::FormValue, "httpStatusCodes", HTTP);
     let (Value::Text(text), None) = (value, index) else { return Err(Error { value: value.shown(), ..wrong }) };
     ranges(rules, "http", 100..=599, text, wrong)?;
@@ -52,7 +52,7 @@ fn read_http<'v>(rules: &mut Rules, _: u8, index: Option<u32>, value: Value<'v>)
     Ok(None)
 }
 
-fn read_grpc<'v>(rules: &mut Rules, _: u8, index: Option<u32>, value: Value<'v>) -> Kept<'v> {
+fn read_grpc<'v>(rules: &mut Rules, _: u8, index: Option<u32>, value: Value<'v>) -> ReadEntry<'v> {
     let wrong = error(ErrorCode::FormValue, "gRPCStatusCodes", GRPC);
     let (Value::Text(text), None) = (value, index) else { return Err(Error { value: value.shown(), ..wrong }) };
     let before = rules.count();

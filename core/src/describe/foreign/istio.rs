@@ -2,7 +2,7 @@
 
 use super::exponential::with_retries;
 use super::statuses::and_no_other;
-use super::values::{ANY, Item, Kept, Kind, Row, System, Values, error, row};
+use super::values::{ANY, Item, Kind, ReadEntry, Row, System, Values, error, row};
 use crate::decide::backoff::Backoff;
 use crate::decide::jitter::Cap;
 use crate::decide::policy::Policy;
@@ -66,7 +66,7 @@ const WORDS: [&str; 13] = [
     "retriable-status-codes",
 ];
 
-fn read_on<'v>(rules: &mut Rules, rule: u8, index: Option<u32>, value: Value<'v>) -> Kept<'v> {
+fn read_on<'v>(rules: &mut Rules, rule: u8, index: Option<u32>, value: Value<'v>) -> ReadEntry<'v> {
     let (Value::Text(text), None) = (value, index) else {
         return Err(Error { value: value.shown(), ..error(ErrorCode::FormValue, "retryOn", ON) });
     };

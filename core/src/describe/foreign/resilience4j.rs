@@ -1,7 +1,7 @@
 //! An instance of resilience4j's retry, as Spring's configuration has it.
 
 use super::exponential::{first, with_retries};
-use super::values::{ABOVE_ZERO, ANY, Item, Kept, Kind, Row, System, Values, error, row};
+use super::values::{ABOVE_ZERO, ANY, Item, Kind, ReadEntry, Row, System, Values, error, row};
 use crate::decide::backoff::{self, Backoff};
 use crate::decide::jitter::{self, Cap, Jitter};
 use crate::decide::policy::Policy;
@@ -51,11 +51,11 @@ const FIELDS: [Row; 15] = [
 const IGNORED: u8 = 0;
 const RETRIED: u8 = 1;
 
-fn read_ignored<'v>(rules: &mut Rules, _: u8, index: Option<u32>, value: Value<'v>) -> Kept<'v> {
+fn read_ignored<'v>(rules: &mut Rules, _: u8, index: Option<u32>, value: Value<'v>) -> ReadEntry<'v> {
     read_type(rules, IGNORED, "ignoreExceptions", index, value)
 }
 
-fn read_retried<'v>(rules: &mut Rules, _: u8, index: Option<u32>, value: Value<'v>) -> Kept<'v> {
+fn read_retried<'v>(rules: &mut Rules, _: u8, index: Option<u32>, value: Value<'v>) -> ReadEntry<'v> {
     if rules.is_none() {
         // A rule that never holds, should none be ignored.
         rules.add_entry(IGNORED, "types", Value::NoItems)?;
@@ -63,7 +63,13 @@ fn read_retried<'v>(rules: &mut Rules, _: u8, index: Option<u32>, value: Value<'
     read_type(rules, RETRIED, "retryExceptions", index, value)
 }
 
-fn read_type<'v>(rules: &mut Rules, rule: u8, name: &'static str, index: Option<u32>, value: Value<'v>) -> Kept<'v> {
+fn read_type<'v>(
+    rules: &mut Rules,
+    rule: u8,
+    name: &'static str,
+    index: Option<u32>,
+    value: Value<'v>,
+) -> ReadEntry<'v> {
     match (index, value) {
         (None, Value::NoItems) => Ok(None),
         (Some(_), Value::Text(_)) => {

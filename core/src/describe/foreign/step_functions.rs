@@ -1,6 +1,6 @@
 //! The Retry field of AWS Step Functions: retriers by the names of errors, each with attempts and delays of its own.
 
-use super::values::{ANY, Item, Kept, Kind, Row, System, Values, error, row};
+use super::values::{ANY, Item, Kind, ReadEntry, Row, System, Values, error, row};
 use crate::decide::policy::RULES;
 use crate::describe::options::Options;
 use crate::describe::rules::Rules;
@@ -58,7 +58,7 @@ const ALL: &str = "States.ALL must stand alone, and in the last retrier";
 const KINDS: [(&str, &[&str]); 2] =
     [("States.Timeout", &["timeout"]), ("States.TaskFailed", &["transient", "throttled", "permanent"])];
 
-fn read_name<'v>(rules: &mut Rules, rule: u8, index: Option<u32>, value: Value<'v>) -> Kept<'v> {
+fn read_name<'v>(rules: &mut Rules, rule: u8, index: Option<u32>, value: Value<'v>) -> ReadEntry<'v> {
     let (Value::Text(name), Some(_)) = (value, index) else {
         return Err(Error { value: value.shown(), ..error(ErrorCode::FormValue, "ErrorEquals", NAMES) });
     };

@@ -215,10 +215,10 @@ pub(super) enum Kind {
 }
 
 /// Reads an item of a list, or a text, into the rule with that index.
-pub(super) type ReadRule = for<'v> fn(&mut Rules, u8, Option<u32>, Value<'v>) -> Kept<'v>;
+pub(super) type ReadRule = for<'v> fn(&mut Rules, u8, Option<u32>, Value<'v>) -> ReadEntry<'v>;
 
 /// A text that the host has to store, if there is one.
-pub(super) type Kept<'v> = Result<Option<HostText<'v>>, Error>;
+pub(super) type ReadEntry<'v> = Result<Option<HostText<'v>>, Error>;
 
 /// The number of "no limit" among retries.
 pub(super) const NO_LIMIT: u64 = u64::MAX;
