@@ -100,26 +100,16 @@ fn bindings() -> PathBuf {
 /// The heap's part of Rust comes compiled for panics that unwind, and names what would do that; here nothing unwinds.
 const NO_UNWINDING: [&str; 2] = ["--defsym=rust_eh_personality=0", "--defsym=_Unwind_Resume=0"];
 
-/// A profile of its own: an aborting panic is what makes std unnecessary, and elsewhere it would be wrong.
-const PROFILE: [&str; 8] = [
-    "--profile",
-    "c",
-    "--config",
-    "profile.c.inherits = 'release'",
-    "--config",
-    "profile.c.panic = 'abort'",
-    // Small before fast: what is hot is inlined wherever it is used.
-    "--config",
-    "profile.c.opt-level = 's'",
-];
-
-/// Builds Rust's archive, optimized and without std, from which both libraries are made; says where it is.
+/// Builds Rust's archive, optimized and without std, from which both libraries are made; says where it is. Rust's own library is
+/// compiled with it, for size, which stable compilers do only if told to.
 fn build() -> Result<PathBuf> {
+    let host = shell::host()?;
     let mut cargo = shell::cargo();
-    cargo.args(["rustc", "--quiet", "--package", "holdoff-c", "--lib", "--crate-type", "staticlib"]);
-    cargo.args(PROFILE).args(["--config", &without_machine_paths()?]);
+    cargo.args(["rustc", "--quiet", "--package", "holdoff-c", "--lib", "--crate-type", "staticlib", "--profile", "c"]);
+    cargo.args(["--target", &host, "-Zbuild-std=core,alloc", "-Zbuild-std-features=optimize_for_size"]);
+    cargo.args(["--config", &without_machine_paths()?]).env("RUSTC_BOOTSTRAP", "1");
     shell::step("build libholdoff", &mut cargo)?;
-    Ok(shell::target().join("c/libholdoff_c.a"))
+    Ok(shell::target().join(host).join("c/libholdoff_c.a"))
 }
 
 /// Lets the messages of panics name other people's sources without the machine that has compiled them.
@@ -152,7 +142,7 @@ fn has_no_machine_paths(prefix: &Path) -> Result<()> {
 pub(crate) fn thumb() -> Result<PathBuf> {
     let mut cargo = shell::cargo();
     cargo.args(["rustc", "--quiet", "--package", "holdoff-c", "--lib", "--crate-type", "staticlib"]);
-    cargo.args(["--no-default-features", "--target", "thumbv7m-none-eabi"]).args(PROFILE);
+    cargo.args(["--no-default-features", "--target", "thumbv7m-none-eabi", "--profile", "c"]);
     shell::step("build libholdoff for thumbv7m", &mut cargo)?;
     Ok(shell::target().join("thumbv7m-none-eabi/c/libholdoff_c.a"))
 }
@@ -186,9 +176,11 @@ fn archive(object: &Path, lib: &Path) -> Result<()> {
 /// Makes libholdoff.so of the object, with the links to it.
 fn shared(object: &Path, lib: &Path) -> Result<()> {
     let real = format!("libholdoff.so.{VERSION}");
-    let mut link = shell::command("cc");
-    link.args(["-shared", "-nostdlib", "-Wl,--gc-sections,--strip-all,-O2,-z,relro,-z,now,-z,noexecstack"]);
-    link.arg(format!("-Wl,-soname,{}", packages::soname())).arg("-o").arg(lib.join(&real)).arg(object);
+    // The linker that the compiler brings merges functions with the same code, and leaves no gaps between parts of the file.
+    let mut link = shell::command(shell::lld()?);
+    link.args(["-flavor", "gnu", "-shared", "--gc-sections", "--icf=all", "--strip-all", "-O2", "--hash-style=gnu", "--build-id"]);
+    link.args(["-z", "relro", "-z", "now", "-z", "noexecstack", "-soname", &packages::soname(), "-o"]);
+    link.arg(lib.join(&real)).arg(object);
     shell::run(&mut link)?;
     for link in [packages::soname(), "libholdoff.so".to_owned()] {
         std::os::unix::fs::symlink(&real, lib.join(link))?;

@@ -90,7 +90,7 @@ fn rust_parts(needs: Needs) -> Result<()> {
     targets.retain(|target| !sysroot.join("lib/rustlib").join(target).join("lib").is_dir());
     rustup("target", &targets)?;
     let mut components = vec![("clippy", "bin/cargo-clippy"), ("rustfmt", "bin/rustfmt")];
-    if needs.python || needs.demo {
+    if needs.python || needs.c || needs.demo {
         components.push(("rust-src", "lib/rustlib/src/rust/library/Cargo.lock"));
     }
     components.retain(|(_, file)| !sysroot.join(file).exists());
