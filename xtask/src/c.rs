@@ -178,9 +178,9 @@ fn shared(object: &Path, lib: &Path) -> Result<()> {
     let real = format!("libholdoff.so.{VERSION}");
     // The linker that the compiler brings merges functions with the same code, and leaves no gaps between parts of the file.
     let mut link = shell::command(shell::lld()?);
-    link.args(["-flavor", "gnu", "-shared", "--gc-sections", "--icf=all", "--strip-all", "-O2", "--hash-style=gnu", "--build-id"]);
+    link.args(["-flavor", "gnu", "-shared", "--gc-sections", "--icf=all", "--strip-all", "-O2", "--hash-style=gnu"]);
     link.args(["-z", "relro", "-z", "now", "-z", "noexecstack", "-soname", &packages::soname(), "-o"]);
-    link.arg(lib.join(&real)).arg(object);
+    link.arg(lib.join(&real)).arg("--build-id").arg(object);
     shell::run(&mut link)?;
     for link in [packages::soname(), "libholdoff.so".to_owned()] {
         std::os::unix::fs::symlink(&real, lib.join(link))?;
