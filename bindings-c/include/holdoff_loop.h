@@ -494,7 +494,8 @@ static inline bool holdoff_run_unguarded(const holdoff_policy *policy, const hol
   holdoff_failure failure;
   if (policy->first_limit_ns != HOLDOFF_NEVER) {
     started = holdoff_host_now(host);
-    attempt.abort_at = policy->first_limit_ns < HOLDOFF_NEVER - started ? started + policy->first_limit_ns : HOLDOFF_NEVER;
+    /* HOLDOFF_NEVER - 1 is no limit: something else counts from here. */
+    attempt.abort_at = started < HOLDOFF_NEVER - 1 - policy->first_limit_ns ? started + policy->first_limit_ns : HOLDOFF_NEVER;
   }
   holdoff_facts_clear(host, attempt.facts);
   holdoff_failure_clear(&failure);

@@ -29,8 +29,9 @@ pub(crate) unsafe fn store_policy(memory: *mut holdoff_policy, policy: Policy) -
     Ok(())
 }
 
+/// As `first_limit_ns` has it: HOLDOFF_NEVER lets the loop read no clock, and one less is no limit but a clock.
 fn limit(policy: &Policy) -> u64 {
-    policy.first_limit().map_or(u64::MAX, Span::as_nanos)
+    policy.first_limit().map_or(u64::MAX - u64::from(policy.is_timed()), Span::as_nanos)
 }
 
 extern_c! {
@@ -79,7 +80,9 @@ extern_c! {
 
     /// Returns how long the first attempt of a call may take, in nanoseconds: the smaller of deadline and attempt timeout;
     /// HOLDOFF_NEVER without either, and for memory without a policy.
-    fn holdoff_policy_first_limit(policy) -> u64 = get(policy).map_or(u64::MAX, limit);
+    fn holdoff_policy_first_limit(policy) -> u64 = {
+        get(policy).ok().and_then(Policy::first_limit).map_or(u64::MAX, Span::as_nanos)
+    };
 
     /// Returns a number that differs between policies that decide differently, the same in every language: a saved state
     /// keeps it. 0 for memory without a policy.

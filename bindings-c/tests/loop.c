@@ -278,6 +278,57 @@ static void a_program_s_tests_pass_time_by_sleeping(void) {
   CHECK_NUMBER(time.slept, 2 * SECOND);
 }
 
+static void a_soft_deadline_lets_the_attempt_that_runs_end(void) {
+  for (int hard = 0; hard < 2; hard++) {
+    holdoff_options options;
+    holdoff_policy policy;
+    world here = a_world(0);
+    holdoff_result result;
+    holdoff_options_init(&options);
+    CHECK_NUMBER(holdoff_options_set_text(&options, "deadline", "1s"), HOLDOFF_OK);
+    CHECK_NUMBER(holdoff_options_set_value(&options, "abort_at_deadline",
+                                           hard ? HOLDOFF_VALUE_TRUE : HOLDOFF_VALUE_FALSE),
+                 HOLDOFF_OK);
+    CHECK_NUMBER(holdoff_policy_build(&policy, &options, NULL), HOLDOFF_OK);
+    here.attempt_takes = 5 * SECOND;
+    CHECK(run(&policy, &here, &result));
+    CHECK_NUMBER(here.abort_at, hard ? 1000 + SECOND : HOLDOFF_NEVER);
+    here = a_world(9);
+    here.attempt_takes = 5 * SECOND;
+    CHECK(!run(&policy, &here, &result));
+    CHECK_NUMBER(result.reason, HOLDOFF_REASON_DEADLINE);
+    CHECK_NUMBER(result.attempts, 1);
+  }
+}
+
+/* A first attempt of 1 s and a delay of 2 s from its start; one of 4 s and a deadline of 5 s that aborts no attempt. */
+static void delays_and_deadlines_from_the_start_count_the_first_attempt(void) {
+  static const struct {
+    const char *fields[4];
+    uint64_t taken;
+    uint32_t attempts;
+  } cases[] = {{{"delay_from", "start", NULL, NULL}, 1, 2}, {{"deadline", "5s", "reset_after", "5s"}, 4, 1}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    holdoff_options options;
+    holdoff_policy policy;
+    world here = a_world(1);
+    holdoff_result result;
+    holdoff_options_init(&options);
+    CHECK_NUMBER(holdoff_options_set_text(&options, "backoff", "constant"), HOLDOFF_OK);
+    CHECK_NUMBER(holdoff_options_set_text(&options, "backoff.delay", "2s"), HOLDOFF_OK);
+    CHECK_NUMBER(holdoff_options_set_text(&options, "jitter", "none"), HOLDOFF_OK);
+    CHECK_NUMBER(holdoff_options_set_number(&options, "attempts", 3), HOLDOFF_OK);
+    for (int at = 0; at < 4 && cases[i].fields[at] != NULL; at += 2) {
+      CHECK_NUMBER(holdoff_options_set_text(&options, cases[i].fields[at], cases[i].fields[at + 1]), HOLDOFF_OK);
+    }
+    CHECK_NUMBER(holdoff_policy_build(&policy, &options, NULL), HOLDOFF_OK);
+    here.attempt_takes = cases[i].taken * SECOND;
+    run(&policy, &here, &result);
+    CHECK_NUMBER(result.attempts, cases[i].attempts);
+    CHECK_NUMBER(here.slept, cases[i].attempts == 2 ? SECOND : 0);
+  }
+}
+
 static void an_attempt_can_poll_for_its_cancellation(void) {
   holdoff_cancel cancel;
   struct pollfd wake;
@@ -434,6 +485,8 @@ void loop_tests(void) {
   RUN(wrong_use_of_the_loop_runs_nothing);
   RUN(an_attempt_knows_how_long_it_may_take);
   RUN(a_program_s_tests_pass_time_by_sleeping);
+  RUN(a_soft_deadline_lets_the_attempt_that_runs_end);
+  RUN(delays_and_deadlines_from_the_start_count_the_first_attempt);
   RUN(an_attempt_can_poll_for_its_cancellation);
   RUN(a_cancel_without_descriptors_touches_nobody_else_s);
   RUN(seeds_of_a_program_go_to_the_operations_that_fail);

@@ -233,7 +233,7 @@ impl Calls for Retrying {
 impl Calls for Policy {
     #[inline]
     fn is_direct(&self) -> bool {
-        !self.guarded && self.core().first_limit().is_none() && !telemetry::listens()
+        !self.guarded && !self.core().is_timed() && !telemetry::listens()
     }
 
     #[inline]

@@ -215,10 +215,11 @@ impl Operation {
                 }
             };
         }
-        if let Some(limit) = self.settings.get().core().first_limit() {
+        if self.settings.get().core().is_timed() {
             let now = self.now(py)?;
             self.started = Some(now);
-            self.abort_at = now.after(limit);
+            let limit = self.settings.get().core().first_limit();
+            self.abort_at = limit.map_or(Timestamp::NEVER, |limit| now.after(limit));
         }
         Ok(())
     }

@@ -144,7 +144,7 @@ impl Retrying {
         }
         let settings = policy.get();
         let looks = made.cancel.is_some() || made.on_result.is_some() || made.hears();
-        let plain = settings.core().first_limit().is_none() && settings.nesting.is_none() && !looks;
+        let plain = !settings.core().is_timed() && settings.nesting.is_none() && !looks;
         let only_breaker = made.guards.as_ref().is_some_and(|guards| guards.get().only_breaker);
         (made.quick, made.guarded) = (plain && only_breaker, !plain || made.guards.is_some());
         Ok(made)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import threading
 import time as real
@@ -100,6 +101,55 @@ def test_the_deadline_ends_the_attempt_that_runs() -> None:
     outcome = holdoff.outcome_of(raised.value)
     assert outcome is not None
     assert (outcome.reason, outcome.attempts) == ("deadline", 1)
+
+
+def test_a_soft_deadline_lets_the_attempt_that_runs_end() -> None:
+    policy = holdoff.Policy(deadline=1, abort_at_deadline=False)
+
+    async def slow(error: Exception | None = None) -> int:
+        time.advance(5)
+        if error is not None:
+            raise error
+        return 7
+
+    with virtual_time() as time:
+        assert asyncio.run(policy.call(slow)) == 7
+        with pytest.raises(ConnectionError) as raised:
+            asyncio.run(policy.call(slow, ConnectionError("down")))
+        outcome = holdoff.outcome_of(raised.value)
+        assert outcome is not None
+        assert (outcome.reason, outcome.attempts) == ("deadline", 1)
+
+
+@pytest.mark.parametrize("awaits", [False, True])
+@pytest.mark.parametrize(
+    ("fields", "taken", "attempts"),
+    [({"delay_from": "start"}, 1, 2), ({"deadline": 5, "reset_after": 5}, 4, 1)],
+)
+def test_delays_and_deadlines_from_the_start_count_the_first_attempt(
+    awaits: bool, fields: dict[str, Any], taken: float, attempts: int
+) -> None:
+    policy = holdoff.Policy(attempts=3, backoff={"kind": "constant", "initial": 2}, jitter="none", **fields)
+    calls = 0
+
+    def work() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            time.advance(taken)
+            raise ConnectionError
+
+    async def awaited() -> None:
+        work()
+
+    with virtual_time() as time:
+        began = time.now
+        with contextlib.suppress(ConnectionError):
+            if awaits:
+                asyncio.run(policy.call(awaited))
+            else:
+                policy.call(work)
+        assert (calls, time.now - began) == (attempts, max(taken, 2))
 
 
 def test_an_answer_after_the_limit_is_an_answer() -> None:

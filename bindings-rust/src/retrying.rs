@@ -293,18 +293,17 @@ where
     H: Hook<E>,
     G: CallGuards,
 {
-    /// The first attempt of a call that is not made yet: no clock unless it has a limit, and then when it starts.
+    /// The first attempt of a call that is not made yet: no clock unless the policy counts from there.
     #[inline(always)]
     pub(crate) fn first_attempt(&self, clock: impl FnOnce(&S) -> Timestamp) -> (Option<Timestamp>, Attempt) {
-        match self.policy.borrow().first_limit() {
-            None => (None, Attempt::new(1, Timestamp::NEVER, Timestamp::ZERO)),
-            Some(limit) => {
-                let now = clock(&self.sleeper);
-                // No time, if it lies behind the last instant (spec 1.4).
-                let abort_at = Timestamp::from_nanos(now.as_nanos().saturating_add(limit.as_nanos()));
-                (Some(now), Attempt::new(1, abort_at, now))
-            }
+        let policy = self.policy.borrow();
+        if !policy.is_timed() {
+            return (None, Attempt::new(1, Timestamp::NEVER, Timestamp::ZERO));
         }
+        let now = clock(&self.sleeper);
+        // No time, if it lies behind the last instant (spec 1.4).
+        let abort_at = policy.first_limit().map_or(u64::MAX, |limit| now.as_nanos().saturating_add(limit.as_nanos()));
+        (Some(now), Attempt::new(1, Timestamp::from_nanos(abort_at), now))
     }
 
     /// Begins the call.

@@ -1,8 +1,8 @@
 //! The blocking loop, in virtual time but for the one test that proves the real sleep.
 
-use holdoff::core::{Backoff, Cause, Facts, Hint, HintReader, Jitter, Options, Schedule, Span, StopReason};
+use holdoff::core::{Backoff, Cause, DelayFrom, Facts, Hint, HintReader, Jitter, Options, Schedule, Span, StopReason};
 use holdoff::sentence::Retried;
-use holdoff::{CancelToken, Failure, Policy, SharedPolicy, VirtualTime, retry, retry_with};
+use holdoff::{Attempt, CancelToken, Failure, Policy, SharedPolicy, VirtualTime, retry, retry_with};
 use std::cell::{Cell, RefCell};
 use std::error::Error as _;
 use std::io;
@@ -123,6 +123,22 @@ fn time_spent_in_the_first_attempt_counts_against_the_deadline() {
     };
     let stopped = retry(&policy, slow).sleeper(time).call().unwrap_err();
     assert_eq!((stopped.reason(), stopped.attempts()), (StopReason::Deadline, 1));
+}
+
+#[test]
+fn delays_and_deadlines_from_the_start_count_the_first_attempt() {
+    let from_start = steady().delay_from(DelayFrom::Start);
+    let reset = steady().deadline(SECOND * 5).reset_after(SECOND * 5);
+    for (options, taken, ended) in [(from_start, 1_u32, Ok(())), (reset, 4, Err(StopReason::Deadline))] {
+        let (policy, time) =
+            (options.attempts(3).backoff(Backoff::constant(SECOND * 2)).build().unwrap(), VirtualTime::new());
+        let called = retry_with(&policy, |attempt: Attempt| {
+            time.advance(SECOND * if attempt.number() == 1 { taken } else { 0 });
+            if attempt.number() == 1 { Err("down") } else { Ok(()) }
+        });
+        let ending = called.sleeper(time.clone()).call().map_err(|stopped| stopped.reason());
+        assert_eq!((ending, time.elapsed()), (ended, SECOND * taken.max(2)));
+    }
 }
 
 #[test]

@@ -131,6 +131,20 @@ fn the_deadline_aborts_the_attempt_that_reaches_it() {
 }
 
 #[test]
+fn a_soft_deadline_lets_the_attempt_that_runs_end() {
+    let policy = steady().deadline(SECOND * 5).abort_at_deadline(false).build().unwrap();
+    for (answer, ended) in [(Ok("late"), Ok("late")), (Err("down"), Err(StopReason::Deadline))] {
+        let time = VirtualTime::new();
+        let operation = || async {
+            time.sleep(SECOND * 9).await;
+            answer
+        };
+        let called = run(retry(&policy, operation).sleeper(time.clone()));
+        assert_eq!((called.map_err(|stopped| stopped.reason()), time.elapsed()), (ended, SECOND * 9));
+    }
+}
+
+#[test]
 fn a_success_that_arrives_with_its_limit_is_a_success() {
     let policy = steady().attempt_timeout(SECOND).build().unwrap();
     let time = VirtualTime::new();

@@ -21,6 +21,7 @@ import {
   writePolicy,
   writeWords,
 } from "./hot.js";
+import { NO_LIMIT } from "./options.js";
 import { type Seed, seedOf } from "./seed.js";
 import type { Keeper } from "./slot.js";
 
@@ -63,7 +64,7 @@ export class Unguarded<V, F> implements Engine, Keeper {
   }
 
   begin(): Step {
-    return { codes: ATTEMPT, at: this.limit, wakeAt: Infinity, attempt: 1 };
+    return { codes: ATTEMPT, at: this.limit < NO_LIMIT ? this.limit : Infinity, wakeAt: Infinity, attempt: 1 };
   }
 
   fail(attempt: number, kind: number, _error: unknown, now: number, epoch: number, isExact: boolean): Step {

@@ -115,6 +115,7 @@ export class Operation<T> {
         return;
       }
       if (signal) hear(signal, this);
+      if (this.policy.limit < Infinity) this.now();
       this.follow(this.engine.begin());
     });
     return this.loop();

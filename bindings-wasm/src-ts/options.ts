@@ -30,6 +30,9 @@ export const FIRST_LIMIT = 28;
 const RULED = 4;
 const LIMITED = 16;
 
+/** A limit from here on is none, and below Infinity the clock is read before the first attempt all the same. */
+export const NO_LIMIT = 2 ** 64;
+
 /** True if rules decide under a policy, or other fields that `holdoff/classify` brings. */
 export const isRuled = (words: Uint32Array): boolean => (((words[26] as number) >> 16) & RULED) !== 0;
 

@@ -23,6 +23,7 @@ import {
   isReadHere,
   isRuled,
   MIN_ATTEMPT,
+  NO_LIMIT,
   Options,
   readLong,
   writeDeadline,
@@ -85,7 +86,7 @@ export class Policy implements CompiledPolicy {
 
   /** How long the first attempt may take, in milliseconds: the smaller of deadline and attempt timeout, or Infinity. */
   get firstLimit(): number {
-    return this.limit / 1e6;
+    return this.limit < NO_LIMIT ? this.limit / 1e6 : Infinity;
   }
 
   /**

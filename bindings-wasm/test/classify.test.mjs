@@ -284,6 +284,41 @@ test("a deadline that aborts no attempt is no limit of the first one", async () 
   }
 });
 
+test("a deadline that aborts no attempt counts from the first one's beginning", async () => {
+  const clock = new VirtualClock();
+  const slow = async () => {
+    await new Promise((resolve) => clock.setTimeout(resolve, 60));
+    throw new Error("down");
+  };
+  const policy = new Policy({ deadline: 50, attempts: 5, abortAtDeadline: false, backoff: { initial: 0 } });
+  const outcome = outcomeOf(await failure(clock.settled(policy.retry(slow, { clock }))));
+  assert.deepEqual([outcome.reason, outcome.attempts], ["deadline", 1]);
+});
+
+test("delays and deadlines from the start count the first attempt", async () => {
+  const backoff = { kind: "constant", initial: 20 };
+  for (const [fields, taken, attempts] of [
+    [{ delayFrom: "start" }, 10, 2],
+    [{ deadline: 50, resetAfter: 50 }, 40, 1],
+  ]) {
+    const clock = new VirtualClock();
+    const policy = new Policy({ ...fields, attempts: 3, backoff, jitter: "none" });
+    let calls = 0;
+    const work = async () => {
+      if (++calls > 1) return;
+      await new Promise((resolve) => clock.setTimeout(resolve, taken));
+      throw new Error("down");
+    };
+    // Under a signal and under hooks the loop begins otherwise.
+    for (const options of [{}, { signal: new AbortController().signal }, { onRetry() {} }]) {
+      calls = 0;
+      const began = clock.now();
+      await clock.settled(policy.retry(work, { ...options, clock }).catch(() => {}));
+      assert.deepEqual([calls, clock.now() - began], [attempts, Math.max(taken, 20)]);
+    }
+  }
+});
+
 test("an attempt over its limit is judged by the rules as well", async () => {
   const clock = new VirtualClock();
   const policy = new Policy({ attemptTimeout: 5, rules: only({ kinds: ["transient"] }) });

@@ -25,6 +25,8 @@ pub(crate) const STAGE_AT: u32 = 28;
 
 /// The number of "no limit" for a deadline or a timeout.
 pub(crate) const UNLIMITED: u64 = u64::MAX;
+/// The number of a first attempt without a limit, whose beginning decides something: the host reads its clock.
+pub(crate) const NOT_LIMITED: u64 = UNLIMITED - 1;
 /// The number of "retry for ever".
 pub(crate) const FOREVER: u32 = u32::MAX;
 
@@ -64,7 +66,7 @@ pub struct Policy {
     pub(crate) deadline_from: u8,
     pub(crate) delay_from: u8,
     pub(crate) abort_at_deadline: u8,
-    /// How long the first attempt may take.
+    /// How long the first attempt may take, [`NOT_LIMITED`] or [`UNLIMITED`]: the one number that a host asks before it.
     pub(crate) first_limit: u64,
     /// No padding: a policy is its bytes.
     pub(crate) unused: [u8; 8],
@@ -436,7 +438,14 @@ impl Policy {
     /// The one sum a host makes by itself: it adds this to the time of its first attempt, to abort it.
     #[inline]
     pub const fn first_limit(&self) -> Option<Span> {
-        limit(self.first_limit)
+        if self.first_limit < NOT_LIMITED { limit(self.first_limit) } else { None }
+    }
+
+    /// True if the host reads its clock before the first attempt: that attempt has a limit, or something else is counted from
+    /// its beginning (spec 10.9).
+    #[inline(always)]
+    pub const fn is_timed(&self) -> bool {
+        self.first_limit != UNLIMITED
     }
 
     /// True if the deadline aborts an attempt that begins so long after the start (spec 6.6, 6.9).
@@ -453,7 +462,13 @@ impl Policy {
         let ages = self.reset_after != UNLIMITED || self.delay_from == FROM_START || self.limits == LAST;
         let ruled = self.ruled_field().is_some() || self.has_deciding_rules();
         let deadline = if self.aborts_from(0, false) { self.deadline } else { UNLIMITED };
-        self.prepared_as(deadline, if ruled { RULED | LIMITED } else { 0 } | if ages { AGES } else { 0 })
+        let counts = ages || self.deadline != UNLIMITED && self.deadline_from != FIRST_FAILURE;
+        let path = if ruled { RULED | LIMITED } else { 0 } | if ages { AGES } else { 0 };
+        let mut policy = self.prepared_as(deadline, path);
+        if counts && policy.first_limit == UNLIMITED {
+            policy.first_limit = NOT_LIMITED;
+        }
+        policy
     }
 
     /// [`Policy::prepared`] for a policy that is not ruled.
