@@ -35,6 +35,39 @@ static void a_budget_is_made_by_name_and_spent(void) {
   CHECK(holdoff_budget_rejection(&budget, 0) == 0);
 }
 
+static void a_breaker_opens_for_listed_times_and_lets_some_probes_fail(void) {
+  static const uint64_t times[] = {SECOND, 5 * SECOND};
+  static const uint64_t longest[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+  holdoff_options options = described("breaker.open_for[0]", "1s");
+  holdoff_breaker described_breaker, breaker;
+  uint32_t permit = 0, probes[3];
+  uint64_t retry_at = 0;
+  CHECK_NUMBER(holdoff_options_set_text(&options, "breaker.open_for[1]", "5s"), HOLDOFF_OK);
+  holdoff_options_set_number(&options, "breaker.failures", 1);
+  holdoff_options_set_number(&options, "breaker.probes", 3);
+  holdoff_options_set_number(&options, "breaker.successes", 2);
+  holdoff_options_set_number(&options, "breaker.probe_failures", 1);
+  CHECK_NUMBER(holdoff_breaker_init(&described_breaker, &options, 0, 0, NULL), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_breaker_init_consecutive(&breaker, 1, SECOND, 0), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_breaker_set_open_times(&breaker, times, 0), HOLDOFF_ERROR_DELAYS_MISSING);
+  CHECK_NUMBER(holdoff_breaker_set_open_times(&breaker, longest, 9), HOLDOFF_ERROR_TOO_MANY_STAGES);
+  CHECK_NUMBER(holdoff_breaker_set_open_times(&breaker, NULL, 1), HOLDOFF_ERROR_NULL_POINTER);
+  CHECK_NUMBER(holdoff_breaker_set_open_times(&breaker, times, 2), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_breaker_set_probes(&breaker, 0, 2, 1), HOLDOFF_ERROR_COUNT_RANGE);
+  CHECK_NUMBER(holdoff_breaker_set_probes(&breaker, 3, 2, 1), HOLDOFF_OK);
+  CHECK(memcmp(&described_breaker, &breaker, sizeof breaker) == 0);
+  CHECK(holdoff_breaker_acquire_closed(&breaker, &permit));
+  holdoff_breaker_record(&breaker, permit, 0, true, 0);
+  CHECK(holdoff_breaker_acquire(&breaker, SECOND, &probes[0], NULL));
+  CHECK(holdoff_breaker_acquire(&breaker, SECOND, &probes[1], NULL));
+  CHECK(holdoff_breaker_acquire(&breaker, SECOND, &probes[2], NULL));
+  holdoff_breaker_record(&breaker, probes[0], SECOND, true, 0);
+  CHECK_NUMBER(holdoff_breaker_state(&breaker, SECOND), HOLDOFF_BREAKER_HALF_OPEN);
+  holdoff_breaker_record(&breaker, probes[1], SECOND, true, 0);
+  CHECK(!holdoff_breaker_acquire(&breaker, SECOND, NULL, &retry_at));
+  CHECK_NUMBER(retry_at, 6 * SECOND);
+}
+
 static void a_breaker_opens_and_is_tried(void) {
   holdoff_options options = described("breaker.open_for", "30s");
   holdoff_breaker breaker;
@@ -485,6 +518,7 @@ static void numbers_out_of_range_make_no_guard(void) {
 
 void guards_tests(void) {
   RUN(a_budget_is_made_by_name_and_spent);
+  RUN(a_breaker_opens_for_listed_times_and_lets_some_probes_fail);
   RUN(a_breaker_opens_and_is_tried);
   RUN(a_log_counts_in_room_that_is_lent_to_it);
   RUN(a_bulkhead_lets_in_by_turns);

@@ -106,6 +106,25 @@ def test_a_budget_pays_and_gets_back() -> None:
     assert budget.rejection(0) == 0.0
 
 
+def test_a_breaker_opens_for_listed_times_and_lets_some_probes_fail() -> None:
+    breaker = holdoff.Breaker(failures=1, open_for=[1, "5s"], probes=3, successes=2, probe_failures=1, now=0)
+    opening = breaker.acquire(0)
+    assert opening is not None
+    breaker.record(opening, True, 0, 0)
+    assert breaker.retry_at == SECOND
+    probes = [breaker.acquire(SECOND) for _ in range(3)]
+    states = []
+    for probe in probes:
+        assert probe is not None
+        breaker.record(probe, True, 0, SECOND)
+        states.append((breaker.state(SECOND), breaker.retry_at // SECOND))
+    assert states == [("half_open", 2), ("open", 6), ("open", 6)]
+    with pytest.raises(holdoff.ConfigError, match=r"open_for\[8\].*room for 8 open times"):
+        holdoff.Breaker(open_for=[1] * 9)
+    with pytest.raises(holdoff.ConfigError, match=r"probe_failures"):
+        holdoff.Breaker(reopen="streak", probe_failures=1)
+
+
 def test_a_breaker_opens_and_is_tried_again() -> None:
     breaker = holdoff.Breaker(failures=2, open_for=5, now=0)
     for now in (0, 1):

@@ -98,6 +98,24 @@ test("a breaker opens, says until when, and closes by a probe", () => {
   assert.equal(breaker.state(), "closed");
 });
 
+test("a breaker opens for listed times and lets some of the calls fail that try it", () => {
+  const fields = { failures: 1, openFor: ["1s", 5000], probes: 3, successes: 2, probeFailures: 1 };
+  const breaker = new Breaker(fields, { now: 0n });
+  breaker.record(breaker.acquire(0n).permit, "failure", 0n, 0n);
+  assert.equal(breaker.acquire(0n).retryAt, second);
+  const probes = [1, 2, 3].map(() => breaker.acquire(second).permit);
+  const states = probes.map((permit) => {
+    breaker.record(permit, "failure", 0n, second);
+    return breaker.state(second);
+  });
+  assert.deepEqual(states, ["half_open", "open", "open"]);
+  assert.equal(breaker.acquire(second).retryAt, 6n * second);
+  const full = { openFor: Array(9).fill("1s") };
+  assert.throws(() => new Breaker(full), { message: /openFor\[8\]|open_for\[8\].*room for 8 open times/ });
+  assert.throws(() => new Breaker({ openFor: [] }), ConfigError);
+  assert.throws(() => new Breaker({ reopen: "streak", probeFailures: 1 }), ConfigError);
+});
+
 test("many guards take turns on one desk and none of them learns another's state", () => {
   const action = fc.tuple(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 3 }), fc.nat(2_000));
   fc.assert(

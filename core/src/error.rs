@@ -211,6 +211,7 @@ impl ErrorCode {
             (Self::MaxBelowInitial, Some(Field::BreakerOpenMax)) => {
                 "must not be below the open time at first (it is 30s unless given)"
             }
+            (Self::TooManyStages, Some(Field::BreakerOpenFor)) => "is one too many: there is room for 8 open times",
             (Self::ZeroLimit, Some(field)) if !matches!(field, Field::Deadline | Field::AttemptTimeout) => {
                 "must be more than 0"
             }

@@ -4,7 +4,7 @@
 //! docs/policy.md and the typed options of JavaScript and Python are printed from them. Fields stand in the order in which
 //! they are written, and in which errors about several of them are told.
 
-use crate::words::{nth, one_of};
+use crate::words::{nth, one_of, same};
 use core::ops::RangeInclusive;
 
 /// The number of "none" or "forever" where a field takes such a word beside its values.
@@ -39,6 +39,8 @@ pub enum Takes {
     Attempts,
     /// A list of lengths of time.
     Spans,
+    /// A length of time, or a list of up to so many of them.
+    SpanOrSpans(u8),
     /// The number of the format: 1.
     Version,
     /// True or false.
@@ -99,17 +101,6 @@ impl Words {
         }
         bits
     }
-}
-
-const fn same(a: &[u8], b: &[u8]) -> bool {
-    let (mut a, mut b) = (a, b);
-    while let ([first, rest @ ..], [other, others @ ..]) = (a, b) {
-        if *first != *other {
-            return false;
-        }
-        (a, b) = (rest, others);
-    }
-    a.is_empty() && b.is_empty()
 }
 
 const BACKOFFS: Words = words!(1: "constant", "linear", "exponential", "polynomial", "fibonacci", "list", "decorrelated", "decorrelated_v2");
@@ -173,6 +164,7 @@ macro_rules! fields {
     (@takes whole $from:literal to $to:literal) => { Takes::WholeNumber($from, $to) };
     (@takes attempts) => { Takes::Attempts };
     (@takes spans) => { Takes::Spans };
+    (@takes span or $most:literal spans) => { Takes::SpanOrSpans($most) };
     (@takes version) => { Takes::Version };
     (@takes flag) => { Takes::Flag };
     (@rule [$rule:literal] $($takes:tt)+) => { $rule };
@@ -364,8 +356,8 @@ fields! {
         for BREAKERS ["count" "time"], rule "must be a whole number from 1 to 4294967295, at most the size of a count";
     /// How the open time grows with each opening in a row.
     BreakerOpenKind = 47 "breaker.open_for.kind" [] (word OPEN_TIMES), default 1;
-    /// The time that the breaker stays open at first.
-    BreakerOpenFor = 48 "breaker.open_for" ["breaker.open_for.initial" "breaker.open_for.delay"] (span), default seconds(30);
+    /// The time that the breaker stays open at first; or a list of the times of one opening in a row after the other, whose last one repeats.
+    BreakerOpenFor = 48 "breaker.open_for" ["breaker.open_for.initial" "breaker.open_for.delay"] (span or 8 spans), default seconds(30);
     /// The number that each opening in a row multiplies the open time by.
     BreakerOpenFactor = 49 "breaker.open_for.factor" [] (number from 0.0), default real(2.0), for OPEN_TIMES ["exponential"];
     /// The time that each opening in a row adds to the open time.
@@ -381,6 +373,8 @@ fields! {
     BreakerProbes = 54 "breaker.probes" [] (whole 1 to 4294967295), default 1;
     /// The successes in a row that close a half-open breaker.
     BreakerSuccesses = 55 "breaker.successes" [] (whole 1 to 4294967295), default 1;
+    /// The failures of calls that try a half-open breaker which do not open it again: 3, with 7 successes, if 3 of 10 may fail.
+    BreakerProbeFailures = 96 "breaker.probe_failures" [] (whole 0 to 4294967295), default 0;
     /// The condition that opens a half-open breaker again: its first failure, or as many in a row as `failures`.
     BreakerReopen = 56 "breaker.reopen" [] (word REOPENS), default 0, for BREAKERS ["consecutive"];
     /// `enforce` makes the breaker refuse calls, `observe` only counts what it would refuse.
@@ -450,7 +444,7 @@ fields! {
     NestedCap = 84 "nested.cap" [] (whole 1 to 4294967295), for NESTINGS ["cap"];
 }
 
-/// Fields with a name in common, by the numbers of the first and the last. The first one says the kind, where there are kinds.
+/// Fields with a name in common, by the numbers of the first and the last, and one behind. The first one says the kind, where there are kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Section {
     /// The name: what the paths of its fields begin with.
@@ -458,15 +452,20 @@ pub struct Section {
     /// The field that may stand for the whole section.
     pub first: Field,
     last: Field,
+    /// A field whose number is behind those of the other sections.
+    late: Option<Field>,
 }
 
 impl Section {
     const fn new(name: &'static str, first: Field, last: Field) -> Self {
-        Self { name, first, last }
+        Self { name, first, last, late: None }
     }
 
     pub(crate) const BUDGET: Self = Self::new("budget", Field::BudgetKind, Field::BudgetLimit);
-    pub(crate) const BREAKER: Self = Self::new("breaker", Field::BreakerKind, Field::BreakerRefusal);
+    pub(crate) const BREAKER: Self = Self {
+        late: Some(Field::BreakerProbeFailures),
+        ..Self::new("breaker", Field::BreakerKind, Field::BreakerRefusal)
+    };
     pub(crate) const LIMITER: Self = Self::new("limiter", Field::LimiterKind, Field::LimiterRefusal);
     pub(crate) const BULKHEAD: Self = Self::new("bulkhead", Field::BulkheadLimit, Field::BulkheadMaxWait);
     pub(crate) const ADAPTIVE: Self = Self::new("adaptive", Field::AdaptiveKind, Field::AdaptiveRefusal);
@@ -494,7 +493,7 @@ impl Section {
 
     /// True for a field of the section.
     pub(crate) fn has(&self, field: Field) -> bool {
-        self.numbers().contains(&field.code())
+        self.numbers().contains(&field.code()) || self.late == Some(field)
     }
 
     /// The section's fields.
@@ -505,7 +504,7 @@ impl Section {
 
 impl Field {
     /// The highest number there is.
-    pub(crate) const LAST: usize = Self::ResetAfter as usize;
+    pub(crate) const LAST: usize = Self::BreakerProbeFailures as usize;
 
     /// The field's number, the same in every language.
     pub const fn code(self) -> u8 {
@@ -573,7 +572,8 @@ impl Field {
 
     /// True for a field of a guard.
     pub const fn is_guards(self) -> bool {
-        self.code() >= Self::BudgetKind.code() && self.code() <= Self::NestedCap.code()
+        matches!(self, Self::BreakerProbeFailures)
+            || self.code() >= Self::BudgetKind.code() && self.code() <= Self::NestedCap.code()
     }
 
     /// True if each stage of the backoff has its own value.

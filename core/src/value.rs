@@ -103,7 +103,7 @@ impl Field {
                 None => Err(self.unknown(text, words.iter().map(|known| known.0))),
             },
             (Takes::SpanOrNone { none, .. }, Value::Text("none")) => Ok(none),
-            (Takes::Span { .. } | Takes::SpanOrNone { .. } | Takes::Spans, _) => {
+            (Takes::Span { .. } | Takes::SpanOrNone { .. } | Takes::Spans | Takes::SpanOrSpans(_), _) => {
                 let span = match value {
                     Value::Text(text) => Span::parse(text),
                     Value::Number { value, unit } => Span::from_float(value, unit),

@@ -162,6 +162,18 @@ macro_rules! one_of {
 
 pub(crate) use {one_of, texts, words};
 
+/// True for the same bytes, for comparisons at compile time.
+pub(crate) const fn same(a: &[u8], b: &[u8]) -> bool {
+    let (mut a, mut b) = (a, b);
+    while let ([first, rest @ ..], [other, others @ ..]) = (a, b) {
+        if *first != *other {
+            return false;
+        }
+        (a, b) = (rest, others);
+    }
+    a.is_empty() && b.is_empty()
+}
+
 #[cfg(test)]
 mod tests {
     use crate::{

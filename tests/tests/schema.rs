@@ -46,7 +46,7 @@ const BEYOND: [ErrorCode; 11] = [
 ];
 
 /// Wrong documents of the vectors that a schema takes all the same, beside those.
-const TAKEN: [&str; 8] = [
+const TAKEN: [&str; 9] = [
     "longer than any time",
     "a span that is too long",
     "a factor for a preset without jitter",
@@ -55,6 +55,7 @@ const TAKEN: [&str; 8] = [
     "a breaker that could never open",
     "a first rate above the highest",
     "a log that is too long",
+    "a run of failures, some of which may fail",
 ];
 
 /// Every document of the vectors: its case's name, and whether it is good.

@@ -135,7 +135,7 @@ int holdoff_budget_shortage(const holdoff_budget *budget, uint64_t now, uint32_t
 #define HOLDOFF_BREAKER_NONE 4294967295U /**< State of a breaker: the memory holds none. */
 
 /**
- * A circuit breaker, its configuration and its state: 328 bytes. May be copied and moved. Zeroed memory is no breaker:
+ * A circuit breaker, its configuration and its state: 384 bytes. May be copied and moved. Zeroed memory is no breaker:
  * it lets no call through. The content is the library's.
  *
  * After a call with a permit call holdoff_breaker_record once, or holdoff_breaker_abandon. A holdoff_guarded_call does all
@@ -143,7 +143,7 @@ int holdoff_budget_shortage(const holdoff_budget *budget, uint64_t now, uint32_t
  */
 typedef struct holdoff_breaker {
   uint64_t magic;
-  uint64_t state[40];
+  uint64_t state[47];
 } holdoff_breaker;
 
 /**
@@ -526,6 +526,24 @@ int holdoff_breaker_init_count(holdoff_breaker *breaker, uint32_t size, uint32_t
  */
 int holdoff_breaker_init_time(holdoff_breaker *breaker, uint64_t window_ns, uint32_t slots, uint32_t min_calls,
     double failure_rate, uint64_t open_ns, uint64_t now);
+
+/**
+ * Lets a breaker that nobody uses yet open for `times_ns` one after the other in a row: `count` times, 1 to 8; the last one
+ * repeats.
+ *
+ * Returns 0; or HOLDOFF_ERROR_DELAYS_MISSING, HOLDOFF_ERROR_TOO_MANY_STAGES, HOLDOFF_ERROR_NULL_POINTER or
+ * HOLDOFF_ERROR_NOT_A_GUARD, and leaves `breaker` as it was.
+ */
+int holdoff_breaker_set_open_times(holdoff_breaker *breaker, const uint64_t *times_ns, size_t count);
+
+/**
+ * Lets `probes` calls at once try a half-open breaker that nobody uses yet; `successes` of them close it (both at least 1),
+ * and it opens again when more than `failures` of them have failed.
+ *
+ * Returns 0; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD, and leaves `breaker` as
+ * it was.
+ */
+int holdoff_breaker_set_probes(holdoff_breaker *breaker, uint32_t probes, uint32_t successes, uint32_t failures);
 
 /**
  * Makes a full budget of `capacity` tokens. A retry costs `cost` of them, `timeout_cost` after a timeout and

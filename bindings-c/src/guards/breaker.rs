@@ -8,12 +8,12 @@ pub const HOLDOFF_BREAKER_NONE: u32 = 4294967295;
 described!(holdoff_breaker in breaker: BreakerConfig, |config, seed, now| Breaker::new(config, seed, now));
 
 extern_c! {
-    /// A circuit breaker, its configuration and its state: 328 bytes. May be copied and moved. Zeroed memory is no breaker:
+    /// A circuit breaker, its configuration and its state: 384 bytes. May be copied and moved. Zeroed memory is no breaker:
     /// it lets no call through. The content is the library's.
     ///
     /// After a call with a permit call holdoff_breaker_record once, or holdoff_breaker_abandon. A holdoff_guarded_call does all
     /// of that.
-    guard holdoff_breaker([u64; 40]) as breaker = Guard { config, state } in BreakerConfig, Breaker, b"hoBreak1";
+    guard holdoff_breaker([u64; 47]) as breaker = Guard { config, state } in BreakerConfig, Breaker, b"hoBreak2";
 
     /// Makes the breaker that the options describe under "breaker", closed. The seed is for the jitter of its open times.
     ///

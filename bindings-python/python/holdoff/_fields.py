@@ -142,9 +142,11 @@ class OpenFor(TypedDict, total=False):
 
     kind: OpenForKind | None
     """How the open time grows with each opening in a row. Default: constant."""
-    initial: Duration | None
-    """The time that the breaker stays open at first. Default: 30s."""
-    delay: Duration | None
+    initial: Duration | Sequence[Duration] | None
+    """The time that the breaker stays open at first; or a list of the times of one opening in a row after the other,
+    whose last one repeats. Default: 30s.
+    """
+    delay: Duration | Sequence[Duration] | None
     """Another name of ``initial``."""
     factor: float | None
     """The number that each opening in a row multiplies the open time by. From 0 on. For exponential. Default: 2."""
@@ -181,14 +183,20 @@ class BreakerFields(TypedDict, total=False):
     """
     min_calls: int | None
     """The number of calls below which no share counts. From 1 on. For count, time. Default: 10; at most the size."""
-    open_for: Duration | OpenFor | None
-    """The time that the breaker stays open at first. Default: 30s."""
+    open_for: Duration | Sequence[Duration] | OpenFor | None
+    """The time that the breaker stays open at first; or a list of the times of one opening in a row after the other,
+    whose last one repeats. Default: 30s.
+    """
     jitter: float | None
     """The part of itself that an open time is lengthened by at most. From 0 on. Default: 0."""
     probes: int | None
     """The calls at once that may try a half-open breaker. From 1 on. Default: 1."""
     successes: int | None
     """The successes in a row that close a half-open breaker. From 1 on. Default: 1."""
+    probe_failures: int | None
+    """The failures of calls that try a half-open breaker which do not open it again: 3, with 7 successes, if 3 of 10
+    may fail. From 0 on. Default: 0.
+    """
     reopen: Reopen | None
     """The condition that opens a half-open breaker again: its first failure, or as many in a row as ``failures``. For
     consecutive. Default: first.

@@ -5,9 +5,9 @@ import { nearest } from "../nearest.js";
 import { isGuard, near, numberOf, partsOf, writeLong } from "../options.js";
 import { LONGEST, SECTIONS } from "../table.js";
 import type { Nanos } from "../times.js";
-import { EMPTY, type GuardField, type GuardFields, NOTHING } from "../values.js";
+import { EMPTY, type GuardField, type GuardFields, NO_ITEMS, NOTHING } from "../values.js";
 import type { Nesting } from "./nested.js";
-import { GUARD_RULES, NOT_ZERO, OPEN_MAX, ROWS, type Row } from "./table.js";
+import { GUARD_RULES, NOT_ZERO, OPEN_FULL, OPEN_MAX, ROWS, type Row } from "./table.js";
 
 /** The defaults of kinds that differ from those of the others. */
 const OF_KIND: Readonly<Record<string, number>> = {
@@ -20,6 +20,7 @@ const OF_KIND: Readonly<Record<string, number>> = {
 
 const MOST = 2 ** 32 - 1;
 const MOST_LOGGED = 1_000_000;
+const MOST_OPEN = 8;
 /** The smallest number that is not subnormal. */
 const LEAST = 2 ** -1022;
 
@@ -62,6 +63,7 @@ function fail(code: number, row: Row | undefined, path: string, value: unknown, 
   if (row !== undefined) {
     if (OF_FIELD.includes(code)) wanted = ruleOfField(row);
     else if (code === Rule.MAX_BELOW_INITIAL) wanted = OPEN_MAX;
+    else if (code === Rule.TOO_MANY_STAGES) wanted = OPEN_FULL;
     else if (code === Rule.ZERO_LIMIT) wanted = NOT_ZERO;
   }
   throw new ConfigError(code, word, path, value === undefined ? "" : ` = ${shown(value)}`, wanted, meant);
@@ -74,6 +76,8 @@ interface Input {
   readonly numbers: (Nanos | undefined)[];
   /** The values as they were given. */
   readonly values: unknown[];
+  /** The open times that a breaker lists, none without a list. */
+  readonly listed: Nanos[];
   readonly preset: Readonly<Record<number, number>>;
 }
 
@@ -81,6 +85,7 @@ interface Input {
 function read(guardFields: readonly GuardField[]): Input {
   const numbers: Input["numbers"] = [];
   const values: unknown[] = [];
+  const listed: Nanos[] = [];
   let preset: Input["preset"] = {};
   for (const field of guardFields) {
     const { path, value, kind } = field;
@@ -94,14 +99,25 @@ function read(guardFields: readonly GuardField[]): Input {
       const meant = isGuard(path) ? nearest(base, [...byName.keys()]) : near(path, behind, stage);
       fail(Rule.UNKNOWN_FIELD, row, path, value, meant);
     }
-    const wrong = (code: number, meant?: string): never => fail(code, row, pathOf(row), value, meant);
+    const at = (path: string) => (code: number, meant?: string) => fail(code, row, path, value, meant);
+    const wrong = at(pathOf(row));
+    if (row[4].startsWith("span list") && (item !== undefined || kind === NO_ITEMS)) {
+      if (kind === NO_ITEMS) fail(Rule.DELAYS_MISSING, row, pathOf(row), undefined);
+      if (item !== listed.length) wrong(Rule.WRONG_TYPE);
+      const wrongItem = at(`${pathOf(row)}[${item}]`);
+      const time = numberOf(row[4], field, wrongItem, Rule.COUNT_RANGE, Rule.NOT_A_DURATION);
+      if (item === MOST_OPEN) fail(Rule.TOO_MANY_STAGES, row, `${pathOf(row)}[${item}]`, value);
+      listed.push(time);
+      if (item === 0) numbers[row[0]] = time;
+      continue;
+    }
     if (item !== undefined) wrong(Rule.WRONG_TYPE);
     if (kind === NOTHING || (kind === EMPTY && isGroup(base))) continue;
     const [number] = row;
     numbers[number] = numberOf(row[4], field, wrong, Rule.COUNT_RANGE);
     values[number] = value;
   }
-  return { numbers, values, preset };
+  return { numbers, values, listed, preset };
 }
 
 /** The fields of one guard, each given or its default, checked. */
@@ -183,6 +199,11 @@ class Section {
     return Number(this.of(name));
   }
 
+  /** The open times that are listed. */
+  get listed(): readonly Nanos[] {
+    return this.input.listed;
+  }
+
   private fail(code: number, name: string): never {
     const row = this.row(name);
     return fail(code, row, pathOf(row), code === Rule.FIELD_MISSING ? undefined : this.input.values[row[0]]);
@@ -232,6 +253,12 @@ class Section {
         break;
       case "breaker.min_calls":
         hold(word !== "count" || number <= this.of("size"), Rule.COUNT_RANGE);
+        break;
+      case "breaker.open_for":
+        hold(this.listed.length === 0 || this.of("open_for.kind") === 1, Rule.NOT_FOR_KIND);
+        break;
+      case "breaker.probe_failures":
+        hold(number === 0 || this.of("reopen") === 0, Rule.NOT_FOR_KIND);
         break;
       case "breaker.open_for.factor":
       case "stretch.factor":
@@ -353,8 +380,11 @@ function breaker(of: Section): Uint32Array {
     modes: (of.kind - 1) | (of.real("reopen") << 8) | (of.real("mode") << 16) | (of.real("hint") << 24),
   };
   if (inRow) own["min_calls"] = 1;
-  const stage = `l open_for, ${STEPS[of.real("open_for.kind")] ?? "l"}, l open_for.max, w, w open_for.kind`;
-  const counts = "w failures, w size, w min_calls, w probes, w successes, w modes, w refusal, w";
+  own["times"] = of.listed.length;
+  for (let at = 1; at < MOST_OPEN; at++) own[`open_${at}`] = of.listed[at] ?? 0;
+  const stage = `l open_for, ${STEPS[of.real("open_for.kind")] ?? "l"}, l open_for.max, w times, w open_for.kind`;
+  const more = "l open_1, l open_2, l open_3, l open_4, l open_5, l open_6, l open_7";
+  const counts = `w failures, w size, w min_calls, w probes, w successes, w modes, w refusal, w probe_failures, ${more}`;
   return packed(of, `${stage}, d failure_rate, d slow_rate, d jitter, l slow_after, l window, l slot, ${counts}`, own);
 }
 

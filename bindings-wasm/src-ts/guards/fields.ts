@@ -59,10 +59,13 @@ export type BudgetFields =
 interface AnyOpenFor {
   /** How the open time grows with each opening in a row. Default: constant. */
   kind?: Maybe<"constant" | "linear" | "exponential" | "polynomial" | "fibonacci">;
-  /** The time that the breaker stays open at first. Default: 30s. */
-  initial?: Maybe<Duration>;
+  /**
+   * The time that the breaker stays open at first; or a list of the times of one opening in a row after the other,
+   * whose last one repeats. Default: 30s.
+   */
+  initial?: Maybe<Duration | readonly Duration[]>;
   /** Another name of `initial`. */
-  delay?: Maybe<Duration>;
+  delay?: Maybe<Duration | readonly Duration[]>;
   /** The number that each opening in a row multiplies the open time by. From 0 on. For exponential. Default: 2. */
   factor?: Maybe<number>;
   /** The time that each opening in a row adds to the open time. For linear. Default: the open time at first. */
@@ -106,14 +109,22 @@ interface AnyBreaker {
   slowRate?: Maybe<number>;
   /** The number of calls below which no share counts. From 1 on. For count, time. Default: 10; at most the size. */
   minCalls?: Maybe<number>;
-  /** The time that the breaker stays open at first. Default: 30s. */
-  openFor?: Maybe<Duration | OpenForFields>;
+  /**
+   * The time that the breaker stays open at first; or a list of the times of one opening in a row after the other,
+   * whose last one repeats. Default: 30s.
+   */
+  openFor?: Maybe<Duration | readonly Duration[] | OpenForFields>;
   /** The part of itself that an open time is lengthened by at most. From 0 on. Default: 0. */
   jitter?: Maybe<number>;
   /** The calls at once that may try a half-open breaker. From 1 on. Default: 1. */
   probes?: Maybe<number>;
   /** The successes in a row that close a half-open breaker. From 1 on. Default: 1. */
   successes?: Maybe<number>;
+  /**
+   * The failures of calls that try a half-open breaker which do not open it again: 3, with 7 successes, if 3 of 10 may
+   * fail. From 0 on. Default: 0.
+   */
+  probeFailures?: Maybe<number>;
   /**
    * The condition that opens a half-open breaker again: its first failure, or as many in a row as `failures`. For
    * consecutive. Default: first.
@@ -133,9 +144,9 @@ interface AnyBreaker {
 /** When a breaker stops calls to a server that keeps failing. Each kind has fields of its own. */
 export type BreakerFields =
   | Only<AnyBreaker, "none", never>
-  | Only<AnyBreaker, "consecutive", "failures" | "openFor" | "jitter" | "probes" | "successes" | "reopen" | "mode" | "hint" | "refusal">
-  | Only<AnyBreaker, "count", "size" | "failureRate" | "slowAfter" | "slowRate" | "minCalls" | "openFor" | "jitter" | "probes" | "successes" | "mode" | "hint" | "refusal">
-  | Only<AnyBreaker, "time", "window" | "slots" | "failureRate" | "slowAfter" | "slowRate" | "minCalls" | "openFor" | "jitter" | "probes" | "successes" | "mode" | "hint" | "refusal">;
+  | Only<AnyBreaker, "consecutive", "failures" | "openFor" | "jitter" | "probes" | "successes" | "probeFailures" | "reopen" | "mode" | "hint" | "refusal">
+  | Only<AnyBreaker, "count", "size" | "failureRate" | "slowAfter" | "slowRate" | "minCalls" | "openFor" | "jitter" | "probes" | "successes" | "probeFailures" | "mode" | "hint" | "refusal">
+  | Only<AnyBreaker, "time", "window" | "slots" | "failureRate" | "slowAfter" | "slowRate" | "minCalls" | "openFor" | "jitter" | "probes" | "successes" | "probeFailures" | "mode" | "hint" | "refusal">;
 
 interface AnyLimiter {
   /** How calls are counted. Default: gcra. */

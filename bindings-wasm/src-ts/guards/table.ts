@@ -31,7 +31,7 @@ export const ROWS: readonly Row[] = [
   [45, "breaker.slow_rate", 12, undefined, "number share"],
   [46, "breaker.min_calls", 12, 10, "whole 1 4294967295", "must be a whole number from 1 to 4294967295, at most the size of a count"],
   [47, "breaker.open_for.kind", 65534, 1, "word 1 constant linear exponential polynomial fibonacci"],
-  [48, "breaker.open_for breaker.open_for.initial breaker.open_for.delay", 65534, 30000000000, "span"],
+  [48, "breaker.open_for breaker.open_for.initial breaker.open_for.delay", 65534, 30000000000, "span list 8"],
   [49, "breaker.open_for.factor", 8, 2, "number"],
   [50, "breaker.open_for.increment", 4, undefined, "span"],
   [51, "breaker.open_for.exponent", 16, 2, "number"],
@@ -39,6 +39,7 @@ export const ROWS: readonly Row[] = [
   [53, "breaker.jitter", 65534, 0, "number"],
   [54, "breaker.probes", 65534, 1, "whole 1 4294967295"],
   [55, "breaker.successes", 65534, 1, "whole 1 4294967295"],
+  [96, "breaker.probe_failures", 65534, 0, "whole 0 4294967295"],
   [56, "breaker.reopen", 2, 0, "word 0 first streak"],
   [57, "breaker.mode", 65534, 0, "word 0 enforce observe"],
   [58, "breaker.hint", 65534, 0, "word 0 ignore open"],
@@ -73,6 +74,7 @@ export const ROWS: readonly Row[] = [
 /** The rules that have other words for a field of a guard. */
 export const NOT_ZERO = "must be more than 0";
 export const OPEN_MAX = "must not be below the open time at first (it is 30s unless given)";
+export const OPEN_FULL = "is one too many: there is room for 8 open times";
 
 /** The word and the rule of each error about guards alone, by its number. */
 export const GUARD_RULES: Readonly<Record<number, string>> = {

@@ -59,6 +59,7 @@ impl fmt::Display for GuardWords<'_> {
             (Section::BREAKER.first, true, "; for [open_for]"),
             (Section::BREAKER.first, guards.real(Field::BreakerJitter) > 0.0, ", up to [jitter] of it more"),
             (Section::BREAKER.first, true, "; [probes] at once try, [successes] in a row close it"),
+            (Section::BREAKER.first, guards.count(Field::BreakerProbeFailures) > 0, ", [probe_failures] may fail"),
             (Section::BREAKER.first, is(Field::BreakerReopen, "streak"), ", a streak opens it again"),
             (Section::BREAKER.first, is(Field::BreakerHint, "open"), "; hints open it"),
             (Section::BREAKER.first, is(Field::BreakerMode, "observe"), "; it only observes"),
@@ -103,6 +104,11 @@ impl GuardWords<'_> {
             let named = |field: &Field| field.path().split_once('.').is_some_and(|path| path.1 == part);
             match section.fields().find(|field| index % 2 == 1 && named(field)) {
                 None => f.write_str(part)?,
+                Some(Field::BreakerOpenFor) if self.0.listed_open_times().next().is_some() => {
+                    for (index, time) in self.0.listed_open_times().enumerate() {
+                        write!(f, "{}{time}", if index == 0 { "" } else { ", then " })?;
+                    }
+                }
                 Some(Field::BreakerOpenFor) => {
                     self.0.open_times().map_or(Ok(()), |times| write_growth(f, times.part().backoff))?;
                 }

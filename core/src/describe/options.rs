@@ -5,6 +5,7 @@
 
 use crate::decide::backoff::Backoff;
 use crate::decide::failure::FailureKind;
+use crate::decide::guards::breaker::config::OPEN_TIMES;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
 use crate::decide::policy::{DeadlineFrom, DelayFrom, FOREVER, Limits, OnDeadline, Policy, RULES, STAGES};
@@ -30,7 +31,7 @@ const DELAYS: usize = 64;
 /// The owner of a stage that no longer counts.
 const NOBODY: u8 = u8::MAX;
 
-/// The options of a policy and its guards: 6568 bytes of plain numbers, every bit pattern valid.
+/// The options of a policy and its guards: 6632 bytes of plain numbers, every bit pattern valid.
 ///
 /// # Contract
 /// Set what differs from the default, by the typed methods or by [`Options::set`] with a document's names, in any order.
@@ -79,12 +80,14 @@ pub struct Options {
     overflow: u8,
     /// The owner of the stage that was added last.
     latest: u8,
-    /// No padding: options are their bytes.
-    unused: u8,
+    /// How many open times of a breaker are listed; 0 for no list.
+    open_listed: u8,
+    /// The listed open times of a breaker after the first one.
+    more_open: [u64; OPEN_TIMES - 1],
     rules: Rules,
 }
 
-const _: () = assert!(size_of::<Options>() == 6568);
+const _: () = assert!(size_of::<Options>() == 6632);
 
 impl Default for Options {
     fn default() -> Self {
@@ -117,7 +120,8 @@ impl Options {
         has_attempts: 0,
         overflow: 0,
         latest: 0,
-        unused: 0,
+        open_listed: 0,
+        more_open: [0; OPEN_TIMES - 1],
         rules: Rules::NONE,
     };
 

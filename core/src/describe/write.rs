@@ -209,7 +209,9 @@ pub(super) fn write_field(field: Field, number: u64, name: &str, out: &mut Open<
     match field.takes() {
         Takes::Word(_) => out.text(name, field.word(number as u8)),
         Takes::SpanOrNone { none, .. } if number == none => out.text(name, "none"),
-        Takes::Span { .. } | Takes::SpanOrNone { .. } => out.span(name, Span::from_nanos(number)),
+        Takes::Span { .. } | Takes::SpanOrNone { .. } | Takes::SpanOrSpans(_) => {
+            out.span(name, Span::from_nanos(number))
+        }
         Takes::Flag => write!(out.field(name)?, "{}", number != 0),
         Takes::Number(_) => out.number(name, f64::from_bits(number)),
         Takes::Attempts if number == u64::from(FOREVER) => out.text(name, "forever"),

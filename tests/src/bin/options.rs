@@ -108,7 +108,13 @@ impl Random {
             let mut fields = Map::new();
             for _ in 0..self.below(6) {
                 let (name, field) = self.pick(&own);
-                let value = self.value(Some(field));
+                let value = match field.takes() {
+                    Takes::SpanOrSpans(most) if self.one_in(2) => {
+                        let count = self.below(usize::from(most) + 2);
+                        (0..count).map(|_| self.value(Some(field))).collect()
+                    }
+                    _ => self.value(Some(field)),
+                };
                 match name.split_once('.') {
                     _ if self.one_in(25) => _ = fields.insert(misspelled(self, name), value),
                     None => _ = fields.insert(name.to_owned(), value),

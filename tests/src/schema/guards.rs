@@ -66,8 +66,14 @@ pub(super) fn definitions() -> Map<String, Value> {
     });
     times["allOf"] = conditions.collect();
     times["anyOf"] = json!([given(name), body("breaker.open_for", name, "constant")]);
-    all.insert("openFor".to_owned(), json!({ "anyOf": [{ "type": "null" }, reference("span"), times] }));
+    let listed = takes(Field::BreakerOpenFor, "breaker");
+    all.insert("openFor".to_owned(), json!({ "anyOf": [listed, times] }));
     all
+}
+
+/// A list of up to so many times.
+fn spans(most: u8) -> Value {
+    json!({ "type": "array", "items": reference("span"), "minItems": 1, "maxItems": most })
 }
 
 fn field(path: &str) -> Field {
@@ -110,6 +116,7 @@ fn takes(field: Field, section: &str) -> Value {
             or_nothing(reference("spanAboveZero"))
         }
         Takes::Span { .. } => or_nothing(reference("span")),
+        Takes::SpanOrSpans(most) => json!({ "anyOf": [{ "type": "null" }, reference("span"), spans(most)] }),
         Takes::SpanOrNone { .. } => json!({ "anyOf": [{ "enum": [null, "none"] }, reference("span")] }),
         Takes::WholeNumber(from, to) => or_nothing(json!({ "type": "integer", "minimum": from, "maximum": to })),
         // What the kind makes of it is said with the kind.
@@ -195,6 +202,9 @@ fn body(section: &str, name: &str, kind: &str) -> Value {
             Takes::WholeNumber(0, _) if !ask_number(&words, field, 0.0) => {
                 properties.insert(name.to_owned(), json!({ "anyOf": [{ "type": "null" }, { "minimum": 1 }] }));
             }
+            Takes::SpanOrSpans(_) if section == "breaker.open_for" && ask_list(&words, field).is_some() => {
+                properties.insert(name.to_owned(), json!({ "not": { "type": "array" } }));
+            }
             Takes::Span { .. } if ask_zero(&words, field) => {
                 let above = json!({ "anyOf": [{ "type": "null" }, reference("spanAboveZero")] });
                 properties.insert(name.to_owned(), above);
@@ -221,10 +231,16 @@ fn ask_with(words: &[(String, &str)], field: Field) -> Option<Error> {
     }
     let value = match field.takes() {
         Takes::Word(_) => Setting::Text(field.words().last().unwrap_or("")),
-        Takes::Span { .. } | Takes::SpanOrNone { .. } => Setting::Text("1m"),
+        Takes::Span { .. } | Takes::SpanOrNone { .. } | Takes::SpanOrSpans(_) => Setting::Text("1m"),
         _ => Setting::Number { value: 1.0, unit: 1.0 },
     };
     builder.set(field.path(), value).and_then(|_| builder.check_guards()).err()
+}
+
+/// What the core says of a list beside words.
+fn ask_list(words: &[(String, &str)], field: Field) -> Option<Error> {
+    let first = (format!("{}[0]", field.path()), "1m");
+    ask(&words.iter().cloned().chain([first]).collect::<Vec<_>>()).err()
 }
 
 /// Whether the core refuses no time at all.

@@ -83,7 +83,7 @@ pub struct Breaker {
     openings: u32,
     /// Openings since it was last closed.
     row: u32,
-    /// Failures in a row, for the consecutive kind.
+    /// Failures in a row, for the consecutive kind. If some of the calls that try it may fail: their failures while half-open.
     streak: u32,
     /// Half-open: successes in a row.
     successes: u32,
@@ -130,6 +130,9 @@ impl Breaker {
         let until = Timestamp::from_nanos(self.until);
         if self.state == OPEN && now >= until {
             self.turn(HALF_OPEN);
+            if config.tolerates() {
+                self.streak = 0;
+            }
         } else if self.state == HALF_OPEN && self.out >= config.probes && now >= until {
             // The calls with those permits will not come back.
             self.generation = self.generation.wrapping_add(1);
@@ -352,14 +355,19 @@ impl Breaker {
         self.out = self.out.saturating_sub(1);
         self.expire_from(now);
         if failed {
-            self.successes = 0;
             let enough = self.fail(config);
+            if config.tolerates() && self.streak <= config.probe_failures {
+                return;
+            }
+            self.successes = 0;
             if enough || !config.by_streak() {
                 self.open(config);
             }
             return;
         }
-        self.streak = 0;
+        if !config.tolerates() {
+            self.streak = 0;
+        }
         self.successes = self.successes.saturating_add(1);
         if self.successes >= config.successes {
             self.close(now);
@@ -441,6 +449,9 @@ impl Breaker {
     fn within(mut self, config: &BreakerConfig) -> Self {
         let rows = [self.row, self.row.saturating_sub(1)].map(|row| config.jittered(config.open_time(row), || 1.0));
         let longest = rows[0].max(rows[1]);
+        if self.state == HALF_OPEN && config.tolerates() {
+            self.streak = self.streak.min(config.probe_failures);
+        }
         self.lasting = self.lasting.min(longest.as_nanos());
         if self.state != ISOLATED && !config.opens_on_hint() {
             self.until = self.until.min(Timestamp::from_nanos(self.latest).after(longest).as_nanos());

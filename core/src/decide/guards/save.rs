@@ -225,7 +225,8 @@ mod tests {
             (Field::BreakerMinCalls, 3.into()),
             (Field::BreakerFailureRate, 0.4.into()),
         ];
-        [all.to_vec(), [&all[..], &slow, &count].concat(), [&all[..], &slow, &time].concat()]
+        let probes = [(Field::BreakerSuccesses, 3.into()), (Field::BreakerProbeFailures, 2.into())];
+        [all.to_vec(), [&all[..], &slow, &count].concat(), [&all[..], &slow, &time, &probes].concat()]
             .map(|fields| Options::NEW.with_fields(&fields).unwrap().breaker().unwrap().unwrap())
             .to_vec()
     }

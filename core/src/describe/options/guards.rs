@@ -38,6 +38,7 @@ impl Options {
                 guards.put(*field, number);
             }
         }
+        (guards.open_listed, guards.more_open) = (self.open_listed, self.more_open);
         guards
     }
 
@@ -117,8 +118,13 @@ impl Options {
                 return Err(Error::new(ErrorCode::CountRange, Field::BreakerMinCalls, given));
             }
         }
+        let open = self.open_times()?;
+        if word(Field::BreakerReopen) != 0 && self.count(Field::BreakerProbeFailures) != 0 {
+            let given = Quantity::Number(self.count(Field::BreakerProbeFailures).into());
+            return Err(Error::new(ErrorCode::NotForKind, Field::BreakerProbeFailures, given));
+        }
         Ok(Some(BreakerConfig {
-            open: self.open_times()?,
+            open,
             jitter: real(Field::BreakerJitter)?,
             probes: count(Field::BreakerProbes)?,
             successes: count(Field::BreakerSuccesses)?,
@@ -126,11 +132,13 @@ impl Options {
             mode: word(Field::BreakerMode),
             hint: word(Field::BreakerHint),
             refusal: word(Field::BreakerRefusal),
+            probe_failures: self.count(Field::BreakerProbeFailures),
+            more_open: if open.times == 0 { [0; breaker::OPEN_TIMES - 1] } else { self.more_open },
             ..config
         }))
     }
 
-    /// The times that the breaker stays open, as a stage of a backoff.
+    /// The times that the breaker stays open, as a stage of a backoff; of a list the first, and their number as its `times`.
     pub(crate) fn open_times(&self) -> Result<RawStage, Error> {
         let kind = self.or_default(Field::BreakerOpenKind) as u8;
         self.check_kind(Section::OPEN_FOR, kind)?;
@@ -141,7 +149,11 @@ impl Options {
             _ => 0,
         };
         let (initial, max) = (self.or_default(Field::BreakerOpenFor), self.or_default(Field::BreakerOpenMax));
-        let stage = RawStage { initial, step, max, kind, ..RawStage::EMPTY };
+        let times = u32::from(self.open_listed).min(breaker::OPEN_TIMES as u32);
+        if times != 0 && kind != backoff::CONSTANT {
+            return Err(Error::new(ErrorCode::NotForKind, Field::BreakerOpenFor, Quantity::None));
+        }
+        let stage = RawStage { initial, step, max, times, kind, ..RawStage::EMPTY };
         let Some((code, field, given)) = stage.broken(false) else { return Ok(stage) };
         let field = match field {
             Field::BackoffFactor => Field::BreakerOpenFactor,
@@ -368,6 +380,18 @@ impl Options {
             .map(|section| section.name)
     }
 
+    /// The listed open times of a breaker.
+    pub(crate) fn listed_open_times(&self) -> impl Iterator<Item = Span> {
+        let all = core::iter::once(self.at(Field::BreakerOpenFor)).chain(self.more_open);
+        all.take(self.open_listed.into()).map(Span::from_nanos)
+    }
+
+    fn write_open_times(&self, name: &str, out: &mut Open<'_>) -> fmt::Result {
+        let mut list = Open::new(out.field(name)?, '[')?;
+        self.listed_open_times().try_for_each(|time| write!(list.item()?, "\"{time}\""))?;
+        list.end(']')
+    }
+
     /// Writes each section with set fields, so that it is read back to the same.
     pub(crate) fn write_guards(&self, document: &mut Open<'_>) -> fmt::Result {
         let mut sections = Section::GUARDS.into_iter().filter(|section| self.any(*section));
@@ -379,6 +403,9 @@ impl Options {
         for field in section.fields() {
             let grouped = section != Section::OPEN_FOR && Section::OPEN_FOR.has(field);
             match self.number(field) {
+                Some(_) if field == Field::BreakerOpenFor && self.open_listed != 0 && !grouped => {
+                    self.write_open_times(name_in(section.name, field), &mut out)?;
+                }
                 Some(number) if !grouped => write_field(field, number, name_in(section.name, field), &mut out)?,
                 _ if grouped && field == Section::OPEN_FOR.first && self.any(Section::OPEN_FOR) => {
                     self.write_section(Section::OPEN_FOR, Open::new(out.field("open_for")?, '{')?)?;

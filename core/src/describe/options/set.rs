@@ -3,6 +3,7 @@
 //! Every language and every document configures a policy with (name, value) pairs. Looking the name up happens here once.
 
 use super::{Options, nth};
+use crate::decide::guards::breaker::config::OPEN_TIMES;
 use crate::describe::rules::HostText;
 use crate::describe::rules::replaced::replaced;
 use crate::describe::rules::set::refused;
@@ -129,6 +130,9 @@ impl Options {
         value: Value<'_>,
     ) -> Result<(), Error> {
         let place = |error: Error| Error { stage: path.stage, in_stage, item: path.item, ..error };
+        if field == Field::BreakerOpenFor && (path.item.is_some() || value == Value::NoItems) {
+            return self.set_open_time(path.item, value);
+        }
         if path.item.is_some() && field != Field::BackoffDelays {
             return Err(Error { item: None, ..place(Error::new(ErrorCode::WrongType, field, value.shown())) });
         }
@@ -148,6 +152,9 @@ impl Options {
                 Some(manner) => manner.put(field, number),
                 None => self.put(field, number),
             }
+            if field == Field::BreakerOpenFor {
+                self.open_listed = 0;
+            }
             return Ok(());
         }
         let full = || place(Error::new(ErrorCode::TooManyStages, field, Quantity::None));
@@ -160,6 +167,31 @@ impl Options {
         if let Some(options) = nth(&mut self.stages, slot) {
             options.put(field, number);
         }
+        Ok(())
+    }
+
+    /// Adds an open time to the list of a breaker.
+    fn set_open_time(&mut self, item: Option<u8>, value: Value<'_>) -> Result<(), Error> {
+        let field = Field::BreakerOpenFor;
+        let place = |error: Error| Error { item, ..error };
+        if value == Value::NoItems {
+            return Err(Error::new(ErrorCode::DelaysMissing, field, Quantity::None));
+        }
+        if item != Some(0) && item != Some(self.open_listed) {
+            return Err(Error::new(ErrorCode::WrongType, field, value.shown()));
+        }
+        let nanos = field.read(value).map_err(|error| place(Error { code: ErrorCode::NotADuration, ..error }))?;
+        match item.and_then(|item| item.checked_sub(1)) {
+            None => {
+                self.put(field, nanos);
+                (self.open_listed, self.more_open) = (0, [0; OPEN_TIMES - 1]);
+            }
+            Some(index) => {
+                let full = || place(Error::new(ErrorCode::TooManyStages, field, Quantity::None));
+                *nth(&mut self.more_open, index.into()).ok_or_else(full)? = nanos;
+            }
+        }
+        self.open_listed = self.open_listed.saturating_add(1);
         Ok(())
     }
 

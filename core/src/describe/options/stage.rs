@@ -245,7 +245,9 @@ impl Takes {
     pub(crate) const fn shown(self, number: u64) -> Quantity {
         match self {
             Self::Word(_) | Self::Spans | Self::Version | Self::Flag => Quantity::None,
-            Self::Span { .. } | Self::SpanOrNone { .. } => Quantity::Span(Span::from_nanos(number)),
+            Self::Span { .. } | Self::SpanOrNone { .. } | Self::SpanOrSpans(_) => {
+                Quantity::Span(Span::from_nanos(number))
+            }
             Self::Number(_) => Quantity::Number(f64::from_bits(number)),
             Self::WholeNumber(..) | Self::Attempts => Quantity::Number(number as u32 as f64),
         }

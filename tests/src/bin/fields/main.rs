@@ -60,7 +60,7 @@ fn default(field: Field) -> String {
             words.iter().find(|word| u64::from(word.1) == number).map_or("", |word| word.0).to_owned()
         }
         Takes::SpanOrNone { none, .. } if number == none => "none".to_owned(),
-        Takes::Span { .. } | Takes::SpanOrNone { .. } => Span::from_nanos(number).to_string(),
+        Takes::Span { .. } | Takes::SpanOrNone { .. } | Takes::SpanOrSpans(_) => Span::from_nanos(number).to_string(),
         Takes::Number(_) => f64::from_bits(number).to_string(),
         Takes::Attempts if number == u64::from(u32::MAX) => "forever".to_owned(),
         Takes::Flag => (number != 0).to_string(),

@@ -31,6 +31,7 @@ fn table(group: &str) -> String {
             Takes::WholeNumber(..) => "a whole number".into(),
             Takes::Attempts => "a whole number or `forever`".into(),
             Takes::Spans => "a list of times".into(),
+            Takes::SpanOrSpans(most) => format!("a time, or a list of up to {most}"),
             Takes::Version => "1".into(),
             Takes::Flag => "`true`, `false`".into(),
         };

@@ -39,6 +39,7 @@ fn type_of(field: Field) -> String {
         (_, Takes::SpanOrNone { .. }) => "Duration | Literal[\"none\"]",
         (_, Takes::Number(_)) => "float",
         (_, Takes::Spans) => "Sequence[Duration]",
+        (_, Takes::SpanOrSpans(_)) => "Duration | Sequence[Duration]",
         (_, Takes::Flag) => "bool",
         _ => "int",
     };
@@ -86,7 +87,8 @@ pub(super) fn types() -> String {
         for (name, field) in names(path).into_iter().filter(|(name, _)| *name != "from") {
             let alias = !(field.path().ends_with(name) || field.path() == *path && name == "initial");
             let text = if alias { "Another name of ``initial``.".to_owned() } else { described(field) };
-            let of = if name == "open_for" { "Duration | OpenFor".to_owned() } else { type_of(field) };
+            let of =
+                if name == "open_for" { "Duration | Sequence[Duration] | OpenFor".to_owned() } else { type_of(field) };
             out += &member(name, &format!("{of} | None"), &text.replace('`', "``").replace("````", "``"));
         }
     }
@@ -208,7 +210,7 @@ fn literal(field: Field) -> String {
         }
         Takes::Attempts if text == "forever" => format!("'{text}'"),
         Takes::Word(_) => format!("'{text}'"),
-        Takes::Span { .. } | Takes::SpanOrNone { .. } => format!("'{text}'"),
+        Takes::Span { .. } | Takes::SpanOrNone { .. } | Takes::SpanOrSpans(_) => format!("'{text}'"),
         _ => text.to_owned(),
     }
 }
@@ -223,6 +225,7 @@ fn takes(field: Field) -> String {
         Takes::WholeNumber(..) => "an int".into(),
         Takes::Attempts => "an int or \"forever\"".into(),
         Takes::Spans => "a list of times".into(),
+        Takes::SpanOrSpans(most) => format!("a time, or a list of up to {most}"),
         Takes::Version => "1".into(),
         Takes::Flag => "a bool".into(),
     }

@@ -49,6 +49,7 @@ fn type_of(field: Field) -> String {
         Takes::Number(_) | Takes::WholeNumber(..) => "number".into(),
         Takes::Attempts => "number | \"forever\"".into(),
         Takes::Spans => "readonly Duration[]".into(),
+        Takes::SpanOrSpans(_) => "Duration | readonly Duration[]".into(),
         Takes::Version => "1".into(),
         Takes::Flag => "boolean".into(),
     }
@@ -87,7 +88,7 @@ fn interface(group_path: &str) -> String {
     let mut out = head;
     for (name, field) in names(path) {
         if name == "open_for" {
-            out += &member(name, "Duration | OpenForFields", &described(field));
+            out += &member(name, "Duration | readonly Duration[] | OpenForFields", &described(field));
         } else if field.path().ends_with(name) || field.path() == *path && name == "initial" {
             out += &member(name, &type_of(field), &described(field));
         } else {
@@ -283,6 +284,7 @@ fn takes(field: Field) -> String {
         Takes::WholeNumber(from, to) => format!("whole {from} {to}"),
         Takes::Attempts => "attempts".into(),
         Takes::Spans => "spans".into(),
+        Takes::SpanOrSpans(most) => format!("span list {most}"),
         Takes::Version => "version".into(),
         Takes::Flag => "flag".into(),
     }
@@ -315,9 +317,10 @@ pub(super) fn guards_table() -> String {
         let _ = writeln!(out, "  {}{rule}],", row(field).trim_end_matches(']'));
     }
     out += "];\n\n/** The rules that have other words for a field of a guard. */\n";
-    let (zero, max) = (ErrorCode::ZeroLimit, ErrorCode::MaxBelowInitial);
+    let (zero, max, full) = (ErrorCode::ZeroLimit, ErrorCode::MaxBelowInitial, ErrorCode::TooManyStages);
     let _ = writeln!(out, "export const NOT_ZERO = {:?};", zero.rule(Some(Field::BudgetWindow)));
-    let _ = writeln!(out, "export const OPEN_MAX = {:?};\n", max.rule(Some(Field::BreakerOpenMax)));
+    let _ = writeln!(out, "export const OPEN_MAX = {:?};", max.rule(Some(Field::BreakerOpenMax)));
+    let _ = writeln!(out, "export const OPEN_FULL = {:?};\n", full.rule(Some(Field::BreakerOpenFor)));
     out += "/** The word and the rule of each error about guards alone, by its number. */\n";
     out += "export const GUARD_RULES: Readonly<Record<number, string>> = {\n";
     for code in GUARD_CODES {

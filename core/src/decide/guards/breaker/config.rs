@@ -15,12 +15,16 @@ pub(crate) const TIME: u8 = 2;
 /// No time, where a span may be missing.
 const NONE: u64 = u64::MAX;
 
-/// When a breaker opens and closes, checked: 112 bytes, `Copy`, plain numbers; every bit pattern is valid. The default opens
+/// The most open times of a list.
+pub(crate) const OPEN_TIMES: usize = 8;
+
+/// When a breaker opens and closes, checked: 168 bytes, `Copy`, plain numbers; every bit pattern is valid. The default opens
 /// after five failures in a row for half a minute, and closes again when the one call that then tries it succeeds.
 /// [`Options::breaker`](crate::Options::breaker) makes any other.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
 pub struct BreakerConfig {
+    /// The number of listed open times, the first one included, is its `times`; 0 without a list.
     pub(crate) open: RawStage,
     pub(crate) failure_rate: f64,
     /// Above any share when slow calls are let be.
@@ -42,7 +46,11 @@ pub struct BreakerConfig {
     pub(crate) hint: u8,
     pub(crate) refusal: u8,
     /// No padding: a configuration is its bytes.
-    pub(crate) unused: [u8; 7],
+    pub(crate) unused: [u8; 3],
+    /// The failures while half-open that do not open it.
+    pub(crate) probe_failures: u32,
+    /// The listed open times after the first one.
+    pub(crate) more_open: [u64; OPEN_TIMES - 1],
 }
 
 impl Default for BreakerConfig {
@@ -65,7 +73,9 @@ impl Default for BreakerConfig {
             mode: 0,
             hint: 0,
             refusal: 0,
-            unused: [0; 7],
+            unused: [0; 3],
+            probe_failures: 0,
+            more_open: [0; OPEN_TIMES - 1],
         }
     }
 }
@@ -112,6 +122,30 @@ impl BreakerConfig {
         config.with_rate(min_calls, failure_rate)
     }
 
+    /// The same, which opens for one of these times after the other in a row; the last one repeats.
+    ///
+    /// # Errors
+    /// [`ErrorCode::DelaysMissing`] for none, [`ErrorCode::TooManyStages`] for more than 8.
+    pub fn with_open_times(mut self, times: &[Span]) -> Result<Self, Error> {
+        let wrong = |code| Error::new(code, Field::BreakerOpenFor, Quantity::None);
+        let [first, more @ ..] = times else { return Err(wrong(ErrorCode::DelaysMissing)) };
+        let Some(slots) = self.more_open.get_mut(..more.len()) else { return Err(wrong(ErrorCode::TooManyStages)) };
+        slots.iter_mut().zip(more).for_each(|(slot, time)| *slot = time.as_nanos());
+        self.open = RawStage { initial: first.as_nanos(), times: times.len() as u32, ..Self::default().open };
+        Ok(self)
+    }
+
+    /// The same, which lets `probes` calls at once try it while half-open, closes after `successes` of them and opens again when
+    /// more than `failures` of them have failed.
+    ///
+    /// # Errors
+    /// [`ErrorCode::CountRange`] for no probes or no successes.
+    pub fn with_probes(self, probes: u32, successes: u32, failures: u32) -> Result<Self, Error> {
+        let (probes, successes) =
+            (checked!(BreakerProbes.count(probes))?, checked!(BreakerSuccesses.count(successes))?);
+        Ok(Self { probes, successes, probe_failures: failures, reopen: 0, ..self })
+    }
+
     fn opening_for(open: Span) -> Self {
         let default = Self::default();
         Self { open: RawStage { initial: open.as_nanos(), ..default.open }, ..default }
@@ -140,6 +174,12 @@ impl BreakerConfig {
 
     /// The open time after `row` others in a row, before jitter (spec 23.10).
     pub(crate) fn open_time(&self, row: u32) -> Span {
+        let behind = row.min(self.open.times.wrapping_sub(1)).checked_sub(1);
+        if self.open.times != 0
+            && let Some(listed) = behind.and_then(|index| self.more_open.get(index as usize))
+        {
+            return Span::from_nanos(*listed);
+        }
         Span::from_nanos(self.open.at(row, self.open.max))
     }
 
@@ -160,6 +200,11 @@ impl BreakerConfig {
     /// True if slow answers count against it.
     pub(crate) const fn minds_slow(&self) -> bool {
         self.slow_rate <= 1.0
+    }
+
+    /// True if one failure while half-open need not open it, whatever the run of failures before.
+    pub(crate) const fn tolerates(&self) -> bool {
+        self.probe_failures != 0 && !self.by_streak()
     }
 
     pub(crate) const fn by_streak(&self) -> bool {
@@ -218,7 +263,9 @@ impl BreakerConfig {
             mode,
             hint,
             refusal: 0,
-            unused: [0; 7],
+            unused: [0; 3],
+            probe_failures: step as u32 % 4,
+            more_open: [max; OPEN_TIMES - 1],
         }
     }
 }

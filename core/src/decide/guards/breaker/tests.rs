@@ -3,7 +3,7 @@
 use super::*;
 use crate::decide::backoff::{EXPONENTIAL, RawStage};
 use crate::fields::Field;
-use crate::{Options, Value};
+use crate::{ErrorCode, Options, Value};
 
 mod model;
 
@@ -161,6 +161,52 @@ fn open_times_grow_in_a_row_and_start_anew_after_a_closing() {
     assert!(rig.call(90, Verdict::Success));
     (0..2).for_each(|_| assert!(rig.call(100, Verdict::Failure)));
     assert_eq!(rig.acquire(100), Err(at(110)));
+}
+
+#[test]
+fn listed_open_times_follow_each_other() {
+    let times = [10, 5, 30].map(secs);
+    let config = options().with_open_times(&times).unwrap();
+    let fields = [0, 1, 2].map(|item| (std::format!("breaker.open_for[{item}]"), times[item]));
+    let mut set = Options::NEW.with_field(Field::BreakerFailures, 2).unwrap();
+    for (name, time) in &fields {
+        set.set(name, Value::Nanos(time.as_nanos())).unwrap();
+    }
+    assert_eq!(set.breaker().unwrap(), Some(config));
+    assert_eq!(set.guards().breaker().unwrap(), Some(config));
+    let mut rig = Rig::opened(config);
+    for (now, until) in [(10, 15), (15, 45), (45, 75)] {
+        assert!(rig.call(now, Verdict::Failure));
+        assert_eq!(rig.acquire(now), Err(at(until)));
+    }
+    for (times, code) in [(&[][..], ErrorCode::DelaysMissing), (&[FAST; 9], ErrorCode::TooManyStages)] {
+        assert_eq!(config.with_open_times(times).unwrap_err().code, code);
+    }
+    // One time that is not listed takes the place of the list.
+    assert_eq!(set.with_field(Field::BreakerOpenFor, 10).unwrap().breaker().unwrap(), Some(options()));
+}
+
+#[test]
+fn some_of_the_calls_that_try_may_fail() {
+    let config = options().with_probes(10, 7, 3).unwrap();
+    for (failures, closes) in [(0, true), (3, true), (4, false)] {
+        let mut rig = Rig::opened(config);
+        let permits: [Permit; 10] = core::array::from_fn(|_| rig.acquire(10).unwrap());
+        assert_eq!(rig.acquire(10), Err(at(20)));
+        for (index, permit) in permits.into_iter().enumerate() {
+            rig.record(permit, 10, if index < failures { Verdict::Failure } else { Verdict::Success });
+        }
+        let state = if closes { BreakerState::Closed } else { BreakerState::Open };
+        assert_eq!(rig.breaker.state(&config, at(10)), state, "{failures}");
+    }
+    // A restored one goes on counting.
+    let mut rig = Rig::opened(config);
+    (0..3).for_each(|_| assert!(rig.call(10, Verdict::Failure)));
+    rig.breaker = Breaker::restore(&rig.breaker.save(&config, at(10)), &config, at(10)).unwrap();
+    assert!(rig.call(10, Verdict::Failure));
+    assert_eq!(rig.acquire(10), Err(at(20)));
+    assert_eq!(config.with_probes(0, 1, 0).unwrap_err().field, Some(Field::BreakerProbes));
+    assert_eq!(config.with_probes(1, 0, 0).unwrap_err().field, Some(Field::BreakerSuccesses));
 }
 
 #[test]

@@ -279,7 +279,7 @@ fn value(field: Field, number: f64, nanos: u64, pick: usize) -> Value<'static> {
     match field.takes() {
         Takes::Word(_) => Value::Text(field.words().nth(pick).or(field.words().next()).unwrap()),
         Takes::SpanOrNone { .. } if pick == 0 => Value::Text("none"),
-        Takes::Span { .. } | Takes::SpanOrNone { .. } => Value::Nanos(nanos),
+        Takes::Span { .. } | Takes::SpanOrNone { .. } | Takes::SpanOrSpans(_) => Value::Nanos(nanos),
         Takes::WholeNumber(..) => Value::Number { value: number.trunc(), unit: 1.0 },
         _ => Value::Number { value: number, unit: 1.0 },
     }
@@ -298,6 +298,11 @@ proptest! {
         for (of, number, nanos, pick) in fields {
             let (name, field) = names().nth(of).unwrap();
             let _ = options.set(name, value(field, number, nanos, pick));
+            if matches!(field.takes(), Takes::SpanOrSpans(_)) {
+                for item in 0..pick {
+                    let _ = options.set(&std::format!("{name}[{item}]"), Value::Nanos(nanos + item as u64));
+                }
+            }
         }
         let mut json = String::new();
         crate::write_document(&crate::Policy::DEFAULT, &crate::Rules::NONE, &options, &mut |_, _, _| Ok(()), &mut json).unwrap();

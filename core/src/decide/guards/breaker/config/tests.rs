@@ -104,5 +104,5 @@ fn the_failures_that_open_a_full_window_are_those_whose_quotient_does() {
 
 #[test]
 fn the_configuration_is_its_bytes() {
-    assert_eq!(size_of::<BreakerConfig>(), 112);
+    assert_eq!(size_of::<BreakerConfig>(), 168);
 }

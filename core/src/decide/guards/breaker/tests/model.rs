@@ -31,6 +31,8 @@ struct Model {
     permits: u64,
     /// The successes since it turned half-open, back to the last failure.
     successes: u32,
+    /// The failures since it turned half-open, if some of them may be.
+    tried: Option<u32>,
     row: u32,
     lasting: u64,
     openings: u32,
@@ -52,6 +54,7 @@ impl Model {
             out: Vec::new(),
             permits: 0,
             successes: 0,
+            tried: None,
             row: 0,
             lasting: 0,
             openings: 0,
@@ -65,6 +68,11 @@ impl Model {
     }
 
     fn base(&self) -> u64 {
+        let BreakerConfig { open, more_open, .. } = self.config;
+        if open.times > 0 {
+            let listed: Vec<u64> = [open.initial].into_iter().chain(more_open).take(open.times as usize).collect();
+            return *listed.get(self.row as usize).or(listed.last()).unwrap();
+        }
         match self.config.open.part().backoff {
             Backoff::Exponential { initial, factor, max } => {
                 let grown = |delay: u64| ((delay as f64 * factor) as u64).min(max.as_nanos());
@@ -87,7 +95,7 @@ impl Model {
 
     fn close(&mut self) {
         self.turn(Now::Closed);
-        (self.began, self.row, self.answers) = (self.latest, 0, Vec::new());
+        (self.began, self.row, self.answers, self.tried) = (self.latest, 0, Vec::new(), None);
     }
 
     fn see(&mut self, now: u64) {
@@ -104,6 +112,7 @@ impl Model {
             && self.latest >= until
         {
             self.turn(Now::HalfOpen { since: self.latest });
+            self.tried = (self.config.probe_failures > 0).then_some(0);
         }
         let full = self.out.len() >= self.config.probes as usize;
         if let Now::HalfOpen { since } = self.now
@@ -133,7 +142,7 @@ impl Model {
     }
 
     fn streak(&self) -> u32 {
-        self.answers.iter().rev().take_while(|answer| answer.1).count() as u32
+        self.tried.unwrap_or_else(|| self.answers.iter().rev().take_while(|answer| answer.1).count() as u32)
     }
 
     fn rates(&self, now: u64) -> (u32, u32, u32) {
@@ -190,6 +199,12 @@ impl Model {
         self.now = Now::HalfOpen { since: self.latest };
         self.answers.push((self.latest, failed, slow, false));
         if failed {
+            if let Some(tried) = &mut self.tried {
+                *tried += 1;
+                if *tried <= self.config.probe_failures {
+                    return;
+                }
+            }
             self.successes = 0;
             if self.config.reopen == 0 || self.trips() {
                 self.open();
@@ -268,10 +283,14 @@ fn config(below: &mut impl FnMut(u32) -> u32) -> BreakerConfig {
     fields.push((Field::BreakerSuccesses, (1 + below(3)).into()));
     if kind == 0 && below(2) == 0 {
         fields.push((Field::BreakerReopen, "streak".into()));
+    } else {
+        fields.push((Field::BreakerProbeFailures, below(3).into()));
     }
     fields.push((Field::BreakerMode, if below(6) == 0 { "observe" } else { "enforce" }.into()));
     fields.push((Field::BreakerHint, if below(2) == 0 { "open" } else { "ignore" }.into()));
-    with(&fields)
+    let config = with(&fields);
+    let times: Vec<Span> = (0..below(6)).map(|_| Span::from_nanos(below(20).into())).collect();
+    if times.is_empty() { config } else { config.with_open_times(&times).unwrap() }
 }
 
 #[test]
