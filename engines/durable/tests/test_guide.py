@@ -38,6 +38,13 @@ def test_the_tables_have_the_columns_that_it_lists() -> None:
             assert f"`{column.name}`" in row, f"{table.name}.{column.name}"
 
 
+def test_a_journal_in_a_file_imports_no_other_dialect(tmp_path: Path) -> None:
+    program = "import sys; from holdoff_durable import Journal; Journal('a.db').close(); print(*sys.modules)"
+    modules = run(tmp_path, "-c", program).split()
+    assert "sqlalchemy.dialects.sqlite" in modules
+    assert "sqlalchemy.dialects.postgresql" not in modules
+
+
 def test_every_error_is_explained() -> None:
     errors = [name for name in holdoff_durable.__all__ if isinstance(getattr(holdoff_durable, name), type)]
     for name in errors:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from sqlalchemy import BigInteger, Text, bindparam, create_engine, event, func, literal_column, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -101,7 +100,12 @@ class Database:
 
     def insert(self, table: Table) -> Any:
         """An insert that can be told what to do when the row is there: both databases have the same words for it."""
-        return sqlite.insert(table) if self.is_file else postgresql.insert(table)
+        # Each dialect is slow to import, and a journal needs one of them.
+        if self.is_file:
+            from sqlalchemy.dialects.sqlite import insert
+        else:
+            from sqlalchemy.dialects.postgresql import insert  # type: ignore[assignment,unused-ignore]
+        return insert(table)
 
     def bulk_insert(self, table: Table) -> Callable[[Connection, list[dict[str, Any]]], object]:
         """How many rows are written at once.
