@@ -7,9 +7,10 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import holdoff
 import pytest
@@ -135,6 +136,37 @@ def test_a_result_that_is_no_json_fails_the_step_for_good(runner: Runner) -> Non
     flow.step(name="make")(lambda: object())
     with pytest.raises(WorkflowFailed, match=r"make: PayloadError: .*cannot be kept as JSON"):
         runner.run(flow, "1")
+
+
+class Ordered(TypedDict):
+    """An order."""
+
+    items: Sequence[tuple[str, int]]
+
+
+def test_a_step_whose_annotation_promises_no_json_is_refused_before_it_runs() -> None:
+    def as_set() -> list[set[int]]: ...  # type: ignore[empty-body]
+    def as_bytes() -> bytes | None: ...
+    async def as_time() -> datetime: ...  # type: ignore[empty-body]
+    def as_rows() -> Iterator[int]: ...  # type: ignore[empty-body]
+
+    flow = Flow("annotated")
+    for function, told in ((as_set, "set"), (as_bytes, "bytes"), (as_time, "datetime"), (as_rows, "Iterator")):
+        with pytest.raises(
+            DefinitionError, match=f"step '{function.__name__}': its result, {told}, cannot be kept as JSON"
+        ):
+            flow.step(function)
+    with pytest.raises(DefinitionError, match=r"step 'compensate:one': its result, bytes,"):
+        flow.step(name="one", compensate=as_bytes)(lambda: 1)
+
+    def as_order() -> Ordered | Literal["none"] | None: ...
+    def as_mapping() -> Mapping[str, Any]: ...  # type: ignore[empty-body]
+    def as_awaitable() -> Awaitable[dict[str, bool]]: ...  # type: ignore[empty-body]
+    def as_unknown() -> Unknown: ...  # type: ignore[name-defined]  # noqa: F821
+    def as_iterable() -> Iterable[object]: ...  # type: ignore[empty-body]
+
+    for known in (as_order, as_mapping, as_awaitable, as_unknown, as_iterable):
+        flow.step(known)
 
 
 def test_a_step_that_gives_up_cancels_what_comes_after_and_lets_the_others_end(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypedDict, overload
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints, overload
 
 from holdoff import Cancel, Guards, Policy
 
@@ -105,6 +106,7 @@ class Step:
         self.retrying = policy.retrying(on=options.get("on"), classify=options.get("classify"), idempotent=idempotent)
         """Classifies the errors of the step."""
         self._parameters = _parameters(name, function, {*before, "input"})
+        _check_result(name, function)
 
     def arguments(self, context: StepContext, result: Callable[[str], Any]) -> dict[str, Any]:
         """The arguments of the function."""
@@ -124,6 +126,7 @@ class Step:
         undo.before = (*self.before, self.name)
         undo.is_async = _is_async(self.compensate)
         undo._parameters = _parameters(undo.name, self.compensate, {*undo.before, "input"})
+        _check_result(undo.name, self.compensate)
         return undo
 
 
@@ -153,7 +156,7 @@ class Workflow:
         Its parameters say what it wants: `input` is what the workflow was begun with, one named as a step that it comes
         after, directly or not, is that step's result, and any one other is the `StepContext`. It may be blocking, then
         it runs in a thread, or `async def`. Its result must be JSON, and a later step gets it as JSON gives it
-        back: a tuple as a list.
+        back: a tuple as a list. An annotation that promises anything else is refused at once.
 
         `policy`, `on`, `classify`, `idempotent` and `guards` are those of `holdoff.retry`; without a policy (here or of
         the workflow) there is one attempt. `timeout` is how long one attempt may take. `seed` gives the jitter; unless
@@ -290,3 +293,35 @@ def _parameters(name: str, function: Callable[..., Any], known: set[str]) -> tup
             "parameter may be the context, and input is what the workflow was begun with"
         )
     return tuple(filled)
+
+
+_JSON = (dict, list, tuple, str, int, float, type(None))
+"""What JSON has, with the classes derived from it."""
+
+
+def _check_result(name: str, function: Callable[..., Any]) -> None:
+    """Refuses a step whose annotation says that its result is no JSON, before it has an effect."""
+    try:
+        wrong = _not_json(get_type_hints(function).get("return", Any))
+    except Exception:
+        # An annotation that cannot be read, perhaps of a name that only type checkers import, says nothing.
+        return
+    if wrong is not None:
+        raise DefinitionError(
+            f"step {name!r}: its result, {wrong.__qualname__}, cannot be kept as JSON; return what JSON has (text, "
+            "numbers, lists, dicts with text keys, True, False, None)"
+        )
+
+
+def _not_json(hint: Any) -> type | None:
+    """The first class of an annotation that is no JSON; None if there is none, or nothing is known."""
+    origin = get_origin(hint)
+    known = hint if origin is None else origin
+    if known in (Any, Literal):
+        return None
+    if isinstance(known, type) and known not in (Union, UnionType):
+        if issubclass(known, Awaitable):
+            return None
+        if not issubclass(known, _JSON) and not any(issubclass(one, known) for one in _JSON):
+            return known
+    return next((wrong for one in get_args(hint) if (wrong := _not_json(one)) is not None), None)
