@@ -22,6 +22,7 @@ from holdoff_durable import (
     WorkflowFailed,
 )
 from holdoff_durable import Workflow as Flow
+from holdoff_durable._lease import new_owner
 
 
 def test_a_retry_fires_at_its_recorded_time_after_a_crash_too(tmp_path: Path, clock: VirtualTime) -> None:
@@ -207,3 +208,43 @@ def test_resume_all_takes_up_every_workflow_that_was_left(tmp_path: Path, clock:
             "3": "shipped 3"
         }
         assert runner.resume_all([order.flow]) == {}
+
+
+def test_a_runner_that_watches_takes_over_what_another_one_leaves(
+    tmp_path: Path, clock: VirtualTime, caplog: pytest.LogCaptureFixture
+) -> None:
+    order = Order()
+    flow = Flow("order")
+    flow.step(name="other")(lambda: 1)
+
+    async def watched(journal: Journal) -> None:
+        watch = asyncio.ensure_future(Runner(journal).watch_async([order.flow], every=1e-6))
+        await asyncio.sleep(0)
+        for name, definition in (("1", order.flow), ("2", order.flow), ("3", flow)):
+            # The lease of a runner that died: no process has this number.
+            lasting: dict[str, Any] = {
+                "definition": definition.fingerprint,
+                "steps": definition.shape,
+                "at": 1,
+                "lasting": 30.0,
+            }
+            owner = new_owner().split(" ")
+            owner[-3:-1] = ["4194305", "1"]
+            await journal.begin_and_take_async(
+                name, name="order", input={"item": name}, owner=" ".join(owner), **lasting
+            )
+        while sum(record.ended for record in journal.workflows()) < 2 or not caplog.messages:
+            assert not watch.done()
+            await asyncio.sleep(0)
+        watch.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await watch
+
+    with Journal(tmp_path / "journal.db") as journal:
+        asyncio.run(watched(journal))
+        assert [record.status for record in journal.workflows()] == ["COMPLETED", "COMPLETED", "RUNNING"]
+    assert order.calls.count("ship") == 2
+    (told,) = caplog.messages
+    assert "workflow '3': the definition of 'order' is not the one it was begun under" in told
+    with pytest.raises(ValueError, match="every is a number of seconds above 0"):
+        Runner(journal).watch([order.flow], every=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from holdoff import Cancel, Policy
 
@@ -15,7 +15,7 @@ from ._lease import new_owner
 from ._workflow import to_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
     from types import TracebackType
     from typing import TypeVar
 
@@ -126,34 +126,74 @@ class Runner:
 
     async def resume_all_async(self, flows: Iterable[Workflow]) -> dict[str, dict[str, Any] | Exception]:
         """The same for a coroutine."""
-        by_name = {flow.name: flow for flow in flows}
-        engine = self._engine()
-        open_ones = [
-            record
-            for record in await engine.tried(lambda: asyncio.to_thread(self.journal.workflows))
-            if not record.ended and record.name in by_name and record.workflow_id not in self._options.running
-        ]
         answers: dict[str, dict[str, Any] | Exception] = {}
+        tasks: set[asyncio.Task[None]] = set()
+        try:
+            await self._resume({flow.name: flow for flow in flows}, answers.__setitem__, tasks)
+            await asyncio.gather(*tasks)
+        except BaseException:
+            await _cancelled(tasks)
+            raise
+        return answers
+
+    def watch(self, flows: Iterable[Workflow], *, every: float | None = None) -> NoReturn:
+        """Goes on with every workflow of these definitions that no runner has, now and later, until it is interrupted.
+
+        It looks every `every` seconds; unless given, as often as a lease lasts. So it takes over workflows that another
+        process or machine begins and leaves. It logs what ends with an exception.
+        """
+        _sync(self.watch_async(flows, every=every))
+
+    async def watch_async(self, flows: Iterable[Workflow], *, every: float | None = None) -> NoReturn:
+        """The same for a coroutine. Cancelling its task interrupts the workflows, as a crash does."""
+        pause = self._options.lease if every is None else every
+        if pause <= 0:
+            raise ValueError("every is a number of seconds above 0")
+        by_name = {flow.name: flow for flow in flows}
+        tasks: set[asyncio.Task[None]] = set()
+        told: dict[str, str] = {}
+
+        def tell(workflow_id: str, answer: dict[str, Any] | Exception) -> None:
+            if isinstance(answer, JournalError):
+                # A workflow that cannot go on, as its definition has changed, is met at each look.
+                if told.get(workflow_id) == str(answer):
+                    return
+                told[workflow_id] = str(answer)
+            if isinstance(answer, Exception):
+                LOG.warning("%s", answer)
+
+        try:
+            while True:
+                await self._resume(by_name, tell, tasks)
+                await asyncio.sleep(pause)
+        finally:
+            await _cancelled(tasks)
+
+    async def _resume(
+        self,
+        by_name: Mapping[str, Workflow],
+        tell: Callable[[str, dict[str, Any] | Exception], None],
+        tasks: set[asyncio.Task[None]],
+    ) -> None:
+        """Begins a task for each workflow that has not ended and that this runner does not run."""
 
         async def one(workflow_id: str, flow: Workflow) -> None:
             try:
-                answers[workflow_id] = await self.run_async(flow, workflow_id)
+                tell(workflow_id, await self.run_async(flow, workflow_id))
             except WorkflowBusy:
                 return
             except (WorkflowFailed, WorkflowCancelled, JournalError) as error:
-                answers[workflow_id] = error
+                tell(workflow_id, error)
 
-        tasks = [asyncio.ensure_future(one(record.workflow_id, by_name[record.name])) for record in open_ones]
+        engine = self._engine()
         try:
-            await asyncio.gather(*tasks)
-        except BaseException:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            raise
+            for record in await engine.tried(lambda: asyncio.to_thread(self.journal.workflows)):
+                if not record.ended and record.name in by_name and record.workflow_id not in self._options.running:
+                    task = asyncio.ensure_future(one(record.workflow_id, by_name[record.name]))
+                    tasks.add(task)
+                    task.add_done_callback(tasks.discard)
         finally:
             self._retire(engine)
-        return answers
 
     # The engine of a loop.
 
@@ -196,6 +236,12 @@ def _sync(coroutine: Coroutine[Any, Any, _R]) -> _R:
         coroutine.close()
         raise RuntimeError("an event loop runs here already: await run_async() or resume_all_async()")
     return asyncio.run(coroutine)
+
+
+async def _cancelled(tasks: set[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _is_transient(error: Exception) -> bool:
