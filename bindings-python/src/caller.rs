@@ -43,7 +43,7 @@ impl Retrying {
     #[cold]
     fn run_guarded<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
         if slf.get().hedges(slf.py()) {
-            return Err(PyTypeError::new_err(CANNOT_HEDGE));
+            return Self::race(slf, call);
         }
         counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind(), None), None, call))
     }
@@ -139,6 +139,14 @@ impl Retrying {
         imported!(py, "holdoff._async", "adopt")?.call1((slf, coroutine, call.function, args, kwargs, begun))
     }
 
+    /// Attempts beside each other, in threads.
+    #[cold]
+    fn race<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
+        let py = slf.py();
+        let (args, kwargs) = call.with.pack(py)?;
+        imported!(py, "holdoff._threads", "race")?.call1((slf, call.function, args, kwargs))
+    }
+
     /// Decorates a function.
     pub(crate) fn decorate<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> Returned<'py> {
         let py = slf.py();
@@ -172,9 +180,6 @@ impl Retrying {
             let retried = wrap.call1((slf, function))?;
             retried.setattr("holdoff", Decoration::new(slf, function))?;
             return Ok(retried);
-        }
-        if slf.get().hedges(slf.py()) {
-            return Err(PyTypeError::new_err(CANNOT_HEDGE));
         }
         let retried = Retried::of(slf, function)?;
         for name in ["__module__", "__name__", "__qualname__", "__doc__"] {
@@ -316,7 +321,7 @@ methods! { Retrying(self, py);
     get guards: Option<Py<Guards>> = self.guards.as_ref().map(|guards| guards.clone_ref(py));
 
     /// True if a second attempt may run beside the first.
-    get hedges: bool = self.guards.as_ref().is_some_and(|guards| guards.get().hedges());
+    get hedges: bool = self.idempotent && self.guards.as_ref().is_some_and(|guards| guards.get().hedges());
 
     /// True if an attempt has nothing but a breaker.
     get quick: bool = self.quick;
@@ -366,9 +371,6 @@ fn attempt<'py>(operation: &Operation, call: Invocation<'_, 'py>) -> PyResult<At
 fn raised(error: Bound<'_, PyBaseException>) -> PyErr {
     PyErr::from_value(error.into_any())
 }
-
-const CANNOT_HEDGE: &str = "hedge runs attempts beside each other, which takes an async function: decorate one with \
-    @holdoff.retry or await a caller's call(); a blocking function and attempts() cannot hedge";
 
 static COROUTINE_TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 

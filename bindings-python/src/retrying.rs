@@ -184,9 +184,15 @@ impl Retrying {
         now: Timestamp,
         transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T,
     ) -> T {
-        self.guards.lend(py, |guards| match &self.budgets {
-            Some(budgets) => budgets.lend(py, &self.key, now, guards, transition),
-            None => transition(guards),
+        self.guards.lend(py, |guards| {
+            if !self.idempotent {
+                // spec 29.9: an operation that may not run twice does not run twice at once.
+                guards.hedge = None;
+            }
+            match &self.budgets {
+                Some(budgets) => budgets.lend(py, &self.key, now, guards, transition),
+                None => transition(guards),
+            }
         })
     }
 

@@ -50,7 +50,7 @@ from ._holdoff import (
     seed,
     seed_at,
 )
-from ._limit import inside, token, within
+from ._limit import attempt_cancel, inside, token, within
 from ._presets import presets
 from ._words import FailureKind
 
@@ -93,6 +93,7 @@ __all__ = [
     "Stretch",
     "Token",
     "__version__",
+    "attempt_cancel",
     "attempts",
     "grpc_failure",
     "hint_of",

@@ -60,7 +60,7 @@ def attempts(
         **fields,
     )
     if retrying.hedges:
-        raise TypeError("attempts() cannot hedge: a block of code does not run twice at once; use an async function")
+        raise TypeError("attempts() cannot hedge: a block of code does not run twice at once; use a function")
     return Attempts(retrying)
 
 

@@ -10,11 +10,14 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
+    from ._cancel import Cancel
     from ._holdoff import Token
 
 LIMIT: ContextVar[int | None] = ContextVar("holdoff.limit", default=None)
 """In nanoseconds of the clock."""
 HANDED: ContextVar[Token | None] = ContextVar("holdoff.handed", default=None)
+ATTEMPT: ContextVar[Cancel | None] = ContextVar("holdoff.attempt", default=None)
+"""The token of a hedged attempt in a thread."""
 
 
 def enter(at: int) -> Scope[int | None]:
@@ -64,6 +67,14 @@ class within(_Block):
 
         if self._seconds is not None:
             self._scope = enter(monotonic_ns() + max(round(self._seconds * 1e9), 0))
+
+
+def attempt_cancel() -> Cancel | None:
+    """The token of the hedged attempt that runs in this thread; None outside of such an attempt.
+
+    It is cancelled when the operation is over, so that an attempt that has lost can end early.
+    """
+    return ATTEMPT.get()
 
 
 def token() -> Token | None:
