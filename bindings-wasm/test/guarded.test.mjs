@@ -155,6 +155,16 @@ test("an attempt that takes long gets another beside it, and the slower one is a
   ]);
 });
 
+test("an operation that may not run twice gets no attempt beside its first one", async () => {
+  const clock = new VirtualClock();
+  const guards = new Guards({ hedge: "20ms" });
+  let begun = 0;
+  const work = () => new Promise((resolve) => clock.setTimeout(() => resolve(++begun), 500));
+  const start = clock.time;
+  assert.equal(await clock.settled(retry(work, { clock, guards, idempotent: false })), 1);
+  assert.equal(clock.time - start, 500);
+});
+
 test("all attempts of a round fail before it is retried, and the last error comes out", async () => {
   const clock = new VirtualClock();
   const guards = new Guards({ hedge: { delay: "10ms" } });

@@ -36,6 +36,8 @@ import { Refused } from "./refused.js";
 const BULKHEAD = 7;
 /** The bit of the budget. */
 const BUDGET = 1;
+/** The bit of the hedge. */
+const HEDGE = 64;
 /** The number of the reason. */
 const NO_BUDGET = 4;
 const FOREVER = 0xffffffff;
@@ -153,7 +155,9 @@ export class Guarded<T> implements Engine, Waiter {
   private move(now: number, transition: (mask: number) => void): Step {
     const { words } = memory();
     const { budgets } = this;
-    const { mask, breaker } = this.guards;
+    const { breaker } = this.guards;
+    // An operation that may not run twice does not run twice at once (spec 29.9).
+    const mask = this.options.idempotent === false ? this.guards.mask & ~HEDGE : this.guards.mask;
     loadAll(this.guards);
     loadPolicy(this.words);
     if (this.call) words.call.set(this.call);
