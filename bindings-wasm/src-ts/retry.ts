@@ -177,7 +177,18 @@ export interface Wrapped<This, Args extends readonly unknown[], T> {
   withOptions(options: WrapOptions<Awaited<T>, Awaited<T>>): Wrapped<This, Args, T>;
 }
 
+/** An asynchronous function, overloads and type parameters included. */
+type Asynchronous = (...args: never[]) => Promise<unknown>;
+
 /** A function that retries `fn`, with its arguments and its `this`. Throws a {@link ConfigError} at once. */
+export function wrap<F extends Asynchronous>(
+  fn: F,
+  options?: WrapOptions<Awaited<ReturnType<F>>, Awaited<ReturnType<F>>>,
+): F & Pick<Wrapped<ThisParameterType<F>, Parameters<F>, ReturnType<F>>, "withOptions">;
+export function wrap<This, Args extends readonly unknown[], T>(
+  fn: (this: This, ...args: Args) => T,
+  options?: WrapOptions<Awaited<T>, Awaited<T>>,
+): Wrapped<This, Args, T>;
 export function wrap<This, Args extends readonly unknown[], T>(
   fn: (this: This, ...args: Args) => T,
   options: WrapOptions<Awaited<T>, Awaited<T>> = {},

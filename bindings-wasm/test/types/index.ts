@@ -76,6 +76,17 @@ const add = wrap(function (this: Client, n: number) {
 });
 check<ThisParameterType<typeof add>, Client>(true);
 
+declare function readFile(path: string): Promise<string>;
+declare function readFile(path: string, raw: true): Promise<Uint8Array>;
+const reads = wrap(readFile, { attempts: 2 });
+check<ReturnType<typeof reads>, Promise<Uint8Array>>(true);
+const asText = reads("a");
+check<typeof asText, Promise<string>>(true);
+const asBytes = reads.withOptions({ attempts: 3 })("a", true);
+check<typeof asBytes, Promise<Uint8Array>>(true);
+const firstOf = wrap(async <T>(all: T[]) => all[0]);
+check<Awaited<ReturnType<typeof firstOf<number>>>, number | undefined>(true);
+
 const controller = new AbortController();
 const fields = {
   backoff: { kind: "exponential", initial: 100, factor: 2, max: "5s" },
