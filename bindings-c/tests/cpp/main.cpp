@@ -16,6 +16,12 @@ using namespace std::chrono_literals;
 using holdoff::failure;
 using holdoff::policy;
 
+/* In braces a number that does not fit its type does not compile. */
+constexpr std::uint8_t small[]{HOLDOFF_REASON_HINT, HOLDOFF_CAUSE_BACKOFF, HOLDOFF_SLEEP, HOLDOFF_GAVE_UP};
+constexpr std::uint32_t kinds[]{HOLDOFF_TRANSIENT, HOLDOFF_FAULT, HOLDOFF_NO_RULE, HOLDOFF_ERROR_UNKNOWN_FIELD};
+constexpr std::uint64_t times[]{HOLDOFF_NEVER, HOLDOFF_LONGEST_NS, HOLDOFF_FIRST_TICKET, HOLDOFF_POLICY_MAGIC};
+static_assert(sizeof small + sizeof kinds + sizeof times == 4 + 16 + 32, "numbers of the headers");
+
 struct lost : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
