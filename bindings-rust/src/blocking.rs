@@ -111,7 +111,7 @@ where
 impl<P, O, R, E, C, H, S: Sleeper, V, G: CallGuards> Retrying<P, O, R, E, C, H, S, V, G> {
     /// Sleeps; returns the time then.
     #[inline(always)]
-    fn sleep(&self, until: Timestamp, now: Timestamp, limited: bool) -> Timestamp {
+    pub(crate) fn sleep(&self, until: Timestamp, now: Timestamp, limited: bool) -> Timestamp {
         // The hook may have cancelled, and not every sleeper looks at the token.
         if !self.is_cancelled() && !crate::switches::limits() {
             self.sleeper.sleep(until.since(now).as_duration(), self.cancel.as_ref());
@@ -121,7 +121,7 @@ impl<P, O, R, E, C, H, S: Sleeper, V, G: CallGuards> Retrying<P, O, R, E, C, H, 
     }
 
     /// Blocks until a place in the bulkhead may have come free, `until` or the token; returns the time then.
-    fn wait_for_place(&self, call: &mut G::Call, until: Timestamp, now: Timestamp) -> Timestamp {
+    pub(crate) fn wait_for_place(&self, call: &mut G::Call, until: Timestamp, now: Timestamp) -> Timestamp {
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
         let mut cancelled = self.cancel.as_ref().map(CancelToken::cancelled);
         let is_cancelled =

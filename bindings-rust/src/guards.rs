@@ -259,7 +259,8 @@ impl SharedGuards {
         self
     }
 
-    /// With hedging, for calls that are awaited. The attempts of a blocking call run one after the other, hedge or not.
+    /// With hedging, for calls that are awaited and for [`call_in_threads`](crate::sentence::Retrying::call_in_threads). The attempts of any
+    /// other blocking call run one after the other. Hedge only operations that may run twice.
     #[must_use]
     pub fn with_hedge(mut self, config: HedgeConfig) -> Self {
         self.hedge = Some(Shared::new(config, Latency::new()));

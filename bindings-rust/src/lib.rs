@@ -115,6 +115,7 @@ mod statistics;
 mod stopped;
 mod switches;
 pub mod testing;
+mod threads;
 #[cfg(all(feature = "tower", not(all(target_family = "wasm", target_os = "unknown"))))]
 pub mod tower;
 #[cfg(feature = "tracing")]
