@@ -127,7 +127,7 @@ class _Race:
             return None
 
     def _follow(self, number: int, value: Any, error: BaseException | None) -> str:
-        """What comes after an attempt that has ended."""
+        """The next action after an attempt that has ended."""
         del self._running[number]
         if error is None:
             if hasattr(value, "__await__"):

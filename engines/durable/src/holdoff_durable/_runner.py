@@ -151,14 +151,14 @@ class Runner:
             raise ValueError("every is a number of seconds above 0")
         by_name = {flow.name: flow for flow in flows}
         tasks: set[asyncio.Task[None]] = set()
-        told: dict[str, str] = {}
+        warned: dict[str, str] = {}
 
         def tell(workflow_id: str, answer: dict[str, Any] | Exception) -> None:
             if isinstance(answer, JournalError):
                 # A workflow that cannot go on, as its definition has changed, is met at each look.
-                if told.get(workflow_id) == str(answer):
+                if warned.get(workflow_id) == str(answer):
                     return
-                told[workflow_id] = str(answer)
+                warned[workflow_id] = str(answer)
             if isinstance(answer, Exception):
                 LOG.warning("%s", answer)
 

@@ -296,7 +296,7 @@ def _parameters(name: str, function: Callable[..., Any], known: set[str]) -> tup
 
 
 _JSON = (dict, list, tuple, str, int, float, type(None))
-"""What JSON has, with the classes derived from it."""
+"""The classes of JSON values, and with them the classes derived from them."""
 
 
 def _check_result(name: str, function: Callable[..., Any]) -> None:
