@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { outcomeOf, Policy, Retry, retry, Schedule } from "holdoff";
 import "holdoff/presets";
 import { Guards, Token } from "holdoff/guards";
@@ -62,3 +63,9 @@ assert.equal(await retry(({ attempt }) => attempt, { clock: timers }), 1);
 assert.equal(new Wheel().nextWake, undefined);
 const command = execFileSync("npx", ["--no-install", "holdoff", "explain", "kubernetes"], { encoding: "utf8" });
 assert.equal(command.trimEnd(), String(explain("kubernetes")));
+// A debugger shows the TypeScript of each file, for `import` and for `require`.
+for (const path of ["shared.js.map", "../cjs/shared.js.map"]) {
+  const map = JSON.parse(readFileSync(new URL(path, import.meta.resolve("holdoff")), "utf8"));
+  const at = map.sources.findIndex((name) => name.endsWith("src-ts/operation.ts"));
+  assert.match(map.sourcesContent[at], /class Operation/);
+}
