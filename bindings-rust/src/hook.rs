@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Begun {
-    /// The name of the operation's type: of a function its path.
+    /// The name of the operation, see [`Retrying::name`](crate::sentence::Retrying::name); else that of its type: of a function its path.
     pub operation: &'static str,
     /// Its number, from 1.
     pub attempt: u32,
@@ -19,7 +19,7 @@ pub struct Begun {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Retried<'a, E> {
-    /// The name of the operation's type: of a function its path.
+    /// The name of the operation, see [`Retrying::name`](crate::sentence::Retrying::name); else that of its type: of a function its path.
     pub operation: &'static str,
     /// The attempt that failed, from 1.
     pub attempt: u32,
@@ -40,7 +40,7 @@ pub struct Retried<'a, E> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Failed<'a, E> {
-    /// The name of the operation's type: of a function its path.
+    /// The name of the operation, see [`Retrying::name`](crate::sentence::Retrying::name); else that of its type: of a function its path.
     pub operation: &'static str,
     /// The attempt that failed, from 1.
     pub attempt: u32,
@@ -56,7 +56,7 @@ pub struct Failed<'a, E> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Succeeded {
-    /// The name of the operation's type: of a function its path.
+    /// The name of the operation, see [`Retrying::name`](crate::sentence::Retrying::name); else that of its type: of a function its path.
     pub operation: &'static str,
     /// Its number, from 1.
     pub attempt: u32,
@@ -68,7 +68,7 @@ pub struct Succeeded {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct GaveUp<'a, E> {
-    /// The name of the operation's type: of a function its path.
+    /// The name of the operation, see [`Retrying::name`](crate::sentence::Retrying::name); else that of its type: of a function its path.
     pub operation: &'static str,
     /// The last attempt that began, from 1; 0 if none did.
     pub attempt: u32,

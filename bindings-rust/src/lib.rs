@@ -154,7 +154,7 @@ pub mod sentence {
         Begun, Both, ChoosesDelay, Failed, GaveUp, Hook, NoHook, Notes, OnAttempt, OnGiveUp, OnRetry, OnSuccess,
         Retried, Succeeded,
     };
-    pub use crate::operation::{Async, Blocking, Informed, Operation, Returns, Simple};
+    pub use crate::operation::{Async, Blocking, Informed, Named, Operation, Returns, Simple};
     pub use crate::retrying::Retrying;
 }
 

@@ -3,12 +3,26 @@
 use crate::hook::{
     Begun, Both, ChoosesDelay, Failed, GaveUp, Notes, OnAttempt, OnGiveUp, OnRetry, OnSuccess, Retried, Succeeded,
 };
+use crate::operation::Named;
 use crate::retrying::Retrying;
 use crate::statistics::{Counted, Statistics};
 use holdoff_core::Hint;
 
 #[expect(clippy::type_complexity, reason = "each part of the sentence is a parameter, and a listener has parts itself")]
 impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
+    /// Gives the operation another name in events, traces and metrics than that of its type.
+    ///
+    /// ```
+    /// let named = |begun: &holdoff::sentence::Begun| assert_eq!(begun.operation, "load");
+    /// holdoff::retry(holdoff::Policy::default(), || Ok::<_, ()>(1)).name("load").on_attempt(named).call().unwrap();
+    /// ```
+    #[inline]
+    pub fn name(self, name: &'static str) -> Retrying<P, Named<O>, R, E, C, H, S, V, G> {
+        let Self { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns } = self;
+        let operation = Named(operation, name);
+        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
+    }
+
     /// Calls `hook` before each attempt.
     #[inline]
     pub fn on_attempt<F: FnMut(&Begun)>(self, hook: F) -> Retrying<P, O, R, E, C, Both<H, OnAttempt<F>>, S, V, G> {

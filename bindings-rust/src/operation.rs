@@ -41,7 +41,7 @@ pub trait Operation<R> {
     /// Runs it.
     fn run(&mut self, attempt: Attempt) -> R;
 
-    /// The name of its type: of a function its path.
+    /// Its name in events: of a function its path, unless it was given another one.
     fn name(&self) -> &'static str;
 }
 
@@ -72,6 +72,21 @@ impl<O: FnMut(Attempt) -> R, R> Operation<R> for Informed<O> {
 
     fn name(&self) -> &'static str {
         std::any::type_name::<O>()
+    }
+}
+
+/// An operation with another name, see [`Retrying::name`](crate::sentence::Retrying::name).
+#[derive(Clone, Copy, Debug)]
+pub struct Named<O>(pub(crate) O, pub(crate) &'static str);
+
+impl<O: Operation<R>, R> Operation<R> for Named<O> {
+    #[inline(always)]
+    fn run(&mut self, attempt: Attempt) -> R {
+        self.0.run(attempt)
+    }
+
+    fn name(&self) -> &'static str {
+        self.1
     }
 }
 

@@ -141,3 +141,18 @@ fn a_chosen_delay_replaces_the_policys_and_the_hints() {
         .call();
     assert_eq!(permanent.unwrap_err().attempts(), 1);
 }
+
+#[test]
+fn an_operation_has_the_name_that_it_is_given() {
+    let time = VirtualTime::new();
+    let told = RefCell::new(Vec::new());
+    let stopped = holdoff::retry(&policy(2), failing(9, &time))
+        .name("load")
+        .sleeper(time.clone())
+        .on_attempt(|event| told.borrow_mut().push(event.operation))
+        .on_retry(|event| told.borrow_mut().push(event.operation))
+        .on_give_up(|event| told.borrow_mut().push(event.operation))
+        .call();
+    assert!(stopped.is_err());
+    assert_eq!(*told.borrow(), ["load"; 4]);
+}
