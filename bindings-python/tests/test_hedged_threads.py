@@ -137,7 +137,10 @@ def test_a_token_ends_a_race_that_nobody_wins() -> None:
 
 
 def test_values_may_fail_in_a_race_too() -> None:
-    assert hedged(Operation(lambda number: number), {"hedge": "60s"}, on_result=lambda value: value < 2) == 2
+    def fails(value: int) -> bool:
+        return value < 2
+
+    assert hedged(Operation(lambda number: number), {"hedge": "60s"}, on_result=fails) == 2
 
 
 def test_attempts_see_the_callers_context_and_limit() -> None:

@@ -136,7 +136,7 @@ class Runner:
             raise
         return answers
 
-    def watch(self, flows: Iterable[Workflow], *, every: float | None = None) -> NoReturn:
+    def watch(self, flows: Iterable[Workflow], *, every: float | None = None) -> None:
         """Goes on with every workflow of these definitions that no runner has, now and later, until it is interrupted.
 
         It looks every `every` seconds; unless given, as often as a lease lasts. So it takes over workflows that another

@@ -313,10 +313,10 @@ def _check_result(name: str, function: Callable[..., Any]) -> None:
         )
 
 
-def _not_json(hint: Any) -> type | None:
+def _not_json(hint: Any) -> type[Any] | None:
     """The first class of an annotation that is no JSON; None if there is none, or nothing is known."""
-    origin = get_origin(hint)
-    known = hint if origin is None else origin
+    origin: Any = get_origin(hint)
+    known: Any = hint if origin is None else origin
     if known in (Any, Literal):
         return None
     if isinstance(known, type) and known not in (Union, UnionType):
