@@ -1,13 +1,17 @@
 # The part of `_holdoff.pyi` that PyO3 cannot print: `cargo xtask generate` puts it in front of the printed part.
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from types import TracebackType
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, final, overload
 
 from typing_extensions import Unpack
 
+from ._async import Guard
+from ._limit import Entered
 from ._literals import Answer, ReplayMode, StopReason
 from .types import (
     AdaptiveConfig,
     AdaptiveFields,
+    AttemptsOptions,
     BreakerConfig,
     BreakerFields,
     BudgetConfig,

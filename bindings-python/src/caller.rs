@@ -1,15 +1,17 @@
 //! The decorator, the caller object and their loop, which costs a successful call one more function call and no decision.
 
+use crate::context::{self, Entered};
 use crate::failure::Failure;
 use crate::guards::set::Guards;
 use crate::on::{OnResult, is_class};
+use crate::operation::events::BLOCKING;
 use crate::operation::{Next, Operation};
 use crate::policy::Policy;
 use crate::retried::{ASYNC_GENERATOR, COROUTINE, Decoration, GENERATOR, Retried, code_flags};
-use crate::retrying::{Options, Retrying};
+use crate::retrying::{Begun, Options, Retrying};
 use crate::vectorcall::{Arguments, Attempted, Calls, Invocation, Returned, counted};
-use crate::{classify, clock, telemetry};
-use holdoff_core::Permit;
+use crate::{classify, telemetry};
+use holdoff_core::{Timestamp, Token};
 use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -22,20 +24,16 @@ impl Retrying {
         counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind(), None), Some(first), call))
     }
 
-    /// The loop with only a breaker. While it is closed, take a permit before the call and record the success after it, as the
-    /// machine does; the machine is made when the attempt fails.
+    /// The loop of an attempt with nothing but a breaker or a limit: the machine is made when the attempt fails.
     fn run_quick<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        let Some(guards) = &slf.get().guards else { return Self::run_guarded(slf, call) };
-        let Some(permit) = guards.get().acquire_closed() else { return Self::run_guarded(slf, call) };
-        match call.run() {
-            Ok(value) if !is_coroutine(&value) => {
-                guards.get().record_success(slf.py(), permit)?;
-                slf.get().succeeded_at_once(slf.py())?;
-                Ok(value)
-            }
-            first => counted(slf.py(), || {
-                let operation = Operation::of(slf.clone().unbind(), Some(permit));
-                Self::run_on(slf, operation, Some(first), call)
+        let py = slf.py();
+        let Some(first) = slf.get().first(py)? else { return Self::run_guarded(slf, call) };
+        let ended = if first.abort_at.is_never() { call.run() } else { attempt(py, first.abort_at, None, call)? };
+        match ended {
+            Ok(value) if !is_coroutine(&value) => slf.get().succeeded_first(py, first).map(|()| value),
+            ended => counted(py, || {
+                let operation = Operation::of(slf.clone().unbind(), Some(first));
+                Self::run_on(slf, operation, Some(ended), call)
             }),
         }
     }
@@ -87,12 +85,12 @@ impl Retrying {
             None => {
                 operation.first(py)?;
                 operation.rest(py, None)?;
-                attempt(operation, call)?
+                attempt(py, operation.abort_at, operation.token_inside(), call)?
             }
         };
         loop {
             if !last.as_ref().is_ok_and(is_coroutine) {
-                operation.refuse_awaited(py)?;
+                operation.refuse_awaited(py, BLOCKING)?;
             }
             let now = match last {
                 Ok(value) if is_coroutine(&value) => {
@@ -122,7 +120,7 @@ impl Retrying {
             if let Some(value) = operation.ended(py) {
                 return Ok(value);
             }
-            last = attempt(operation, call)?;
+            last = attempt(py, operation.abort_at, operation.token_inside(), call)?;
         }
     }
 
@@ -231,7 +229,7 @@ impl Calls for Retrying {
                 return call.with.call(&awaiting).map_err(raised);
             }
         }
-        if slf.get().quick && !telemetry::listens() { Self::run_quick(slf, call) } else { Self::run_guarded(slf, call) }
+        Self::run_quick(slf, call)
     }
 }
 
@@ -261,7 +259,7 @@ methods! { Retrying(self, py);
     #[pyo3(text_signature = None)]
     new[policy: Option<Bound<'py, PyAny>> as "Policy | PresetName | None" = None](
         ; **options as "Unpack[RetryingOptions]"
-    ) -> PyResult<Self> = Self::of(&Options::new(py, options)?.with_policy(policy.as_ref())?);
+    ) -> PyResult<Self> = Self::of(&Options::new(py, options)?.with_policy(policy.as_ref()));
 
     /// A caller with the given options and fields instead of its own; all others stay.
     ref with_options(; **options as "Unpack[RetryOptions]") -> PyResult<Self> =
@@ -284,23 +282,17 @@ methods! { Retrying(self, py);
         }
     }
 
-    /// The permit of a closed breaker, where an attempt has nothing but a breaker; else None.
-    ref enter() -> Option<u32> = {
-        let guards = self.guards.as_ref().filter(|_| self.quick)?;
-        guards.get().acquire_closed().map(Permit::as_raw)
-    };
+    impl {
+        /// The first attempt of an operation, which begins; None if it has more than a limit and a closed breaker.
+        #[pyo3(signature = () -> "First | None")]
+        fn first_attempt(slf: &Bound<'_, Self>) -> PyResult<Option<First>> {
+            Ok(slf.get().first(slf.py())?.map(|begun| First { retrying: slf.clone().unbind(), begun }))
+        }
+    }
 
     /// The failure of an error; None for a fault of the program itself, which guards do not count, and for control flow.
     ref failure_of(error: &Bound<'_, PyException>; timed_out: bool = false) -> PyResult<Option<Failure>> =
         Ok(classify::classify(error.as_any(), timed_out, self)?.failure().map(Failure));
-
-    /// The attempt with this permit succeeded. After a failure make an `Operation` with the permit.
-    ref leave(permit: u32) -> PyResult<()> = {
-        if let Some(guards) = &self.guards {
-            guards.get().record_success(py, Permit::from_raw(permit))?;
-        }
-        self.succeeded_at_once(py)
-    };
 
     /// The first attempt succeeded, while `short` was not empty.
     ref reward() -> PyResult<()> = self.succeeded_at_once(py);
@@ -323,7 +315,7 @@ methods! { Retrying(self, py);
     /// True if a second attempt may run beside the first.
     get hedges: bool = self.idempotent && self.guards.as_ref().is_some_and(|guards| guards.get().hedges());
 
-    /// True if an attempt has nothing but a breaker.
+    /// True if an attempt has nothing but a limit or a breaker.
     get quick: bool = self.quick;
 
     /// True if an attempt has a limit or a cancel token, or hands a token down.
@@ -357,14 +349,37 @@ pub(crate) fn retry<'py>(
     }
 }
 
+/// A first attempt with nothing but a limit or a closed breaker, of a coroutine. If it fails, make an `Operation` of it.
+#[pyclass(frozen, module = "holdoff._holdoff")]
+pub(crate) struct First {
+    retrying: Py<Retrying>,
+    pub(crate) begun: Begun,
+}
+
+methods! { First(self, py);
+    /// The attempt succeeded.
+    ref succeed() -> PyResult<()> = self.retrying.get().succeeded_first(py, self.begun);
+
+    /// Sets the limit of the attempt in this context; `leave` undoes that.
+    ref enter() -> PyResult<Entered<'py>> as "Entered" = context::enter(py, self.begun.abort_at, None);
+
+    /// When the attempt must be over, in nanoseconds of the clock; None without a limit.
+    get abort_at: Option<u64> = (!self.begun.abort_at.is_never()).then(|| self.begun.abort_at.as_nanos());
+
+    visits &self.retrying;
+}
+
 /// One attempt; the function can read its limit and its token.
-fn attempt<'py>(operation: &Operation, call: Invocation<'_, 'py>) -> PyResult<Attempted<'py>> {
-    let py = call.function.py();
-    let entered = clock::enter_limit(py, operation.abort_at)?;
-    let handed = clock::hand_down(py, operation.token_inside())?;
+#[inline]
+fn attempt<'py>(
+    py: Python<'py>,
+    abort_at: Timestamp,
+    token: Option<Token>,
+    call: Invocation<'_, 'py>,
+) -> PyResult<Attempted<'py>> {
+    let entered = context::enter(py, abort_at, token)?;
     let result = call.run();
-    clock::leave(handed)?;
-    clock::leave(entered)?;
+    context::leave(py, &entered)?;
     Ok(result)
 }
 

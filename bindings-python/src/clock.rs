@@ -2,7 +2,6 @@
 //! Tests can replace both.
 
 use crate::convert::seconds;
-use crate::guards::nested::Token;
 use crate::guards::notify::Notify;
 use crate::parameters::{Now, OrDefault, Time};
 use crate::vectorcall::counted;
@@ -37,15 +36,6 @@ functions! { py;
 
     /// The clock of the machines: nanoseconds of `time.monotonic_ns`.
     fn monotonic_ns() -> PyResult<u64> = now(py).map(Timestamp::as_nanos);
-
-    /// Seconds until the attempt that runs now must be over; None when nothing limits it.
-    ///
-    /// For operations that cannot be aborted from outside: hand it on as their timeout.
-    fn remaining() -> PyResult<Option<f64>> = {
-        let (_, limit) = limit(py)?;
-        let now = limit.map(|_| now(py)).transpose()?;
-        Ok(limit.zip(now).map(|(at, now)| seconds(Timestamp::from_nanos(at).since(now).as_nanos())))
-    };
 }
 
 /// True while a replacement of the clock and the sleep is in force.
@@ -117,43 +107,6 @@ pub(crate) fn wait(
 /// The seconds of one wait.
 pub(crate) fn single_wait(length: Span) -> f64 {
     seconds(length.min(LONGEST_WAIT).as_nanos())
-}
-
-/// The variable with the limit of the attempt that runs in this context, and its value in nanoseconds of the clock.
-fn limit(py: Python<'_>) -> PyResult<(&Bound<'_, PyAny>, Option<u64>)> {
-    let limit = imported!(py, "holdoff._limit", "LIMIT")?;
-    Ok((limit, limit.call_method0(intern!(py, "get"))?.extract()?))
-}
-
-/// The token that the attempt around this hands down, if any.
-pub(crate) fn handed(py: Python<'_>) -> PyResult<Option<holdoff_core::Token>> {
-    let token = handed_var(py)?.call_method0(intern!(py, "get"))?;
-    Ok(token.cast::<Token>().ok().map(|token| token.get().0))
-}
-
-fn handed_var(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    imported!(py, "holdoff._limit", "HANDED")
-}
-
-/// Hands a token down to what runs in this context; what it returns undoes that.
-pub(crate) fn hand_down(py: Python<'_>, token: Option<holdoff_core::Token>) -> PyResult<Option<Bound<'_, PyAny>>> {
-    token.map(|token| handed_var(py)?.call_method1(intern!(py, "set"), (Token(token),))).transpose()
-}
-
-/// Sets the limit of an attempt; what it returns undoes that.
-pub(crate) fn enter_limit(py: Python<'_>, at: Timestamp) -> PyResult<Option<Bound<'_, PyAny>>> {
-    if at.is_never() {
-        return Ok(None);
-    }
-    let (limit, outer) = limit(py)?;
-    let at = outer.map_or(at.as_nanos(), |outer| outer.min(at.as_nanos()));
-    limit.call_method1(intern!(py, "set"), (at,)).map(Some)
-}
-
-/// Undoes either.
-pub(crate) fn leave(token: Option<Bound<'_, PyAny>>) -> PyResult<()> {
-    let Some(token) = token else { return Ok(()) };
-    token.getattr(intern!(token.py(), "var"))?.call_method1(intern!(token.py(), "reset"), (&token,)).map(drop)
 }
 
 /// The time, for the many methods whose speed is not that of a loop.

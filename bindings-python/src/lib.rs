@@ -13,10 +13,12 @@ use std::sync::OnceLock;
 #[macro_use]
 mod macros;
 
+mod attempts;
 mod caller;
 mod classify;
 mod clock;
 mod config;
+mod context;
 mod convert;
 mod event;
 mod explain;
@@ -62,10 +64,12 @@ mod _holdoff {
 
     #[pymodule_export]
     use super::{
-        caller::retry,
+        attempts::{Attempt, Attempts, attempts},
+        caller::{First, retry},
         classify::classify_built_in,
-        clock::{monotonic_ns, overridden_time, override_time, remaining},
+        clock::{monotonic_ns, overridden_time, override_time},
         config::parse_duration,
+        context::{leave_context, remaining},
         event::Event,
         explain::{Explanation, Lint, Row, Rows, lint_nested, preset_names},
         failure::Failure,

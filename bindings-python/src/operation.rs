@@ -3,8 +3,8 @@
 use crate::classify::Judged;
 use crate::guards::set::Guards;
 use crate::outcome::{self, Outcome};
-use crate::retrying::Retrying;
-use crate::{classify, clock, seeds, telemetry, testing};
+use crate::retrying::{Begun, Retrying};
+use crate::{classify, clock, context, seeds, telemetry, testing};
 use holdoff_core::{
     BreakerState, Cause, GuardedCall, Nesting, Permit, Shortage, Span, Step, StopReason, Ticket, Timestamp, Token,
 };
@@ -12,7 +12,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-mod events;
+pub(crate) mod events;
 mod failed;
 mod methods;
 
@@ -42,7 +42,7 @@ pub(crate) struct Operation {
     awaited: Option<Py<PyAny>>,
     /// Made at the first failure; under guards, in `begin`.
     call: Option<GuardedCall>,
-    /// The permit of a closed breaker for a first attempt that failed; the call is made from it.
+    /// The permit of a closed breaker for a first attempt that ran without a machine; the call is made from it.
     closed: Option<Permit>,
     /// The policy of this operation, where a retry around it changes the policy.
     nested: Option<Box<Nested>>,
@@ -103,8 +103,8 @@ impl Next {
 }
 
 impl Operation {
-    /// An operation; its first attempt has run if there is a permit of a closed breaker.
-    pub(crate) fn of(settings: Py<Retrying>, closed: Option<Permit>) -> Self {
+    /// An operation; its first attempt may run or have run without a machine.
+    pub(crate) fn of(settings: Py<Retrying>, first: Option<Begun>) -> Self {
         Self {
             settings,
             about: None,
@@ -114,11 +114,12 @@ impl Operation {
             asynchronous: false,
             awaited: None,
             call: None,
-            closed,
+            closed: first.and_then(|first| first.permit),
             nested: None,
-            started: None,
-            begun: false,
-            abort_at: Timestamp::NEVER,
+            started: first.and_then(|first| first.started),
+            // A call that is handed on under a breaker begins anew.
+            begun: first.is_some_and(|first| first.permit.is_none()),
+            abort_at: first.map_or(Timestamp::NEVER, |first| first.abort_at),
             wake_at: Timestamp::NEVER,
             asleep: false,
             until: Timestamp::ZERO,
@@ -156,7 +157,7 @@ impl Operation {
     fn enter_nested(&mut self, py: Python<'_>) -> PyResult<()> {
         let settings = self.settings.get();
         let Some(nesting) = settings.policy.get().nesting else { return Ok(()) };
-        let parent = clock::handed(py)?;
+        let parent = context::handed(py)?;
         let own = settings.core().attempts().unwrap_or(u32::MAX);
         let policy = settings.core().with_attempts(nesting.attempts(parent, own));
         self.nested = Some(Box::new(Nested { policy, nesting, parent }));
@@ -314,7 +315,12 @@ impl Operation {
     }
 
     /// An attempt succeeded, the latest one by default.
-    fn succeeded(&mut self, py: Python<'_>, ticket: Option<Ticket>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    pub(crate) fn succeeded(
+        &mut self,
+        py: Python<'_>,
+        ticket: Option<Ticket>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
         self.last = None;
         let attempt = ticket.map_or_else(|| self.attempts(), |ticket| ticket.attempt());
         if self.is_guarded() {

@@ -5,9 +5,10 @@ use crate::guards::set::{self, Guards, Lend as _};
 use crate::on::{On, OnResult};
 use crate::policy::{self, Policy};
 use crate::telemetry::{self, Hooks};
-use crate::{config, convert};
-use holdoff_core::Timestamp;
+use crate::{clock, config, convert};
+use holdoff_core::{Permit, Timestamp};
 use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 use std::sync::Arc;
@@ -40,59 +41,85 @@ pub(crate) struct Retrying {
     pub(crate) fallback: Option<Py<PyAny>>,
     /// True if the first attempt has a limit, a token, a judged value, hooks, or guards.
     pub(crate) guarded: bool,
-    /// True if the first attempt has nothing but a breaker.
+    /// True if the first attempt has nothing but a limit or a breaker.
     pub(crate) quick: bool,
 }
 
+/// A first attempt that runs before there is a machine.
+#[derive(Clone, Copy)]
+pub(crate) struct Begun {
+    /// The permit of a closed breaker.
+    pub(crate) permit: Option<Permit>,
+    /// The time before the attempt, if it has a limit.
+    pub(crate) started: Option<Timestamp>,
+    pub(crate) abort_at: Timestamp,
+}
+
 /// The names of the options of one use.
-const NAMES: &str = "policy on on_result cancel seed on_attempt on_retry on_success on_give_up delay name sleep \
-    classify idempotent guards key fallback";
+const NAMES: [&str; 16] = [
+    "on",
+    "on_result",
+    "cancel",
+    "seed",
+    "on_attempt",
+    "on_retry",
+    "on_success",
+    "on_give_up",
+    "delay",
+    "name",
+    "sleep",
+    "classify",
+    "idempotent",
+    "guards",
+    "key",
+    "fallback",
+];
 
 /// The options of one use, and the fields of a policy beside them, by name; an option that is None is not given.
 pub(crate) struct Options<'py> {
     options: Bound<'py, PyDict>,
+    policy: Option<Bound<'py, PyAny>>,
     fields: Option<Bound<'py, PyDict>>,
 }
 
 impl<'py> Options<'py> {
     pub(crate) fn new(py: Python<'py>, arguments: Option<&Bound<'py, PyDict>>) -> PyResult<Self> {
-        let (options, fields) = (PyDict::new(py), PyDict::new(py));
+        let mut all = Self { options: PyDict::new(py), policy: None, fields: None };
         for (name, value) in arguments.into_iter().flatten() {
             let text = name.cast::<PyString>()?.to_string_lossy();
-            let option = NAMES.split(' ').any(|known| known == text);
-            if !option {
-                fields.set_item(name, value)?;
+            let option = NAMES.contains(&&*text);
+            if text == "policy" {
+                all = all.with_policy(Some(&value));
+            } else if !option {
+                all.fields.get_or_insert_with(|| PyDict::new(py)).set_item(name, value)?;
             } else if !value.is_none() {
-                options.set_item(name, value)?;
+                all.options.set_item(name, value)?;
             }
         }
-        Ok(Self { options, fields: Some(fields).filter(|fields| !fields.is_empty()) })
+        Ok(all)
     }
 
     /// The same with this policy.
-    pub(crate) fn with_policy(self, policy: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
-        if let Some(policy) = policy {
-            self.options.set_item("policy", policy)?;
-        }
-        Ok(self)
+    pub(crate) fn with_policy(self, policy: Option<&Bound<'py, PyAny>>) -> Self {
+        Self { policy: policy.filter(|policy| !policy.is_none()).cloned().or(self.policy), ..self }
     }
 
-    fn get(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.options.get_item(name)
+    fn has_guards(&self) -> PyResult<bool> {
+        self.options.contains(intern!(self.options.py(), "guards"))
     }
 
     /// The name of a policy or a field that is given.
     pub(crate) fn policy_or_field(&self) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let policy = self.get("policy")?.map(|_| PyString::new(self.options.py(), "policy").into_any());
+        let policy = self.policy.as_ref().map(|_| PyString::new(self.options.py(), "policy").into_any());
         Ok(policy.or_else(|| self.fields.as_ref()?.keys().get_item(0).ok()))
     }
 
     /// The policy that these options and fields give, as a change of another one; none where they give none.
     fn policy(&self, of: Option<&Policy>) -> PyResult<Option<Bound<'py, Policy>>> {
         let py = self.options.py();
-        match (self.get("policy")?, &self.fields, of) {
+        match (&self.policy, &self.fields, of) {
             (None, None, Some(_)) => Ok(None),
-            (Some(policy), None, _) => policy::of_option(&policy).map(Some),
+            (Some(policy), None, _) => policy::of_option(policy).map(Some),
             (None, Some(fields), Some(of)) => of.with_fields(py, fields).map(Some),
             (None, fields, None) => policy::of_fields(py, fields.as_ref()).map(Some),
             (Some(_), Some(_), _) => Err(PyTypeError::new_err("give a policy or its fields, not both")),
@@ -109,45 +136,71 @@ impl Retrying {
     /// A caller with these guards, unless the options have guards of their own.
     fn with(policy: &Bound<'_, Policy>, guards: Option<Py<Guards>>, options: Option<&Options<'_>>) -> PyResult<Self> {
         let mut made = Self {
-            quick: false,
-            guarded: false,
             policy: policy.clone().unbind(),
-            on: option(options, "on")?.map_or(Ok(On::Default), |on| On::new(&on))?,
-            on_result: option(options, "on_result")?.map_or(Ok(None), |on_result| OnResult::new(&on_result))?,
-            fallback: function(options, "fallback")?,
-            classify: function(options, "classify")?,
-            hooks: Hooks {
-                attempt: function(options, "on_attempt")?,
-                retry: function(options, "on_retry")?,
-                success: function(options, "on_success")?,
-                give_up: function(options, "on_give_up")?,
-            },
-            delay: function(options, "delay")?,
-            name: option(options, "name")?.map(|name| text("name", &name).map(|_| name.unbind())).transpose()?,
-            sleep: function(options, "sleep")?,
-            cancel: option(options, "cancel")?.map(|cancel| token(&cancel)).transpose()?,
-            seed: option(options, "seed")?.map(|seed| convert::seed("seed", &seed)).transpose()?,
-            idempotent: option(options, "idempotent")?.map_or(Ok(true), |value| yes_or_no("idempotent", &value))?,
-            guards: option(options, "guards")?.map_or(Ok(guards), |guards| set::of_option(&guards))?,
-            key: option(options, "key")?.map_or(Ok(String::new()), |key| text("key", &key))?,
+            on: On::Default,
+            on_result: None,
+            classify: None,
+            hooks: Hooks::default(),
+            name: None,
+            delay: None,
+            sleep: None,
+            cancel: None,
+            seed: None,
+            idempotent: true,
+            guards,
             budgets: policy.get().budgets.clone(),
+            key: String::new(),
             options: options.map(|options| options.options.clone().unbind()),
+            fallback: None,
+            guarded: false,
+            quick: false,
         };
+        for (name, value) in options.into_iter().flat_map(|options| &options.options) {
+            made.set(&name.cast::<PyString>()?.to_string_lossy(), &value)?;
+        }
         if made.guards.as_ref().is_some_and(|guards| guards.get().names_budget) {
             made.budgets = None;
         }
         if let (Some(options), Some(guards)) = (options, &made.guards)
-            && options.get("guards")?.is_some()
+            && options.has_guards()?
         {
             // Callers that are made from this one share the set.
             options.options.set_item("guards", guards)?;
         }
         let settings = policy.get();
-        let looks = made.cancel.is_some() || made.on_result.is_some() || made.hears();
-        let plain = !settings.core().is_timed() && settings.nesting.is_none() && !looks;
-        let only_breaker = made.guards.as_ref().is_some_and(|guards| guards.get().only_breaker);
-        (made.quick, made.guarded) = (plain && only_breaker, !plain || made.guards.is_some());
+        let looks = made.cancel.is_some() || made.on_result.is_some() || made.hears() || settings.nesting.is_some();
+        let timed = settings.core().is_timed();
+        made.guarded = looks || timed || made.guards.is_some();
+        let only_breaker = made.guards.as_ref().is_none_or(|guards| guards.get().only_breaker);
+        made.quick = made.guarded && !looks && only_breaker;
         Ok(made)
+    }
+
+    fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let function = || {
+            let message = || format!("{name} must be a function, not {}", config::type_name(value));
+            if value.is_callable() { Ok(Some(value.clone().unbind())) } else { Err(PyTypeError::new_err(message())) }
+        };
+        match name {
+            "on" => self.on = On::new(value)?,
+            "on_result" => self.on_result = OnResult::new(value)?,
+            "fallback" => self.fallback = function()?,
+            "classify" => self.classify = function()?,
+            "on_attempt" => self.hooks.attempt = function()?,
+            "on_retry" => self.hooks.retry = function()?,
+            "on_success" => self.hooks.success = function()?,
+            "on_give_up" => self.hooks.give_up = function()?,
+            "delay" => self.delay = function()?,
+            "sleep" => self.sleep = function()?,
+            "name" => self.name = text(name, value).map(|_| Some(value.clone().unbind()))?,
+            "cancel" => self.cancel = Some(token(value)?),
+            "seed" => self.seed = Some(convert::seed(name, value)?),
+            "idempotent" => self.idempotent = yes_or_no(name, value)?,
+            "guards" => self.guards = set::of_option(value)?,
+            "key" => self.key = text(name, value)?,
+            _ => {}
+        }
+        Ok(())
     }
 
     /// The policy of the options, else the default one, with these options.
@@ -158,7 +211,7 @@ impl Retrying {
     }
 
     pub(crate) fn of_policy(policy: &Bound<'_, Policy>, options: &Options<'_>) -> PyResult<Self> {
-        let own = if options.get("guards")?.is_none() { set::of_policy(policy)? } else { None };
+        let own = if !options.has_guards()? { set::of_policy(policy)? } else { None };
         Self::with(policy, own, Some(options))
     }
 
@@ -169,8 +222,8 @@ impl Retrying {
         let policy = options.policy(Some(own.get()))?.unwrap_or_else(|| own.clone());
         let all = self.options.as_ref().map_or_else(|| Ok(PyDict::new(py)), |options| options.bind(py).copy())?;
         all.update(options.options.as_mapping())?;
-        let all = Options { options: all, fields: None };
-        if all.get("guards")?.is_none() && policy.get().document.guards == own.get().document.guards {
+        let all = Options { options: all, policy: None, fields: None };
+        if !all.has_guards()? && policy.get().document.guards == own.get().document.guards {
             let guards = self.guards.as_ref().map(|guards| guards.clone_ref(py));
             return Self::with(&policy, guards, Some(&all));
         }
@@ -196,6 +249,33 @@ impl Retrying {
         })
     }
 
+    /// Begins the first attempt, if it has nothing but a limit or a closed breaker.
+    #[inline]
+    pub(crate) fn first(&self, py: Python<'_>) -> PyResult<Option<Begun>> {
+        if !self.quick || telemetry::listens() {
+            return Ok(None);
+        }
+        let permit = match &self.guards {
+            None => None,
+            Some(guards) => match guards.get().acquire_closed() {
+                None => return Ok(None),
+                permit => permit,
+            },
+        };
+        let started = self.core().is_timed().then(|| clock::now(py)).transpose()?;
+        let abort_at = started.zip(self.core().first_limit()).map_or(Timestamp::NEVER, |(started, limit)| started.after(limit));
+        Ok(Some(Begun { permit, started, abort_at }))
+    }
+
+    /// Learns that such an attempt succeeded.
+    #[inline]
+    pub(crate) fn succeeded_first(&self, py: Python<'_>, first: Begun) -> PyResult<()> {
+        if let (Some(guards), Some(permit)) = (&self.guards, first.permit) {
+            guards.get().record_success(py, permit)?;
+        }
+        self.succeeded_at_once(py)
+    }
+
     /// Learns that the first attempt succeeded, without a machine.
     #[inline]
     pub(crate) fn succeeded_at_once(&self, py: Python<'_>) -> PyResult<()> {
@@ -219,20 +299,6 @@ impl Retrying {
     pub(crate) fn core(&self) -> &holdoff_core::Policy {
         self.policy.get().core()
     }
-}
-
-#[inline(never)]
-fn option<'py>(options: Option<&Options<'py>>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-    options.map_or(Ok(None), |options| options.get(name))
-}
-
-#[inline(never)]
-fn function(options: Option<&Options<'_>>, name: &str) -> PyResult<Option<Py<PyAny>>> {
-    let Some(function) = option(options, name)? else { return Ok(None) };
-    if function.is_callable() {
-        return Ok(Some(function.unbind()));
-    }
-    Err(PyTypeError::new_err(format!("{name} must be a function, not {}", config::type_name(&function))))
 }
 
 fn yes_or_no(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -1,6 +1,6 @@
 //! Calls without a tuple and a dict of the arguments, which would be most of the cost of a successful call.
 //!
-//! PyO3 has no such slot, so this file talks to the interpreter itself; nothing else here is unsafe. The flag of the type
+//! PyO3 has no such slot, so this file talks to the interpreter itself. The flag of the type
 //! and `PyObject_Vectorcall` are in the stable ABI since Python 3.12, and in 3.11, which does not change any more, both are
 //! the same. The function is looked up when the module is loaded, because a module for 3.10 must not be linked to it: there,
 //! and wherever else it cannot be found, arguments are packed.
@@ -161,13 +161,13 @@ fn function() -> Option<ffi::vectorcallfunc> {
 }
 
 #[cfg(unix)]
-fn symbol(name: &CStr) -> *mut c_void {
+pub(crate) fn symbol(name: &CStr) -> *mut c_void {
     // SAFETY: a name that ends, and a handle that stands for all that is loaded.
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
 }
 
 #[cfg(not(unix))]
-fn symbol(_: &CStr) -> *mut c_void {
+pub(crate) fn symbol(_: &CStr) -> *mut c_void {
     ptr::null_mut()
 }
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import sys
 import threading
 import time as real
 from collections.abc import Callable, Coroutine
 from typing import Any
+from unittest import mock
 
 import holdoff
 import pytest
@@ -237,6 +239,60 @@ def test_a_timeout_around_the_operation_stays_the_users() -> None:
     with pytest.raises(asyncio.TimeoutError) as raised:
         asyncio.run(main())
     assert holdoff.outcome_of(raised.value) is None
+
+
+@pytest.mark.parametrize("steps", [1, 2] if sys.version_info >= (3, 11) else [1])
+def test_a_cancellation_from_elsewhere_comes_before_the_limit(steps: int) -> None:
+    """Both end the attempt between the same two steps of the task: the cancellation first, or the limit."""
+
+    async def main() -> None:
+        task = asyncio.ensure_future(CONSTANT.retrying().with_options(attempt_timeout="1ns").call(forever))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    async def forever() -> None:
+        await asyncio.sleep(60)
+
+    asyncio.run(main())
+
+
+def test_a_limit_leaves_neither_a_timer_nor_a_request_to_cancel() -> None:
+    timers: list[asyncio.TimerHandle] = []
+    calls: list[float] = []
+
+    @holdoff.retry(attempts=3, attempt_timeout="1ms", backoff={"initial": 0})
+    async def operation() -> int:
+        calls.append(0)
+        if len(calls) == 1:
+            await asyncio.sleep(60)
+        if len(calls) == 2:
+            await asyncio.sleep(0)
+            raise ConnectionError
+        return len(calls)
+
+    async def main() -> int:
+        loop = asyncio.get_running_loop()
+        call_at = loop.call_at
+
+        def counted(when: float, callback: Any, *args: Any, **options: Any) -> asyncio.TimerHandle:
+            timer = call_at(when, callback, *args, **options)
+            if callback.__name__ == "_end":
+                timers.append(timer)
+            return timer
+
+        with mock.patch.object(loop, "call_at", counted):
+            value = await operation()
+        task: Any = asyncio.current_task()
+        assert sys.version_info < (3, 11) or task.cancelling() == 0
+        assert holdoff.remaining() is None
+        return value
+
+    assert asyncio.run(main()) == 3
+    # The third attempt waits for nothing.
+    assert [timer.cancelled() for timer in timers] == [True, True]
 
 
 def test_attempts_loop_over_a_block() -> None:

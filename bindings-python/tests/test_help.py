@@ -55,6 +55,9 @@ def test_signatures_name_every_field_and_its_default() -> None:
     assert (policy["attempts"].default, policy["jitter"].default, policy["hint"].default) == (3, "full", "floor")
     assert set(inspect.signature(holdoff.retry).parameters) == {"function", "policy"} | OPTIONS | FIELDS
     assert set(inspect.signature(holdoff.Retrying).parameters) == {"policy"} | OPTIONS | FIELDS
+    assert (
+        set(inspect.signature(holdoff.attempts).parameters) == {"policy"} | OPTIONS - {"on_result", "fallback"} | FIELDS
+    )
     assert set(inspect.signature(holdoff.Policy().retrying).parameters) == OPTIONS
     assert {"failures", "open_for", "seed"} < set(inspect.signature(holdoff.Breaker).parameters)
 

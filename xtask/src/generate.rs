@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use std::path::Path;
 
 /// The files that programs of the conformance crate print, each with the program and its argument.
-const PRINTED: [(&str, &[&str]); 25] = [
+const PRINTED: [(&str, &[&str]); 26] = [
     ("docs/errors.md", &["words", "docs"]),
     ("docs/policy.schema.json", &["schema"]),
     ("bindings-c/src/words.rs", &["words", "c"]),
@@ -22,6 +22,7 @@ const PRINTED: [(&str, &[&str]); 25] = [
     ("bindings-wasm/src-ts/guards/table.ts", &["fields", "guards_table.ts"]),
     ("bindings-python/python/holdoff/_fields.py", &["fields", "python"]),
     ("bindings-python/src/help/policy.txt", &["fields", "help", "policy"]),
+    ("bindings-python/src/help/attempts.txt", &["fields", "help", "attempts"]),
     ("bindings-python/src/help/retry.txt", &["fields", "help", "retry"]),
     ("bindings-python/src/help/retrying.txt", &["fields", "help", "retrying"]),
     ("bindings-python/src/help/budget.txt", &["fields", "help", "budget"]),

@@ -6,13 +6,14 @@
 Every decision (how long, whether at all) comes from the core that all languages of holdoff share.
 """
 
-from ._attempts import Attempt, Attempts, attempts
 from ._cancel import Cancel
 from ._errors import Cancelled, ConfigError, EventError, Refused, ReplayError, SaveError
 from ._events import RetryEvent
 from ._holdoff import (
     NEVER,
     Adaptive,
+    Attempt,
+    Attempts,
     Breaker,
     Budget,
     Bulkhead,
@@ -38,6 +39,7 @@ from ._holdoff import (
     Stretch,
     Token,
     __version__,
+    attempts,
     grpc_failure,
     hint_of,
     http_failure,

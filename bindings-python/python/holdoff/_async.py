@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from asyncio import FIRST_COMPLETED, CancelledError, current_task, get_running_loop
+from asyncio import FIRST_COMPLETED, CancelledError, Task, current_task, get_running_loop
 from asyncio import sleep as asyncio_sleep
 from asyncio import wait as asyncio_wait
 from functools import wraps
 from inspect import isawaitable
 from sys import modules
+from types import CoroutineType, coroutine
 
 from ._events import LISTENERS
-from ._holdoff import Operation, Retrying, monotonic_ns, overridden_time
-from ._limit import HANDED, enter, leave
+from ._holdoff import Operation, Retrying, leave_context, monotonic_ns, overridden_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Future, Task, TimerHandle
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable
-    from contextvars import Token as Scope
-    from types import ModuleType, TracebackType
+    from asyncio import AbstractEventLoop, Future, TimerHandle
+    from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+    from types import ModuleType
     from typing import Any, ParamSpec, TypeVar
 
     from ._cancel import Cancel
-    from ._holdoff import Notify
-    from ._holdoff import Token as HandedToken
+    from ._holdoff import Attempt, Attempts, Notify
+    from ._limit import Entered
 
     _P = ParamSpec("_P")
     _R = TypeVar("_R")
@@ -51,7 +50,7 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
 
         @wraps(function)
         async def guarded(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            operation = Operation(retrying, None, (function, args, kwargs))
+            operation = Operation(retrying, (function, args, kwargs))
             value: _R = await driver(operation, function, args, kwargs, None, judges, watches)
             return value
 
@@ -64,7 +63,7 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
     async def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         if LISTENERS:
             heard: _R = await drive(
-                Operation(retrying, None, (function, args, kwargs)), function, args, kwargs, None, False, False
+                Operation(retrying, (function, args, kwargs)), function, args, kwargs, None, False, False
             )
             return heard
         try:
@@ -77,7 +76,7 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
                 retrying.reward()
             return value
         try:
-            operation = Operation(retrying, None, (function, args, kwargs))
+            operation = Operation(retrying, (function, args, kwargs))
             last: _R = await drive(operation, function, args, kwargs, _failed(failed), False, False)
             return last
         finally:
@@ -91,25 +90,31 @@ def _quick(
     function: Callable[_P, Awaitable[_R]],
     guarded: Callable[_P, Coroutine[Any, Any, _R]],
 ) -> Callable[_P, Coroutine[Any, Any, _R]]:
-    """The function, retried, with only a breaker: no loop while the breaker is closed and nothing fails."""
+    """The function, retried, with only a limit or a breaker: no loop while the breaker is closed and nothing fails."""
 
     call: Callable[..., Awaitable[_R]] = function
+    watches = retrying.watches
 
     @wraps(function)
     async def quick(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        permit = None if LISTENERS else retrying.enter()
-        if permit is None:
+        first = retrying.first_attempt()
+        if first is None:
             return await guarded(*args, **kwargs)
+        guard: Guard | None = None
         try:
-            value = await (call(*args, **kwargs) if kwargs else call(*args))
+            if watches:
+                guard = Guard(first, tokened=False)
+                value: _R = await guard.run(call, args, kwargs)
+            else:
+                value = await (call(*args, **kwargs) if kwargs else call(*args))
         except Exception as error:
             failed = error
         else:
-            retrying.leave(permit)
+            first.succeed()
             return value
         try:
-            operation = Operation(retrying, permit, (function, args, kwargs))
-            last: _R = await drive(operation, function, args, kwargs, _failed(failed), False, False)
+            operation = Operation(retrying, (function, args, kwargs), first)
+            last: _R = await drive(operation, function, args, kwargs, _failed(failed), False, watches, guard)
             return last
         finally:
             del failed
@@ -136,7 +141,7 @@ async def adopt(
     """Continue with the coroutine of a first attempt that the blocking loop has called."""
     try:
         if begun is None:
-            begun = Operation(retrying, None, (function, args, kwargs))
+            begun = Operation(retrying, (function, args, kwargs))
         driver = _driver(retrying)
         value: _R = await driver(begun, function, args, kwargs, attempt, retrying.judges, retrying.watches)
         return value
@@ -157,8 +162,9 @@ async def drive(
     attempt: Awaitable[_R] | None,
     judges: bool,
     watches: bool,
+    guard: Guard | None = None,
 ) -> _R:
-    """The loop of attempts with a limit, a token, a judged value or guards."""
+    """The loop of attempts with a limit, a token, a judged value or guards. A guard that is given has run the first."""
     try:
         operation.begin(True)
         if (seconds := operation.resume()) is not None:
@@ -167,12 +173,10 @@ async def drive(
         while True:
             if hears:
                 await hear(operation)
-            guard: Guard | None = None
             try:
-                if watches:
+                if watches and guard is None:
                     guard = Guard(operation)
-                    with guard:
-                        value = await (function(*args, **kwargs) if attempt is None else attempt)
+                    value: _R = await guard.run(function, args, kwargs, attempt)
                 else:
                     value = await (function(*args, **kwargs) if attempt is None else attempt)
             except Exception as error:
@@ -194,7 +198,7 @@ async def drive(
                 if not follows:
                     return value
                 del value
-            attempt = None
+            attempt = guard = None
             if (seconds := operation.resume()) is not None:
                 await rest(operation, seconds)
             if operation.over:
@@ -340,8 +344,7 @@ async def _attempt(
 ) -> Any:
     """One attempt in a task, and so in a context, of its own."""
     try:
-        with guard:
-            return await (function(*args, **kwargs) if attempt is None else attempt)
+        return await guard.run(function, args, kwargs, attempt)
     except BaseException as error:
         task = current_task()
         if task in _abandoned:
@@ -439,17 +442,15 @@ class Guard:
     """Cancels the current task at the attempt's limit or when the token is cancelled, and tells both from a
     cancellation from elsewhere."""
 
-    __slots__ = ("_entered", "_handed", "_hands", "_limit", "_operation", "_scope", "_token", "_why")
+    _entered: Entered = (None, None)
+    _scope: Any = None
+    _token: Cancel | None = None
+    _why = ""
 
-    def __init__(self, operation: Operation, limited: bool = True, tokened: bool = True) -> None:
+    def __init__(self, operation: Any, limited: bool = True, tokened: bool = True) -> None:
         self._operation = operation
-        self._limit = operation.abort_at if limited else None
-        self._hands = operation.handed if limited else None
-        self._handed: Scope[HandedToken | None] | None = None
-        self._token: Cancel | None = operation.token if tokened else None
-        self._entered: Scope[int | None] | None = None
-        self._scope: Any = None
-        self._why = ""
+        self._limited = limited
+        self._tokened = tokened
 
     @property
     def timed_out(self) -> bool:
@@ -461,35 +462,114 @@ class Guard:
         """True if the cancel token ended the attempt."""
         return self._why == "token"
 
+    @coroutine
+    def run(
+        self,
+        function: Callable[..., Awaitable[Any]],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        attempt: Awaitable[Any] | None = None,
+    ) -> Generator[Any, Any, Any]:
+        """The result of an attempt. Under asyncio nothing is armed before the attempt waits: nothing could end it."""
+        if "trio" in modules and trio_module() is not None:
+            with self:
+                return (yield from _steps(function(*args, **kwargs) if attempt is None else attempt))
+        entered = self._operation.enter()
+        try:
+            steps = _steps(function(*args, **kwargs) if attempt is None else attempt)
+            try:
+                future = steps.send(None)
+            except StopIteration as end:
+                return end.value
+            return (yield from self._wait(steps, future))
+        finally:
+            leave_context(entered)
+
+    def _wait(self, steps: Any, future: object) -> Generator[Any, Any, Any]:
+        """The rest of an attempt that waits for a future."""
+        self._arm(_TaskScope())
+        cause: BaseException | None = None
+        try:
+            while True:
+                try:
+                    yield future
+                except GeneratorExit:
+                    steps.close()
+                    raise
+                except BaseException as error:
+                    future = steps.throw(error)
+                else:
+                    rest: Generator[Any, Any, Any] = steps.__await__()
+                    return (yield from rest)
+        except StopIteration as end:
+            return end.value
+        except BaseException as error:
+            cause = error
+            raise
+        finally:
+            self._disarm(cause)
+            del cause
+
     def __enter__(self) -> Guard:
-        if self._hands is not None:
-            self._handed = HANDED.set(self._hands)
-        if self._limit is None and self._token is None:
-            return self
         trio = trio_module()
-        seconds = None if self._limit is None else max(self._limit - monotonic_ns(), 0) / 1e9
-        if self._limit is not None:
-            self._entered = enter(self._limit)
-        self._scope = _TaskScope(seconds) if trio is None else trio.TaskScope(seconds)
-        if self._token is not None:
-            self._token.subscribe(self, self._scope.wake)
+        if self._limited:
+            self._entered = self._operation.enter()
+        if trio is None:
+            self._arm(_TaskScope())
+        elif self._operation.abort_at is not None or self._operation.token is not None:
+            self._arm(trio.TaskScope())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._handed is not None:
-            leave(self._handed)
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        leave_context(self._entered)
+        self._disarm(error)
+
+    def _arm(self, scope: Any) -> None:
+        """The limit or the token may end the task from now on."""
+        self._scope = scope
+        if self._limited and (limit := self._operation.abort_at) is not None:
+            scope.limit(max(limit - monotonic_ns(), 0) / 1e9)
+        if self._tokened and (token := self._operation.token) is not None:
+            self._token = token
+            token.subscribe(self, scope.wake)
+
+    def _disarm(self, error: BaseException | None) -> None:
         if self._token is not None:
             self._token.unsubscribe(self)
-        if self._entered is not None:
-            leave(self._entered)
         scope, self._scope = self._scope, None
-        self._why = "" if scope is None else scope.end(kind, error, traceback)
-        if self.timed_out:
+        self._why = "" if scope is None else scope.end(error)
+        if self._why == "limit":
             raise TimeoutError("the attempt took too long") from error
-        if self.cancelled:
+        if self._why == "token":
             raise self._operation.cancelled()
+
+
+def _steps(awaited: Any) -> Generator[Any, Any, Any]:
+    """The coroutine of an awaitable."""
+    steps: Any = awaited
+    if type(awaited) is not CoroutineType:
+        steps = _result(awaited)
+    generator: Generator[Any, Any, Any] = steps
+    return generator
+
+
+async def _result(awaited: Awaitable[_R]) -> _R:
+    return await awaited
+
+
+async def next_attempt(attempts: Attempts, operation: Operation) -> Attempt:
+    """The next attempt at a block of code."""
+    await hear(operation)
+    if not attempts._goes_on():
+        raise StopAsyncIteration
+    try:
+        seconds = operation.resume()
+    except BaseException:
+        operation.cancel()
+        raise
+    await rest(operation, seconds)
+    await hear(operation)
+    return attempts._next(Guard(operation))
 
 
 class _TaskScope:
@@ -497,14 +577,16 @@ class _TaskScope:
 
     __slots__ = ("_loop", "_requests", "_task", "_timer", "_why")
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self) -> None:
         self._loop: AbstractEventLoop = get_running_loop()
-        self._task: Task[Any] | None = current_task()
-        self._requests = _requests(self._task)
+        self._task: Any = current_task(self._loop)
+        self._requests: int = self._task.cancelling() if _COUNTS and self._task is not None else 0
         self._why = ""
         self._timer: TimerHandle | None = None
-        if seconds is not None:
-            self._timer = self._loop.call_later(seconds, self._end, "limit")
+
+    def limit(self, seconds: float) -> None:
+        """Cancel the task after so many seconds."""
+        self._timer = self._loop.call_at(self._loop.time() + seconds, self._end, "limit")
 
     def wake(self) -> None:
         """The token is cancelled. Called in any thread."""
@@ -512,28 +594,23 @@ class _TaskScope:
             self._loop.call_soon_threadsafe(self._end, "token")
 
     def _end(self, why: str) -> None:
-        if self._task is not None and not self._why:
+        # A cancellation from elsewhere comes first, also one that the task has not heard of yet.
+        waits_for = getattr(self._task, "_fut_waiter", None)
+        if self._task is not None and not self._why and not (waits_for is not None and waits_for.cancelled()):
             self._why = why
             self._task.cancel()
 
-    def end(self, _kind: object, error: BaseException | None, _traceback: object) -> str:
+    def end(self, error: BaseException | None) -> str:
         """The reason that ended the task: "limit", "token", or "" for something else."""
         if self._timer is not None:
             self._timer.cancel()
         task, self._task = self._task, None
         if not self._why or task is None:
             return ""
-        # A cancellation from elsewhere comes first, as in asyncio.timeout.
-        others = _withdraw(task) > self._requests
+        # A later one counts, as in asyncio.timeout; Python 3.10 does not count.
+        others = _COUNTS and task.uncancel() > self._requests
         return "" if others or not isinstance(error, CancelledError) else self._why
 
 
-def _requests(task: Task[Any] | None) -> int:
-    """How often a task is asked to cancel; unknown before Python 3.11."""
-    cancelling = getattr(task, "cancelling", None)
-    return 0 if cancelling is None else int(cancelling())
-
-
-def _withdraw(task: Task[Any]) -> int:
-    uncancel = getattr(task, "uncancel", None)
-    return 0 if uncancel is None else int(uncancel())
+_COUNTS = hasattr(Task, "cancelling")
+"""True if tasks count the requests to cancel them: from Python 3.11 on."""

@@ -1,10 +1,13 @@
 # Printed by `cargo xtask generate`.
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from types import TracebackType
 from typing import Any, Final, Generic, Literal, ParamSpec, TypeVar, final, overload
 
 from _typeshed import SupportsGetItem
 from typing_extensions import Unpack
 
+from ._async import Guard
+from ._limit import Entered
 from ._literals import (
     Answer,
     BreakerState,
@@ -21,6 +24,7 @@ from ._literals import (
 from .types import (
     AdaptiveConfig,
     AdaptiveFields,
+    AttemptsOptions,
     BreakerConfig,
     BreakerFields,
     BudgetConfig,
@@ -53,6 +57,8 @@ from .types import (
 
 __all__ = [
     "Adaptive",
+    "Attempt",
+    "Attempts",
     "Breaker",
     "Bucket",
     "Budget",
@@ -64,6 +70,7 @@ __all__ = [
     "Event",
     "Explanation",
     "Failure",
+    "First",
     "Gate",
     "GateConfig",
     "GuardedCall",
@@ -96,12 +103,14 @@ __all__ = [
     "WaitBackoff",
     "Wheel",
     "__version__",
+    "attempts",
     "classify_built_in",
     "forked",
     "grpc_failure",
     "hint_of",
     "http_failure",
     "jittered",
+    "leave_context",
     "lint_nested",
     "monotonic_ns",
     "next_at",
@@ -218,6 +227,44 @@ class Adaptive:
     def update(self, throttled: bool = False, now: int | None = None) -> None:
         """
         An answer came: adjusts the rate.
+        """
+
+@final
+class Attempt:
+    """
+    One attempt: a context manager around the block, which swallows an error that is to be retried.
+    """
+    def __enter__(self) -> Attempt: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool: ...
+    @property
+    def number(self) -> int:
+        """
+        Its number, from 1.
+        """
+    @property
+    def remaining(self) -> float | None:
+        """
+        Seconds until it must be over, 0 when that is past; None without a limit.
+        """
+
+@final
+class Attempts:
+    """
+    One operation, an attempt at a time; it ends with the attempt that succeeds or with the last error.
+    """
+    def __aiter__(self) -> Attempts: ...
+    def __anext__(self) -> Awaitable[Attempt]: ...
+    def __iter__(self) -> Attempts: ...
+    def __next__(self) -> Attempt: ...
+    def _goes_on(self) -> bool:
+        """
+        True if another attempt follows; begins the operation before the first one.
+        """
+    def _next(self, guard: Guard | None) -> Attempt:
+        """
+        The next attempt, under that guard if it is asynchronous.
         """
 
 @final
@@ -744,6 +791,25 @@ class Failure:
     def rule(self) -> int | None:
         """
         The number of the policy's rule that takes the failure, from 1; None if none does or the policy has not judged it.
+        """
+
+@final
+class First:
+    """
+    A first attempt with nothing but a limit or a closed breaker, of a coroutine. If it fails, make an `Operation` of it.
+    """
+    @property
+    def abort_at(self) -> int | None:
+        """
+        When the attempt must be over, in nanoseconds of the clock; None without a limit.
+        """
+    def enter(self) -> Entered:
+        """
+        Sets the limit of the attempt in this context; `leave` undoes that.
+        """
+    def succeed(self) -> None:
+        """
+        The attempt succeeded.
         """
 
 @final
@@ -1368,8 +1434,11 @@ class Operation:
     `succeed` after an attempt whose value is not judged, and `cancel` on every other way out.
     """
     def __new__(
-        cls, /, settings: Retrying, permit: int | None = None, about: tuple[Any, ...] | None = None
-    ) -> Operation: ...
+        cls, /, settings: Retrying, about: tuple[Any, ...] | None = None, first: First | None = None
+    ) -> Operation:
+        """
+        An operation of the function and its arguments in `about`, whose first attempt may have begun already.
+        """
     @property
     def abort_at(self) -> int | None:
         """
@@ -1396,6 +1465,10 @@ class Operation:
         """
         The Cancelled exception, caused by the last error.
         """
+    def enter(self) -> Entered:
+        """
+        Sets the limit of the attempt and the token that it hands down in this context; `leave` undoes that.
+        """
     def fail(self, error: Exception, timed_out: bool = False) -> bool:
         """
         An attempt failed: returns True if another one follows. If not, raise the error, which carries the outcome.
@@ -1409,11 +1482,6 @@ class Operation:
     def fallback(self) -> Any | None:
         """
         The function that replaces the error that is about to be raised, if any.
-        """
-    @property
-    def handed(self) -> Token | None:
-        """
-        The token that the attempt hands down to the retries inside it.
         """
     @property
     def hears(self) -> bool:
@@ -1473,10 +1541,6 @@ class Operation:
     def undisturbed(self) -> bool:
         """
         True if only time ends the wait before the next attempt, and the clock is not replaced.
-        """
-    def wait(self, seconds: float) -> None:
-        """
-        Wait those seconds in this thread, woken at once by the token.
         """
     @property
     def wake_at(self) -> int | None:
@@ -1877,10 +1941,6 @@ class Retrying:
         """
         Call the function until it succeeds or the policy gives up.
         """
-    def enter(self) -> int | None:
-        """
-        The permit of a closed breaker, where an attempt has nothing but a breaker; else None.
-        """
     def failure_of(self, error: Exception, *, timed_out: bool = False) -> Failure | None:
         """
         The failure of an error; None for a fault of the program itself, which guards do not count, and for control flow.
@@ -1889,6 +1949,10 @@ class Retrying:
     def falls_back(self) -> bool:
         """
         True if a fallback replaces the last error.
+        """
+    def first_attempt(self) -> First | None:
+        """
+        The first attempt of an operation, which begins; None if it has more than a limit and a closed breaker.
         """
     @property
     def guarded(self) -> bool:
@@ -1910,10 +1974,6 @@ class Retrying:
         """
         True if a returned value may be a failure.
         """
-    def leave(self, permit: int) -> None:
-        """
-        The attempt with this permit succeeded. After a failure make an `Operation` with the permit.
-        """
     @property
     def policy(self) -> Policy:
         """
@@ -1922,7 +1982,7 @@ class Retrying:
     @property
     def quick(self) -> bool:
         """
-        True if an attempt has nothing but a breaker.
+        True if an attempt has nothing but a limit or a breaker.
         """
     def reward(self) -> None:
         """
@@ -2273,6 +2333,11 @@ class Wheel:
         added.
         """
 
+def attempts(policy: Policy | PresetName | None = None, **options: Unpack[AttemptsOptions]) -> Attempts:
+    """
+    Attempts at a block of code, to loop over with `for` or `async for`: each is a context manager.
+    """
+
 def classify_built_in() -> None:
     """
     From now on, plain built-in errors are looked up in `holdoff.classifiers`, too.
@@ -2311,6 +2376,11 @@ def jittered(
     """
     The delay that the policy's jitter makes of a delay for the draw u from [0, 1). `longest` is the cap, no limit unless
     given; `drawn` is the whole number that bounded jitter takes in place of u. All in nanoseconds.
+    """
+
+def leave_context(entered: Entered, /) -> None:
+    """
+    Undoes `enter` of an attempt.
     """
 
 def lint_nested(policies: Sequence[Policy | PresetName], /) -> Lint | None:

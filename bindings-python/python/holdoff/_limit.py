@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
+from ._holdoff import Token, leave_context, monotonic_ns
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextvars import Token as Scope
     from types import TracebackType
-    from typing import Any
+    from typing import TypeAlias
 
     from ._cancel import Cancel
-    from ._holdoff import Token
+
+    Entered: TypeAlias = tuple[Scope[int | None] | None, Scope[Token | None] | None]
 
 LIMIT: ContextVar[int | None] = ContextVar("holdoff.limit", default=None)
 """In nanoseconds of the clock."""
@@ -20,34 +23,18 @@ ATTEMPT: ContextVar[Cancel | None] = ContextVar("holdoff.attempt", default=None)
 """The token of a hedged attempt in a thread."""
 
 
-def enter(at: int) -> Scope[int | None]:
-    """Limit what runs in this context; a nearer limit from outside stays."""
-    outer = LIMIT.get()
-    return LIMIT.set(at if outer is None else min(outer, at))
-
-
-def leave(scope: Scope[Any]) -> None:
-    """Undo a limit, or the handing down of a token."""
-    try:  # noqa: SIM105 (contextlib is slow to import)
-        scope.var.reset(scope)
-    except ValueError:
-        # A generator that was begun in one context ends in another, which the limit or the token never reached.
-        pass
-
-
 class _Block:
     """A block of code that leaves its scope at its end."""
 
-    __slots__ = ("_scope",)
+    __slots__ = ("_entered",)
 
     def __init__(self) -> None:
-        self._scope: Scope[Any] | None = None
+        self._entered: Entered = (None, None)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._scope is not None:
-            leave(self._scope)
+        leave_context(self._entered)
 
 
 class within(_Block):
@@ -63,10 +50,9 @@ class within(_Block):
         self._seconds = seconds
 
     def __enter__(self) -> None:
-        from ._holdoff import monotonic_ns
-
         if self._seconds is not None:
-            self._scope = enter(monotonic_ns() + max(round(self._seconds * 1e9), 0))
+            at, outer = monotonic_ns() + max(round(self._seconds * 1e9), 0), LIMIT.get()
+            self._entered = (LIMIT.set(at if outer is None else min(outer, at)), None)
 
 
 def attempt_cancel() -> Cancel | None:
@@ -88,14 +74,12 @@ class inside(_Block):
     __slots__ = ("_token",)
 
     def __init__(self, token: Token | None) -> None:
-        from ._holdoff import Token as Handed
-
         super().__init__()
-        if token is not None and not isinstance(token, Handed):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if token is not None and not isinstance(token, Token):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(
                 f"inside() takes a holdoff.Token or None, not {type(token).__name__}; see Token.from_header"
             )
         self._token = token
 
     def __enter__(self) -> None:
-        self._scope = HANDED.set(self._token)
+        self._entered = (None, HANDED.set(self._token))

@@ -8,7 +8,7 @@ from threading import Thread
 
 from ._cancel import Cancel
 from ._holdoff import Operation, Retrying, monotonic_ns, overridden_time
-from ._limit import ATTEMPT, HANDED, enter
+from ._limit import ATTEMPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,9 +103,7 @@ class _Race:
 
     def _enter(self, cancel: Cancel) -> None:
         ATTEMPT.set(cancel)
-        HANDED.set(self._operation.handed)
-        if (at := self._operation.abort_at) is not None:
-            enter(at)
+        self._operation.enter()
 
     def _attempt(self, number: int) -> None:
         function, args, kwargs = self._call

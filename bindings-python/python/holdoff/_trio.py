@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import trio
 
 from ._holdoff import overridden_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Any
 
     from ._holdoff import Notify
@@ -58,11 +55,15 @@ class TaskScope:
 
     __slots__ = ("_cancelled", "_scope", "_trio_token")
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self) -> None:
         self._cancelled = False
         self._trio_token = trio.lowlevel.current_trio_token()
-        self._scope = trio.CancelScope(deadline=math.inf if seconds is None else trio.current_time() + seconds)
+        self._scope = trio.CancelScope()
         self._scope.__enter__()
+
+    def limit(self, seconds: float) -> None:
+        """Cancel what runs after so many seconds."""
+        self._scope.deadline = trio.current_time() + seconds
 
     def wake(self) -> None:
         """The token is cancelled. Called in any thread."""
@@ -75,11 +76,10 @@ class TaskScope:
         self._cancelled = True
         self._scope.cancel()
 
-    def end(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> str:
+    def end(self, error: BaseException | None) -> str:
         """The reason that ended the attempt: "limit", "token", or "" for something else."""
         # Without an error the scope says that none is left.
+        kind, traceback = (None, None) if error is None else (type(error), error.__traceback__)
         if not self._scope.__exit__(kind, error, traceback) or error is None:
             return ""
         return "token" if self._cancelled else "limit"

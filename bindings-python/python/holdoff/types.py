@@ -180,15 +180,13 @@ class PolicyFields(PlainFields, total=False):
     """The behaviour of a retry inside another one."""
 
 
-class CallOptions(TypedDict, total=False):
-    """The options of one use of a policy."""
+class BlockOptions(TypedDict, total=False):
+    """The options of one use of a policy at a block of code."""
 
     on: On | None
     """The errors to retry. Default: every error but programming errors."""
     classify: Classify | None
     """A function from the error to a Failure, the word of a kind, or None for the default rules."""
-    on_result: OnResult | None
-    """A function of the returned value that says whether it is a failure; True for HTTP answers."""
     on_retry: OnRetry | None
     """A function that is called before each sleep."""
     on_give_up: OnGiveUp | None
@@ -203,8 +201,6 @@ class CallOptions(TypedDict, total=False):
     """The name of the operation in events. Default: the qualified name of the function."""
     sleep: Callable[[float], object] | None
     """A function of the seconds that sleeps in place of holdoff; for a coroutine it may be asynchronous."""
-    fallback: Fallback | None
-    """A function of the last error, whose value is returned instead."""
     cancel: Cancel | None
     """A token that cancels the operation."""
     idempotent: bool
@@ -215,6 +211,19 @@ class CallOptions(TypedDict, total=False):
     """Guards that replace those of the policy."""
     key: str | None
     """The server that is called, "scheme://host:port": each has a budget of its own. Default: one for the policy."""
+
+
+class AttemptsOptions(PolicyFields, BlockOptions, total=False):
+    """The options of one use at a block of code, and the fields of a policy."""
+
+
+class CallOptions(BlockOptions, total=False):
+    """The options of one use of a policy."""
+
+    on_result: OnResult | None
+    """A function of the returned value that says whether it is a failure; True for HTTP answers."""
+    fallback: Fallback | None
+    """A function of the last error, whose value is returned instead."""
 
 
 class RetryingOptions(PolicyFields, CallOptions, total=False):

@@ -6,6 +6,9 @@ use holdoff_core::{Failure, FailureKind, Hint, Policy, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 
+/// Where a blocking loop tells hooks.
+pub(crate) const BLOCKING: &str = "by a blocking function";
+
 impl Operation {
     /// Tells an event of the latest attempt to its hook, the listeners and the log. The time is the clock's unless given.
     pub(crate) fn tell(
@@ -80,13 +83,13 @@ impl Operation {
             Some(earlier) => drop(earlier.bind(py).call_method1("extend", (awaited,))?),
             None => self.awaited = Some(awaited.unbind()),
         }
-        if self.asynchronous || may_wait { Ok(()) } else { self.refuse_awaited(py) }
+        if self.asynchronous || may_wait { Ok(()) } else { self.refuse_awaited(py, BLOCKING) }
     }
 
-    /// Refuses the asynchronous hooks that were told to a blocking loop.
-    pub(crate) fn refuse_awaited(&mut self, py: Python<'_>) -> PyResult<()> {
+    /// Refuses the asynchronous hooks that were told at a place that cannot await.
+    pub(crate) fn refuse_awaited(&mut self, py: Python<'_>, place: &str) -> PyResult<()> {
         let Some(awaited) = self.awaited.take() else { return Ok(()) };
-        let refused = imported!(py, "holdoff.telemetry", "refuse")?.call1((awaited, "by a blocking function"))?;
+        let refused = imported!(py, "holdoff.telemetry", "refuse")?.call1((awaited, place))?;
         Err(PyErr::from_value(refused))
     }
 

@@ -1,24 +1,30 @@
 //! The methods of an operation for the loops written in Python.
 
 use super::{Failed, Next, Operation};
-use crate::clock;
+use crate::caller::First;
+use crate::context::{self, Entered};
 use crate::guards::notify::Notify;
 use crate::outcome::{self, Outcome};
 use crate::parameters::NextStep;
 use crate::retrying::Retrying;
-use crate::telemetry;
-use holdoff_core::{Permit, Span, Step, StopReason, Ticket, Timestamp};
+use crate::{clock, telemetry};
+use holdoff_core::{Step, StopReason, Ticket, Timestamp};
 use pyo3::exceptions::{PyBaseException, PyException};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 methods! { Operation(self, py);
-    new(settings: Py<Retrying>, permit: Option<u32> = None, about: Option<Py<PyTuple>> as "tuple[Any, ...] | None" = None)
-        -> Self = {
-        let mut operation = Self::of(settings, permit.map(Permit::from_raw));
+    /// An operation of the function and its arguments in `about`, whose first attempt may have begun already.
+    new(
+        settings: Py<Retrying>, about: Option<Py<PyTuple>> as "tuple[Any, ...] | None" = None, first: Option<&First> = None
+    ) -> Self = {
+        let mut operation = Self::of(settings, first.map(|first| first.begun));
         operation.about = about;
         operation
     };
+
+    /// Sets the limit of the attempt and the token that it hands down in this context; `leave` undoes that.
+    ref enter() -> PyResult<Entered<'py>> as "Entered" = context::enter(py, self.abort_at, self.token_inside());
 
     /// The first attempt is about to run. Raises Cancelled when it must not.
     mut begin(asynchronous: bool = false) -> PyResult<()> = {
@@ -83,13 +89,6 @@ methods! { Operation(self, py);
     mut reject_one(attempt: u64, value: &Bound<'_, PyAny>) -> PyResult<NextStep> =
         self.rejected(value, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()));
 
-    /// Wait those seconds in this thread, woken at once by the token.
-    ref wait(seconds: f64) -> PyResult<()> = {
-        let length = Span::from_float(seconds, 1e9).unwrap_or(Span::ZERO);
-        let cancel = self.settings.get().cancel.as_ref().map(|token| token.bind(py));
-        clock::wait(py, length, cancel, self.notify(py), self.settings.get().sleep.as_ref()).map_err(|error| self.interrupted(py, error))
-    };
-
     impl {
         /// The Cancelled exception, caused by the last error.
         #[pyo3(signature = () -> "Exception")]
@@ -124,9 +123,6 @@ methods! { Operation(self, py);
         let place = self.call.as_ref()?.queue_place()?;
         self.seen.map(|seen| (notify.clone_ref(py), place.as_raw(), seen))
     };
-
-    /// The token that the attempt hands down to the retries inside it.
-    get handed: Option<crate::guards::nested::Token> = self.token_inside().map(crate::guards::nested::Token);
 
     /// The function that replaces the error that is about to be raised, if any.
     get fallback: Option<Py<PyAny>> =

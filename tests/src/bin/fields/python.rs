@@ -157,6 +157,11 @@ pub(super) fn help(of: &str) -> Result<String> {
             "function=None, /",
             "Retry a function: a decorator, bare or with options and with the fields of a policy.",
         ),
+        "attempts" => (
+            "attempts",
+            "policy=None",
+            "Attempts at a block of code, to loop over with `for` or `async for`: each is a context manager.",
+        ),
         "retrying" => (
             "Retrying",
             "policy=None, /",
@@ -164,7 +169,12 @@ pub(super) fn help(of: &str) -> Result<String> {
         ),
         _ => return guard_help(of),
     };
-    let own = OPTIONS.iter().filter(|option| of == "retry" || (of == "retrying" && option.0 != "policy"));
+    let own = OPTIONS.iter().filter(|(name, ..)| match of {
+        "retry" => true,
+        "retrying" => *name != "policy",
+        "attempts" => !matches!(*name, "policy" | "on_result" | "fallback"),
+        _ => false,
+    });
     let fields = top_fields();
     let mut parameters = vec![first.to_owned(), "*".to_owned()];
     parameters.extend(own.clone().map(|option| format!("{}={}", option.0, option.1)));

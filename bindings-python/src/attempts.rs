@@ -1,0 +1,217 @@
+//! Attempts at any block of code: the loop that the user writes.
+
+use crate::clock;
+use crate::context::{self, Entered};
+use crate::convert::seconds;
+use crate::operation::{Next, Operation};
+use crate::retrying::{Options, Retrying};
+use holdoff_core::Timestamp;
+use pyo3::exceptions::{PyException, PyRuntimeError, PyTimeoutError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+#[cfg(feature = "stub")]
+use pyo3::{PyTypeInfo as _, inspect::PyStaticExpr, type_hint_identifier, type_hint_subscript};
+use std::convert::Infallible;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+#[doc = include_str!("help/attempts.txt")]
+#[pyfunction]
+#[pyo3(signature = (policy: "Policy | PresetName | None" = None, **options: "Unpack[AttemptsOptions]"), text_signature = None)]
+pub(crate) fn attempts<'py>(
+    py: Python<'py>,
+    policy: Option<&Bound<'py, PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Attempts> {
+    let retrying = Retrying::of(&Options::new(py, options)?.with_policy(policy))?;
+    if retrying.hedges(py) {
+        let message = "attempts() cannot hedge: a block of code does not run twice at once; use a function";
+        return Err(PyTypeError::new_err(message));
+    }
+    let operation = Py::new(py, Operation::of(Py::new(py, retrying)?, None))?;
+    Ok(Attempts { operation, latest: None, asynchronous: false })
+}
+
+/// One operation, an attempt at a time; it ends with the attempt that succeeds or with the last error.
+#[pyclass(module = "holdoff")]
+pub(crate) struct Attempts {
+    operation: Py<Operation>,
+    latest: Option<Py<Attempt>>,
+    asynchronous: bool,
+}
+
+methods! { Attempts(self, py);
+    impl {
+        fn __iter__(slf: Py<Self>) -> Py<Self> {
+            slf
+        }
+
+        fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<Attempt>>> {
+            if !self._goes_on(py)? {
+                return Ok(None);
+            }
+            let mut operation = self.operation.bind(py).borrow_mut();
+            operation.rest(py, None).inspect_err(|_| operation.cancel(py))?;
+            drop(operation);
+            self._next(py, None).map(Some)
+        }
+
+        fn __aiter__(mut slf: PyRefMut<'_, Self>) -> PyRefMut<'_, Self> {
+            slf.asynchronous = true;
+            slf
+        }
+
+        fn __anext__<'py>(slf: &Bound<'py, Self>) -> PyResult<NextAttempt<'py>> {
+            let operation = slf.borrow().operation.clone_ref(slf.py());
+            imported!(slf.py(), "holdoff._async", "next_attempt")?.call1((slf, operation)).map(NextAttempt)
+        }
+    }
+
+    /// True if another attempt follows; begins the operation before the first one.
+    mut _goes_on() -> PyResult<bool> = {
+        let Some(latest) = &self.latest else {
+            return self.operation.bind(py).borrow_mut().begin(py, self.asynchronous).map(|()| true);
+        };
+        let latest = latest.get();
+        let state = latest.lock().0;
+        if matches!(state, State::New | State::Entered) {
+            self.operation.bind(py).borrow_mut().cancel(py);
+            let number = latest.number;
+            let message = format!("attempt {number} was not made: write `with attempt:` around the block");
+            return Err(PyRuntimeError::new_err(message));
+        }
+        Ok(state == State::Failed)
+    };
+
+    /// The next attempt, under that guard if it is asynchronous.
+    mut _next(guard: Option<Py<PyAny>> as "Guard | None") -> PyResult<Py<Attempt>> = {
+        let operation = self.operation.clone_ref(py);
+        let (number, abort_at) = {
+            let operation = operation.bind(py).borrow();
+            (operation.attempts().max(1), operation.abort_at)
+        };
+        let state = Mutex::new((State::New, None, None));
+        let attempt = Py::new(py, Attempt { operation, number, abort_at, guard, state })?;
+        self.latest = Some(attempt.clone_ref(py));
+        Ok(attempt)
+    };
+
+    visits &self.operation, &self.latest;
+}
+
+/// The next attempt, to be awaited.
+struct NextAttempt<'py>(Bound<'py, PyAny>);
+
+impl<'py> IntoPyObject<'py> for NextAttempt<'py> {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = Infallible;
+
+    #[cfg(feature = "stub")]
+    const OUTPUT_TYPE: PyStaticExpr =
+        type_hint_subscript!(type_hint_identifier!("collections.abc", "Awaitable"), Attempt::TYPE_HINT);
+
+    fn into_pyobject(self, _: Python<'py>) -> Result<Self::Output, Infallible> {
+        Ok(self.0)
+    }
+}
+
+/// The state of an attempt.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    New,
+    Entered,
+    /// Another attempt follows.
+    Failed,
+    Over,
+}
+
+/// The state of an attempt, and the values that it has set in its context.
+type Progress = (State, Option<Py<PyAny>>, Option<Py<PyAny>>);
+
+/// One attempt: a context manager around the block, which swallows an error that is to be retried.
+#[pyclass(frozen, module = "holdoff")]
+pub(crate) struct Attempt {
+    operation: Py<Operation>,
+    number: u32,
+    abort_at: Timestamp,
+    guard: Option<Py<PyAny>>,
+    state: Mutex<Progress>,
+}
+
+impl Attempt {
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The block ends. True if the error is swallowed.
+    fn ends<'py>(&self, py: Python<'py>, [kind, error, traceback]: [&Bound<'py, PyAny>; 3]) -> PyResult<bool> {
+        let (limited, handed) = {
+            let mut state = self.lock();
+            state.0 = State::Over;
+            (state.1.take(), state.2.take())
+        };
+        let entered: Entered<'py> =
+            (limited.map(|scope| scope.into_bound(py)), handed.map(|scope| scope.into_bound(py)));
+        context::leave(py, &entered)?;
+        let timeout = match &self.guard {
+            Some(guard) => match guard.bind(py).call_method1("__exit__", (kind, error, traceback)) {
+                Err(raised) if raised.is_instance_of::<PyTimeoutError>(py) => Some(raised),
+                ended => ended.map(|_| None)?,
+            },
+            None => None,
+        };
+        let ended = timeout.as_ref().map_or_else(|| error.clone(), |timeout| timeout.value(py).clone().into_any());
+        let mut operation = self.operation.bind(py).borrow_mut();
+        if ended.is_none() {
+            operation.succeeded(py, None, &ended)?;
+        } else if !ended.is_instance_of::<PyException>() {
+            operation.cancel(py);
+            return Ok(false);
+        } else if matches!(operation.failed(&ended, timeout.is_some(), None)?, Next::Sleep(_)) {
+            self.lock().0 = State::Failed;
+            return Ok(true);
+        }
+        operation.refuse_awaited(py, "at the end of a block")?;
+        timeout.map_or(Ok(false), Err)
+    }
+}
+
+methods! { Attempt(self, py);
+    impl {
+        fn __enter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+            let (py, attempt) = (slf.py(), slf.get());
+            if attempt.lock().0 != State::New {
+                return Err(PyRuntimeError::new_err(format!("attempt {} was made already", attempt.number)));
+            }
+            let entered = match &attempt.guard {
+                Some(guard) => guard.bind(py).call_method0("__enter__").map(|_| (None, None))?,
+                None => context::enter(py, attempt.abort_at, attempt.operation.bind(py).borrow().token_inside())?,
+            };
+            let (limited, handed) = entered;
+            *attempt.lock() = (State::Entered, limited.map(Bound::unbind), handed.map(Bound::unbind));
+            Ok(slf.clone())
+        }
+
+        #[pyo3(signature = (kind: "type[BaseException] | None", error: "BaseException | None", traceback: "TracebackType | None"))]
+        fn __exit__<'py>(
+            &self, py: Python<'py>, kind: &Bound<'py, PyAny>, error: &Bound<'py, PyAny>, traceback: &Bound<'py, PyAny>
+        ) -> PyResult<bool> {
+            // After a hook's error, or the token's: the guards get back now what they gave, and not when nobody holds the traceback.
+            let ended = self.ends(py, [kind, error, traceback]);
+            ended.inspect_err(|_| self.operation.bind(py).borrow_mut().cancel(py))
+        }
+    }
+
+    /// Its number, from 1.
+    get number: u32 = self.number;
+
+    /// Seconds until it must be over, 0 when that is past; None without a limit.
+    get remaining: PyResult<Option<f64>> = {
+        if self.abort_at.is_never() {
+            return Ok(None);
+        }
+        Ok(Some(seconds(self.abort_at.since(clock::now(py)?).as_nanos())))
+    };
+
+    visits &self.operation, &self.guard;
+}
