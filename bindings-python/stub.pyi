@@ -5,7 +5,7 @@ from typing import Any, Generic, Literal, ParamSpec, TypeVar, final, overload
 
 from typing_extensions import Unpack
 
-from ._async import Guard
+from ._guard import Guard
 from ._limit import Entered
 from ._literals import Answer, ReplayMode, StopReason
 from .types import (

@@ -53,6 +53,10 @@ def calls(loop: asyncio.AbstractEventLoop) -> Iterator[Work]:
         base = awaits(loop, bare_async if failures else run_async, failures)
         yield Work(f"async, {failures} failures", {"bare": base} | coroutines, rounds=1000)
 
+    yield Work("sync, deadline", {"bare": timed(run), "holdoff": timed(callers.ours(deadline=30)(run))}, rounds=1000)
+    limited = awaits(loop, callers.ours(attempt_timeout=30)(run_async))
+    yield Work("async, attempt timeout", {"bare": awaits(loop, run_async), "holdoff": limited}, rounds=1000)
+
     def function(one: int, two: int = 1) -> int:
         return one
 

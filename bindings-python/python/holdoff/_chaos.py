@@ -112,7 +112,7 @@ def _sleep(seconds: float) -> None:
 
 async def _pause(seconds: float) -> None:
     if seconds > 0:
-        from ._async import trio_module
+        from ._guard import trio_module
 
         replaced: Any = overridden_time()
         trio: Any = trio_module()

@@ -6,7 +6,7 @@ from typing import Any, Final, Generic, Literal, ParamSpec, TypeVar, final, over
 from _typeshed import SupportsGetItem
 from typing_extensions import Unpack
 
-from ._async import Guard
+from ._guard import Guard
 from ._limit import Entered
 from ._literals import (
     Answer,

@@ -97,7 +97,7 @@ class VirtualTime:
 
     async def pause(self, seconds: float) -> None:
         """The sleep of a coroutine between two attempts, under asyncio or trio."""
-        from ._async import trio_module
+        from ._guard import trio_module
 
         if trio_module() is None:
             await self.after(seconds)
