@@ -117,6 +117,7 @@ await bundle(
   {
     index: "src-ts/index.ts",
     powers: "src-ts/powers/index.ts",
+    stages: "src-ts/stages/index.ts",
     presets: "src-ts/presets/index.ts",
     classify: "src-ts/classify/index.ts",
     tools: "src-ts/tools/index.ts",
@@ -156,7 +157,12 @@ const translated = {
 };
 await bundle(
   "shared-js",
-  { js: "src-ts/index.ts", "js-powers": "src-ts/powers/index.ts", "js-presets": "src-ts/presets/index.ts" },
+  {
+    js: "src-ts/index.ts",
+    "js-powers": "src-ts/powers/index.ts",
+    "js-stages": "src-ts/stages/index.ts",
+    "js-presets": "src-ts/presets/index.ts",
+  },
   translated,
 );
 // Nobody reads a translated module, so it is short and has no source map.

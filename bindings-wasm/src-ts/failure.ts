@@ -84,6 +84,8 @@ export interface Classifier {
   /** The kind of a failure by rules, and above it the number of its rule; `write` notes its hint and says its kind. */
   judge(rules: Rules, seen: Seen, idempotent: boolean, write: () => number, error: unknown, names?: Names): number;
   isFailure(rules: Rules, status: number, idempotent: boolean): boolean;
+  /** A failure as rules judge it by the facts of its error. */
+  failure(rules: Rules | undefined, failure: Failure | FailureKind, facts: Facts): Failure;
 }
 
 let classifier: Classifier | undefined;
@@ -158,7 +160,7 @@ export function readHint(): number | "never" | undefined {
 const readExactHint = (): number | bigint | "never" | undefined =>
   typeof hint === "bigint" && hint !== NEVER && hint > Number.MAX_SAFE_INTEGER ? hint : readHint();
 
-function readFailure(kind: number): Failure {
+export function readFailure(kind: number): Failure {
   const failure = { kind: KINDS[kind] as FailureKind, hint: readExactHint() };
   return rule === 0 ? failure : { ...failure, rule: rule === NO_RULE ? 0 : rule };
 }
@@ -223,9 +225,9 @@ function seenIn(value: unknown): Seen {
     const answer = answerOf(value);
     const statuses = answer === undefined ? [] : [answer.status];
     const lines = linesOf(answer?.headers);
-    return { ...NOTHING, statuses, lines, shouldRetry: shouldRetryOf(lines) };
+    return { ...NO_FACTS, statuses, lines, shouldRetry: shouldRetryOf(lines) };
   } catch {
-    return NOTHING;
+    return NO_FACTS;
   }
 }
 
@@ -238,7 +240,7 @@ function writeSeenIn(seen: Seen): number {
 
 /** The same for an attempt that was over its limit. */
 export function writeTimeout(error: unknown, rules: Rules | undefined, idempotent: boolean): number {
-  const seen: Seen = { ...NOTHING, kind: TIMEOUT };
+  const seen: Seen = { ...NO_FACTS, kind: TIMEOUT };
   return judged(rules, seen, idempotent, () => writeSeen(seen), error);
 }
 
@@ -293,24 +295,6 @@ export function classifyBy(rules: Rules | undefined, error: unknown, idempotent:
   return readFailure(writeJudged(error, rules, idempotent));
 }
 
-/** The failure as the rules judge it. */
-export function judge(rules: Rules | undefined, failure: Failure | FailureKind, facts: Facts): Failure {
-  const { status, grpc, codes, types, message, idempotent, unsent, programFault, shouldRetry } = facts;
-  const word = shouldRetry ?? undefined;
-  const seen: Seen = {
-    ...NOTHING,
-    statuses: [integer(status)],
-    grpc: grpc ?? undefined,
-    programError: programFault === true,
-    unsent: unsent === true,
-    shouldRetry: word === undefined ? 0 : word ? 1 : 2,
-  };
-  const names = { codes: codes ?? [], types: types ?? [] };
-  return readFailure(
-    judged(rules, seen, idempotent ?? true, () => writeFailure(failure), { message: message ?? "" }, names),
-  );
-}
-
 /** True if an HTTP answer is a failure. */
 export function isFailure(rules: Rules | undefined, status: number, idempotent: boolean): boolean {
   const code = integer(status);
@@ -353,7 +337,7 @@ export interface Seen {
   readonly shouldRetry: number;
 }
 
-const NOTHING: Seen = {
+export const NO_FACTS: Seen = {
   kind: TRANSIENT,
   statuses: [],
   lines: [],
@@ -368,21 +352,23 @@ const UNSENT = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEO
 
 /** The value of the last header `x-should-retry`. */
 function shouldRetryOf(lines: readonly Line[]): number {
-  const said = lines
-    .filter(([name, value]) => /^x-should-retry$/i.test(name) && /^\s*(true|false)\s*$/.test(value))
-    .at(-1);
-  return said === undefined ? 0 : said[1].trim() === "true" ? 1 : 2;
+  let last = 0;
+  for (const [name, value] of lines) {
+    const said = /^x-should-retry$/i.test(name) && /^\s*(true|false)\s*$/.exec(value);
+    if (said) last = said[1] === "true" ? 1 : 2;
+  }
+  return last;
 }
 
-/** An error and the errors that caused it. */
-export function causesOf(error: unknown): ErrorLike[] {
-  const causes: ErrorLike[] = [];
+/** True if an error, or an error that caused it, says that the request was never sent. */
+function isUnsent(error: unknown): boolean {
   let inner = error;
-  while (typeof inner === "object" && inner !== null && causes.length < 5) {
-    causes.push(inner);
-    inner = (inner as ErrorLike).cause;
+  for (let depth = 0; depth < 5 && typeof inner === "object" && inner !== null; depth++) {
+    const { code, cause } = inner as ErrorLike;
+    if (UNSENT.includes(code as string)) return true;
+    inner = cause;
   }
-  return causes;
+  return false;
 }
 
 /** The facts of an error; none where reading them throws, so that the user's own error comes out. */
@@ -390,12 +376,12 @@ function look(error: unknown): Seen {
   try {
     return facts(error);
   } catch {
-    return NOTHING;
+    return NO_FACTS;
   }
 }
 
 function facts(error: unknown): Seen {
-  if (typeof error !== "object" || error === null) return NOTHING;
+  if (typeof error !== "object" || error === null) return NO_FACTS;
   const known = error as ErrorLike;
   const { name, code, status, statusCode, response } = known;
   const answer = typeof response === "object" && response !== null ? response : undefined;
@@ -415,7 +401,7 @@ function facts(error: unknown): Seen {
   if (statuses.length > 0 && lines.length === 0) lines = linesOf((answer ?? known.$response)?.headers);
   const kind = natureOf(name, code, known);
   const answered = statuses.length > 0 || grpc !== undefined;
-  const unsent = !answered && causesOf(error).some(({ code }) => UNSENT.includes(code as string));
+  const unsent = !answered && isUnsent(error);
   const programError = kind === PERMANENT && !answered;
   return { kind, statuses, lines, grpc, programError, unsent, shouldRetry: shouldRetryOf(lines) };
 }
@@ -453,7 +439,7 @@ function writeJudged(error: unknown, rules: Rules | undefined, idempotent: boole
 }
 
 /** The kind of a failure after the server's word and the rules (spec 8.4 to 8.8); `write` notes its hint and says its kind. */
-function judged(
+export function judged(
   rules: Rules | undefined,
   seen: Seen,
   idempotent: boolean,

@@ -8,7 +8,6 @@ import {
   type Failure,
   hasClassifier,
   isFailure,
-  judge,
   type Rules,
 } from "./failure.js";
 import type { PolicyFields, PresetName } from "./fields.js";
@@ -17,19 +16,21 @@ import { type CompiledPolicy, checkBeside, checkHost, checkWork, type HostOption
 import { takeModule } from "./hot.js";
 import { maker } from "./maker.js";
 import {
-  type Base,
+  entryOf,
   FIRST_LIMIT,
   isGuard,
-  isReadHere,
   isRuled,
+  isStaged,
   MIN_ATTEMPT,
   NO_LIMIT,
-  Options,
+  needsPowers,
+  presets,
+  Reader,
   readLong,
   writeDeadline,
 } from "./options.js";
 import { run } from "./run.js";
-import { BUDGET_KIND, DECORRELATED_V2_BACKOFF, FIELDS, POLYNOMIAL_BACKOFF } from "./table.js";
+import { BUDGET_KIND } from "./table.js";
 import { spanOfNumber } from "./times.js";
 import {
   collect,
@@ -127,9 +128,9 @@ export class Policy implements CompiledPolicy {
     return classifyBy(this.rules, error, options.idempotent ?? true);
   }
 
-  /** The failure as the rules judge it by the facts of its error. */
+  /** The failure as the rules judge it by the facts of its error; needs `holdoff/classify`. */
   judge(failure: Failure | FailureKind, facts: Facts = {}): Failure {
-    return judge(this.rules, failure, facts);
+    return classifierFor("judge").failure(this.rules, failure, facts);
   }
 
   /** True if an HTTP answer is a failure: from 400 on, and below where a rule that retries names its status (a 202 for "not yet"). */
@@ -176,16 +177,6 @@ function guardsOf(guardFields: GuardFields): Guards {
   throw needs((guardFields[0] as FieldValue).path, "guards");
 }
 
-/** The presets by their names. */
-type Presets = Readonly<Record<string, Base & { readonly guards?: Readonly<Record<number, number>> }>>;
-
-let known: Presets | undefined;
-
-/** Brings the presets. */
-export function usePresets(presets: Presets): void {
-  known = presets;
-}
-
 /** How names and numbers are read. */
 interface Reading {
   name(name: string): string;
@@ -210,7 +201,7 @@ function build(fields: unknown, reading: Reading): Built {
   }
   const values: FieldValue[] = [];
   collect(values, "", fields, reading.number, 0);
-  const guardFields: FieldValue[] = [];
+  const guardFields: GuardField[] = [];
   const own: FieldValue[] = [];
   for (const field of values) {
     if (field.kind === LIST) continue;
@@ -218,13 +209,14 @@ function build(fields: unknown, reading: Reading): Built {
     if (isGuard(name)) guardFields.push({ ...field, path: name });
     else own.push(field);
   }
-  const { words, rules, preset } = readFields(own, values, reading);
-  if (needsPowers(own, preset) && !takeModule("powers")) throw needs("backoff.kind", "powers");
+  const { words, rules } = readFields(own, values, reading);
+  if (needsPowers(words) && !takeModule("powers")) throw needs("backoff.kind", isStaged(words) ? "stages" : "powers");
   // Only presets have rules among the policies that are read here.
   if (isRuled(words) && !takeModule("rules")) throw needs("preset", "classify");
-  if (preset?.guards) {
-    const chosen = values.filter(({ path, kind }) => path === "preset" && kind === TEXT);
-    guardFields.push(...chosen.map((field) => ({ ...field, numbers: preset.guards })));
+  for (const field of own) {
+    const { path, value, kind } = field;
+    const numbers = path === "preset" && kind === TEXT ? presets?.[value as string]?.guards : undefined;
+    if (numbers) guardFields.push({ ...field, numbers });
   }
   if (guardFields.length > 0) maker?.check(guardFields);
   const given = guardFields.filter(({ kind }) => kind !== NOTHING && kind !== EMPTY);
@@ -244,40 +236,22 @@ const RULE_WORDS = 180;
 
 /** The policy of fields: of plain ones here, of others in the core, which `holdoff/classify` brings. */
 function readFields(own: readonly FieldValue[], values: readonly FieldValue[], reading: Reading) {
-  const options = new Options(values);
   const name = ({ path }: FieldValue) => reading.name(path);
-  // The core knows the names that other libraries have for fields.
-  const isOurs = (field: FieldValue) => isReadHere(name(field), field.kind) ?? !hasClassifier();
-  const special = own.find((field) => !isOurs(field));
-  if (special !== undefined) {
-    const { words, rules } = classifierFor(special.path).policy(own, reading.name);
-    const preset = own.find((field) => name(field) === "preset")?.value;
-    return { words, rules, preset: typeof preset === "string" ? known?.[preset] : undefined };
+  const options = new Reader(values);
+  let special: FieldValue | undefined;
+  for (const field of own) {
+    const entry = entryOf(name(field), field.kind);
+    if (entry === undefined) continue;
+    // The core knows the names that other libraries have for fields.
+    if (entry === "presets" || (entry !== "" && !hasClassifier())) throw needs(field.path, entry);
+    if (hasClassifier()) special ??= field;
   }
+  if (special) return classifierFor(special.path).policy(own, reading.name);
   for (const field of own) if (name(field) !== "rules") options.set(name(field), field);
-  const preset = presetOf(options.preset);
-  const rules = preset?.rules && {
-    words: Uint32Array.from({ length: RULE_WORDS }, (_, at) => preset.rules?.[2][at] ?? 0),
-    texts: [],
-  };
-  return { words: options.build(preset), rules, preset };
-}
-
-/** True if a stage's delays need a power function. */
-function needsPowers(own: readonly FieldValue[], preset: Base | undefined): boolean {
-  const kinds = own.filter(({ path }) => /backoff(\[\d+\])?(\.kind)?$/.test(path)).map(({ value }) => value);
-  const isPower = ([kind]: Base["stages"][number]) => kind === POLYNOMIAL_BACKOFF || kind === DECORRELATED_V2_BACKOFF;
-  return (
-    kinds.some((kind) => kind === "polynomial" || kind === "decorrelated_v2") || preset?.stages.some(isPower) === true
-  );
-}
-
-/** The preset with that number; undefined for the default policy. */
-function presetOf(number: number | undefined): Presets[string] | undefined {
-  if (number === undefined || number === 1) return undefined;
-  if (known === undefined) throw needs("preset", "presets");
-  const [, , , , takes] = FIELDS.find(([, names]) => names === "preset") as (typeof FIELDS)[number];
-  return known[takes.split(" ")[number + 1] as string];
+  const words = options.build();
+  const ruled = options.base?.rules;
+  const rules = ruled && { words: Uint32Array.from({ length: RULE_WORDS }, (_, at) => ruled[2][at] ?? 0), texts: [] };
+  return { words, rules };
 }
 
 /** The policy with the budgets of another one, unless one of them names a budget. */

@@ -28,7 +28,7 @@ export const FIELDS: readonly Row[] = [
   [14, "hint.max", 65534, 60000000000, "longest"],
   [15, "hint.over", 65534, 0, "word 0 stop clamp ignore"],
   [22, "hint.reach", 65534, Infinity, "limit"],
-  [23, "preset", 65534, 1, "word 1 default langgraphgo langgraphgo-graph kubernetes aster aws-standard-2.0 aws-standard-2.1 grpc temporal google-cloud resilience4j polly chromium tenacity-random-exponential aws-adaptive"],
+  [23, "preset", 65534, 1, "preset"],
   [24, "version", 65534, 1, "version"],
 ];
 
@@ -117,16 +117,20 @@ export const RULES: Readonly<Record<number, string>> = {
   112: 'jitter_factor_missing is needed by additive, proportional and subtractive jitter',
   113: 'seed_range must be a whole number from 0 to 18446744073709551615',
   114: 'exponent_range must be a finite number from 0 on',
-  115: 'delays_missing must list at least one delay',
   116: 'jitter_bound_missing is needed by bounded jitter',
-  117: 'times_missing is needed by a stage that another one follows',
-  118: 'too_many_stages is one too many: there is room for 16 stages, 64 listed delays and 40 numbers',
-  128: 'preset_stages has several stages in this preset: give a whole backoff, with its kind, or none of its fields',
-  129: 'times_range must be a whole number from 1 to 268435455',
   140: 'document_version must be 1',
   141: 'not_json must be JSON text',
   142: 'not_an_object must be an object',
   147: 'not_supported is not in this version',
   203: 'time_range must be a time from 0 on that its type holds exactly',
   204: 'unknown_failure_kind must be one of transient, throttled, timeout, permanent',
+};
+
+/** The word and the rule of each error about lists and stages by its number. */
+export const STAGE_RULES: Readonly<Record<number, string>> = {
+  115: 'delays_missing must list at least one delay',
+  117: 'times_missing is needed by a stage that another one follows',
+  118: 'too_many_stages is one too many: there is room for 16 stages, 64 listed delays and 40 numbers',
+  128: 'preset_stages has several stages in this preset: give a whole backoff, with its kind, or none of its fields',
+  129: 'times_range must be a whole number from 1 to 268435455',
 };

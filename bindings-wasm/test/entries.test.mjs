@@ -52,13 +52,21 @@ test("a field that needs another entry says which one", () => {
     [{ backoff: { floor: "1s" } }, "classify"],
     [{ total: 5 }, "classify"],
     [{ backoff: "polynomial" }, "powers"],
-    [{ backoff: ["constant", "decorrelated_v2"].map((kind) => ({ kind, times: 1 })) }, "powers"],
+    [{ backoff: "decorrelated_v2" }, "powers"],
+    [{ backoff: [{ kind: "constant", times: 1 }, {}] }, "stages"],
+    [{ backoff: { delays: [5, "1s"] } }, "stages"],
+    [{ backoff: "list" }, "stages"],
+    [{ backoff: { times: 3 } }, "stages"],
   ]) {
     const message = new RegExp(`needs import "holdoff/${entry}"`);
     assert.throws(() => new Policy(fields), { name: "ConfigError", code: 147, message });
   }
-  assert.throws(() => new Policy({ preset: "kubernets" }), { code: 102, nearest: "kubernetes" });
-  assert.ok(new Policy({ preset: "default", rules: [], total: null }));
+  assert.throws(() => new Policy().judge("transient"), {
+    path: "judge",
+    code: 147,
+    rule: 'needs import "holdoff/classify"',
+  });
+  assert.ok(new Policy({ preset: null, rules: [], total: null }));
 });
 
 test("a fresh deadline changes the deadline and nothing else", async () => {

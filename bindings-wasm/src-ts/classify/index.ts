@@ -5,14 +5,18 @@
 import { ConfigError, shown } from "../errors.js";
 import {
   type Classifier,
-  causesOf,
   type ErrorLike,
   integer,
+  judged,
   type Names,
+  NO_FACTS,
   type ReadPolicy,
   type Rules,
   type RuleText,
+  readFailure,
+  type Seen,
   useClassifier,
+  writeFailure,
 } from "../failure.js";
 import { bring } from "../hot.js";
 import { encode, ModuleMemory } from "../memory.js";
@@ -67,6 +71,17 @@ function check(length: number, values: readonly FieldValue[], field?: FieldValue
   const camel = /[A-Z]/.test(field?.path ?? "");
   const nearest = camel ? near.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) : near;
   throw new ConfigError(code, word, path, given && ` = ${given}`, rule, nearest || undefined);
+}
+
+/** An error and the errors that caused it. */
+function causesOf(error: unknown): ErrorLike[] {
+  const causes: ErrorLike[] = [];
+  let inner = error;
+  while (typeof inner === "object" && inner !== null && causes.length < 5) {
+    causes.push(inner);
+    inner = (inner as ErrorLike).cause;
+  }
+  return causes;
 }
 
 function namesOf(error: unknown): Names {
@@ -156,6 +171,21 @@ const classifier: Classifier = {
     const flags = (idempotent ? 1 : 0) | (unsent ? 2 : 0) | (programError ? 4 : 0) | (shouldRetry << 3);
     memory().write("rules", rules.words);
     return memory().core.judge(kind, statuses[0] ?? 0, grpc, coded | (typed << 16), patterns | (flags << 16));
+  },
+
+  failure(rules, failure, facts) {
+    const { status, grpc, codes, types, message, idempotent, unsent, programFault, shouldRetry } = facts;
+    const seen: Seen = {
+      ...NO_FACTS,
+      statuses: [integer(status)],
+      grpc: grpc ?? undefined,
+      programError: programFault === true,
+      unsent: unsent === true,
+      shouldRetry: shouldRetry === true ? 1 : shouldRetry === false ? 2 : 0,
+    };
+    const names = { codes: codes ?? [], types: types ?? [] };
+    const write = () => writeFailure(failure);
+    return readFailure(judged(rules, seen, idempotent ?? true, write, { message: message ?? "" }, names));
   },
 
   isFailure(rules, status, idempotent) {

@@ -1,11 +1,11 @@
 /**
  * Adds the presets to `holdoff`: policies that other systems have by default, by name. Import it once, anywhere:
- * `import "holdoff/presets"`.
+ * `import "holdoff/presets"`. Those of several stages need `holdoff/stages`, too.
  */
-import { usePresets } from "../policy.js";
+import { readStages } from "../stages.js";
 import { PRESETS } from "./table.js";
 
-usePresets(PRESETS);
+readStages(PRESETS);
 
 /** The names of the presets. */
 export const presets: readonly string[] = Object.keys(PRESETS);

@@ -36,6 +36,7 @@ import {
 import "../../../bindings-wasm/dist/esm/classify.js";
 import "../../../bindings-wasm/dist/esm/powers.js";
 import "../../../bindings-wasm/dist/esm/presets.js";
+import "../../../bindings-wasm/dist/esm/stages.js";
 import { digest } from "./logs.mjs";
 import { RECORDED } from "./recorded.mjs";
 import { log, replayOf, wheel } from "./recorder.mjs";
@@ -64,6 +65,7 @@ const entry = await import(`${esm}/${ALONE ? "js" : "index"}.js`);
 if (ALONE) {
   delete globalThis.WebAssembly;
   await import(`${esm}/js-powers.js`);
+  await import(`${esm}/js-stages.js`);
   await import(`${esm}/js-presets.js`);
 }
 const { Call, ConfigError, hintOf, httpFailure, Policy, parseNanos, Retry, Schedule, seedAt } = entry;

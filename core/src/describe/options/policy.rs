@@ -105,6 +105,9 @@ impl Options {
                 pool = PoolWriter::NEW;
             }
         }
+        if cfg!(not(feature = "powers")) && p.stages != 0 {
+            return Err(unshown(ErrorCode::NotSupported, Field::BackoffKind));
+        }
         p.pool = pool.words;
         if !self.has(Field::Attempts) {
             let limited = self.has(Field::Deadline) && p.deadline != UNLIMITED;

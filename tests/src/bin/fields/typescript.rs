@@ -247,6 +247,15 @@ const CODES: [ErrorCode; 27] = [
     ErrorCode::UnknownFailureKind,
 ];
 
+/// The errors of lists of delays, of backoffs of several stages, and of presets.
+const STAGE_CODES: [ErrorCode; 5] = [
+    ErrorCode::DelaysMissing,
+    ErrorCode::TimesMissing,
+    ErrorCode::TooManyStages,
+    ErrorCode::PresetStages,
+    ErrorCode::TimesRange,
+];
+
 /// A number of a field as a literal of TypeScript: the longest time is no double.
 fn literal(field: Field, number: u64) -> String {
     match field.takes() {
@@ -269,6 +278,8 @@ fn row(field: Field) -> String {
 /// The values that a field takes, in the words of the table.
 fn takes(field: Field) -> String {
     match field.takes() {
+        // The table of presets has them.
+        Takes::Word(_) if field == Field::Preset => "preset".into(),
         Takes::Word(words) => {
             let first = words.iter().next().map_or(0, |word| word.1);
             format!("word {first} {}", field.words().collect::<Vec<_>>().join(" "))
@@ -375,11 +386,15 @@ pub(super) fn table() -> String {
             let _ = writeln!(out, "  {}: {},", field.code(), code.code());
         }
     }
-    out += "};\n\n/** The word and the rule of each error by its number. */\n";
-    out += "export const RULES: Readonly<Record<number, string>> = {\n";
-    for code in CODES {
-        let rule = code.rule(None).replace('\'', "\\'");
-        let _ = writeln!(out, "  {}: '{} {rule}',", code.code(), code.name());
+    let (of_stages, others): (Vec<ErrorCode>, Vec<ErrorCode>) =
+        CODES.into_iter().partition(|code| STAGE_CODES.contains(code));
+    for (name, of, codes) in [("RULES", "each error", others), ("STAGE_RULES", "each error about lists and stages", of_stages)] {
+        let _ = writeln!(out, "}};\n\n/** The word and the rule of {of} by its number. */");
+        let _ = writeln!(out, "export const {name}: Readonly<Record<number, string>> = {{");
+        for code in codes {
+            let rule = code.rule(None).replace('\'', "\\'");
+            let _ = writeln!(out, "  {}: '{} {rule}',", code.code(), code.name());
+        }
     }
     out + "};\n"
 }
