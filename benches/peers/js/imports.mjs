@@ -16,7 +16,8 @@ function entries(folder) {
   const now = "{ attempts: 2, backoff: { delay: 1 } }";
   return {
     bare: ["data:text/javascript,export default 1", "0"],
-    holdoff: [ours("index"), `m.retry(work, ${now})`],
+    // What `import "holdoff"` is in Node.
+    holdoff: [ours("index-node"), `m.retry(work, ${now})`],
     "holdoff/guards": [ours("guards"), "new m.Breaker()"],
     ...(existsSync(lite) && {
       "holdoff/lite": [ours("lite"), "m.retry(work, { attempts: 2, backoff: { delay: 1 } })"],
