@@ -388,7 +388,9 @@ pub(super) fn table() -> String {
     }
     let (of_stages, others): (Vec<ErrorCode>, Vec<ErrorCode>) =
         CODES.into_iter().partition(|code| STAGE_CODES.contains(code));
-    for (name, of, codes) in [("RULES", "each error", others), ("STAGE_RULES", "each error about lists and stages", of_stages)] {
+    for (name, of, codes) in
+        [("RULES", "each error", others), ("STAGE_RULES", "each error about lists and stages", of_stages)]
+    {
         let _ = writeln!(out, "}};\n\n/** The word and the rule of {of} by its number. */");
         let _ = writeln!(out, "export const {name}: Readonly<Record<number, string>> = {{");
         for code in codes {
