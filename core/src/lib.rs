@@ -96,7 +96,8 @@ pub use decide::schedule::Schedule;
 pub use decide::stage::Stage;
 #[cfg(feature = "serde")]
 pub use describe::document::{Document, DocumentError};
-pub use describe::explain::{Explanation, InTime, Row, Rows};
+pub use describe::drawing::Drawing;
+pub use describe::explain::{Explanation, InTime, Row, Rows, Table};
 pub use describe::foreign::{ForeignPolicy, Form, FormReader};
 pub use describe::lint::{Lint, LintKind, nested_attempts};
 pub use describe::options::Options;

@@ -3,14 +3,15 @@
 //! The numbers are the machine's own: [`Retry`] is run three times, with every draw pinned to the bottom, the middle and the
 //! top of its range. Attempts count as taking no time, so that what is shown is what the policy adds (spec 13).
 
-use crate::decide::backoff::{Backoff, RawStage};
+use crate::decide::backoff::Backoff;
 use crate::decide::failure::{Failure, FailureKind};
-use crate::decide::hint::HintMode;
-use crate::decide::jitter::{self, Cap, Jitter};
-use crate::decide::policy::{DeadlineFrom, DelayFrom, FOREVER, Limits, OnDeadline, Policy, RawRule, UNLIMITED};
+use crate::decide::jitter;
+use crate::decide::policy::{FOREVER, Policy, UNLIMITED};
 use crate::decide::stage::Stage;
+use crate::describe::lint::Lint;
 use crate::describe::options::Options;
 use crate::describe::path::{COUNTED, Path};
+use crate::describe::policy_words::KindWords;
 use crate::time::Span;
 use crate::words::words;
 use core::fmt::{self, Display, Write};
@@ -53,11 +54,11 @@ pub struct Row {
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[must_use]
 pub struct Explanation {
-    policy: Policy,
+    pub(crate) policy: Policy,
     guards: Options,
     /// One kind of failure; or transient, and every rule.
     kind: Option<FailureKind>,
-    rows: Option<u32>,
+    pub(crate) rows: Option<u32>,
 }
 
 impl Explanation {
@@ -80,25 +81,114 @@ impl Explanation {
         self
     }
 
-    /// The retries, one by one.
+    /// The retries after the first table's failures, one by one.
     pub fn iter(&self) -> Rows {
-        self.iter_after(self.first())
+        self.first().rows()
     }
 
-    /// The failure of the first table.
-    fn first(&self) -> Failure {
-        Failure::new(self.kind.unwrap_or(FailureKind::Transient))
+    /// The policy in words, three lines, and a line for each guard; the last line ends with a line feed.
+    pub const fn words(&self) -> impl Display + '_ {
+        Words(self)
     }
 
-    fn iter_after(&self, failure: Failure) -> Rows {
+    /// The tables of the text: the first one, and one for each rule that changes decisions unless [`Self::after`] was called.
+    pub fn tables(&self) -> impl Iterator<Item = Table> + '_ {
+        let rules = self.policy.deciding_rules().filter(|_| self.kind.is_none());
+        let ruled = rules.map(|(number, rule)| {
+            let failure = Failure { rule: number, ..Failure::new(rule.retried_kind()) };
+            Table { title: Some(Title { number, kinds: rule.taken_kinds() }), ..self.table(failure) }
+        });
+        core::iter::once(self.first()).chain(ruled)
+    }
+
+    /// The lints of the policy and its guards.
+    pub fn lints(&self) -> impl Iterator<Item = Lint> + '_ {
+        self.guards.lints(&self.policy)
+    }
+
+    /// The first table: the retries after transient failures, or after those of the chosen kind.
+    pub(crate) fn first(&self) -> Table {
+        self.table(Failure::new(self.kind.unwrap_or(FailureKind::Transient)))
+    }
+
+    fn table(&self, failure: Failure) -> Table {
+        let attempts = self.policy.attempts_after(failure);
+        let most = self.rows.unwrap_or(if attempts.is_none() { 10 } else { 100 });
+        Table { policy: self.policy, failure, most, attempts, title: None }
+    }
+}
+
+/// The retries after one kind of failures, as rows and as text: a line of names, a line for each retry, and the number of the
+/// retries that are not shown.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Table {
+    policy: Policy,
+    failure: Failure,
+    /// The most rows.
+    most: u32,
+    /// The attempts of an operation whose failures are all of this kind; `None` for ever.
+    attempts: Option<u32>,
+    title: Option<Title>,
+}
+
+impl Table {
+    /// The retries, one by one.
+    pub fn rows(&self) -> Rows {
         let paths = [0, 1 << 31, u32::MAX].map(Path::pinned);
-        Rows { policy: self.policy, failure, paths, retry: 0, left: self.rows_after(failure) }
+        Rows { policy: self.policy, failure: self.failure, paths, retry: 0, left: self.most }
     }
 
-    /// The most rows of the table after such failures.
-    fn rows_after(&self, failure: Failure) -> u32 {
-        let usual = if self.policy.attempts_after(failure).is_none() { 10 } else { 100 };
-        self.rows.unwrap_or(usual)
+    /// The failures that the table is for; `None` for the first table.
+    pub const fn title(&self) -> Option<impl Display> {
+        self.title
+    }
+
+    /// The number of the retries that are not shown, in words; empty if all are.
+    pub const fn ending(&self) -> impl Display {
+        Ending { attempts: self.attempts, most: self.most }
+    }
+}
+
+/// `after failures that rule 2 takes`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Title {
+    number: u8,
+    kinds: Option<KindWords>,
+}
+
+impl Display for Title {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kinds {
+            None => write!(f, "after failures that rule {} takes", self.number),
+            Some(kinds) => write!(f, "after failures of kind {kinds}"),
+        }
+    }
+}
+
+/// `and 20 more`.
+struct Ending {
+    attempts: Option<u32>,
+    most: u32,
+}
+
+impl Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.attempts.map(|attempts| attempts.saturating_sub(1).saturating_sub(self.most)) {
+            None => f.write_str("and so on, for ever"),
+            Some(0) if self.attempts == Some(1) => f.write_str("no retries"),
+            Some(0) => Ok(()),
+            Some(more) => write!(f, "and {more} more"),
+        }
+    }
+}
+
+/// The policy and its guards in words.
+struct Words<'e>(&'e Explanation);
+
+impl Display for Words<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A line of guards ends with a line feed, the last line of a policy does not.
+        write!(f, "{}\n{}", self.0.policy, self.0.guards.guard_words())
     }
 }
 
@@ -217,20 +307,19 @@ impl Iterator for Rows {
 /// ```
 ///
 /// Times are rounded to four digits. It is the same text in every language.
-impl fmt::Display for Explanation {
+impl Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A line of guards ends with a line feed, the last line of a policy does not.
-        write!(f, "{}\n{}\n", self.policy, self.guards.guard_words())?;
-        self.table(f, self.first())?;
-        for (number, rule) in self.policy.deciding_rules().filter(|_| self.kind.is_none()) {
-            match rule.taken_kinds() {
-                None => write!(f, "\n\nafter failures that rule {number} takes\n")?,
-                Some(kinds) => write!(f, "\n\nafter failures of kind {kinds}\n")?,
+        write!(f, "{}", self.words())?;
+        let mut before = "\n";
+        for table in self.tables() {
+            f.write_str(before)?;
+            if let Some(title) = table.title() {
+                writeln!(f, "{title}")?;
             }
-            self.table(f, Failure { rule: number, ..Failure::new(rule.retried_kind()) })?;
+            write!(f, "{table}")?;
+            before = "\n\n";
         }
-        let mut before = "\n\n";
-        for lint in self.guards.lints(&self.policy) {
+        for lint in self.lints() {
             write!(f, "{before}{lint}")?;
             before = "\n";
         }
@@ -238,13 +327,13 @@ impl fmt::Display for Explanation {
     }
 }
 
-impl Explanation {
-    fn table(&self, f: &mut fmt::Formatter<'_>, failure: Failure) -> fmt::Result {
+impl Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let limited = self.policy.deadline().is_some();
         let [min, typical, max] = ["min", "typical", "max"];
         write!(f, "retry {min:>11} {typical:>11} {max:>11}   total {min:>5} {typical:>11} {max:>11}")?;
         f.write_str(if limited { "  in time" } else { "" })?;
-        for row in self.iter_after(failure) {
+        for row in self.rows() {
             let [min, typical, max] = [row.min, row.typical, row.max].map(Cell);
             let [min_total, typical_total, max_total] = [row.min_total, row.typical_total, row.max_total].map(Cell);
             write!(f, "\n{:>5}{min}{typical}{max}  {min_total}{typical_total}{max_total}", row.retry)?;
@@ -252,13 +341,9 @@ impl Explanation {
                 write!(f, "  {}", row.in_time.name())?;
             }
         }
-        let attempts = self.policy.attempts_after(failure);
-        match attempts.map(|attempts| attempts.saturating_sub(1).saturating_sub(self.rows_after(failure))) {
-            None => f.write_str("\nand so on, for ever"),
-            Some(0) if attempts == Some(1) => f.write_str("\nno retries"),
-            Some(0) => Ok(()),
-            Some(more) => write!(f, "\nand {more} more"),
-        }
+        let (ending, mut length) = (self.ending(), Length(0));
+        write!(length, "{ending}")?;
+        if length.0 > 0 { write!(f, "\n{ending}") } else { Ok(()) }
     }
 }
 
@@ -285,7 +370,7 @@ impl Write for Length {
 }
 
 /// To the nearest that has four digits.
-fn rounded(span: Span) -> Span {
+pub(crate) fn rounded(span: Span) -> Span {
     let nanos = span.as_nanos();
     let (mut left, mut unit) = (nanos, 1_u64);
     while left >= 10_000 {
@@ -293,229 +378,6 @@ fn rounded(span: Span) -> Span {
     }
     let up = nanos.saturating_add(unit / 2);
     Span::from_nanos(up.saturating_sub(up.checked_rem(unit).unwrap_or_default()))
-}
-
-/// The policy in words, three lines: backoff and jitter; attempts and limits; hints.
-impl fmt::Display for Policy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_stages(f, self.stages())?;
-        self.write_rules(f)?;
-        write_jitter(f, self)?;
-        match self.attempts() {
-            None => f.write_str("\nattempts for ever")?,
-            Some(1) => f.write_str("\n1 attempt")?,
-            Some(attempts) => write!(f, "\n{attempts} attempts")?,
-        }
-        match self.deadline() {
-            None => f.write_str(", no deadline")?,
-            Some(deadline) => write!(f, ", deadline {deadline}")?,
-        }
-        let total = self.total();
-        for (is_so, words) in [
-            (self.deadline_from() == DeadlineFrom::FirstFailure, " from the first failure"),
-            (!self.aborts_at_deadline(), " for the start of attempts"),
-            (self.limits() == Limits::Last, ", the last limit ends it"),
-            (self.delay_from() == DelayFrom::Start, ", delays from the attempt's start"),
-        ] {
-            f.write_str(if is_so { words } else { "" })?;
-        }
-        if let Some(total) = total {
-            write!(f, ", {total} attempts in all")?;
-        }
-        if let Some(time) = self.reset_after() {
-            write!(f, ", begun anew by an attempt of {time}")?;
-        }
-        if self.min_attempt() != Span::ZERO {
-            write!(f, ", at least {} for an attempt", self.min_attempt())?;
-        }
-        if self.on_deadline() == OnDeadline::Clip {
-            f.write_str(", the last sleep clipped")?;
-        }
-        if let Some(timeout) = self.attempt_timeout() {
-            write!(f, ", attempt timeout {timeout}")?;
-        }
-        f.write_str("\nhints: ")?;
-        write_hints(f, self)
-    }
-}
-
-/// Stages that follow one another.
-fn write_stages(f: &mut fmt::Formatter<'_>, stages: impl Iterator<Item = Stage>) -> fmt::Result {
-    let mut before = "";
-    for stage in stages {
-        write!(f, "{before}{stage}")?;
-        before = ", then ";
-    }
-    Ok(())
-}
-
-impl Policy {
-    /// The rules that change what a machine decides, each with the kinds that it is for, or its number.
-    fn write_rules(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, rule) in self.deciding_rules() {
-            match rule.taken_kinds() {
-                None => write!(f, "; by rule {number}: ")?,
-                Some(kinds) => write!(f, "; after {kinds}: ")?,
-            }
-            write_stages(f, self.stages_of(rule))?;
-            let before = if rule.stages == 0 { "" } else { ", " };
-            match rule.limit() {
-                None if rule.stages == 0 => f.write_str("its own jitter, cap or hints")?,
-                None => {}
-                Some(u32::MAX) => write!(f, "{before}attempts for ever")?,
-                Some(limit) => write!(f, "{before}attempts up to {limit}")?,
-            }
-        }
-        Ok(())
-    }
-
-    /// The rules that change what a machine decides, with their numbers.
-    fn deciding_rules(&self) -> impl Iterator<Item = (u8, &RawRule)> {
-        (1..).zip(&self.rules).filter(|(_, rule)| rule.decides())
-    }
-}
-
-impl RawRule {
-    /// The kinds of failures that the rule takes whatever else is known of them, unless it takes none or all of them so.
-    fn taken_kinds(&self) -> Option<KindWords> {
-        Some(KindWords(self.kinds & 15)).filter(|kinds| !matches!(kinds.0, 0 | 15))
-    }
-
-    /// The first kind of failures that the rule retries by their kind; transient if there is none.
-    fn retried_kind(&self) -> FailureKind {
-        let kind = KindWords(self.kinds).all().next().filter(|kind| *kind != FailureKind::Permanent);
-        kind.unwrap_or(FailureKind::Transient)
-    }
-}
-
-/// Kinds of failures as bits, in words.
-struct KindWords(u8);
-
-impl KindWords {
-    fn all(&self) -> impl Iterator<Item = FailureKind> {
-        let kinds = u32::from(self.0) << 1;
-        FailureKind::ALL.into_iter().filter(move |kind| kinds >> kind.code() & 1 == 1)
-    }
-}
-
-impl Display for KindWords {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut before = "";
-        for kind in self.all() {
-            write!(f, "{before}{}", kind.name())?;
-            before = " and ";
-        }
-        Ok(())
-    }
-}
-
-fn write_hints(f: &mut fmt::Formatter<'_>, policy: &Policy) -> fmt::Result {
-    match policy.hint_mode() {
-        HintMode::Ignore => return f.write_str("ignored"),
-        mode => f.write_str(mode.name())?,
-    }
-    if policy.hint_max() != Span::MAX {
-        write!(f, " up to {}, {} above", policy.hint_max(), policy.hint_over().name())?;
-    }
-    match policy.hint_reach() {
-        Some(reach) => write!(f, ", at most {reach} beyond the delay"),
-        None => Ok(()),
-    }
-}
-
-fn write_jitter(f: &mut fmt::Formatter<'_>, policy: &Policy) -> fmt::Result {
-    match policy.jitter() {
-        Jitter::None if policy.is_random() => f.write_str(", its own jitter"),
-        jitter => write!(f, ", {}", JitterWords(jitter)),
-    }?;
-    if policy.grows != 0 {
-        f.write_str(" that grows")?;
-    }
-    f.write_str(match policy.cap() {
-        Cap::KeepSpread => "",
-        Cap::BeforeJitter => ", capped before jitter",
-        Cap::Clip => ", clipped after jitter",
-    })
-}
-
-/// A jitter in words.
-struct JitterWords(Jitter);
-
-impl Display for JitterWords {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Jitter::None => f.write_str("no jitter"),
-            Jitter::Full => f.write_str("full jitter"),
-            Jitter::Equal => f.write_str("equal jitter"),
-            Jitter::Additive { factor } => write!(f, "additive jitter {factor}"),
-            Jitter::Proportional { factor } => write!(f, "proportional jitter {factor}"),
-            Jitter::Bounded { bound } => write!(f, "bounded jitter {bound}"),
-            Jitter::Subtractive { factor } => write!(f, "subtractive jitter {factor}"),
-        }
-    }
-}
-
-/// How long each time, of something that need not be a backoff's delay.
-pub(crate) fn write_growth(f: &mut fmt::Formatter<'_>, backoff: Backoff) -> fmt::Result {
-    match backoff {
-        Backoff::Constant { delay } => write!(f, "{delay}"),
-        _ => RawStage::of(backoff).part().fmt(f),
-    }
-}
-
-/// The backoff in words, and for how many delays: `linear backoff from 1s by 2s up to 9s 3 times`.
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.backoff {
-            Backoff::Constant { delay } => write!(f, "constant backoff of {delay}"),
-            Backoff::Linear { initial, increment, .. } => write!(f, "linear backoff from {initial} by {increment}"),
-            Backoff::Exponential { initial, factor, .. } => write!(f, "exponential backoff from {initial} by {factor}"),
-            Backoff::Polynomial { initial, exponent, .. } => {
-                write!(f, "polynomial backoff from {initial} with exponent {exponent}")
-            }
-            Backoff::Fibonacci { initial, .. } => write!(f, "Fibonacci backoff from {initial}"),
-            Backoff::Decorrelated { initial, factor, .. } => {
-                write!(f, "decorrelated backoff from {initial} by {factor}")
-            }
-            Backoff::DecorrelatedV2 { initial, .. } => write!(f, "decorrelated backoff v2 of {initial}"),
-        }?;
-        let longest = Span::from_nanos(RawStage::of(self.backoff).max);
-        if longest != Span::MAX {
-            write!(f, " up to {longest}")?;
-        }
-        if self.from != 1 {
-            write!(f, " with first index {}", self.from)?;
-        }
-        if self.floor != Span::ZERO {
-            write!(f, " at least {}", self.floor)?;
-        }
-        if self.offset != Span::ZERO {
-            write!(f, " plus {}", self.offset)?;
-        }
-        match self.times {
-            None => {}
-            Some(1) => f.write_str(" once")?,
-            Some(times) => write!(f, " {times} times")?,
-        }
-        if let Some(until) = self.until {
-            write!(f, " until {until}")?;
-        }
-        if let Some(jitter) = self.jitter {
-            write!(f, " with {}", JitterWords(jitter))?;
-        }
-        if let Some(cap) = self.cap {
-            write!(f, " with cap {}", cap.name())?;
-        }
-        f.write_str(if self.repeats { ", again and again" } else { "" })
-    }
-}
-
-impl Policy {
-    /// True if any stage is its own jitter.
-    pub(crate) fn is_random(&self) -> bool {
-        self.stages()
-            .any(|stage| matches!(stage.backoff, Backoff::Decorrelated { .. } | Backoff::DecorrelatedV2 { .. }))
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Guards in words, a line each, for an explanation.
 
-use crate::describe::explain::write_growth;
 use crate::describe::options::Options;
+use crate::describe::policy_words::write_growth;
 use crate::fields::{Field, Section};
 use crate::time::Span;
 use core::fmt;

@@ -1,6 +1,7 @@
 use super::*;
-use crate::decide::hint::HintOver;
-use crate::decide::jitter::Cap;
+use crate::decide::hint::{HintMode, HintOver};
+use crate::decide::jitter::{Cap, Jitter};
+use crate::decide::policy::OnDeadline;
 use crate::decide::retry::{Decision, Retry};
 use crate::decide::schedule::Schedule;
 use crate::describe::options::Options;
