@@ -1,1 +1,20 @@
+//! The command line of holdoff as a library: arguments in; two texts and an exit code out.
+//!
+//! It reads no file and asks no terminal. A [`Host`] does both, so that the same program is a binary, a WebAssembly module that
+//! Node.js starts, and a Python wheel. The core decides everything that is printed.
 
+mod check;
+mod convert;
+mod explain;
+mod finding;
+mod host;
+mod input;
+mod presets;
+mod program;
+mod replay;
+mod spans;
+mod style;
+mod table;
+
+pub use host::{Host, Output};
+pub use program::run;

@@ -14,7 +14,6 @@ mod crash;
 mod demo;
 mod docs;
 mod engines;
-mod explain;
 mod fuzz;
 mod generate;
 mod house;
@@ -109,14 +108,6 @@ enum Task {
         /// Measure nothing: judge and draw the results of the last run.
         #[arg(long, conflicts_with_all = ["lang", "quick", "full"])]
         again: bool,
-    },
-    /// Show what a policy does: the shortest, typical and longest delay of each retry.
-    Explain {
-        /// The name of a preset, or a file with a policy document (`-`: what comes in).
-        what: String,
-        /// The file is in another system's form: grpc, temporal, kubernetes, langgraphgo, langgraphgo-graph, aster.
-        #[arg(long)]
-        form: Option<String>,
     },
     /// Search for bytes that break what reads them; needs a nightly compiler.
     Fuzz {
@@ -237,7 +228,6 @@ fn run(task: Task) -> Result<()> {
             setup::setup(lang)?;
             bench::bench(lang, quick, full)
         }
-        Task::Explain { what, form } => explain::explain(&what, form.as_deref()),
         Task::Fuzz { target, seconds } => fuzz::fuzz(target, seconds),
         Task::Storm { run: Some(file), .. } => storm::run(&file),
         Task::Storm { seed, write, .. } => storm::storm(seed, write),

@@ -3,7 +3,7 @@
 //! The picture holds no text but the core's own words and numbers, no script and no link, and its colours can be read on a light
 //! and on a dark ground.
 
-use crate::describe::explain::{Explanation, InTime, Row, rounded};
+use crate::describe::explain::{Explanation, InTime, Row};
 use crate::time::Span;
 use core::fmt;
 
@@ -52,7 +52,7 @@ impl fmt::Display for Drawing {
         let deadline = self.0.policy.deadline();
         // A deadline far behind the last retry would leave the bars no room.
         let near = deadline.filter(|deadline| deadline.as_nanos() / 3 <= longest.as_nanos());
-        // And bars far behind it would leave no room for those that count.
+        // Neither may bars far behind the deadline.
         let beyond = near.map_or(Span::MAX, |deadline| Span::from_nanos(deadline.as_nanos().saturating_mul(2)));
         let end = longest.min(beyond).max(near.unwrap_or_default()).max(Span::from_nanos(1)).as_nanos();
         let x = |at: Span| LEFT + (RIGHT - LEFT) * (at.as_nanos() as f64 / end as f64).min(1.0);
@@ -87,7 +87,7 @@ impl fmt::Display for Drawing {
                 (max - min).max(1.0)
             )?;
             write!(f, r#"<path d="M{typical:.1} {}v16" stroke="{colour}" stroke-width="3"/>"#, y.saturating_add(4))?;
-            let [min, typical, max, total] = [row.min, row.typical, row.max, row.typical_total].map(rounded);
+            let [min, typical, max, total] = [row.min, row.typical, row.max, row.typical_total].map(Span::rounded);
             write!(f, r#"<text x="{}" y="{text}">"#, RIGHT + 16.0)?;
             if min == max {
                 write!(f, "{typical}")?

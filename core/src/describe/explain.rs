@@ -352,7 +352,7 @@ struct Cell(Span);
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let span = rounded(self.0);
+        let span = self.0.rounded();
         let mut length = Length(0);
         write!(length, "{span}")?;
         write!(f, " {:1$}{span}", "", 11_usize.saturating_sub(length.0))
@@ -369,15 +369,18 @@ impl Write for Length {
     }
 }
 
-/// To the nearest that has four digits.
-pub(crate) fn rounded(span: Span) -> Span {
-    let nanos = span.as_nanos();
-    let (mut left, mut unit) = (nanos, 1_u64);
-    while left >= 10_000 {
-        (left, unit) = (left / 10, unit.saturating_mul(10));
+impl Span {
+    /// The nearest span that has four digits, for people.
+    #[must_use]
+    pub fn rounded(self) -> Self {
+        let nanos = self.as_nanos();
+        let (mut left, mut unit) = (nanos, 1_u64);
+        while left >= 10_000 {
+            (left, unit) = (left / 10, unit.saturating_mul(10));
+        }
+        let up = nanos.saturating_add(unit / 2);
+        Self::from_nanos(up.saturating_sub(up.checked_rem(unit).unwrap_or_default()))
     }
-    let up = nanos.saturating_add(unit / 2);
-    Span::from_nanos(up.saturating_sub(up.checked_rem(unit).unwrap_or_default()))
 }
 
 #[cfg(test)]

@@ -1,0 +1,127 @@
+//! `explain`: the delays of a policy, as a table, as data and as a picture.
+
+use crate::host::{Answer, Host};
+use crate::input::{Format, Input};
+use crate::style::{BOLD, WARNING, styled};
+use crate::table::table;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use holdoff_core::{Explanation, FailureKind, Row, Span};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// Show what a policy does: the shortest, typical and longest delay of each retry, and their sum.
+#[derive(Args)]
+pub(crate) struct Explain {
+    /// A preset, or a JSON file with a policy (`-`: the standard input).
+    #[arg(value_hint = clap::ValueHint::FilePath)]
+    policy: String,
+    #[command(flatten)]
+    form: Format,
+    /// The most retries to show; all up to 100 unless given, 10 of a policy that retries for ever.
+    #[arg(long, value_name = "NUMBER")]
+    rows: Option<u32>,
+    /// The kind of the failures; transient ones unless given, and a table for each rule.
+    #[arg(long, value_name = "KIND", value_parser = kind())]
+    after: Option<FailureKind>,
+    /// The output: a table, data, or a picture: `holdoff explain grpc --format svg > grpc.svg`.
+    #[arg(long, value_enum, default_value_t = Style::Text)]
+    format: Style,
+}
+
+#[derive(ValueEnum, Clone, Copy)]
+enum Style {
+    /// A table that fits the terminal.
+    Text,
+    /// The rows and the warnings as data; times are milliseconds.
+    Json,
+    /// A picture: when each retry begins.
+    Svg,
+}
+
+fn kind() -> impl TypedValueParser<Value = FailureKind> {
+    PossibleValuesParser::new(FailureKind::ALL.map(FailureKind::name))
+        .try_map(|name| FailureKind::from_name(&name).ok_or("is no kind of failures"))
+}
+
+impl Explain {
+    pub(crate) fn run(&self, host: &Host<'_>) -> Answer {
+        let input = self.form.policy(&self.policy, host).map_err(|problem| problem.render(host))?;
+        let explanation = input.document.policy.explain().guarded(&input.document.guards);
+        let explanation = self.rows.map_or(explanation, |rows| explanation.rows(rows));
+        let explanation = self.after.map_or(explanation, |kind| explanation.after(kind));
+        Ok(match self.format {
+            Style::Text => text(&explanation, input.document.policy.deadline().is_some(), host.width),
+            Style::Json => data(&explanation, &input),
+            Style::Svg => format!("{}\n", explanation.drawing()),
+        }
+        .into())
+    }
+}
+
+fn text(explanation: &Explanation, limited: bool, width: usize) -> String {
+    let wrapped = |text: &str| textwrap::fill(text, textwrap::Options::new(width).subsequent_indent("  "));
+    let mut out: String = explanation.words().to_string().lines().map(|line| wrapped(line) + "\n").collect();
+    for each in explanation.tables() {
+        out.push('\n');
+        if let Some(title) = each.title() {
+            let _ = writeln!(out, "{}", styled(BOLD, title));
+        }
+        let rows: Vec<_> = each.rows().collect();
+        if !rows.is_empty() {
+            out.push_str(&table(&rows, limited, width));
+            out.push('\n');
+        }
+        let ending = each.ending().to_string();
+        if !ending.is_empty() {
+            let _ = writeln!(out, "{ending}");
+        }
+    }
+    let mut before = "\n";
+    for lint in explanation.lints() {
+        let text = wrapped(&lint.to_string());
+        let rest = text.strip_prefix("warning").unwrap_or(&text);
+        let _ = writeln!(out, "{before}{}{rest}", styled(WARNING, "warning"));
+        before = "";
+    }
+    out
+}
+
+fn data(explanation: &Explanation, input: &Input) -> String {
+    let tables = explanation.tables().map(|table| {
+        json!({
+            "after": table.title().map(|title| title.to_string()),
+            "retries": table.rows().map(row).collect::<Vec<_>>(),
+            "ending": table.ending().to_string(),
+        })
+    });
+    let lints = explanation
+        .lints()
+        .map(|lint| json!({ "code": lint.kind.code(), "name": lint.kind.name(), "message": lint.to_string() }));
+    let all = json!({
+        "policy": input.name,
+        "words": explanation.words().to_string().lines().collect::<Vec<_>>(),
+        "total_wait_ms": input.document.policy.total_wait().map(millis),
+        "tables": tables.collect::<Vec<_>>(),
+        "lints": lints.collect::<Vec<_>>(),
+    });
+    format!("{all:#}\n")
+}
+
+fn row(row: Row) -> Value {
+    json!({
+        "retry": row.retry,
+        "min_ms": millis(row.min),
+        "typical_ms": millis(row.typical),
+        "max_ms": millis(row.max),
+        "min_total_ms": millis(row.min_total),
+        "typical_total_ms": millis(row.typical_total),
+        "max_total_ms": millis(row.max_total),
+        "in_time": row.in_time.name(),
+    })
+}
+
+/// A span in milliseconds.
+pub(crate) fn millis(span: Span) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}

@@ -1,0 +1,54 @@
+//! The outside of the program: what it reads, and what it says.
+
+use crate::style;
+use std::fmt::{self, Display};
+
+/// The outside of the program.
+#[derive(Clone, Copy)]
+pub struct Host<'h> {
+    /// Reads a file; `-` is the standard input. The error is the system's words.
+    pub read: &'h dyn Fn(&str) -> Result<Vec<u8>, String>,
+    /// The columns of the terminal.
+    pub width: usize,
+}
+
+impl fmt::Debug for Host<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Host").field("width", &self.width).finish_non_exhaustive()
+    }
+}
+
+/// The end of a run. Both texts have ANSI styles; [`Output::without_styles`] removes them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Output {
+    /// The answer.
+    pub out: String,
+    /// Errors.
+    pub err: String,
+    /// The exit code: 0, 1 for findings and for a policy that gives up, 2 for wrong arguments and what cannot be read.
+    pub code: u8,
+}
+
+impl Output {
+    /// The same without styles.
+    #[must_use]
+    pub fn without_styles(self) -> Self {
+        let bare = |text: &str| anstream::adapter::strip_str(text).to_string();
+        Self { out: bare(&self.out), err: bare(&self.err), code: self.code }
+    }
+}
+
+impl From<String> for Output {
+    /// An answer that is all there is to say.
+    fn from(out: String) -> Self {
+        Self { out, ..Self::default() }
+    }
+}
+
+/// An answer, or the text of an error.
+pub(crate) type Answer = Result<Output, String>;
+
+/// The line of an error that has no place in a file.
+pub(crate) fn error(text: impl Display) -> String {
+    format!("{}error{:#}: {text}", style::ERROR, style::ERROR)
+}

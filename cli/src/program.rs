@@ -1,0 +1,67 @@
+//! The commands and their arguments.
+
+use crate::host::{Answer, Host, Output};
+use crate::{check, convert, explain, presets, replay, style};
+use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
+
+/// See what a retry policy does, before it happens.
+#[derive(Parser)]
+#[command(name = "holdoff", version, arg_required_else_help = true, styles = style::HELP)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Explain(explain::Explain),
+    Lint(check::Lint),
+    Check(check::Check),
+    Replay(replay::Replay),
+    Convert(convert::Convert),
+    Presets(presets::Presets),
+    /// Print the completions for a shell: `holdoff completions bash > ~/.local/share/bash-completion/completions/holdoff`.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Runs the program. The first argument is the name by which it was called.
+pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>, host: Host<'_>) -> Output {
+    let command = Arguments::command().term_width(host.width);
+    let parsed = command.try_get_matches_from(arguments).and_then(|found| {
+        use clap::FromArgMatches as _;
+        Arguments::from_arg_matches(&found)
+    });
+    let answer = match parsed {
+        Ok(arguments) => arguments.command.run(&host),
+        Err(error) => {
+            let text = error.render().ansi().to_string();
+            return match error.exit_code() {
+                0 => text.into(),
+                _ => Output { err: text, code: 2, ..Output::default() },
+            };
+        }
+    };
+    answer.unwrap_or_else(|text| Output { err: text + "\n", code: 2, ..Output::default() })
+}
+
+impl Command {
+    fn run(self, host: &Host<'_>) -> Answer {
+        match self {
+            Self::Explain(explain) => explain.run(host),
+            Self::Lint(lint) => lint.run(host),
+            Self::Check(check) => check.run(host),
+            Self::Replay(replay) => replay.run(host),
+            Self::Convert(convert) => convert.run(host),
+            Self::Presets(presets) => presets.run(host),
+            Self::Completions { shell } => {
+                let mut script = Vec::new();
+                clap_complete::generate(shell, &mut Arguments::command(), "holdoff", &mut script);
+                Ok(String::from_utf8_lossy(&script).into_owned().into())
+            }
+        }
+    }
+}
