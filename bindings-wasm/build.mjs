@@ -24,7 +24,7 @@ const dense = (bytes) =>
 const FEATURES = "bulk-memory sign-ext mutable-globals nontrapping-float-to-int multivalue reference-types"
   .split(" ")
   .map((name) => `--enable-${name}`);
-for (const name of ["hot", "powers", "machine", "classify", "guards", "wheel", "tools"]) {
+for (const name of ["hot", "powers", "machine", "classify", "guards", "wheel", "tools", "cli"]) {
   const path = `dist/${name}.wasm`;
   execFileSync("node_modules/.bin/wasm-opt", ["-Oz", ...FEATURES, path, "-o", path], { stdio: "inherit" });
 }
@@ -203,4 +203,12 @@ for (const folder of ["dist/esm", "dist/cjs"]) {
 }
 cpSync("dist/esm", "dist/cjs", { recursive: true, filter: (path) => !/\.js(\.map)?$/.test(path) });
 writeFileSync("dist/cjs/package.json", '{ "type": "commonjs" }\n');
-cpSync("bin.mjs", "dist/bin.mjs");
+// The program for Node.js; its module stays a file beside it.
+await build({
+  entryPoints: ["bin.mjs"],
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  target: "node20",
+  outfile: "dist/bin.mjs",
+});

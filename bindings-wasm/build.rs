@@ -9,6 +9,8 @@ fn main() {
         let feature = |name: &str| std::env::var(format!("CARGO_FEATURE_{name}")).is_ok();
         let size = if feature("HOT") && !feature("GUARDS") {
             8192
+        } else if feature("CLI") {
+            1 << 20
         } else if feature("TOOLS") {
             262_144
         } else {

@@ -5,15 +5,12 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-import sys
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, get_args
 
 import holdoff
 import pytest
 from holdoff import ConfigError, Policy, lint_nested
-from holdoff.__main__ import main
 from holdoff.testing import pinned
 from holdoff.types import FormName, PresetName
 from hypothesis import example, given
@@ -339,35 +336,6 @@ def test_retries_inside_retries_are_counted() -> None:
     assert lint_nested([]) is lint_nested([three]) is lint_nested([three, outermost]) is None
     with pytest.raises(TypeError):
         lint_nested([3])  # type: ignore[list-item]
-
-
-def test_the_command_explains_and_lists(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert main(["explain", "kubernetes"]) == 0
-    assert capsys.readouterr().out == f"{Policy('kubernetes').explain()}\n"
-    path = tmp_path / "policy.json"
-    path.write_text(DOCUMENT, encoding="utf-8")
-    assert main(["explain", str(path), "--rows", "2"]) == 0
-    assert capsys.readouterr().out == f"{Policy.from_json(DOCUMENT).explain(rows=2)}\n"
-    with path.open(encoding="utf-8") as standard:
-        monkeypatch.setattr(sys, "stdin", standard)
-        assert main(["explain", "-"]) == 0
-    assert "7 attempts" in capsys.readouterr().out
-    assert main(["presets"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(holdoff.presets())
-
-
-def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "kubernets"]) == 2
-    assert 'did you mean "kubernetes"?' in capsys.readouterr().err
-    path = tmp_path / "policy.json"
-    assert main(["explain", str(path)]) == 2
-    path.write_text('{"deadline": 3}', encoding="utf-8")
-    assert main(["explain", str(path)]) == 2
-    assert "deadline = 3: must be a time" in capsys.readouterr().err
-    path.write_bytes(b"\xff")
-    assert main(["explain", str(path)]) == 2
 
 
 durations = st.integers(0, 2**63 - 1).map("{}ns".format)

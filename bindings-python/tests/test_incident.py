@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import holdoff
 import pytest
 from holdoff import Event, Failure, Policy, Recorder
-from holdoff.__main__ import main
 from holdoff.testing import RecordedError, VirtualTime, incident, virtual_time
 
 SECOND = 1_000_000_000
@@ -79,17 +76,3 @@ def test_a_log_without_an_attempt_is_refused() -> None:
         incident("")
     with pytest.raises(holdoff.EventError):
         incident(b"\xf5\x01")
-
-
-def test_the_command_line_replays_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log, policy = tmp_path / "incident.jsonl", tmp_path / "policy.json"
-    log.write_text(lines(logged()))
-    policy.write_text('{"attempts": 4}')
-    assert main(["replay", str(log)]) == 0
-    assert capsys.readouterr().out.splitlines()[1] == "attempt 2 took 0.250 s: throttled (down)"
-    assert main(["replay", str(log), "--policy", "default"]) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == "gave up at 1.975 s: all attempts are used"
-    assert main(["replay", str(log), "--policy", str(policy)]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].startswith("success at ")
-    assert main(["replay", str(policy)]) == 2
-    assert "attempts = 4: is no field of an event" in capsys.readouterr().err

@@ -9,14 +9,16 @@
 //! a power function, with lists of delays and with several stages; `machine` calls, retries and schedules for loops of one's own; `classify` policies with rules, every hint, and what
 //! `hot` has; `guards` the guards that calls share, and what `hot` has. A policy and a
 //! state are the same words in all of them. `wheel` has timers, which take memory as they come, so each wheel is an instance of its
-//! own. `tools` is made by wasm-bindgen: its functions and classes take and give JavaScript's own values. `holdoff/lite` needs no
-//! module.
-#![cfg_attr(all(target_arch = "wasm32", not(feature = "tools")), no_std)]
+//! own. `tools` is made by wasm-bindgen: its functions and classes take and give JavaScript's own values. `cli` is the command
+//! line, for Node.js. `holdoff/lite` needs no module.
+#![cfg_attr(all(target_arch = "wasm32", not(any(feature = "tools", feature = "cli"))), no_std)]
 // On any other target there is nothing to see, so that the workspace still compiles there.
 #![cfg(target_arch = "wasm32")]
 
 #[cfg(feature = "classify")]
 mod classify;
+#[cfg(feature = "cli")]
+mod cli;
 #[cfg(feature = "guards")]
 mod guards;
 #[cfg(any(feature = "hot", feature = "classify", feature = "guards"))]
@@ -25,14 +27,14 @@ mod hot;
 mod layout;
 #[cfg(feature = "machine")]
 mod machine;
-#[cfg(not(feature = "tools"))]
+#[cfg(not(any(feature = "tools", feature = "cli")))]
 mod memory;
 #[cfg(feature = "tools")]
 mod tools;
 #[cfg(feature = "wheel")]
 mod wheel;
 
-#[cfg(not(feature = "tools"))]
+#[cfg(not(any(feature = "tools", feature = "cli")))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     core::arch::wasm32::unreachable()

@@ -1,11 +1,6 @@
 // A log of a call becomes a test that fails as the call did.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { withGlobal } from "@sinonjs/fake-timers";
 import { outcomeOf, Policy, retry } from "holdoff";
 import { VirtualClock } from "holdoff/testing";
@@ -89,28 +84,4 @@ test("a log without an attempt that ended is refused", () => {
     assert.throws(() => incident(log), /^ConfigError: log: has no attempt that ended/);
   }
   assert.throws(() => incident(Uint8Array.of(0xf5, 1)), { name: "ReplayError" });
-});
-
-test("the command replays a log", () => {
-  const folder = mkdtempSync(join(tmpdir(), "holdoff-replay-"));
-  const [log, policy] = ["log.jsonl", "policy.json"].map((name) => join(folder, name));
-  writeFileSync(log, lines(logged()));
-  writeFileSync(policy, '{"attempts": 4}');
-  const bin = (...args) => {
-    const path = fileURLToPath(new URL("../dist/bin.mjs", import.meta.url));
-    const { status, stdout, stderr } = spawnSync(process.execPath, [path, "replay", ...args], { encoding: "utf8" });
-    return [status, stdout.trimEnd().split("\n"), stderr];
-  };
-  const [status, seen] = bin(log);
-  assert.deepEqual([status, seen[1]], [0, "attempt 2 took 0.250 s: throttled (down)"]);
-  const [refused, steps] = bin(log, "--policy", "default");
-  assert.equal(refused, 1);
-  assert.match(steps.at(-2), /^attempt 2 failed at \d\.\d{3} s: throttled; sleep \d\.\d{3} s \(/);
-  assert.match(steps.at(-1), /^gave up at \d\.\d{3} s: attempts$/);
-  const [ok, more] = bin(log, "--policy", policy);
-  assert.equal(ok, 0);
-  assert.match(more.at(-1), /^success at /);
-  assert.match(bin(policy)[2], /attempts/);
-  assert.deepEqual([bin(policy)[0], bin(log, "--polcy", "x")[0], bin(`${log}x`)[0]], [2, 2, 2]);
-  rmSync(folder, { recursive: true });
 });

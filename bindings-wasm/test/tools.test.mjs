@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { ConfigError, Policy } from "holdoff";
 import {
@@ -193,25 +191,4 @@ test("no document and no form does anything but read or be refused", () => {
     }),
     { numRuns: 1000 },
   );
-});
-
-const bin = (args, input) =>
-  spawnSync(process.execPath, [fileURLToPath(new URL("../dist/bin.mjs", import.meta.url)), ...args], {
-    input,
-    encoding: "utf8",
-  });
-
-test("the command explains presets and documents, and says what is wrong with them", () => {
-  assert.equal(bin(["explain", "polly"]).stdout.trimEnd(), String(explain("polly")));
-  assert.equal(bin(["presets"]).stdout.trimEnd(), presets().join("\n"));
-  assert.match(bin(["explain", "-"], '{"attempts": 2}').stdout, /^2 attempts/m);
-  assert.match(bin(["explain", "aster", "--rows", "1"]).stdout, /and 1 more/);
-  const wrong = bin(["explain", "poly"]);
-  assert.deepEqual([wrong.status, wrong.stdout], [2, ""]);
-  assert.match(wrong.stderr, /did you mean "polly"\?/);
-  assert.match(bin(["explain", "no-such-file.json"]).stderr, /^holdoff: ENOENT/);
-  for (const args of [[], ["explain"], ["explain", "aster", "--rows"], ["explode"]]) {
-    assert.match(bin(args).stderr, /^usage: holdoff/);
-    assert.equal(bin(args).status, 2);
-  }
 });

@@ -18,7 +18,7 @@ impl fmt::Debug for Host<'_> {
     }
 }
 
-/// The end of a run. Both texts have ANSI styles; [`Output::without_styles`] removes them.
+/// The end of a run. Both texts have ANSI styles, which a host without colours removes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Output {
     /// The answer.
@@ -27,15 +27,6 @@ pub struct Output {
     pub err: String,
     /// The exit code: 0, 1 for findings and for a policy that gives up, 2 for wrong arguments and what cannot be read.
     pub code: u8,
-}
-
-impl Output {
-    /// The same without styles.
-    #[must_use]
-    pub fn without_styles(self) -> Self {
-        let bare = |text: &str| anstream::adapter::strip_str(text).to_string();
-        Self { out: bare(&self.out), err: bare(&self.err), code: self.code }
-    }
 }
 
 impl From<String> for Output {

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 mod baseline;
 mod bench;
 mod c;
+mod cli;
 mod conform;
 mod crash;
 mod demo;

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-mod consumers;
+pub(crate) mod consumers;
 mod interpreters;
 mod tools;
-mod wheels;
+pub(crate) mod wheels;
 
 use interpreters::{ARM, NEWEST};
 use tools::binding;
@@ -17,7 +17,7 @@ pub(crate) use tools::{pip, python, tool};
 
 /// Builds the wheel for this machine, and says where it is.
 pub(crate) fn wheel() -> Result<PathBuf> {
-    wheels::for_host()
+    wheels::for_host(&binding())
 }
 
 /// Builds the source distribution and the wheel for this machine, or for all platforms, into target/dist/python, and says where

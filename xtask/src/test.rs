@@ -1,6 +1,6 @@
 //! Everything that CI runs, and how it went.
 
-use crate::{Lang, baseline, c, conform, crash, demo, engines, playground, python, ruby, rust, wasm};
+use crate::{Lang, baseline, c, cli, conform, crash, demo, engines, playground, python, ruby, rust, wasm};
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
 
@@ -19,11 +19,18 @@ pub(crate) fn test(lang: Lang) -> Result<()> {
             Lang::C | Lang::All => ("c", c::test),
         });
         match lang {
-            Lang::Wasm => {
-                parts.extend([("bullmq", engines::bullmq::test as fn() -> _), ("playground", playground::test)])
-            }
+            Lang::Rust => parts.push(("cli", cli::test)),
+            Lang::Wasm => parts.extend([
+                ("cli", cli::test_npm as fn() -> _),
+                ("bullmq", engines::bullmq::test),
+                ("playground", playground::test),
+            ]),
             Lang::C => parts.push(("ruby", ruby::test)),
-            Lang::Python => parts.extend([("engines", engines::test as fn() -> _), ("crash", crash::short)]),
+            Lang::Python => parts.extend([
+                ("cli", cli::test_wheels as fn() -> _),
+                ("engines", engines::test),
+                ("crash", crash::short),
+            ]),
             _ => {}
         }
     }

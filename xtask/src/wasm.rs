@@ -59,8 +59,10 @@ pub(crate) fn build() -> Result<()> {
         let module = folder.join("wasm32-unknown-unknown/lite/holdoff_wasm.wasm");
         fs::copy(&module, dist.join(format!("translated/{name}.wasm")))?;
     }
-    bindgen::run(&compile("tools.wasm", "tools", "bindgen")?, &dist.join("bindgen"), "tools")?;
-    fs::rename(dist.join("bindgen/tools_bg.wasm"), dist.join("tools.wasm"))?;
+    for name in ["tools", "cli"] {
+        bindgen::run(&compile(&format!("{name}.wasm"), name, "bindgen")?, &dist.join("bindgen"), name)?;
+        fs::rename(dist.join(format!("bindgen/{name}_bg.wasm")), dist.join(format!("{name}.wasm")))?;
+    }
     shell::step("building the npm package", &mut node("build.mjs"))
 }
 

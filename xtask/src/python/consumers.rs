@@ -52,7 +52,7 @@ fn consume(what: &str, mut interpreter: Command) -> Result<()> {
 }
 
 /// The interpreter of an empty environment into which pip has installed something.
-fn installed(name: &str, base: &mut Command, what: &[&std::ffi::OsStr]) -> Result<PathBuf> {
+pub(crate) fn installed(name: &str, base: &mut Command, what: &[&std::ffi::OsStr]) -> Result<PathBuf> {
     let folder = shell::target().join("packages").join(name);
     if folder.exists() {
         fs::remove_dir_all(&folder)?;

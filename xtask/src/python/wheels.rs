@@ -34,17 +34,18 @@ const PLATFORMS: [Platform; 7] = [
     Platform { target: setup::WINDOWS, oldest: None },
 ];
 
-/// Builds the wheel for this machine, and says where it is.
-pub(super) fn for_host() -> Result<PathBuf> {
+/// Builds the wheel of a package for this machine, and says where it is.
+pub(crate) fn for_host(package: &Path) -> Result<PathBuf> {
     let host = shell::host()?;
     let platform = PLATFORMS.into_iter().find(|platform| platform.target == host);
-    build(&host, platform)
+    build(package, &host, platform)
 }
 
 /// Builds the source distribution and the wheel for this machine into target/dist/python, and says where they are.
 pub(super) fn ours() -> Result<Vec<PathBuf>> {
     let out = empty(shell::target().join("dist/python"))?;
-    Ok(vec![copied(&source()?, &out)?, copied(&for_host()?, &out)?])
+    let built = [source(), for_host(&binding()), for_host(&command_line())];
+    built.into_iter().map(|file| copied(&file?, &out)).collect()
 }
 
 /// Builds the source distribution and every wheel into target/dist/python, loads each wheel, and says where they are.
@@ -53,9 +54,16 @@ pub(super) fn all(load: impl Fn(&str, &Path) -> Result<()>) -> Result<Vec<PathBu
     let mut built = vec![copied(&source()?, &out)?];
     let mut failed = Vec::new();
     for platform in PLATFORMS {
-        let built_wheel = setup::target(platform.target).and_then(|()| build(platform.target, Some(platform)));
-        match built_wheel.and_then(|wheel| load(platform.target, &wheel).map(|()| wheel)) {
-            Ok(wheel) => built.push(copied(&wheel, &out)?),
+        let ours = |package: PathBuf| build(&package, platform.target, Some(platform));
+        let wheels = setup::target(platform.target).and_then(|()| {
+            let wheel = ours(binding())?;
+            load(platform.target, &wheel)?;
+            Ok([wheel, ours(command_line())?])
+        });
+        match wheels {
+            Ok(wheels) => {
+                built.extend(wheels.map(|wheel| copied(&wheel, &out)).into_iter().collect::<Result<Vec<_>>>()?)
+            }
             Err(error) => failed.push(format!("{}: {error:#}", platform.target)),
         }
     }
@@ -73,16 +81,17 @@ pub(super) fn source() -> Result<PathBuf> {
     only(&out, "gz")
 }
 
-fn build(target: &str, platform: Option<Platform>) -> Result<PathBuf> {
-    let out = empty(shell::target().join("wheels").join(target))?;
+fn build(package: &Path, target: &str, platform: Option<Platform>) -> Result<PathBuf> {
+    let name = package.file_name().unwrap_or_default();
+    let out = empty(shell::target().join("wheels").join(name).join(target))?;
     let mut maturin = tool("maturin", &["build", "--quiet", "--manifest-path"]);
-    maturin.arg(binding().join("Cargo.toml")).arg("--interpreter").arg(shell::python()).arg("--out").arg(&out);
+    maturin.arg(package.join("Cargo.toml")).arg("--interpreter").arg(shell::python()).arg("--out").arg(&out);
     maturin.args(["--target", target]).env("CARGO_TARGET_DIR", shell::target());
     if let Some(platform) = platform.filter(|platform| platform.is_linked_by_zig()) {
         maturin.arg("--zig").env("PATH", with_zig()?);
         maturin.args(platform.oldest.into_iter().flat_map(|oldest| ["--compatibility", oldest]));
     }
-    shell::step(&format!("build the wheel for {target}"), without_symbolizer(&mut maturin))?;
+    shell::step(&format!("build the wheel of {} for {target}", name.display()), without_symbolizer(&mut maturin))?;
     let wheel = only(&out, "whl")?;
     // Better than any compressor of its format, and thirty times slower.
     shell::step(
@@ -107,6 +116,11 @@ fn without_symbolizer(maturin: &mut Command) -> &mut Command {
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_UNSTABLE_BUILD_STD", "std,panic_unwind")
         .env("CARGO_UNSTABLE_BUILD_STD_FEATURES", "optimize_for_size")
+}
+
+/// The folder of the command line, whose wheel has no module but a program.
+pub(crate) fn command_line() -> PathBuf {
+    shell::root().join("cli")
 }
 
 fn empty(folder: PathBuf) -> Result<PathBuf> {

@@ -27,6 +27,8 @@ const ADVZIP: Package = Package { name: "advancecomp", is_there: || shell::has("
 const QEMU: Package = Package { name: "qemu-user", is_there: || shell::has("qemu-aarch64") };
 const MINGW: Package =
     Package { name: "gcc-mingw-w64-x86-64-win32", is_there: || shell::has("x86_64-w64-mingw32-gcc") };
+const ZSH: Package = Package { name: "zsh", is_there: || shell::has("zsh") };
+const FISH: Package = Package { name: "fish", is_there: || shell::has("fish") };
 const VENV: Package = Package { name: "python3-venv", is_there: has_venv };
 
 /// The names of the packages that are wanted and not there.
@@ -75,6 +77,9 @@ pub(super) fn install_mingw() -> Result<()> {
 
 fn wanted(needs: Needs) -> Vec<Package> {
     let mut wanted = vec![GCC];
+    if needs.rust {
+        wanted.extend([ZSH, FISH]);
+    }
     if needs.wasm || needs.demo {
         wanted.push(CHROMIUM);
     }

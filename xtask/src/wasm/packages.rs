@@ -33,7 +33,7 @@ pub(super) fn copy_browser(folder: &Path) -> Result<()> {
 }
 
 /// An empty folder outside of the repository's own packages, so that nothing is found by chance.
-pub(super) fn scratch(name: &str) -> Result<PathBuf> {
+pub(crate) fn scratch(name: &str) -> Result<PathBuf> {
     let folder = shell::target().join("consumers").join(name);
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
