@@ -3,6 +3,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, final, overload
 
+from matplotlib.axes import Axes
+from numpy import float64
+from numpy.typing import NDArray
 from typing_extensions import Unpack
 
 from ._guard import Guard

@@ -8,8 +8,9 @@ use crate::guards::nested::Token;
 use crate::guards::set::{self, Guards};
 use crate::parameters::{Duration, Kind, Status, Text};
 use crate::retrying::{Options, Retrying};
+use crate::simulation::Simulation;
 use crate::vectorcall::{Arguments, Calls as _, Invocation, Returned};
-use crate::{classify, convert, hints, json};
+use crate::{classify, convert, hints, json, notebook};
 use holdoff_core::{Document, Facts, Form, GrpcCode, Span};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -93,6 +94,29 @@ methods! { Policy(self, py);
     /// `after` is the kind of failure.
     ref explain(; rows: Option<u32> = None, after: Option<Kind> = None) -> Explanation =
         Explanation::of(self, rows, after);
+
+    /// The delays of many calls whose attempts all fail, in milliseconds: an array of numpy with a row for each call and a
+    /// column for each retry, NaN after the call gave up. `seed` is that of all calls together; `retries` is the most retries
+    /// (100, and 10 of a policy that retries for ever), `after` the kind of failure, `attempt` how long each attempt takes.
+    ref simulate(
+        calls: u32 = 10_000, seed: u64 = 0; retries: Option<u32> = None, after: Option<Kind> = None,
+        attempt: Option<Duration<'_, '_>> = None
+    ) -> PyResult<Bound<'py, PyAny>> as "NDArray[float64]" = {
+        let attempt = attempt.map(|time| time.span("attempt")).transpose()?.unwrap_or_default();
+        Simulation { calls, seed, retries, after, attempt }.run(py, self.core())
+    };
+
+    /// Draws when each retry begins with matplotlib (`pip install "holdoff[plot]"`): the range, the typical time and the
+    /// deadline. `ax` is the axes to draw on, new ones by default; `rows` and `after` are those of `explain`.
+    ref plot(
+        ax: Option<&Bound<'py, PyAny>> as "Axes | None" = None; rows: Option<u32> = None, after: Option<Kind> = None
+    ) -> PyResult<Bound<'py, PyAny>> as "Axes" = {
+        let deadline = self.core().deadline().map(|deadline| convert::seconds(deadline.as_nanos()));
+        imported!(py, "holdoff._plot", "plot")?.call1((Explanation::of(self, rows, after), deadline, ax))
+    };
+
+    /// The policy in a notebook.
+    ref _repr_html_() -> String = notebook::html(&self.core().explain().guarded(&self.document.guards));
 
     /// The failure after the policy's rules, for an error with this HTTP status, gRPC code (a number, its name or an enum
     /// member), codes, names of its class and of those it derives from, and message. `unsent` is true if the request was never
