@@ -1,28 +1,42 @@
 #!/usr/bin/env node
 // npx holdoff: the command line is a WebAssembly module; this file gives it files and a terminal.
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
 import { initSync, run } from "./dist/bindgen/cli.js";
 
 const WIDTH = 80;
 
-function read(path) {
+// The same words as the binary has.
+const WORDS = { ENOENT: "there is no such file", EISDIR: "is a folder" };
+
+function inWords(action) {
   try {
-    return readFileSync(path === "-" ? 0 : path);
+    return action();
   } catch (error) {
-    throw error.code === "ENOENT" ? new Error("there is no such file") : error;
+    throw error.code in WORDS ? new Error(WORDS[error.code]) : error;
   }
 }
 
-function write(stream, text) {
+const read = (path) => inWords(() => readFileSync(path === "-" ? 0 : path));
+
+const list = (folder) =>
+  inWords(() =>
+    readdirSync(folder, { withFileTypes: true }).map((entry) => entry.name + (entry.isDirectory() ? "/" : "")),
+  );
+
+// A run does not return to Node before it ends, so the text goes out at once.
+const progress = (text) => process.stderr.isTTY && writeSync(2, `\r\x1b[2K${text}`);
+
+function write(stream, text, color) {
   // A reader that has gone away, such as `head`, is no error.
   stream.on("error", () => {});
-  stream.write(stream.hasColors?.() ? text : stripVTControlCharacters(text));
+  const colored = color === "always" || (color === "auto" && stream.hasColors?.());
+  stream.write(colored ? text : stripVTControlCharacters(text));
 }
 
 initSync({ module: readFileSync(new URL("./cli.wasm", import.meta.url)) });
 const width = Number(process.env.COLUMNS) || process.stdout.columns || WIDTH;
-const { out, err, code } = run(["holdoff", ...process.argv.slice(2)], read, width);
-write(process.stdout, out);
-write(process.stderr, err);
+const { out, err, code, color } = run(["holdoff", ...process.argv.slice(2)], read, list, progress, width);
+write(process.stdout, out, color);
+write(process.stderr, err, color);
 process.exitCode = code;

@@ -3,25 +3,31 @@
 #![allow(unreachable_pub, reason = "wasm-bindgen exports what is public")]
 
 use holdoff_cli::{Host, Output};
-use js_sys::{Error, Function, Uint8Array};
+use js_sys::{Array, Error, Function, Uint8Array};
 use wasm_bindgen::prelude::*;
 
-/// The end of a run: two texts, and the exit code.
+/// The end of a run: two texts, the exit code, and the wish about colours: `auto`, `always` or `never`.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Ended {
     pub out: String,
     pub err: String,
     pub code: u8,
+    pub color: String,
 }
 
-/// Runs the program. The first argument is its name; `read` gives the bytes of a file, or throws.
+/// Runs the program. The first argument is its name; `read` gives the bytes of a file and `list` the names in a folder, or throws;
+/// `progress` shows a text in place of the last one.
 #[wasm_bindgen]
-pub fn run(arguments: Vec<String>, read: &Function, width: usize) -> Ended {
-    let read = |path: &str| {
-        let bytes =
-            read.call1(&JsValue::NULL, &path.into()).map_err(|thrown| String::from(Error::from(thrown).message()))?;
-        Ok(Uint8Array::new(&bytes).to_vec())
+pub fn run(arguments: Vec<String>, read: &Function, list: &Function, progress: &Function, width: usize) -> Ended {
+    let called = |function: &Function, text: &str| {
+        function.call1(&JsValue::NULL, &text.into()).map_err(|thrown| String::from(Error::from(thrown).message()))
     };
-    let Output { out, err, code } = holdoff_cli::run(arguments, Host { read: &read, width });
-    Ended { out, err, code }
+    let read = |path: &str| called(read, path).map(|bytes| Uint8Array::new(&bytes).to_vec());
+    let list = |folder: &str| {
+        called(list, folder).map(|names| Array::from(&names).iter().filter_map(|name| name.as_string()).collect())
+    };
+    let progress = |text: &str| drop(called(progress, text));
+    let host = Host { read: &read, list: &list, progress: &progress, width };
+    let Output { color, out, err, code } = holdoff_cli::run(arguments, host);
+    Ended { out, err, code, color: color.to_string() }
 }

@@ -1,5 +1,6 @@
 //! `lint` and `check`: what is wrong with policies, and what is hardly meant.
 
+use crate::files::files;
 use crate::finding::{Finding, Severity, Style, rendered};
 use crate::host::{Answer, Host, Output};
 use crate::input::{Format, Input, Problem};
@@ -22,7 +23,7 @@ pub(crate) struct Lint {
 /// Check policy files: errors and warnings, for CI. Exits with 1 if there is any, with 2 if a file cannot be read.
 #[derive(Args)]
 pub(crate) struct Check {
-    /// JSON files with a policy (`-`: the standard input).
+    /// JSON files with a policy, or patterns such as `config/**/*.retry.json` (`-`: the standard input).
     #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     files: Vec<String>,
     #[command(flatten)]
@@ -40,9 +41,12 @@ struct Rules {
     /// How long the caller waits, such as 30s: sleeps that take longer are a warning.
     #[arg(long, value_name = "TIME", value_parser = span)]
     within: Option<Span>,
-    /// How the findings are printed.
-    #[arg(long, value_enum, default_value_t = Style::Text)]
-    format: Style,
+    /// Print a list of objects.
+    #[arg(long)]
+    json: bool,
+    /// Print workflow commands of GitHub, which show each finding beside its line.
+    #[arg(long, conflicts_with = "json")]
+    github: bool,
 }
 
 fn kind() -> impl TypedValueParser<Value = LintKind> {
@@ -64,7 +68,11 @@ impl Lint {
 
 impl Check {
     pub(crate) fn run(&self, host: &Host<'_>) -> Answer {
-        self.rules.report(self.files.iter().map(|file| self.rules.form.file(file, host)).collect(), host)
+        let inputs = self.files.iter().flat_map(|pattern| match files(pattern, host) {
+            Ok(found) => found.into_iter().map(|file| self.rules.form.file(&file, host)).collect(),
+            Err(text) => vec![Err(Problem::Unreadable(text))],
+        });
+        self.rules.report(inputs.collect(), host)
     }
 }
 
@@ -75,17 +83,24 @@ impl Rules {
         for input in &inputs {
             match input {
                 Ok(input) => findings.extend(self.lints(input).map(|finding| (finding, &*input.text))),
-                Err(Problem::Wrong(finding, text)) => findings.push((*finding.clone(), &**text)),
+                Err(Problem::Wrong(wrong, text)) => {
+                    findings.extend(wrong.iter().map(|finding| (finding.clone(), &**text)));
+                }
                 Err(Problem::Unreadable(text)) => unread += &format!("{text}\n"),
             }
         }
-        let mut out = rendered(&findings, self.format, host.width);
+        let style = match self {
+            Self { json: true, .. } => Style::Json,
+            Self { github: true, .. } => Style::Github,
+            _ => Style::Text,
+        };
+        let mut out = rendered(&findings, style, host.width);
         let is_read = unread.is_empty();
-        if self.format == Style::Text && (is_read || !findings.is_empty()) {
+        if style == Style::Text && (is_read || !findings.is_empty()) {
             out.push_str(&summary(inputs.len(), &findings));
         }
         let code = if is_read { u8::from(!findings.is_empty()) } else { 2 };
-        Ok(Output { out, err: unread, code })
+        Ok(Output { out, err: unread, code, ..Output::default() })
     }
 
     fn lints<'i>(&'i self, input: &'i Input) -> impl Iterator<Item = Finding> + 'i {

@@ -35,7 +35,7 @@ impl Convert {
                 document.to_json()
             }
         };
-        Ok(Output { out: pretty(&text), err, code: 0 })
+        Ok(Output { out: pretty(&text), err, ..Output::default() })
     }
 }
 

@@ -4,8 +4,8 @@ use crate::host::{Answer, Host};
 use crate::input::{Format, Input};
 use crate::style::{BOLD, WARNING, styled};
 use crate::table::table;
+use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
 use holdoff_core::{Explanation, FailureKind, Row, Span};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -24,19 +24,19 @@ pub(crate) struct Explain {
     /// The kind of the failures; transient ones unless given, and a table for each rule.
     #[arg(long, value_name = "KIND", value_parser = kind())]
     after: Option<FailureKind>,
-    /// The output: a table, data, or a picture: `holdoff explain grpc --format svg > grpc.svg`.
-    #[arg(long, value_enum, default_value_t = Style::Text)]
-    format: Style,
+    #[command(flatten)]
+    style: Style,
 }
 
-#[derive(ValueEnum, Clone, Copy)]
-enum Style {
-    /// A table that fits the terminal.
-    Text,
-    /// The rows and the warnings as data; times are milliseconds.
-    Json,
-    /// A picture: when each retry begins.
-    Svg,
+/// The output of a command that draws: text unless one of these is given.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct Style {
+    /// Print data; times are milliseconds.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print a picture: `holdoff explain grpc --svg > grpc.svg`.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) svg: bool,
 }
 
 fn kind() -> impl TypedValueParser<Value = FailureKind> {
@@ -50,10 +50,10 @@ impl Explain {
         let explanation = input.document.policy.explain().guarded(&input.document.guards);
         let explanation = self.rows.map_or(explanation, |rows| explanation.rows(rows));
         let explanation = self.after.map_or(explanation, |kind| explanation.after(kind));
-        Ok(match self.format {
-            Style::Text => text(&explanation, input.document.policy.deadline().is_some(), host.width),
-            Style::Json => data(&explanation, &input),
-            Style::Svg => format!("{}\n", explanation.drawing()),
+        Ok(match self.style {
+            Style { json: true, .. } => data(&explanation, &input),
+            Style { svg: true, .. } => format!("{}\n", explanation.drawing()),
+            _ => text(&explanation, input.document.policy.deadline().is_some(), host.width),
         }
         .into())
     }

@@ -1,13 +1,12 @@
 //! Findings about policies: errors and lints, each with its place, as text, as JSON and as annotations of GitHub.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use clap::ValueEnum;
 use serde::{Serialize, Serializer};
 use std::fmt::Write as _;
 use std::ops::Range;
 
 /// How findings are printed.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// For people, with the line of the file.
     Text,

@@ -1,6 +1,7 @@
 //! The outside of the program: what it reads, and what it says.
 
 use crate::style;
+use clap::ColorChoice;
 use std::fmt::{self, Display};
 
 /// The outside of the program.
@@ -8,6 +9,10 @@ use std::fmt::{self, Display};
 pub struct Host<'h> {
     /// Reads a file; `-` is the standard input. The error is the system's words.
     pub read: &'h dyn Fn(&str) -> Result<Vec<u8>, String>,
+    /// The names in a folder, those of folders with a `/` behind them. The error is the system's words.
+    pub list: &'h dyn Fn(&str) -> Result<Vec<String>, String>,
+    /// Shows how far a long command is, in place of the last such text; an empty text ends it.
+    pub progress: &'h dyn Fn(&str),
     /// The columns of the terminal.
     pub width: usize,
 }
@@ -21,6 +26,8 @@ impl fmt::Debug for Host<'_> {
 /// The end of a run. Both texts have ANSI styles, which a host without colours removes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Output {
+    /// The person's wish about colours.
+    pub color: ColorChoice,
     /// The answer.
     pub out: String,
     /// Errors.

@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use holdoff_core::{Document, DocumentError, ErrorCode, Form, Preset};
 use serde::de::IgnoredAny;
-use serde_json::Deserializer;
+use serde_json::{Deserializer, Value};
 
 /// The format that policies are in.
 #[derive(Args, Clone, Copy)]
@@ -37,8 +37,8 @@ pub(crate) struct Input {
 pub(crate) enum Problem {
     /// The file cannot be read.
     Unreadable(String),
-    /// The file is no policy.
-    Wrong(Box<Finding>, String),
+    /// The file is no policy: its mistakes, and its text.
+    Wrong(Vec<Finding>, String),
 }
 
 impl Problem {
@@ -46,7 +46,10 @@ impl Problem {
     pub(crate) fn render(&self, host: &Host<'_>) -> String {
         match self {
             Self::Unreadable(text) => text.clone(),
-            Self::Wrong(finding, text) => finding.render(text, host.width),
+            Self::Wrong(findings, text) => {
+                let shown: Vec<_> = findings.iter().map(|finding| finding.render(text, host.width)).collect();
+                shown.join("\n\n")
+            }
         }
     }
 }
@@ -70,7 +73,11 @@ impl Format {
         let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
         match self.read(&text) {
             Ok(document) => Ok(Input { name, text, document }),
-            Err(wrong) => Err(Problem::Wrong(Box::new(finding(wrong, name, &text)), text)),
+            Err(wrong) => {
+                let mistakes = self.mistakes(wrong, &text);
+                let findings = mistakes.into_iter().map(|wrong| finding(wrong, name.clone(), &text)).collect();
+                Err(Problem::Wrong(findings, text))
+            }
         }
     }
 
@@ -90,6 +97,103 @@ impl Format {
         };
         read.map_err(|error| Wrong { error, at: None })
     }
+
+    /// All mistakes of a document: the core says the first, and the next ones of the document without it.
+    fn mistakes(self, first: Wrong, text: &str) -> Vec<Wrong> {
+        let document = serde_json::from_str::<Value>(text).ok().filter(|_| text.len() <= LONGEST);
+        let Some(mut document) = document else { return vec![first] };
+        let (mut found, mut removed) = (Vec::new(), Vec::<String>::new());
+        let mut next = Some(first);
+        while let Some(mut wrong) = next.take() {
+            let is_twice = wrong.error.error.code == ErrorCode::Twice;
+            let goes_on = !is_twice && removed.len() < MOST_MISTAKES && remove(&mut document, &wrong.error.path);
+            let path = wrong.error.path.clone();
+            // Items of a list have moved up for each that was removed before them.
+            removed.iter().rev().for_each(|known| moved(&mut wrong.error.path, known));
+            let is_new = |known: &Wrong| !follows(&known.error.path, &wrong.error);
+            let is_there = found.is_empty() || spans::find(text, &wrong.error.path, false).is_some();
+            if is_there && found.iter().all(is_new) {
+                found.push(wrong);
+            }
+            if goes_on {
+                removed.push(path);
+                next = self.read(&document.to_string()).err();
+            }
+        }
+        found
+    }
+}
+
+/// The most mistakes of a file that are shown.
+const MOST_MISTAKES: usize = 20;
+/// The longest file, in bytes, of which more than one is shown: each is found by reading the whole file.
+const LONGEST: usize = 100_000;
+
+/// Changes a path in a document to that before an item of a list was removed.
+fn moved(path: &mut String, removed: &str) {
+    let Some((list, index)) = removed.strip_suffix(']').and_then(|path| path.rsplit_once('[')) else { return };
+    let behind = path.strip_prefix(list).and_then(|rest| rest.strip_prefix('[')).and_then(|rest| rest.split_once(']'));
+    if let Some((at, rest)) = behind
+        && let (Ok(at), Ok(index)) = (at.parse::<usize>(), index.parse::<usize>())
+        && at >= index
+    {
+        *path = format!("{list}[{}]{rest}", at + 1);
+    }
+}
+
+/// True for an error that is there because the value at `path` was removed: it is missing, or others do not fit without it.
+fn follows(path: &str, next: &DocumentError) -> bool {
+    let group = path.strip_suffix(".kind").or_else(|| path.strip_suffix(".mode"));
+    let is_about_kind = next.error.code == ErrorCode::NotForKind || next.error.code.name().ends_with("_missing");
+    within(path, &next.path) || is_about_kind && group.is_some_and(|group| within(group, &next.path))
+}
+
+/// True if one of two paths is in the other.
+fn within(one: &str, other: &str) -> bool {
+    let is_in = |outer: &str, inner: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    is_in(one, other) || is_in(other, one)
+}
+
+/// Removes the value at a path. False if there is none.
+fn remove(document: &mut Value, path: &str) -> bool {
+    let (mut node, mut rest) = (document, path);
+    loop {
+        match node {
+            Value::Object(fields) => {
+                let is_next = |name: &&String| rest.strip_prefix(name.as_str()).is_some_and(is_boundary);
+                let Some(name) = fields.keys().find(is_next).cloned() else { return false };
+                rest = rest.get(name.len()..).unwrap_or_default();
+                // A word may stand for an object with a kind or a mode.
+                let is_word = matches!(rest, ".kind" | ".mode") && !fields.get(&name).is_some_and(Value::is_object);
+                if rest.is_empty() || is_word {
+                    return fields.shift_remove(&name).is_some();
+                }
+                let Some(field) = fields.get_mut(&name) else { return false };
+                node = field;
+            }
+            Value::Array(items) => {
+                let index = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+                let Some((Ok(index), behind)) = index.map(|(index, behind)| (index.parse::<usize>(), behind)) else {
+                    return false;
+                };
+                rest = behind;
+                if rest.is_empty() && index < items.len() {
+                    items.remove(index);
+                    return true;
+                }
+                let Some(item) = items.get_mut(index) else { return false };
+                node = item;
+            }
+            _ => return false,
+        }
+        rest = rest.strip_prefix('.').unwrap_or(rest);
+    }
+}
+
+fn is_boundary(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with(['.', '['])
 }
 
 /// An error of a document; one of its JSON has its place.
@@ -115,12 +219,25 @@ fn finding(Wrong { error, at }: Wrong, file: String, text: &str) -> Finding {
         severity: Severity::Error,
         code: code.code(),
         name: code.name(),
-        message: error.to_string(),
+        message: message(&error, text),
         position: span.as_ref().map(|span| spans::line_and_column(text, span.start)),
         span,
         path: error.path,
         file,
     }
+}
+
+/// The words about an error. The place of one of JSON is beside it.
+fn message(error: &DocumentError, text: &str) -> String {
+    let words = error.to_string();
+    if error.error.code != ErrorCode::NotJson {
+        return words;
+    }
+    if text.trim().is_empty() {
+        return "a policy document must be JSON text: there is none".to_owned();
+    }
+    let words = words.rsplit_once(" at line ").map_or(&*words, |(words, _)| words);
+    words.replace("EOF while parsing", "the text ends in the middle of")
 }
 
 /// The words about a file that cannot be read, which may be a preset's name with a mistake.

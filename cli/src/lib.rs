@@ -6,12 +6,15 @@
 mod check;
 mod convert;
 mod explain;
+mod files;
 mod finding;
 mod host;
 mod input;
 mod presets;
 mod program;
 mod replay;
+mod simulate;
+mod simulated;
 mod spans;
 mod style;
 mod table;

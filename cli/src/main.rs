@@ -1,29 +1,57 @@
 //! The command line of holdoff, see `holdoff --help`.
 
-use holdoff_cli::{Host, run};
+use anstream::{AutoStream, ColorChoice};
+use holdoff_cli::{Host, Output, run};
 use std::fs;
-use std::io::{ErrorKind, Read as _, Write as _, stdin};
+use std::io::{ErrorKind, IsTerminal as _, Read as _, Write as _, stderr, stdin, stdout};
 use std::process::ExitCode;
 
 /// The columns of an output that is no terminal.
 const COLUMNS: usize = 80;
 
 fn main() -> ExitCode {
-    let output = run(std::env::args_os(), Host { read: &read, width: width() });
+    let progress: &dyn Fn(&str) = if stderr().is_terminal() { &progress } else { &|_| {} };
+    let host = Host { read: &read, list: &list, progress, width: width() };
+    let Output { color, out, err, code } = run(std::env::args_os(), host);
+    let choice = match color {
+        clap::ColorChoice::Auto => ColorChoice::Auto,
+        clap::ColorChoice::Always => ColorChoice::Always,
+        clap::ColorChoice::Never => ColorChoice::Never,
+    };
     // A reader that has gone away, such as `head`, is no error.
-    let _ = anstream::stdout().write_all(output.out.as_bytes());
-    let _ = anstream::stderr().write_all(output.err.as_bytes());
-    output.code.into()
+    let _ = AutoStream::new(stdout(), choice).write_all(out.as_bytes());
+    let _ = AutoStream::new(stderr(), choice).write_all(err.as_bytes());
+    code.into()
 }
 
 fn read(path: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = if path == "-" { stdin().read_to_end(&mut bytes).map(|_| bytes) } else { fs::read(path) };
-    read.map_err(|error| match error.kind() {
-        // The same words on every system.
+    read.map_err(|error| words(&error))
+}
+
+fn list(folder: &str) -> Result<Vec<String>, String> {
+    let entries = fs::read_dir(folder).map_err(|error| words(&error))?;
+    let name = |entry: fs::DirEntry| {
+        // A link to a folder is not followed: it may lead around in a circle.
+        let end = if entry.file_type().is_ok_and(|kind| kind.is_dir()) { "/" } else { "" };
+        Some(entry.file_name().into_string().ok()? + end)
+    };
+    Ok(entries.flatten().filter_map(name).collect())
+}
+
+/// The same words on every system.
+fn words(error: &std::io::Error) -> String {
+    match error.kind() {
         ErrorKind::NotFound => "there is no such file".to_owned(),
+        ErrorKind::IsADirectory => "is a folder".to_owned(),
         _ => error.to_string(),
-    })
+    }
+}
+
+/// A line of a terminal that is written again and again.
+fn progress(text: &str) {
+    let _ = write!(stderr(), "\r\x1b[2K{text}");
 }
 
 /// `COLUMNS` if it is set, or else the terminal's.

@@ -1,8 +1,8 @@
 //! The commands and their arguments.
 
 use crate::host::{Answer, Host, Output};
-use crate::{check, convert, explain, presets, replay, style};
-use clap::{CommandFactory, Parser, Subcommand};
+use crate::{check, convert, explain, presets, replay, simulate, style};
+use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 
 /// See what a retry policy does, before it happens.
@@ -11,6 +11,9 @@ use std::ffi::OsString;
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+    /// Colours: by themselves in a terminal, unless `NO_COLOR` is set.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
+    color: ColorChoice,
 }
 
 #[derive(Subcommand)]
@@ -18,6 +21,7 @@ enum Command {
     Explain(explain::Explain),
     Lint(check::Lint),
     Check(check::Check),
+    Simulate(simulate::Simulate),
     Replay(replay::Replay),
     Convert(convert::Convert),
     Presets(presets::Presets),
@@ -35,8 +39,8 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>, hos
         use clap::FromArgMatches as _;
         Arguments::from_arg_matches(&found)
     });
-    let answer = match parsed {
-        Ok(arguments) => arguments.command.run(&host),
+    let (color, answer) = match parsed {
+        Ok(Arguments { command, color }) => (color, command.run(&host)),
         Err(error) => {
             let text = error.render().ansi().to_string();
             return match error.exit_code() {
@@ -45,7 +49,8 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>, hos
             };
         }
     };
-    answer.unwrap_or_else(|text| Output { err: text + "\n", code: 2, ..Output::default() })
+    let output = answer.unwrap_or_else(|text| Output { err: text + "\n", code: 2, ..Output::default() });
+    Output { color, ..output }
 }
 
 impl Command {
@@ -54,6 +59,7 @@ impl Command {
             Self::Explain(explain) => explain.run(host),
             Self::Lint(lint) => lint.run(host),
             Self::Check(check) => check.run(host),
+            Self::Simulate(simulate) => simulate.run(host),
             Self::Replay(replay) => replay.run(host),
             Self::Convert(convert) => convert.run(host),
             Self::Presets(presets) => presets.run(host),

@@ -4,7 +4,7 @@ use crate::explain::millis;
 use crate::host::{Answer, Host, Output, error};
 use crate::input::Format;
 use crate::style::{BOLD, DIM, ERROR, GOOD, styled};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use holdoff_core::{
     Call, Event, EventKind, EventReader, EventWithNotes, Failure, Outcome, Policy, ReplayMode, Span, Step, Timestamp,
 };
@@ -24,19 +24,11 @@ pub(crate) struct Replay {
     /// Compare each decision in the log with that of the policy, which must be that of the log.
     #[arg(long, requires = "policy")]
     verify: bool,
-    /// How it is printed.
-    #[arg(long, value_enum, default_value_t = Style::Text)]
-    format: Style,
+    /// Print data; times are milliseconds.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     form: Format,
-}
-
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq)]
-enum Style {
-    /// For people.
-    Text,
-    /// As data; times are milliseconds.
-    Json,
 }
 
 /// An attempt of the log that ended.
@@ -73,20 +65,13 @@ impl Replay {
         }
         let decided = policy.as_ref().map(|(name, policy)| (name, log.decided(policy)));
         let code = u8::from(decided.as_ref().is_some_and(|(_, (_, outcome, _))| *outcome != Outcome::Succeeded));
-        let out = match self.format {
-            Style::Json => {
-                let decided = decided.map(|(name, decided)| decisions(name, &decided));
-                format!("{:#}\n", json!({ "seed": log.seed.to_string(), "attempts": log.data(), "decided": decided }))
-            }
-            Style::Text => {
-                let mut out = log.shown();
-                if let Some((name, decided)) = decided {
-                    out.push_str(&shown(name, &decided));
-                }
-                out
-            }
+        let out = if self.json {
+            let decided = decided.map(|(name, decided)| decisions(name, &decided));
+            format!("{:#}\n", json!({ "seed": log.seed.to_string(), "attempts": log.data(), "decided": decided }))
+        } else {
+            log.shown() + &decided.map(|(name, decided)| shown(name, &decided)).unwrap_or_default()
         };
-        Ok(Output { out, err: String::new(), code })
+        Ok(Output { out, code, ..Output::default() })
     }
 }
 
@@ -97,7 +82,7 @@ fn verified(log: &Log, policy: &Policy, file: &str) -> Output {
     match wrong {
         Some(wrong) => {
             let out = format!("{}: {file}: {wrong}\n", styled(ERROR, "differs"));
-            Output { out, err: String::new(), code: 1 }
+            Output { out, code: 1, ..Output::default() }
         }
         None => format!("{}: the policy decides all {} events\n", styled(GOOD, "holds"), log.events.len()).into(),
     }

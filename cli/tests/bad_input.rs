@@ -2,16 +2,18 @@
 
 use anstream::adapter::strip_str;
 use holdoff_cli::{Host, Output, run};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Runs the program on a file with that content.
 fn ran(command: &[&str], content: &[u8]) -> Output {
     let begun = Instant::now();
     let read = |_: &str| Ok(content.to_vec());
-    let Output { out, err, code } = run(["holdoff"].iter().chain(command), Host { read: &read, width: 80 });
+    let host = Host { read: &read, list: &|_| Ok(Vec::new()), progress: &|_| {}, width: 80 };
+    let Output { out, err, code, .. } = run(["holdoff"].iter().chain(command), host);
     let [out, err] = [out, err].map(|text| strip_str(&text).to_string());
     assert!(begun.elapsed() < Duration::from_secs(10), "{command:?} took {:?}", begun.elapsed());
-    Output { out, err, code }
+    Output { out, err, code, ..Output::default() }
 }
 
 #[test]
@@ -61,4 +63,67 @@ fn a_log_cannot_steer_the_terminal() {
         );
     let output = ran(&["replay", "log"], log.as_bytes());
     assert_eq!(output.out, "attempt 1 took 1ns: transient ( [2J down)\n");
+}
+
+#[test]
+fn each_mistake_of_a_file_is_shown() {
+    let text = r#"{"atempts": 3, "backoff": [{"kind": "expontial", "times": 1}, {"max": 5}], "jitter": "fulll",
+        "rules": [{"if": {"http": [9]}, "retry": 1}], "deadline": "1s", "min_attempt": "2s"}"#;
+    let output = ran(&["check", "many.json"], text.as_bytes());
+    for words in [
+        "atempts = 3: is no field of a policy; did you mean \"attempts\"?",
+        "backoff[0].kind = \"expontial\": must be one of",
+        "backoff[1].max = 5: must be a time",
+        "jitter.kind = \"fulll\"",
+        "rules[0].if.http[0] = 9: must be",
+        "rules[0].retry = 1: must be",
+        "min_attempt = 2s: must be below the deadline",
+        "\n7 errors",
+    ] {
+        assert!(output.out.contains(words), "{words}\n{}", output.out);
+    }
+}
+
+#[test]
+fn a_pattern_stands_for_the_files_with_such_names() {
+    let read = |path: &str| match path {
+        "a/x.retry.json" | "a/b/y.retry.json" | "odd[1].json" => Ok(b"{}".to_vec()),
+        _ => Err("there is no such file".to_owned()),
+    };
+    let list = |folder: &str| match folder {
+        "." => Ok(vec!["a/".to_owned(), ".git/".to_owned(), "odd[1].json".to_owned()]),
+        "a/" => Ok(vec!["b/".to_owned(), "x.retry.json".to_owned(), "other.json".to_owned()]),
+        "a/b/" => Ok(vec!["y.retry.json".to_owned(), ".hidden.retry.json".to_owned()]),
+        _ => Err("there is no such file".to_owned()),
+    };
+    let checked = |pattern: &str| {
+        let host = Host { read: &read, list: &list, progress: &|_| {}, width: 80 };
+        let Output { out, err, code, .. } = run(["holdoff", "check", pattern], host);
+        let [out, err] = [out, err].map(|text| strip_str(&text).to_string());
+        (code, out + &err)
+    };
+    assert_eq!(checked("**/*.retry.json"), (0, "2 files: no findings\n".to_owned()));
+    assert_eq!(checked("a/*.retry.json"), (0, "no findings\n".to_owned()));
+    assert_eq!(checked("odd[1].json").0, 0);
+    assert_eq!(checked("a/*.yaml"), (2, "error: a/*.yaml: no file has such a name\n".to_owned()));
+    assert_eq!(checked("none/*.json"), (2, "error: none/: there is no such file\n".to_owned()));
+    assert_eq!(checked("a/***.json").0, 2);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    for arguments in [&["presets"][..], &["simulate", "default", "--clients", "50", "--json"], &["check", "nothing"]] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_holdoff"));
+        program.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = program.spawn().unwrap();
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr);
+        let code = if arguments[0] == "check" { 2 } else { 0 };
+        assert!(
+            ended.status.code() == Some(code) && !said.contains("panicked"),
+            "{arguments:?} {:?} {said}",
+            ended.status
+        );
+    }
 }
