@@ -12,12 +12,19 @@ pub(crate) fn html(explanation: &Explanation) -> String {
     out.push_str(
         "<table><thead><tr><th>retry</th><th>min</th><th>typical</th><th>max</th><th>total</th></tr></thead><tbody>",
     );
-    for row in explanation.iter().take(MOST) {
+    let mut rows = explanation.iter();
+    for row in rows.by_ref().take(MOST) {
         let [min, typical, max, total] = [row.min, row.typical, row.max, row.typical_total].map(|span| span.rounded());
         let cells = format!("<td>{min}</td><td>{typical}</td><td>{max}</td><td>{total}</td>");
         let _ = write!(out, "<tr><td>{}</td>{cells}</tr>", row.retry);
     }
     out.push_str("</tbody></table>");
+    match rows.count() {
+        0 => {}
+        more => {
+            let _ = write!(out, "<p>and {more} more</p>");
+        }
+    }
     for lint in explanation.lints() {
         let _ = write!(out, "<p>{}</p>", escaped(&lint.to_string()));
     }

@@ -8,6 +8,10 @@ use pyo3::types::PyByteArray;
 
 /// The most calls: each has a seed and a row.
 const MOST_CALLS: u32 = 10_000_000;
+/// The most retries of a call.
+const MOST_RETRIES: u32 = 1000;
+/// The most numbers in an array: 800 MB.
+const MOST_CELLS: u64 = 100_000_000;
 
 /// The calls to simulate.
 #[derive(Clone, Copy)]
@@ -26,14 +30,22 @@ impl Simulation {
     /// The delays in milliseconds as a row for each call: NaN behind the last delay of a call.
     pub(crate) fn run<'py>(self, py: Python<'py>, policy: &Policy) -> PyResult<Bound<'py, PyAny>> {
         let numpy = py.import("numpy").map_err(|error| match error.is_instance_of::<PyModuleNotFoundError>(py) {
-            true => PyImportError::new_err("simulate needs numpy: pip install numpy"),
+            true => PyImportError::new_err("simulate needs numpy: pip install \"holdoff[numpy]\""),
             false => error,
         })?;
         if !(1..=MOST_CALLS).contains(&self.calls) {
             let message = format!("calls = {}: must be a whole number from 1 to {MOST_CALLS}", self.calls);
             return Err(PyValueError::new_err(message));
         }
-        let (delays, ends) = py.detach(|| self.delays(policy));
+        let retries = self.retries.unwrap_or(if policy.attempts().is_none() { 10 } else { 100 });
+        if retries > MOST_RETRIES {
+            let message = format!("retries = {retries}: must be a whole number from 0 to {MOST_RETRIES}");
+            return Err(PyValueError::new_err(message));
+        }
+        let Some((delays, ends)) = py.detach(|| self.delays(policy, retries)) else {
+            let message = format!("calls = {}: makes an array of more than {MOST_CELLS} numbers", self.calls);
+            return Err(PyValueError::new_err(message));
+        };
         let starts = || std::iter::once(0).chain(ends.iter().copied());
         let columns = starts().zip(&ends).map(|(start, end)| end - start).max().unwrap_or_default();
         let bytes = ends.len().saturating_mul(columns).saturating_mul(size_of::<f64>());
@@ -51,11 +63,10 @@ impl Simulation {
         numpy.call_method1("frombuffer", (array,))?.call_method1("reshape", (ends.len(), columns))
     }
 
-    /// The delays of all calls one after the other, and where those of each call end.
-    fn delays(self, policy: &Policy) -> (Vec<f64>, Vec<usize>) {
-        let most = self.retries.unwrap_or(if policy.attempts().is_none() { 10 } else { 100 });
+    /// The delays of all calls one after the other, and where those of each call end; `None` for too many.
+    fn delays(self, policy: &Policy, most: u32) -> Option<(Vec<f64>, Vec<usize>)> {
         let failure = Failure::new(self.after.map_or(FailureKind::Transient, |kind| kind.0));
-        let (mut delays, mut ends) = (Vec::new(), Vec::new());
+        let (mut delays, mut ends, mut columns) = (Vec::new(), Vec::new(), 0);
         for call in 0..u64::from(self.calls) {
             let mut now = Timestamp::ZERO;
             let mut retry = Retry::new(seed_at(self.seed, call), now);
@@ -65,8 +76,12 @@ impl Simulation {
                 delays.push(until.since(now).as_nanos() as f64 / 1e6);
                 now = until;
             }
+            columns = columns.max(delays.len() - ends.last().copied().unwrap_or_default());
+            if u64::from(self.calls) * columns as u64 > MOST_CELLS {
+                return None;
+            }
             ends.push(delays.len());
         }
-        (delays, ends)
+        Some((delays, ends))
     }
 }

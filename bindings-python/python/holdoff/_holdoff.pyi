@@ -4,6 +4,9 @@ from types import TracebackType
 from typing import Any, Final, Generic, Literal, ParamSpec, TypeVar, final, overload
 
 from _typeshed import SupportsGetItem
+from matplotlib.axes import Axes
+from numpy import float64
+from numpy.typing import NDArray
 from typing_extensions import Unpack
 
 from ._guard import Guard
@@ -1683,6 +1686,10 @@ class Policy:
     def __new__(cls, name: PresetName | None = None, /, **fields: Unpack[PolicyFields]) -> Policy: ...
     def __reduce__(self) -> tuple[Callable[[str, list[str]], Policy], tuple[str, list[str]]]: ...
     def __repr__(self) -> str: ...
+    def _repr_html_(self) -> str:
+        """
+        The policy in a notebook.
+        """
     @staticmethod
     def _restored(text: Any, error_types: SupportsGetItem[int, str]) -> Policy:
         """
@@ -1757,9 +1764,28 @@ class Policy:
         """
         Warnings about the policy, and about a timeout of `within` around it.
         """
+    def plot(self, ax: Axes | None = None, *, rows: int | None = None, after: Word | None = None) -> Axes:
+        """
+        Draws when each retry begins with matplotlib (`pip install "holdoff[plot]"`): the range, the typical time and the
+        deadline. `ax` is the axes to draw on, new ones by default; `rows` and `after` are those of `explain`.
+        """
     def retrying(self, **options: Unpack[CallOptions]) -> Retrying:
         """
         A caller with this policy and these options, to call or to decorate functions with.
+        """
+    def simulate(
+        self,
+        calls: int = 10000,
+        seed: int = 0,
+        *,
+        retries: int | None = None,
+        after: Word | None = None,
+        attempt: Duration | None = None,
+    ) -> NDArray[float64]:
+        """
+        The delays of many calls whose attempts all fail, in milliseconds: an array of numpy with a row for each call and a
+        column for each retry, NaN after the call gave up. `seed` is that of all calls together; `retries` is the most retries
+        (100, and 10 of a policy that retries for ever), `after` the kind of failure, `attempt` how long each attempt takes.
         """
     def to_dict(self) -> dict[str, Any]:
         """

@@ -19,14 +19,9 @@ def plot(explanation: Explanation, deadline: float | None, ax: Axes | None) -> A
         ax = pyplot.subplots()[1]
     rows = list(explanation)
     retries = [row.retry for row in rows]
-    least, typical, most = (
-        [total / 1e9 for total in totals]
-        for totals in (
-            [row.min_total for row in rows],
-            [row.typical_total for row in rows],
-            [row.max_total for row in rows],
-        )
-    )
+    least = [row.min_total / 1e9 for row in rows]
+    typical = [row.typical_total / 1e9 for row in rows]
+    most = [row.max_total / 1e9 for row in rows]
     if rows:
         ax.fill_between(retries, least, most, alpha=0.25, label="range")
         ax.plot(retries, typical, marker="o", markersize=4, label="typical")
@@ -36,7 +31,7 @@ def plot(explanation: Explanation, deadline: float | None, ax: Axes | None) -> A
             ax.axhline(deadline, color="tab:red", linestyle="--", label="deadline")
         else:
             ax.plot([], [], color="tab:red", linestyle="--", label=f"deadline at {deadline:g} s, above")
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("retry")
     ax.set_ylabel("seconds after the first failure")
     ax.set_ylim(bottom=0)
