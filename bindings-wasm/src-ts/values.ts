@@ -31,7 +31,11 @@ export function collect(values: FieldValue[], path: string, value: unknown, numb
     values.push({ path, value, kind: value.length === 0 ? NO_ITEMS : LIST });
     for (const [index, item] of value.entries()) inner(values, `${path}[${index}]`, item, number, depth);
   } else if (isFields(value)) {
-    for (const name in value) inner(values, depth === 0 ? name : `${path}.${name}`, value[name], number, depth);
+    for (const name in value) {
+      // spec 15.7: the schema that editors read.
+      if (depth === 0 && name === "$schema" && typeof (value[name] ?? "") === "string") continue;
+      inner(values, depth === 0 ? name : `${path}.${name}`, value[name], number, depth);
+    }
     if (values.length === before && depth > 0) values.push({ path, value, kind: EMPTY });
   } else {
     values.push({ path, value, kind: kindOf(value, number) });

@@ -9,6 +9,7 @@ pub mod catalogue;
 pub mod chaos;
 pub mod classify;
 pub mod documents;
+pub mod fields;
 pub mod format;
 pub mod gates;
 pub mod generate;

@@ -4,7 +4,8 @@
 //! a field is set beside the kind, and the error that building gives says which. So the schema cannot tell another story
 //! than the library. What no schema can say (that `max` is not below `initial`) is left to the library.
 
-use holdoff_core::{ErrorCode, FailureKind, Field, GrpcCode, Policy, Preset, Rules, Value as Setting};
+use crate::fields::{GROUPS, default_value, described};
+use holdoff_core::{ErrorCode, FailureKind, Field, GrpcCode, Policy, Preset, Rules, Takes, Value as Setting};
 use serde_json::{Map, Value, json};
 
 mod guards;
@@ -23,18 +24,20 @@ pub fn schema() -> Value {
     let mut properties = Map::new();
     for (name, field) in Field::names().filter(|known| !known.1.is_guards()) {
         if !name.contains('.') && !groups.contains(&name) {
-            properties.insert(name.to_owned(), described(field));
+            properties.insert(name.to_owned(), with_doc(takes(field), field));
         }
     }
-    properties.insert("backoff".to_owned(), reference("backoff"));
-    properties.insert("jitter".to_owned(), reference("jitter"));
-    properties.insert("hint".to_owned(), words_or(&Field::HintMode, "hint"));
-    properties.insert(
-        "rules".to_owned(),
-        json!({ "type": ["array", "null"], "maxItems": RULES, "items": reference("rule") }),
-    );
+    for (name, value) in [
+        ("$schema", json!({ "type": ["string", "null"] })),
+        ("backoff", reference("backoff")),
+        ("jitter", reference("jitter")),
+        ("hint", words_or(&Field::HintMode, "hint")),
+        ("rules", json!({ "type": ["array", "null"], "maxItems": RULES, "items": reference("rule") })),
+    ] {
+        properties.insert(name.to_owned(), with_words(value, name));
+    }
     for section in guards::sections() {
-        properties.insert(section.to_owned(), section_of(section));
+        properties.insert(section.to_owned(), with_words(section_of(section), section));
     }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -160,16 +163,70 @@ fn words(field: Field) -> Vec<Value> {
 /// The fields under a prefix.
 fn fields_of(prefix: &str) -> Map<String, Value> {
     let own = Field::names().filter_map(|(name, field)| Some((name.strip_prefix(prefix)?, field)));
-    own.map(|(name, field)| (name.to_owned(), described(field))).collect()
+    own.map(|(name, field)| (name.to_owned(), with_doc(takes(field), field))).collect()
 }
 
-/// What a field takes, with its rule as the description.
-fn described(field: Field) -> Value {
-    let mut value = takes(field);
-    if let Some(value) = value.as_object_mut() {
-        value.insert("description".to_owned(), ErrorCode::WrongType.rule(Some(field)).into());
+/// A field's schema with its doc, its default and examples, which editors show and complete.
+fn with_doc(mut schema: Value, field: Field) -> Value {
+    let rule = ErrorCode::WrongType.rule(Some(field));
+    schema["description"] = format!("{} It {rule}.", described(field)).into();
+    if let Some(default) = default_value(field) {
+        schema["default"] = default;
     }
-    value
+    schema["examples"] = examples(field);
+    if field == Field::Preset {
+        let sources = Preset::ALL.map(|preset| preset.doc().split_whitespace().collect::<Vec<_>>().join(" "));
+        let sources = std::iter::once("Nothing: the default policy.".to_owned()).chain(sources);
+        schema["enumDescriptions"] = sources.collect();
+    }
+    schema
+}
+
+/// Values that a field takes.
+fn examples(field: Field) -> Value {
+    let words: Vec<_> = field.words().collect();
+    match (field.takes(), field) {
+        (Takes::Word(_), _) => json!(words),
+        (Takes::Spans, _) => json!([["100ms", "1s", "5s"]]),
+        (_, Field::Deadline | Field::HintMax | Field::BackoffMax) => json!(["10s", "1m", "none"]),
+        (Takes::Span { .. }, _) => json!(["250ms", "1s"]),
+        (Takes::SpanOrNone { .. }, _) => json!(["10s", "none"]),
+        (Takes::Attempts, _) => json!([3, 5, "forever"]),
+        (Takes::Flag, _) => json!([true, false]),
+        (Takes::Version, _) => json!([1]),
+        (Takes::WholeNumber(from, _), _) => json!([default_value(field).unwrap_or_else(|| from.max(10).into())]),
+        (Takes::Number(_), _) => json!([default_value(field).unwrap_or_else(|| 0.2.into())]),
+    }
+}
+
+/// The schema of a group of fields with words about it and examples.
+fn with_words(mut schema: Value, name: &str) -> Value {
+    let (words, examples) = match name {
+        "$schema" => ("The JSON Schema that editors read. holdoff ignores it.", json!(["policy.schema.json"])),
+        "rules" => (
+            "Which failures are retried: the first rule that fits decides.",
+            json!([[{ "if": { "http": [429, "5xx"] }, "retry": true }, { "if": {}, "retry": false }]]),
+        ),
+        "backoff" => (words_of(name), json!([{ "kind": "exponential", "initial": "100ms", "max": "5s" }])),
+        "jitter" => (words_of(name), json!(["full", "none", { "kind": "proportional", "factor": 0.2 }])),
+        "hint" => (words_of(name), json!([{ "max": "1m", "over": "stop" }])),
+        "budget" => (words_of(name), json!(["none", { "kind": "ratio" }])),
+        "breaker" => (words_of(name), json!([{ "kind": "consecutive", "failures": 5, "open_for": "30s" }])),
+        "limiter" => (words_of(name), json!([{ "limit": 100, "per": "1s" }])),
+        "bulkhead" => (words_of(name), json!([10])),
+        "adaptive" => (words_of(name), json!(["cubic"])),
+        "stretch" => (words_of(name), json!([4])),
+        "hedge" => (words_of(name), json!(["200ms"])),
+        _ => (words_of(name), json!(["innermost"])),
+    };
+    schema["description"] = words.into();
+    schema["examples"] = examples;
+    schema
+}
+
+/// The words about a group of fields.
+fn words_of(name: &str) -> &'static str {
+    GROUPS.iter().find(|group| group.0 == name).map_or("", |group| group.2)
 }
 
 fn takes(field: Field) -> Value {
@@ -278,7 +335,7 @@ fn own_jitter() -> Value {
 /// The jitter, cap and hint that a stage or a rule may have beside the policy.
 fn choices() -> Map<String, Value> {
     let fresh = json!({ "anyOf": [{ "enum": words_alone("jitter", Field::JitterKind) }, reference("freshJitter")] });
-    let cap = ("cap".to_owned(), described(Field::Cap));
+    let cap = ("cap".to_owned(), with_doc(takes(Field::Cap), Field::Cap));
     Map::from_iter([("jitter".to_owned(), fresh), cap, ("hint".to_owned(), words_or(&Field::HintMode, "hint"))])
 }
 

@@ -117,6 +117,57 @@ fn every_preset_and_what_it_writes_follows_it() {
 }
 
 #[test]
+fn every_document_of_the_catalogue_follows_it() {
+    let validator = Validator::new();
+    let mut count = 0;
+    for entry in std::fs::read_dir(root().join("docs/catalogue")).unwrap().flatten() {
+        if entry.path().extension().is_some_and(|end| end == "json") {
+            let file: Value = serde_json::from_str(&std::fs::read_to_string(entry.path()).unwrap()).unwrap();
+            assert_eq!(validator.check(&file["policy"]), Ok(()), "{}", entry.path().display());
+            count += 1;
+        }
+    }
+    assert_eq!(count, 27);
+}
+
+#[test]
+fn every_document_of_the_pages_follows_it() {
+    let validator = Validator::new();
+    for page in ["docs/policy.md", "docs/editor.md"] {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        let blocks = text.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next());
+        // Other blocks are settings of editors, or policies of other systems.
+        let read = blocks.filter(|block| documents::read(block).is_ok());
+        let checked =
+            read.map(|block| assert_eq!(validator.check(&serde_json::from_str(block).unwrap()), Ok(()), "{block}"));
+        assert!(checked.count() > 0, "{page}");
+    }
+}
+
+#[test]
+fn every_example_and_default_in_the_schema_follows_it() {
+    let validator = Validator::new();
+    let schema = schema::schema();
+    let properties = schema["properties"].as_object().unwrap();
+    for (name, property) in properties {
+        assert!(property["description"].as_str().is_some_and(|text| text.len() > 10), "{name}");
+        for value in property["examples"].as_array().unwrap().iter().chain(property.get("default")) {
+            let mut document = json!({ name: value });
+            if name == "on_deadline" {
+                document["min_attempt"] = "1s".into();
+            }
+            assert_eq!(validator.check(&document), Ok(()), "{document}");
+        }
+    }
+    // The fields of each group as well, in the group.
+    for (group, kinds) in [("backoff", "stage"), ("jitter", "jitterFields"), ("hint", "hint")] {
+        for (name, field) in schema["$defs"][kinds]["properties"].as_object().unwrap() {
+            assert!(group == "backoff" && name == "jitter" || name == "hint" || field["examples"].is_array(), "{name}");
+        }
+    }
+}
+
+#[test]
 fn the_file_is_up_to_date() {
     let file = std::fs::read_to_string(root().join("docs/policy.schema.json")).unwrap_or_default();
     assert!(

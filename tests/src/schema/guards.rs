@@ -1,6 +1,6 @@
 //! The sections of guards, by asking the core: each field is set beside each kind, and what the core says of it is the schema.
 
-use super::{given, reference};
+use super::{given, reference, with_doc};
 use holdoff_core::{Error, ErrorCode, Field, Options, Takes, Value as Setting};
 use serde_json::{Map, Value, json};
 
@@ -91,11 +91,8 @@ fn names(section: &str) -> impl Iterator<Item = (&'static str, Field)> {
 fn object_of(section: &str) -> Value {
     let mut properties = Map::new();
     for (name, field) in names(section) {
-        let mut value = if name == "open_for" { reference("openFor") } else { takes(field, section) };
-        if let Some(value) = value.as_object_mut() {
-            value.insert("description".to_owned(), ErrorCode::WrongType.rule(Some(field)).into());
-        }
-        properties.insert(name.to_owned(), value);
+        let value = if name == "open_for" { reference("openFor") } else { takes(field, section) };
+        properties.insert(name.to_owned(), with_doc(value, field));
     }
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }

@@ -28,6 +28,8 @@ impl Options {
         }
         match rule_of(name) {
             Some((rule, rest)) => self.set_in_rule(rule, rest, value),
+            // spec 15.7
+            None if name == "$schema" && matches!(value, Value::Text(_) | Value::Nothing) => Ok(None),
             None if name == "rules" => match value {
                 Value::Nothing | Value::NoItems => Ok(None),
                 _ => Err(refused(ErrorCode::NotAList, value, None)),

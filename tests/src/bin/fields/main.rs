@@ -1,28 +1,11 @@
 //! Prints the typed options of JavaScript and Python and the tables of docs/policy.md from the core's table of fields.
 
 use anyhow::{Result, bail};
-use holdoff_core::{Field, Range, Span, Takes};
-use std::fmt::Write as _;
+use conformance::fields::GROUPS;
 
 mod page;
 mod python;
 mod typescript;
-
-/// The groups of fields: the prefix of their paths, the name of their type, and what they are.
-const GROUPS: [(&str, &str, &str); 12] = [
-    ("backoff", "Backoff", "How delays grow from one failure to the next; one stage of a chain."),
-    ("jitter", "Jitter", "How delays are spread."),
-    ("hint", "Hint", "What is done with a server's hint on when to come back."),
-    ("budget", "Budget", "How many retries there may be for the calls there are."),
-    ("breaker.open_for", "OpenFor", "How long a breaker stays open, longer with each opening in a row."),
-    ("breaker", "Breaker", "When a breaker stops calls to a server that keeps failing."),
-    ("limiter", "Limiter", "How many attempts there may be in a time."),
-    ("bulkhead", "Bulkhead", "How many attempts may run at once."),
-    ("adaptive", "Adaptive", "A rate of attempts that follows the server's throttling."),
-    ("stretch", "Stretch", "Longer delays while many attempts fail."),
-    ("hedge", "Hedge", "A second attempt beside a slow one."),
-    ("nested", "Nested", "What a retry does inside another one."),
-];
 
 fn main() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
@@ -41,83 +24,9 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The names in a group, without its prefix, each with its field. A group within it has a type of its own.
-fn names(group: &str) -> Vec<(&'static str, Field)> {
-    let prefix = format!("{group}.");
-    let own = Field::names().filter_map(|(name, field)| Some((name.strip_prefix(&prefix)?, field)));
-    own.filter(|(name, _)| !name.contains('.')).collect()
-}
-
 /// The type of the group with that path.
 fn group(path: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
     GROUPS.iter().find(|group| group.0 == path)
-}
-
-/// The default of a field, as a document has it; empty where there is none.
-fn default(field: Field) -> String {
-    let number = |number: u64| match field.takes() {
-        Takes::Word(words) => {
-            words.iter().find(|word| u64::from(word.1) == number).map_or("", |word| word.0).to_owned()
-        }
-        Takes::SpanOrNone { none, .. } if number == none => "none".to_owned(),
-        Takes::Span { .. } | Takes::SpanOrNone { .. } | Takes::SpanOrSpans(_) => Span::from_nanos(number).to_string(),
-        Takes::Number(_) => f64::from_bits(number).to_string(),
-        Takes::Attempts if number == u64::from(u32::MAX) => "forever".to_owned(),
-        Takes::Flag => (number != 0).to_string(),
-        _ => number.to_string(),
-    };
-    let parts = [field.default().map(number), Some(field.default_note().to_owned())];
-    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
-}
-
-/// The range of a field; empty where any value of its type will do.
-fn range(field: Field) -> String {
-    match field.takes() {
-        Takes::WholeNumber(from, u32::MAX) => format!("from {from} on"),
-        Takes::WholeNumber(from, to) => format!("{from} to {to}"),
-        Takes::Number(Range::From(from)) => format!("from {from} on"),
-        Takes::Number(Range::AboveZero) | Takes::Span { from: 1 } | Takes::SpanOrNone { from: 1, .. } => {
-            "above 0".into()
-        }
-        Takes::Number(Range::Share) => "above 0, at most 1".into(),
-        Takes::Attempts => "from 1 on".into(),
-        _ => String::new(),
-    }
-}
-
-/// The kinds that a field is for; empty where it is for all of its group.
-fn kinds(field: Field) -> String {
-    let group = field.path().rsplit_once('.').map_or("", |path| path.0);
-    let group = if field == Field::BreakerOpenFor { "breaker.open_for" } else { group };
-    // Every mode of a hint has a use for all of its fields.
-    let first = names(group).first().copied().filter(|first| matches!(first.0, "kind" | "mode") && group != "hint");
-    let Some((_, kind)) = first else { return String::new() };
-    let Takes::Word(words) = kind.takes() else { return String::new() };
-    let all: Vec<_> = words.iter().filter(|word| word.0 != "none").collect();
-    let fits: Vec<_> = all.iter().filter(|word| field.fits(word.1)).map(|word| word.0).collect();
-    if field == kind || fits.len() == all.len() {
-        return String::new();
-    }
-    if fits.len() + 2 >= all.len() && all.len() > 3 {
-        let others: Vec<_> = all.iter().filter(|word| !field.fits(word.1)).map(|word| word.0).collect();
-        return format!("not for {}", others.join(" and "));
-    }
-    format!("for {}", fits.join(", "))
-}
-
-/// The doc of a field with its range, its kinds and its default, in sentences.
-fn described(field: Field) -> String {
-    let capital = |text: String| text[..1].to_uppercase() + &text[1..];
-    let mut doc = field.doc().trim().to_owned();
-    for (lead, text) in [("", range(field)), ("", kinds(field)), ("Default: ", default(field))] {
-        if !text.is_empty() {
-            let _ = write!(doc, " {}.", if lead.is_empty() { capital(text) } else { format!("{lead}{text}") });
-        }
-    }
-    if field.is_needed() && !matches!(field.path(), "backoff.delays") {
-        doc += if kinds(field).is_empty() { " Needed." } else { " Needed there." };
-    }
-    doc
 }
 
 const GENERATED: &str = "Generated from core/src/fields.rs by `cargo xtask generate`.";

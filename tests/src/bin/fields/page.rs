@@ -1,7 +1,7 @@
 //! The tables of fields in docs/policy.md.
 
-use super::{default, kinds, range};
 use anyhow::{Context as _, Result};
+use conformance::fields::{default, kinds, range};
 use holdoff_core::{Field, Takes};
 use std::fmt::Write as _;
 

@@ -1,7 +1,8 @@
 //! The types of policies and guards in Python, and what `help()` says of its classes.
 
-use super::{GENERATED, GROUPS, default, described, group, names, quoted, wrapped};
+use super::{GENERATED, group, quoted, wrapped};
 use anyhow::{Context as _, Result};
+use conformance::fields::{GROUPS, default, described, names};
 use holdoff_core::{Field, Takes};
 use std::fmt::Write as _;
 

@@ -1,7 +1,8 @@
 //! The types of policies and guards in TypeScript, and the tables that JavaScript checks options by.
 
-use super::{GENERATED, GROUPS, described, group, names, quoted, wrapped};
+use super::{GENERATED, group, quoted, wrapped};
 use anyhow::{Result, bail};
+use conformance::fields::{GROUPS, described, names};
 use holdoff_core::{Backoff, ErrorCode, Field, Jitter, Policy, Preset, Range, Rules, Section, Span, Stage, Takes};
 use std::fmt::Write as _;
 
