@@ -23,7 +23,7 @@ pub(crate) struct Simulate {
     form: Format,
     /// Leave out the default policy.
     #[arg(long)]
-    alone: bool,
+    no_default: bool,
     /// A JSON file with a scenario: the fields of docs/storm.md. The options below replace its fields.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     scenario: Option<String>,
@@ -104,7 +104,7 @@ impl Simulate {
         let (scenario, fault) = self.scenario(host)?;
         let read = |name: &String| self.form.policy(name, host).map_err(|problem| problem.render(host));
         let mut inputs = self.policies.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        if !self.alone && !self.policies.iter().any(|name| name == DEFAULT) {
+        if !self.no_default && !self.policies.iter().any(|name| name == DEFAULT) {
             let document = of_preset(Preset::Default);
             inputs.push(Input { name: DEFAULT.to_owned(), text: String::new(), document });
         }

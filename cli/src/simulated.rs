@@ -104,8 +104,8 @@ const fn indent(row: &Row) -> usize {
 /// Lines of blocks: attempts, and successes below them, a column for some seconds.
 fn time_lines(out: &mut String, scenario: &Scenario, runs: &[Run], names: &[String], width: usize) {
     let label = names.iter().map(|name| name.chars().count()).max().unwrap_or_default() + 2;
-    let room = width.saturating_sub(label).clamp(10, 100);
-    let seconds = (scenario.end() as usize).div_ceil(room).max(1);
+    let most_columns = width.saturating_sub(label).clamp(10, 100);
+    let seconds = (scenario.end() as usize).div_ceil(most_columns).max(1);
     let most = runs.iter().flat_map(|run| parts(&run.measures.attempts, seconds)).fold(0.0, f64::max);
     let calls = scenario.measured_rate();
     let times = most / calls;
@@ -218,8 +218,8 @@ pub(crate) fn drawing(scenario: &Scenario, fault: &Value, runs: &[Run]) -> Strin
             );
         }
         for second in [0, scenario.begins, scenario.ill().end, scenario.end()] {
-            let place = x(second as f64);
-            let _ = write!(out, r#"<text x="{place:.1}" y="{}" text-anchor="middle">{second} s</text>"#, bottom + 16.0);
+            let at = x(second as f64);
+            let _ = write!(out, r#"<text x="{at:.1}" y="{}" text-anchor="middle">{second} s</text>"#, bottom + 16.0);
         }
     }
     let _ = write!(
