@@ -4,13 +4,21 @@ import starlight from "@astrojs/starlight";
 import { defineConfig, passthroughImageService } from "astro/config";
 import llmsTxt from "starlight-llms-txt";
 import { repository } from "./src/markdown.mjs";
+import { BASE, hasPage, pages, VERSION } from "./src/pages.mjs";
+
+// Addresses in llms.txt and the site map begin with it. Nothing is published yet.
+const SITE = process.env.SITE ?? "https://holdoff.example";
+const DESCRIPTION = "Retries for JavaScript, Python, C and Rust, decided by one tested core.";
 
 /** The storm lab is a page of its own, which another command builds. */
 const lab = existsSync(new URL("../playground/dist/index.html", import.meta.url));
 
+/** Pages that are there: some come from other parts of the repository. */
+const present = (...names) => names.filter(hasPage);
+
 export default defineConfig({
-  // Addresses in llms.txt and the site map begin with it. Nothing is published yet.
-  site: process.env.SITE ?? "https://holdoff.example",
+  site: SITE,
+  base: BASE,
   outDir: process.env.OUT ?? "../target/site",
   cacheDir: "../target/site-cache",
   trailingSlash: "always",
@@ -18,15 +26,27 @@ export default defineConfig({
   markdown: { remarkPlugins: [repository] },
   integrations: [
     starlight({
-      title: "holdoff",
-      description: "Retries for JavaScript, Python, C and Rust, decided by one tested core.",
+      title: `holdoff ${VERSION}`,
+      description: DESCRIPTION,
       customCss: ["./src/site.css"],
-      head: [{ tag: "script", attrs: { src: "/tabs.js", defer: true } }],
-      plugins: [llmsTxt({ projectName: "holdoff", exclude: ["adr/**", "names"], promote: ["index", "start", "which-policy"] })],
+      head: [{ tag: "script", attrs: { src: `${BASE}page.js`, defer: true } }],
+      plugins: [
+        llmsTxt({
+          projectName: "holdoff",
+          description: DESCRIPTION,
+          exclude: ["adr/**", "names"],
+          promote: ["index", "start", "which-policy"],
+          optionalLinks: pages().map(({ id, title }) => ({ label: title, url: `${SITE}${BASE}${id === "index" ? "" : `${id}/`}` })),
+        }),
+      ],
       credits: false,
+      disable404Route: true,
       pagination: false,
       sidebar: [
-        { label: "Start", items: ["start", "which-policy", "coming-from", "questions", ...(lab ? [{ label: "Storm lab", link: "/lab/" }] : [])] },
+        {
+          label: "Start",
+          items: ["start", "which-policy", "coming-from", "questions", ...(lab ? [{ label: "Storm lab", link: "/lab/" }] : [])],
+        },
         {
           label: "Tasks",
           items: ["http", "job", "llm", "reconnect", "payment", "webhook", "poll", "hedge", "testing", "telemetry"].map((name) => `tasks/${name}`),
@@ -35,20 +55,34 @@ export default defineConfig({
           label: "Concepts",
           items: [...["time-line", "jitter", "budgets", "breaker", "guards", "nesting"].map((name) => `concepts/${name}`), "patterns", "glossary"],
         },
-        { label: "Guides", items: [
+        {
+          label: "Guides",
+          items: [
             { label: "JavaScript, TypeScript", slug: "guide-javascript" },
             { label: "Python", slug: "guide-python" },
             { label: "Rust", slug: "guide-rust" },
             { label: "C, C++", slug: "guide-c" },
             { label: "Another language", slug: "another-language" },
-          ] },
+            ...present("cli", "editor"),
+          ],
+        },
         { label: "More than one process", items: ["durable", "engines"] },
-        { label: "Reference", items: ["api", "policy", "catalogue", "compat", "errors", "spec"] },
-        { label: "Evidence", items: ["storm", "crash", "performance"] },
+        {
+          label: "Reference",
+          items: [
+            "api",
+            { label: "Fields, guards, presets", slug: "policy" },
+            { label: "Errors, lints, words", slug: "errors" },
+            "catalogue",
+            "compat",
+            { label: "Rules (spec)", slug: "spec" },
+          ],
+        },
+        { label: "Evidence", items: ["evidence", "storm", "crash", "performance"] },
         {
           label: "Inside",
           collapsed: true,
-          items: ["adding-a-method", "names", { label: "Decisions", autogenerate: { directory: "adr" } }],
+          items: ["adding-a-method", "names", "versions", { label: "Decisions", autogenerate: { directory: "adr" } }],
         },
       ],
     }),

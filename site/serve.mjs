@@ -2,12 +2,13 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { preview } from "astro";
+import { BASE } from "./src/pages.mjs";
 
-/** The address of the running server, and a function that stops it. */
+/** The address of the site on the running server, without a slash at its end, and a function that stops the server. */
 export async function serve() {
   const port = await freePort();
   const server = await preview({ root: import.meta.dirname, logLevel: "error", server: { host: "127.0.0.1", port } });
-  return { address: `http://127.0.0.1:${port}`, stop: () => server.stop() };
+  return { address: `http://127.0.0.1:${port}${BASE.replace(/\/$/, "")}`, stop: () => server.stop() };
 }
 
 /** Astro takes a port and finds none. */

@@ -3,10 +3,8 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { ROOT } from "./pages.mjs";
 
-// The package that was built last, not an installed one.
-const require = createRequire(join(ROOT, "bindings-wasm/package.json"));
-const { Policy } = require("holdoff/guards");
-const { explain } = require("holdoff/tools");
+/** A module of the package that was built last, not of an installed one. Whoever only serves the site has none. */
+const built = createRequire(join(ROOT, "bindings-wasm/package.json"));
 
 const WIDTH = 640;
 const LEFT = 70;
@@ -15,6 +13,8 @@ const ROW = 26;
 
 /** The drawing of a document as SVG in the colours of the page. Rows end with the policy's attempts, at eight at most. */
 export function drawDelays(document) {
+  const { Policy } = built("holdoff/guards");
+  const { explain } = built("holdoff/tools");
   const rows = explain(Policy.fromJson(document), { rows: 8 }).rows.filter((row) => row.inTime !== "never");
   const x = scale(rows);
   const bars = rows.map(({ retry, min, typical, max }, index) => {

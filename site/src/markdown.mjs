@@ -73,7 +73,10 @@ function drawn(node, file) {
 }
 
 // A drawing that is wider than the screen scrolls, also by the keyboard.
-const figure = (svg) => ({ type: "html", value: `<figure class="diagram" tabindex="0">${svg}</figure>` });
+function figure(svg) {
+  const [, width] = /^<svg [^>]*?\bwidth="([\d.]+)"/.exec(svg);
+  return { type: "html", value: `<figure class="diagram" tabindex="0" style="--width: ${width}px">${svg}</figure>` };
+}
 
 /** Draws a diagram in the colours of the page. Its `accTitle` is what a screen reader says. */
 function diagram({ value }, file) {

@@ -1,10 +1,28 @@
 // Where a file of the repository is in the site: pages of docs/ by their names, and every other file below source/.
-import { readFileSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
 /** The root of the repository; Astro starts in site/ and moves its modules. */
 export const ROOT = resolve("..");
 export const FOLDER = join(ROOT, "docs");
+
+/** Where the site is on its host: `/`, or the folder of an older version. */
+export const BASE = `/${process.env.BASE ?? ""}/`.replace(/\/+/g, "/");
+
+/** The version of these pages, which is that of the packages. */
+export const VERSION = /^version = "(.+)"$/m.exec(readFileSync(join(ROOT, "Cargo.toml"), "utf8"))[1];
+
+/** True if docs/ has a page of that name. */
+export const hasPage = (name) => existsSync(join(FOLDER, `${name}.md`));
+
+/** The pages that a reader looks for, in the order of their names: not the decisions. */
+export function pages() {
+  const names = markdown().filter((name) => !name.startsWith("adr/"));
+  return names.map((name) => ({ id: idOf(name), title: titleOf(join(FOLDER, name)) }));
+}
+
+/** The paths of all pages from docs/. */
+const markdown = () => readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md")).sort();
 
 /** The id of a page by its path from docs/. */
 export const idOf = (entry) => entry.replace(/\.md$/, "").replace(/(^|\/)README$/, "$1").replace(/\/$/, "").toLowerCase() || "index";
@@ -18,27 +36,27 @@ export function titleOf(path) {
 
 /** Where a link of a page leads in the site; undefined for a link to another host or within its page. */
 export function target(url, page) {
-  if (/^([a-z]+:|#|\/)/i.test(url)) return undefined;
+  if (url.startsWith("/")) return BASE + url.slice(1);
+  if (/^([a-z]+:|#)/i.test(url)) return undefined;
   const [path, hash] = url.split("#");
   const file = resolve(dirname(page), decodeURI(path));
   if (!statSync(file, { throwIfNoEntry: false })) throw new Error(`${relative(ROOT, page)}: links to ${url}, which does not exist`);
   const anchor = hash ? `#${hash}` : "";
   if (file.startsWith(`${FOLDER}/`) && file.endsWith(".md")) {
     const id = idOf(relative(FOLDER, file));
-    return id === "index" ? `/${anchor}` : `/${id}/${anchor}`;
+    return id === "index" ? `${BASE}${anchor}` : `${BASE}${id}/${anchor}`;
   }
-  return `/source/${relative(ROOT, file)}/${anchor}`;
+  return `${BASE}source/${relative(ROOT, file)}/${anchor}`;
 }
 
 /** The paths from the root of all files and folders that pages link to, beside pages, and of the C headers. */
 export function sources() {
-  const pages = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
   const headers = readdirSync(join(ROOT, "bindings-c/include"), { recursive: true, encoding: "utf8" });
   const found = new Set(headers.filter((name) => /\.hp?p?$/.test(name)).map((name) => join("bindings-c/include", name)));
-  for (const page of pages) {
+  for (const page of markdown()) {
     const path = join(FOLDER, page);
     for (const [, url] of readFileSync(path, "utf8").matchAll(/\]\(([^()\s]+)\)/g)) {
-      const [, source] = /^\/source\/([^#]+)\//.exec(tryTarget(url, path) ?? "") ?? [];
+      const [, source] = /\/source\/([^#]+)\//.exec(tryTarget(url, path) ?? "") ?? [];
       if (source !== undefined && !source.endsWith(".svg")) found.add(source);
     }
   }

@@ -1,4 +1,4 @@
-// Tabs of languages: a choice holds for all tabs of all pages.
+// Tabs of languages: a choice holds for all tabs of all pages. Tables that scroll: the keyboard reaches them.
 const KEY = "language";
 
 class LanguageTabs extends HTMLElement {
@@ -53,3 +53,13 @@ function choose(label) {
 }
 
 customElements.define("language-tabs", LanguageTabs);
+
+function reachable() {
+  for (const table of document.querySelectorAll(".sl-markdown-content table")) {
+    if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
+    else table.removeAttribute("tabindex");
+  }
+}
+
+addEventListener("resize", reachable);
+reachable();
