@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { ROOT } from "./pages.mjs";
 
-/** A module of the package that was built last, not of an installed one. Whoever only serves the site has none. */
+/** Loads a module of the package that was built last, when a drawing needs it: serving the site needs none. */
 const built = createRequire(join(ROOT, "bindings-wasm/package.json"));
 
 const WIDTH = 640;

@@ -1,8 +1,11 @@
-// Runs every block of code of the site's own pages: programs against a flaky server, documents through the core.
+// Runs the blocks of code of the pages: programs against a flaky server, documents through the core.
 //
 // A program is whole as it stands; only https://example.com is replaced by a server of this machine. A document is read and explained,
 // and the text block behind it is what `holdoff explain` prints; `--update` writes these blocks anew. Code of other libraries has the
 // word "before" behind its language and is only parsed. A block with "part" is a part of the program above it, and is not run.
+//
+// Guides explain one option after the other by fragments. Their programs in C and Rust are run, their fragments in JavaScript and Python
+// are parsed; the first examples in JavaScript and Python are run by the tests of those languages.
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +20,8 @@ const ROOT = join(import.meta.dirname, "../..");
 const TARGET = process.env.TARGET ?? join(ROOT, "target");
 const PYTHON = join(TARGET, "venv/bin/python");
 const DOCS = join(ROOT, "docs");
-const PAGES = [/^(start|which-policy|patterns|coming-from)\.md$/, /^(tasks|concepts)\/.*\.md$/];
+const PAGES = [/^(start|which-policy|patterns|coming-from)\.md$/, /^(tasks|concepts)\/.*\.md$/, /^\.\.\/README\.md$/];
+const GUIDES = [/^(guide-.*|durable|engines)\.md$/];
 const scratch = mkdtempSync(join(tmpdir(), "holdoff-blocks-"));
 
 /** A server that fails at first. What it does depends on the path, and begins anew for each block. */
@@ -43,13 +47,15 @@ async function flaky() {
   return { port: server.address().port, close: () => (server.closeAllConnections(), server.close()) };
 }
 
+const matches = (page, patterns) => patterns.some((pattern) => pattern.test(page));
+
 /** The blocks of a page: language, further words, text, line, and the text block right behind it. */
 function blocksOf(page) {
   const text = readFileSync(join(DOCS, page), "utf8");
   const found = [...text.matchAll(/^```(\w+)(.*)\n([^]*?)^```$/gm)];
   return found.map(({ 1: lang, 2: words, 3: code, index, 0: all }) => {
     const [, printed] = /^\n\n```text\n([^]*?)```\n/.exec(text.slice(index + all.length)) ?? [];
-    return { page, lang, words: words.trim(), code, printed, place: `docs/${page}:${text.slice(0, index).split("\n").length}` };
+    return { page, lang, words: words.trim(), code, printed, guide: matches(page, GUIDES), place: `${join("docs", page)}:${text.slice(0, index).split("\n").length}` };
   });
 }
 
@@ -78,10 +84,22 @@ async function buildRust(blocks) {
   const folder = join(TARGET, "site-blocks");
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, "src/bin"), { recursive: true });
-  const holdoff = `{ path = ${JSON.stringify(join(ROOT, "bindings-rust"))}, features = ["tokio", "serde"] }`;
+  const holdoff = `{ path = ${JSON.stringify(join(ROOT, "bindings-rust"))}, features = ["tokio", "serde", "tower"] }`;
   writeFileSync(
     join(folder, "Cargo.toml"),
-    `[package]\nname = "site-blocks"\nversion = "0.0.0"\nedition = "2024"\n[workspace]\n[dependencies]\nholdoff = ${holdoff}\nureq = { version = "3", default-features = false }\nserde_json = "1"\n`,
+    `[package]
+name = "site-blocks"
+version = "0.0.0"
+edition = "2024"
+[workspace]
+[dependencies]
+holdoff = ${holdoff}
+serde_json = "1"
+tokio = { version = "1", features = ["macros", "rt"] }
+tower-layer = "0.3"
+tower-service = "0.3"
+ureq = { version = "3", default-features = false }
+`,
   );
   copyFileSync(join(ROOT, "Cargo.lock"), join(folder, "Cargo.lock"));
   for (const [index, block] of blocks.entries()) {
@@ -115,23 +133,31 @@ async function program(block) {
   }
 }
 
-/** Code of other libraries, which are not installed: it must at least be code. */
+/** Code that cannot run here, because it is a fragment or needs another library: it must at least be code. */
 async function parse({ lang, code }) {
-  const path = file(`before${(next += 1)}.${lang === "js" ? "mjs" : "py"}`, code);
+  const path = file(`parsed${(next += 1)}.${lang === "js" ? "mjs" : "py"}`, code);
   if (lang === "js") await run("node", ["--check", path], options);
-  if (lang === "python") await run(PYTHON, ["-c", "import ast, sys; ast.parse(open(sys.argv[1]).read())", path], options);
+  // Fragments may wait at their top.
+  const flags = "import ast, sys; compile(open(sys.argv[1]).read(), sys.argv[1], 'exec', ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)";
+  if (lang === "python") await run(PYTHON, ["-c", flags, path], options);
 }
 
-const pages = readdirSync(DOCS, { recursive: true, encoding: "utf8" }).filter((name) => PAGES.some((page) => page.test(name)));
-const blocks = pages.sort().flatMap(blocksOf).filter(({ words }) => words !== "part");
-// A program in Rust has the address of its server compiled in, so one server serves all of them by its path.
-const rust = blocks.filter(({ lang, words }) => lang === "rust" && words === "");
-const failures = [];
-const queue = [];
-for (const block of blocks) {
-  const check = block.words === "before" ? parse : block.lang === "json" && /^(drawn)?$/.test(block.words) ? document : LANGUAGES[block.lang] && program;
-  if (check && block.lang !== "rust") queue.push([block, check]);
+/** What is done with a block; undefined for a language that nobody runs here, such as a shell's. */
+function checkOf({ lang, words, code, guide }) {
+  const whole = /^(int|fn) main\(|^async fn main\(/m.test(code);
+  if (words === "part" || (guide && ["c", "rust"].includes(lang) && !whole)) return undefined;
+  if (words === "before" || (guide && ["js", "python"].includes(lang))) return parse;
+  if (lang === "json") return guide ? undefined : document;
+  return LANGUAGES[lang] && program;
 }
+
+const names = [...readdirSync(DOCS, { recursive: true, encoding: "utf8" }), "../README.md"].sort();
+const pages = names.filter((name) => matches(name, [...PAGES, ...GUIDES]));
+const blocks = pages.flatMap(blocksOf).filter((block) => checkOf(block));
+// A program in Rust has the address of its server compiled in, so all of them are built first.
+const rust = blocks.filter((block) => block.lang === "rust" && checkOf(block) === program);
+const queue = blocks.filter((block) => !rust.includes(block)).map((block) => [block, checkOf(block)]);
+const failures = [];
 const count = queue.length + rust.length;
 
 async function work() {

@@ -16,11 +16,11 @@ const { links } = await new LinkChecker().check({
 await stop();
 
 const names = readdirSync(process.env.OUT, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith("index.html"));
-const pages = names.filter((name) => !name.startsWith("api/"));
-const broken = links.filter((link) => link.state === "BROKEN").map((link) => link.url.slice(address.length));
+const pages = names.filter((name) => !/^api\/.*\//.test(name));
+const broken = links.filter((link) => link.state === "BROKEN").map((link) => new URL(link.url).pathname + new URL(link.url).hash);
 for (const url of broken) {
-  const from = pages.filter((page) => readFileSync(join(process.env.OUT, page), "utf8").includes(`"${url}"`));
-  console.error(`${url} leads nowhere; on the pages ${from.join(", ")}`);
+  const from = pages.filter((page) => readFileSync(join(process.env.OUT, page), "utf8").includes(`"${decodeURI(url)}"`));
+  console.error(`${url} leads nowhere; on ${from.length} pages, such as ${from.slice(0, 3).join(", ")}`);
 }
 const docs = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
 const missing = docs.filter((name) => !pages.includes(join(idOf(name).replace(/^index$/, ""), "index.html")));

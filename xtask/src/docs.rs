@@ -1,6 +1,6 @@
 //! The documentation site: the pages of docs/, built by Starlight, and the API references that each language's own tool prints.
 
-use crate::{Lang, python, setup, shell, wasm};
+use crate::{c, python, setup, shell, wasm};
 use anyhow::{Context as _, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,31 @@ fn node(program: &str, args: &[&str]) -> Command {
     node
 }
 
-/// Builds the site with its API references, and checks its links.
+/// Builds the bindings that pages and references are printed from, then the site, and checks its links.
 pub(crate) fn build() -> Result<()> {
     setup::site()?;
-    setup::setup(Lang::Python)?;
-    setup::setup(Lang::Wasm)?;
     python::build()?;
     wasm::build()?;
+    site()
+}
+
+/// Tests the site, built from the bindings as they are: its links, its pages in a browser, and its blocks of code.
+pub(crate) fn test() -> Result<()> {
+    setup::site()?;
+    site()?;
+    look()?;
+    blocks()
+}
+
+/// Builds the C library, and tests the built site.
+pub(crate) fn test_built() -> Result<()> {
+    c::dist()?;
+    look()?;
+    blocks()
+}
+
+/// The pages and the references, with links that lead somewhere.
+fn site() -> Result<()> {
     pages()?;
     references()?;
     links()
@@ -67,7 +85,7 @@ pub(crate) fn open() -> Result<()> {
     shell::run(&mut node("node", &["serve.mjs"]))
 }
 
-/// Looks at the built pages in a browser: accessibility, a narrow screen, no request to another host.
+/// Looks at the built pages in a browser: accessibility, the keyboard, a narrow screen, no request to another host.
 pub(crate) fn look() -> Result<()> {
     let mut look = node("node", &["test/look.mjs"]);
     look.env("TOOLS", wasm::package().join("node_modules"));
@@ -75,6 +93,11 @@ pub(crate) fn look() -> Result<()> {
         look.env("CHROMIUM", browser);
     }
     shell::step("the site in a browser", &mut look)
+}
+
+/// Runs the blocks of code of the pages against a flaky server.
+fn blocks() -> Result<()> {
+    shell::step("blocks of code", node("node", &["test/blocks.mjs"]).env("TARGET", shell::target()))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

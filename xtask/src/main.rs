@@ -151,9 +151,12 @@ enum Task {
         /// Serve the built site on this machine.
         #[arg(long)]
         open: bool,
-        /// Look at the built pages in a browser: accessibility, a narrow screen, no request to another host.
+        /// Look at the built pages in a browser: accessibility, the keyboard, a narrow screen, no request to another host.
         #[arg(long)]
         look: bool,
+        /// Look at the built pages in a browser, and run their blocks of code.
+        #[arg(long, conflicts_with = "look")]
+        test: bool,
     },
     /// Call one flaky server from five hosts and compare their decisions.
     Demo {
@@ -245,10 +248,13 @@ fn run(task: Task) -> Result<()> {
             setup::setup(Lang::Python)?;
             crash::crash(rounds, database, seed)
         }
-        Task::Docs { open, look } => {
+        Task::Docs { open, look, test } => {
             docs::build()?;
             if look {
                 docs::look()?;
+            }
+            if test {
+                docs::test_built()?;
             }
             if open { docs::open() } else { Ok(()) }
         }

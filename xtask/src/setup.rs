@@ -16,7 +16,16 @@ mod servers;
 
 /// Installs what the languages need and the machine lacks; says what to install where it cannot.
 pub(crate) fn setup(lang: Lang) -> Result<()> {
-    let needs = Needs::of(lang);
+    install(Needs::of(lang))
+}
+
+/// Installs what builds and tests the documentation site.
+pub(crate) fn site() -> Result<()> {
+    install(Needs::SITE)?;
+    npm_packages(&shell::root().join("site"))
+}
+
+fn install(needs: Needs) -> Result<()> {
     let packages = debian::missing(needs);
     let mut unmet = programs(needs);
     unmet.extend(debian::obstacle(&packages));
@@ -50,11 +59,6 @@ pub(crate) fn setup(lang: Lang) -> Result<()> {
         npm_packages(&shell::root().join("examples/demo/javascript"))?;
     }
     Ok(())
-}
-
-/// Installs what builds the documentation site.
-pub(crate) fn site() -> Result<()> {
-    npm_packages(&shell::root().join("site"))
 }
 
 /// Programs that no package manager of ours installs: a person does.

@@ -1,6 +1,6 @@
 //! Everything that CI runs, and how it went.
 
-use crate::{Lang, baseline, c, cli, conform, crash, demo, engines, playground, python, ruby, rust, wasm};
+use crate::{Lang, baseline, c, cli, conform, crash, demo, docs, engines, playground, python, ruby, rust, wasm};
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,8 @@ pub(crate) fn test(lang: Lang) -> Result<()> {
         parts.push(("digests", conform::digests));
         parts.push(("agree", || conform::agree(Lang::All, None, conform::LOGS)));
         parts.push(("demo", || demo::demo(demo::SEED)));
+        // Of the bindings that the languages' parts have built.
+        parts.push(("site", docs::test));
         // Last, because it weighs what the others have built.
         parts.push(("baseline", baseline::check));
     }

@@ -13,6 +13,9 @@ pub(super) struct Needs {
 }
 
 impl Needs {
+    /// The documentation site: bindings of Python and JavaScript, a browser, and libcurl for programs in C.
+    pub(super) const SITE: Self = Self { rust: false, wasm: true, python: true, c: false, demo: true };
+
     pub(super) fn of(lang: Lang) -> Self {
         let all = lang == Lang::All;
         let one = |wanted| all || lang == wanted;
