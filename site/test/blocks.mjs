@@ -153,7 +153,10 @@ function checkOf({ lang, words, code, guide }) {
 
 const names = [...readdirSync(DOCS, { recursive: true, encoding: "utf8" }), "../README.md"].sort();
 const pages = names.filter((name) => matches(name, [...PAGES, ...GUIDES]));
-const blocks = pages.flatMap(blocksOf).filter((block) => checkOf(block));
+/** A word of the command line names a file or a language that is meant; without one all are. */
+const meant = process.argv.slice(2).filter((word) => !word.startsWith("--"));
+const isMeant = ({ page, lang }) => meant.length === 0 || meant.some((word) => lang === word || page.endsWith(word));
+const blocks = pages.flatMap(blocksOf).filter((block) => checkOf(block) && isMeant(block));
 // A program in Rust has the address of its server compiled in, so all of them are built first.
 const rust = blocks.filter((block) => block.lang === "rust" && checkOf(block) === program);
 const queue = blocks.filter((block) => !rust.includes(block)).map((block) => [block, checkOf(block)]);
