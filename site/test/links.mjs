@@ -1,5 +1,5 @@
 // Every page of docs/ was built, and every link and anchor of the built site leads somewhere. Links to other hosts are not followed.
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { LinkChecker } from "linkinator";
 import { serve } from "../serve.mjs";
@@ -25,5 +25,11 @@ for (const url of broken) {
 const docs = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
 const missing = docs.filter((name) => !pages.includes(join(idOf(name).replace(/^index$/, ""), "index.html")));
 for (const name of missing) console.error(`docs/${name} is no page of the site; the build says why`);
+const [, ...references] = readFileSync(join(FOLDER, "api.md"), "utf8").split("](/");
+for (const [path] of references.map((text) => text.split(")"))) {
+  if (existsSync(join(process.env.OUT, path, path.endsWith("/") ? "index.html" : ""))) continue;
+  missing.push(path);
+  console.error(`${path} was not printed`);
+}
 console.log(`${pages.length} pages, ${links.length} links, ${broken.length} broken`);
 process.exitCode = broken.length + missing.length > 0 ? 1 : 0;
