@@ -263,7 +263,8 @@ impl Retrying {
             },
         };
         let started = self.core().is_timed().then(|| clock::now(py)).transpose()?;
-        let abort_at = started.zip(self.core().first_limit()).map_or(Timestamp::NEVER, |(started, limit)| started.after(limit));
+        let abort_at =
+            started.zip(self.core().first_limit()).map_or(Timestamp::NEVER, |(started, limit)| started.after(limit));
         Ok(Some(Begun { permit, started, abort_at }))
     }
 

@@ -125,7 +125,7 @@ export class Options {
     stage?: number,
     field?: FieldValue,
     item?: number,
-    meant?: string,
+    suggestion?: string,
     otherwise?: Nanos,
   ): never {
     const row = byNumber[number];
@@ -134,7 +134,7 @@ export class Options {
     const value = original !== undefined ? shown(original) : otherwise === undefined ? undefined : showNanos(otherwise);
     const name = field?.path ?? "";
     const camel = /[A-Z]/.test(name);
-    const near = camel ? meant?.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) : meant;
+    const near = camel ? suggestion?.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) : suggestion;
     const [word, rule] = this.rule(code);
     const wanted = row && (code === Rule.WRONG_TYPE || code === Rule.UNKNOWN_WORD) ? this.wants(row) : rule;
     throw new ConfigError(code, word, path || name, value === undefined ? "" : ` = ${value}`, wanted, near);

@@ -126,7 +126,7 @@ impl Format {
 
 /// The most mistakes of a file that are shown.
 const MOST_MISTAKES: usize = 20;
-/// The longest file, in bytes, of which more than one is shown: each is found by reading the whole file.
+/// The longest file, in bytes, whose mistakes after the first are shown: finding each one reads the whole file.
 const LONGEST: usize = 100_000;
 
 /// Changes a path in a document to that before an item of a list was removed.

@@ -173,6 +173,9 @@ const GREY: &str = "#767676";
 const COLOURS: [(&str, &str); 4] =
     [("#2f7de1", "none"), ("#d9730d", "7 3"), ("#189a5a", "2 3"), ("#b04ccf", "9 3 2 3")];
 
+/// The counts of each second that a run has of something.
+type Counts = fn(&Measures) -> &Vec<u32>;
+
 /// The runs as SVG without script: attempts a second above, successes a second below, and the time of the fault.
 pub(crate) fn drawing(scenario: &Scenario, fault: &Value, runs: &[Run]) -> String {
     let legend = 20.0 * runs.len() as f64;
@@ -183,11 +186,11 @@ pub(crate) fn drawing(scenario: &Scenario, fault: &Value, runs: &[Run]) -> Strin
     );
     let x = |second: f64| LEFT + (RIGHT - LEFT) * second / scenario.end() as f64;
     let capacity = scenario.capacity();
-    let most = |counts: fn(&Measures) -> &Vec<u32>| {
+    let most = |counts: Counts| {
         let counts = runs.iter().flat_map(|run| counts(&run.measures)).copied().max().unwrap_or(1);
         f64::from(counts).max(capacity).max(1.0) * 1.05
     };
-    let fields: [(&str, fn(&Measures) -> &Vec<u32>); 2] =
+    let fields: [(&str, Counts); 2] =
         [("attempts a second", |of| &of.attempts), ("successes a second", |of| &of.goodput)];
     for ((name, counts), number) in fields.into_iter().zip([0.0, 1.0]) {
         let top = TOP + number * (HEIGHT + 40.0) - 24.0;

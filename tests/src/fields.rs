@@ -35,7 +35,9 @@ pub fn default_value(field: Field) -> Option<Value> {
     let value = match field.takes() {
         Takes::Word(words) => words.iter().find(|word| u64::from(word.1) == number)?.0.into(),
         Takes::SpanOrNone { none, .. } if number == none => "none".into(),
-        Takes::Span { .. } | Takes::SpanOrNone { .. } | Takes::SpanOrSpans(_) => Span::from_nanos(number).to_string().into(),
+        Takes::Span { .. } | Takes::SpanOrNone { .. } | Takes::SpanOrSpans(_) => {
+            Span::from_nanos(number).to_string().into()
+        }
         Takes::Number(_) => match f64::from_bits(number) {
             whole if whole.fract() == 0.0 => (whole as u64).into(),
             other => other.into(),

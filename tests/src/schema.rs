@@ -191,6 +191,7 @@ fn examples(field: Field) -> Value {
         (_, Field::Deadline | Field::HintMax | Field::BackoffMax) => json!(["10s", "1m", "none"]),
         (Takes::Span { .. }, _) => json!(["250ms", "1s"]),
         (Takes::SpanOrNone { .. }, _) => json!(["10s", "none"]),
+        (Takes::SpanOrSpans(_), _) => json!(["30s", ["1s", "5s", "30s"]]),
         (Takes::Attempts, _) => json!([3, 5, "forever"]),
         (Takes::Flag, _) => json!([true, false]),
         (Takes::Version, _) => json!([1]),

@@ -16,7 +16,7 @@ function entries(folder) {
   const now = "{ attempts: 2, backoff: { delay: 1 } }";
   return {
     bare: ["data:text/javascript,export default 1", "0"],
-    // What `import "holdoff"` is in Node.
+    // The file that Node loads for `import "holdoff"`.
     holdoff: [ours("index-node"), `m.retry(work, ${now})`],
     "holdoff/guards": [ours("guards"), "new m.Breaker()"],
     ...(existsSync(lite) && {

@@ -225,7 +225,7 @@ fn four_digits_are_enough_for_people() {
         (1_234_567_891, "1.235s"),
         (i64::MAX as u64, "9223000000s"),
     ] {
-        assert_eq!(rounded(Span::from_nanos(nanos)).to_string(), text);
+        assert_eq!(Span::from_nanos(nanos).rounded().to_string(), text);
     }
 }
 
