@@ -76,10 +76,12 @@ export const NOT_ZERO = "must be more than 0";
 export const OPEN_MAX = "must not be below the open time at first (it is 30s unless given)";
 export const OPEN_FULL = "is one too many: there is room for 8 open times";
 
-/** The word and the rule of each error about guards alone, by its number. */
+/** The word and the rule of each error about guards and their lists, by its number. */
 export const GUARD_RULES: Readonly<Record<number, string>> = {
   150: "count_range must be a whole number in the range of its field",
   151: "share_range must be a number above 0 and at most 1",
   152: "rate_range must be a finite number from 0 on",
   153: "field_missing is needed by the chosen kind",
+  115: "delays_missing must list at least one delay",
+  118: "too_many_stages is one too many: there is room for 16 stages, 64 listed delays and 40 numbers",
 };

@@ -302,9 +302,15 @@ fn takes(field: Field) -> String {
     }
 }
 
-/// The errors about guards alone.
-const GUARD_CODES: [ErrorCode; 4] =
-    [ErrorCode::CountRange, ErrorCode::ShareRange, ErrorCode::RateRange, ErrorCode::FieldMissing];
+/// The errors about guards alone, and those about lists, which the entry `holdoff` does not read.
+const GUARD_CODES: [ErrorCode; 6] = [
+    ErrorCode::CountRange,
+    ErrorCode::ShareRange,
+    ErrorCode::RateRange,
+    ErrorCode::FieldMissing,
+    ErrorCode::DelaysMissing,
+    ErrorCode::TooManyStages,
+];
 
 pub(super) fn guards_table() -> String {
     let mut out = format!(
@@ -333,7 +339,7 @@ pub(super) fn guards_table() -> String {
     let _ = writeln!(out, "export const NOT_ZERO = {:?};", zero.rule(Some(Field::BudgetWindow)));
     let _ = writeln!(out, "export const OPEN_MAX = {:?};", max.rule(Some(Field::BreakerOpenMax)));
     let _ = writeln!(out, "export const OPEN_FULL = {:?};\n", full.rule(Some(Field::BreakerOpenFor)));
-    out += "/** The word and the rule of each error about guards alone, by its number. */\n";
+    out += "/** The word and the rule of each error about guards and their lists, by its number. */\n";
     out += "export const GUARD_RULES: Readonly<Record<number, string>> = {\n";
     for code in GUARD_CODES {
         let _ = writeln!(out, "  {}: {:?},", code.code(), format!("{} {}", code.name(), code.rule(None)));
