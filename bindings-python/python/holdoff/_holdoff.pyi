@@ -1531,6 +1531,10 @@ class Operation:
         """
         The user's own sleep.
         """
+    def sleep_until_due(self) -> None:
+        """
+        Sleep in this thread until the next attempt is due, woken at once by the token.
+        """
     def succeed(self, value: object, attempt: int | None = None) -> None:
         """
         An attempt returned that value and succeeded, the latest one by default.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def race(retrying: Retrying, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The value of the first attempt that succeeds, or of the fallback."""
-    operation = Operation(retrying, None, (function, args, kwargs))
+    operation = Operation(retrying, (function, args, kwargs))
     try:
         return _Race(operation, function, args, kwargs, retrying.judges).run()
     except Exception as error:
@@ -85,8 +85,7 @@ class _Race:
 
     def _rest(self) -> None:
         """Sleep until the next attempt is due, and start it."""
-        while (seconds := self._operation.resume()) is not None:
-            self._operation.wait(seconds)
+        self._operation.sleep_until_due()
         if not self._operation.over:
             self._start()
 

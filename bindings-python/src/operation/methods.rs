@@ -89,6 +89,9 @@ methods! { Operation(self, py);
     mut reject_one(attempt: u64, value: &Bound<'_, PyAny>) -> PyResult<NextStep> =
         self.rejected(value, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()));
 
+    /// Sleep in this thread until the next attempt is due, woken at once by the token.
+    mut sleep_until_due() -> PyResult<()> = self.rest(py, None);
+
     impl {
         /// The Cancelled exception, caused by the last error.
         #[pyo3(signature = () -> "Exception")]

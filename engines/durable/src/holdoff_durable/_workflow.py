@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass
 from hashlib import sha256
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union, cast, get_args, get_origin, get_type_hints, overload
 
 from holdoff import Cancel, Guards, Policy
 
@@ -323,5 +323,5 @@ def _not_json(hint: Any) -> type[Any] | None:
         if issubclass(known, Awaitable):
             return None
         if not issubclass(known, _JSON) and not any(issubclass(one, known) for one in _JSON):
-            return known
+            return cast("type[Any]", known)
     return next((wrong for one in get_args(hint) if (wrong := _not_json(one)) is not None), None)
