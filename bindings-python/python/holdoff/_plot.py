@@ -1,5 +1,8 @@
 """The retries of a policy as a picture of matplotlib."""
 
+# The types of matplotlib leave its keyword arguments open.
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 TYPE_CHECKING = False
