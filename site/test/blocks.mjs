@@ -111,7 +111,7 @@ ureq = { version = "3", default-features = false }
 
 /** Reads a document, and fails if the text behind it is not what the core says about it. */
 async function document(block) {
-  const { stdout } = await run(PYTHON, ["-m", "holdoff", "explain", file(`block${(next += 1)}.json`, block.code)], options);
+  const { stdout } = await run("node", [join(ROOT, "bindings-wasm/dist/bin.mjs"), "explain", file(`block${(next += 1)}.json`, block.code)], options);
   const printed = `${stdout.trimEnd()}\n`;
   if (block.printed === undefined || block.printed === printed) return;
   if (!process.argv.includes("--update")) throw new Error(`the text behind the document must be:\n${printed}`);
