@@ -38,7 +38,7 @@ pub(crate) fn test(lang: Lang) -> Result<()> {
         parts.push(("digests", conform::digests));
         parts.push(("agree", || conform::agree(Lang::All, None, conform::LOGS)));
         parts.push(("demo", || demo::demo(demo::SEED)));
-        // Of the bindings that the languages' parts have built.
+        // The site shows the bindings that the parts of the languages have built.
         parts.push(("site", docs::test));
         // Last, because it weighs what the others have built.
         parts.push(("baseline", baseline::check));

@@ -234,7 +234,7 @@ fn ask_with(words: &[(String, &str)], field: Field) -> Option<Error> {
     builder.set(field.path(), value).and_then(|_| builder.check_guards()).err()
 }
 
-/// What the core says of a list beside words.
+/// The core's error about a list beside words.
 fn ask_list(words: &[(String, &str)], field: Field) -> Option<Error> {
     let first = (format!("{}[0]", field.path()), "1m");
     ask(&words.iter().cloned().chain([first]).collect::<Vec<_>>()).err()
