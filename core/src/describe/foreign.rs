@@ -118,6 +118,7 @@ impl Form {
     /// # Errors
     /// [`ErrorCode::NotInForm`] with the path of the first field that the system does not have (`deadline`, `rules`), or
     /// with the name of a guard (`breaker`).
+    #[inline(never)] // A host that is compiled for speed would take this in, at three times the size.
     pub fn export(self, policy: &Policy, rules: &Rules, guards: &Options) -> Result<ForeignPolicy, Error> {
         let system = self.system();
         let cannot = |field| error(ErrorCode::NotInForm, field, system.inexpressible);
@@ -250,6 +251,7 @@ impl FormReader {
     ///
     /// # Errors
     /// An unknown name, a value that the field does not take, a part of the form that this version has not.
+    #[inline(never)] // As `Form::export`.
     pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<Option<HostText<'v>>, Error> {
         let system = self.form.system();
         let found = match self.form {
@@ -304,6 +306,7 @@ impl FormReader {
     ///
     /// # Errors
     /// A field that is missing or out of range, or two that do not fit together.
+    #[inline(never)] // As `Form::export`.
     pub fn options(&self) -> Result<Options, Error> {
         let [mut values, ..] = self.values;
         if self.form == Form::Grpc && self.entries.is_timeout_of_others() {

@@ -50,6 +50,7 @@ impl Policy {
 ///
 /// # Errors
 /// The error of `out` when it takes no more.
+#[inline(never)] // A host that is compiled for speed would take it in, at three times the size.
 pub fn write_document(
     policy: &Policy,
     rules: &Rules,

@@ -25,7 +25,7 @@ pub(super) fn nearest_double(whole: &str, fraction: &str, exponent: i32) -> Opti
             used = used.saturating_add(usize::from(!above.0.is_empty()));
             tens = tens.saturating_sub(1).saturating_add(is_whole);
         } else {
-            // Digits beyond these only break a tie: one that is not 0 puts the number above it.
+            // Digits beyond these only break a tie: if any is not 0, the number is above it.
             rest |= digit;
             tens = tens.saturating_add(is_whole);
         }
