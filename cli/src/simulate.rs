@@ -115,8 +115,10 @@ impl Simulate {
         let strategies = strategies.collect::<Result<Vec<_>, _>>()?;
         let count = strategies.len();
         let runs = strategies.into_iter().zip(1..).map(|(strategy, number)| {
-            (host.progress)(&format!("simulating {} ({number} of {count})", strategy.name));
-            let measures = fleet::run(&scenario, &strategy);
+            let measures = fleet::watched(&scenario, &strategy, &|second| {
+                let percent = 100 * second.min(scenario.end()) / scenario.end();
+                (host.progress)(&format!("simulating {} ({number} of {count}): {percent} %", strategy.name));
+            });
             Run { figures: Figures::of(&scenario, &measures), name: strategy.name, measures }
         });
         let runs: Vec<_> = runs.collect();

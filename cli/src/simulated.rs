@@ -2,6 +2,7 @@
 
 use crate::style::{BOLD, DIM, ERROR, GOOD, WARNING, styled};
 use holdoff_sim::bounds::Figures;
+use holdoff_sim::drawing::{Lane, cut, draw};
 use holdoff_sim::measure::Measures;
 use holdoff_sim::scenario::Scenario;
 use serde_json::{Value, json};
@@ -36,11 +37,16 @@ fn percent(part: f64) -> String {
     format!("{:.1} %", 100.0 * part)
 }
 
+/// The word of a fault.
+fn kind(fault: &Value) -> &str {
+    fault.get("kind").and_then(Value::as_str).unwrap_or_default()
+}
+
 /// The scenario in a sentence.
 fn sentence(scenario: &Scenario, fault: &Value) -> String {
     let Scenario { clients, rate, load, begins, seed, .. } = scenario;
     let (up, end) = (scenario.ill().end, scenario.end());
-    let kind = fault.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let kind = kind(fault);
     let share = fault.get("share").map_or(String::new(), |share| format!(" {share}"));
     let calls = if (rate - 1.0).abs() < f64::EPSILON { "a call".to_owned() } else { format!("{rate} calls") };
     format!(
@@ -135,16 +141,6 @@ fn blocks(parts: impl Iterator<Item = f64>) -> String {
     line.trim_end().to_owned()
 }
 
-/// The end of a long name.
-fn cut(name: &str, most: usize) -> String {
-    let length = name.chars().count();
-    if length <= most {
-        name.to_owned()
-    } else {
-        format!("…{}", name.chars().skip(length + 1 - most).collect::<String>())
-    }
-}
-
 /// The runs as JSON.
 pub(crate) fn data(scenario: &Scenario, fault: &Value, runs: &[Run]) -> String {
     let Scenario { clients, rate, load, begins, lasts, after, patience, seed, .. } = scenario;
@@ -162,91 +158,12 @@ pub(crate) fn data(scenario: &Scenario, fault: &Value, runs: &[Run]) -> String {
     format!("{}\n", json!({ "scenario": scenario, "runs": runs }))
 }
 
-// Lengths of the picture in pixels: its width, the sides of the fields, the height of a field, and the place of the first one.
-const WIDTH: f64 = 720.0;
-const LEFT: f64 = 56.0;
-const RIGHT: f64 = 704.0;
-const HEIGHT: f64 = 150.0;
-const TOP: f64 = 64.0;
-const GREY: &str = "#767676";
-/// The colours of the policies, which can be read on a light and on a dark ground, and the dashes of their lines.
-const COLOURS: [(&str, &str); 4] =
-    [("#2f7de1", "none"), ("#d9730d", "7 3"), ("#189a5a", "2 3"), ("#b04ccf", "9 3 2 3")];
+/// The height of a policy's row in the picture, in pixels.
+const ROW: f64 = 72.0;
 
-/// The counts of each second that a run has of something.
-type Counts = fn(&Measures) -> &Vec<u32>;
-
-/// The runs as SVG without script: attempts a second above, successes a second below, and the time of the fault.
+/// The runs as SVG, a row each.
 pub(crate) fn drawing(scenario: &Scenario, fault: &Value, runs: &[Run]) -> String {
-    let legend = 20.0 * runs.len() as f64;
-    let height = TOP + 2.0 * (HEIGHT + 40.0) + legend;
-    let title = escaped(&sentence(scenario, fault));
-    let mut out = format!(
-        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" font-family="system-ui, sans-serif" font-size="12" fill="{GREY}"><title>{title}</title>"#
-    );
-    let x = |second: f64| LEFT + (RIGHT - LEFT) * second / scenario.end() as f64;
-    let capacity = scenario.capacity();
-    let most = |counts: Counts| {
-        let counts = runs.iter().flat_map(|run| counts(&run.measures)).copied().max().unwrap_or(1);
-        f64::from(counts).max(capacity).max(1.0) * 1.05
-    };
-    let fields: [(&str, Counts); 2] =
-        [("attempts a second", |of| &of.attempts), ("successes a second", |of| &of.goodput)];
-    for ((name, counts), number) in fields.into_iter().zip([0.0, 1.0]) {
-        let top = TOP + number * (HEIGHT + 40.0) - 24.0;
-        let (bottom, most) = (top + HEIGHT, most(counts));
-        let y = |count: f64| bottom - HEIGHT * count / most;
-        let (from, to) = (x(scenario.begins as f64), x(scenario.ill().end as f64));
-        let _ = write!(
-            out,
-            r##"<rect x="{from:.1}" y="{top}" width="{:.1}" height="{HEIGHT}" fill="#dc2626" fill-opacity=".12"/><text x="{LEFT}" y="{}">{name}</text><path d="M{LEFT} {bottom}H{RIGHT}" stroke="{GREY}"/>"##,
-            to - from,
-            top - 8.0
-        );
-        let _ = write!(
-            out,
-            r#"<path d="M{LEFT} {0:.1}H{RIGHT}" stroke="{GREY}" stroke-dasharray="2 4"/><text x="{1}" y="{2:.1}" text-anchor="end">{capacity:.0}</text><text x="{1}" y="{bottom}" text-anchor="end">0</text>"#,
-            y(capacity),
-            LEFT - 6.0,
-            y(capacity) + 4.0
-        );
-        for (run, (colour, dashes)) in runs.iter().zip(COLOURS.iter().cycle()) {
-            let points = counts(&run.measures).iter().enumerate();
-            let points =
-                points.map(|(second, &count)| format!("{:.1},{:.1} ", x(second as f64 + 0.5), y(count.into())));
-            let _ = write!(
-                out,
-                r#"<polyline fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}" points="{}"/>"#,
-                points.collect::<String>().trim_end()
-            );
-        }
-        for second in [0, scenario.begins, scenario.ill().end, scenario.end()] {
-            let at = x(second as f64);
-            let _ = write!(out, r#"<text x="{at:.1}" y="{}" text-anchor="middle">{second} s</text>"#, bottom + 16.0);
-        }
-    }
-    let _ = write!(
-        out,
-        r#"<text x="{RIGHT}" y="16" text-anchor="end">dotted: what the server can do; red: the fault ({})</text>"#,
-        escaped(fault.get("kind").and_then(Value::as_str).unwrap_or_default())
-    );
-    for ((run, (colour, dashes)), number) in runs.iter().zip(COLOURS.iter().cycle()).zip(1..) {
-        let y = TOP + 2.0 * (HEIGHT + 40.0) + 20.0 * f64::from(number) - 28.0;
-        let back = run.figures.back.map_or("never back".to_owned(), |after| format!("back after {after} s"));
-        let text = format!("{}: {:.2} attempts a call, {back}", run.name, run.figures.load);
-        let _ = write!(
-            out,
-            r#"<path d="M{LEFT} {0}h28" stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}"/><text x="{1}" y="{2}">{3}</text>"#,
-            y - 4.0,
-            LEFT + 36.0,
-            y,
-            escaped(&text)
-        );
-    }
-    out + "</svg>\n"
-}
-
-fn escaped(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let lanes = runs.iter().map(|Run { name, figures, measures }| Lane { name, scenario, measures, figures });
+    let title = format!("{} clients, fault {}", scenario.clients, kind(fault));
+    draw(&title, &lanes.collect::<Vec<_>>(), ROW)
 }

@@ -1,6 +1,7 @@
-//! Drawings of runs for the documentation: the load of the server and the successes, second by second.
+//! Drawings of runs: the load of the server and the successes, second by second.
 //!
-//! They are SVG on white, so that they are readable on a dark page too. Each row is one strategy, and all have the same axes.
+//! They are SVG without script on white, so that they are readable on a dark page too. Each row is one strategy, and all have the
+//! same axes. Names may be anybody's.
 
 use crate::bounds::Figures;
 use crate::measure::Measures;
@@ -8,12 +9,16 @@ use crate::scenario::Scenario;
 use std::fmt::Write as _;
 
 /// One row of a drawing.
-#[derive(Debug)]
-pub(crate) struct Lane<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) scenario: &'a Scenario,
-    pub(crate) measures: &'a Measures,
-    pub(crate) figures: &'a Figures,
+#[derive(Clone, Copy, Debug)]
+pub struct Lane<'a> {
+    /// What the strategy is called.
+    pub name: &'a str,
+    /// What the fleet went through.
+    pub scenario: &'a Scenario,
+    /// What was counted.
+    pub measures: &'a Measures,
+    /// What that comes to.
+    pub figures: &'a Figures,
 }
 
 const WIDTH: f64 = 880.0;
@@ -27,9 +32,13 @@ const GAP: f64 = 14.0;
 const COLUMNS: [f64; 3] = [706.0, 794.0, 868.0];
 /// The highest load that is drawn, in the server's capacity.
 const MOST: f64 = 4.0;
+/// The characters of a name that fit before its curves.
+const NAME: usize = 22;
 
-/// Draws runs of one scenario, each in a row of that height.
-pub(crate) fn draw(title: &str, lanes: &[Lane<'_>], height: f64) -> String {
+/// Draws runs of one scenario, each in a row of that height in pixels.
+#[must_use]
+pub fn draw(title: &str, lanes: &[Lane<'_>], height: f64) -> String {
+    let title = escaped(title);
     let load = |lane: &Lane<'_>| {
         let capacity = lane.scenario.capacity();
         lane.measures.attempts.iter().map(|&n| f64::from(n) / capacity).fold(1.0, f64::max)
@@ -47,7 +56,7 @@ pub(crate) fn draw(title: &str, lanes: &[Lane<'_>], height: f64) -> String {
     let mut text = |x: f64, y: f64, rest: &str, words: &str| {
         let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" {rest}>{words}</text>");
     };
-    text(12.0, 24.0, "font-size=\"15\" font-weight=\"600\"", title);
+    text(12.0, 24.0, "font-size=\"15\" font-weight=\"600\"", &title);
     text(30.0, 48.0, "fill=\"#57606a\"", "attempts a second");
     text(178.0, 48.0, "fill=\"#57606a\"", "successful calls a second");
     text(370.0, 48.0, "fill=\"#57606a\"", &format!("dashed: all that the server can answer; top: {most} times that"));
@@ -103,7 +112,8 @@ fn row(svg: &mut String, lane: &Lane<'_>, base: f64, height: f64, most: f64) {
         });
         points.collect::<Vec<_>>().join("L")
     };
-    let Lane { name, measures, figures, .. } = lane;
+    let Lane { measures, figures, .. } = lane;
+    let name = escaped(&cut(lane.name, NAME));
     let (first, last) = (x(0), x(lane.scenario.end()));
     let middle = base - height / 2.0 + 5.0;
     let _ = writeln!(
@@ -134,10 +144,28 @@ fn row(svg: &mut String, lane: &Lane<'_>, base: f64, height: f64, most: f64) {
 fn words(Lane { name, figures, .. }: &Lane<'_>) -> String {
     let back = figures.back.map_or("never".to_owned(), |after| format!("after {after} s"));
     let Figures { load_in_fault, success, .. } = figures;
+    let name = escaped(name);
     format!(
         "{name}: {load_in_fault:.2} attempts a call in the fault, {:.1} % of the calls succeed, the server recovers {back}.",
         100.0 * success
     )
+}
+
+/// The end of a long name, which for a path is what tells it from others.
+#[must_use]
+pub fn cut(name: &str, most: usize) -> String {
+    let length = name.chars().count();
+    if length <= most {
+        name.to_owned()
+    } else {
+        format!("…{}", name.chars().skip(length + 1 - most).collect::<String>())
+    }
+}
+
+/// Somebody's text as text of XML.
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]
@@ -153,8 +181,9 @@ mod tests {
         let measures = run(&scenario, &strategy);
         let figures = Figures::of(&scenario, &measures);
         let lane = |name| Lane { name, scenario: &scenario, measures: &measures, figures: &figures };
-        let svg = draw("Title", &[lane("one"), lane("two")], 40.0);
-        assert_eq!(svg.matches("stroke=\"#1a7f43\"").count(), 2);
+        let svg = draw("Title", &[lane("one"), lane("two"), lane("<script>")], 40.0);
+        assert_eq!(svg.matches("stroke=\"#1a7f43\"").count(), 3);
+        assert!(!svg.contains("<script>"));
         assert!(svg.contains("two: 1.00 attempts a call in the fault"), "{svg}");
     }
 }

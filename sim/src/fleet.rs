@@ -86,11 +86,20 @@ struct Fleet<'a> {
     agenda: Agenda,
     /// When all processes begin anew, the latest first.
     restarts: Vec<u64>,
+    /// Is told each second that begins.
+    watch: &'a dyn Fn(u64),
+    /// The next second that it is told.
+    second: u64,
 }
 
 /// Runs a fleet of clients with that strategy until every call is over.
 #[must_use]
 pub fn run(scenario: &Scenario, strategy: &Strategy) -> Measures {
+    watched(scenario, strategy, &|_| {})
+}
+
+/// The same, and tells each second of the run that begins.
+pub fn watched(scenario: &Scenario, strategy: &Strategy, watch: &dyn Fn(u64)) -> Measures {
     let mut starts = Rng::new(seed_at(scenario.seed, STARTS));
     let seeds = seed_at(scenario.seed, CLIENTS);
     let mut processes = Processes::default();
@@ -126,6 +135,8 @@ pub fn run(scenario: &Scenario, strategy: &Strategy) -> Measures {
         under_way: Calls::default(),
         agenda: Agenda::default(),
         restarts,
+        watch,
+        second: 0,
     };
     if scenario.closed {
         (0..scenario.clients).for_each(|client| fleet.think(client, 0));
@@ -279,6 +290,10 @@ impl Fleet<'_> {
                 processes.touch(pair / servers_of_guards);
             });
             let Some((now, whose, event)) = next else { break };
+            if now >= self.second * SECOND {
+                self.second = now / SECOND + 1;
+                (self.watch)(now / SECOND);
+            }
             if event == Event::Call {
                 self.restart_if_due(now);
                 let pair = pair(self.scenario, whose.slot, &mut self.arrivals);

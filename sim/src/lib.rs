@@ -7,7 +7,7 @@
 mod agenda;
 pub mod bounds;
 pub mod contention;
-mod drawing;
+pub mod drawing;
 pub mod fleet;
 pub mod measure;
 mod packed;
