@@ -1,6 +1,6 @@
 //! Testing the Rust crates.
 
-use crate::{generate, house, shell, storm};
+use crate::{generate, shell, storm};
 use anyhow::{Result, bail};
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,6 @@ use std::process::Command;
 
 /// Every test of this language.
 pub(crate) fn test() -> Result<()> {
-    house::check()?;
     shell::step("rust: format", shell::cargo().args(["fmt", "--all", "--check"]))?;
     let clippy =
         ["clippy", "--quiet", "--workspace", "--exclude", "holdoff-python", "--all-targets", "--", "-D", "warnings"];

@@ -1,6 +1,6 @@
 //! Everything that CI runs, and how it went.
 
-use crate::{Lang, baseline, c, cli, conform, crash, demo, docs, engines, playground, python, ruby, rust, wasm};
+use crate::{Lang, baseline, c, cli, conform, crash, demo, docs, engines, house, playground, python, ruby, rust, wasm};
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
 
@@ -12,27 +12,23 @@ type Part = (&'static str, fn() -> Result<()>);
 pub(crate) fn test(lang: Lang) -> Result<()> {
     let mut parts: Vec<Part> = Vec::new();
     for lang in lang.each() {
-        parts.push(match lang {
-            Lang::Rust => ("rust", rust::test),
-            Lang::Wasm => ("wasm", wasm::test),
-            Lang::Python => ("python", python::test),
-            Lang::C | Lang::All => ("c", c::test),
-        });
-        match lang {
-            Lang::Rust => parts.push(("cli", cli::test)),
-            Lang::Wasm => parts.extend([
-                ("cli", cli::test_npm as fn() -> _),
+        let own: &[Part] = match lang {
+            Lang::Rust => &[("house", house::check), ("rust", rust::test), ("cli", cli::test)],
+            Lang::Wasm => &[
+                ("wasm", wasm::test),
+                ("cli", cli::test_npm),
                 ("bullmq", engines::bullmq::test),
                 ("playground", playground::test),
-            ]),
-            Lang::C => parts.push(("ruby", ruby::test)),
-            Lang::Python => parts.extend([
-                ("cli", cli::test_wheels as fn() -> _),
+            ],
+            Lang::Python => &[
+                ("python", python::test),
+                ("cli", cli::test_wheels),
                 ("engines", engines::test),
                 ("crash", crash::short),
-            ]),
-            _ => {}
-        }
+            ],
+            Lang::C | Lang::All => &[("c", c::test), ("ruby", ruby::test)],
+        };
+        parts.extend_from_slice(own);
     }
     if lang == Lang::All {
         parts.push(("digests", conform::digests));
