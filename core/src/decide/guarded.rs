@@ -111,6 +111,8 @@ const FLYING: usize = 8;
 ///   At a `Stop` all that still runs is to be aborted, and its results are of no interest;
 /// - a `Sleep` whose cause is [`Cause::Bulkhead`] is for a place that comes free at any time: tick also whenever another call
 ///   that shares the bulkhead has ended an attempt;
+/// - a `Sleep` whose cause is [`Cause::Breaker`] may be behind calls that try a half-open breaker: tick also whenever the
+///   breaker lets somebody through ([`Breaker::admits`]), or else the call waits for the end of its sleep;
 /// - before a host drops a call that has not ended, it calls [`GuardedCall::cancel`]; else the guards count it for ever.
 ///
 /// Every bit pattern of the state is valid (zeroes read as a cancelled call), and no input panics.
@@ -163,6 +165,8 @@ const ADMITTED: u8 = 4;
 const PAID: u8 = 8;
 /// In the bulkhead's queue.
 const QUEUED: u8 = 16;
+/// Behind calls that try a half-open breaker.
+const BEHIND: u8 = 32;
 
 impl GuardedCall {
     /// Begins a call at `now`; for a good seed see [`Retry::new`].
@@ -317,6 +321,23 @@ impl GuardedCall {
         self.give_up(guards, reason, retry_at)
     }
 
+    /// The step behind calls that try a half-open breaker: a sleep until they expire, which the deadline may cut, because each may
+    /// come back long before; or the end.
+    fn queue_behind(
+        &mut self,
+        policy: &Policy,
+        guards: &mut Guards<'_>,
+        now: Timestamp,
+        (refusal, expiry): (Refusal, Timestamp),
+    ) -> Step {
+        if refusal == Refusal::Stop {
+            return self.give_up(guards, StopReason::Breaker, expiry);
+        }
+        self.unwait(guards, now);
+        self.flight.flags |= BEHIND;
+        self.sleep(expiry.max(now.after(Span::from_nanos(1))).min(self.retry.deadline(policy)), Cause::Breaker)
+    }
+
     /// Notes an attempt that all guards have let through, at `now`.
     fn launch(&mut self, now: Timestamp, permit: Permit) {
         self.attempt = self.attempt.saturating_add(1).min(u32::MAX - 1);
@@ -455,6 +476,11 @@ impl GuardedCall {
             guards.pay_back(now);
         }
         self.flight.flags &= !(QUEUED | PAID);
+    }
+
+    /// True if the call waited behind others at a breaker that lets somebody through now.
+    fn has_turn(&self, guards: &Guards<'_>) -> bool {
+        self.is(BEHIND) && guards.breaker.as_ref().is_none_or(|(config, breaker)| breaker.admits(config) > 0)
     }
 }
 

@@ -536,3 +536,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn calls_behind_a_probe_go_on_as_soon_as_it_has_come_back() {
+    let (policy, config) = (policy(), breaker(1, Refusal::Wait));
+    let mut state = Breaker::new(&config, 0, at(0));
+    let guards = &mut Guards { breaker: Some((&config, &mut state)), ..Guards::none() };
+    let (mut first, _) = GuardedCall::begin(&policy, guards, 0, at(0));
+    assert_eq!(first.fail(&policy, guards, ticket(1), at(100), Failure::TRANSIENT), sleep(5100, Cause::Breaker));
+    let (mut probe, step) = GuardedCall::begin(&policy, guards, 0, at(5100));
+    assert_eq!(step, attempt(1, 15_100, None));
+    // The first call is behind the probe, which expires at 10.1 s; its own deadline is at 10 s.
+    assert_eq!(first.tick(&policy, guards, at(5100)), sleep(10_000, Cause::Breaker));
+    assert_eq!(first.tick(&policy, guards, at(5200)), sleep(10_000, Cause::Breaker));
+    probe.succeed(guards, ticket(1), at(5300));
+    assert_eq!(first.tick(&policy, guards, at(5300)), attempt(2, 10_000, None));
+}

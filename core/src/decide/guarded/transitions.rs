@@ -1,6 +1,6 @@
 //! The answers of the guards to the questions of a call.
 
-use super::{ADMITTED, Flight, GuardedCall, Guards, PAID, QUEUED, UNRUN};
+use super::{ADMITTED, BEHIND, Flight, GuardedCall, Guards, PAID, QUEUED, UNRUN};
 use crate::decide::call::{CallGuards, RUNNING, SLEEPING, Step, Ticket};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::guards::Refusal;
@@ -117,7 +117,7 @@ impl CallGuards for Guards<'_> {
 
     fn not_due(&mut self, call: &mut GuardedCall, policy: &Policy, now: Timestamp) -> Option<Step> {
         match call.phase {
-            SLEEPING if now >= call.at || call.is(QUEUED) => None,
+            SLEEPING if now >= call.at || call.is(QUEUED) || call.has_turn(self) => None,
             RUNNING if now >= call.at && call.may_hedge(policy, self) => {
                 Some(call.hedge(policy, self, now).unwrap_or_else(|| call.current_step()))
             }
@@ -135,6 +135,7 @@ impl CallGuards for Guards<'_> {
             }
             call.flight.flags |= ADMITTED;
         }
+        call.flight.flags &= !BEHIND;
         if let Some(refused) = self.refused(now) {
             return Err(call.refuse(policy, self, now, refused, StopReason::Breaker));
         }
@@ -154,7 +155,7 @@ impl CallGuards for Guards<'_> {
                 // Half-open, with as many probes out as there may be.
                 Err(refused) => {
                     self.leave();
-                    Err(call.refuse(policy, self, now, refused, StopReason::Breaker))
+                    Err(call.queue_behind(policy, self, now, refused))
                 }
             },
             Entry::Queued(place) => Err(call.queue(policy, self, now, place)),

@@ -157,6 +157,17 @@ impl Breaker {
         if refuses && !config.observes() { Some(self.retry_at()) } else { None }
     }
 
+    /// How many calls it would let through now, without a look at the clock: all of them while closed (`u32::MAX`), as many as
+    /// may try it while half-open, none while open or isolated. Whoever waits behind calls that try it asks again when there
+    /// is one.
+    pub const fn admits(&self, config: &BreakerConfig) -> u32 {
+        match self.state {
+            OPEN | ISOLATED => 0,
+            HALF_OPEN => config.probes.saturating_sub(self.out),
+            _ => u32::MAX,
+        }
+    }
+
     /// Records the outcome of the call with `permit`, which ended at `now` and took `took`.
     #[inline(always)]
     pub fn record(&mut self, config: &BreakerConfig, permit: Permit, now: Timestamp, verdict: Verdict, took: Span) {
