@@ -9,7 +9,7 @@ use crate::operation::{Attempt, Operation};
 use crate::retrying::Retrying;
 use crate::sleeper::{Sleeper, not_before};
 use crate::stopped::Stopped;
-use holdoff_core::{Cause, Failure, Policy, Step, Ticket, Timestamp};
+use holdoff_core::{Failure, Policy, Step, Ticket, Timestamp};
 use std::borrow::Borrow;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -62,10 +62,10 @@ where
                 Some(step) => step,
                 None => self.failed(&mut call, ticket, now, error.as_ref(), known),
             };
-            if let Step::Sleep { until, cause } = step {
-                now = match cause {
-                    Cause::Bulkhead if !G::LAZY => self.wait_for_place(&mut call, until, now),
-                    _ => self.sleep(until, now, limited),
+            if let Step::Sleep { until, .. } = step {
+                now = match !G::LAZY && call.is_in_line() {
+                    true => self.wait_in_line(&mut call, until, now),
+                    false => self.sleep(until, now, limited),
                 };
                 step = match self.is_cancelled() {
                     true => call.cancel(now),
@@ -120,17 +120,17 @@ impl<P, O, R, E, C, H, S: Sleeper, V, G: CallGuards> Retrying<P, O, R, E, C, H, 
         if limited { not_before(until, self.sleeper.now()) } else { until }
     }
 
-    /// Blocks until a place in the bulkhead may have come free, `until` or the token; returns the time then.
-    pub(crate) fn wait_for_place(&self, call: &mut G::Call, until: Timestamp, now: Timestamp) -> Timestamp {
+    /// Blocks until the call may go on that waits for others, `until` or the token; returns the time then.
+    pub(crate) fn wait_in_line(&self, call: &mut G::Call, until: Timestamp, now: Timestamp) -> Timestamp {
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
         let mut cancelled = self.cancel.as_ref().map(CancelToken::cancelled);
         let is_cancelled =
             |cancelled: &mut Cancelled| Pin::new(cancelled).poll(&mut Context::from_waker(&waker)).is_ready();
-        // The first wait only asks again, now that a free place would wake this thread.
+        // The first wait only asks again, now that this thread would be woken.
         if call.is_notified() && !cancelled.as_mut().is_some_and(is_cancelled) && until > now {
             self.sleeper.park(until.since(now).as_duration());
         }
-        // Before the next look, so that a place that comes free after it ends the next wait.
+        // Before the next look, so that what comes free after it ends the next wait.
         call.notify(&waker);
         not_before(now, self.sleeper.now())
     }
@@ -148,7 +148,7 @@ impl Wake for Unpark {
 mod tests {
     use super::*;
     use crate::SharedGuards;
-    use holdoff_core::{BulkheadConfig, Span};
+    use holdoff_core::{BulkheadConfig, Cause, Span};
     use std::cell::Cell;
     use std::time::{Duration, Instant};
 
@@ -184,12 +184,12 @@ mod tests {
         let until = Timestamp::from_nanos(10_000_000_000);
         // The first wait only asks again; the second one wakes all that wait, and the first in the queue takes the place.
         for _ in 0..2 {
-            retrying.wait_for_place(&mut queued, until, now);
+            retrying.wait_in_line(&mut queued, until, now);
             assert!(matches!(queued.tick(&policy, now), Step::Sleep { cause: Cause::Bulkhead, .. }));
         }
         drop(first.take());
         let started = Instant::now();
-        retrying.wait_for_place(&mut queued, until, now);
+        retrying.wait_in_line(&mut queued, until, now);
         assert!(started.elapsed() < Duration::from_secs(5));
         assert!(matches!(queued.tick(&policy, now), Step::Attempt { .. }));
         assert!(!queued.is_notified());

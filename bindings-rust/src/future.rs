@@ -10,7 +10,7 @@ use crate::operation::{Attempt, Operation};
 use crate::retrying::Retrying;
 use crate::sleeper::{AsyncSleeper, not_before};
 use crate::stopped::Stopped;
-use holdoff_core::{Cause, Failure, Outcome, Policy, Step, Ticket, Timestamp};
+use holdoff_core::{Failure, Outcome, Policy, Step, Ticket, Timestamp};
 use pin_project_lite::pin_project;
 use std::borrow::Borrow;
 use std::fmt;
@@ -23,8 +23,8 @@ enum Phase {
     Running,
     /// Asleep between attempts.
     Sleeping,
-    /// Asleep until a place in a bulkhead comes free.
-    Queued,
+    /// Asleep until the call may go on that waits for others.
+    InLine,
     Done,
 }
 
@@ -121,7 +121,7 @@ where
                     return Poll::Ready(Err(self.project().retrying.cancelled_at_once(now)));
                 }
             },
-            Phase::Running | Phase::Sleeping | Phase::Queued => None,
+            Phase::Running | Phase::Sleeping | Phase::InLine => None,
             Phase::Done => panic!("`RetryFuture` polled after it ended"),
         };
         loop {
@@ -201,7 +201,7 @@ where
             }
         };
         *this.phase = match step {
-            Step::Sleep { cause: Cause::Bulkhead, .. } => Phase::Queued,
+            Step::Sleep { .. } if !G::LAZY && this.call.as_ref().is_some_and(DrivenCall::is_in_line) => Phase::InLine,
             Step::Sleep { .. } => Phase::Sleeping,
             _ => Phase::Running,
         };
@@ -211,7 +211,7 @@ where
         None
     }
 
-    /// Waits for the next event: the end of an attempt, the token, the timer, or a free place in a bulkhead. Returns the step
+    /// Waits for the next event: the end of an attempt, the token, the timer, or its turn after others. Returns the step
     /// after it, or the value of an attempt that succeeded.
     #[inline(always)]
     fn advance(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Step, T>> {
@@ -237,13 +237,14 @@ where
             let now = if limited { self.as_mut().now(until) } else { until };
             return Poll::Ready(Ok(self.tick(now)));
         }
-        if *this.phase == Phase::Queued {
+        if *this.phase == Phase::InLine {
             if let Some(call) = this.call {
                 call.notify(context.waker());
             }
-            let now = self.as_mut().now(Timestamp::ZERO);
-            let step = self.tick(now);
-            if !matches!(step, Step::Sleep { cause: Cause::Bulkhead, .. }) {
+            let (now, until) = (self.as_mut().now(Timestamp::ZERO), self.until);
+            let step = self.as_mut().tick(now);
+            let waits_on = self.project().call.as_ref().is_some_and(DrivenCall::is_in_line);
+            if !waits_on || !matches!(step, Step::Sleep { until: end, .. } if end == until) {
                 return Poll::Ready(Ok(step));
             }
         }

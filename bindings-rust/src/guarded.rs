@@ -1,10 +1,10 @@
 //! The call that a loop drives: without guards, or under a [`SharedGuards`] that it shares with other calls.
 
 use crate::flights::{Flights, Many, One};
-use crate::guards::SharedGuards;
+use crate::guards::{Line, SharedGuards};
 use crate::sleeper::not_before;
 use holdoff_core::{
-    Call, Failure, GuardedCall, Guards, Outcome, Policy, QueuePlace, Shortage, Step, StopReason, Ticket, Timestamp,
+    Call, Failure, GuardedCall, Guards, Outcome, Policy, Shortage, Step, StopReason, Ticket, Timestamp,
 };
 use std::borrow::Borrow;
 use std::task::Waker;
@@ -68,11 +68,11 @@ pub trait Lend {
     /// Lends them at `now`.
     fn lend<R>(&self, hedging: bool, now: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R;
 
-    /// Wakes `waker` when the caller at that place of the bulkhead's queue can enter.
-    fn wait(&self, _place: QueuePlace, _waker: &Waker) {}
+    /// Wakes `waker` when the call can go on that waits in that line.
+    fn wait(&self, _line: &mut Line, _waker: &Waker) {}
 
     /// Forgets that waker.
-    fn stop_waiting(&self, _place: QueuePlace) {}
+    fn stop_waiting(&self, _line: Line) {}
 }
 
 /// A [`SharedGuards`] of calls.
@@ -86,12 +86,12 @@ impl<B: Borrow<SharedGuards>> Lend for OfSet<B> {
         self.0.borrow().lend(hedging, run)
     }
 
-    fn wait(&self, place: QueuePlace, waker: &Waker) {
-        self.0.borrow().wait(place, waker);
+    fn wait(&self, line: &mut Line, waker: &Waker) {
+        self.0.borrow().wait(line, waker);
     }
 
-    fn stop_waiting(&self, place: QueuePlace) {
-        self.0.borrow().stop_waiting(place);
+    fn stop_waiting(&self, line: Line) {
+        self.0.borrow().stop_waiting(line);
     }
 }
 
@@ -106,7 +106,7 @@ pub trait DrivenCall {
     /// The attempt failed at `now`.
     fn fail(&mut self, policy: &Policy, ticket: Ticket, now: Timestamp, failure: Failure) -> Step;
 
-    /// A sleep is over, or a place in a bulkhead may have come free.
+    /// A sleep is over, or the call may go on before its end.
     fn tick(&mut self, policy: &Policy, now: Timestamp) -> Step;
 
     /// The caller cancels.
@@ -120,11 +120,18 @@ pub trait DrivenCall {
         None
     }
 
-    /// True if [`DrivenCall::notify`] has been called since the call began to wait for a place.
-    fn is_notified(&self) -> bool;
+    /// True if the call may go on before the end of its sleep: in a bulkhead's queue, or behind those that try a breaker.
+    fn is_in_line(&self) -> bool {
+        false
+    }
 
-    /// Wakes `waker` when a place in the bulkhead may have come free.
-    fn notify(&mut self, waker: &Waker);
+    /// True if [`DrivenCall::notify`] has been called since the call began to wait in its line.
+    fn is_notified(&self) -> bool {
+        false
+    }
+
+    /// Wakes `waker` when the call may go on.
+    fn notify(&mut self, _waker: &Waker) {}
 }
 
 impl DrivenCall for Call {
@@ -152,12 +159,6 @@ impl DrivenCall for Call {
     fn attempts(&self) -> u32 {
         self.attempt()
     }
-
-    fn is_notified(&self) -> bool {
-        false
-    }
-
-    fn notify(&mut self, _: &Waker) {}
 }
 
 /// A call under guards: what it holds of them comes back when it is dropped, however that happens.
@@ -168,8 +169,8 @@ pub struct SharedCall<L: Lend> {
     over: bool,
     hedging: bool,
     latest: Timestamp,
-    /// The place in the bulkhead's queue under which a waker waits.
-    waits_at: Option<QueuePlace>,
+    /// The line in which a waker waits.
+    waits_in: Option<Line>,
     shortage: Option<Shortage>,
 }
 
@@ -181,7 +182,7 @@ impl<L: Lend> SharedCall<L> {
             None => begin(&mut Guards::none()),
         };
         let over = matches!(step, Step::Stop(_));
-        (Self { guards, call, over, hedging, latest: now, waits_at: None, shortage: None }, step)
+        (Self { guards, call, over, hedging, latest: now, waits_in: None, shortage: None }, step)
     }
 
     fn transit(&mut self, now: Timestamp, input: impl FnOnce(&mut GuardedCall, &mut Guards<'_>) -> Step) -> Step {
@@ -190,12 +191,22 @@ impl<L: Lend> SharedCall<L> {
         let Some(guards) = &self.guards else { return input(call, &mut Guards::none()) };
         let step = guards.lend(self.hedging, self.latest, |guards| input(call, guards));
         self.over = matches!(step, Step::Stop(_));
-        if self.waits_at != self.call.queue_place()
-            && let Some(left) = self.waits_at.take()
+        if let Some(line) = self.waits_in
+            && self.line() != Some(line)
         {
-            guards.stop_waiting(left);
+            guards.stop_waiting(line);
+            self.waits_in = None;
         }
         step
+    }
+
+    /// Where the call waits for others.
+    fn line(&self) -> Option<Line> {
+        let behind = || match self.waits_in {
+            Some(Line::Breaker(key)) => Line::Breaker(key),
+            _ => Line::Breaker(None),
+        };
+        self.call.queue_place().map(Line::Bulkhead).or_else(|| self.call.is_behind().then(behind))
     }
 }
 
@@ -238,14 +249,18 @@ impl<L: Lend> DrivenCall for SharedCall<L> {
         self.shortage
     }
 
+    fn is_in_line(&self) -> bool {
+        self.line().is_some()
+    }
+
     fn is_notified(&self) -> bool {
-        self.waits_at.is_some()
+        self.waits_in.is_some()
     }
 
     fn notify(&mut self, waker: &Waker) {
-        self.waits_at = self.call.queue_place();
-        if let (Some(guards), Some(place)) = (&self.guards, self.waits_at) {
-            guards.wait(place, waker);
+        self.waits_in = self.line();
+        if let (Some(guards), Some(line)) = (&self.guards, &mut self.waits_in) {
+            guards.wait(line, waker);
         }
     }
 }

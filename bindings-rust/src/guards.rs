@@ -10,7 +10,26 @@ use std::task::Waker;
 
 /// One guard that calls share: its configuration and its state behind a lock. Clones are one guard.
 #[derive(Debug)]
-pub struct Shared<C, S>(Arc<(C, Mutex<S>)>);
+pub struct Shared<C, S>(Arc<(C, Mutex<Kept<S>>)>);
+
+/// What is behind the lock of a guard.
+#[derive(Debug)]
+struct Kept<S> {
+    state: S,
+    /// The calls in a bulkhead's queue, each under its place, or behind those that try a breaker.
+    wakers: Wakers,
+}
+
+impl Kept<Breaker> {
+    /// The wakers of the calls that the breaker lets through now, to be woken without the lock.
+    fn let_through(&mut self, config: &BreakerConfig) -> Vec<Waker> {
+        if self.wakers.is_empty() {
+            return Vec::new();
+        }
+        let count = self.state.admits(config);
+        self.wakers.take_from(0, count)
+    }
+}
 
 impl<C, S> Clone for Shared<C, S> {
     fn clone(&self) -> Self {
@@ -21,7 +40,7 @@ impl<C, S> Clone for Shared<C, S> {
 impl<C, S> Shared<C, S> {
     /// A guard in that state.
     pub fn new(config: C, state: S) -> Self {
-        Self(Arc::new((config, Mutex::new(state))))
+        Self(Arc::new((config, Mutex::new(Kept { state, wakers: Wakers::default() }))))
     }
 
     /// Its configuration.
@@ -32,10 +51,10 @@ impl<C, S> Shared<C, S> {
     /// Looks at it or changes it, alone with it: what `f` does with another guard, or a call that it makes under one, may wait
     /// for ever. Time is that of the calls: [`System`](crate::time::System)'s clock unless they have another.
     pub fn with<R>(&self, f: impl FnOnce(&C, &mut S) -> R) -> R {
-        f(&self.0.0, &mut self.lock())
+        f(&self.0.0, &mut self.lock().state)
     }
 
-    fn lock(&self) -> MutexGuard<'_, S> {
+    fn lock(&self) -> MutexGuard<'_, Kept<S>> {
         self.0.1.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -71,19 +90,19 @@ impl Shared<BreakerConfig, Breaker> {
         self.change(|breaker| breaker.reset(crate::clock::now()));
     }
 
-    #[cfg(not(any(feature = "tracing", feature = "metrics")))]
     fn change(&self, change: impl FnOnce(&mut Breaker)) {
-        self.with(|_, breaker| change(breaker));
-    }
-
-    #[cfg(any(feature = "tracing", feature = "metrics"))]
-    fn change(&self, change: impl FnOnce(&mut Breaker)) {
-        let (from, to) = self.with(|config, breaker| {
-            let from = crate::change::state(config, breaker);
-            change(breaker);
-            (from, crate::change::state(config, breaker))
-        });
+        let config = self.config();
+        let mut kept = self.lock();
+        #[cfg(any(feature = "tracing", feature = "metrics"))]
+        let from = crate::change::state(config, &kept.state);
+        change(&mut kept.state);
+        #[cfg(any(feature = "tracing", feature = "metrics"))]
+        let to = crate::change::state(config, &kept.state);
+        let woken = kept.let_through(config);
+        drop(kept);
+        #[cfg(any(feature = "tracing", feature = "metrics"))]
         crate::change::changed(from, to);
+        woken.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -127,21 +146,29 @@ pub struct SharedGuards {
     hedge: Option<Shared<HedgeConfig, Latency>>,
 }
 
-/// A bulkhead, the memory of its queue and the wakers of the calls in it, each under its place.
-#[derive(Debug)]
+/// A bulkhead and the memory of its queue.
+#[derive(Clone, PartialEq, Debug)]
 pub struct Places {
     /// The counts of running and waiting calls.
     pub bulkhead: Bulkhead,
     /// The places of a queue above 64; empty for a shorter one.
     pub words: Vec<u64>,
-    wakers: Wakers,
 }
 
 impl Places {
     /// An empty bulkhead.
     pub fn new(config: &BulkheadConfig) -> Self {
-        Self { bulkhead: Bulkhead::new(), words: vec![0; config.words()], wakers: Wakers::default() }
+        Self { bulkhead: Bulkhead::new(), words: vec![0; config.words()] }
     }
+}
+
+/// Where a call waits for others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Line {
+    /// In the bulkhead's queue, at that place.
+    Bulkhead(QueuePlace),
+    /// Behind those that try the breaker; with the key of its waker once it has one.
+    Breaker(Option<u64>),
 }
 
 impl SharedGuards {
@@ -305,8 +332,8 @@ impl SharedGuards {
         self.bulkhead.as_ref()
     }
 
-    /// Lends all of them to one transition of a call, and wakes the calls that wait for a place it has freed. Locked in this
-    /// order always, so that two sets with a guard in common cannot wait for each other.
+    /// Lends all of them to one transition of a call, and wakes the calls that can go on because of it. Locked in this order
+    /// always, so that two sets with a guard in common cannot wait for each other.
     pub(crate) fn lend<R>(&self, hedging: bool, f: impl FnOnce(&mut Guards<'_>) -> R) -> R {
         let mut budget = self.budget.as_ref().map(|guard| (guard.config(), guard.lock()));
         let mut breaker = self.breaker.as_ref().map(|guard| (guard.config(), guard.lock()));
@@ -316,34 +343,37 @@ impl SharedGuards {
         let mut stretch = self.stretch.as_ref().map(|guard| (guard.config(), guard.lock()));
         let mut hedge = self.hedge.as_ref().filter(|_| hedging).map(|guard| (guard.config(), guard.lock()));
         #[cfg(any(feature = "tracing", feature = "metrics"))]
-        let state = breaker.as_ref().map(|(config, breaker)| crate::change::state(config, breaker));
-        let used = |places: &Places| (places.bulkhead.running(), places.bulkhead.waiting());
-        let before = bulkhead.as_ref().map(|(_, places)| used(places));
+        let state = breaker.as_ref().map(|(config, kept)| crate::change::state(config, &kept.state));
+        let used = |Places { bulkhead, .. }: &Places| (bulkhead.running(), bulkhead.waiting());
+        let before = bulkhead.as_ref().map(|(_, kept)| used(&kept.state));
         let answer = f(&mut Guards {
-            budget: budget.as_mut().map(|(config, state)| (*config, &mut **state)),
-            breaker: breaker.as_mut().map(|(config, state)| (*config, &mut **state)),
-            limiter: limiter.as_mut().map(|(config, state)| {
-                let Limited { limiter, times } = &mut **state;
+            budget: budget.as_mut().map(|(config, kept)| (*config, &mut kept.state)),
+            breaker: breaker.as_mut().map(|(config, kept)| (*config, &mut kept.state)),
+            limiter: limiter.as_mut().map(|(config, kept)| {
+                let Limited { limiter, times } = &mut kept.state;
                 (*config, limiter, times.as_mut_slice())
             }),
-            adaptive: adaptive.as_mut().map(|(config, state)| (*config, &mut **state)),
-            bulkhead: bulkhead.as_mut().map(|(config, places)| {
-                let Places { bulkhead, words, .. } = &mut **places;
+            adaptive: adaptive.as_mut().map(|(config, kept)| (*config, &mut kept.state)),
+            bulkhead: bulkhead.as_mut().map(|(config, kept)| {
+                let Places { bulkhead, words } = &mut kept.state;
                 (*config, bulkhead, words.as_mut_slice())
             }),
-            stretch: stretch.as_mut().map(|(config, state)| (*config, &mut **state)),
-            hedge: hedge.as_mut().map(|(config, state)| (*config, &mut **state)),
+            stretch: stretch.as_mut().map(|(config, kept)| (*config, &mut kept.state)),
+            hedge: hedge.as_mut().map(|(config, kept)| (*config, &mut kept.state)),
         });
-        let woken = match (&mut bulkhead, before) {
-            (Some((config, places)), Some((running, waiting))) => {
-                let (runs, waits) = used(places);
-                let entrants = places.bulkhead.entrants(config).filter(|_| runs < running || waits < waiting);
-                entrants.map_or_else(Vec::new, |(first, count)| places.wakers.take_from(first.as_raw().into(), count))
+        let mut woken = match (&mut bulkhead, before) {
+            (Some((config, kept)), Some((running, waiting))) => {
+                let (runs, waits) = used(&kept.state);
+                let entrants = kept.state.bulkhead.entrants(config).filter(|_| runs < running || waits < waiting);
+                entrants.map_or_else(Vec::new, |(first, count)| kept.wakers.take_from(first.as_raw().into(), count))
             }
             _ => Vec::new(),
         };
+        if let Some((config, kept)) = &mut breaker {
+            woken.extend(kept.let_through(config));
+        }
         #[cfg(any(feature = "tracing", feature = "metrics"))]
-        let change = state.zip(breaker.as_ref().map(|(config, breaker)| crate::change::state(config, breaker)));
+        let change = state.zip(breaker.as_ref().map(|(config, kept)| crate::change::state(config, &kept.state)));
         drop((budget, breaker, limiter, adaptive, bulkhead, stretch, hedge));
         #[cfg(any(feature = "tracing", feature = "metrics"))]
         change.into_iter().for_each(|(from, to)| crate::change::changed(from, to));
@@ -351,15 +381,27 @@ impl SharedGuards {
         answer
     }
 
-    /// Has `waker` woken when the caller at that place of the queue can enter.
-    pub(crate) fn wait(&self, place: QueuePlace, waker: &Waker) {
-        let before =
-            self.bulkhead.as_ref().and_then(|places| places.lock().wakers.put_at(place.as_raw().into(), waker));
+    /// Has `waker` woken when the call can go on that waits in that line.
+    pub(crate) fn wait(&self, line: &mut Line, waker: &Waker) {
+        let before = match line {
+            Line::Bulkhead(place) => {
+                let place = place.as_raw().into();
+                self.bulkhead.as_ref().and_then(|guard| guard.lock().wakers.put_at(place, waker))
+            }
+            Line::Breaker(key) => self.breaker.as_ref().and_then(|guard| guard.lock().wakers.put(key, waker)),
+        };
         drop(before);
     }
 
-    pub(crate) fn stop_waiting(&self, place: QueuePlace) {
-        let waker = self.bulkhead.as_ref().and_then(|places| places.lock().wakers.remove(place.as_raw().into()));
+    pub(crate) fn stop_waiting(&self, line: Line) {
+        let waker = match line {
+            Line::Bulkhead(place) => {
+                self.bulkhead.as_ref().and_then(|guard| guard.lock().wakers.remove(place.as_raw().into()))
+            }
+            Line::Breaker(key) => {
+                self.breaker.as_ref().zip(key).and_then(|(guard, key)| guard.lock().wakers.remove(key))
+            }
+        };
         drop(waker);
     }
 
@@ -439,7 +481,7 @@ where
 {
     if let Some(guard) = guard {
         let state = read(guard.config())?;
-        restored.push(Box::new(move || *guard.lock() = state));
+        restored.push(Box::new(move || guard.lock().state = state));
     }
     Ok(())
 }

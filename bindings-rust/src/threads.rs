@@ -9,7 +9,7 @@ use crate::operation::{Attempt, Operation};
 use crate::retrying::Retrying;
 use crate::sleeper::{Sleeper, not_before};
 use crate::stopped::Stopped;
-use holdoff_core::{Cause, Policy, Step, Ticket, Timestamp};
+use holdoff_core::{Policy, Step, Ticket, Timestamp};
 use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -71,10 +71,10 @@ where
         let (mut call, mut step) = self.begin(true, now);
         loop {
             let wake_at = match step {
-                Step::Sleep { until, cause } => {
-                    now = match cause {
-                        Cause::Bulkhead if !G::LAZY => self.wait_for_place(&mut call, until, now),
-                        _ => self.sleep(until, now, true),
+                Step::Sleep { until, .. } => {
+                    now = match call.is_in_line() {
+                        true => self.wait_in_line(&mut call, until, now),
+                        false => self.sleep(until, now, true),
                     };
                     step = match self.is_cancelled() {
                         true => call.cancel(now),

@@ -38,6 +38,11 @@ impl Wakers {
         keys.into_iter().filter_map(|key| self.wakers.remove(&key)).collect()
     }
 
+    /// True if there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.wakers.is_empty()
+    }
+
     /// Takes all of them, to be woken without the lock.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
         std::mem::take(&mut self.wakers).into_values()

@@ -8,7 +8,7 @@ use holdoff::{CancelToken, Policy, SharedGuards, VirtualTime};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -211,6 +211,43 @@ fn a_call_that_waits_for_a_place_is_called_off_at_once() {
     });
 }
 
+/// A breaker that one failure opens for a while, whose callers wait.
+fn patient(open_for: &str) -> SharedGuards {
+    let options = Options::NEW.with_field(Field::BreakerFailures, 1).unwrap();
+    let options = options.with_field(Field::BreakerOpenFor, open_for).unwrap();
+    SharedGuards::of(&options.with_field(Field::BreakerRefusal, "wait").unwrap(), 7).unwrap()
+}
+
+fn once() -> Policy {
+    Policy::options().attempts(1).build().unwrap()
+}
+
+#[test]
+fn threads_behind_a_probe_go_on_as_soon_as_it_has_come_back() {
+    let guards = patient("2s");
+    holdoff::retry(once(), || Err::<(), _>("down")).guards(&guards).call().unwrap_err();
+    let (probe, begun, started) = (Mutex::new(()), AtomicU32::new(0), Instant::now());
+    let held = probe.lock().unwrap();
+    let tries = || {
+        begun.fetch_add(1, Ordering::SeqCst);
+        probe.lock().map(drop).map_err(|_| ())
+    };
+    std::thread::scope(|scope| {
+        let tried = scope.spawn(|| holdoff::retry(policy(), tries).guards(&guards).call());
+        while begun.load(Ordering::SeqCst) == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let call = || holdoff::retry(policy(), || Ok::<_, ()>(())).guards(&guards).call();
+        let behind: Vec<_> = (0..3).map(|_| scope.spawn(call)).collect();
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(behind.iter().all(|thread| !thread.is_finished()));
+        drop(held);
+        tried.join().unwrap().unwrap();
+        behind.into_iter().for_each(|thread| thread.join().unwrap().unwrap());
+    });
+    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
+}
+
 #[cfg(feature = "tokio")]
 mod awaited {
     use super::*;
@@ -275,6 +312,69 @@ mod awaited {
         }
         assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4, 5]);
         assert_eq!(started.elapsed(), SECOND * 3);
+    }
+
+    /// When a probe that takes 100 ms has ended so, how three calls behind it end, and when: in time since the breaker opened.
+    async fn behind_a_probe(answer: Result<(), ()>, deadline: Duration) -> Vec<(Result<(), StopReason>, Duration)> {
+        let guards = patient("10s");
+        holdoff::retry(once(), || async { Err::<(), _>("down") }).guards(&guards).await.unwrap_err();
+        let opened = Instant::now();
+        sleep(SECOND * 10).await;
+        let probe = move || async move {
+            sleep(Duration::from_millis(100)).await;
+            answer
+        };
+        let probe = holdoff::retry(once(), probe).guards(&guards);
+        let waits = Policy::options().deadline(deadline).build().unwrap();
+        let behind = (0..3).map(|_| {
+            let (guards, waits) = (guards.clone(), waits);
+            tokio::spawn(async move {
+                let answer = holdoff::retry(waits, || async { Ok::<_, ()>(()) }).guards(&guards).await;
+                (answer.map_err(|stopped| stopped.reason()), opened.elapsed())
+            })
+        });
+        let (_, behind) = tokio::join!(probe.into_future(), async {
+            tokio::task::yield_now().await;
+            behind.collect::<Vec<_>>()
+        });
+        let mut ends = Vec::new();
+        for call in behind {
+            ends.push(call.await.unwrap());
+        }
+        assert_eq!(guards.breaker().unwrap().with(|_, breaker| breaker.openings()), 1 + u32::from(answer.is_err()));
+        ends
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tasks_behind_a_probe_go_on_as_soon_as_it_has_come_back() {
+        let ends = behind_a_probe(Ok(()), SECOND * 5).await;
+        assert_eq!(ends, [(Ok(()), Duration::from_millis(10_100)); 3]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tasks_behind_a_probe_that_fails_wait_for_the_next_one_or_their_deadline() {
+        let ends = behind_a_probe(Err(()), SECOND * 5).await;
+        assert_eq!(ends, [(Err(StopReason::Deadline), SECOND * 15); 3]);
+        let ends = behind_a_probe(Err(()), SECOND * 60).await;
+        assert_eq!(ends, [(Ok(()), Duration::from_millis(20_100)); 3]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_behind_a_probe_that_is_dropped_leaves_the_line() {
+        let guards = patient("1s");
+        holdoff::retry(once(), || async { Err::<(), _>("down") }).guards(&guards).await.unwrap_err();
+        sleep(SECOND).await;
+        let probed = guards.clone();
+        let pending = || std::future::pending::<Result<(), ()>>();
+        let probe = tokio::spawn(async move { holdoff::retry(once(), pending).guards(&probed).await });
+        tokio::task::yield_now().await;
+        for _ in 0..2 {
+            let behind = holdoff::retry(policy(), || async { Ok::<_, ()>(()) }).guards(&guards).into_future();
+            tokio::time::timeout(Duration::from_millis(10), behind).await.unwrap_err();
+        }
+        probe.abort();
+        probe.await.unwrap_err();
+        holdoff::retry(policy(), || async { Ok::<_, ()>(()) }).guards(&guards).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 //! A call without guards needs none of this, see [`crate::Call`]; the steps are the same, so that a host has one loop. The
 //! guards are arguments of each transition and never stored.
 
-use crate::decide::call::{Call, Machine, RUNNING, Step, Ticket};
+use crate::decide::call::{Call, Machine, RUNNING, SLEEPING, Step, Ticket};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::guards::Refusal;
 use crate::decide::guards::adaptive::{Adaptive, AdaptiveConfig};
@@ -111,8 +111,8 @@ const FLYING: usize = 8;
 ///   At a `Stop` all that still runs is to be aborted, and its results are of no interest;
 /// - a `Sleep` whose cause is [`Cause::Bulkhead`] is for a place that comes free at any time: tick also whenever another call
 ///   that shares the bulkhead has ended an attempt;
-/// - a `Sleep` whose cause is [`Cause::Breaker`] may be behind calls that try a half-open breaker: tick also whenever the
-///   breaker lets somebody through ([`Breaker::admits`]), or else the call waits for the end of its sleep;
+/// - a call that [`GuardedCall::is_behind`] others at a half-open breaker: tick also whenever that breaker lets somebody through
+///   ([`Breaker::admits`]), or else the call waits for the end of its sleep;
 /// - before a host drops a call that has not ended, it calls [`GuardedCall::cancel`]; else the guards count it for ever.
 ///
 /// Every bit pattern of the state is valid (zeroes read as a cancelled call), and no input panics.
@@ -463,6 +463,11 @@ impl GuardedCall {
     /// The place in the bulkhead's queue, while the call waits for one.
     pub const fn queue_place(&self) -> Option<QueuePlace> {
         if self.is(QUEUED) { Some(QueuePlace::from_raw(self.flight.queue_place)) } else { None }
+    }
+
+    /// True while the call sleeps behind those that try a half-open breaker, each of which may come back long before the sleep ends.
+    pub const fn is_behind(&self) -> bool {
+        self.phase == SLEEPING && self.is(BEHIND)
     }
 
     /// Gives back what an attempt holds that waits to begin.
