@@ -2,7 +2,7 @@
 //! Tests can replace both.
 
 use crate::convert::seconds;
-use crate::guards::notify::Notify;
+use crate::guards::notify::Waiting;
 use crate::parameters::{Now, OrDefault, Time};
 use crate::vectorcall::counted;
 use holdoff_core::{Span, Timestamp};
@@ -80,19 +80,20 @@ pub(crate) fn wall(py: Python<'_>) -> PyResult<u64> {
     Ok(read.extract().unwrap_or(u64::MAX))
 }
 
-/// Waits in this thread for `length` or the longest single wait, by the user's own `sleep` if there is one, or until `cancel` is cancelled or the call at
-/// that place of the queue can enter.
+/// Waits in this thread for `length` or the longest single wait, by the user's own `sleep` if there is one, or until `cancel` is cancelled or the call can go on
+/// that waits for others.
 pub(crate) fn wait(
     py: Python<'_>,
     length: Span,
     cancel: Option<&Bound<'_, PyAny>>,
-    notify: Option<(Py<Notify>, u32, u64)>,
+    waiting: Option<&Waiting>,
     sleep: Option<&Py<PyAny>>,
 ) -> PyResult<()> {
     let seconds = single_wait(length);
     if let Some(time) = overridden_time(py) {
         time.bind(py).call_method1(intern!(py, "sleep"), (seconds,))?;
-    } else if let Some((notify, place, seen)) = notify {
+    } else if let Some(waiting) = waiting {
+        let (notify, place, seen) = waiting.arguments();
         imported!(py, "holdoff._cancel", "listen")?.call1((notify, place, seen, seconds, cancel))?;
     } else if let Some(sleep) = sleep {
         sleep.bind(py).call1((seconds,))?;

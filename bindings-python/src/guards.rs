@@ -6,13 +6,14 @@
 use crate::parameters::{Now, OrDefault as _, Seed};
 use crate::{config, save};
 use holdoff_core::{Error, Options, Timestamp};
+use notify::Line;
 use pyo3::PyClass;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Declares the class of a guard: construction, saving and `__repr__`, which are alike in all guards, and its own methods
 /// in the sections of `methods!`.
@@ -104,6 +105,8 @@ pub(crate) struct Shared<C, S> {
     forks: AtomicU32,
     /// The code of the state that listeners heard last, of a breaker.
     heard: AtomicU8,
+    /// The calls that wait for others, of a bulkhead and of a breaker.
+    pub(crate) line: Arc<Line>,
     /// Begins a state anew that counts attempts which run.
     renew: Option<fn(&C, &mut S)>,
 }
@@ -111,7 +114,7 @@ pub(crate) struct Shared<C, S> {
 impl<C, S> Shared<C, S> {
     pub(crate) fn new(config: C, state: S) -> Self {
         let forks = AtomicU32::new(FORKS.load(Ordering::Relaxed));
-        Self { config, state: Mutex::new(state), forks, heard: AtomicU8::new(0), renew: None }
+        Self { config, state: Mutex::new(state), forks, heard: AtomicU8::new(0), line: Arc::default(), renew: None }
     }
 
     /// The same; after a fork, that function begins the child's state anew.

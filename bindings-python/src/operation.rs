@@ -1,12 +1,12 @@
 //! One operation: the work of every loop, blocking, asynchronous or the user's own, between two attempts.
 
 use crate::classify::Judged;
-use crate::guards::set::Guards;
+use crate::guards::notify::Waiting;
 use crate::outcome::{self, Outcome};
 use crate::retrying::{Begun, Retrying};
 use crate::{classify, clock, context, seeds, telemetry, testing};
 use holdoff_core::{
-    BreakerState, Cause, GuardedCall, Nesting, Permit, Shortage, Span, Step, StopReason, Ticket, Timestamp, Token,
+    BreakerState, GuardedCall, Nesting, Permit, Shortage, Span, Step, StopReason, Ticket, Timestamp, Token,
 };
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -60,8 +60,8 @@ pub(crate) struct Operation {
     slept: bool,
     /// How far the time of the operation is ahead of the clock, after sleeps of the user's own.
     ahead: Span,
-    /// While the call waits for a place: the count of the bulkhead's notify when it asked for one.
-    seen: Option<u64>,
+    /// While the call waits for others: how.
+    waiting: Option<Waiting>,
     /// The outcome is known and the last error is about to be raised.
     pub(crate) gave_up: bool,
     /// The last failure while it may be needed: the traceback of an error holds the frames that hold the operation.
@@ -125,7 +125,7 @@ impl Operation {
             until: Timestamp::ZERO,
             slept: false,
             ahead: Span::ZERO,
-            seen: None,
+            waiting: None,
             gave_up: false,
             last: None,
             failure: None,
@@ -203,7 +203,7 @@ impl Operation {
         if let Some(guards) = &settings.guards {
             let seed = settings.seed.map_or_else(|| seeds::next(py), Ok)?;
             let now = self.now(py)?;
-            let seen = notify_count(guards);
+            let seen = guards.get().counts();
             let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
             let (call, step) = settings.lend(py, now, |guards| GuardedCall::begin(policy, guards, seed, now));
             self.call = Some(call);
@@ -225,16 +225,17 @@ impl Operation {
         Ok(())
     }
 
-    /// Stores the times of a step.
-    fn follow(&mut self, step: Step, seen: Option<u64>) {
-        self.seen = None;
+    /// Stores the times of a step; the counts of the guards' waiters are from before it.
+    fn follow(&mut self, step: Step, seen: [u64; 2]) {
+        self.waiting = None;
         match step {
             Step::Attempt { abort_at, wake_at, .. } => {
                 (self.asleep, self.abort_at, self.wake_at) = (false, abort_at, wake_at);
             }
-            Step::Sleep { cause, until } => {
+            Step::Sleep { until, .. } => {
                 (self.asleep, self.wake_at, self.until) = (true, Timestamp::NEVER, until);
-                self.seen = seen.filter(|_| cause == Cause::Bulkhead);
+                let (settings, call) = (self.settings.get(), self.call.as_ref());
+                self.waiting = settings.guards.as_ref().zip(call).and_then(|(set, call)| set.get().waiting(call, seen));
             }
             Step::Wait { until } => self.wake_at = until,
             Step::Stop(_) => {}
@@ -259,7 +260,8 @@ impl Operation {
         while let Some(length) = self.woken(py, now.take())? {
             let cancel = self.settings.get().cancel.as_ref().map(|token| token.bind(py));
             let sleep = self.settings.get().sleep.as_ref();
-            clock::wait(py, length, cancel, self.notify(py), sleep).map_err(|error| self.interrupted(py, error))?;
+            clock::wait(py, length, cancel, self.waiting.as_ref(), sleep)
+                .map_err(|error| self.interrupted(py, error))?;
         }
         Ok(())
     }
@@ -351,7 +353,7 @@ impl Operation {
             let permit = self.closed.take().unwrap_or(Permit::from_raw(0));
             self.call = Some(GuardedCall::underway(seed, self.started.unwrap_or(now), permit));
         }
-        let seen = settings.guards.as_ref().and_then(notify_count);
+        let seen = settings.guards.as_ref().map(|guards| guards.get().counts()).unwrap_or_default();
         let asked = ticket.map_or_else(|| self.attempts(), |ticket| ticket.attempt());
         let (failure, exact) =
             self.ask_delay(py, failed, failure, asked, now).map_err(|own| failed.in_context(py, own))?;
@@ -401,7 +403,7 @@ impl Operation {
         if !self.asleep {
             return self.tell_attempt(py).map(|()| None);
         }
-        let seen = self.settings.get().guards.as_ref().and_then(notify_count);
+        let seen = self.settings.get().guards.as_ref().map(|guards| guards.get().counts()).unwrap_or_default();
         let now = now.map_or_else(|| self.now(py), Ok)?;
         let now = if std::mem::take(&mut self.slept) {
             // After a sleep of the user's own the time has come, whatever the clock says.
@@ -416,7 +418,7 @@ impl Operation {
         self.follow(step, seen);
         match step {
             Step::Sleep { .. } => {
-                self.slept = self.settings.get().sleep.is_some() && self.seen.is_none();
+                self.slept = self.settings.get().sleep.is_some() && self.waiting.is_none();
                 Ok(Some(remaining))
             }
             Step::Attempt { .. } => {
@@ -514,11 +516,6 @@ impl Drop for Operation {
             });
         }
     }
-}
-
-/// The count of the bulkhead's notify.
-fn notify_count(guards: &Py<Guards>) -> Option<u64> {
-    guards.get().notify().map(|notify| notify.get().count())
 }
 
 /// The ticket of the latest attempt.

@@ -320,6 +320,96 @@ def test_a_full_bulkhead_refuses_and_a_token_ends_the_wait_for_it() -> None:
     assert (caught.value.reason, caught.value.retry_in) == ("bulkhead", None)
 
 
+def patient(open_for: str) -> holdoff.Guards:
+    """A breaker that one failure opens, and whose callers wait."""
+    return holdoff.Guards(breaker={"failures": 1, "open_for": open_for, "refusal": "wait"})
+
+
+def opened(open_for: str) -> holdoff.Guards:
+    """The same, open."""
+    guards = patient(open_for)
+    with pytest.raises(ConnectionError):
+        holdoff.Policy(attempts=1).retrying(guards=guards).call(Operation(1).run)
+    return guards
+
+
+def test_threads_behind_a_probe_go_on_as_soon_as_it_has_come_back() -> None:
+    guards = opened("1s")
+    assert guards.breaker is not None
+    probing, done, ends = threading.Event(), threading.Event(), list[float]()
+
+    def probe() -> None:
+        probing.set()
+        done.wait(10)
+
+    def behind() -> None:
+        POLICY.retrying(guards=guards).call(Operation(0).run)
+        ends.append(real.monotonic())
+
+    threads = [threading.Thread(target=POLICY.retrying(guards=guards).call, args=[probe])]
+    threads[0].start()
+    assert probing.wait(10)
+    threads += [threading.Thread(target=behind) for _ in range(3)]
+    for thread in threads[1:]:
+        thread.start()
+    real.sleep(0.05)
+    assert not ends
+    started = real.monotonic()
+    done.set()
+    for thread in threads:
+        thread.join(10)
+    assert len(ends) == 3
+    assert max(ends) - started < 0.9
+
+
+@pytest.mark.parametrize("succeeds", [True, False])
+def test_tasks_behind_a_probe_go_on_when_it_has_come_back_or_wait_for_the_next(succeeds: bool) -> None:
+    ends: list[float] = []
+
+    async def main() -> None:
+        guards = patient("10s")
+        once, behind = (policy.retrying(guards=guards) for policy in (holdoff.Policy(attempts=1), POLICY))
+        with pytest.raises(ConnectionError):
+            await once.call(Operation(1).awaited)
+
+        async def probe() -> None:
+            await clock.pause(0.1)
+            if not succeeds:
+                raise ConnectionError
+
+        async def waiter() -> None:
+            await clock.pause(0.05)
+            await behind.call(Operation(0).awaited)
+            ends.append(clock.now)
+
+        await clock.pause(10)
+        await asyncio.gather(once.call(probe), *(waiter() for _ in range(3)), return_exceptions=True)
+
+    with virtual_time() as clock:
+        started = clock.now
+        asyncio.run(main())
+    # After a probe that failed the breaker is open for ten seconds again.
+    assert [end - started for end in ends] == pytest.approx([10.1 if succeeds else 20.1] * 3)
+
+
+def test_a_call_behind_a_probe_ends_at_its_deadline_or_by_its_token() -> None:
+    guards = opened("60ms")
+    real.sleep(0.07)
+    assert guards.breaker is not None
+    assert guards.breaker.acquire() is not None
+    token = holdoff.Cancel()
+    threading.Timer(0.02, token.cancel).start()
+    with pytest.raises(holdoff.Cancelled):
+        POLICY.retrying(guards=guards, cancel=token).call(Operation(0).run)
+    with pytest.raises(holdoff.Refused) as caught:
+        holdoff.Policy(deadline="20ms").retrying(guards=guards).call(Operation(0).run)
+    assert caught.value.reason == "deadline"
+    started = real.monotonic()
+    threading.Timer(0.01, guards.breaker.force_close).start()
+    assert holdoff.Policy(deadline="30s").retrying(guards=guards).call(Operation(0).run) == 1
+    assert real.monotonic() - started < 5
+
+
 def race(awaited: Callable[[int], Awaitable[Any]], guards: Any, **options: Any) -> tuple[Any, list[int]]:
     """What a hedged call of something that is told its attempt's number ends with, and which attempts it cancelled."""
     begun, cancelled = 0, list[int]()

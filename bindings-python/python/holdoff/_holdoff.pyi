@@ -1412,12 +1412,11 @@ class LoopBackoff:
 @final
 class Notify:
     """
-    Notifies waiters when a place may have come free. A waiter reads the count, asks for a place, and then waits unless the
-    count has changed in between.
+    The line of a guard, for the waits that are written in Python.
     """
     def add_waiter(self, place: int, seen: int, waker: Callable[[], object]) -> int | None:
         """
-        Have the waker called once, in any thread, when the call at `place` of the queue can enter. Returns the number for
+        Have the waker called once, in any thread, when the call at `place` of the line can go on. Returns the number for
         `remove_waiter`; None when the count has passed `seen` already, and the waker will not be called.
         """
     def remove_waiter(self, place: int, number: int) -> None:
@@ -1502,7 +1501,7 @@ class Operation:
     @property
     def notify(self) -> tuple[Notify, int, int] | None:
         """
-        The notify of the bulkhead, the place in its queue, and the count to wait past; None unless the call waits there.
+        What notifies the call that waits for others, its place in the line, and the count to wait past; None unless it waits so.
         """
     @property
     def over(self) -> bool:

@@ -1,6 +1,5 @@
 //! The limit of attempts at once.
 
-use super::notify::Notify;
 use super::{Guard, Shared, Start};
 use holdoff_core::{BulkheadConfig, Entry, Error, Options, QueuePlace, Timestamp};
 use pyo3::prelude::*;
@@ -8,15 +7,15 @@ use pyo3::types::PyString;
 
 #[doc = include_str!("../help/bulkhead.txt")]
 #[pyclass(frozen, module = "holdoff")]
-pub(crate) struct Bulkhead(pub(super) Shared<BulkheadConfig, Places>, pub(super) Py<Notify>);
+pub(crate) struct Bulkhead(pub(super) Shared<BulkheadConfig, Places>);
 
 /// The state, and the words of a long queue.
 pub(super) type Places = (holdoff_core::Bulkhead, Vec<u64>);
 
 impl Bulkhead {
-    fn of(config: BulkheadConfig, notify: Py<Notify>) -> Self {
+    fn of(config: BulkheadConfig) -> Self {
         let shared = Shared::new(config, (holdoff_core::Bulkhead::new(), vec![0; config.words()]));
-        Self(shared.renewed_by(|_, (state, _)| *state = holdoff_core::Bulkhead::new()), notify)
+        Self(shared.renewed_by(|_, (state, _)| *state = holdoff_core::Bulkhead::new()))
     }
 
     /// Runs a transition that frees a place.
@@ -25,8 +24,8 @@ impl Bulkhead {
             transition(config, places);
             places.0.entrants(config)
         });
-        if let Some(entrants) = entrants {
-            self.1.get().notify_waiters(py, entrants);
+        if let Some((first, count)) = entrants {
+            self.0.line.notify_waiters(py, (first.as_raw(), count));
         }
     }
 }
@@ -35,11 +34,7 @@ impl Guard for Bulkhead {
     const SECTION: &'static str = "bulkhead";
 
     fn fresh(builder: &Options, _seed: u64, _now: Timestamp) -> Result<Option<Self>, Error> {
-        Ok(builder.bulkhead()?.and_then(|config| {
-            // Without memory for the object there is no guard.
-            let notify = Python::attach(|py| Py::new(py, Notify::default())).ok()?;
-            Some(Self::of(config, notify))
-        }))
+        Ok(builder.bulkhead()?.map(Self::of))
     }
 
     fn bytes(&self, _now: Timestamp) -> Vec<u8> {
@@ -47,8 +42,7 @@ impl Guard for Bulkhead {
     }
 
     fn resumed(&self, _bytes: &[u8], _now: Timestamp) -> Result<Self, Error> {
-        let notify = Python::attach(|py| self.1.clone_ref(py));
-        Ok(Self::of(self.0.config, notify))
+        Ok(Self::of(self.0.config))
     }
 }
 

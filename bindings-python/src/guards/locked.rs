@@ -69,14 +69,15 @@ guard! {
     ref record(permit: u32, failed: bool = false, took: Option<Took> = None, now: Now = None) -> PyResult<()> = {
         let verdict = if failed { Verdict::Failure } else { Verdict::Success };
         let (permit, took) = (Permit::from_raw(permit), took.map_or(Span::ZERO, |took| took.0));
-        self.0.at(py, now, |config, state, now| state.record(config, permit, now, verdict, took))
+        self.turned(py, now, |config, state, now| state.record(config, permit, now, verdict, took))
     };
 
     /// A permit for a call; None when it may not run: ask again at `retry_at`.
     at acquire() -> Option<u32> = |config, state, now| state.acquire(config, now).ok().map(Permit::as_raw);
 
     /// A call with this permit never ran, or ended without a result that counts.
-    at abandon(permit: u32) -> () = |config, state, now| state.abandon(config, Permit::from_raw(permit), now);
+    ref abandon(permit: u32, now: Now = None) -> PyResult<()> =
+        self.turned(py, now, |config, state, now| state.abandon(config, Permit::from_raw(permit), now));
 
     /// The server asked for a pause of `span` nanoseconds: the breaker opens that long if its configuration says so.
     at hint(span: HintSpan) -> () = |config, state, now| state.hint(config, now, span.0);
@@ -85,10 +86,10 @@ guard! {
     at isolate() -> () = |_, state, now| state.isolate(now);
 
     /// Closes the breaker.
-    at force_close() -> () = |_, state, now| state.force_close(now);
+    ref force_close(now: Now = None) -> PyResult<()> = self.turned(py, now, |_, state, now| state.force_close(now));
 
     /// Closes the breaker and forgets all results.
-    at reset() -> () = |_, state, now| state.reset(now);
+    ref reset(now: Now = None) -> PyResult<()> = self.turned(py, now, |_, state, now| state.reset(now));
 
     /// "closed", "open", "half_open" or "isolated".
     at state() -> BreakerState = |config, state, now| BreakerState(state.state(config, now));
@@ -104,6 +105,26 @@ guard! {
 
     /// How often the breaker has opened.
     get openings: u32 = self.0.with(|_, state| state.openings());
+}
+
+impl Breaker {
+    /// Runs a transition, and wakes those behind others whom the breaker lets through now.
+    fn turned(
+        &self,
+        py: Python<'_>,
+        now: Now,
+        transition: impl FnOnce(&BreakerConfig, &mut holdoff_core::Breaker, Timestamp),
+    ) -> PyResult<()> {
+        let (before, after) = self.0.at(py, now, |config, state, now| {
+            let before = state.admits(config);
+            transition(config, state, now);
+            (before, state.admits(config))
+        })?;
+        if after > before {
+            self.0.line.notify_waiters(py, (0, after));
+        }
+        Ok(())
+    }
 }
 
 fn saved(config: &LimiterConfig, (state, log): &(holdoff_core::Limiter, Vec<u64>), now: Timestamp) -> Vec<u8> {

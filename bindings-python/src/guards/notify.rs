@@ -1,26 +1,49 @@
-//! Wakes the calls that wait for a place in a bulkhead, in the order of the queue.
+//! Wakes the calls that wait for others: for a place in a bulkhead, in the order of its queue, or behind those that try a breaker.
 
-use holdoff_core::QueuePlace;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Wakers by the place of the call in the queue, each with the number that removes it.
+/// Wakers by the place of the call in the line, each with the number that removes it.
 type Waiters = BTreeMap<u32, (u64, Py<PyAny>)>;
 
-/// Notifies waiters when a place may have come free. A waiter reads the count, asks for a place, and then waits unless the
+/// Notifies waiters when the guard may let one through. A waiter reads the count, asks the guard, and then waits unless the
 /// count has changed in between.
-#[pyclass(frozen, module = "holdoff._holdoff")]
 #[derive(Default)]
-pub(crate) struct Notify {
+pub(crate) struct Line {
     count: AtomicU64,
+    /// The latest place that the line itself gave.
+    place: AtomicU32,
     /// How many waiters there have ever been, and those of now.
     waiters: Mutex<(u64, Waiters)>,
 }
 
-impl Notify {
+/// The line of a guard, for the waits that are written in Python.
+#[pyclass(frozen, module = "holdoff._holdoff")]
+pub(crate) struct Notify(Arc<Line>);
+
+/// How a call waits: in which line, at which place, and the count to wait past.
+pub(crate) struct Waiting {
+    pub(crate) line: Arc<Line>,
+    pub(crate) place: u32,
+    pub(crate) seen: u64,
+}
+
+impl Waiting {
+    /// The arguments of `listen`.
+    pub(crate) fn arguments(&self) -> (Notify, u32, u64) {
+        (Notify(Arc::clone(&self.line)), self.place, self.seen)
+    }
+}
+
+impl Line {
+    /// A place behind all others.
+    pub(crate) fn next_place(&self) -> u32 {
+        self.place.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// How often waiters have been notified.
     pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::SeqCst)
@@ -28,9 +51,8 @@ impl Notify {
 
     /// Notifies `count` waiters, from the place `first` on and around.
     #[cold]
-    pub(crate) fn notify_waiters(&self, py: Python<'_>, (first, count): (QueuePlace, u32)) {
+    pub(crate) fn notify_waiters(&self, py: Python<'_>, (first, count): (u32, u32)) {
         self.count.fetch_add(1, Ordering::SeqCst);
-        let first = first.as_raw();
         let woken: Vec<_> = {
             let waiters = &mut self.waiters().1;
             let around = waiters.range(first..).chain(waiters.range(..first));
@@ -67,11 +89,11 @@ fn report(py: Python<'_>, error: PyErr) {
 }
 
 methods! { Notify(self, py);
-    /// Have the waker called once, in any thread, when the call at `place` of the queue can enter. Returns the number for
+    /// Have the waker called once, in any thread, when the call at `place` of the line can go on. Returns the number for
     /// `remove_waiter`; None when the count has passed `seen` already, and the waker will not be called.
     ref add_waiter(place: u32, seen: u64, waker: Py<PyAny> as "Callable[[], object]") -> Option<u64> = {
-        let mut waiters = self.waiters();
-        if self.count() != seen {
+        let mut waiters = self.0.waiters();
+        if self.0.count() != seen {
             return None;
         }
         waiters.0 = waiters.0.wrapping_add(1);
@@ -84,7 +106,7 @@ methods! { Notify(self, py);
 
     /// Removes a waker.
     ref remove_waiter(place: u32, number: u64) = {
-        let mut waiters = self.waiters();
+        let mut waiters = self.0.waiters();
         let held = waiters.1.get(&place).is_some_and(|waiter| waiter.0 == number);
         let removed = if held { waiters.1.remove(&place) } else { None };
         drop(waiters);

@@ -3,18 +3,18 @@
 use super::Guard;
 use super::bulkhead::Bulkhead;
 use super::locked::{Adaptive, Breaker, Budget, Hedge, Limiter, Stretch};
-use super::notify::Notify;
+use super::notify::{Line, Waiting};
 use crate::parameters::{Now, OrDefault as _, Seed};
 use crate::policy::Policy;
 use crate::{clock, config, save, seeds};
 use holdoff_core::{
-    AdaptiveConfig, BreakerConfig, BreakerState, BudgetConfig, BulkheadConfig, HedgeConfig, Latency, LimiterConfig,
-    Options, Permit, QueuePlace, Span, StretchConfig, Timestamp, Verdict,
+    AdaptiveConfig, BreakerConfig, BreakerState, BudgetConfig, BulkheadConfig, GuardedCall, HedgeConfig, Latency,
+    LimiterConfig, Options, Permit, QueuePlace, Span, StretchConfig, Timestamp, Verdict,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping};
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
 /// Where a guard of a set comes from.
 enum Source<G> {
@@ -81,7 +81,7 @@ fn save_into<G: Guard>(states: &Bound<'_, PyDict>, guard: Option<&Py<G>>, now: T
 /// Declares sets of guards; the guards are in the order in which their locks are taken. `parts` are what the core borrows of a
 /// guard.
 macro_rules! set {
-    ($bulkhead:ident; $(
+    ($bulkhead:ident, $breaker:ident; $(
         $(#[$doc:meta])*
         $guard:ident: $class:ident of $config_type:ty, $state_type:ty = |$config:ident, $state:pat_param| $parts:expr;
     )*) => {
@@ -137,9 +137,11 @@ macro_rules! set {
         }
 
         impl Locked<'_> {
-            /// How many attempts run, and how many waiters are in the queue.
-            fn places(&self) -> (u32, u32) {
-                self.$bulkhead.as_ref().map_or((0, 0), |(_, places)| (places.0.running(), places.0.waiting()))
+            /// How many attempts run, how many waiters are in the queue, and how many calls the breaker lets through.
+            fn places(&self) -> (u32, u32, u32) {
+                let queue = self.$bulkhead.as_ref();
+                let (running, waiting) = queue.map_or((0, 0), |(_, places)| (places.0.running(), places.0.waiting()));
+                (running, waiting, self.$breaker.as_ref().map_or(0, |(config, state)| state.admits(config)))
             }
 
             /// Whom of the queue to wake.
@@ -219,7 +221,7 @@ macro_rules! set {
 }
 
 set! {
-    bulkhead;
+    bulkhead, breaker;
     /// The budget; None without one.
     budget: Budget of BudgetConfig, holdoff_core::Budget = |config, state| (config, state);
     /// The breaker; None without one.
@@ -267,9 +269,25 @@ impl Guards {
         self.hedge.is_some()
     }
 
-    /// The notify of the bulkhead.
-    pub(crate) fn notify(&self) -> Option<&Py<Notify>> {
-        self.bulkhead.as_ref().map(|bulkhead| &bulkhead.get().1)
+    /// The lines of the bulkhead and of the breaker.
+    fn lines(&self) -> [Option<&Arc<Line>>; 2] {
+        let bulkhead = self.bulkhead.as_ref().map(|bulkhead| &bulkhead.get().0.line);
+        [bulkhead, self.breaker.as_ref().map(|breaker| &breaker.get().0.line)]
+    }
+
+    /// How often the waiters of either line have been notified.
+    pub(crate) fn counts(&self) -> [u64; 2] {
+        self.lines().map(|line| line.map_or(0, |line| line.count()))
+    }
+
+    /// How the call waits for others, if it does; the counts are from before its last transition.
+    pub(crate) fn waiting(&self, call: &GuardedCall, [queued, behind]: [u64; 2]) -> Option<Waiting> {
+        let [bulkhead, breaker] = self.lines().map(|line| line.cloned());
+        if let Some(place) = call.queue_place() {
+            return Some(Waiting { line: bulkhead?, place: place.as_raw(), seen: queued });
+        }
+        let line = breaker.filter(|_| call.is_behind())?;
+        Some(Waiting { place: line.next_place(), line, seen: behind })
     }
 
     /// The state of the breaker that listeners heard last, and the state at `now` if it is another one.
@@ -329,14 +347,18 @@ impl Lend for MayShare {
     }
 }
 
-/// Unlocks the guards, and notifies waiters if there are fewer attempts or waiters than before.
+/// Unlocks the guards, and notifies waiters if there are fewer attempts or waiters than before, or if the breaker lets more through.
 #[inline(never)]
-fn notify_freed(py: Python<'_>, guards: &Guards, locked: &mut Locked<'_>, before: (u32, u32)) {
+fn notify_freed(py: Python<'_>, guards: &Guards, locked: &mut Locked<'_>, before: (u32, u32, u32)) {
     let after = locked.places();
     let entrants = if after.0 < before.0 || after.1 < before.1 { locked.entrants() } else { None };
     locked.unlock();
-    if let (Some(entrants), Some(notify)) = (entrants, guards.notify()) {
-        notify.get().notify_waiters(py, entrants);
+    let [bulkhead, breaker] = guards.lines();
+    if let (Some((first, count)), Some(line)) = (entrants, bulkhead) {
+        line.notify_waiters(py, (first.as_raw(), count));
+    }
+    if let Some(line) = breaker.filter(|_| after.2 > before.2) {
+        line.notify_waiters(py, (0, after.2));
     }
 }
 

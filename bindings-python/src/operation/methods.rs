@@ -3,7 +3,7 @@
 use super::{Failed, Next, Operation};
 use crate::caller::First;
 use crate::context::{self, Entered};
-use crate::guards::notify::Notify;
+use crate::guards::notify::{Notify, Waiting};
 use crate::outcome::{self, Outcome};
 use crate::parameters::NextStep;
 use crate::retrying::Retrying;
@@ -48,7 +48,7 @@ methods! { Operation(self, py);
         let Some(step) = self.transition(py, now, |call, policy, guards| call.tick(policy, guards, now)) else {
             return Ok(false);
         };
-        self.follow(step, None);
+        self.follow(step, [0; 2]);
         let starts = matches!(step, Step::Attempt { .. });
         if starts {
             self.tell_attempt(py)?;
@@ -120,12 +120,8 @@ methods! { Operation(self, py);
     /// The returned value after which no attempt follows.
     get result: Py<PyAny> = self.ended(py).map_or_else(|| py.None(), Bound::unbind);
 
-    /// The notify of the bulkhead, the place in its queue, and the count to wait past; None unless the call waits there.
-    get notify: Option<(Py<Notify>, u32, u64)> = {
-        let notify = self.settings.get().guards.as_ref()?.get().notify()?;
-        let place = self.call.as_ref()?.queue_place()?;
-        self.seen.map(|seen| (notify.clone_ref(py), place.as_raw(), seen))
-    };
+    /// What notifies the call that waits for others, its place in the line, and the count to wait past; None unless it waits so.
+    get notify: Option<(Notify, u32, u64)> = self.waiting.as_ref().map(Waiting::arguments);
 
     /// The function that replaces the error that is about to be raised, if any.
     get fallback: Option<Py<PyAny>> =
@@ -145,7 +141,7 @@ methods! { Operation(self, py);
     /// True if only time ends the wait before the next attempt, and the clock is not replaced.
     get undisturbed: bool = {
         let settings = self.settings.get();
-        self.seen.is_none() && settings.cancel.is_none() && settings.sleep.is_none() && !clock::is_overridden()
+        self.waiting.is_none() && settings.cancel.is_none() && settings.sleep.is_none() && !clock::is_overridden()
     };
 
     /// The user's own sleep.
