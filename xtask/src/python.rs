@@ -133,6 +133,8 @@ pub(crate) fn test() -> Result<()> {
     lint()?;
     types()?;
     shell::run(python(&["-m", "pytest"]).current_dir(binding()))?;
+    let mut dashboard = python(&["tests/dashboard.py", "--check"]);
+    shell::step("the dashboard's queries, asked of Prometheus", dashboard.current_dir(binding()))?;
     examples("python")?;
     consumers::test(&wheel()?, &wheels::source()?)?;
     shell::run(&mut runner_of_built(&shell::root().join("tests/vectors")))

@@ -1,4 +1,4 @@
-//! The servers that the tests of durable retries start by themselves: their programs, and none of their services.
+//! The servers that tests start by themselves: their programs, and none of their services.
 //!
 //! Debian's packages start what they bring, on the ports that everybody knows, and RabbitMQ's listens on every address. The
 //! tests want the programs alone.
@@ -12,17 +12,19 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 pub(super) const REDIS: Package = Package { name: "redis-server", is_there: || is_program("redis-server") };
-pub(super) const PACKAGES: [Package; 3] = [
+pub(super) const PACKAGES: [Package; 4] = [
     Package { name: "postgresql", is_there: has_postgresql },
     REDIS,
     Package { name: "rabbitmq-server", is_there: || is_program("rabbitmq-server") },
+    Package { name: "prometheus", is_there: || shell::has("prometheus") && shell::has("promtool") },
 ];
 
 /// The services that each package would start when the machine boots.
-const SERVICES: [(&str, &[&str]); 3] = [
+const SERVICES: [(&str, &[&str]); 4] = [
     ("postgresql", &["postgresql.service"]),
     ("redis-server", &["redis-server.service"]),
     ("rabbitmq-server", &["rabbitmq-server.service", "epmd.service", "epmd.socket"]),
+    ("prometheus", &["prometheus.service"]),
 ];
 
 /// Asked by Debian's packages before they start a service; 101 says that they must not.
