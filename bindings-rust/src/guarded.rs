@@ -120,7 +120,7 @@ pub trait DrivenCall {
         None
     }
 
-    /// True if the call may go on before the end of its sleep: in a bulkhead's queue, or behind those that try a breaker.
+    /// True if the call may go on before the end of its sleep: in a bulkhead's queue, or behind the probes of a breaker.
     fn is_in_line(&self) -> bool {
         false
     }

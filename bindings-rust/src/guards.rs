@@ -10,17 +10,17 @@ use std::task::Waker;
 
 /// One guard that calls share: its configuration and its state behind a lock. Clones are one guard.
 #[derive(Debug)]
-pub struct Shared<C, S>(Arc<(C, Mutex<Kept<S>>)>);
+pub struct Shared<C, S>(Arc<(C, Mutex<Waited<S>>)>);
 
-/// What is behind the lock of a guard.
+/// The state of a guard and the calls that wait for it.
 #[derive(Debug)]
-struct Kept<S> {
+struct Waited<S> {
     state: S,
-    /// The calls in a bulkhead's queue, each under its place, or behind those that try a breaker.
+    /// The calls in a bulkhead's queue, each under its place, or behind the probes of a breaker.
     wakers: Wakers,
 }
 
-impl Kept<Breaker> {
+impl Waited<Breaker> {
     /// The wakers of the calls that the breaker lets through now, to be woken without the lock.
     fn let_through(&mut self, config: &BreakerConfig) -> Vec<Waker> {
         if self.wakers.is_empty() {
@@ -40,7 +40,7 @@ impl<C, S> Clone for Shared<C, S> {
 impl<C, S> Shared<C, S> {
     /// A guard in that state.
     pub fn new(config: C, state: S) -> Self {
-        Self(Arc::new((config, Mutex::new(Kept { state, wakers: Wakers::default() }))))
+        Self(Arc::new((config, Mutex::new(Waited { state, wakers: Wakers::default() }))))
     }
 
     /// Its configuration.
@@ -54,7 +54,7 @@ impl<C, S> Shared<C, S> {
         f(&self.0.0, &mut self.lock().state)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept<S>> {
+    fn lock(&self) -> MutexGuard<'_, Waited<S>> {
         self.0.1.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -92,14 +92,14 @@ impl Shared<BreakerConfig, Breaker> {
 
     fn change(&self, change: impl FnOnce(&mut Breaker)) {
         let config = self.config();
-        let mut kept = self.lock();
+        let mut guard = self.lock();
         #[cfg(any(feature = "tracing", feature = "metrics"))]
-        let from = crate::change::state(config, &kept.state);
-        change(&mut kept.state);
+        let from = crate::change::state(config, &guard.state);
+        change(&mut guard.state);
         #[cfg(any(feature = "tracing", feature = "metrics"))]
-        let to = crate::change::state(config, &kept.state);
-        let woken = kept.let_through(config);
-        drop(kept);
+        let to = crate::change::state(config, &guard.state);
+        let woken = guard.let_through(config);
+        drop(guard);
         #[cfg(any(feature = "tracing", feature = "metrics"))]
         crate::change::changed(from, to);
         woken.into_iter().for_each(Waker::wake);
@@ -167,7 +167,7 @@ impl Places {
 pub enum Line {
     /// In the bulkhead's queue, at that place.
     Bulkhead(QueuePlace),
-    /// Behind those that try the breaker; with the key of its waker once it has one.
+    /// Behind the probes of the breaker; with the key of its waker once it has one.
     Breaker(Option<u64>),
 }
 
@@ -343,37 +343,37 @@ impl SharedGuards {
         let mut stretch = self.stretch.as_ref().map(|guard| (guard.config(), guard.lock()));
         let mut hedge = self.hedge.as_ref().filter(|_| hedging).map(|guard| (guard.config(), guard.lock()));
         #[cfg(any(feature = "tracing", feature = "metrics"))]
-        let state = breaker.as_ref().map(|(config, kept)| crate::change::state(config, &kept.state));
+        let state = breaker.as_ref().map(|(config, guard)| crate::change::state(config, &guard.state));
         let used = |Places { bulkhead, .. }: &Places| (bulkhead.running(), bulkhead.waiting());
-        let before = bulkhead.as_ref().map(|(_, kept)| used(&kept.state));
+        let before = bulkhead.as_ref().map(|(_, guard)| used(&guard.state));
         let answer = f(&mut Guards {
-            budget: budget.as_mut().map(|(config, kept)| (*config, &mut kept.state)),
-            breaker: breaker.as_mut().map(|(config, kept)| (*config, &mut kept.state)),
-            limiter: limiter.as_mut().map(|(config, kept)| {
-                let Limited { limiter, times } = &mut kept.state;
+            budget: budget.as_mut().map(|(config, guard)| (*config, &mut guard.state)),
+            breaker: breaker.as_mut().map(|(config, guard)| (*config, &mut guard.state)),
+            limiter: limiter.as_mut().map(|(config, guard)| {
+                let Limited { limiter, times } = &mut guard.state;
                 (*config, limiter, times.as_mut_slice())
             }),
-            adaptive: adaptive.as_mut().map(|(config, kept)| (*config, &mut kept.state)),
-            bulkhead: bulkhead.as_mut().map(|(config, kept)| {
-                let Places { bulkhead, words } = &mut kept.state;
+            adaptive: adaptive.as_mut().map(|(config, guard)| (*config, &mut guard.state)),
+            bulkhead: bulkhead.as_mut().map(|(config, guard)| {
+                let Places { bulkhead, words } = &mut guard.state;
                 (*config, bulkhead, words.as_mut_slice())
             }),
-            stretch: stretch.as_mut().map(|(config, kept)| (*config, &mut kept.state)),
-            hedge: hedge.as_mut().map(|(config, kept)| (*config, &mut kept.state)),
+            stretch: stretch.as_mut().map(|(config, guard)| (*config, &mut guard.state)),
+            hedge: hedge.as_mut().map(|(config, guard)| (*config, &mut guard.state)),
         });
         let mut woken = match (&mut bulkhead, before) {
-            (Some((config, kept)), Some((running, waiting))) => {
-                let (runs, waits) = used(&kept.state);
-                let entrants = kept.state.bulkhead.entrants(config).filter(|_| runs < running || waits < waiting);
-                entrants.map_or_else(Vec::new, |(first, count)| kept.wakers.take_from(first.as_raw().into(), count))
+            (Some((config, guard)), Some((running, waiting))) => {
+                let (runs, waits) = used(&guard.state);
+                let entrants = guard.state.bulkhead.entrants(config).filter(|_| runs < running || waits < waiting);
+                entrants.map_or_else(Vec::new, |(first, count)| guard.wakers.take_from(first.as_raw().into(), count))
             }
             _ => Vec::new(),
         };
-        if let Some((config, kept)) = &mut breaker {
-            woken.extend(kept.let_through(config));
+        if let Some((config, guard)) = &mut breaker {
+            woken.extend(guard.let_through(config));
         }
         #[cfg(any(feature = "tracing", feature = "metrics"))]
-        let change = state.zip(breaker.as_ref().map(|(config, kept)| crate::change::state(config, &kept.state)));
+        let change = state.zip(breaker.as_ref().map(|(config, guard)| crate::change::state(config, &guard.state)));
         drop((budget, breaker, limiter, adaptive, bulkhead, stretch, hedge));
         #[cfg(any(feature = "tracing", feature = "metrics"))]
         change.into_iter().for_each(|(from, to)| crate::change::changed(from, to));

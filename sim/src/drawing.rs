@@ -11,13 +11,13 @@ use std::fmt::Write as _;
 /// One row of a drawing.
 #[derive(Clone, Copy, Debug)]
 pub struct Lane<'a> {
-    /// What the strategy is called.
+    /// The name of the strategy.
     pub name: &'a str,
-    /// What the fleet went through.
+    /// The load and the fault.
     pub scenario: &'a Scenario,
-    /// What was counted.
+    /// The counts of each second.
     pub measures: &'a Measures,
-    /// What that comes to.
+    /// The figures of the whole run.
     pub figures: &'a Figures,
 }
 

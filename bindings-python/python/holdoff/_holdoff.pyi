@@ -1501,7 +1501,7 @@ class Operation:
     @property
     def notify(self) -> tuple[Notify, int, int] | None:
         """
-        What notifies the call that waits for others, its place in the line, and the count to wait past; None unless it waits so.
+        The line in which the call waits for others, its place there, and the count to wait past; None unless it waits for others.
         """
     @property
     def over(self) -> bool:

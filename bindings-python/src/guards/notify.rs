@@ -1,4 +1,4 @@
-//! Wakes the calls that wait for others: for a place in a bulkhead, in the order of its queue, or behind those that try a breaker.
+//! Wakes the calls that wait for others: for a place in a bulkhead, in the order of its queue, or behind the probes of a breaker.
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -15,7 +15,7 @@ type Waiters = BTreeMap<u32, (u64, Py<PyAny>)>;
 pub(crate) struct Line {
     count: AtomicU64,
     /// The latest place that the line itself gave.
-    place: AtomicU32,
+    latest: AtomicU32,
     /// How many waiters there have ever been, and those of now.
     waiters: Mutex<(u64, Waiters)>,
 }
@@ -24,24 +24,24 @@ pub(crate) struct Line {
 #[pyclass(frozen, module = "holdoff._holdoff")]
 pub(crate) struct Notify(Arc<Line>);
 
-/// How a call waits: in which line, at which place, and the count to wait past.
+/// How a call waits: in which line, at which slot of it, and the count to wait past.
 pub(crate) struct Waiting {
     pub(crate) line: Arc<Line>,
-    pub(crate) place: u32,
+    pub(crate) slot: u32,
     pub(crate) seen: u64,
 }
 
 impl Waiting {
     /// The arguments of `listen`.
     pub(crate) fn arguments(&self) -> (Notify, u32, u64) {
-        (Notify(Arc::clone(&self.line)), self.place, self.seen)
+        (Notify(Arc::clone(&self.line)), self.slot, self.seen)
     }
 }
 
 impl Line {
     /// A place behind all others.
     pub(crate) fn next_place(&self) -> u32 {
-        self.place.fetch_add(1, Ordering::Relaxed)
+        self.latest.fetch_add(1, Ordering::Relaxed)
     }
 
     /// How often waiters have been notified.

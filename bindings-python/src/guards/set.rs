@@ -284,10 +284,10 @@ impl Guards {
     pub(crate) fn waiting(&self, call: &GuardedCall, [queued, behind]: [u64; 2]) -> Option<Waiting> {
         let [bulkhead, breaker] = self.lines().map(|line| line.cloned());
         if let Some(place) = call.queue_place() {
-            return Some(Waiting { line: bulkhead?, place: place.as_raw(), seen: queued });
+            return Some(Waiting { line: bulkhead?, slot: place.as_raw(), seen: queued });
         }
         let line = breaker.filter(|_| call.is_behind())?;
-        Some(Waiting { place: line.next_place(), line, seen: behind })
+        Some(Waiting { slot: line.next_place(), line, seen: behind })
     }
 
     /// The state of the breaker that listeners heard last, and the state at `now` if it is another one.

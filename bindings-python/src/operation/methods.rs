@@ -120,7 +120,7 @@ methods! { Operation(self, py);
     /// The returned value after which no attempt follows.
     get result: Py<PyAny> = self.ended(py).map_or_else(|| py.None(), Bound::unbind);
 
-    /// What notifies the call that waits for others, its place in the line, and the count to wait past; None unless it waits so.
+    /// The line in which the call waits for others, its place there, and the count to wait past; None unless it waits for others.
     get notify: Option<(Notify, u32, u64)> = self.waiting.as_ref().map(Waiting::arguments);
 
     /// The function that replaces the error that is about to be raised, if any.

@@ -111,7 +111,7 @@ const FLYING: usize = 8;
 ///   At a `Stop` all that still runs is to be aborted, and its results are of no interest;
 /// - a `Sleep` whose cause is [`Cause::Bulkhead`] is for a place that comes free at any time: tick also whenever another call
 ///   that shares the bulkhead has ended an attempt;
-/// - a call that [`GuardedCall::is_behind`] others at a half-open breaker: tick also whenever that breaker lets somebody through
+/// - a call that [`GuardedCall::is_behind`] the probes of a half-open breaker: tick also whenever that breaker lets somebody through
 ///   ([`Breaker::admits`]), or else the call waits for the end of its sleep;
 /// - before a host drops a call that has not ended, it calls [`GuardedCall::cancel`]; else the guards count it for ever.
 ///
@@ -465,7 +465,7 @@ impl GuardedCall {
         if self.is(QUEUED) { Some(QueuePlace::from_raw(self.flight.queue_place)) } else { None }
     }
 
-    /// True while the call sleeps behind those that try a half-open breaker, each of which may come back long before the sleep ends.
+    /// True while the call sleeps behind the probes of a half-open breaker, each of which may come back long before the sleep ends.
     pub const fn is_behind(&self) -> bool {
         self.phase == SLEEPING && self.is(BEHIND)
     }

@@ -158,8 +158,8 @@ impl Breaker {
     }
 
     /// How many calls it would let through now, without a look at the clock: all of them while closed (`u32::MAX`), as many as
-    /// may try it while half-open, none while open or isolated. Whoever waits behind calls that try it asks again when there
-    /// is one.
+    /// may try it while half-open, none while open or isolated. A call that waits behind its probes asks again when
+    /// there is one.
     pub const fn admits(&self, config: &BreakerConfig) -> u32 {
         match self.state {
             OPEN | ISOLATED => 0,
