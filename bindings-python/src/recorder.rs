@@ -73,7 +73,7 @@ methods! { Recorder(self, py);
     mut abandon(ticket: TicketNumber, now: Time; guards: MayShare = None) -> (Step, Events) =
         parts(guards.lend(py, |guards| self.0.abandon(guards, ticket.0, now.0)));
 
-    /// Time has passed, or a place in the bulkhead has come free.
+    /// Time has passed, or a place in the bulkhead or at the breaker has come free.
     mut tick(policy: PolicyOrName<'_>, now: Time; guards: MayShare = None) -> (Step, Events) =
         parts(guards.lend(py, |guards| self.0.tick(policy.core(), guards, now.0)));
 

@@ -410,6 +410,29 @@ def test_a_call_behind_a_probe_ends_at_its_deadline_or_by_its_token() -> None:
     assert real.monotonic() - started < 5
 
 
+def test_a_task_behind_a_probe_that_is_cancelled_hands_its_turn_on() -> None:
+    async def main() -> float:
+        guards = opened("2s")
+        await asyncio.sleep(2)
+        caller = holdoff.Policy(attempts=1, deadline="30s").retrying(guards=guards)
+
+        async def probe() -> None:
+            await asyncio.sleep(60)
+
+        tasks: list[asyncio.Task[Any]] = []
+        for operation in (probe, Operation(0).awaited, Operation(0).awaited):
+            tasks.append(asyncio.create_task(caller.call(operation)))
+            await asyncio.sleep(0.02)
+        started = real.monotonic()
+        # The end of the probe wakes the first task, which is cancelled before it asks the breaker.
+        tasks[0].cancel()
+        tasks[1].cancel()
+        await tasks[2]
+        return real.monotonic() - started
+
+    assert asyncio.run(main()) < 1
+
+
 def race(awaited: Callable[[int], Awaitable[Any]], guards: Any, **options: Any) -> tuple[Any, list[int]]:
     """What a hedged call of something that is told its attempt's number ends with, and which attempts it cancelled."""
     begun, cancelled = 0, list[int]()

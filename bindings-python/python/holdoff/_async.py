@@ -389,7 +389,7 @@ async def rest(operation: Operation, seconds: float | None) -> None:
 
 
 async def _listen(guard: Guard, notify: Notify, place: int, seen: int, seconds: float) -> None:
-    """Wait that long under the guard, or until the call at that place of the queue can enter."""
+    """Wait that long under the guard, or until the call at that place of the line can go on."""
     loop = get_running_loop()
     notified: Future[None] = loop.create_future()
 

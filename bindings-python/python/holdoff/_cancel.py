@@ -69,7 +69,7 @@ class Cancel:
 
 
 def listen(notify: Notify, place: int, seen: int, seconds: float, cancel: Cancel | None) -> None:
-    """Wait that long in this thread, or until that place of the queue is let in or the token is cancelled."""
+    """Wait that long in this thread, until that place of the line can go on, or until the token is cancelled."""
     asleep = allocate_lock()
     asleep.acquire()
 

@@ -1004,7 +1004,7 @@ class GuardedCall:
         """
     def tick(self, policy: Policy | PresetName, guards: Guards, now: int) -> Step:
         """
-        Time has passed, or a place in the bulkhead has come free.
+        Time has passed, or a place in the bulkhead or at the breaker has come free.
         """
     def to_dict(self, policy: Policy | PresetName, now: int) -> dict[str, str | int]:
         """
@@ -1901,7 +1901,7 @@ class Recorder:
         self, policy: Policy | PresetName, now: int, *, guards: Guards | None = None
     ) -> tuple[Step, tuple[Event, ...]]:
         """
-        Time has passed, or a place in the bulkhead has come free.
+        Time has passed, or a place in the bulkhead or at the breaker has come free.
         """
 
 @final

@@ -16,7 +16,7 @@ sleep = trio.sleep
 
 
 async def listen(guard: Any, notify: Notify, place: int, seen: int, seconds: float) -> None:
-    """Wait that long under the guard, or until the call at that place of the queue can enter."""
+    """Wait that long under the guard, or until the call at that place of the line can go on."""
     notified = trio.Event()
     token = trio.lowlevel.current_trio_token()
 

@@ -47,7 +47,7 @@ methods! { GuardedCall(self, py);
     mut abandon(guards: &Guards, ticket: TicketNumber, now: Time) -> Step =
         Step(guards.lend(py, |guards| self.0.abandon(guards, ticket.0, now.0)));
 
-    /// Time has passed, or a place in the bulkhead has come free.
+    /// Time has passed, or a place in the bulkhead or at the breaker has come free.
     mut tick(policy: PolicyOrName<'_>, guards: &Guards, now: Time) -> Step =
         Step(guards.lend(py, |guards| self.0.tick(policy.core(), guards, now.0)));
 

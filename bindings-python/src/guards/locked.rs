@@ -115,14 +115,12 @@ impl Breaker {
         now: Now,
         transition: impl FnOnce(&BreakerConfig, &mut holdoff_core::Breaker, Timestamp),
     ) -> PyResult<()> {
-        let (before, after) = self.0.at(py, now, |config, state, now| {
+        let admits = self.0.at(py, now, |config, state, now| {
             let before = state.admits(config);
             transition(config, state, now);
             (before, state.admits(config))
         })?;
-        if after > before {
-            self.0.line.notify_waiters(py, (0, after));
-        }
+        self.0.line.let_through(py, admits);
         Ok(())
     }
 }

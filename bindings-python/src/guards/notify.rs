@@ -49,6 +49,15 @@ impl Line {
         self.count.load(Ordering::SeqCst)
     }
 
+    /// Notifies the waiters that a breaker lets through, which let `before` calls through and now lets `after`. A waiter may end
+    /// before it asks: then the next one has its turn.
+    #[inline]
+    pub(crate) fn let_through(&self, py: Python<'_>, (before, after): (u32, u32)) {
+        if after > before || after > 0 && !self.waiters().1.is_empty() {
+            self.notify_waiters(py, (0, after));
+        }
+    }
+
     /// Notifies `count` waiters, from the place `first` on and around.
     #[cold]
     pub(crate) fn notify_waiters(&self, py: Python<'_>, (first, count): (u32, u32)) {

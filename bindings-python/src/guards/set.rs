@@ -357,8 +357,8 @@ fn notify_freed(py: Python<'_>, guards: &Guards, locked: &mut Locked<'_>, before
     if let (Some((first, count)), Some(line)) = (entrants, bulkhead) {
         line.notify_waiters(py, (first.as_raw(), count));
     }
-    if let Some(line) = breaker.filter(|_| after.2 > before.2) {
-        line.notify_waiters(py, (0, after.2));
+    if let Some(line) = breaker {
+        line.let_through(py, (before.2, after.2));
     }
 }
 
