@@ -6,7 +6,7 @@ import type { GuardFields } from "./values.js";
 export interface SharedStates {
   /** The guards, their states read back from wasm memory. */
   take(): readonly object[];
-  /** Wakes the calls that wait for a place in the bulkhead. */
+  /** Wakes the calls that wait for a place in the bulkhead or the breaker. */
   notify(): void;
 }
 

@@ -40,6 +40,85 @@ test("a breaker that waits is waited for", async () => {
   assert.deepEqual(seen, [["breaker", 3000]]);
 });
 
+/** A breaker that a failure has opened for a second, its probe, which takes 300 ms, and two calls behind it. */
+async function behindProbe({ fails, deadline, signal }) {
+  const clock = new VirtualClock();
+  const breaker = new Breaker({ failures: 1, openFor: "1s", refusal: "wait" }, { now: 0 });
+  const options = { ...steady, deadline, clock, guards: new Guards({ breaker }) };
+  const calls = [];
+  const call = (name, own) => calls.push(retry(({ attempt }) => [name, attempt, clock.time], { ...options, ...own }));
+  calls.push(retry(({ attempt }) => (attempt === 1 ? down() : ["opens", attempt, clock.time]), options));
+  await null;
+  clock.time += 1000;
+  const probe = async () => {
+    await new Promise((resolve) => clock.setTimeout(resolve, 300));
+    return fails ? down() : ["probe", 1, clock.time];
+  };
+  calls.push(retry(probe, { ...options, attempts: 1 }));
+  call("first");
+  call("second", { signal, guards: new Guards({ breaker }) });
+  return { clock, breaker, calls };
+}
+
+test("calls behind one that tries a half-open breaker go on as soon as it succeeds, in their order", async () => {
+  const { clock, breaker, calls } = await behindProbe({});
+  assert.deepEqual(await clock.settled(Promise.all(calls)), [
+    ["opens", 2, 2300],
+    ["probe", 1, 2300],
+    ["first", 1, 2300],
+    ["second", 1, 2300],
+  ]);
+  assert.deepEqual([breaker.state(3e9), clock.timers.size, breaker.waiters.size], ["closed", 0, 0]);
+});
+
+test("calls behind a probe that fails wait for the next one, or to their deadline", async () => {
+  const { clock, breaker, calls } = await behindProbe({ fails: true });
+  const ends = await clock.settled(Promise.allSettled(calls));
+  assert.deepEqual(
+    ends.map(({ value }) => value?.[2]),
+    [3300, undefined, 3300, 3300],
+  );
+  const late = await behindProbe({ fails: true, deadline: "1200ms" });
+  const [opens, , ...behind] = await late.clock.settled(Promise.allSettled(late.calls));
+  assert.equal(outcomeOf(opens.reason).reason, "deadline");
+  for (const { reason } of behind) assert.equal(reason.reason, "breaker");
+  assert.deepEqual([breaker.waiters.size, late.breaker.waiters.size], [0, 0]);
+});
+
+test("a call behind a probe that is cancelled waits no longer, and resetting the breaker lets the others go on", async () => {
+  const controller = new AbortController();
+  const { clock, breaker, calls } = await behindProbe({ signal: controller.signal });
+  const cancelled = failure(calls.pop());
+  controller.abort(new Error("enough"));
+  assert.equal((await cancelled).message, "enough");
+  assert.equal(breaker.waiters.size, 2);
+  clock.time += 100;
+  breaker.forceClose(clock.time * 1e6);
+  assert.deepEqual(await clock.settled(calls[2]), ["first", 1, 2100]);
+  await clock.settled(Promise.all(calls));
+  assert.deepEqual([breaker.waiters.size, clock.timers.size], [0, 0]);
+});
+
+test("a call from the queue of a bulkhead may have to wait behind a probe, too", async () => {
+  const clock = new VirtualClock();
+  const guards = new Guards({
+    breaker: { failures: 1, openFor: "1s", refusal: "wait" },
+    bulkhead: { limit: 2, queue: 5 },
+    now: 0,
+  });
+  const { breaker, bulkhead } = guards;
+  const lasting = (milliseconds) => () =>
+    new Promise((resolve) => clock.setTimeout(() => resolve(clock.time), milliseconds));
+  const long = retry(lasting(1100), { clock, guards });
+  breaker.record(breaker.acquire(0).permit, "failure", 0, 0);
+  clock.time += 1000;
+  const probe = retry(lasting(300), { clock, guards });
+  const queued = retry(lasting(0), { clock, guards });
+  assert.deepEqual([bulkhead.running, bulkhead.waiting], [2, 1]);
+  assert.deepEqual(await clock.settled(Promise.all([long, probe, queued])), [2100, 2300, 2300]);
+  assert.deepEqual([bulkhead.running, bulkhead.waiting, breaker.waiters.size], [0, 0, 0]);
+});
+
 test("a budget that is used up ends retries, for all that share it", async () => {
   const clock = new VirtualClock();
   const budget = new Budget({ kind: "token", capacity: 10, cost: 5 });

@@ -64,13 +64,13 @@ export class Breaker extends Guard {
     this.at(now);
     if (typeof span === "number") writeArgument(1, span);
     else memory().longs[1] = span;
-    watched(this, () => memory().core.breaker_record(permit, verdict === "failure" ? 1 : 0));
+    this.change(() => memory().core.breaker_record(permit, verdict === "failure" ? 1 : 0));
   }
 
   /** Nothing will be known of a call with that permit: its place comes back. */
   abandon(permit: number, now?: Time): void {
     this.at(now);
-    watched(this, () => memory().core.breaker_abandon(permit));
+    this.change(() => memory().core.breaker_abandon(permit));
   }
 
   /** The server said not to come before that is over, a number in milliseconds. */
@@ -98,7 +98,12 @@ export class Breaker extends Guard {
 
   private move(what: number, now: Time | undefined): void {
     this.at(now);
-    watched(this, () => memory().core.breaker_move(what));
+    this.change(() => memory().core.breaker_move(what));
+  }
+
+  private change(transition: () => void): void {
+    watched(this, transition);
+    this.notifyWaiters();
   }
 
   /** How it stands. */

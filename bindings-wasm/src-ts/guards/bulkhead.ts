@@ -1,13 +1,7 @@
-/** A bulkhead by itself, and who waits for it. */
+/** A bulkhead by itself. */
 import type { BulkheadFields } from "./fields.js";
 import { counted, Guard, type GuardOptions, NONE } from "./guard.js";
 import { load, memory, readArgument } from "./memory.js";
-
-/** An operation that waits for a place in a bulkhead. */
-export interface Waiter {
-  /** Asks for the place again; false when it still waits. */
-  ask(): boolean;
-}
 
 /** The answer of a bulkhead to a call. */
 export type Entry =
@@ -17,10 +11,6 @@ export type Entry =
 
 /** How many attempts there may be at once. */
 export class Bulkhead extends Guard {
-  /** The operations that wait, the first first. */
-  private waiters: Set<Waiter> | undefined;
-  private notifying: boolean | undefined;
-
   constructor(fields: number | BulkheadFields, options?: GuardOptions) {
     super(3, fields, options);
   }
@@ -69,28 +59,5 @@ export class Bulkhead extends Guard {
     load(this);
     memory().core.bulkhead_look();
     return readArgument(1);
-  }
-
-  /** @internal */
-  addWaiter(waiter: Waiter): void {
-    (this.waiters ??= new Set()).add(waiter);
-  }
-
-  /** @internal */
-  removeWaiter(waiter: Waiter): void {
-    if (this.waiters?.delete(waiter)) this.notifyWaiters();
-  }
-
-  /**
-   * Tells the waiting operations, in their order, that a place may be free, after the current code has run.
-   * @internal
-   */
-  notifyWaiters(): void {
-    if (this.notifying || !this.waiters?.size) return;
-    this.notifying = true;
-    queueMicrotask(() => {
-      this.notifying = false;
-      for (const waiter of this.waiters ?? []) if (!waiter.ask()) break;
-    });
   }
 }

@@ -9,6 +9,7 @@ import { type Step, stepOf, ticketOf, wordsOf } from "../steps.js";
 import type { Same, Time } from "../times.js";
 import type { FailureKind } from "../words.js";
 import { watched } from "./changes.js";
+import { notifyWaiters } from "./engine.js";
 import { Guards } from "./guards.js";
 import {
   loadAll,
@@ -24,8 +25,8 @@ import {
 
 /**
  * The whole loop as a machine under guards. It works like `Call`, and in addition: the first step may be a sleep or a stop; an
- * attempt may come with a `wakeAt`, at which to tick; a sleep for the bulkhead may end earlier, so tick whenever another call on
- * the same bulkhead has ended an attempt. Cancel a call that you drop before its stop, or its permits are lost.
+ * attempt may come with a `wakeAt`, at which to tick; a sleep for the bulkhead or the breaker may end earlier, so tick whenever
+ * another call under the same guard has ended an attempt. Cancel a call that you drop before its stop, or its permits are lost.
  */
 export class GuardedCall {
   private readonly policy: Uint32Array;
@@ -79,7 +80,7 @@ export class GuardedCall {
     return this.move(now, () => memory().core.call_abandon(this.guards.mask), ticketOf(ticket));
   }
 
-  /** Nothing but time has passed, or a place in the bulkhead has come free. */
+  /** Nothing but time has passed, or a place in the bulkhead or the breaker may have come free. */
   tick<T extends Time>(now: T): Step<Same<T>> {
     return this.move(now, () => memory().core.call_tick(this.guards.mask));
   }
@@ -99,7 +100,7 @@ export class GuardedCall {
     watched(this.guards.breaker, transition);
     memory().read("call", this.state);
     const step = readStep(now);
-    this.guards.bulkhead?.notifyWaiters();
+    notifyWaiters(this.guards);
     return step;
   }
 }

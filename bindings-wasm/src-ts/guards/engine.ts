@@ -1,4 +1,4 @@
-/** The engine of operations under guards: the core's guarded call, the queue of a bulkhead, and nesting. */
+/** The engine of operations under guards: the core's guarded call, the waits for a place, and nesting. */
 import { Attempt } from "../attempt.js";
 import { type LoopBudgets, shortage } from "../budgets.js";
 import { system } from "../clock.js";
@@ -11,8 +11,9 @@ import { Operation } from "../operation.js";
 import { type Seed, seedOf } from "../seed.js";
 import type { StopReason } from "../words.js";
 import type { Breaker } from "./breaker.js";
-import type { Bulkhead, Waiter } from "./bulkhead.js";
+import type { Bulkhead } from "./bulkhead.js";
 import { watched } from "./changes.js";
+import type { Guard, Waiter } from "./guard.js";
 import {
   argumentsFrom,
   core,
@@ -33,6 +34,8 @@ import {
 import { currentToken, type Nesting, Token, within, writeToken } from "./nested.js";
 import { Refused } from "./refused.js";
 
+/** The numbers of causes. */
+const BREAKER = 5;
 const BULKHEAD = 7;
 /** The bit of the budget. */
 const BUDGET = 1;
@@ -61,6 +64,12 @@ export const nestingOf = (policy: CompiledPolicy): Nesting | undefined =>
 /** The budgets that loops bring beside these guards. */
 export const budgetsBeside = (guards: SharedGuards, policy: CompiledPolicy): LoopBudgets | undefined =>
   guards.namesBudget ? undefined : policy.budgets;
+
+/** Wakes the operations that wait for a place in a guard of a set. */
+export function notifyWaiters({ breaker, bulkhead }: Pick<SharedGuards, "breaker" | "bulkhead">): void {
+  breaker?.notifyWaiters();
+  bulkhead?.notifyWaiters();
+}
 
 /** An attempt that tells the retries inside it about the ones around them. */
 class NestedAttempt extends Attempt {
@@ -93,7 +102,9 @@ export class Guarded<T> implements Engine, Waiter {
   private stopped = false;
   /** Why the budget refused a retry. */
   private refusal: string | undefined = undefined;
-  /** In the bulkhead's queue: what to call with the step that ends the wait. */
+  /** The guard for whose place the latest step waits: a bulkhead, or a breaker that lets nobody through. */
+  private awaited: Guard | undefined;
+  /** While it waits for a place: what to call with the step that ends the wait. */
   private called: ((step: () => void) => void) | undefined;
 
   constructor(
@@ -124,7 +135,7 @@ export class Guarded<T> implements Engine, Waiter {
   /** Takes over the call that the core has just begun; its first step is not an attempt. */
   begun(): Promise<Awaited<T>> {
     this.call = memory().copy("call");
-    return this.operation.goOn(readStep());
+    return this.operation.goOn(this.readStep());
   }
 
   /** Goes on from the failure of the first attempt, which ran under that permit. */
@@ -174,7 +185,17 @@ export class Guarded<T> implements Engine, Waiter {
     const { call } = memory().words;
     if (this.call) this.call.set(call);
     else this.call = call.slice();
-    return readStep();
+    return this.readStep();
+  }
+
+  /** The step in the core's memory, where its breaker still is. */
+  private readStep(): Step {
+    const codes = stepCodes();
+    const cause = (codes & 255) === SLEEP ? codes >>> 24 : 0;
+    const { breaker, bulkhead } = this.guards;
+    if (cause === BREAKER && core.breaker_admits() === 0) this.awaited = breaker;
+    else this.awaited = cause === BULKHEAD ? bulkhead : undefined;
+    return { codes, at: stepAt(), wakeAt: stepWakeAt(), attempt: stepAttempt() };
   }
 
   private get key(): string {
@@ -247,12 +268,8 @@ export class Guarded<T> implements Engine, Waiter {
   }
 
   follows(step: Step): void {
-    const { bulkhead } = this.guards;
     this.stopped = (step.codes & 255) === STOP;
-    if (bulkhead === undefined) return;
-    if (isQueued(step)) this.queue(bulkhead);
-    else bulkhead.removeWaiter(this);
-    bulkhead.notifyWaiters();
+    this.queue();
   }
 
   refused(reason: StopReason, retryAt: number | undefined): Refused {
@@ -270,20 +287,19 @@ export class Guarded<T> implements Engine, Waiter {
       }
       this.move(now, (mask) => memory().core.call_cancel(mask));
     }
-    this.guards.bulkhead?.removeWaiter(this);
-    this.guards.bulkhead?.notifyWaiters();
+    this.queue();
   }
 
-  /** Asks for a place in the bulkhead again; whether it waits no longer. */
+  /** Asks for the place again; whether it waits for it no longer. */
   ask(): boolean {
-    const { operation } = this;
+    const { operation, awaited } = this;
     if (operation.ended) return true;
     operation.safely(() => {
       const step = this.tick(operation.now());
-      if (isQueued(step)) return;
+      if (this.awaited === awaited) return;
       const { called } = this;
       this.called = undefined;
-      this.guards.bulkhead?.removeWaiter(this);
+      awaited?.removeWaiter(this);
       called?.(() => {
         if (!operation.ended) operation.follow(step);
       });
@@ -291,17 +307,20 @@ export class Guarded<T> implements Engine, Waiter {
     return this.called === undefined;
   }
 
-  /** Queues from now on. The call that leaves the bulkhead ends the wait; this operation goes on in its own async context. */
-  private queue(bulkhead: Bulkhead): void {
-    if (this.called === undefined) {
+  /**
+   * Waits for the place that the latest step waits for, and for no other. The call that gives the place back ends the wait; this
+   * operation goes on in its own async context.
+   */
+  private queue(): void {
+    const { guards, awaited } = this;
+    if (guards.breaker !== awaited) guards.breaker?.removeWaiter(this);
+    if (guards.bulkhead !== awaited) guards.bulkhead?.removeWaiter(this);
+    if (awaited !== undefined && this.called === undefined) {
       new Promise<() => void>((resolve) => {
         this.called = resolve;
       }).then((step) => this.operation.safely(step));
     }
-    bulkhead.addWaiter(this);
+    awaited?.addWaiter(this);
+    notifyWaiters(guards);
   }
 }
-
-const isQueued = ({ codes }: Step): boolean => (codes & 255) === SLEEP && codes >>> 24 === BULKHEAD;
-
-const readStep = (): Step => ({ codes: stepCodes(), at: stepAt(), wakeAt: stepWakeAt(), attempt: stepAttempt() });

@@ -9,7 +9,7 @@ import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { first } from "../operation.js";
 import { isSeeded, seedOf } from "../seed.js";
 import type { Breaker, Success } from "./breaker.js";
-import { budgetsBeside, Guarded, nestingOf, type SharedGuards } from "./engine.js";
+import { budgetsBeside, Guarded, nestingOf, notifyWaiters, type SharedGuards } from "./engine.js";
 import { core, loadAll, loadPolicy, permitOf, stepCodes, succeeded, writeArgument, writeSeedWords } from "./memory.js";
 
 /**
@@ -120,7 +120,7 @@ function quick<T>(
       writeArgument(5, permit);
       writeArgument(6, started);
       core.call_succeeded(guards.mask);
-      guards.bulkhead?.notifyWaiters();
+      notifyWaiters(guards);
       if (budgets?.isShort && !broken) budgets.succeed(options?.key ?? "", 0, clock);
       if (broken) throw broken.error;
       return value;

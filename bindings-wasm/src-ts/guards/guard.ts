@@ -82,8 +82,22 @@ function storedGuard(index: number, config: Uint32Array, configs: Configs, { nam
     storage: length > 0 ? new Uint32Array(length * 2) : undefined,
     slot: 0,
     // All that a breaker ever has: objects of one shape are quicker.
-    ...(index === BREAKER && { asksTook, asksWhen, name, onChange, seen: undefined, success: undefined }),
+    ...(index === BREAKER && {
+      asksTook,
+      asksWhen,
+      name,
+      onChange,
+      seen: undefined,
+      success: undefined,
+      waiters: undefined,
+    }),
   };
+}
+
+/** An operation that waits for a place: in a bulkhead, or behind the calls that try a half-open breaker. */
+export interface Waiter {
+  /** Asks for the place again; false when it still waits. */
+  ask(): boolean;
 }
 
 /** The base of all guards. */
@@ -98,6 +112,13 @@ export abstract class Guard {
   declare readonly storage: Uint32Array | undefined;
   /** @internal */
   declare slot: number;
+  /**
+   * The operations that wait for a place, the first first.
+   * @internal
+   */
+  declare waiters: Set<Waiter> | undefined;
+  /** @internal */
+  declare notifying: boolean | undefined;
 
   /** @internal */
   constructor(index: number, fields: unknown, options?: GuardOptions) {
@@ -115,6 +136,29 @@ export abstract class Guard {
     else if (typeof now === "number" && Number.isSafeInteger(now) && now >= 0) writeArgument(0, now);
     else memory().writeNumbers(exact(now, "now"));
     return now ?? 0;
+  }
+
+  /** @internal */
+  addWaiter(waiter: Waiter): void {
+    (this.waiters ??= new Set()).add(waiter);
+  }
+
+  /** @internal */
+  removeWaiter(waiter: Waiter): void {
+    this.waiters?.delete(waiter);
+  }
+
+  /**
+   * Tells the waiting operations, in their order, that a place may be free, after the current code has run.
+   * @internal
+   */
+  notifyWaiters(): void {
+    if (this.notifying || !this.waiters?.size) return;
+    this.notifying = true;
+    queueMicrotask(() => {
+      this.notifying = false;
+      for (const waiter of this.waiters ?? []) if (!waiter.ask()) break;
+    });
   }
 }
 

@@ -11,6 +11,7 @@ import type { Breaker } from "./breaker.js";
 import type { Budget } from "./budget.js";
 import type { Bulkhead } from "./bulkhead.js";
 import { type Configs, configsOf } from "./configs.js";
+import { notifyWaiters } from "./engine.js";
 import { runUnder } from "./first.js";
 import { fieldsOf, Guard, type GuardOptions, originOf } from "./guard.js";
 import type { Hedge } from "./hedge.js";
@@ -147,7 +148,7 @@ const statesOf = (guards: Guards): SharedStates => ({
     takeBack(guards);
     return guards.all;
   },
-  notify: () => guards.bulkhead?.notifyWaiters(),
+  notify: () => notifyWaiters(guards),
 });
 
 /** Lets policies and recorded calls have guards. */

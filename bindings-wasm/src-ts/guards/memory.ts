@@ -21,6 +21,7 @@ type Name =
   | "adaptive_update"
   | "breaker_abandon"
   | "breaker_acquire"
+  | "breaker_admits"
   | "breaker_closed"
   | "breaker_hint"
   | "breaker_look"
