@@ -46,12 +46,12 @@ class guards {
   guards &operator=(const guards &) = delete;
 
   /** Calls `use(holdoff_guards &)` under the lock, for all functions of single guards; returns what it returns. A guard that does
-   * not exist is a NULL pointer. Wakes a thread that waits for a place in the bulkhead when there is one. */
+   * not exist is a NULL pointer. Wakes threads that wait for a place in the bulkhead or the breaker when there is one. */
   template <class Use>
   auto with(Use &&use) -> decltype(use(std::declval<holdoff_guards &>())) {
     struct wake_at_end {
       guards *self;
-      ~wake_at_end() { holdoff_shared_wake(&self->shared_, self->guards_.bulkhead); }
+      ~wake_at_end() { holdoff_shared_wake(&self->shared_, &self->guards_); }
     };
     const std::lock_guard<std::mutex> held(mutex_);
     const wake_at_end woken{this};
@@ -412,7 +412,6 @@ class call {
     }
     loop_.policy = &limited_;
     loop_.host = &c_;
-    loop_.waiter.bulkhead = c_.guards != nullptr ? c_.guards->bulkhead : nullptr;
     loop_.waiter.wake[0] = loop_.waiter.wake[1] = -1;
     attempt_.host = &c_;
     attempt_.facts = &facts_;
@@ -452,8 +451,8 @@ class call {
   /** Ends the call. */
   void cancel() { put(HOLDOFF_PUT_CANCEL); }
 
-  /** Returns until when to wait before tick(), and calls on_retry, once for each sleep. In a bulkhead's queue the wait is short,
-   * to look again whether a place is free. */
+  /** Returns until when to wait before tick(), and calls on_retry, once for each sleep. In a bulkhead's queue and behind calls
+   * that try a half-open breaker the wait is short, to look again whether there is a place. */
   time_point wait_until() {
     const std::uint64_t now = holdoff_host_now(&c_);
     if (host_.on_retry && (step_.at != loop_.told_at || step_.cause != loop_.told_cause)) {
@@ -463,12 +462,23 @@ class call {
       host_.on_retry(detail::retrying_of({attempt_.number, step_.cause, loop_.last, delay, step_.at}, error_));
     }
     const std::uint64_t look = now + 5000000;
-    return to_time(step_.cause == HOLDOFF_CAUSE_BULKHEAD && look < step_.at ? look : step_.at);
+    return to_time(is_for_place(now) && look < step_.at ? look : step_.at);
   }
   /** Throws what retry() throws, once the step is HOLDOFF_STOP without a success. */
   [[noreturn]] void give_up() const { detail::give_up(outcome(), error_); }
 
  private:
+  /* Returns whether the sleep is for a place that may come free before its end. */
+  bool is_for_place(std::uint64_t now) {
+    if (step_.cause != HOLDOFF_CAUSE_BREAKER) {
+      return step_.cause == HOLDOFF_CAUSE_BULKHEAD;
+    }
+    holdoff_shared_lock(c_.shared);
+    const bool is_half_open = holdoff_breaker_state(c_.guards->breaker, now) == HOLDOFF_BREAKER_HALF_OPEN;
+    holdoff_shared_unlock(c_.shared);
+    return is_half_open;
+  }
+
   void put(int input) {
     if (step_.kind == HOLDOFF_STOP) {
       return;

@@ -98,7 +98,7 @@ typedef struct holdoff_host {
   /** The budget for retries that all calls to this server share; NULL for none. A budget among the guards takes its place. */
   holdoff_loop_budget *budget;
   /** The lock of shared guards and of the budget; NULL if one thread at a time uses them, and then no thread waits for a
-   * place in a bulkhead that another thread gives back. */
+   * place in a bulkhead or a breaker that another thread gives back. */
   holdoff_shared *shared;
   /** The rule for a retry inside another one; NULL for HOLDOFF_NESTED_ALLOW, and for attempts without a token of their
    * own. */
@@ -260,8 +260,18 @@ HOLDOFF_APART static void holdoff_loop_budget_reward(const holdoff_host *host) {
   }
 }
 
-/* One transition of a call under guards, locked; keeps it in the list of waiters for as long as it is in the
- * bulkhead's queue. */
+/* Returns the guard for whose place a step waits; NULL for none. */
+static inline const void *holdoff_awaited(const holdoff_guards *guards, holdoff_step step) {
+  if (step.kind == HOLDOFF_SLEEP && step.cause == HOLDOFF_CAUSE_BULKHEAD) {
+    return guards->bulkhead;
+  }
+  if (step.kind == HOLDOFF_SLEEP && step.cause == HOLDOFF_CAUSE_BREAKER && holdoff_breaker_admits(guards->breaker) == 0) {
+    return guards->breaker;
+  }
+  return NULL;
+}
+
+/* One transition of a call under guards, locked; keeps it in the list of waiters for as long as it waits for a place. */
 HOLDOFF_APART static holdoff_step holdoff_put_guarded(holdoff_loop *loop, int input, uint64_t ticket, uint64_t now,
                                                       holdoff_failure failure) {
   holdoff_guarded_call *call = &loop->call.guarded;
@@ -298,18 +308,24 @@ HOLDOFF_APART static holdoff_step holdoff_put_guarded(holdoff_loop *loop, int in
   }
   holdoff_loop_budget_look(loop->host->budget);
   if (shared != NULL) {
-    bool queued = step.kind == HOLDOFF_SLEEP && step.cause == HOLDOFF_CAUSE_BULKHEAD;
+    const void *guard = holdoff_awaited(guards, step);
     holdoff_waiter **link = &shared->waiters;
-    if (queued != waiter->listed) {
-      while (*link != NULL && *link != waiter) {
-        link = &(*link)->next;
+    if (guard != waiter->guard) {
+      while (*link != NULL) {
+        if (*link == waiter) {
+          *link = waiter->next;
+        } else {
+          link = &(*link)->next;
+        }
       }
-      *link = queued ? waiter : waiter->next;
-      waiter->next = queued ? NULL : waiter->next;
-      waiter->listed = queued;
+      if (guard != NULL) {
+        *link = waiter;
+      }
+      waiter->next = NULL;
+      waiter->guard = guard;
     }
     waiter->woken = false;
-    holdoff_shared_wake(shared, guards->bulkhead);
+    holdoff_shared_wake(shared, guards);
     holdoff_shared_unlock(shared);
   }
   return step;
@@ -333,16 +349,12 @@ HOLDOFF_INLINE static void holdoff_put(holdoff_step *step, holdoff_loop *loop, b
   }
 }
 
-/* Waits in a bulkhead's queue until then, until cancelled, or until a place may be free. */
+/* Waits until then, until cancelled, or until a place may be free. */
 static inline void holdoff_queue_wait(const holdoff_host *host, holdoff_waiter *waiter, uint64_t until) {
   struct pollfd wakes[2];
   char byte;
   int left;
   bool woken = false;
-  if (host->shared == NULL || host->clock != NULL) {
-    holdoff_host_sleep(host, until);
-    return;
-  }
   if (waiter->wake[0] == -1) {
     int ends[2] = {-1, -1};
     if (holdoff_pipe(ends) == 0) {
@@ -362,7 +374,7 @@ static inline void holdoff_queue_wait(const holdoff_host *host, holdoff_waiter *
   left = holdoff_ms_until(until, holdoff_now());
   /* Without a descriptor to be woken by, look again and again. */
   poll(wakes, 2, waiter->wake[0] == -1 && left > 5 ? 5 : left);
-  /* Before the next look at the bulkhead: a wake after it is for the next wait. */
+  /* Before the next look at the guard: a wake after it is for the next wait. */
   while (waiter->wake[0] != -1 && read(waiter->wake[0], &byte, 1) == 1) {
   }
 }
@@ -398,7 +410,6 @@ HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const 
   if (guarded) {
     memset(&loop.waiter, 0, sizeof loop.waiter);
     loop.waiter.wake[0] = loop.waiter.wake[1] = -1;
-    loop.waiter.bulkhead = host->guards->bulkhead;
     loop.ended = false;
     bool was_clocked = failed && started != HOLDOFF_NEVER;
     holdoff_put(&step, &loop, guarded, HOLDOFF_PUT_BEGIN, ticket, was_clocked ? started : now, loop.last);
@@ -425,7 +436,7 @@ HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const 
         retrying.until = loop.told_at = step.at;
         host->on_retry(context, &retrying);
       }
-      if (guarded && step.cause == HOLDOFF_CAUSE_BULKHEAD) {
+      if (guarded && loop.waiter.guard != NULL && host->clock == NULL) {
         holdoff_queue_wait(host, &loop.waiter, step.at);
       } else if (!holdoff_cancelled(host->cancel)) {
         /* The hook may have cancelled, and not every clock looks. */

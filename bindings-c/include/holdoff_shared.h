@@ -11,17 +11,18 @@
 extern "C" {
 #endif
 
-/* A thread that waits for a place in a bulkhead. */
+/* A thread that waits for a place: in a bulkhead, or behind the calls that try a half-open breaker. */
 typedef struct holdoff_waiter {
   struct holdoff_waiter *next;
-  const holdoff_bulkhead *bulkhead;
-  bool listed, woken;
+  /* The bulkhead or the breaker; NULL for a thread that is not in the list. */
+  const void *guard;
+  bool woken;
   /* The ends of a pipe; -1 for none. */
   int wake[2];
 } holdoff_waiter;
 
 /**
- * The lock of shared guards, and the threads that wait for a place in a bulkhead. One for all guards that are in a set
+ * The lock of shared guards, and the threads that wait for a place in a bulkhead or a breaker. One for all guards that are in a set
  * together, and for all sets that have a guard in common. Zeroed, but for the first three, to begin with; it stays where
  * it is.
  */
@@ -47,25 +48,36 @@ static inline void holdoff_shared_unlock(holdoff_shared *shared) {
   }
 }
 
-/**
- * Wakes the thread whose turn it is to enter a bulkhead, if there is a place. To be called with the lock held; holdoff_run
- * does so. For programs that drive a holdoff_guarded_call or a bulkhead themselves beside it, after each transition.
- */
-static inline void holdoff_shared_wake(holdoff_shared *shared, const holdoff_bulkhead *bulkhead) {
-  holdoff_waiter *waiter = shared->waiters;
-  if (waiter == NULL || bulkhead == NULL ||
-      holdoff_bulkhead_running(bulkhead) >= holdoff_bulkhead_limit(bulkhead)) {
-    return;
-  }
-  while (waiter != NULL && waiter->bulkhead != bulkhead) {
-    waiter = waiter->next;
-  }
-  /* A thread that enters wakes the next one. */
-  if (waiter != NULL && !waiter->woken) {
-    waiter->woken = true;
-    if (waiter->wake[1] != -1) {
+/* Wakes as many threads that wait for a guard as there are places. */
+static inline void holdoff_shared_wake_for(holdoff_shared *shared, const void *guard, uint32_t places) {
+  holdoff_waiter *waiter;
+  for (waiter = shared->waiters; waiter != NULL && places != 0; waiter = waiter->next) {
+    if (waiter->guard != guard) {
+      continue;
+    }
+    places--;
+    if (!waiter->woken && waiter->wake[1] != -1) {
       holdoff_wake(waiter->wake[1]);
     }
+    waiter->woken = true;
+  }
+}
+
+/**
+ * Wakes the threads whose turn it is, if there are places in the bulkhead or the breaker of a set. To be called with the lock
+ * held; holdoff_run does so. For programs that drive a holdoff_guarded_call, a bulkhead or a breaker themselves beside it, after
+ * each transition.
+ */
+static inline void holdoff_shared_wake(holdoff_shared *shared, const holdoff_guards *guards) {
+  if (shared->waiters == NULL) {
+    return;
+  }
+  if (guards->bulkhead != NULL) {
+    uint32_t running = holdoff_bulkhead_running(guards->bulkhead), limit = holdoff_bulkhead_limit(guards->bulkhead);
+    holdoff_shared_wake_for(shared, guards->bulkhead, running < limit ? limit - running : 0);
+  }
+  if (guards->breaker != NULL) {
+    holdoff_shared_wake_for(shared, guards->breaker, holdoff_breaker_admits(guards->breaker));
   }
 }
 

@@ -76,6 +76,7 @@ static void a_breaker_opens_and_is_tried(void) {
   holdoff_options_set_number(&options, "breaker.failures", 2);
   CHECK_NUMBER(holdoff_breaker_init(&breaker, &options, 1, 0, NULL), HOLDOFF_OK);
   CHECK(holdoff_breaker_acquire_closed(&breaker, &permit));
+  CHECK_NUMBER(holdoff_breaker_admits(&breaker), 4294967295);
   holdoff_breaker_record(&breaker, permit, 0, true, 0);
   CHECK(holdoff_breaker_acquire(&breaker, 0, &permit, &retry_at));
   holdoff_breaker_record(&breaker, permit, 0, true, 0);
@@ -90,12 +91,15 @@ static void a_breaker_opens_and_is_tried(void) {
   CHECK_NUMBER(holdoff_breaker_state(&breaker, 30 * SECOND), HOLDOFF_BREAKER_HALF_OPEN);
   CHECK(holdoff_breaker_acquire(&breaker, 30 * SECOND, &permit, NULL));
   CHECK(!holdoff_breaker_acquire(&breaker, 30 * SECOND, &permit, NULL));
+  CHECK_NUMBER(holdoff_breaker_admits(&breaker), 0);
   holdoff_breaker_abandon(&breaker, permit, 30 * SECOND);
+  CHECK_NUMBER(holdoff_breaker_admits(&breaker), 1);
   CHECK(holdoff_breaker_acquire(&breaker, 30 * SECOND, &permit, NULL));
   holdoff_breaker_record(&breaker, permit, 31 * SECOND, false, SECOND);
   CHECK_NUMBER(holdoff_breaker_state(&breaker, 31 * SECOND), HOLDOFF_BREAKER_CLOSED);
   CHECK_NUMBER(holdoff_breaker_openings(&breaker), 1);
   holdoff_breaker_isolate(&breaker, 32 * SECOND);
+  CHECK_NUMBER(holdoff_breaker_admits(&breaker), 0);
   CHECK_NUMBER(holdoff_breaker_retry_at(&breaker), HOLDOFF_NEVER);
   holdoff_breaker_force_close(&breaker, 32 * SECOND);
   holdoff_breaker_hint(&breaker, 32 * SECOND, SECOND);

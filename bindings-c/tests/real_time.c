@@ -48,6 +48,143 @@ static void a_wait_for_a_place_ends_in_time(void) {
   CHECK(shared.waiters == NULL);
 }
 
+enum { BEHIND = 3 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock(void *nothing) {
+  (void)nothing;
+  pthread_mutex_lock(&mutex);
+}
+
+static void unlock(void *nothing) {
+  (void)nothing;
+  pthread_mutex_unlock(&mutex);
+}
+
+/* A breaker whose open time of ten seconds is over, with a probe out; returns its permit. */
+static uint32_t a_probe(holdoff_breaker *breaker) {
+  holdoff_options options;
+  uint32_t permit = 0;
+  uint64_t now = holdoff_now();
+  holdoff_options_init(&options);
+  holdoff_options_set_number(&options, "breaker.failures", 1);
+  holdoff_options_set_text(&options, "breaker.open_for", "10s");
+  holdoff_options_set_text(&options, "breaker.refusal", "wait");
+  CHECK_NUMBER(holdoff_breaker_init(breaker, &options, 1, now - 10 * SECOND, NULL), HOLDOFF_OK);
+  CHECK(holdoff_breaker_acquire_closed(breaker, &permit));
+  holdoff_breaker_record(breaker, permit, now - 10 * SECOND, true, 0);
+  CHECK(holdoff_breaker_acquire(breaker, now, &permit, NULL));
+  return permit;
+}
+
+static bool succeeds(void *context, const holdoff_attempt *attempt, holdoff_failure *failure) {
+  (void)context, (void)attempt, (void)failure;
+  return true;
+}
+
+/* A call behind the probe, and how it ended. */
+typedef struct behind {
+  pthread_t thread;
+  holdoff_host host;
+  holdoff_result result;
+} behind;
+
+static void *call_behind(void *self) {
+  behind *call = (behind *)self;
+  holdoff_policy policy = constant("1ms", 3);
+  holdoff_run(&policy, &call->host, succeeds, NULL, &call->result);
+  return NULL;
+}
+
+static uint32_t waiting_in(holdoff_shared *shared) {
+  const holdoff_waiter *waiter;
+  uint32_t count = 0;
+  holdoff_shared_lock(shared);
+  for (waiter = shared->waiters; waiter != NULL; waiter = waiter->next) {
+    count++;
+  }
+  holdoff_shared_unlock(shared);
+  return count;
+}
+
+/* Threads behind a probe, the first of which is cancelled; after a failure of the probe the breaker is closed by hand. */
+static void check_that_threads_go_on_after(bool failed) {
+  holdoff_breaker breaker;
+  holdoff_guards guards = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+  holdoff_shared shared = {lock, unlock, NULL, NULL};
+  holdoff_cancel enough;
+  behind calls[BEHIND];
+  uint64_t begun = holdoff_now();
+  uint32_t at, permit = a_probe(&breaker);
+  guards.breaker = &breaker;
+  CHECK_NUMBER(holdoff_cancel_init(&enough), 0);
+  memset(calls, 0, sizeof calls);
+  for (at = 0; at < BEHIND; at++) {
+    calls[at].host.guards = &guards;
+    calls[at].host.shared = &shared;
+    calls[at].host.cancel = at == 0 ? &enough : NULL;
+    CHECK_NUMBER(pthread_create(&calls[at].thread, NULL, call_behind, &calls[at]), 0);
+  }
+  while (waiting_in(&shared) < BEHIND) {
+    holdoff_sleep_until(holdoff_now() + MS, NULL);
+  }
+  holdoff_cancel_fire(&enough);
+  pthread_join(calls[0].thread, NULL);
+  CHECK_NUMBER(calls[0].result.outcome, HOLDOFF_CANCELLED);
+  CHECK_NUMBER(waiting_in(&shared), BEHIND - 1);
+  holdoff_shared_lock(&shared);
+  holdoff_breaker_record(&breaker, permit, holdoff_now(), failed, MS);
+  holdoff_shared_wake(&shared, &guards);
+  holdoff_shared_unlock(&shared);
+  if (failed) {
+    holdoff_sleep_until(holdoff_now() + 5 * MS, NULL);
+    CHECK_NUMBER(waiting_in(&shared), BEHIND - 1);
+    holdoff_shared_lock(&shared);
+    holdoff_breaker_force_close(&breaker, holdoff_now());
+    holdoff_shared_wake(&shared, &guards);
+    holdoff_shared_unlock(&shared);
+  }
+  for (at = 1; at < BEHIND; at++) {
+    pthread_join(calls[at].thread, NULL);
+    CHECK_NUMBER(calls[at].result.outcome, HOLDOFF_SUCCEEDED);
+  }
+  CHECK(holdoff_now() - begun < 5 * SECOND);
+  CHECK(shared.waiters == NULL);
+  holdoff_cancel_close(&enough);
+}
+
+static void threads_behind_a_probe_go_on_when_it_succeeds(void) {
+  check_that_threads_go_on_after(false);
+}
+
+static void threads_behind_a_probe_that_fails_wait_on(void) {
+  check_that_threads_go_on_after(true);
+}
+
+static void a_wait_behind_a_probe_ends_at_the_deadline(void) {
+  holdoff_policy policy;
+  holdoff_options options;
+  holdoff_breaker breaker;
+  holdoff_guards guards = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+  holdoff_shared shared = {NULL, NULL, NULL, NULL};
+  holdoff_host host;
+  holdoff_result result;
+  uint64_t begun = holdoff_now();
+  a_probe(&breaker);
+  guards.breaker = &breaker;
+  memset(&host, 0, sizeof host);
+  host.guards = &guards;
+  host.shared = &shared;
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "deadline", "2ms");
+  CHECK_NUMBER(holdoff_policy_build(&policy, &options, NULL), HOLDOFF_OK);
+  CHECK(!holdoff_run(&policy, &host, succeeds, NULL, &result));
+  CHECK(holdoff_now() - begun >= 2 * MS);
+  CHECK_NUMBER(result.reason, HOLDOFF_REASON_DEADLINE);
+  CHECK(shared.waiters == NULL);
+}
+
 static holdoff_cancel cancel;
 static pthread_t thread;
 
@@ -108,6 +245,9 @@ static void a_signal_wakes_a_sleep_at_once(void) {
 void real_time_tests(void) {
   RUN(a_sleep_lasts_at_least_its_time);
   RUN(a_wait_for_a_place_ends_in_time);
+  RUN(threads_behind_a_probe_go_on_when_it_succeeds);
+  RUN(threads_behind_a_probe_that_fails_wait_on);
+  RUN(a_wait_behind_a_probe_ends_at_the_deadline);
   RUN(another_thread_wakes_a_sleep_at_once);
   RUN(a_signal_wakes_a_sleep_at_once);
 }

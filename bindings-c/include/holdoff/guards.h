@@ -172,6 +172,13 @@ bool holdoff_breaker_acquire_closed(const holdoff_breaker *breaker, uint32_t *pe
 bool holdoff_breaker_refuses(const holdoff_breaker *breaker, uint64_t at, uint64_t *retry_at);
 
 /**
+ * Returns how many calls it would let through now, without a look at the clock: 4294967295 while it is closed, the free places
+ * while it is half-open, 0 while it is open or isolated, and for memory without a breaker. Calls that wait behind the
+ * probes of a half-open breaker ask again when it is not 0.
+ */
+uint32_t holdoff_breaker_admits(const holdoff_breaker *breaker);
+
+/**
  * Records the end of the call with this permit at `now`, as a success or a failure of the server, after `took_ns`. An
  * old permit changes nothing.
  *
@@ -760,6 +767,8 @@ int holdoff_guards_init(holdoff_guards *guards, const holdoff_options *options, 
  *   it. At HOLDOFF_STOP abort all that still runs; its results are of no interest;
  * - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another
  *   call that shares the bulkhead has ended an attempt;
+ * - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BREAKER may be behind calls that try a half-open breaker: tick also whenever
+ *   holdoff_breaker_admits is not 0 any more;
  * - to drop a call before HOLDOFF_STOP use holdoff_guarded_call_cancel, or the permits that it holds are lost.
  *
  * Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the
@@ -808,7 +817,7 @@ holdoff_step holdoff_guarded_call_abandon(holdoff_guarded_call *call, const hold
     uint64_t now);
 
 /**
- * Lets time pass, or takes a free place in the bulkhead.
+ * Lets time pass, or takes a free place in the bulkhead or the breaker.
  *
  * Returns the step that holds at `now`.
  */

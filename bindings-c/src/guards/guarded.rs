@@ -13,6 +13,8 @@ memory! {
     ///   it. At HOLDOFF_STOP abort all that still runs; its results are of no interest;
     /// - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another
     ///   call that shares the bulkhead has ended an attempt;
+    /// - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BREAKER may be behind calls that try a half-open breaker: tick also whenever
+    ///   holdoff_breaker_admits is not 0 any more;
     /// - to drop a call before HOLDOFF_STOP use holdoff_guarded_call_cancel, or the permits that it holds are lost.
     ///
     /// Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the
@@ -94,7 +96,7 @@ extern_c! {
     /// Returns the step that holds now.
     step holdoff_guarded_call_abandon(guards, ticket, now) = call.abandon(guards, Ticket::from_raw(ticket), now);
 
-    /// Lets time pass, or takes a free place in the bulkhead.
+    /// Lets time pass, or takes a free place in the bulkhead or the breaker.
     ///
     /// Returns the step that holds at `now`.
     step holdoff_guarded_call_tick(policy, guards, now) = call.tick(get(policy)?, guards, now);

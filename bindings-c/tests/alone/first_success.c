@@ -89,6 +89,11 @@ uint32_t holdoff_bulkhead_limit(const holdoff_bulkhead *bulkhead) {
   abort();
 }
 
+uint32_t holdoff_breaker_admits(const holdoff_breaker *breaker) {
+  (void)breaker;
+  abort();
+}
+
 holdoff_step holdoff_guarded_call_begin(holdoff_guarded_call *call, const holdoff_policy *policy, const holdoff_guards *guards,
                                    uint64_t seed, uint64_t now) {
   (void)call, (void)policy, (void)guards, (void)seed, (void)now;

@@ -201,6 +201,33 @@ void coroutines_wait_for_a_place() {
   CHECK_NUMBER(running_in(guards), 0);
 }
 
+void coroutines_wait_behind_a_probe() {
+  event_loop loop;
+  holdoff::guards guards(holdoff::options{{"breaker.failures", 1}, {"breaker.open_for", 2h}, {"breaker.refusal", "wait"}},
+                         1, loop.time.now());
+  holdoff::host host = loop.time.host();
+  host.guards = &guards;
+  guards.with([&](holdoff_guards &all) {
+    std::uint32_t permit = 0;
+    holdoff_breaker_acquire_closed(all.breaker, &permit);
+    return holdoff_breaker_record(all.breaker, permit, holdoff::to_ns(loop.time.now()), true, 0);
+  });
+  std::size_t waits = 0;
+  auto sleep = [&, timer = loop.sleep()](holdoff::time_point until) { return ++waits, timer(until); };
+  auto early = holdoff::retry_async<task<int>>(
+      constant(1), [](const holdoff::attempt &now) { return fail_until(1, now); }, sleep, host);
+  early.start();
+  loop.time.pass(2h);
+  auto probe = holdoff::retry_async<task<int>>(constant(1), [&] { return sleep_long(loop); }, loop.sleep(), host);
+  probe.start();
+  CHECK_NUMBER(waits, 1);
+  CHECK_NUMBER(loop.run(holdoff::retry_async<task<int>>(
+                   constant(1), [](const holdoff::attempt &now) { return fail_until(1, now); }, loop.sleep(), host)),
+               1);
+  CHECK(probe.done());
+  CHECK(loop.time.now() < holdoff::time_point(3h + 10ms));
+}
+
 void a_cancelled_coroutine_throws_cancelled() {
   event_loop loop;
   holdoff::cancel_token token;
@@ -221,6 +248,7 @@ void coroutine_tests() {
   RUN(a_coroutine_retries_results);
   RUN(a_dropped_coroutine_gives_its_place_back);
   RUN(coroutines_wait_for_a_place);
+  RUN(coroutines_wait_behind_a_probe);
   RUN(a_cancelled_coroutine_throws_cancelled);
 }
 

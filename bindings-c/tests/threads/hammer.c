@@ -182,6 +182,47 @@ static void describe(holdoff_options *options) {
   }
 }
 
+static bool fail_often(void *context, const holdoff_attempt *attempt, holdoff_failure *failure) {
+  (void)attempt, (void)failure;
+  return ++*(uint32_t *)context % 8 != 0;
+}
+
+static holdoff_guards tried;
+
+static void *work_behind_probes(void *nothing) {
+  holdoff_host host;
+  uint32_t turn = 0;
+  int count;
+  memset(&host, 0, sizeof host);
+  host.guards = &tried;
+  host.shared = &shared;
+  for (count = 0; count < CALLS / 10; count++) {
+    CHECK(holdoff_run(&policy, &host, fail_often, &turn, NULL));
+  }
+  return nothing;
+}
+
+/* Threads queue behind the probes of a breaker that opens again and again; none of them stays there. */
+static void behind_probes(void) {
+  static holdoff_breaker opens;
+  pthread_t threads[THREADS];
+  holdoff_options options;
+  int at;
+  holdoff_options_init(&options);
+  CHECK(holdoff_options_set_number(&options, "breaker.failures", 1) == 0);
+  CHECK(holdoff_options_set_text(&options, "breaker.open_for", "200us") == 0);
+  CHECK(holdoff_options_set_text(&options, "breaker.refusal", "wait") == 0);
+  CHECK(holdoff_breaker_init(&opens, &options, 1, holdoff_now(), NULL) == 0);
+  tried.breaker = &opens;
+  for (at = 0; at < THREADS; at++) {
+    CHECK(pthread_create(&threads[at], NULL, work_behind_probes, NULL) == 0);
+  }
+  for (at = 0; at < THREADS; at++) {
+    pthread_join(threads[at], NULL);
+  }
+  CHECK(holdoff_breaker_openings(&opens) > 0 && shared.waiters == NULL);
+}
+
 /* Calls one budget without a lock: a race that ThreadSanitizer has to find inside the library. */
 static void *race(void *argument) {
   int count;
@@ -253,6 +294,7 @@ int main(int argc, char **argv) {
   /* Some had to wait for a place. */
   CHECK(sleeps > retries);
   cancelled_in_the_queue();
+  behind_probes();
   printf("  %d threads, %llu calls, %llu attempts, %llu sleeps, %llu transitions, %d failures\n", (int)THREADS,
          (unsigned long long)calls, (unsigned long long)attempts, (unsigned long long)sleeps, (unsigned long long)locks,
          failures);
