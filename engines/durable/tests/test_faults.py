@@ -347,7 +347,7 @@ def test_a_clock_that_is_set_back_makes_no_sleep_longer(
     flow = Workflow("late")
     calls = 0
 
-    @flow.step(policy={"attempts": 2, "backoff": {"kind": "constant", "delay": "300ms"}, "jitter": "none"})
+    @flow.step(policy={"attempts": 2, "backoff": {"kind": "constant", "delay": "1s"}, "jitter": "none"})
     async def one() -> int:
         nonlocal ahead, calls
         calls += 1
@@ -370,7 +370,7 @@ def test_a_clock_that_is_set_back_makes_no_sleep_longer(
         set_back()
     with Runner(Journal(path)) as runner:
         assert runner.run(flow, "1") == {"one": 2}
-    assert 0.3 <= time.monotonic() - begun < 10
+    assert 1 <= time.monotonic() - begun < 10
 
 
 @pytest.mark.parametrize("state", ["{", "[]", "null", '{"breaker": 5}', '{"breaker": "!!"}', '{"breaker": "AAAA"}'])
