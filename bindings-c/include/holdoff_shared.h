@@ -73,8 +73,9 @@ static inline void holdoff_shared_wake(holdoff_shared *shared, const holdoff_gua
     return;
   }
   if (guards->bulkhead != NULL) {
-    uint32_t running = holdoff_bulkhead_running(guards->bulkhead), limit = holdoff_bulkhead_limit(guards->bulkhead);
-    holdoff_shared_wake_for(shared, guards->bulkhead, running < limit ? limit - running : 0);
+    bool is_free = holdoff_bulkhead_running(guards->bulkhead) < holdoff_bulkhead_limit(guards->bulkhead);
+    /* The first one alone, which wakes the next one as it enters: threads that overtake it would use up the places of the queue. */
+    holdoff_shared_wake_for(shared, guards->bulkhead, is_free ? 1 : 0);
   }
   if (guards->breaker != NULL) {
     holdoff_shared_wake_for(shared, guards->breaker, holdoff_breaker_admits(guards->breaker));
