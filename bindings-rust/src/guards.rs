@@ -23,11 +23,8 @@ struct Waited<S> {
 impl Waited<Breaker> {
     /// The wakers of the calls that the breaker lets through now, to be woken without the lock.
     fn let_through(&mut self, config: &BreakerConfig) -> Vec<Waker> {
-        if self.wakers.is_empty() {
-            return Vec::new();
-        }
         let count = self.state.admits(config);
-        self.wakers.take_from(0, count)
+        self.wakers.take_first(count)
     }
 }
 
@@ -361,23 +358,22 @@ impl SharedGuards {
             stretch: stretch.as_mut().map(|(config, guard)| (*config, &mut guard.state)),
             hedge: hedge.as_mut().map(|(config, guard)| (*config, &mut guard.state)),
         });
-        let mut woken = match (&mut bulkhead, before) {
+        let entrant = match (&mut bulkhead, before) {
             (Some((config, guard)), Some((running, waiting))) => {
                 let (runs, waits) = used(&guard.state);
-                let entrants = guard.state.bulkhead.entrants(config).filter(|_| runs < running || waits < waiting);
-                entrants.map_or_else(Vec::new, |(first, count)| guard.wakers.take_from(first.as_raw().into(), count))
+                let entrant = guard.state.bulkhead.entrant(config).filter(|_| runs < running || waits < waiting);
+                // A first one without a waker is about to ask anyway, and wakes the next one then.
+                entrant.and_then(|first| guard.wakers.remove(first.as_raw().into()))
             }
-            _ => Vec::new(),
+            _ => None,
         };
-        if let Some((config, guard)) = &mut breaker {
-            woken.extend(guard.let_through(config));
-        }
+        let behind = breaker.as_mut().map_or_else(Vec::new, |(config, guard)| guard.let_through(config));
         #[cfg(any(feature = "tracing", feature = "metrics"))]
         let change = state.zip(breaker.as_ref().map(|(config, guard)| crate::change::state(config, &guard.state)));
         drop((budget, breaker, limiter, adaptive, bulkhead, stretch, hedge));
         #[cfg(any(feature = "tracing", feature = "metrics"))]
         change.into_iter().for_each(|(from, to)| crate::change::changed(from, to));
-        woken.into_iter().for_each(Waker::wake);
+        entrant.into_iter().chain(behind).for_each(Waker::wake);
         answer
     }
 

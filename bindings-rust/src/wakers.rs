@@ -31,16 +31,9 @@ impl Wakers {
         self.wakers.remove(&key)
     }
 
-    /// Takes up to `count` of them from the key `first` on and around, to be woken without the lock.
-    pub(crate) fn take_from(&mut self, first: u64, count: u32) -> Vec<Waker> {
-        let around = self.wakers.range(first..).chain(self.wakers.range(..first));
-        let keys: Vec<u64> = around.take(count as usize).map(|(key, _)| *key).collect();
-        keys.into_iter().filter_map(|key| self.wakers.remove(&key)).collect()
-    }
-
-    /// True if there is none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.wakers.is_empty()
+    /// Takes the first `count` of them, to be woken without the lock.
+    pub(crate) fn take_first(&mut self, count: u32) -> Vec<Waker> {
+        (0..count).map_while(|_| self.wakers.pop_first()).map(|(_, waker)| waker).collect()
     }
 
     /// Takes all of them, to be woken without the lock.

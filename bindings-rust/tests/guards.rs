@@ -314,6 +314,32 @@ mod awaited {
         assert_eq!(started.elapsed(), SECOND * 3);
     }
 
+    /// Counts how often it is woken.
+    #[derive(Default)]
+    struct Wakes(AtomicU32);
+    impl std::task::Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn two_free_places_wake_the_second_of_the_queue_only_when_the_first_has_entered() {
+        let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(2, 10, Span::MAX).unwrap());
+        let wakes = [(); 4].map(|()| Arc::new(Wakes::default()));
+        let pending = || std::future::pending::<Result<(), ()>>();
+        let call = || Box::pin(holdoff::retry(policy(), pending).guards(&guards).into_future());
+        let [mut one, mut two, mut first, mut second] = [call(), call(), call(), call()];
+        for (call, wakes) in [&mut one, &mut two, &mut first, &mut second].into_iter().zip(&wakes) {
+            assert!(call.as_mut().poll(&mut std::task::Context::from_waker(&Arc::clone(wakes).into())).is_pending());
+        }
+        drop((one, two));
+        let woken = || [&wakes[2], &wakes[3]].map(|wakes| wakes.0.load(Ordering::SeqCst));
+        assert_eq!(woken(), [1, 0]);
+        let _ = first.as_mut().poll(&mut std::task::Context::from_waker(&Arc::clone(&wakes[2]).into()));
+        assert_eq!(woken(), [1, 1]);
+    }
+
     /// When a probe that takes 100 ms has ended so, how three calls behind it end, and when: in time since the breaker opened.
     async fn behind_a_probe(answer: Result<(), ()>, deadline: Duration) -> Vec<(Result<(), StopReason>, Duration)> {
         let guards = patient("10s");

@@ -20,12 +20,12 @@ impl Bulkhead {
 
     /// Runs a transition that frees a place.
     fn freed(&self, py: Python<'_>, transition: impl FnOnce(&BulkheadConfig, &mut Places)) {
-        let entrants = self.0.with(|config, places| {
+        let entrant = self.0.with(|config, places| {
             transition(config, places);
-            places.0.entrants(config)
+            places.0.entrant(config)
         });
-        if let Some((first, count)) = entrants {
-            self.0.line.notify_waiters(py, (first.as_raw(), count));
+        if let Some(first) = entrant {
+            self.0.line.let_in(py, first);
         }
     }
 }

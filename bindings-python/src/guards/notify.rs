@@ -1,5 +1,6 @@
 //! Wakes the calls that wait for others: for a place in a bulkhead, in the order of its queue, or behind the probes of a breaker.
 
+use holdoff_core::QueuePlace;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -54,20 +55,22 @@ impl Line {
     #[inline]
     pub(crate) fn let_through(&self, py: Python<'_>, (before, after): (u32, u32)) {
         if after > before || after > 0 && !self.waiters().1.is_empty() {
-            self.notify_waiters(py, (0, after));
+            self.notify(py, |waiters| {
+                (0..after).map_while(|_| waiters.pop_first()).map(|(_, waiter)| waiter).collect()
+            });
         }
     }
 
-    /// Notifies `count` waiters, from the place `first` on and around.
+    /// Notifies the waiter at that place. If there is none, the call at it is about to ask anyway, and then the next one is notified.
     #[cold]
-    pub(crate) fn notify_waiters(&self, py: Python<'_>, (first, count): (u32, u32)) {
+    pub(crate) fn let_in(&self, py: Python<'_>, place: QueuePlace) {
+        self.notify(py, |waiters| waiters.remove(&place.as_raw()).into_iter().collect());
+    }
+
+    #[cold]
+    fn notify(&self, py: Python<'_>, take: impl FnOnce(&mut Waiters) -> Vec<(u64, Py<PyAny>)>) {
         self.count.fetch_add(1, Ordering::SeqCst);
-        let woken: Vec<_> = {
-            let waiters = &mut self.waiters().1;
-            let around = waiters.range(first..).chain(waiters.range(..first));
-            let places: Vec<u32> = around.take(count as usize).map(|(place, _)| *place).collect();
-            places.iter().filter_map(|place| waiters.remove(place)).collect()
-        };
+        let woken = take(&mut self.waiters().1);
         for (_, waker) in woken {
             if let Err(error) = waker.call0(py) {
                 // An interrupt may come between the waker's lines; the waiter must be woken all the same.

@@ -145,8 +145,8 @@ macro_rules! set {
             }
 
             /// Whom of the queue to wake.
-            fn entrants(&self) -> Option<(QueuePlace, u32)> {
-                self.$bulkhead.as_ref().and_then(|(config, places)| places.0.entrants(config))
+            fn entrant(&self) -> Option<QueuePlace> {
+                self.$bulkhead.as_ref().and_then(|(config, places)| places.0.entrant(config))
             }
 
             fn unlock(&mut self) {
@@ -351,11 +351,11 @@ impl Lend for MayShare {
 #[inline(never)]
 fn notify_freed(py: Python<'_>, guards: &Guards, locked: &mut Locked<'_>, before: (u32, u32, u32)) {
     let after = locked.places();
-    let entrants = if after.0 < before.0 || after.1 < before.1 { locked.entrants() } else { None };
+    let entrant = if after.0 < before.0 || after.1 < before.1 { locked.entrant() } else { None };
     locked.unlock();
     let [bulkhead, breaker] = guards.lines();
-    if let (Some((first, count)), Some(line)) = (entrants, bulkhead) {
-        line.notify_waiters(py, (first.as_raw(), count));
+    if let (Some(first), Some(line)) = (entrant, bulkhead) {
+        line.let_in(py, first);
     }
     if let Some(line) = breaker {
         line.let_through(py, (before.2, after.2));

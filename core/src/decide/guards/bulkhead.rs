@@ -175,13 +175,10 @@ impl Bulkhead {
         if self.waiting == 0 { None } else { Some(QueuePlace(self.head as u32)) }
     }
 
-    /// Whom to wake when a call or a waiter has left: the first place of the queue, and how many callers from there on can
-    /// enter.
-    pub const fn entrants(&self, config: &BulkheadConfig) -> Option<(QueuePlace, u32)> {
-        match (self.first(), config.limit.saturating_sub(self.running)) {
-            (Some(first), free) if free > 0 => Some((first, free)),
-            _ => None,
-        }
+    /// The caller to wake when a call or a waiter has left: that of the first place of the queue, if it can enter. When it has
+    /// entered, wake the next one: callers that overtake it use up the places behind it.
+    pub const fn entrant(&self, config: &BulkheadConfig) -> Option<QueuePlace> {
+        if self.running < config.limit { self.first() } else { None }
     }
 
     /// The places of the queue as bits.
