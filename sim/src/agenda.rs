@@ -1,7 +1,6 @@
 //! The events to come of a run.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// The next event of a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -34,9 +33,9 @@ pub(crate) struct Whose {
 /// The events to come, the earliest first. Events at the same time come in a fixed order.
 #[derive(Default)]
 pub(crate) struct Agenda {
-    /// All but the last three kinds are nearly always planned in the order they come, which spares a heap most of the work.
+    /// All but the last three kinds are nearly always planned in the order they come.
     in_order: [Queue; 4],
-    others: BinaryHeap<Reverse<(u64, Whose, Event)>>,
+    others: Buckets,
 }
 
 impl Agenda {
@@ -44,13 +43,13 @@ impl Agenda {
         let queue = self.in_order.get_mut(event as usize);
         match queue.filter(|queue| queue.last <= at || queue.is_empty()) {
             Some(queue) => queue.push(at, whose),
-            None => self.others.push(Reverse((at, whose, event))),
+            None => self.others.push((at, whose, event)),
         }
     }
 
     /// Takes the next event that is due before `end`. Now and then shows `look` the calls of events that come soon after it.
-    pub(crate) fn next(&mut self, end: u64, look: impl FnMut(Whose)) -> Option<(u64, Whose, Event)> {
-        let mut next = self.others.peek().map(|&Reverse(other)| other);
+    pub(crate) fn next(&mut self, end: u64, mut look: impl FnMut(Whose)) -> Option<Entry> {
+        let mut next = self.others.first(&mut look);
         let mut source = None;
         for (number, event) in [Event::Answer, Event::Refusal, Event::Error, Event::Timeout].into_iter().enumerate() {
             if let Some((at, whose)) = self.in_order[number].first()
@@ -62,9 +61,49 @@ impl Agenda {
         let next = next.filter(|&(at, ..)| at < end)?;
         match source {
             Some(number) => self.in_order[number].pop(look),
-            None => drop(self.others.pop()),
+            None => drop(self.others.earliest.pop()),
         }
         Some(next)
+    }
+}
+
+/// An event, its time and its call.
+type Entry = (u64, Whose, Event);
+
+/// Entries in any order of their times. An entry waits in the bucket of its millisecond, which is sorted when its time comes: a heap of a
+/// million entries waits for memory at each of its levels.
+#[derive(Default)]
+struct Buckets {
+    /// The earliest bucket, sorted, its first entry at the end.
+    earliest: Vec<Entry>,
+    /// The number of that bucket.
+    number: u64,
+    /// The other buckets by their numbers.
+    later: BTreeMap<u64, Vec<Entry>>,
+}
+
+impl Buckets {
+    fn push(&mut self, entry: Entry) {
+        // About a millisecond.
+        let number = entry.0 >> 20;
+        if number < self.number {
+            let earliest = std::mem::replace(&mut self.earliest, vec![entry]);
+            self.later.insert(std::mem::replace(&mut self.number, number), earliest);
+        } else if number == self.number {
+            self.earliest.insert(self.earliest.partition_point(|other| *other > entry), entry);
+        } else {
+            self.later.entry(number).or_default().push(entry);
+        }
+    }
+
+    /// The first entry, which is the last of `earliest`. Shows `look` the calls of a bucket whose time has come.
+    fn first(&mut self, mut look: impl FnMut(Whose)) -> Option<Entry> {
+        while self.earliest.is_empty() {
+            (self.number, self.earliest) = self.later.pop_first()?;
+            self.earliest.sort_unstable_by(|one, other| other.cmp(one));
+            self.earliest.iter().for_each(|&(_, whose, _)| look(whose));
+        }
+        self.earliest.last().copied()
     }
 }
 
