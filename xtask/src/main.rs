@@ -100,7 +100,7 @@ enum Task {
     Bench {
         #[arg(long, default_value = "all")]
         lang: Lang,
-        /// Fewer rounds: all languages in under ten minutes.
+        /// Fewer rounds: all languages in a quarter of an hour.
         #[arg(long)]
         quick: bool,
         /// More rounds, and everybody with ten million timers at once, which takes minutes and two gigabytes.

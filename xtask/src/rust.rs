@@ -1,6 +1,6 @@
 //! Testing the Rust crates.
 
-use crate::{generate, shell, storm};
+use crate::{Lang, generate, setup, shell, storm};
 use anyhow::{Result, bail};
 use std::fs;
 use std::path::Path;
@@ -41,6 +41,8 @@ pub(crate) fn test() -> Result<()> {
     examples()?;
     dependencies()?;
     sizes()?;
+    // The stub of the Python module is printed by a tool of Python's environment.
+    setup::setup(Lang::Python)?;
     generate::check()
 }
 
