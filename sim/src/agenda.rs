@@ -1,6 +1,7 @@
 //! The events to come of a run.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// The next event of a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -70,40 +71,40 @@ impl Agenda {
 /// An event, its time and its call.
 type Entry = (u64, Whose, Event);
 
-/// Entries in any order of their times. An entry waits in the bucket of its millisecond, which is sorted when its time comes: a heap of a
-/// million entries waits for memory at each of its levels.
+/// Entries in any order of their times. An entry waits in the bucket of its millisecond, and only the earliest bucket is a heap: one
+/// of a million entries waits for memory at each of its levels.
 #[derive(Default)]
 struct Buckets {
-    /// The earliest bucket, sorted, its first entry at the end.
-    earliest: Vec<Entry>,
-    /// The number of that bucket.
+    earliest: BinaryHeap<Reverse<Entry>>,
+    /// The number of the earliest bucket.
     number: u64,
     /// The other buckets by their numbers.
-    later: BTreeMap<u64, Vec<Entry>>,
+    later: BTreeMap<u64, Vec<Reverse<Entry>>>,
 }
 
 impl Buckets {
     fn push(&mut self, entry: Entry) {
         // About a millisecond.
         let number = entry.0 >> 20;
-        if number < self.number {
-            let earliest = std::mem::replace(&mut self.earliest, vec![entry]);
-            self.later.insert(std::mem::replace(&mut self.number, number), earliest);
-        } else if number == self.number {
-            self.earliest.insert(self.earliest.partition_point(|other| *other > entry), entry);
-        } else {
-            self.later.entry(number).or_default().push(entry);
+        if number > self.number {
+            self.later.entry(number).or_default().push(Reverse(entry));
+            return;
         }
+        if number < self.number {
+            let earliest = std::mem::take(&mut self.earliest).into_vec();
+            self.later.insert(std::mem::replace(&mut self.number, number), earliest);
+        }
+        self.earliest.push(Reverse(entry));
     }
 
-    /// The first entry, which is the last of `earliest`. Shows `look` the calls of a bucket whose time has come.
+    /// The first entry. Shows `look` the calls of a bucket whose time has come.
     fn first(&mut self, mut look: impl FnMut(Whose)) -> Option<Entry> {
         while self.earliest.is_empty() {
-            (self.number, self.earliest) = self.later.pop_first()?;
-            self.earliest.sort_unstable_by(|one, other| other.cmp(one));
-            self.earliest.iter().for_each(|&(_, whose, _)| look(whose));
+            let (number, bucket) = self.later.pop_first()?;
+            bucket.iter().for_each(|&Reverse((_, whose, _))| look(whose));
+            (self.number, self.earliest) = (number, bucket.into());
         }
-        self.earliest.last().copied()
+        self.earliest.peek().map(|&Reverse(entry)| entry)
     }
 }
 
