@@ -75,6 +75,7 @@ type Entry = (u64, Whose, Event);
 /// of a million entries waits for memory at each of its levels.
 #[derive(Default)]
 struct Buckets {
+    /// The earliest bucket, and entries that were planned before it.
     earliest: BinaryHeap<Reverse<Entry>>,
     /// The number of the earliest bucket.
     number: u64,
@@ -88,13 +89,9 @@ impl Buckets {
         let number = entry.0 >> 20;
         if number > self.number {
             self.later.entry(number).or_default().push(Reverse(entry));
-            return;
+        } else {
+            self.earliest.push(Reverse(entry));
         }
-        if number < self.number {
-            let earliest = std::mem::take(&mut self.earliest).into_vec();
-            self.later.insert(std::mem::replace(&mut self.number, number), earliest);
-        }
-        self.earliest.push(Reverse(entry));
     }
 
     /// The first entry. Shows `look` the calls of a bucket whose time has come.
@@ -187,6 +184,23 @@ mod tests {
         assert!(came.is_sorted_by_key(|&(at, _)| at));
         came.sort_unstable();
         assert_eq!(came, planned);
+    }
+
+    #[test]
+    fn an_event_that_is_planned_before_all_others_comes_first() {
+        let mut agenda = Agenda::default();
+        let second = 1_000_000_000;
+        for at in [9 * second, 5 * second, 5 * second + 1, 7 * second] {
+            agenda.plan(at, Whose { slot: 0, pair: 0 }, Event::Wake);
+        }
+        // To look for the first one goes on to its bucket.
+        assert!(agenda.next(second, |_| ()).is_none());
+        for at in [3 * second, 2 * second, 5 * second - 1, 2 * second + 1] {
+            agenda.plan(at, Whose { slot: 0, pair: 0 }, Event::Wake);
+        }
+        let came: Vec<_> = std::iter::from_fn(|| agenda.next(u64::MAX, |_| ())).map(|(at, ..)| at).collect();
+        let seconds = [2 * second, 2 * second + 1, 3 * second, 5 * second - 1, 5 * second, 5 * second + 1];
+        assert_eq!(came, [&seconds[..], &[7 * second, 9 * second]].concat());
     }
 
     #[test]
