@@ -56,7 +56,7 @@ fn main() {
     let mut rows = sample(&mut works, rounds, length);
     rows.extend(sizes::rows().into_iter().filter(|row| options.wants(&row.work)));
     rows.extend(scale::rows(options.depth, &|work| options.wants(work)));
-    if options.depth != Depth::Quick && options.wants(fleet::WORK) {
+    if options.wants(fleet::WORK) {
         rows.push(fleet::row());
     }
     let rows: Vec<_> = rows.iter().map(ToString::to_string).collect();
