@@ -170,7 +170,7 @@ SCRIPTS = [
     ["throttled:99", "ok"],
 ]
 """Of jobs that no worker dies of."""
-ASLEEP = ["throttled:4", "ok"]
+ASLEEP = ["throttled:6", "ok"]
 """Of one that sleeps when a worker is killed."""
 IN_FLIGHT = ["transient", "hang:transient", "ok"]
 """Of one that is in an attempt then."""

@@ -18,7 +18,7 @@ app.conf.update(
     worker_hijack_root_logger=False,
     # Of Redis alone: how soon what a dead worker held goes to others, and how often they look.
     broker_transport_options=(
-        {"visibility_timeout": 8, "unacked_restore_interval": 0.2, "unacked_restore_throttle": 1}
+        {"visibility_timeout": 16, "unacked_restore_interval": 0.2, "unacked_restore_throttle": 1}
         if BROKER.startswith("redis")
         else {}
     ),

@@ -82,7 +82,7 @@ class Cluster:
         self.client.send_task(f"celery_app.{task}", args=[script], task_id=job)
         return job
 
-    def until(self, true: Callable[[list[Note]], bool], patience: float = 30) -> list[Note]:
+    def until(self, true: Callable[[list[Note]], bool], patience: float = 90) -> list[Note]:
         """The notes of which that is true, as soon as it is."""
         end = time.monotonic() + patience
         while not true(noted := notes(self.path)):

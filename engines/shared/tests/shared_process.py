@@ -93,9 +93,11 @@ def main(postgres: str, redis: str, seed: int, moves: int) -> None:
 
     draw = random.Random(seed)
     connection = psycopg.connect(postgres, autocommit=True)
-    stores = {"postgres": Noting(PostgresStore(connection)), "redis": Noting(RedisStore.from_url(redis))}
+    # A machine that stands still for seconds is no server that is down.
+    patient = RedisStore.from_url(redis, socket_timeout=60, socket_connect_timeout=60)
+    stores = {"postgres": Noting(PostgresStore(connection)), "redis": Noting(patient)}
     shared = {
-        (place, name): SharedGuard(make(), store, f"hammered-{name}", when_down="closed")
+        (place, name): SharedGuard(make(), store, f"hammered-{name}", when_down="closed", patience="60s")
         for place, store in stores.items()
         for name, make in GUARDS.items()
     }

@@ -158,6 +158,7 @@ def hammered(redis: Redis, postgres: Postgres) -> dict[tuple[str, str], list[Any
             [sys.executable, script, postgres.url, redis.url, str(seed), str(MOVES)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
         )
         for seed in range(PROCESSES)
@@ -172,8 +173,9 @@ def hammered(redis: Redis, postgres: Postgres) -> dict[tuple[str, str], list[Any
     done: dict[tuple[str, str], list[Any]] = {}
     faster = 0
     for process in processes:
-        said = json.loads(process.communicate()[0])
-        assert process.returncode == 0
+        out, errors = process.communicate()
+        assert process.returncode == 0, errors
+        said = json.loads(out)
         faster += said["faster"]
         for place, name, *move in said["moves"]:
             done.setdefault((place, name), []).append(move)
