@@ -1,7 +1,7 @@
 //! Documents and states as text, and their way into Python's own objects.
 
 use crate::config::{exception, refused, shown};
-use holdoff_core::{Document, DocumentError, ErrorCode, FormReader};
+use holdoff_core::{Document, DocumentError, ErrorCode, FormReader, JsonText};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 
@@ -25,25 +25,25 @@ pub(crate) fn dict<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDi
 pub(crate) fn document(text: &Bound<'_, PyAny>, form: Option<FormReader>) -> PyResult<Document> {
     let py = text.py();
     let read = if let Ok(bytes) = text.cast::<PyBytes>() {
-        Some(read(bytes.as_bytes(), form))
+        std::str::from_utf8(bytes.as_bytes()).ok().map(|text| read(text, form))
     } else {
-        // Text that is no Unicode is no JSON either.
-        text.cast::<PyString>()?.to_cow().ok().map(|text| read(text.as_bytes(), form))
+        text.cast::<PyString>()?.to_cow().ok().map(|text| read(&text, form))
     };
     match read {
         Some(document) => document.map_err(|error| document_error(py, error)),
+        // Text that is no Unicode is no JSON either.
         None => Err(refused(ErrorCode::NotJson, "", text)),
     }
 }
 
-fn read(text: &[u8], form: Option<FormReader>) -> Result<Document, DocumentError> {
-    let mut json = serde_json::Deserializer::from_slice(text);
-    let document = match form {
+fn read(text: &str, form: Option<FormReader>) -> Result<Document, DocumentError> {
+    // All of it first: a text that is no JSON is refused as a whole.
+    JsonText::new(text).check().map_err(DocumentError::not_of_format)?;
+    let mut json = JsonText::new(text);
+    match form {
         Some(reader) => Document::read_form(reader, &mut json),
         None => Document::read(&mut json),
-    }?;
-    json.end().map_err(DocumentError::not_of_format)?;
-    Ok(document)
+    }
 }
 
 pub(crate) fn document_error(py: Python<'_>, wrong: DocumentError) -> PyErr {
