@@ -56,20 +56,27 @@ pub(crate) fn agree(lang: Lang, seed: Option<u64>, count: u64) -> Result<()> {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let seed = seed.unwrap_or(since.as_secs());
     let folder = shell::target().join("sessions");
-    sessions(seed, &folder)?;
+    shell::output(&mut sessions(seed, &folder)?)?;
     println!("{SESSIONS} random sessions, seed {seed}");
     conform(lang, Some(folder))?;
     println!("{count} random logs, seed {seed}");
     logs(lang, seed, count)
 }
 
-/// Writes the random sessions of a seed; returns the digests of the single calls and of the calls that share guards.
-fn sessions(seed: u64, folder: &Path) -> Result<Vec<String>> {
+/// Writes the random sessions of a seed; prints the digests of the single calls and of the calls that share guards.
+fn sessions(seed: u64, folder: &Path) -> Result<Command> {
     fs::create_dir_all(folder)?;
     let mut sessions = shell::cargo();
     sessions.args(["run", "--quiet", "--package", "conformance", "--bin", "sessions", "--"]);
-    let digests = shell::output(sessions.args([&seed.to_string(), SESSIONS]).arg(folder))?;
-    Ok(digests.lines().map(str::to_owned).collect())
+    sessions.args([&seed.to_string(), SESSIONS]).arg(folder);
+    Ok(sessions)
+}
+
+/// Plays so many random logs; prints their digest.
+fn logs_of(runner: &Command, seed: u64, count: u64) -> Command {
+    let mut logs = again(runner);
+    logs.args(["--logs", &count.to_string(), "--seed", &seed.to_string()]);
+    logs
 }
 
 /// Fails when Rust decides differently from when tests/digests.json was written. The file has, for each seed, the digests of
@@ -77,12 +84,11 @@ fn sessions(seed: u64, folder: &Path) -> Result<Vec<String>> {
 pub(crate) fn digests() -> Result<()> {
     let file = shell::root().join("tests/digests.json");
     let seeds: BTreeMap<u64, BTreeMap<String, String>> = serde_json::from_str(&fs::read_to_string(file)?)?;
-    let (_, logs) = runner(Lang::Rust, &shell::root().join("tests/vectors"))?;
+    let (_, runner) = runner(Lang::Rust, &shell::root().join("tests/vectors"))?;
     for (seed, digests) in seeds {
-        let mut now = sessions(seed, &shell::target().join("digests"))?;
-        let (seed, count) = (seed.to_string(), LOGS.to_string());
-        now.push(shell::output(again(&logs).args(["--logs", &count, "--seed", &seed]))?);
-        for (name, digest) in ["calls", "guarded", "logs"].into_iter().zip(now) {
+        let sessions = sessions(seed, &shell::target().join("digests"))?;
+        let now = shell::outputs(vec![sessions, logs_of(&runner, seed, LOGS)])?;
+        for (name, digest) in ["calls", "guarded", "logs"].into_iter().zip(now.iter().flat_map(|lines| lines.lines())) {
             let recorded =
                 digests.get(name).with_context(|| format!("tests/digests.json has no {name} of seed {seed}"))?;
             if digest != *recorded {
@@ -97,17 +103,18 @@ pub(crate) fn digests() -> Result<()> {
 /// Compares the digests of random logs. That of Rust is made in any case, so that there are two to compare.
 fn logs(lang: Lang, seed: u64, count: u64) -> Result<()> {
     let others = lang.each().into_iter().filter(|lang| *lang != Lang::Rust);
-    let mut digests = Vec::new();
-    let mut runners = Vec::new();
+    let (mut names, mut runners) = (Vec::new(), Vec::new());
     for lang in std::iter::once(Lang::Rust).chain(others) {
         let (name, command) = runner(lang, &shell::root().join("tests/vectors"))?;
-        let digest = shell::output(again(&command).args(["--logs", &count.to_string(), "--seed", &seed.to_string()]))?;
-        println!("{name}: {digest}");
+        names.push(name);
         runners.push(command);
+    }
+    let digests = shell::outputs(runners.iter().map(|runner| logs_of(runner, seed, count)).collect())?;
+    for (name, digest) in names.iter().zip(&digests) {
+        println!("{name}: {digest}");
         if digest.len() != 16 {
             bail!("{name} printed no digest");
         }
-        digests.push(digest);
     }
     match digests.split_first() {
         Some((first, rest)) if rest.iter().all(|digest| digest == first) => relay(&runners),

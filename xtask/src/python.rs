@@ -5,6 +5,7 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 pub(crate) mod consumers;
 mod interpreters;
@@ -38,9 +39,12 @@ pub(crate) fn dist(platforms: bool) -> Result<Vec<PathBuf>> {
 
 /// Builds the wheel and installs it into the project's virtual environment.
 pub(crate) fn build() -> Result<()> {
-    let wheel = wheel()?;
-    let mut pip = pip(&shell::python());
-    shell::step("install the wheel", pip.args(["--force-reinstall", "--no-deps"]).arg(wheel))
+    static BUILT: OnceLock<()> = OnceLock::new();
+    shell::once(&BUILT, || {
+        let wheel = wheel()?;
+        let mut pip = pip(&shell::python());
+        shell::step("install the wheel", pip.args(["--force-reinstall", "--no-deps"]).arg(wheel))
+    })
 }
 
 /// The stub of the native module: the part written by hand, and the part that PyO3 prints from a build with the types in it.

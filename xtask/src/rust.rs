@@ -12,14 +12,8 @@ pub(crate) fn test() -> Result<()> {
     let clippy =
         ["clippy", "--quiet", "--workspace", "--exclude", "holdoff-python", "--all-targets", "--", "-D", "warnings"];
     shell::step("rust: clippy", shell::cargo().args(clippy))?;
-    shell::step(
-        "rust: tests",
-        shell::cargo().args(["test", "--quiet", "--package", "holdoff-core", "--package", "conformance"]),
-    )?;
-    shell::step(
-        "rust: tests of the core with documents",
-        shell::cargo().args(["test", "--quiet", "--package", "holdoff-core", "--all-features"]),
-    )?;
+    let test = ["test", "--quiet", "--all-features", "--package", "holdoff-core", "--package", "conformance"];
+    shell::step("rust: tests", shell::cargo().args(test))?;
     let small = ["--no-default-features", "--features", "powers", "--test", "without_rules"];
     let test = ["test", "--quiet", "--package", "holdoff-core"];
     shell::step("rust: tests of the core without rules", shell::cargo().args(test).args(small))?;

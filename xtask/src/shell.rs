@@ -3,7 +3,8 @@
 use anyhow::{Context as _, Result, bail};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// The root of the repository.
@@ -94,10 +95,34 @@ fn finish(what: &str, command: &mut Command, begun: Instant) -> Result<()> {
 /// The output of a command, without the last line break.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("cannot start {}", shown(command)))?;
+    text_of(output, command)
+}
+
+/// The outputs of commands that run at the same time, each as [`output`] gives it.
+pub(crate) fn outputs(mut commands: Vec<Command>) -> Result<Vec<String>> {
+    let start = |command: &mut Command| {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        child.with_context(|| format!("cannot start {}", shown(command)))
+    };
+    let children = commands.iter_mut().map(start).collect::<Result<Vec<_>>>()?;
+    let ended = children.into_iter().zip(&commands);
+    ended.map(|(child, command)| text_of(child.wait_with_output()?, command)).collect()
+}
+
+fn text_of(output: Output, command: &Command) -> Result<String> {
     if !output.status.success() {
         bail!("{} failed ({})\n{}", shown(command), output.status, String::from_utf8_lossy(&output.stderr));
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+}
+
+/// Does a piece of work once, however often this program asks for it: while it runs, no source changes.
+pub(crate) fn once(done: &OnceLock<()>, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    if done.get().is_none() {
+        work()?;
+        done.get_or_init(|| ());
+    }
+    Ok(())
 }
 
 /// Where a program is, looked up like a shell does.

@@ -5,6 +5,7 @@ use anyhow::{Context as _, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 pub(crate) mod bindgen;
 pub(crate) mod packages;
@@ -31,6 +32,11 @@ fn node(script: impl AsRef<Path>) -> Command {
 
 /// Compiles the core, once for each of the modules, and makes `bindings-wasm/dist` of them.
 pub(crate) fn build() -> Result<()> {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    shell::once(&BUILT, build_anew)
+}
+
+fn build_anew() -> Result<()> {
     let dist = package().join("dist");
     fs::create_dir_all(&dist)?;
     // A module that is built no more must not be weighed or read by a test.
