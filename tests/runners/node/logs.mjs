@@ -99,7 +99,9 @@ function session(policies, seed, number, sum) {
   };
   let [call, said] = Recorder.begin(policy, own, now);
   const interrupted = () => {
-    call = readBack(policy, log, call, now);
+    const before = call;
+    call = readBack(policy, log, before, now);
+    before.free();
     return call.resume(now, RERUNS);
   };
   let step = write(said);
@@ -121,7 +123,9 @@ function session(policies, seed, number, sum) {
     }
     step = write(said);
   }
-  readBack(policy, log, call, now);
+  readBack(policy, log, call, now).free();
   for (const bytes of log) sum.take(bytes);
   sum.take(save(call.call, now));
+  // Nothing is collected while a program runs without a turn.
+  call.free();
 }
