@@ -1,6 +1,7 @@
 // Turns the wasm modules and the TypeScript sources into what is shipped: files for `import`, files for `require`, and types.
 import { execFileSync } from "node:child_process";
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, transformSync } from "esbuild";
@@ -20,13 +21,29 @@ const dense = (bytes) =>
     return ["", " ", "!"][Math.floor(value / 90)] + String.fromCharCode(place === 57 ? 126 : place + 35);
   }).join("");
 
+const CACHE = "node_modules/.cache/holdoff";
+mkdirSync(CACHE, { recursive: true });
+const { version: binaryen } = JSON.parse(readFileSync("node_modules/binaryen/package.json", "utf8"));
+/** The file that a program of binaryen's makes of a module. It is kept, so that the same module is not processed again. */
+function processed(program, args, module) {
+  const key = createHash("sha256")
+    .update([program, binaryen, ...args, ""].join("\n"))
+    .update(readFileSync(module));
+  const file = `${CACHE}/${key.digest("hex")}`;
+  if (!existsSync(file)) {
+    execFileSync(`node_modules/.bin/${program}`, [...args, module, "-o", `${file}.new`], { stdio: "inherit" });
+    renameSync(`${file}.new`, file);
+  }
+  return file;
+}
+
 // The features that rustc compiles for by default; the section that would name them is stripped.
 const FEATURES = "bulk-memory sign-ext mutable-globals nontrapping-float-to-int multivalue reference-types"
   .split(" ")
   .map((name) => `--enable-${name}`);
 for (const name of ["hot", "powers", "machine", "classify", "guards", "wheel", "tools", "cli"]) {
   const path = `dist/${name}.wasm`;
-  execFileSync("node_modules/.bin/wasm-opt", ["-Oz", ...FEATURES, path, "-o", path], { stdio: "inherit" });
+  cpSync(processed("wasm-opt", ["-Oz", ...FEATURES], path), path);
 }
 
 /** The module as text. */
@@ -163,8 +180,7 @@ const translated = {
   setup({ onResolve }) {
     onResolve({ filter: /(hot|powers|machine)_wasm\.js$/ }, ({ path }) => {
       const name = /(\w+)_wasm/.exec(path)[1];
-      const module = `dist/translated/${name}.wasm`;
-      const text = execFileSync("node_modules/.bin/wasm2js", ["-Oz", module], { encoding: "utf8", maxBuffer: 2 ** 24 });
+      const text = readFileSync(processed("wasm2js", ["-Oz"], `dist/translated/${name}.wasm`), "utf8");
       const code = `export const make = () => {${text.slice(0, text.indexOf("var retasmFunc"))} return asmFunc({}); };
         export const makeLater = async () => make();`;
       writeFileSync(`dist/esm/translated-${name}.js`, transformSync(code, { minifyWhitespace: true }).code);
