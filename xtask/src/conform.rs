@@ -87,8 +87,13 @@ pub(crate) fn digests() -> Result<()> {
     let (_, runner) = runner(Lang::Rust, &shell::root().join("tests/vectors"))?;
     for (seed, digests) in seeds {
         let sessions = sessions(seed, &shell::target().join("digests"))?;
-        let now = shell::outputs(vec![sessions, logs_of(&runner, seed, LOGS)])?;
-        for (name, digest) in ["calls", "guarded", "logs"].into_iter().zip(now.iter().flat_map(|lines| lines.lines())) {
+        let printed = shell::outputs(vec![sessions, logs_of(&runner, seed, LOGS)])?;
+        let now: Vec<_> = printed.iter().flat_map(|lines| lines.lines()).collect();
+        let names = ["calls", "guarded", "logs"];
+        if now.len() != names.len() {
+            bail!("seed {seed} has {} digests instead of {}", now.len(), names.len());
+        }
+        for (name, digest) in names.into_iter().zip(now) {
             let recorded =
                 digests.get(name).with_context(|| format!("tests/digests.json has no {name} of seed {seed}"))?;
             if digest != *recorded {

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -105,8 +105,9 @@ pub(crate) fn outputs(mut commands: Vec<Command>) -> Result<Vec<String>> {
         child.with_context(|| format!("cannot start {}", shown(command)))
     };
     let children = commands.iter_mut().map(start).collect::<Result<Vec<_>>>()?;
-    let ended = children.into_iter().zip(&commands);
-    ended.map(|(child, command)| text_of(child.wait_with_output()?, command)).collect()
+    // Wait for all of them, also when the first has failed.
+    let ended: Vec<_> = children.into_iter().map(Child::wait_with_output).collect();
+    ended.into_iter().zip(&commands).map(|(output, command)| text_of(output?, command)).collect()
 }
 
 fn text_of(output: Output, command: &Command) -> Result<String> {

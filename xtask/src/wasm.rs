@@ -112,6 +112,7 @@ pub(crate) fn pack(package: &Path) -> Result<PathBuf> {
 pub(crate) fn test() -> Result<()> {
     let declarations = package().join("src-ts/tools/core.d.ts");
     let before = fs::read(&declarations)?;
+    // The first build of a run: no earlier one has printed the declarations.
     let tarball = dist()?;
     if fs::read(&declarations)? != before {
         bail!("{} was stale: commit what it is now", declarations.display());
