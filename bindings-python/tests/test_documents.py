@@ -152,6 +152,8 @@ def test_the_lists_of_earlier_drafts_are_told_as_the_rule_to_write() -> None:
         ("", "not_json", ""),
         ("{", "not_json", ""),
         ("{} {}", "not_json", ""),
+        # A text that is no JSON is refused as a whole, whatever is wrong before that place.
+        ('{"attempts": 0, ', "not_json", ""),
         ('{"deadline": NaN}', "not_json", ""),
         ("\ud800", "not_json", ""),
         (b"\xff", "not_json", ""),
