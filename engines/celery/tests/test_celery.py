@@ -82,9 +82,9 @@ class Cluster:
         self.client.send_task(f"celery_app.{task}", args=[script], task_id=job)
         return job
 
-    def until(self, true: Callable[[list[Note]], bool], patience: float = 90) -> list[Note]:
-        """The notes of which that is true, as soon as it is."""
-        end = time.monotonic() + patience
+    def until(self, true: Callable[[list[Note]], bool]) -> list[Note]:
+        """The notes of which that is true, as soon as it is, within 90 seconds."""
+        end = time.monotonic() + 90
         while not true(noted := notes(self.path)):
             if time.monotonic() > end:
                 last = {note.job: note.what for note in noted}
