@@ -251,7 +251,7 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
     }
 
     /// Repeats a run: the same seed, policy and failures at the same times give the same decisions in every language.
-    /// Without it the seed comes from [`seed`](crate::seed()), or else from the operating system.
+    /// Without it the seed comes from [`seed`](crate::seed()), or else it is random.
     #[inline]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);

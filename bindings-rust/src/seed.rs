@@ -1,8 +1,10 @@
-//! Where jitter's seeds come from: the operating system, or one number for the whole program.
+//! Where jitter's seeds come from: the standard library's randomness, or one number for the whole program.
 
 use holdoff_core::Timestamp;
 use holdoff_core::seed_at;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Spares the lock to programs that never call [`seed`].
@@ -19,8 +21,7 @@ pub fn seed(n: u64) {
     IS_SET.store(true, Ordering::Release);
 }
 
-/// The seed of an operation that has failed for the first time, at `now`. Out of line: it asks the operating system, and the loop
-/// around it is short.
+/// The seed of an operation that has failed for the first time, at `now`. Out of line: the loop around it is short.
 #[inline(never)]
 pub(crate) fn next(now: Timestamp) -> u64 {
     if IS_SET.load(Ordering::Acquire) {
@@ -29,20 +30,12 @@ pub(crate) fn next(now: Timestamp) -> u64 {
         sequence.1 = sequence.1.wrapping_add(1);
         return seed;
     }
+    // The standard library's keys for hashing are random where the system has randomness, and others each time. The time tells
+    // apart what was forked from one process.
     #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
-    let clock = match getrandom::u64() {
-        Ok(seed) => return seed,
-        Err(_) => crate::clock::wall(),
-    };
-    #[cfg(not(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown")))))]
-    let clock = 0;
-    without_randomness(clock ^ now.as_nanos())
-}
-
-/// A system that has no randomness must not send all its clients back together: the clock, an address and a count tell them
-/// apart.
-#[cold]
-fn without_randomness(clock: u64) -> u64 {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    seed_at(clock ^ (&raw const clock).addr() as u64, COUNT.fetch_add(1, Ordering::Relaxed))
+    let now = (now, crate::clock::wall());
+    // There those keys are always the same.
+    #[cfg(all(feature = "web", target_family = "wasm", target_os = "unknown"))]
+    let now = (now, js_sys::Math::random().to_bits());
+    RandomState::new().hash_one(now)
 }

@@ -16,7 +16,7 @@ fn delays(policy: &Policy) -> Vec<Duration> {
 #[test]
 fn the_kth_failing_operation_gets_the_kth_seed() {
     let policy = Policy::options().attempts(4).build().unwrap();
-    assert_ne!(delays(&policy), delays(&policy), "seeds of the operating system differ");
+    assert_ne!(delays(&policy), delays(&policy), "random seeds differ");
     holdoff::seed(42);
     for k in 0..5 {
         let expected: Vec<_> = Schedule::new(&policy, seed_at(42, k)).map(Span::as_duration).collect();
