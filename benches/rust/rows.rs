@@ -6,7 +6,7 @@
 use benches::counting::Counting;
 use benches::sample::sample;
 use benches::scale::{self, Depth};
-use benches::{fleet, sizes, works};
+use benches::{compile, fleet, sizes, works};
 use std::time::Duration;
 
 #[global_allocator]
@@ -58,6 +58,9 @@ fn main() {
     rows.extend(scale::rows(options.depth, &|work| options.wants(work)));
     if options.wants(fleet::WORK) {
         rows.push(fleet::row());
+    }
+    if options.wants(compile::WORK) {
+        rows.extend(compile::rows(if options.depth == Depth::Quick { 1 } else { 3 }));
     }
     let rows: Vec<_> = rows.iter().map(ToString::to_string).collect();
     println!("[{}]", rows.join(",\n"));

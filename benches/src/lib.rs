@@ -3,6 +3,7 @@
 //! Each work is written once here, as a function of its inputs, so that every harness measures the same code. Nothing
 //! sleeps: what is measured is what a retry costs beyond the wait.
 
+pub mod compile;
 pub mod counting;
 pub mod delays;
 pub mod fleet;
