@@ -1,4 +1,4 @@
-//! A retry that outlives its process: `cargo run -p holdoff --example durable_log`.
+//! A retry that outlives its process: `cargo run -p holdoff --features record --example durable_log`.
 //!
 //! The program starts itself as a worker, which writes the log of a call to a file and is interrupted twice: once in the
 //! middle of an attempt, once while it writes an event. Each worker reads the log and goes on where the one before it was.

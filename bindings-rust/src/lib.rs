@@ -73,8 +73,8 @@
 //! rules.
 //!
 //! # Calls that outlive their process, and many on one timer
-//! A [`core::Recorder`] is a call that says what to write down, and a [`core::Replay`] makes it again from that log, whatever
-//! has become of the process: `examples/durable_log.rs`. A [`core::Wheel`] says which of a million timers is due and when to
+//! With the feature `record` a [`core::Recorder`] is a call that says what to write down, and a [`core::Replay`] makes it again
+//! from that log, whatever has become of the process: `examples/durable_log.rs`. A [`core::Wheel`] says which of a million timers is due and when to
 //! wake next: `examples/one_timer.rs`.
 //!
 //! # WebAssembly

@@ -4,6 +4,7 @@
 pub(crate) mod document;
 pub(crate) mod drawing;
 pub(crate) mod explain;
+#[cfg(feature = "foreign")]
 pub(crate) mod foreign;
 pub(crate) mod guard_words;
 pub(crate) mod lint;

@@ -56,6 +56,7 @@ mod fields;
 mod json;
 mod nearest;
 mod pace;
+#[cfg(feature = "record")]
 mod record;
 mod saved_bytes;
 #[cfg(feature = "serde")]
@@ -98,6 +99,7 @@ pub use decide::stage::Stage;
 pub use describe::document::{Document, DocumentError};
 pub use describe::drawing::Drawing;
 pub use describe::explain::{Explanation, InTime, Row, Rows, Table};
+#[cfg(feature = "foreign")]
 pub use describe::foreign::{ForeignPolicy, Form, FormReader};
 pub use describe::lint::{Lint, LintKind, nested_attempts};
 pub use describe::options::Options;
@@ -122,11 +124,15 @@ pub use pace::periodic::{Answer, Ended, Periodic, PeriodicStep};
 pub use pace::wait_backoff::WaitBackoff;
 #[cfg(feature = "alloc")]
 pub use pace::wheel::{TimerKey, Wheel, WheelFull};
-#[cfg(feature = "serde")]
+#[cfg(all(feature = "record", feature = "serde"))]
 pub use record::event::EventWithNotes;
+#[cfg(feature = "record")]
 pub use record::event::{Event, EventKind, EventReader, Notes, ValueOwner};
+#[cfg(feature = "record")]
 pub use record::recorder::{Events, Recorded, Recorder};
+#[cfg(feature = "record")]
 pub use record::replay::{Replay, ReplayError, ReplayMode};
+#[cfg(feature = "record")]
 pub use record::save::Saved;
 #[cfg(feature = "serde")]
 pub use serde_value::{DocumentRules, DocumentValue, read_values};

@@ -17,6 +17,7 @@ impl Fnv {
     /// The one of 64 bits.
     pub(crate) const LONG: Self = Self { hash: 0xcbf2_9ce4_8422_2325, prime: 0x0000_0100_0000_01b3 };
     /// The one of 32 bits, which are the lower half of the hash.
+    #[cfg(feature = "record")]
     pub(crate) const SHORT: Self = Self { hash: 0x811c_9dc5, prime: 0x0100_0193 };
 
     /// Takes in more bytes.

@@ -59,9 +59,6 @@ impl From<Duration> for Value<'_> {
     }
 }
 
-/// A word of a document and its number.
-pub(crate) type Word = (&'static str, u8);
-
 impl Value<'_> {
     /// The value as errors show it.
     pub(crate) fn shown(self) -> Quantity {

@@ -84,7 +84,7 @@ async function buildRust(blocks) {
   const folder = join(TARGET, "site-blocks");
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, "src/bin"), { recursive: true });
-  const holdoff = `{ path = ${JSON.stringify(join(ROOT, "bindings-rust"))}, features = ["tokio", "serde", "tower"] }`;
+  const holdoff = `{ path = ${JSON.stringify(join(ROOT, "bindings-rust"))}, features = ["tokio", "serde", "record", "tower"] }`;
   writeFileSync(
     join(folder, "Cargo.toml"),
     `[package]

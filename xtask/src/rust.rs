@@ -12,6 +12,19 @@ pub(crate) fn test() -> Result<()> {
     let clippy =
         ["clippy", "--quiet", "--workspace", "--exclude", "holdoff-python", "--all-targets", "--", "-D", "warnings"];
     shell::step("rust: clippy", shell::cargo().args(clippy))?;
+    let bare = [
+        "clippy",
+        "--quiet",
+        "--package",
+        "holdoff-core",
+        "--package",
+        "holdoff",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    shell::step("rust: clippy without features", shell::cargo().args(bare))?;
     let test = ["test", "--quiet", "--all-features", "--package", "holdoff-core", "--package", "conformance"];
     shell::step("rust: tests", shell::cargo().args(test))?;
     let small = ["--no-default-features", "--features", "powers", "--test", "without_rules"];

@@ -375,6 +375,7 @@ impl<F: Copy> Machine<F> {
     }
 
     /// The state of the failures alone.
+    #[cfg(feature = "record")]
     pub(crate) const fn retry(&self) -> &Retry {
         &self.retry
     }

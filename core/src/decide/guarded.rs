@@ -483,12 +483,28 @@ impl GuardedCall {
         self.flight.flags &= !(QUEUED | PAID);
     }
 
+    /// Goes on under guards that do not know of it. It begins for them; the retry that it sleeps for counts as paid
+    /// (spec 29.12).
+    pub(crate) fn go_under(&mut self, guards: &mut Guards<'_>, now: Timestamp) {
+        self.flight.flags = 0;
+        if let Some((config, budget)) = &mut guards.budget {
+            budget.begin(config, now);
+            if self.attempt > 0
+                && let Some(withdrawal) = budget.resume(config)
+            {
+                self.hold(withdrawal);
+                self.flight.flags |= UNRUN;
+            }
+        }
+    }
+
     /// True if the call waited behind others at a breaker that lets somebody through now.
     fn has_turn(&self, guards: &Guards<'_>) -> bool {
         self.is(BEHIND) && guards.breaker.as_ref().is_none_or(|(config, breaker)| breaker.admits(config) > 0)
     }
 }
 
+#[cfg(feature = "record")]
 mod recorded;
 mod transitions;
 

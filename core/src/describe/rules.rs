@@ -11,6 +11,8 @@ use crate::decide::policy::RULES;
 use crate::describe::preset::Preset;
 use crate::words::words;
 
+#[cfg(feature = "foreign")]
+mod foreign;
 pub(crate) mod replaced;
 pub(crate) mod set;
 #[cfg(feature = "alloc")]
@@ -232,12 +234,6 @@ impl Rules {
     /// How many rules there are.
     pub const fn count(&self) -> u8 {
         if self.rules as usize > RULES { RULES as u8 } else { self.rules }
-    }
-
-    /// True if the rule with that index has an alternative, and if one of them holds always.
-    pub(crate) fn alternatives_of(&self, rule: u8) -> (bool, bool) {
-        let own = || self.alternatives().filter(|(alternative, _)| alternative.rule == rule);
-        (own().count() > 0, own().any(|(alternative, _)| alternative.conditions == 0))
     }
 
     /// True if the rule with that index makes failures permanent.

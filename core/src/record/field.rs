@@ -5,7 +5,7 @@
 use crate::error::{Error, ErrorCode, Quantity, Subject};
 use crate::json;
 use crate::nearest::nearest;
-use crate::value::{Value, Word};
+use crate::value::Value;
 use core::fmt;
 
 /// A field of a record: its name, the values that it takes, the rule in words, and its number in memory.
@@ -32,6 +32,9 @@ macro_rules! member {
     };
 }
 pub(crate) use member;
+
+/// A word of a document and its number.
+type Word = (&'static str, u8);
 
 /// The values that a field takes.
 #[derive(Clone, Copy)]

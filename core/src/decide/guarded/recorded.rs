@@ -1,7 +1,7 @@
-//! The inputs of a recorded call beyond those of a live one: to be put where a log says that it is, to run
-//! an interrupted attempt again, and to go on under guards (spec 34).
+//! The inputs of a recorded call beyond those of a live one: to be put where a log says that it is, and to run an interrupted
+//! attempt again (spec 34).
 
-use super::{Flight, GuardedCall, Guards, UNRUN, WITHDRAWN};
+use super::{Flight, GuardedCall, Guards, WITHDRAWN};
 use crate::decide::call::{SLEEPING, Step, Ticket};
 use crate::decide::policy::Policy;
 use crate::decide::retry::{Cause, Retry};
@@ -85,21 +85,6 @@ impl GuardedCall {
         self.attempt = self.attempt.saturating_sub(1);
         (self.phase, self.cause) = (SLEEPING, Cause::Backoff.code());
         (self.flight.flying, self.flight.round, self.flight.flags) = (0, 0, self.flight.flags & WITHDRAWN);
-    }
-
-    /// Goes on under guards that do not know of it. It begins for them; the retry that it sleeps for counts as paid
-    /// (spec 29.12).
-    pub(crate) fn go_under(&mut self, guards: &mut Guards<'_>, now: Timestamp) {
-        self.flight.flags = 0;
-        if let Some((config, budget)) = &mut guards.budget {
-            budget.begin(config, now);
-            if self.attempt > 0
-                && let Some(withdrawal) = budget.resume(config)
-            {
-                self.hold(withdrawal);
-                self.flight.flags |= UNRUN;
-            }
-        }
     }
 
     /// Sleeps as a log says it did.

@@ -365,6 +365,7 @@ fn an_adaptive_rate_learns_from_throttling() {
 }
 
 #[test]
+#[cfg(feature = "record")]
 fn a_call_under_guards_is_saved_as_a_call_and_goes_on_under_other_guards() {
     let (policy, config) = (policy(), token(500));
     let mut there = Budget::new(&config, 0, at(0));

@@ -254,7 +254,7 @@ impl Takes {
     }
 }
 
-#[cfg(all(test, feature = "alloc"))]
+#[cfg(all(test, feature = "serde"))]
 impl StageOptions {
     /// Any bits at all.
     pub(super) fn any(words: &[u64]) -> Self {

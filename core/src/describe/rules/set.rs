@@ -84,32 +84,7 @@ impl Rules {
         Ok(text)
     }
 
-    /// Adds an entry to the list with that name of a rule, in an alternative of its own: any of a rule's lists makes it hold.
-    /// True or false sets a condition that is none.
-    ///
-    /// # Errors
-    /// As of [`Rules::set_condition`].
-    pub(crate) fn add_entry<'a>(
-        &mut self,
-        rule: u8,
-        list: &str,
-        value: Value<'a>,
-    ) -> Result<Option<HostText<'a>>, Error> {
-        let (condition, _) = find(list)?;
-        let own = || self.alternatives.iter().take(self.used.into()).filter(|known| known.rule == rule);
-        let known = own().find(|known| known.has(condition)).map(|known| known.index);
-        let nth = known.unwrap_or(own().count() as u8);
-        let index =
-            if matches!(value, Value::Flag(_) | Value::NoItems) { None } else { Some(u32::from(known.is_some())) };
-        let mut changed = *self;
-        changed.begin(rule)?;
-        changed.conditioned |= 1_u8.wrapping_shl(rule.into());
-        let text = changed.set_in(rule, nth, condition, index, value)?;
-        *self = changed;
-        Ok(text)
-    }
-
-    fn set_in<'a>(
+    pub(super) fn set_in<'a>(
         &mut self,
         rule: u8,
         nth: u8,
@@ -243,7 +218,7 @@ fn alternative_slot(path: &str) -> (u8, &str) {
 }
 
 /// The condition that a path names, and the place of the entry when it names one.
-fn find(path: &str) -> Result<(u8, Option<u32>), Error> {
+pub(super) fn find(path: &str) -> Result<(u8, Option<u32>), Error> {
     let (name, index) = match path.split_once('[') {
         Some((name, rest)) => (name, rest.strip_suffix(']').and_then(place_in_list).map(Some)),
         None => (path, Some(None)),

@@ -32,42 +32,6 @@ impl Rules {
         rules
     }
 
-    /// The rules with a last one that makes every other failure permanent, or every other failure with a gRPC code.
-    pub(crate) fn and_nothing_else(mut self, with_code: bool) -> Self {
-        let rule = self.count();
-        if with_code {
-            for code in GrpcCode::ALL {
-                let path = if code.code() == 0 { ".grpc[0]" } else { ".grpc[1]" };
-                let number = Value::Number { value: code.code().into(), unit: 1.0 };
-                let _ = self.set_condition(rule, path, number);
-            }
-        } else {
-            let _ = self.set_condition(rule, "", Value::Empty);
-        }
-        let _ = self.set_retry(rule, Value::Flag(false));
-        self
-    }
-
-    /// The codes of the list of gRPC codes, one bit for each, when these are the rules of gRPC's form.
-    pub(crate) fn only_codes(&self) -> Option<u32> {
-        let grpc = self.alternatives.first()?.grpc;
-        let mut rules = Self::NONE;
-        let _ = rules.set_condition(0, ".grpc", Value::NoItems);
-        let _ = rules.set_retry(0, Value::Flag(true));
-        if let Some(first) = rules.alternatives.first_mut() {
-            first.grpc = grpc;
-        }
-        (*self == rules.and_nothing_else(true)).then_some(grpc)
-    }
-
-    /// True if these are the rules of langgraphgo's graph, which has a list of patterns.
-    pub(crate) fn has_only_patterns(&self) -> bool {
-        let mut rules = Self::NONE;
-        let _ = rules.set_condition(0, ".patterns", Value::NoItems);
-        let _ = rules.set_retry(0, Value::Flag(true));
-        *self == rules.and_nothing_else(false)
-    }
-
     /// Writes `if` and `retry` of the rule with that index; `texts` writes a list that the host has stored.
     pub(crate) fn write(
         &self,
