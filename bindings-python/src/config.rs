@@ -1,6 +1,7 @@
 //! Configuration: Python values into the core's builder, and its errors into exceptions.
 
 use holdoff_core::{Document, Error, ErrorCode, Field, Options, Quantity, Span, Subject, Value};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDelta, PyDeltaAccess as _, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 
@@ -82,6 +83,11 @@ fn our_name(code: ErrorCode, name: &str) -> Option<&'static str> {
 /// The name of a value's type, for a message.
 pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
     value.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string())
+}
+
+/// The error of an argument that is not what its name says.
+pub(crate) fn must_be(name: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    PyTypeError::new_err(format!("{name} must be {expected}, not {}", type_name(value)))
 }
 
 /// A value as Python shows it, cut where it is long.

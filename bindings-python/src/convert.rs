@@ -1,8 +1,8 @@
 //! Conversions of single values from Python, and their errors.
 
-use crate::config::{refused, type_name};
+use crate::config::{must_be, refused};
 use holdoff_core::{ErrorCode, FailureKind, Span, StopReason, Timestamp};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
 
@@ -34,7 +34,7 @@ pub(crate) fn seed(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
 /// An int from 0 to 2^64-1. Python counts a bool as an int; here it is an error.
 fn unsigned(name: &str, value: &Bound<'_, PyAny>, code: ErrorCode) -> PyResult<u64> {
     if !value.is_instance_of::<PyInt>() || value.is_instance_of::<PyBool>() {
-        return Err(PyTypeError::new_err(format!("{name} must be an int, not {}", type_name(value))));
+        return Err(must_be(name, "an int", value));
     }
     // Python reads signed numbers of that size much faster, and nearly all are.
     if let Some(number) = value.extract().ok().and_then(|number: i64| u64::try_from(number).ok()) {
@@ -48,9 +48,7 @@ fn unsigned(name: &str, value: &Bound<'_, PyAny>, code: ErrorCode) -> PyResult<u
 
 /// The word of a failure's kind.
 pub(crate) fn kind(value: &Bound<'_, PyAny>) -> PyResult<FailureKind> {
-    let Ok(text) = value.cast::<PyString>() else {
-        return Err(PyTypeError::new_err(format!("kind must be a str, not {}", type_name(value))));
-    };
+    let text = value.cast::<PyString>().map_err(|_| must_be("kind", "a str", value))?;
     let word = text.to_cow().unwrap_or_default();
     FailureKind::from_name(&word).ok_or_else(|| refused(ErrorCode::UnknownFailureKind, "kind", value))
 }

@@ -1,6 +1,7 @@
 //! Failures from HTTP and gRPC answers, with the hints in their headers.
 
 use crate::clock;
+use crate::config::must_be;
 use crate::convert::half;
 use crate::failure::Failure;
 use crate::parameters::{Status, WallTime};
@@ -49,12 +50,8 @@ fn bytes<T>(text: &Bound<'_, PyAny>, take: impl FnOnce(&[u8]) -> T) -> PyResult<
     if let Ok(bytes) = text.cast::<PyBytes>() {
         return Ok(take(bytes.as_bytes()));
     }
-    match text.cast::<PyString>() {
-        Ok(text) => Ok(take(text.to_string_lossy().as_bytes())),
-        Err(_) => {
-            Err(PyTypeError::new_err(format!("a header must be str or bytes, not {}", crate::config::type_name(text))))
-        }
-    }
+    let text = text.cast::<PyString>().map_err(|_| must_be("a header", "str or bytes", text))?;
+    Ok(take(text.to_string_lossy().as_bytes()))
 }
 
 /// A gRPC code: its number, its name or an enum member. Other codes read as UNKNOWN.

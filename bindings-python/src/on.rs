@@ -1,6 +1,6 @@
 //! The options `on` and `on_result`: errors to retry, and values that are failures.
 
-use crate::config;
+use crate::config::must_be;
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
@@ -31,10 +31,7 @@ impl On {
         if on.is_callable() {
             return Ok(Self::Predicate(on.clone().unbind()));
         }
-        Err(PyTypeError::new_err(format!(
-            "on must be an exception type, a tuple of them, or a function of the error, not {}",
-            config::type_name(on)
-        )))
+        Err(must_be("on", "an exception type, a tuple of them, or a function of the error", on))
     }
 }
 
@@ -60,10 +57,7 @@ impl OnResult {
         if on_result.is_callable() && !on_result.is_instance_of::<PyType>() {
             return Ok(Some(Self::Predicate(on_result.clone().unbind())));
         }
-        Err(PyTypeError::new_err(format!(
-            "on_result must be a function of the value, or True for HTTP answers, not {}",
-            config::type_name(on_result)
-        )))
+        Err(must_be("on_result", "a function of the value, or True for HTTP answers", on_result))
     }
 }
 

@@ -1,10 +1,9 @@
 //! Conversion types: a parameter of one of these types is checked and converted before the method runs, and a result of one of
 //! these types has a type of `holdoff.types` in the stub.
 
-use crate::config::{self, type_name};
+use crate::config;
 use crate::convert;
 use holdoff_core::{FailureKind, Span, Ticket, TimerKey, Timestamp};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 #[cfg(feature = "stub")]
@@ -146,10 +145,7 @@ impl Text<'_, '_> {
         if let Ok(bytes) = self.cast::<PyBytes>() {
             return Ok(Some(Cow::Borrowed(bytes.as_bytes())));
         }
-        let Ok(text) = self.cast::<PyString>() else {
-            let message = format!("{name} must be str or bytes, not {}", type_name(&self.0));
-            return Err(PyTypeError::new_err(message));
-        };
+        let text = self.cast::<PyString>().map_err(|_| config::must_be(name, "str or bytes", &self.0))?;
         Ok(text.to_cow().ok().map(|text| Cow::Owned(text.into_owned().into_bytes())))
     }
 }

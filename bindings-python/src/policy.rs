@@ -5,7 +5,6 @@ mod methods;
 use crate::guards::loops::LoopBudgets;
 use crate::{config, json};
 use holdoff_core::{Document, Nesting};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
@@ -81,8 +80,7 @@ pub(crate) fn of_option<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
             Policy::inline(config::document(value.py(), Some(value), None, config::SECOND)?),
         );
     }
-    let name = config::type_name(value);
-    Err(PyTypeError::new_err(format!("policy must be a holdoff.Policy or the name of a preset, not {name}")))
+    Err(config::must_be("policy", "a holdoff.Policy or the name of a preset", value))
 }
 
 /// The policy with these fields.

@@ -1,11 +1,12 @@
 //! A caller object: a policy with the options of one use.
 
+use crate::config::must_be;
 use crate::guards::loops::LoopBudgets;
 use crate::guards::set::{self, Guards, Lend as _};
 use crate::on::{On, OnResult};
 use crate::policy::{self, Policy};
 use crate::telemetry::{self, Hooks};
-use crate::{clock, config, convert};
+use crate::{clock, convert};
 use holdoff_core::{Permit, Timestamp};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -177,9 +178,9 @@ impl Retrying {
     }
 
     fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let function = || {
-            let message = || format!("{name} must be a function, not {}", config::type_name(value));
-            if value.is_callable() { Ok(Some(value.clone().unbind())) } else { Err(PyTypeError::new_err(message())) }
+        let function = || match value.is_callable() {
+            true => Ok(Some(value.clone().unbind())),
+            false => Err(must_be(name, "a function", value)),
         };
         match name {
             "on" => self.on = On::new(value)?,
@@ -303,20 +304,15 @@ impl Retrying {
 }
 
 fn yes_or_no(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    value
-        .cast::<PyBool>()
-        .map(|yes| yes.is_true())
-        .map_err(|_| PyTypeError::new_err(format!("{name} must be a bool, not {}", config::type_name(value))))
+    value.cast::<PyBool>().map(|yes| yes.is_true()).map_err(|_| must_be(name, "a bool", value))
 }
 
 fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     let text = value.cast::<PyString>().map(|text| text.to_string_lossy().into_owned());
-    text.map_err(|_| PyTypeError::new_err(format!("{name} must be a str, not {}", config::type_name(value))))
+    text.map_err(|_| must_be(name, "a str", value))
 }
 
 fn token(value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    if value.is_instance(imported!(value.py(), "holdoff._cancel", "Cancel")?)? {
-        return Ok(value.clone().unbind());
-    }
-    Err(PyTypeError::new_err(format!("cancel must be a holdoff.Cancel, not {}", config::type_name(value))))
+    let known = value.is_instance(imported!(value.py(), "holdoff._cancel", "Cancel")?)?;
+    if known { Ok(value.clone().unbind()) } else { Err(must_be("cancel", "a holdoff.Cancel", value)) }
 }

@@ -386,8 +386,5 @@ pub(crate) fn of_option(value: &Bound<'_, PyAny>) -> PyResult<Option<Py<Guards>>
     if let Ok(options) = value.cast::<PyMapping>() {
         return Recipe::of(options)?.shared(value.py());
     }
-    Err(PyTypeError::new_err(format!(
-        "guards must be a holdoff.Guards or its options, not {}",
-        config::type_name(value)
-    )))
+    Err(config::must_be("guards", "a holdoff.Guards or its options", value))
 }
