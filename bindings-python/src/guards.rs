@@ -4,7 +4,7 @@
 //! stretch, hedge.
 
 use crate::parameters::{Now, OrDefault as _, Seed};
-use crate::{config, save};
+use crate::{config, save, seeds};
 use holdoff_core::{Error, Options, Timestamp};
 use notify::Line;
 use pyo3::PyClass;
@@ -94,6 +94,7 @@ functions! { py;
     /// This process is the child of a fork. No attempt of its parent's guards ends here, so they begin anew.
     fn forked() = {
         FORKS.fetch_add(1, Ordering::Relaxed);
+        seeds::forget_sequence();
     };
 }
 

@@ -201,7 +201,7 @@ impl Operation {
         let settings = self.settings.clone_ref(py);
         let settings = settings.get();
         if let Some(guards) = &settings.guards {
-            let seed = settings.seed.map_or_else(|| seeds::next(py), Ok)?;
+            let seed = settings.seed.map_or_else(seeds::next, Ok)?;
             let now = self.now(py)?;
             let seen = guards.get().counts();
             let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
@@ -348,7 +348,7 @@ impl Operation {
         let settings = settings.get();
         let now = self.now(py)?;
         if self.call.is_none() {
-            let seed = settings.seed.map_or_else(|| seeds::next(py), Ok)?;
+            let seed = settings.seed.map_or_else(seeds::next, Ok)?;
             // Without a breaker nobody reads the permit.
             let permit = self.closed.take().unwrap_or(Permit::from_raw(0));
             self.call = Some(GuardedCall::underway(seed, self.started.unwrap_or(now), permit));

@@ -4,8 +4,6 @@ use crate::parameters::{OrDefault, Place, ProgramSeed, Seed, SeedNumber};
 use holdoff_core::Rng;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -25,8 +23,6 @@ functions! { py;
     /// The seed of the k-th failing operation, k from 0, of a program seeded with n.
     fn seed_at[n: ProgramSeed, k: Place]() -> u64 = holdoff_core::seed_at(n.0, k.0);
 
-    fn forget_sequence() = START.store(0, Ordering::Release);
-
     /// Replaces every draw of gates, backoffs and periodics, for `holdoff.testing`. Returns the uniform that was in force.
     fn override_uniform[uniform: Option<f64>]() -> Option<f64> = {
         let old = UNIFORM.swap(uniform.map_or(NONE, f64::to_bits), Ordering::AcqRel);
@@ -36,7 +32,7 @@ functions! { py;
 
 /// The seed of an operation: after its first failure, or at once under guards. Seeds come from a sequence that starts at a
 /// number from the operating system: to ask the system each time would cost more than the rest of the operation.
-pub(crate) fn next(py: Python<'_>) -> PyResult<u64> {
+pub(crate) fn next() -> PyResult<u64> {
     if SET.load(Ordering::Acquire)
         && let Some((n, k)) = PROGRAM.lock().unwrap_or_else(PoisonError::into_inner).as_mut()
     {
@@ -46,7 +42,8 @@ pub(crate) fn next(py: Python<'_>) -> PyResult<u64> {
     }
     let mut start = START.load(Ordering::Acquire);
     if start == 0 {
-        start = begin(py)?;
+        start = from_system()?.max(1);
+        START.store(start, Ordering::Release);
     }
     Ok(holdoff_core::seed_at(start, COUNT.fetch_add(1, Ordering::Relaxed)))
 }
@@ -57,23 +54,9 @@ static SET: AtomicBool = AtomicBool::new(false);
 static START: AtomicU64 = AtomicU64::new(0);
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-#[cold]
-fn begin(py: Python<'_>) -> PyResult<u64> {
-    static FORKS: PyOnceLock<()> = PyOnceLock::new();
-    FORKS.get_or_try_init(py, || {
-        // A child of this process must not draw what its parent and its siblings draw. Where nothing forks there is no hook.
-        let os = py.import("os")?;
-        if let Ok(register) = os.getattr("register_at_fork") {
-            let hook = wrap_pyfunction!(forget_sequence, py)?;
-            let hooks = PyDict::new(py);
-            hooks.set_item("after_in_child", hook)?;
-            register.call((), Some(&hooks))?;
-        }
-        PyResult::Ok(())
-    })?;
-    let start = from_system()?.max(1);
-    START.store(start, Ordering::Release);
-    Ok(start)
+/// Begins another sequence in the child of a fork, which must not draw what its parent and its siblings draw.
+pub(crate) fn forget_sequence() {
+    START.store(0, Ordering::Release);
 }
 
 pub(crate) fn from_system() -> PyResult<u64> {
