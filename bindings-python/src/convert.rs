@@ -60,9 +60,9 @@ pub(crate) fn reason(value: &Bound<'_, PyAny>) -> PyResult<StopReason> {
 }
 
 /// The choice that the word of the parameter `name` stands for.
-pub(crate) fn choice<T: Copy>(name: &str, word: &str, choices: &[(&str, T)]) -> PyResult<T> {
-    choices.iter().find(|choice| choice.0 == word).map(|choice| choice.1).ok_or_else(|| {
-        let known: Vec<_> = choices.iter().map(|choice| choice.0).collect();
+pub(crate) fn choice<T: Copy>(name: &str, word: &str, choices: &[T], of: fn(T) -> &'static str) -> PyResult<T> {
+    choices.iter().copied().find(|choice| of(*choice) == word).ok_or_else(|| {
+        let known: Vec<_> = choices.iter().map(|choice| of(*choice)).collect();
         PyValueError::new_err(format!("{name} = {word:?}: must be one of {}", known.join(", ")))
     })
 }

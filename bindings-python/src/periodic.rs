@@ -187,7 +187,7 @@ methods! { Periodic(self, py);
         immediate: bool = true, first_is_sure: bool = false, by_steps: bool = false, last_at_deadline: bool = false,
         deadline: Option<Limit<'_, '_>> = None, seed: Seed = None, now: Option<Time> = None
     ) -> PyResult<Self> = {
-        let timer = choice("timer", timer, &Timer::ALL.map(|timer| (timer.name(), timer)))?;
+        let timer = choice("timer", timer, &Timer::ALL, Timer::name)?;
         let deadline = deadline.map_or(Ok(None), |deadline| deadline.span("deadline"))?;
         let options =
             PeriodicOptions { timer, sliding, immediate, first_is_sure, by_steps, last_at_deadline, deadline };
@@ -200,7 +200,7 @@ methods! { Periodic(self, py);
 
     /// The run with this number ended: "again", "done" or "failed".
     mut finish(run: RunNumber, now: Time, answer: &str as "Answer" = "again") -> PyResult<PeriodicStep> = {
-        let answer = choice("answer", answer, &Answer::ALL.map(|answer| (answer.name(), answer)))?;
+        let answer = choice("answer", answer, &Answer::ALL, Answer::name)?;
         Ok(PeriodicStep(self.0.finish_with(run.0, now.0, answer, replaced())))
     };
 

@@ -1,6 +1,6 @@
 //! A call that returns events to write down, and the same call again from its log.
 
-use crate::config::raised;
+use crate::config;
 use crate::convert::choice;
 use crate::event::Event;
 use crate::failure::Failure;
@@ -118,8 +118,7 @@ functions! { py;
         policy: PolicyOrName<'_>, events: &Bound<'_, PyAny> as "Iterable[Event] | bytes";
         mode: &str as "ReplayMode" = "follow", any_policy: bool = false
     ) -> PyResult<Recorder> = {
-        let modes = ReplayMode::ALL.map(|mode| (mode.name(), mode));
-        let mut replay = Replay::new(choice("mode", mode, &modes)?);
+        let mut replay = Replay::new(choice("mode", mode, &ReplayMode::ALL, ReplayMode::name)?);
         if any_policy {
             replay = replay.any_policy();
         }
@@ -127,7 +126,7 @@ functions! { py;
             |event: &holdoff_core::Event| replay.apply(policy.core(), event).map_err(|error| replay_error(py, &error));
         if let Ok(bytes) = events.cast::<PyBytes>() {
             for read in EventReader::new(bytes.as_bytes()) {
-                apply(&read.map_err(|error| raised(py, &error, "", None))?.0)?;
+                apply(&config::valid(py, read)?.0)?;
             }
         } else {
             for event in events.try_iter()? {

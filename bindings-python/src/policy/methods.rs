@@ -12,15 +12,12 @@ use crate::simulation::Simulation;
 use crate::vectorcall::{Arguments, Calls as _, Invocation, Returned};
 use crate::{classify, convert, hints, json, notebook};
 use holdoff_core::{Document, Facts, Form, GrpcCode, Span};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyString, PyTuple};
 
 fn form(name: &str) -> PyResult<Form> {
-    Form::from_name(name).ok_or_else(|| {
-        let known = Form::ALL.map(Form::name).join(", ");
-        PyValueError::new_err(format!("form = {name:?}: must be one of {known}"))
-    })
+    convert::choice("form", name, &Form::ALL, Form::name)
 }
 
 methods! { Policy(self, py);
