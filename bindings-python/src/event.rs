@@ -58,9 +58,8 @@ methods! { Event(self, py);
 
     /// The events of a log's bytes, each with its text.
     static read_all[log: &Bound<'_, PyBytes>]() -> PyResult<Vec<(Self, String)>> =
-        EventReader::new(log.as_bytes()).map(|read| match read {
-            Ok((event, text)) => Ok((Self(event), text.to_owned())),
-            Err(error) => Err(raised(py, &error, "", None)),
+        EventReader::new(log.as_bytes()).map(|read| {
+            config::valid(py, read).map(|(event, text)| (Self(event), text.to_owned()))
         }).collect();
 
     /// The event with these fields; its texts stay with the caller.
@@ -135,5 +134,5 @@ methods! { Event(self, py);
 fn of_fields(fields: &Bound<'_, PyMapping>) -> PyResult<Event> {
     let mut event = holdoff_core::Event::EMPTY;
     config::set_exact("", fields, Some("payload"), &mut |name, value| event.set(name, value).map(drop))?;
-    event.check().map(Event).map_err(|error| raised(fields.py(), &error, "", None))
+    config::valid(fields.py(), event.check()).map(Event)
 }

@@ -4,7 +4,7 @@
 //! stretch, hedge.
 
 use crate::parameters::{Now, OrDefault as _, Seed};
-use crate::{config, save, seeds};
+use crate::{config, seeds};
 use holdoff_core::{Error, Options, Timestamp};
 use notify::Line;
 use pyo3::PyClass;
@@ -202,7 +202,7 @@ fn saved<'py, G: Guard>(py: Python<'py>, guard: &G, now: Now) -> PyResult<Bound<
 fn restored<G: Guard>(config: &Bound<'_, PyAny>, bytes: &Bound<'_, PyBytes>, now: Now) -> PyResult<G> {
     let py = config.py();
     let guard: G = new(py, Some(config), None, Start { seed: None, now })?;
-    save::resumed(py, guard.resumed(bytes.as_bytes(), now.or_default(py)?))
+    config::valid(py, guard.resumed(bytes.as_bytes(), now.or_default(py)?))
 }
 
 /// The time of the clock, for a `__repr__`.

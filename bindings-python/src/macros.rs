@@ -143,7 +143,7 @@ macro_rules! methods {
                     away: Option<$crate::parameters::Duration<'_, '_>> = None, force: bool = false
                 ) -> PyResult<Self> = {
                     let saved = $crate::save::read(state, policy.core(), away, force)?;
-                    $crate::save::resumed($py, saved.$resume(policy.core(), now.0)).map(Self)
+                    $crate::config::valid($py, saved.$resume(policy.core(), now.0)).map(Self)
                 };
             )?
 

@@ -16,7 +16,7 @@ pub(crate) fn read(
 ) -> PyResult<Saved> {
     let py = state.py();
     let saved = if let Ok(bytes) = state.cast::<PyBytes>() {
-        resumed(py, Saved::from_bytes(bytes.as_bytes()))?
+        config::valid(py, Saved::from_bytes(bytes.as_bytes()))?
     } else {
         let text = state.is_instance_of::<PyString>();
         let fields = if text { json::fields(state).ok() } else { state.cast::<PyMapping>().ok().cloned() };
@@ -29,9 +29,4 @@ pub(crate) fn read(
     };
     let saved = away.map_or(Ok(saved), |away| away.span("away").map(|away| saved.aged(away)))?;
     Ok(if force { saved.forced(policy) } else { saved })
-}
-
-/// The resumed machine, or its SaveError.
-pub(crate) fn resumed<T>(py: Python<'_>, made: Result<T, Error>) -> PyResult<T> {
-    made.map_err(|error| raised(py, &error, "", None))
 }

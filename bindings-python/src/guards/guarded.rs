@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::machine::{Step, begun};
 use crate::parameters::{Duration, SeedNumber, TicketNumber, Time};
 use crate::policy::PolicyOrName;
-use crate::save;
+use crate::{config, save};
 use pyo3::prelude::*;
 
 /// The whole loop of a call that shares guards with others, or that hedges; driven as a `Call` is, with the additions that the
@@ -27,7 +27,7 @@ methods! { GuardedCall(self, py);
         now: Time; away: Option<Duration<'_, '_>> = None, force: bool = false
     ) -> PyResult<Self> = {
         let core = policy.core();
-        let call = save::resumed(py, save::read(state, core, away, force)?.call(core, now.0))?;
+        let call = config::valid(py, save::read(state, core, away, force)?.call(core, now.0))?;
         Ok(Self(guards.lend(py, |guards| holdoff_core::GuardedCall::resume(core, guards, &call, now.0))))
     };
 

@@ -6,7 +6,7 @@ use super::locked::{Adaptive, Breaker, Budget, Hedge, Limiter, Stretch};
 use super::notify::{Line, Waiting};
 use crate::parameters::{Now, OrDefault as _, Seed};
 use crate::policy::Policy;
-use crate::{clock, config, save, seeds};
+use crate::{clock, config, seeds};
 use holdoff_core::{
     AdaptiveConfig, BreakerConfig, BreakerState, BudgetConfig, BulkheadConfig, GuardedCall, HedgeConfig, Latency,
     LimiterConfig, Options, Permit, QueuePlace, Span, StretchConfig, Timestamp, Verdict,
@@ -69,7 +69,7 @@ fn resumed<G: Guard>(
     let Some(guard) = guard else { return Ok(None) };
     let Some(bytes) = section(saved, G::SECTION)? else { return Ok(Some(guard)) };
     let resumed = guard.get().resumed(bytes.cast::<PyBytes>()?.as_bytes(), now);
-    Ok(Some(Py::new(py, save::resumed(py, resumed)?)?))
+    Ok(Some(Py::new(py, config::valid(py, resumed)?)?))
 }
 
 /// Adds the state of a guard to the saved states.
