@@ -7,13 +7,12 @@ use crate::retrying::Retrying;
 use crate::{clock, convert, hints};
 use holdoff_core::{Document, Facts, Failure as Kind, FailureKind, GrpcCode, Hint, HintReader, TextList};
 use pyo3::exceptions::{
-    PyBaseException, PyConnectionAbortedError, PyConnectionError, PyConnectionRefusedError, PyConnectionResetError,
-    PyException, PyOSError, PyRuntimeError, PyTimeoutError, PyTypeError,
+    PyConnectionAbortedError, PyConnectionError, PyConnectionRefusedError, PyConnectionResetError, PyException,
+    PyOSError, PyRuntimeError, PyTimeoutError, PyTypeError,
 };
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyDict, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyDict, PyString, PyType};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The default classification of an error.
@@ -156,11 +155,14 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
                     return Ok(if retried { Judged::Failure(failure) } else { Judged::Fault });
                 }
                 None => {
-                    let names = Names::of(&error.get_type(), refused)?;
-                    if names.cancelled || names.refused {
+                    // Libraries have their own timeouts and cancellations.
+                    let names = class_names(error)?;
+                    let is_any = |known: &[&str]| names.iter().any(|name| known.contains(&name.as_str()));
+                    if is_any(&["Cancelled", "CancelledError"]) || refused.iter().any(|name| names.contains(name)) {
                         return Ok(Judged::Failure(if asked_for { Kind::TRANSIENT } else { Kind::PERMANENT }));
                     }
-                    known(error, &names)?
+                    let timeout = is_any(&["TimeoutError", "TimeoutException", "Timeout"]);
+                    known(error, is_any(&["RpcError"]), if timeout { Kind::TIMEOUT } else { Kind::TRANSIENT })?
                 }
             }
         }
@@ -241,77 +243,20 @@ pub(crate) fn judged(
 /// The same for an error, whose codes and the names of whose classes are looked up only if a rule names any.
 fn error_judged(error: &Bound<'_, PyAny>, document: &Document, facts: Facts, failure: Kind) -> PyResult<Kind> {
     let has = |list| document.rules.has_texts(list);
-    let causes = causes(error);
-    let mut codes = Vec::new();
-    if has(TextList::Codes) {
-        causes.iter().for_each(|cause| codes_of(cause, &mut codes));
-    }
-    let types = if has(TextList::Types) { class_names(error)? } else { Vec::new() };
-    let unsent = facts.http == 0 && is_unsent(&causes)?;
+    let asked = (error, has(TextList::Codes), has(TextList::Types), facts.http == 0);
+    let found = imported!(error.py(), "holdoff._facts", "details")?.call1(asked)?;
+    let (codes, types, unsent): (Vec<Bound<'_, PyAny>>, Vec<String>, bool) = found.extract()?;
+    let codes: Vec<String> = codes.iter().filter_map(|code| code.extract().ok()).collect();
     let facts = Facts { unsent, ..facts };
     let [codes, types] = [&codes, &types].map(|list| list.iter().map(String::as_str).collect::<Vec<_>>());
     let text = || error.str().ok().map(|text| text.to_string_lossy().into_owned());
     Ok(judged(document, facts, failure, &codes, &types, text))
 }
 
-/// How many errors behind an error are looked at.
-const CAUSES: usize = 5;
-
-/// An error and the errors that caused it: its cause, `reason` (urllib, urllib3), `orig` (SQLAlchemy), or first argument
-/// (requests).
-fn causes<'py>(error: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
-    let py = error.py();
-    let mut causes = vec![error.clone()];
-    while let Some(latest) = causes.last()
-        && causes.len() < CAUSES
-    {
-        let names = [intern!(py, "__cause__"), intern!(py, "reason"), intern!(py, "orig")];
-        let first = || optional(latest, intern!(py, "args"))?.get_item(0).ok();
-        let named = names.into_iter().map(|name| optional(latest, name));
-        let mut inner = named.chain([first()]).flatten().filter(|inner| inner.is_instance_of::<PyBaseException>());
-        match inner.next() {
-            Some(inner) => causes.push(inner),
-            None => break,
-        }
-    }
-    causes
-}
-
-/// Adds the codes of an error: the name of its errno, and a text in `code`, `sqlstate`, `pgcode` or botocore's answer.
-fn codes_of(error: &Bound<'_, PyAny>, codes: &mut Vec<String>) {
-    let py = error.py();
-    let text = |value: Bound<'_, PyAny>| value.extract::<String>().ok();
-    for name in [intern!(py, "code"), intern!(py, "sqlstate"), intern!(py, "pgcode")] {
-        codes.extend(optional(error, name).and_then(text));
-    }
-    if let Some(number) = optional(error, intern!(py, "errno"))
-        && let Ok(names) = py.import("errno").and_then(|errno| errno.getattr("errorcode"))
-    {
-        codes.extend(names.get_item(number).ok().and_then(text));
-    }
-    let answer = optional(error, intern!(py, "response")).and_then(|answer| answer.get_item("Error").ok());
-    codes.extend(answer.and_then(|answer| answer.get_item("Code").ok()).and_then(text));
-}
-
 /// The names of an error's class and of its base classes.
 fn class_names(error: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     let classes = error.get_type().mro();
     classes.iter().map(|class| Ok(class.cast::<PyType>()?.name()?.to_string_lossy().into_owned())).collect()
-}
-
-/// Errors of connections that were never made: refused, of a name that was not found, or for which the pool had no place.
-const UNSENT: &str = "ConnectionRefusedError gaierror ConnectError ConnectTimeout PoolTimeout NewConnectionError \
-    NameResolutionError ConnectTimeoutError EmptyPoolError ClientConnectorError ConnectionTimeoutError \
-    EndpointConnectionError PoolError TooManyConnectionsError";
-
-/// True if the request of an error was never sent.
-fn is_unsent(causes: &[Bound<'_, PyAny>]) -> PyResult<bool> {
-    for cause in causes {
-        if class_names(cause)?.iter().any(|name| UNSENT.split(' ').any(|unsent| unsent == name)) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// The failure that a user's function returned, or the word of its kind.
@@ -331,20 +276,9 @@ fn failure_from(answer: &Bound<'_, PyAny>, function: &str) -> PyResult<Kind> {
     Err(PyTypeError::new_err(format!("{function} must return a Failure, the word of its kind or {or}, not {given}")))
 }
 
-/// Errors of the program itself, which a retry cannot cure.
-const PROGRAMMING_ERRORS: &str = "ArithmeticError AssertionError AttributeError BufferError ImportError LookupError \
-    MemoryError NameError NotImplementedError RecursionError ReferenceError StopAsyncIteration StopIteration \
-    SyntaxError SystemError TypeError ValueError Warning";
-
-/// The types of these errors.
+/// The types of the errors of the program itself.
 fn programming_errors(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static TYPES: PyOnceLock<Py<PyTuple>> = PyOnceLock::new();
-    let make = || -> PyResult<Py<PyTuple>> {
-        let builtins = py.import("builtins")?;
-        let types = PROGRAMMING_ERRORS.split(' ').map(|name| builtins.getattr(name)).collect::<PyResult<Vec<_>>>()?;
-        Ok(PyTuple::new(py, types)?.unbind())
-    };
-    Ok(TYPES.get_or_try_init(py, make)?.bind(py).as_any())
+    imported!(py, "holdoff._facts", "PROGRAMMING_ERRORS")
 }
 
 /// The failure of a built-in error, which carries no answer of a server: most failures are built-in errors.
@@ -362,18 +296,14 @@ fn builtin_failure(error: &Bound<'_, PyAny>) -> Option<Kind> {
     plain.then_some(Kind::TRANSIENT)
 }
 
-/// The classification by the names of its classes and the answer that it carries.
-fn known(error: &Bound<'_, PyAny>, names: &Names) -> PyResult<Known> {
-    let py = error.py();
-    let by_name = if names.timeout { Kind::TIMEOUT } else { Kind::TRANSIENT };
+/// The classification by the answer that an error carries; `otherwise` when it has none, or one that is no failure.
+fn known(error: &Bound<'_, PyAny>, is_rpc: bool, otherwise: Kind) -> PyResult<Known> {
     if let Some((status, headers)) = answer(error) {
-        return of_answer(py, status, headers, by_name);
+        return of_answer(error.py(), status, headers, otherwise);
     }
-    if let Some((code, hint)) = end_of_rpc(error, names) {
-        let failure = Kind::from_grpc(u32::from(code.code()), None).map_or(by_name, |failure| failure.with_hint(hint));
-        return Ok(Known { failure, facts: Facts { grpc: code.code(), ..Facts::NONE } });
-    }
-    Ok(Known::of(by_name))
+    let Some((code, hint)) = end_of_rpc(error, is_rpc)? else { return Ok(Known::of(otherwise)) };
+    let failure = Kind::from_grpc(u32::from(code.code()), None).map_or(otherwise, |failure| failure.with_hint(hint));
+    Ok(Known { failure, facts: Facts { grpc: code.code(), ..Facts::NONE } })
 }
 
 /// The failure of an answer by its status and headers; `otherwise` when the status is no failure.
@@ -419,55 +349,15 @@ fn answer_itself<'py>(object: &Bound<'py, PyAny>) -> Option<Answer<'py>> {
     status.map(|status| (status, Some(headers)))
 }
 
-/// The status code of a gRPC error, and its pushback: `error.code()` of a class called `RpcError` (grpc, grpc.aio),
-/// `error.grpc_status_code` (google.api_core).
-fn end_of_rpc(error: &Bound<'_, PyAny>, names: &Names) -> Option<(GrpcCode, Hint)> {
-    let py = error.py();
-    let code = match optional(error, intern!(py, "grpc_status_code")) {
-        Some(code) => code,
-        None if names.rpc => error.call_method0(intern!(py, "code")).ok()?,
-        None => return None,
-    };
-    let code = GrpcCode::parse(&optional(&code, intern!(py, "name"))?.extract::<String>().ok()?)?;
+/// The status code of a gRPC error, and its pushback.
+fn end_of_rpc(error: &Bound<'_, PyAny>, is_rpc: bool) -> PyResult<Option<(GrpcCode, Hint)>> {
+    let found = imported!(error.py(), "holdoff._facts", "end_of_rpc")?.call1((error, is_rpc))?;
+    let Ok((name, metadata)) = found.extract::<(String, Bound<'_, PyAny>)>() else { return Ok(None) };
     let mut reader = HintReader::new(u64::MAX);
-    let response = optional(error, intern!(py, "response"));
-    for of in [Some(error), response.as_ref()].into_iter().flatten() {
-        if let Ok(metadata) = of.call_method0(intern!(py, "trailing_metadata")) {
-            let _unreadable = hints::read_pushback(&mut reader, &metadata);
-            break;
-        }
-    }
-    Some((code, reader.hint()))
+    let _unreadable = hints::read_pushback(&mut reader, &metadata);
+    Ok(GrpcCode::parse(&name).map(|code| (code, reader.hint())))
 }
 
 fn status(value: Option<Bound<'_, PyAny>>) -> Option<u16> {
     value?.extract().ok()
-}
-
-/// Facts from the names of an error's classes: libraries have their own timeouts and cancellations.
-struct Names {
-    /// The policy never retries this type.
-    refused: bool,
-    timeout: bool,
-    cancelled: bool,
-    rpc: bool,
-}
-
-impl Names {
-    fn of(class: &Bound<'_, PyType>, refused: &[String]) -> PyResult<Self> {
-        let mut names = Self { refused: false, timeout: false, cancelled: false, rpc: false };
-        for ancestor in class.mro() {
-            let Ok(ancestor) = ancestor.cast_into::<PyType>() else { continue };
-            let name = ancestor.name()?;
-            let name = name.to_string_lossy();
-            names.refused |= refused.iter().any(|refused| *refused == name);
-            match name.as_ref() {
-                "TimeoutError" | "TimeoutException" | "Timeout" => names.timeout = true,
-                "Cancelled" | "CancelledError" => names.cancelled = true,
-                "RpcError" => names.rpc = true,
-                _ => {}
-            }
-        }
-        Ok(names)
-    }
 }
