@@ -9,9 +9,6 @@ use holdoff_core::Timestamp;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyTimeoutError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-#[cfg(feature = "stub")]
-use pyo3::{PyTypeInfo as _, inspect::PyStaticExpr, type_hint_identifier, type_hint_subscript};
-use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[doc = include_str!("help/attempts.txt")]
@@ -60,9 +57,10 @@ methods! { Attempts(self, py);
             slf
         }
 
-        fn __anext__<'py>(slf: &Bound<'py, Self>) -> PyResult<NextAttempt<'py>> {
+        fn __anext__(slf: &Bound<'_, Self>) -> PyResult<NextAttempt> {
             let operation = slf.borrow().operation.clone_ref(slf.py());
-            imported!(slf.py(), "holdoff._async", "next_attempt")?.call1((slf, operation)).map(NextAttempt)
+            let next = imported!(slf.py(), "holdoff._async", "next_attempt")?.call1((slf, operation))?;
+            Ok(NextAttempt(next.unbind()))
         }
     }
 
@@ -98,21 +96,11 @@ methods! { Attempts(self, py);
     visits &self.operation, &self.latest;
 }
 
-/// The next attempt, to be awaited.
-struct NextAttempt<'py>(Bound<'py, PyAny>);
-
-impl<'py> IntoPyObject<'py> for NextAttempt<'py> {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = Infallible;
-
-    #[cfg(feature = "stub")]
-    const OUTPUT_TYPE: PyStaticExpr =
-        type_hint_subscript!(type_hint_identifier!("collections.abc", "Awaitable"), Attempt::TYPE_HINT);
-
-    fn into_pyobject(self, _: Python<'py>) -> Result<Self::Output, Infallible> {
-        Ok(self.0)
-    }
+results! {
+    /// The next attempt, to be awaited.
+    NextAttempt(Py<PyAny>) shown pyo3::type_hint_subscript!(
+        pyo3::type_hint_identifier!("collections.abc", "Awaitable"), <Attempt as pyo3::PyTypeInfo>::TYPE_HINT
+    ), |py, next| Ok(next.into_bound(py));
 }
 
 /// The state of an attempt.

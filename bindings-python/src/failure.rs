@@ -6,8 +6,6 @@ use holdoff_core::{ErrorCode, Hint, Span};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-#[cfg(feature = "stub")]
-use pyo3::{inspect::PyStaticExpr, type_hint_identifier};
 
 /// One failed attempt: its kind, the server's hint on when to come back, and the rule of the policy that takes it.
 #[pyclass(frozen, eq, module = "holdoff")]
@@ -61,28 +59,17 @@ methods! { Failure(self, py);
     get hint_ns: Option<u64> = self.0.hint.span().map(Span::as_nanos);
 }
 
-/// The seconds of a hint, or "never".
-pub(crate) struct HintSeconds(Hint);
+results! {
+    /// The seconds of a hint, or "never".
+    HintSeconds(Hint) shown pyo3::type_hint_identifier!("holdoff.types", "HintSeconds"), |py, hint| match hint.span() {
+        Some(span) => Ok(convert::seconds(span.as_nanos()).into_pyobject(py)?.into_any()),
+        None => Ok(PyString::intern(py, "never").into_any()),
+    };
+}
 
 impl HintSeconds {
     pub(crate) fn of(hint: Hint) -> Option<Self> {
         (hint.is_never() || hint.span().is_some()).then_some(Self(hint))
-    }
-}
-
-impl<'py> IntoPyObject<'py> for HintSeconds {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = PyErr;
-
-    #[cfg(feature = "stub")]
-    const OUTPUT_TYPE: PyStaticExpr = type_hint_identifier!("holdoff.types", "HintSeconds");
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        match self.0.span() {
-            Some(span) => Ok(convert::seconds(span.as_nanos()).into_pyobject(py)?.into_any()),
-            None => Ok(PyString::intern(py, "never").into_any()),
-        }
     }
 }
 

@@ -162,6 +162,28 @@ macro_rules! functions {
     };
 }
 
+/// Declares the types of results that become one Python object; `shown` is the type in the stub.
+macro_rules! results {
+    ($($(#[$doc:meta])* $name:ident($inner:ty) shown $shown:expr, |$py:pat_param, $value:pat_param| $object:expr;)*) => { $(
+        $(#[$doc])*
+        pub(crate) struct $name(pub(crate) $inner);
+
+        impl<'py> IntoPyObject<'py> for $name {
+            type Target = PyAny;
+            type Output = Bound<'py, PyAny>;
+            type Error = PyErr;
+
+            #[cfg(feature = "stub")]
+            const OUTPUT_TYPE: pyo3::inspect::PyStaticExpr = $shown;
+
+            fn into_pyobject(self, $py: Python<'py>) -> PyResult<Self::Output> {
+                let Self($value) = self;
+                $object
+            }
+        }
+    )* };
+}
+
 /// An object of a Python module, which is imported once.
 macro_rules! imported {
     ($py:expr, $module:literal, $name:literal) => {{

@@ -9,7 +9,6 @@ use pyo3::types::{PyBytes, PyString};
 #[cfg(feature = "stub")]
 use pyo3::{inspect::PyStaticExpr, type_hint_identifier, type_hint_union};
 use std::borrow::Cow;
-use std::convert::Infallible;
 use std::ops::Deref;
 
 /// Declares types that are converted from one Python value; `shown` is the type in the stub.
@@ -170,23 +169,12 @@ impl SpanOr for Option<Limit<'_, '_>> {
 
 /// Declares types of words that Python reads: `Literal`s with the same names in a module of the package.
 macro_rules! words {
-    ($module:literal: $($name:ident($inner:ty) = |$value:ident| $word:expr;)*) => { $(
-        pub(crate) struct $name(pub(crate) $inner);
-
-        impl<'py> IntoPyObject<'py> for $name {
-            type Target = PyString;
-            type Output = Bound<'py, PyString>;
-            type Error = Infallible;
-
-            #[cfg(feature = "stub")]
-            const OUTPUT_TYPE: PyStaticExpr = type_hint_identifier!($module, stringify!($name));
-
-            fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Self::Error> {
-                let $value = self.0;
-                Ok(PyString::intern(py, $word))
-            }
-        }
-    )* };
+    ($module:literal: $($name:ident($inner:ty) = |$value:ident| $word:expr;)*) => {
+        results! { $(
+            $name($inner) shown type_hint_identifier!($module, stringify!($name)),
+                |py, $value| Ok(PyString::intern(py, $word).into_any());
+        )* }
+    };
 }
 
 words! { "holdoff._literals":

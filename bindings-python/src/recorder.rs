@@ -11,27 +11,14 @@ use crate::policy::PolicyOrName;
 use holdoff_core::{EventReader, Recorded, Replay, ReplayError, ReplayMode};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-#[cfg(feature = "stub")]
-use pyo3::{PyTypeInfo as _, inspect::PyStaticExpr, type_hint_identifier, type_hint_subscript};
 
-/// The events of one transition, to be written down before anything else is done.
-pub(crate) struct Events(holdoff_core::Events);
-
-impl<'py> IntoPyObject<'py> for Events {
-    type Target = PyTuple;
-    type Output = Bound<'py, PyTuple>;
-    type Error = PyErr;
-
-    #[cfg(feature = "stub")]
-    const OUTPUT_TYPE: PyStaticExpr = type_hint_subscript!(
-        type_hint_identifier!("builtins", "tuple"),
-        Event::TYPE_HINT,
-        PyStaticExpr::Constant { value: pyo3::inspect::PyStaticConstant::Ellipsis }
-    );
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        PyTuple::new(py, self.0.iter().map(|event| Event(*event)))
-    }
+results! {
+    /// The events of one transition, to be written down before anything else is done.
+    Events(holdoff_core::Events) shown pyo3::type_hint_subscript!(
+        pyo3::type_hint_identifier!("builtins", "tuple"),
+        <Event as pyo3::PyTypeInfo>::TYPE_HINT,
+        pyo3::inspect::PyStaticExpr::Constant { value: pyo3::inspect::PyStaticConstant::Ellipsis }
+    ), |py, events| Ok(PyTuple::new(py, events.iter().map(|event| Event(*event)))?.into_any());
 }
 
 /// The result of a transition: the current step, and the events of the transition.
