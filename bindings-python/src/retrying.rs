@@ -2,7 +2,7 @@
 
 use crate::config::must_be;
 use crate::guards::loops::LoopBudgets;
-use crate::guards::set::{self, Guards, Lend as _};
+use crate::guards::set::{self, Guards};
 use crate::on::{On, OnResult};
 use crate::policy::{self, Policy};
 use crate::telemetry::{self, Hooks};
@@ -238,7 +238,7 @@ impl Retrying {
         now: Timestamp,
         transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T,
     ) -> T {
-        self.guards.lend(py, |guards| {
+        set::lend(py, self.guards.as_ref().map(Py::get), |guards| {
             if !self.idempotent {
                 // spec 29.9: an operation that may not run twice does not run twice at once.
                 guards.hedge = None;

@@ -316,35 +316,20 @@ impl Guards {
     }
 }
 
-/// The guards of a call, if it shares any.
-pub(crate) type MayShare = Option<Py<Guards>>;
-
-/// Lends the guards of a set, or none.
-pub(crate) trait Lend {
-    fn set(&self) -> Option<&Guards>;
-
-    /// Lends all guards for one transition, which must not run any Python, and notifies waiters if the transition freed a place.
-    fn lend<T>(&self, py: Python<'_>, transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T) -> T {
-        let Some(guards) = self.set() else { return transition(&mut holdoff_core::Guards::none()) };
-        let mut locked = Locked::default();
-        guards.lock(&mut locked);
-        let before = locked.places();
-        let answer = transition(&mut locked.parts());
-        notify_freed(py, guards, &mut locked, before);
-        answer
-    }
-}
-
-impl Lend for Guards {
-    fn set(&self) -> Option<&Guards> {
-        Some(self)
-    }
-}
-
-impl Lend for MayShare {
-    fn set(&self) -> Option<&Guards> {
-        self.as_ref().map(Py::get)
-    }
+/// Lends all guards of a set, or none, for one transition, which must not run any Python, and notifies waiters if the transition
+/// freed a place.
+pub(crate) fn lend<T>(
+    py: Python<'_>,
+    guards: Option<&Guards>,
+    transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T,
+) -> T {
+    let Some(guards) = guards else { return transition(&mut holdoff_core::Guards::none()) };
+    let mut locked = Locked::default();
+    guards.lock(&mut locked);
+    let before = locked.places();
+    let answer = transition(&mut locked.parts());
+    notify_freed(py, guards, &mut locked, before);
+    answer
 }
 
 /// Unlocks the guards, and notifies waiters if there are fewer attempts or waiters than before, or if the breaker lets more through.
