@@ -3,7 +3,7 @@
 
 use crate::convert::seconds;
 use crate::guards::notify::Waiting;
-use crate::parameters::{Now, OrDefault, Time};
+use crate::parameters::{Now, Time};
 use crate::vectorcall::counted;
 use holdoff_core::{Span, Timestamp};
 use pyo3::intern;
@@ -110,15 +110,8 @@ pub(crate) fn single_wait(length: Span) -> f64 {
     seconds(length.min(LONGEST_WAIT).as_nanos())
 }
 
-/// The time, for the many methods whose speed is not that of a loop.
+/// The time that is given, else the clock's: for the many methods whose speed is not that of a loop.
 #[inline(never)]
-fn read(py: Python<'_>) -> PyResult<Timestamp> {
-    now(py)
-}
-
-impl OrDefault<Timestamp> for Now {
-    #[inline]
-    fn or_default(self, py: Python<'_>) -> PyResult<Timestamp> {
-        self.map_or_else(|| read(py), |Time(now)| Ok(now))
-    }
+pub(crate) fn at(py: Python<'_>, given: Now) -> PyResult<Timestamp> {
+    given.map_or_else(|| now(py), |Time(now)| Ok(now))
 }

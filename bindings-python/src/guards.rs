@@ -3,8 +3,8 @@
 //! A lock is never held while Python runs, and several are taken in one order: budget, breaker, limiter, adaptive, bulkhead,
 //! stretch, hedge.
 
-use crate::parameters::{Now, OrDefault as _, Seed};
-use crate::{config, seeds};
+use crate::parameters::{Now, Seed};
+use crate::{clock, config, seeds};
 use holdoff_core::{Error, Options, Timestamp};
 use notify::Line;
 use pyo3::PyClass;
@@ -155,7 +155,7 @@ impl<C, S> Shared<C, S> {
         now: Now,
         transition: impl FnOnce(&C, &mut S, Timestamp) -> T,
     ) -> PyResult<T> {
-        let now = now.or_default(py)?;
+        let now = clock::at(py, now)?;
         Ok(self.with(|config, state| transition(config, state, now)))
     }
 }
@@ -190,22 +190,22 @@ fn new<G: Guard>(
     start: Start,
 ) -> PyResult<G> {
     let builder = config::guard(py, G::SECTION, config, fields.map(|fields| fields.as_mapping()))?;
-    let guard = G::fresh(&builder, start.seed.or_default(py)?, start.now.or_default(py)?);
+    let guard = G::fresh(&builder, seeds::of(start.seed)?, clock::at(py, start.now)?);
     config::valid(py, guard)?
         .ok_or_else(|| PyTypeError::new_err(format!("there is no {} of kind \"none\"; leave it out", G::SECTION)))
 }
 
 fn saved<'py, G: Guard>(py: Python<'py>, guard: &G, now: Now) -> PyResult<Bound<'py, PyBytes>> {
-    Ok(PyBytes::new(py, &guard.bytes(now.or_default(py)?)))
+    Ok(PyBytes::new(py, &guard.bytes(clock::at(py, now)?)))
 }
 
 fn restored<G: Guard>(config: &Bound<'_, PyAny>, bytes: &Bound<'_, PyBytes>, now: Now) -> PyResult<G> {
     let py = config.py();
     let guard: G = new(py, Some(config), None, Start { seed: None, now })?;
-    config::valid(py, guard.resumed(bytes.as_bytes(), now.or_default(py)?))
+    config::valid(py, guard.resumed(bytes.as_bytes(), clock::at(py, now)?))
 }
 
 /// The time of the clock, for a `__repr__`.
 fn clock_time() -> Timestamp {
-    Python::attach(crate::clock::now).unwrap_or(Timestamp::ZERO)
+    Python::attach(clock::now).unwrap_or(Timestamp::ZERO)
 }

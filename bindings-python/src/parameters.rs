@@ -82,11 +82,6 @@ pub(crate) type Now = Option<Time>;
 /// An optional seed; one from the operating system unless given.
 pub(crate) type Seed = Option<SeedNumber>;
 
-/// An optional parameter and its default.
-pub(crate) trait OrDefault<T> {
-    fn or_default(self, py: Python<'_>) -> PyResult<T>;
-}
-
 /// Declares types that hold one Python value, for parameters that are converted in the method, under their own names.
 macro_rules! values {
     ($($(#[$doc:meta])* $name:ident shown $shown:expr;)*) => { $(

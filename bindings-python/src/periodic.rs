@@ -2,8 +2,8 @@
 
 use crate::config;
 use crate::convert::choice;
-use crate::parameters::{Duration, Ended, Limit, OrDefault as _, PeriodicKind, RunNumber, Seed, SpanOr as _, Time};
-use crate::seeds::{Draws, replaced};
+use crate::parameters::{Duration, Ended, Limit, PeriodicKind, RunNumber, Seed, SpanOr as _, Time};
+use crate::seeds::{self, Draws, replaced};
 use holdoff_core::{Answer, Error, PeriodicOptions, Reset, Span, Timer, Timestamp};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -192,7 +192,7 @@ methods! { Periodic(self, py);
         let options =
             PeriodicOptions { timer, sliding, immediate, first_is_sure, by_steps, last_at_deadline, deadline };
         let machine = loop_backoff.try_borrow()?.machine;
-        Ok(Self(holdoff_core::Periodic::new(machine, options, seed.or_default(py)?, or_zero(now))))
+        Ok(Self(holdoff_core::Periodic::new(machine, options, seeds::of(seed)?, or_zero(now))))
     };
 
     /// Time has passed: begins the task, or starts the next run if it is due.

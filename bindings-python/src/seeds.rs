@@ -1,6 +1,6 @@
 //! Seeds: from the operating system, or counted from one number so that a whole program repeats itself.
 
-use crate::parameters::{OrDefault, Place, ProgramSeed, Seed, SeedNumber};
+use crate::parameters::{Place, ProgramSeed, Seed, SeedNumber};
 use holdoff_core::Rng;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -59,6 +59,11 @@ pub(crate) fn forget_sequence() {
     START.store(0, Ordering::Release);
 }
 
+/// The seed that is given, else one from the operating system.
+pub(crate) fn of(given: Seed) -> PyResult<u64> {
+    given.map_or_else(from_system, |SeedNumber(seed)| Ok(seed))
+}
+
 pub(crate) fn from_system() -> PyResult<u64> {
     getrandom::u64().map_err(|error| PyOSError::new_err(format!("the system gives no random seed: {error}")))
 }
@@ -90,11 +95,5 @@ impl Draws {
             Some(rng) => Ok(rng.uniform()),
             none => Ok(none.insert(Rng::new(from_system()?)).uniform()),
         }
-    }
-}
-
-impl OrDefault<u64> for Seed {
-    fn or_default(self, _: Python<'_>) -> PyResult<u64> {
-        self.map_or_else(from_system, |SeedNumber(seed)| Ok(seed))
     }
 }

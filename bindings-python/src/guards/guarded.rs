@@ -52,7 +52,8 @@ methods! { GuardedCall(self, py);
         Step(lend(py, Some(guards), |guards| self.0.tick(policy.core(), guards, now.0)));
 
     /// The caller cancels the call. Hosts that drop a call before it stops must cancel it.
-    mut cancel(guards: &Guards, now: Time) -> Step = Step(lend(py, Some(guards), |guards| self.0.cancel(guards, now.0)));
+    mut cancel(guards: &Guards, now: Time) -> Step =
+        Step(lend(py, Some(guards), |guards| self.0.cancel(guards, now.0)));
 
     /// Nanoseconds still to sleep; 0 when the call does not sleep.
     ref remaining(now: Time) -> u64 = self.0.remaining(now.0).as_nanos();

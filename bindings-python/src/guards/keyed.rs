@@ -2,8 +2,8 @@
 
 use super::Shared;
 use super::set::{Guards, Recipe};
-use crate::clock;
-use crate::parameters::{Limit, Now, OrDefault as _, Seed, SpanOr as _};
+use crate::parameters::{Limit, Now, Seed, SpanOr as _};
+use crate::{clock, seeds};
 use holdoff_core::{Span, seed_at};
 use pyo3::prelude::*;
 
@@ -29,12 +29,12 @@ methods! { KeyedGuards(self, py);
         let recipe = Recipe::of_fields(py, guards)?;
         // Errors in the options are raised here, and not at the first key.
         recipe.make(py, 0, clock::now(py)?)?;
-        Ok(Self { sets: Shared::new(recipe, (holdoff_core::Keyed::new(most, idle), 0)), seed: seed.or_default(py)? })
+        Ok(Self { sets: Shared::new(recipe, (holdoff_core::Keyed::new(most, idle), 0)), seed: seeds::of(seed)? })
     };
 
     /// The guards of a key: the same ones each time, for as long as the key is known.
     ref of[key: String](now: Now = None) -> PyResult<Py<Guards>> = {
-        let now = now.or_default(py)?;
+        let now = clock::at(py, now)?;
         let seed = {
             let (_, mut state) = self.sets.lock();
             let (sets, made) = &mut *state;

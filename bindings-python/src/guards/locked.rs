@@ -1,7 +1,8 @@
 //! The guards that are a configuration and a state behind a lock: budget, breaker, limiter, adaptive rate, stretch and hedge.
 
 use super::{Shared, Start};
-use crate::parameters::{BreakerState, Delay, HintSpan, Kind, Now, OrDefault as _, Seed, ThrottleTime, Took};
+use crate::clock;
+use crate::parameters::{BreakerState, Delay, HintSpan, Kind, Now, Seed, ThrottleTime, Took};
 use holdoff_core::{
     AdaptiveConfig, AdaptiveStart, BreakerConfig, BudgetConfig, Error, FailureKind, HedgeConfig, Latency,
     LimiterConfig, Options, Permit, Span, StretchConfig, Timestamp, Verdict, Withdrawal,
@@ -173,7 +174,7 @@ guard! {
         throttled_at: Option<ThrottleTime> = None, limits: bool = true, now: Now = None
     ) -> PyResult<Self> = {
         let config = super::new::<Self>(py, Some(config), None, Start { seed: None, now })?.0.config;
-        let now = now.or_default(py)?;
+        let now = clock::at(py, now)?;
         let throttled_at = throttled_at.map_or(now, |at| at.0);
         let start = AdaptiveStart { rate, tokens, measured, last_max_rate, throttled_at, limits };
         Ok(Self(Shared::new(config, holdoff_core::Adaptive::started(&config, start, now))))

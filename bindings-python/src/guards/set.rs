@@ -4,7 +4,7 @@ use super::Guard;
 use super::bulkhead::Bulkhead;
 use super::locked::{Adaptive, Breaker, Budget, Hedge, Limiter, Stretch};
 use super::notify::{Line, Waiting};
-use crate::parameters::{Now, OrDefault as _, Seed};
+use crate::parameters::{Now, Seed};
 use crate::policy::Policy;
 use crate::{clock, config, seeds};
 use holdoff_core::{
@@ -182,7 +182,7 @@ macro_rules! set {
 
         methods! { Guards(self, py);
             new(; seed: Seed = None, now: Now = None; **guards as "Unpack[GuardOptions]") -> PyResult<Self> = {
-                let (seed, now) = (seed.or_default(py)?, now.or_default(py)?);
+                let (seed, now) = (seeds::of(seed)?, clock::at(py, now)?);
                 Recipe::of_fields(py, guards)?.make(py, seed, now)
             };
 
@@ -191,7 +191,7 @@ macro_rules! set {
                 options: &Bound<'_, PyAny> as "GuardOptions | Policy",
                 saved: &Bound<'_, PyMapping> as "Mapping[str, bytes]"; seed: Seed = None, now: Now = None
             ) -> PyResult<Self> = {
-                let (seed, now) = (seed.or_default(py)?, now.or_default(py)?);
+                let (seed, now) = (seeds::of(seed)?, clock::at(py, now)?);
                 check_names(saved)?;
                 let recipe = match options.cast::<Policy>() {
                     Ok(policy) => Recipe::of_builder(&policy.get().document.guards),
@@ -202,7 +202,7 @@ macro_rules! set {
 
             /// The state of each guard as bytes, by its name. A bulkhead has no state to save: running attempts are not saved.
             ref save(now: Now = None) -> PyResult<Bound<'py, PyDict>> as "dict[str, bytes]" = {
-                let (states, now) = (PyDict::new(py), now.or_default(py)?);
+                let (states, now) = (PyDict::new(py), clock::at(py, now)?);
                 $(save_into(&states, self.$guard.as_ref(), now)?;)*
                 Ok(states)
             };
