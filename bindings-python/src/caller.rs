@@ -302,8 +302,8 @@ methods! { Retrying(self, py);
         self.budgets.as_ref().map_or_else(|| PyList::empty(py), |budgets| budgets.shown(py).clone());
 
     visits
-        &self.policy, &self.guards, &self.options, &self.classify, &self.hooks.attempt,
-        &self.hooks.retry, &self.hooks.success, &self.hooks.give_up, &self.name, &self.sleep, &self.fallback,
+        &self.policy, &self.guards, &self.options, &self.classify, &self.on_attempt,
+        &self.on_retry, &self.on_success, &self.on_give_up, &self.name, &self.sleep, &self.fallback,
         &self.delay, &self.cancel, self.on.object(), self.on_result.as_ref().and_then(OnResult::object);
 
     /// The policy.

@@ -296,7 +296,7 @@ fn builtin_failure(error: &Bound<'_, PyAny>) -> Option<Kind> {
     plain.then_some(Kind::TRANSIENT)
 }
 
-/// The classification by the answer that an error carries; `otherwise` when it has none, or one that is no failure.
+/// The classification by the answer that an error carries; `otherwise` if no answer says that it failed.
 fn known(error: &Bound<'_, PyAny>, is_rpc: bool, otherwise: Kind) -> PyResult<Known> {
     if let Some((status, headers)) = answer(error) {
         return of_answer(error.py(), status, headers, otherwise);

@@ -3,8 +3,8 @@
 use crate::classify::Judged;
 use crate::guards::notify::Waiting;
 use crate::outcome::{self, Outcome};
-use crate::retrying::{Begun, Retrying};
-use crate::{classify, clock, context, seeds, telemetry, testing};
+use crate::retrying::{Begun, GIVE_UP, RETRY, Retrying, SUCCESS};
+use crate::{classify, clock, context, seeds, testing};
 use holdoff_core::{
     BreakerState, GuardedCall, Nesting, Permit, Shortage, Span, Step, StopReason, Ticket, Timestamp, Token,
 };
@@ -333,7 +333,7 @@ impl Operation {
         } else {
             self.settings.get().succeeded_at_once(py)?;
         }
-        self.tell(py, telemetry::SUCCESS, attempt, None, |fields| fields.set_item("value", value))
+        self.tell(py, SUCCESS, attempt, None, |fields| fields.set_item("value", value))
     }
 
     /// Decides on a failure; none is a fault of the caller's own program.
@@ -379,7 +379,7 @@ impl Operation {
         self.follow(step, seen);
         match step {
             Step::Sleep { until, cause } => {
-                let told = self.tell(py, telemetry::RETRY, attempt, Some(now), |fields| {
+                let told = self.tell(py, RETRY, attempt, Some(now), |fields| {
                     failed.describe(fields, Some(known))?;
                     fields.set_item("delay_ns", until.since(now).as_nanos())?;
                     fields.set_item("cause", cause.name())
@@ -468,7 +468,7 @@ impl Operation {
             outcome::attach(error.bind(py), outcome.clone())?;
         }
         let attempt = self.attempts();
-        let told = self.tell(py, telemetry::GIVE_UP, attempt, None, |fields| {
+        let told = self.tell(py, GIVE_UP, attempt, None, |fields| {
             failed.describe(fields, failure)?;
             fields.set_item("outcome", Bound::new(py, outcome)?)
         });

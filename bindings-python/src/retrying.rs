@@ -5,8 +5,7 @@ use crate::guards::loops::LoopBudgets;
 use crate::guards::set::{self, Guards};
 use crate::on::{On, OnResult};
 use crate::policy::{self, Policy};
-use crate::telemetry::{self, Hooks};
-use crate::{clock, convert};
+use crate::{clock, convert, telemetry};
 use holdoff_core::{Permit, Timestamp};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -14,37 +13,77 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 use std::sync::Arc;
 
-#[doc = include_str!("help/retrying.txt")]
-#[pyclass(frozen, module = "holdoff")]
-pub(crate) struct Retrying {
-    pub(crate) policy: Py<Policy>,
-    pub(crate) on: On,
-    pub(crate) on_result: Option<OnResult>,
-    pub(crate) classify: Option<Py<PyAny>>,
-    pub(crate) hooks: Hooks,
-    /// The name of its operations in events, instead of the function's.
-    pub(crate) name: Option<Py<PyAny>>,
-    /// The user's own function of delays.
-    pub(crate) delay: Option<Py<PyAny>>,
-    /// The sleep in place of Python's.
-    pub(crate) sleep: Option<Py<PyAny>>,
-    pub(crate) cancel: Option<Py<PyAny>>,
-    pub(crate) seed: Option<u64>,
-    /// True if the operation can run twice without harm.
-    pub(crate) idempotent: bool,
-    pub(crate) guards: Option<Py<Guards>>,
-    /// The budgets that the loop brings, unless the policy or the guards name one.
-    pub(crate) budgets: Option<Arc<LoopBudgets>>,
-    /// The server that is called; it has a budget of its own. Empty unless given.
-    pub(crate) key: String,
-    /// The options as they were given.
-    pub(crate) options: Option<Py<PyDict>>,
-    pub(crate) fallback: Option<Py<PyAny>>,
-    /// True if the first attempt has a limit, a token, a judged value, hooks, or guards.
-    pub(crate) guarded: bool,
-    /// True if the first attempt has nothing but a limit or a breaker.
-    pub(crate) quick: bool,
+/// Declares a caller object with its options of one use: the field of each, its value unless given, and the function that reads it
+/// from its name and its value.
+macro_rules! retrying {
+    ($($(#[$doc:meta])* $name:ident: $type:ty = $default:expr, $read:expr;)*) => {
+        #[doc = include_str!("help/retrying.txt")]
+        #[pyclass(frozen, module = "holdoff")]
+        pub(crate) struct Retrying {
+            pub(crate) policy: Py<Policy>,
+            $($(#[$doc])* pub(crate) $name: $type,)*
+            /// The budgets that the loop brings, unless the policy or the guards name one.
+            pub(crate) budgets: Option<Arc<LoopBudgets>>,
+            /// The options as they were given.
+            pub(crate) options: Option<Py<PyDict>>,
+            /// True if the first attempt has a limit, a token, a judged value, hooks, or guards.
+            pub(crate) guarded: bool,
+            /// True if the first attempt has nothing but a limit or a breaker.
+            pub(crate) quick: bool,
+        }
+
+        /// The names of the options of one use.
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+
+        impl Retrying {
+            fn defaults(policy: &Bound<'_, Policy>, options: Option<Py<PyDict>>) -> Self {
+                let budgets = policy.get().budgets.clone();
+                let policy = policy.clone().unbind();
+                Self { policy, $($name: $default,)* budgets, options, guarded: false, quick: false }
+            }
+
+            fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+                match name {
+                    $(stringify!($name) => self.$name = $read(name, value)?,)*
+                    _ => {}
+                }
+                Ok(())
+            }
+        }
+    };
 }
+
+retrying! {
+    on: On = On::Default, |_, value| On::new(value);
+    on_result: Option<OnResult> = None, |_, value| OnResult::new(value);
+    classify: Option<Py<PyAny>> = None, function;
+    on_attempt: Option<Py<PyAny>> = None, function;
+    on_retry: Option<Py<PyAny>> = None, function;
+    on_success: Option<Py<PyAny>> = None, function;
+    on_give_up: Option<Py<PyAny>> = None, function;
+    /// The name of its operations in events, instead of the function's.
+    name: Option<Py<PyAny>> = None, |name, value| text(name, value).map(|_| Some(value.clone().unbind()));
+    /// The user's own function of delays.
+    delay: Option<Py<PyAny>> = None, function;
+    /// The sleep in place of Python's.
+    sleep: Option<Py<PyAny>> = None, function;
+    cancel: Option<Py<PyAny>> = None, |_, value| token(value).map(Some);
+    seed: Option<u64> = None, |name, value| convert::seed(name, value).map(Some);
+    /// True if the operation can run twice without harm.
+    idempotent: bool = true, yes_or_no;
+    guards: Option<Py<Guards>> = None, |_, value| set::of_option(value);
+    /// The server that is called; it has a budget of its own. Empty unless given.
+    key: String = String::new(), text;
+    fallback: Option<Py<PyAny>> = None, function;
+}
+
+/// The name of a hook, and the hook.
+pub(crate) type Hook = (&'static str, fn(&Retrying) -> &Option<Py<PyAny>>);
+
+pub(crate) const ATTEMPT: Hook = ("on_attempt", |settings| &settings.on_attempt);
+pub(crate) const RETRY: Hook = ("on_retry", |settings| &settings.on_retry);
+pub(crate) const SUCCESS: Hook = ("on_success", |settings| &settings.on_success);
+pub(crate) const GIVE_UP: Hook = ("on_give_up", |settings| &settings.on_give_up);
 
 /// A first attempt that runs before there is a machine.
 #[derive(Clone, Copy)]
@@ -55,26 +94,6 @@ pub(crate) struct Begun {
     pub(crate) started: Option<Timestamp>,
     pub(crate) abort_at: Timestamp,
 }
-
-/// The names of the options of one use.
-const NAMES: [&str; 16] = [
-    "on",
-    "on_result",
-    "cancel",
-    "seed",
-    "on_attempt",
-    "on_retry",
-    "on_success",
-    "on_give_up",
-    "delay",
-    "name",
-    "sleep",
-    "classify",
-    "idempotent",
-    "guards",
-    "key",
-    "fallback",
-];
 
 /// The options of one use, and the fields of a policy beside them, by name; an option that is None is not given.
 pub(crate) struct Options<'py> {
@@ -136,26 +155,8 @@ impl Retrying {
 
     /// A caller with these guards, unless the options have guards of their own.
     fn with(policy: &Bound<'_, Policy>, guards: Option<Py<Guards>>, options: Option<&Options<'_>>) -> PyResult<Self> {
-        let mut made = Self {
-            policy: policy.clone().unbind(),
-            on: On::Default,
-            on_result: None,
-            classify: None,
-            hooks: Hooks::default(),
-            name: None,
-            delay: None,
-            sleep: None,
-            cancel: None,
-            seed: None,
-            idempotent: true,
-            guards,
-            budgets: policy.get().budgets.clone(),
-            key: String::new(),
-            options: options.map(|options| options.options.clone().unbind()),
-            fallback: None,
-            guarded: false,
-            quick: false,
-        };
+        let mut made = Self::defaults(policy, options.map(|options| options.options.clone().unbind()));
+        made.guards = guards;
         for (name, value) in options.into_iter().flat_map(|options| &options.options) {
             made.set(&name.cast::<PyString>()?.to_string_lossy(), &value)?;
         }
@@ -175,33 +176,6 @@ impl Retrying {
         let only_breaker = made.guards.as_ref().is_none_or(|guards| guards.get().only_breaker);
         made.quick = made.guarded && !looks && only_breaker;
         Ok(made)
-    }
-
-    fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let function = || match value.is_callable() {
-            true => Ok(Some(value.clone().unbind())),
-            false => Err(must_be(name, "a function", value)),
-        };
-        match name {
-            "on" => self.on = On::new(value)?,
-            "on_result" => self.on_result = OnResult::new(value)?,
-            "fallback" => self.fallback = function()?,
-            "classify" => self.classify = function()?,
-            "on_attempt" => self.hooks.attempt = function()?,
-            "on_retry" => self.hooks.retry = function()?,
-            "on_success" => self.hooks.success = function()?,
-            "on_give_up" => self.hooks.give_up = function()?,
-            "delay" => self.delay = function()?,
-            "sleep" => self.sleep = function()?,
-            "name" => self.name = text(name, value).map(|_| Some(value.clone().unbind()))?,
-            "cancel" => self.cancel = Some(token(value)?),
-            "seed" => self.seed = Some(convert::seed(name, value)?),
-            "idempotent" => self.idempotent = yes_or_no(name, value)?,
-            "guards" => self.guards = set::of_option(value)?,
-            "key" => self.key = text(name, value)?,
-            _ => {}
-        }
-        Ok(())
     }
 
     /// The policy of the options, else the default one, with these options.
@@ -289,7 +263,8 @@ impl Retrying {
 
     /// True if it has hooks, or a function of delays.
     fn hears(&self) -> bool {
-        self.hooks.any() || self.delay.is_some()
+        let hooks = [&self.on_attempt, &self.on_retry, &self.on_success, &self.on_give_up, &self.delay];
+        hooks.into_iter().any(Option::is_some)
     }
 
     /// True if somebody listens to its operations.
@@ -301,6 +276,10 @@ impl Retrying {
     pub(crate) fn core(&self) -> &holdoff_core::Policy {
         self.policy.get().core()
     }
+}
+
+fn function(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
+    if value.is_callable() { Ok(Some(value.clone().unbind())) } else { Err(must_be(name, "a function", value)) }
 }
 
 fn yes_or_no(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {

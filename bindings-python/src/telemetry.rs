@@ -22,30 +22,7 @@ pub(crate) fn listens() -> bool {
     LISTENS.load(Ordering::Relaxed)
 }
 
-/// The hooks of an operation.
-#[derive(Default)]
-pub(crate) struct Hooks {
-    pub(crate) attempt: Option<Py<PyAny>>,
-    pub(crate) retry: Option<Py<PyAny>>,
-    pub(crate) success: Option<Py<PyAny>>,
-    pub(crate) give_up: Option<Py<PyAny>>,
-}
-
-impl Hooks {
-    pub(crate) const fn any(&self) -> bool {
-        self.attempt.is_some() || self.retry.is_some() || self.success.is_some() || self.give_up.is_some()
-    }
-}
-
 /// True while retries are logged.
 pub(crate) fn logs() -> bool {
     LOGS.load(Ordering::Relaxed)
 }
-
-/// The name of a hook, and the hook.
-pub(crate) type Hook = (&'static str, fn(&Hooks) -> &Option<Py<PyAny>>);
-
-pub(crate) const ATTEMPT: Hook = ("on_attempt", |hooks| &hooks.attempt);
-pub(crate) const RETRY: Hook = ("on_retry", |hooks| &hooks.retry);
-pub(crate) const SUCCESS: Hook = ("on_success", |hooks| &hooks.success);
-pub(crate) const GIVE_UP: Hook = ("on_give_up", |hooks| &hooks.give_up);

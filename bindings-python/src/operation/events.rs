@@ -1,6 +1,7 @@
 //! The events of an operation, told to its hooks, the listeners and the log.
 
 use super::{Failed, Operation};
+use crate::retrying::{ATTEMPT, Hook, RETRY};
 use crate::{config, telemetry};
 use holdoff_core::{Failure, FailureKind, Hint, Policy, Timestamp};
 use pyo3::prelude::*;
@@ -14,15 +15,15 @@ impl Operation {
     pub(crate) fn tell(
         &mut self,
         py: Python<'_>,
-        (which, hook): telemetry::Hook,
+        (which, hook): Hook,
         attempt: u32,
         now: Option<Timestamp>,
         fill: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>,
     ) -> PyResult<()> {
         self.tell_change(py)?;
         let settings = self.settings.clone_ref(py);
-        let hook = hook(&settings.get().hooks);
-        if hook.is_none() && !telemetry::listens() && !(which == telemetry::RETRY.0 && telemetry::logs()) {
+        let hook = hook(settings.get());
+        if hook.is_none() && !telemetry::listens() && !(which == RETRY.0 && telemetry::logs()) {
             return Ok(());
         }
         let now = now.map_or_else(|| self.now(py), Ok)?;
@@ -40,7 +41,7 @@ impl Operation {
             fields,
         ))?;
         // An attempt that begins may turn out to be a coroutine.
-        self.keep(awaited, which == telemetry::ATTEMPT.0)
+        self.keep(awaited, which == ATTEMPT.0)
     }
 
     /// Asks the user's function for the delay after a failure. Its answer is the failure's hint, under the returned policy.
@@ -118,6 +119,6 @@ impl Operation {
             return Ok(());
         }
         self.reported = number;
-        self.tell(py, telemetry::ATTEMPT, number, None, |_| Ok(()))
+        self.tell(py, ATTEMPT, number, None, |_| Ok(()))
     }
 }

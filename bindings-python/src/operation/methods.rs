@@ -2,12 +2,12 @@
 
 use super::{Failed, Next, Operation};
 use crate::caller::First;
+use crate::clock;
 use crate::context::{self, Entered};
 use crate::guards::notify::{Notify, Waiting};
 use crate::outcome::{self, Outcome};
 use crate::parameters::NextStep;
-use crate::retrying::Retrying;
-use crate::{clock, telemetry};
+use crate::retrying::{GIVE_UP, Retrying};
 use holdoff_core::{Step, StopReason, Ticket, Timestamp};
 use pyo3::exceptions::{PyBaseException, PyException};
 use pyo3::prelude::*;
@@ -105,7 +105,7 @@ methods! { Operation(self, py);
             }
             let failed = Failed::Error(error.clone().unbind());
             let failure = self.failure;
-            self.tell(py, telemetry::GIVE_UP, attempts, None, |fields| {
+            self.tell(py, GIVE_UP, attempts, None, |fields| {
                 failed.describe(fields, failure)?;
                 fields.set_item("outcome", Bound::new(py, ended)?)
             })?;
