@@ -8,24 +8,22 @@ use crate::retrying::{Options, Retrying};
 use holdoff_core::Timestamp;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyTimeoutError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-#[doc = include_str!("help/attempts.txt")]
-#[pyfunction]
-#[pyo3(signature = (policy: "Policy | PresetName | None" = None, **options: "Unpack[AttemptsOptions]"), text_signature = None)]
-pub(crate) fn attempts<'py>(
-    py: Python<'py>,
-    policy: Option<&Bound<'py, PyAny>>,
-    options: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Attempts> {
-    let retrying = Retrying::of(&Options::new(py, options)?.with_policy(policy))?;
-    if retrying.hedges(py) {
-        let message = "attempts() cannot hedge: a block of code does not run twice at once; use a function";
-        return Err(PyTypeError::new_err(message));
-    }
-    let operation = Py::new(py, Operation::of(Py::new(py, retrying)?, None))?;
-    Ok(Attempts { operation, latest: None, asynchronous: false })
+functions! { py;
+    #[doc = include_str!("help/attempts.txt")]
+    #[pyo3(text_signature = None)]
+    fn attempts(
+        policy: Option<&Bound<'py, PyAny>> as "Policy | PresetName | None" = None; **options as "Unpack[AttemptsOptions]"
+    ) -> PyResult<Attempts> = {
+        let retrying = Retrying::of(&Options::new(py, options)?.with_policy(policy))?;
+        if retrying.hedges(py) {
+            let message = "attempts() cannot hedge: a block of code does not run twice at once; use a function";
+            return Err(PyTypeError::new_err(message));
+        }
+        let operation = Py::new(py, Operation::of(Py::new(py, retrying)?, None))?;
+        Ok(Attempts { operation, latest: None, asynchronous: false })
+    };
 }
 
 /// One operation, an attempt at a time; it ends with the attempt that succeeds or with the last error.

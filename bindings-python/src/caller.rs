@@ -334,19 +334,16 @@ methods! { Retrying(self, py);
     get judges: bool = self.on_result.is_some();
 }
 
-#[doc = include_str!("help/retry.txt")]
-#[pyfunction]
-#[pyo3(signature = (function = None, /, **options), text_signature = None)]
-pub(crate) fn retry<'py>(
-    py: Python<'py>,
-    function: Option<&Bound<'py, PyAny>>,
-    options: Option<&Bound<'py, PyDict>>,
-) -> Returned<'py> {
-    let retrying = Bound::new(py, Retrying::of(&Options::new(py, options)?)?)?;
-    match function {
-        Some(function) => Retrying::decorate(&retrying, function),
-        None => Ok(retrying.into_any()),
-    }
+functions! { py;
+    #[doc = include_str!("help/retry.txt")]
+    #[pyo3(text_signature = None)]
+    fn retry[function: Option<&Bound<'py, PyAny>> = None](; **options as "Unpack[RetryOptions]") -> Returned<'py> = {
+        let retrying = Bound::new(py, Retrying::of(&Options::new(py, options)?)?)?;
+        match function {
+            Some(function) => Retrying::decorate(&retrying, function),
+            None => Ok(retrying.into_any()),
+        }
+    };
 }
 
 /// A first attempt with nothing but a limit or a closed breaker, of a coroutine. If it fails, make an `Operation` of it.

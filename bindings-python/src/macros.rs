@@ -22,7 +22,7 @@ macro_rules! methods {
         $($done)*
     };
     (@ $context:tt $class:tt $done:tt $(#[$doc:meta])* fn $($rest:tt)*) => {
-        methods! { @method $context $class $done [$(#[$doc])* #[pyfunction] #[allow(clippy::too_many_arguments)]] [] $($rest)* }
+        methods! { @method $context $class $done [#[pyfunction] #[allow(clippy::too_many_arguments)] $(#[$doc])*] [] $($rest)* }
     };
     (@ $context:tt [$class:ident] [$($done:tt)*]) => {
         #[pymethods]
@@ -93,18 +93,16 @@ macro_rules! methods {
             }
         ] $($rest)* }
     };
-    (@ ($this:ident, $py:ident) $class:tt [$($done:tt)*]
+    (@ ($this:ident, $py:ident) $class:tt $done:tt
         $(#[$doc:meta])* at $name:ident($($arg:ident: $type:ty $(= $default:tt)?),*) -> $out:ty =
             |$config:pat_param, $state:pat_param, $now:pat_param| $value:expr; $($rest:tt)*
     ) => {
-        methods! { @ ($this, $py) $class [
-            $($done)*
+        methods! { @ ($this, $py) $class $done
             $(#[$doc])*
-            #[pyo3(signature = ($($arg $(= $default)?,)* now = None))]
-            fn $name(&$this, $py: Python<'_>, $($arg: $type,)* now: Now) -> PyResult<$out> {
-                $this.0.at($py, now, |$config, $state, $now| $value)
-            }
-        ] $($rest)* }
+            ref $name($($arg: $type $(= $default)?,)* now: Now = None) -> PyResult<$out> =
+                $this.0.at($py, now, |$config, $state, $now| $value);
+            $($rest)*
+        }
     };
     (@ ($this:ident, $py:ident) $class:tt $done:tt shown $format:literal $(, $shown:expr)*; $($rest:tt)*) => {
         methods! { @ ($this, $py) $class $done
