@@ -1,15 +1,14 @@
 //! Failures from HTTP and gRPC answers, with the hints in their headers.
 
 use crate::clock;
-use crate::config::must_be;
 use crate::convert::half;
 use crate::failure::Failure;
-use crate::parameters::{Status, WallTime};
+use crate::parameters::{Status, Text, WallTime};
 use holdoff_core::{GrpcCode, Hint, HintReader};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::PyString;
 
 /// The header with the hint in a gRPC call's trailing metadata.
 const PUSHBACK: &[u8] = b"grpc-retry-pushback-ms";
@@ -40,18 +39,10 @@ fn each(headers: &Bound<'_, PyAny>, mut take: impl FnMut(&[u8], &[u8])) -> PyRes
     for line in lines.try_iter()? {
         let line = line?;
         let (name, value) = (line.get_item(0)?, line.get_item(1)?);
-        bytes(&name, |name| bytes(&value, |value| take(name, value)))??;
+        let [name, value] = [&name, &value].map(|text| Text(text.as_borrowed()));
+        take(&name.bytes("a header")?, &value.bytes("a header")?);
     }
     Ok(())
-}
-
-/// Passes on the bytes of a name or a value.
-fn bytes<T>(text: &Bound<'_, PyAny>, take: impl FnOnce(&[u8]) -> T) -> PyResult<T> {
-    if let Ok(bytes) = text.cast::<PyBytes>() {
-        return Ok(take(bytes.as_bytes()));
-    }
-    let text = text.cast::<PyString>().map_err(|_| must_be("a header", "str or bytes", text))?;
-    Ok(take(text.to_string_lossy().as_bytes()))
 }
 
 /// A gRPC code: its number, its name or an enum member. Other codes read as UNKNOWN.
@@ -67,17 +58,14 @@ functions! { py;
     /// The failure that an HTTP answer is, from its status and its header lines, or the value of its Retry-After alone. None for
     /// an answer that is no failure.
     fn http_failure(
-        status: Status, retry_after: Option<&Bound<'_, PyAny>> as "str | bytes | None" = None;
+        status: Status, retry_after: Option<Text<'_, '_>> = None;
         headers: Option<&Bound<'_, PyAny>> as "Headers | None" = None, wall_ns: Option<WallTime> = None
     ) -> PyResult<Option<Failure>> = {
         let status = status.0;
         let hint = match (retry_after, headers) {
             (None, None) => Hint::NONE,
             (None, Some(headers)) => read_hint(py, headers, status, wall_ns)?,
-            (Some(value), None) => {
-                let wall = wall(py, wall_ns)?;
-                bytes(value, |value| Hint::retry_after_at(value, wall))?
-            }
+            (Some(value), None) => Hint::retry_after_at(&value.bytes("a header")?, wall(py, wall_ns)?),
             (Some(_), Some(_)) => return Err(PyTypeError::new_err("give retry_after or headers, not both")),
         };
         Ok(holdoff_core::Failure::of_answer(status, hint).map(Failure))
@@ -87,14 +75,11 @@ functions! { py;
     /// of its grpc-retry-pushback-ms. None for OK.
     fn grpc_failure(
         code: &Bound<'_, PyAny> as "GrpcCode | object",
-        pushback: Option<&Bound<'_, PyAny>> as "str | bytes | None" = None
+        pushback: Option<Text<'_, '_>> = None
     ) -> PyResult<Option<Failure>> = {
         let number = grpc_code(code)?;
-        let failure = match pushback {
-            Some(value) => bytes(value, |value| holdoff_core::Failure::from_grpc(number, Some(value)))?,
-            None => holdoff_core::Failure::from_grpc(number, None),
-        };
-        Ok(failure.map(Failure))
+        let pushback = pushback.as_ref().map(|value| value.bytes("a header")).transpose()?;
+        Ok(holdoff_core::Failure::from_grpc(number, pushback.as_deref()).map(Failure))
     };
 
     /// The hint in header lines: nanoseconds, "never", or None. The time of the wall clock is for dates: nanoseconds since the

@@ -134,13 +134,16 @@ impl Limit<'_, '_> {
 }
 
 impl Text<'_, '_> {
-    /// The bytes of the text; none where it is no Unicode.
-    pub(crate) fn bytes(&self, name: &str) -> PyResult<Option<Cow<'_, [u8]>>> {
+    /// The bytes of the text, with U+FFFD for what is no Unicode.
+    pub(crate) fn bytes(&self, name: &str) -> PyResult<Cow<'_, [u8]>> {
         if let Ok(bytes) = self.cast::<PyBytes>() {
-            return Ok(Some(Cow::Borrowed(bytes.as_bytes())));
+            return Ok(Cow::Borrowed(bytes.as_bytes()));
         }
         let text = self.cast::<PyString>().map_err(|_| config::must_be(name, "str or bytes", &self.0))?;
-        Ok(text.to_cow().ok().map(|text| Cow::Owned(text.into_owned().into_bytes())))
+        Ok(match text.to_string_lossy() {
+            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+        })
     }
 }
 

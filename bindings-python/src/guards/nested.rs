@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 pub(crate) struct Token(pub(crate) Core);
 
 fn read(value: Text<'_, '_>, of: fn(&[u8]) -> Option<Core>) -> PyResult<Option<Token>> {
-    Ok(value.bytes("value")?.and_then(|bytes| of(&bytes)).map(Token))
+    Ok(of(&value.bytes("value")?).map(Token))
 }
 
 methods! { Token(self, py);
