@@ -216,12 +216,7 @@ impl Operation {
                 }
             };
         }
-        if self.settings.get().core().is_timed() {
-            let now = self.now(py)?;
-            self.started = Some(now);
-            let limit = self.settings.get().core().first_limit();
-            self.abort_at = limit.map_or(Timestamp::NEVER, |limit| now.after(limit));
-        }
+        (self.started, self.abort_at) = settings.limit(py)?;
         Ok(())
     }
 

@@ -66,9 +66,8 @@ methods! { Outcome(self, py);
 }
 
 /// The outcome on an error, if there is one.
-pub(crate) fn of(error: &Bound<'_, PyAny>) -> Option<Outcome> {
-    let attached = optional(error, intern!(error.py(), "__holdoff__"))?;
-    attached.cast_into::<Outcome>().ok().map(|outcome| outcome.get().clone())
+pub(crate) fn of<'py>(error: &Bound<'py, PyAny>) -> Option<Bound<'py, Outcome>> {
+    optional(error, intern!(error.py(), "__holdoff__"))?.cast_into().ok()
 }
 
 /// The error of a call that a guard refused before its first attempt.
@@ -91,8 +90,7 @@ functions! { py;
     /// The outcome of the operation that raised this error; None for other errors.
     ///
     /// It is the attribute `__holdoff__` of the error, which engines with loops of their own may set, too.
-    fn outcome_of[error: &Bound<'_, PyBaseException>]() -> Option<Py<Outcome>> =
-        Some(optional(error, intern!(py, "__holdoff__"))?.cast_into::<Outcome>().ok()?.unbind());
+    fn outcome_of[error: &Bound<'_, PyBaseException>]() -> Option<Py<Outcome>> = of(error).map(Bound::unbind);
 }
 
 /// Attaches the outcome to the error: as an attribute and, from Python 3.11 on, as a note. An exception whose class refuses

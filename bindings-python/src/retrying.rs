@@ -237,10 +237,16 @@ impl Retrying {
                 permit => permit,
             },
         };
-        let started = self.core().is_timed().then(|| clock::now(py)).transpose()?;
-        let abort_at =
-            started.zip(self.core().first_limit()).map_or(Timestamp::NEVER, |(started, limit)| started.after(limit));
+        let (started, abort_at) = self.limit(py)?;
         Ok(Some(Begun { permit, started, abort_at }))
+    }
+
+    /// The time before the first attempt if it has a limit, and when it must be over.
+    #[inline]
+    pub(crate) fn limit(&self, py: Python<'_>) -> PyResult<(Option<Timestamp>, Timestamp)> {
+        let started = self.core().is_timed().then(|| clock::now(py)).transpose()?;
+        let limit = started.zip(self.core().first_limit());
+        Ok((started, limit.map_or(Timestamp::NEVER, |(started, limit)| started.after(limit))))
     }
 
     /// Learns that such an attempt succeeded.
