@@ -78,7 +78,8 @@ impl<'py> Arguments<'_, 'py> {
     }
 }
 
-/// Arguments in an array of the interpreter's, the names of the last ones in a tuple.
+/// Arguments in an array of the interpreter's, the names of the last ones in a tuple: as in `PyObject_Vectorcall`, for as long as the
+/// vector is used.
 #[derive(Clone, Copy)]
 pub(crate) struct Vector<'a, 'py> {
     args: *const *mut ffi::PyObject,
@@ -90,17 +91,6 @@ pub(crate) struct Vector<'a, 'py> {
 }
 
 impl<'py> Vector<'_, 'py> {
-    /// # Safety
-    /// The array and the tuple are as in `PyObject_Vectorcall`, for as long as the vector is used.
-    unsafe fn new(
-        py: Python<'py>,
-        args: *const *mut ffi::PyObject,
-        count: usize,
-        names: *mut ffi::PyObject,
-    ) -> Option<Self> {
-        Some(Self { args, count, names, call: function()?, array: PhantomData, py })
-    }
-
     #[inline]
     pub(crate) fn call(&self, function: &Bound<'py, PyAny>) -> Attempted<'py> {
         // SAFETY: the array and the tuple come from the interpreter's call, which still runs.
@@ -283,11 +273,10 @@ unsafe fn run_on<C: Calls>(
     decorated: bool,
 ) -> *mut ffi::PyObject {
     let py = caller.py();
-    // SAFETY: as the caller promises.
-    let with = unsafe { Vector::new(py, args, count, names) };
     answer(py, || {
-        let Some(with) = with else { return Err(PyTypeError::new_err("not called like that")) };
-        let call = Invocation { function: target, with: Arguments::Vector(with) };
+        let Some(call) = function() else { return Err(PyTypeError::new_err("not called like that")) };
+        let with = Arguments::Vector(Vector { args, count, names, call, array: PhantomData, py });
+        let call = Invocation { function: target, with };
         let Some(first) = first else { return C::calls(caller, call, decorated) };
         // SAFETY: as the caller promises.
         let first = unsafe { Bound::from_owned_ptr_or_opt(py, first) }.ok_or_else(|| caught(py));
