@@ -216,7 +216,7 @@ pub(crate) fn classify_value(value: &Bound<'_, PyAny>, settings: &Retrying) -> P
         None => Known::of(Kind::TRANSIENT),
     };
     let facts = Facts { idempotent: settings.idempotent, ..facts };
-    let failure = judged(document, facts, failure, &[], &[], || None);
+    let failure = judged(document, facts, failure, &[], &[], String::new);
     Ok(Some(if asked_for { retried(failure) } else { failure }))
 }
 
@@ -231,13 +231,13 @@ pub(crate) fn judged(
     document: &Document,
     facts: Facts,
     failure: Kind,
-    codes: &[&str],
-    types: &[&str],
-    message: impl FnOnce() -> Option<String>,
+    codes: &[String],
+    types: &[String],
+    message: impl FnOnce() -> String,
 ) -> Kind {
     let rules = &document.rules;
-    let facts = document.texts.facts(rules, facts, codes, types, || message().unwrap_or_default());
-    rules.judge(facts, failure)
+    let [codes, types] = [codes, types].map(|list| list.iter().map(String::as_str).collect::<Vec<_>>());
+    rules.judge(document.texts.facts(rules, facts, &codes, &types, message), failure)
 }
 
 /// The same for an error, whose codes and the names of whose classes are looked up only if a rule names any.
@@ -248,8 +248,7 @@ fn error_judged(error: &Bound<'_, PyAny>, document: &Document, facts: Facts, fai
     let (codes, types, unsent): (Vec<Bound<'_, PyAny>>, Vec<String>, bool) = found.extract()?;
     let codes: Vec<String> = codes.iter().filter_map(|code| code.extract().ok()).collect();
     let facts = Facts { unsent, ..facts };
-    let [codes, types] = [&codes, &types].map(|list| list.iter().map(String::as_str).collect::<Vec<_>>());
-    let text = || error.str().ok().map(|text| text.to_string_lossy().into_owned());
+    let text = || error.str().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(judged(document, facts, failure, &codes, &types, text))
 }
 

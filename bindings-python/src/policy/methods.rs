@@ -134,9 +134,7 @@ methods! { Policy(self, py);
             ..Facts::NONE
         };
         let [codes, types] = [codes, types].map(Option::unwrap_or_default);
-        let [codes, types] = [&codes, &types].map(|list| list.iter().map(String::as_str).collect::<Vec<_>>());
-        let message = || Some(message.to_owned());
-        Ok(Failure(classify::judged(&self.document, facts, failure.0, &codes, &types, message)))
+        Ok(Failure(classify::judged(&self.document, facts, failure.0, &codes, &types, || message.to_owned())))
     };
 
     /// True if an HTTP answer is a failure: from 400 on, and below if a rule of the policy that retries names its status.
