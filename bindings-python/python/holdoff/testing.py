@@ -199,20 +199,28 @@ def virtual_time(on_sleep: Callable[[float], object] | None = None) -> VirtualTi
     return VirtualTime(on_sleep)
 
 
-class Uniform:
-    """Replaces every draw of gates and wait backoffs by one number, in the whole process, from ``with`` to its end."""
+class _Override:
+    """Overrides a setting of the whole process, from ``with`` to its end."""
 
-    def __init__(self, value: float | None) -> None:
+    def __init__(self, override: Callable[[Any], object], value: object) -> None:
+        self._override = override
         self._value = value
-        self._outer: list[float | None] = []
+        self._outer: list[object] = []
 
     def __enter__(self) -> None:
-        self._outer.append(override_uniform(self._value))
+        self._outer.append(self._override(self._value))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        override_uniform(self._outer.pop())
+        self._override(self._outer.pop())
+
+
+class Uniform(_Override):
+    """Replaces every draw of gates and wait backoffs by one number, in the whole process, from ``with`` to its end."""
+
+    def __init__(self, value: float | None) -> None:
+        super().__init__(override_uniform, value)
 
 
 def uniform(value: float | None) -> Uniform:
@@ -220,19 +228,11 @@ def uniform(value: float | None) -> Uniform:
     return Uniform(value)
 
 
-class WithoutBudgets:
+class WithoutBudgets(_Override):
     """Turns the budgets of all loops off, in the whole process, from ``with`` to its end."""
 
     def __init__(self) -> None:
-        self._outer: list[bool] = []
-
-    def __enter__(self) -> None:
-        self._outer.append(override_budgets(True))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        override_budgets(self._outer.pop())
+        super().__init__(override_budgets, True)
 
 
 def without_budgets() -> WithoutBudgets:
@@ -240,17 +240,17 @@ def without_budgets() -> WithoutBudgets:
     return WithoutBudgets()
 
 
-class Limited:
+class Limited(_Override):
     """Limits the attempts of all operations, in the whole process, from ``with`` to its end."""
 
     def __init__(self, attempts: int, time: VirtualTime | None) -> None:
         if attempts < 1:
             raise ValueError(f"attempts = {attempts}: must be at least 1, the first attempt included")
-        self._attempts, self._time = attempts, time
-        self._outer: list[int | None] = []
+        super().__init__(override_attempts, attempts)
+        self._time = time
 
     def __enter__(self) -> None:
-        self._outer.append(override_attempts(self._attempts))
+        super().__enter__()
         if self._time is not None:
             self._time.__enter__()
 
@@ -259,7 +259,7 @@ class Limited:
     ) -> None:
         if self._time is not None:
             self._time.__exit__(kind, error, traceback)
-        override_attempts(self._outer.pop())
+        super().__exit__(kind, error, traceback)
 
 
 def disabled() -> Limited:
