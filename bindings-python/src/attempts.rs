@@ -149,7 +149,7 @@ impl Attempt {
         let ended = timeout.as_ref().map_or_else(|| error.clone(), |timeout| timeout.value(py).clone().into_any());
         let mut operation = self.operation.bind(py).borrow_mut();
         if ended.is_none() {
-            operation.succeeded(py, None, &ended)?;
+            operation.succeeded(None, &ended)?;
         } else if !ended.is_instance_of::<PyException>() {
             operation.cancel(py);
             return Ok(false);

@@ -28,7 +28,7 @@ impl Retrying {
     fn run_quick<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
         let py = slf.py();
         let Some(first) = slf.get().first(py)? else { return Self::run_guarded(slf, call) };
-        let ended = if first.abort_at.is_never() { call.run() } else { attempt(py, first.abort_at, None, call)? };
+        let ended = if first.abort_at.is_never() { call.run() } else { attempt(first.abort_at, None, call)? };
         match ended {
             Ok(value) if !is_coroutine(&value) => slf.get().succeeded_first(py, first).map(|()| value),
             ended => counted(py, || {
@@ -85,7 +85,7 @@ impl Retrying {
             None => {
                 operation.first(py)?;
                 operation.rest(py, None)?;
-                attempt(py, operation.abort_at, operation.token_inside(), call)?
+                attempt(operation.abort_at, operation.token_inside(), call)?
             }
         };
         loop {
@@ -120,7 +120,7 @@ impl Retrying {
             if let Some(value) = operation.ended(py) {
                 return Ok(value);
             }
-            last = attempt(py, operation.abort_at, operation.token_inside(), call)?;
+            last = attempt(operation.abort_at, operation.token_inside(), call)?;
         }
     }
 
@@ -368,12 +368,8 @@ methods! { First(self, py);
 
 /// One attempt; the function can read its limit and its token.
 #[inline]
-fn attempt<'py>(
-    py: Python<'py>,
-    abort_at: Timestamp,
-    token: Option<Token>,
-    call: Invocation<'_, 'py>,
-) -> PyResult<Attempted<'py>> {
+fn attempt<'py>(abort_at: Timestamp, token: Option<Token>, call: Invocation<'_, 'py>) -> PyResult<Attempted<'py>> {
+    let py = call.function.py();
     let entered = context::enter(py, abort_at, token)?;
     let result = call.run();
     context::leave(py, &entered)?;

@@ -293,7 +293,7 @@ impl Operation {
             Some(nested) if outcome::of(error).is_some() => failure.map(|failure| nested.nesting.after_inner(failure)),
             _ => failure,
         };
-        self.decide(py, &failed, failure, ticket)
+        self.decide(py, &failed, failure, ticket).map_err(|own| failed.in_context(py, own))
     }
 
     /// The same for an attempt that returned. At the end the value is the result.
@@ -302,7 +302,7 @@ impl Operation {
         self.last = None;
         self.begun = true;
         let Some(failure) = classify::classify_value(value, self.settings.get())? else {
-            self.succeeded(py, ticket, value)?;
+            self.succeeded(ticket, value)?;
             return Ok(Next::Stop);
         };
         self.stop_if_cancelled(py)?;
@@ -312,12 +312,8 @@ impl Operation {
     }
 
     /// An attempt succeeded, the latest one by default.
-    pub(crate) fn succeeded(
-        &mut self,
-        py: Python<'_>,
-        ticket: Option<Ticket>,
-        value: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
+    pub(crate) fn succeeded(&mut self, ticket: Option<Ticket>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = value.py();
         self.last = None;
         let attempt = ticket.map_or_else(|| self.attempts(), |ticket| ticket.attempt());
         if self.is_guarded() {
@@ -350,8 +346,7 @@ impl Operation {
         }
         let seen = settings.guards.as_ref().map(|guards| guards.get().counts()).unwrap_or_default();
         let asked = ticket.map_or_else(|| self.attempts(), |ticket| ticket.attempt());
-        let (failure, exact) =
-            self.ask_delay(py, failed, failure, asked, now).map_err(|own| failed.in_context(py, own))?;
+        let (failure, exact) = self.ask_delay(py, failed, failure, asked, now)?;
         let known = failure.unwrap_or(holdoff_core::Failure::PERMANENT);
         self.failure = failure;
         let decided = self.transition(py, now, |call, policy, guards| {
@@ -374,12 +369,11 @@ impl Operation {
         self.follow(step, seen);
         match step {
             Step::Sleep { until, cause } => {
-                let told = self.tell(py, RETRY, attempt, Some(now), |fields| {
+                self.tell(py, RETRY, attempt, Some(now), |fields| {
                     failed.describe(fields, Some(known))?;
                     fields.set_item("delay_ns", until.since(now).as_nanos())?;
                     fields.set_item("cause", cause.name())
-                });
-                told.map_err(|own| failed.in_context(py, own))?;
+                })?;
                 Ok(Next::Sleep(now))
             }
             Step::Attempt { .. } => self.tell_attempt(py).map(|()| Next::Attempt),

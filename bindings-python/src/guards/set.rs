@@ -60,12 +60,8 @@ fn is_guard(value: &Bound<'_, PyAny>) -> bool {
 }
 
 /// The guard with its saved state, if there is any.
-fn resumed<G: Guard>(
-    py: Python<'_>,
-    guard: Option<Py<G>>,
-    saved: &Bound<'_, PyMapping>,
-    now: Timestamp,
-) -> PyResult<Option<Py<G>>> {
+fn resumed<G: Guard>(guard: Option<Py<G>>, saved: &Bound<'_, PyMapping>, now: Timestamp) -> PyResult<Option<Py<G>>> {
+    let py = saved.py();
     let Some(guard) = guard else { return Ok(None) };
     let Some(bytes) = section(saved, G::SECTION)? else { return Ok(Some(guard)) };
     let resumed = guard.get().resumed(bytes.cast::<PyBytes>()?.as_bytes(), now);
@@ -175,8 +171,8 @@ macro_rules! set {
                 [$(self.$guard.as_ref().map(|_| $class::SECTION)),*].into_iter().flatten().collect()
             }
 
-            fn resumed(self, py: Python<'_>, saved: &Bound<'_, PyMapping>, now: Timestamp) -> PyResult<Self> {
-                Ok(Self { $($guard: resumed(py, self.$guard, saved, now)?,)* ..self })
+            fn resumed(self, saved: &Bound<'_, PyMapping>, now: Timestamp) -> PyResult<Self> {
+                Ok(Self { $($guard: resumed(self.$guard, saved, now)?,)* ..self })
             }
         }
 
@@ -197,7 +193,7 @@ macro_rules! set {
                     Ok(policy) => Recipe::of_builder(&policy.get().document.guards),
                     Err(_) => Recipe::of(options.cast::<PyMapping>()?)?,
                 };
-                recipe.make(py, seed, now)?.resumed(py, saved, now)
+                recipe.make(py, seed, now)?.resumed(saved, now)
             };
 
             /// The state of each guard as bytes, by its name. A bulkhead has no state to save: running attempts are not saved.

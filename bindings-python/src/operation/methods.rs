@@ -40,7 +40,7 @@ methods! { Operation(self, py);
 
     /// An attempt returned that value and succeeded, the latest one by default.
     mut succeed(value: &Bound<'_, PyAny> as "object", attempt: Option<u64> = None) -> PyResult<()> =
-        self.succeeded(py, attempt.map(Ticket::from_raw), value);
+        self.succeeded(attempt.map(Ticket::from_raw), value);
 
     /// While an attempt runs: returns True if another one starts beside it.
     mut beside() -> PyResult<bool> = {
