@@ -244,7 +244,7 @@ impl Operation {
         };
         outcome::refused(py, reason, retry_at, self.now(py).unwrap_or(retry_at))
             .and_then(|error| {
-                self.settle(py, &Failed::Error(error.clone().unbind()), None, step, None)?;
+                self.settle(py, &Failed::Error(error.clone().unbind()), step, None)?;
                 Ok(PyErr::from_value(error))
             })
             .unwrap_or_else(|error| error)
@@ -348,7 +348,7 @@ impl Operation {
         let asked = ticket.map_or_else(|| self.attempts(), |ticket| ticket.attempt());
         let (failure, exact) = self.ask_delay(py, failed, failure, asked, now)?;
         let known = failure.unwrap_or(holdoff_core::Failure::PERMANENT);
-        self.failure = failure;
+        self.failure = Some(known);
         let decided = self.transition(py, now, |call, policy, guards| {
             let ticket = ticket.unwrap_or_else(|| latest(call));
             let step = match failure {
@@ -380,7 +380,7 @@ impl Operation {
             Step::Wait { .. } => Ok(Next::Wait),
             step => {
                 self.last = None;
-                self.settle(py, failed, Some(known), step, shortage).map(|()| Next::Stop)
+                self.settle(py, failed, step, shortage).map(|()| Next::Stop)
             }
         }
     }
@@ -419,7 +419,7 @@ impl Operation {
             }
             step => match self.last.take() {
                 Some(failed) => {
-                    self.settle(py, &failed, self.failure, step, None)?;
+                    self.settle(py, &failed, step, None)?;
                     match failed {
                         Failed::Error(error) => Err(PyErr::from_value(error.into_bound(py))),
                         value => {
@@ -442,28 +442,24 @@ impl Operation {
     }
 
     /// Attaches the outcome of a final step to the error, and calls the hook.
-    fn settle(
-        &mut self,
-        py: Python<'_>,
-        failed: &Failed,
-        failure: Option<holdoff_core::Failure>,
-        step: Step,
-        shortage: Option<Shortage>,
-    ) -> PyResult<()> {
+    fn settle(&mut self, py: Python<'_>, failed: &Failed, step: Step, shortage: Option<Shortage>) -> PyResult<()> {
         let Step::Stop(holdoff_core::Outcome::GaveUp { reason, retry_at }) = step else { return Ok(()) };
         let details = shortage.map(|shortage| shortage.to_string());
         let outcome = Outcome { reason, attempts: self.attempts(), retry_at, details };
+        self.end(py, failed, outcome).map_err(|own| failed.in_context(py, own))?;
+        self.gave_up = matches!(failed, Failed::Error(_));
+        Ok(())
+    }
+
+    fn end(&mut self, py: Python<'_>, failed: &Failed, outcome: Outcome) -> PyResult<()> {
         if let Failed::Error(error) = failed {
             outcome::attach(error.bind(py), outcome.clone())?;
         }
-        let attempt = self.attempts();
-        let told = self.tell(py, GIVE_UP, attempt, None, |fields| {
+        let failure = self.failure;
+        self.tell(py, GIVE_UP, outcome.attempts, None, |fields| {
             failed.describe(fields, failure)?;
             fields.set_item("outcome", Bound::new(py, outcome)?)
-        });
-        told.map_err(|own| failed.in_context(py, own))?;
-        self.gave_up = matches!(failed, Failed::Error(_));
-        Ok(())
+        })
     }
 
     pub(crate) fn attempts(&self) -> u32 {

@@ -5,9 +5,9 @@ use crate::caller::First;
 use crate::clock;
 use crate::context::{self, Entered};
 use crate::guards::notify::{Notify, Waiting};
-use crate::outcome::{self, Outcome};
+use crate::outcome::Outcome;
 use crate::parameters::NextStep;
-use crate::retrying::{GIVE_UP, Retrying};
+use crate::retrying::Retrying;
 use holdoff_core::{Step, StopReason, Ticket, Timestamp};
 use pyo3::exceptions::{PyBaseException, PyException};
 use pyo3::prelude::*;
@@ -98,17 +98,11 @@ methods! { Operation(self, py);
         pub(super) fn cancelled<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
             let error = imported!(py, "holdoff._errors", "Cancelled")?.call1(("the operation was cancelled",))?;
             let (reason, attempts) = (StopReason::Cancelled, self.attempts());
-            let ended = Outcome { reason, attempts, retry_at: Timestamp::NEVER, details: None };
-            outcome::attach(&error, ended.clone())?;
+            let outcome = Outcome { reason, attempts, retry_at: Timestamp::NEVER, details: None };
             if let Some(Failed::Error(last)) = self.last.take() {
                 error.setattr("__cause__", last)?;
             }
-            let failed = Failed::Error(error.clone().unbind());
-            let failure = self.failure;
-            self.tell(py, GIVE_UP, attempts, None, |fields| {
-                failed.describe(fields, failure)?;
-                fields.set_item("outcome", Bound::new(py, ended)?)
-            })?;
+            self.end(py, &Failed::Error(error.clone().unbind()), outcome)?;
             Ok(error)
         }
 
