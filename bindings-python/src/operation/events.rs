@@ -30,16 +30,8 @@ impl Operation {
         let elapsed = now.since(self.began.unwrap_or(now)).as_nanos();
         let fields = PyDict::new(py);
         fill(&fields)?;
-        let name = &settings.get().name;
-        let awaited = imported!(py, "holdoff.telemetry", "tell")?.call1((
-            which,
-            hook,
-            name,
-            &self.about,
-            attempt,
-            elapsed,
-            fields,
-        ))?;
+        let told = (which, hook, &settings.get().name, &self.about, attempt, elapsed, fields);
+        let awaited = imported!(py, "holdoff.telemetry", "tell")?.call1(told)?;
         // An attempt that begins may turn out to be a coroutine.
         self.keep(awaited, which == ATTEMPT.0)
     }
