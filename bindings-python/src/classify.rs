@@ -155,14 +155,11 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
                     return Ok(if retried { Judged::Failure(failure) } else { Judged::Fault });
                 }
                 None => {
-                    // Libraries have their own timeouts and cancellations.
-                    let names = class_names(error)?;
-                    let is_any = |known: &[&str]| names.iter().any(|name| known.contains(&name.as_str()));
-                    if is_any(&["Cancelled", "CancelledError"]) || refused.iter().any(|name| names.contains(name)) {
+                    let [ends, timeout, is_rpc] = by_names(error, refused)?;
+                    if ends {
                         return Ok(Judged::Failure(if asked_for { Kind::TRANSIENT } else { Kind::PERMANENT }));
                     }
-                    let timeout = is_any(&["TimeoutError", "TimeoutException", "Timeout"]);
-                    known(error, is_any(&["RpcError"]), if timeout { Kind::TIMEOUT } else { Kind::TRANSIENT })?
+                    known(error, is_rpc, if timeout { Kind::TIMEOUT } else { Kind::TRANSIENT })?
                 }
             }
         }
@@ -252,10 +249,22 @@ fn error_judged(error: &Bound<'_, PyAny>, document: &Document, facts: Facts, fai
     Ok(judged(document, facts, failure, &codes, &types, text))
 }
 
-/// The names of an error's class and of its base classes.
-fn class_names(error: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    let classes = error.get_type().mro();
-    classes.iter().map(|class| Ok(class.cast::<PyType>()?.name()?.to_string_lossy().into_owned())).collect()
+/// True if an error is never retried, if it is a timeout, and if it is one of gRPC, by the names of its classes: libraries have
+/// their own timeouts and cancellations.
+fn by_names(error: &Bound<'_, PyAny>, refused: &[String]) -> PyResult<[bool; 3]> {
+    let [mut ends, mut timeout, mut is_rpc] = [false; 3];
+    for class in error.get_type().mro() {
+        let name = class.cast::<PyType>()?.name()?;
+        let name = name.to_string_lossy();
+        ends |= refused.iter().any(|refused| *refused == name);
+        match &*name {
+            "Cancelled" | "CancelledError" => ends = true,
+            "TimeoutError" | "TimeoutException" | "Timeout" => timeout = true,
+            "RpcError" => is_rpc = true,
+            _ => {}
+        }
+    }
+    Ok([ends, timeout, is_rpc])
 }
 
 /// The failure that a user's function returned, or the word of its kind.

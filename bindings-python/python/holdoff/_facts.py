@@ -19,11 +19,12 @@ _PROGRAMMING_ERRORS = """
 """
 PROGRAMMING_ERRORS = tuple(getattr(builtins, name) for name in _PROGRAMMING_ERRORS.split())
 """Errors of the program itself, which a retry cannot cure."""
-UNSENT = """
+_UNSENT = """
     ConnectionRefusedError gaierror ConnectError ConnectTimeout PoolTimeout NewConnectionError NameResolutionError
     ConnectTimeoutError EmptyPoolError ClientConnectorError ConnectionTimeoutError EndpointConnectionError PoolError
     TooManyConnectionsError
 """
+UNSENT = frozenset(_UNSENT.split())
 """Errors of connections that were never made: refused, of an unknown name, or for which the pool had no place."""
 _CAUSES = 5
 """How many errors behind an error are looked at."""
@@ -32,11 +33,10 @@ _CAUSES = 5
 def details(error: BaseException, codes: bool, types: bool, unsent: bool) -> tuple[list[Any], list[str], bool]:
     """The codes of an error, the names of its classes, and whether its request was never sent, each if asked for."""
     causes = _causes(error) if codes or unsent else []
-    never_sent = UNSENT.split() if unsent else []
     return (
         [code for cause in causes for code in _codes(cause)] if codes else [],
         _names(error) if types else [],
-        any(name in never_sent for cause in causes for name in _names(cause)),
+        unsent and not all(UNSENT.isdisjoint(_names(cause)) for cause in causes),
     )
 
 
@@ -67,6 +67,14 @@ def _get(of: Any, name: str) -> Any:
         return None
 
 
+def _item(of: Any, key: object) -> Any:
+    """An item; None without it."""
+    try:
+        return of[key]
+    except Exception:
+        return None
+
+
 def _names(error: BaseException) -> list[str]:
     """The names of an error's class and of its base classes."""
     return [kind.__name__ for kind in type(error).__mro__]
@@ -77,12 +85,15 @@ def _causes(error: BaseException) -> list[BaseException]:
     argument (requests)."""
     causes = [error]
     while len(causes) < _CAUSES:
-        named = [_get(causes[-1], name) for name in ("__cause__", "reason", "orig")]
-        inner = (cause for cause in (*named, *causes[-1].args[:1]) if isinstance(cause, BaseException))
-        cause = next(inner, None)
-        if cause is None:
+        for name in ("__cause__", "reason", "orig", "args"):
+            cause = _get(causes[-1], name)
+            if name == "args":
+                cause = _item(cause, 0)
+            if isinstance(cause, BaseException):
+                causes.append(cause)
+                break
+        else:
             break
-        causes.append(cause)
     return causes
 
 
@@ -92,8 +103,5 @@ def _codes(error: BaseException) -> list[Any]:
     number = _get(error, "errno")
     if isinstance(number, int):
         codes.append(errorcode.get(number))
-    try:  # noqa: SIM105 (contextlib is slow to import)
-        codes.append(_get(error, "response")["Error"]["Code"])
-    except Exception:
-        pass
+    codes.append(_item(_item(_get(error, "response"), "Error"), "Code"))
     return codes
