@@ -1,6 +1,7 @@
 //! The decorator, the caller object and their loop, which costs a successful call one more function call and no decision.
 
 use crate::context::{self, Entered};
+use crate::convert::in_context;
 use crate::failure::Failure;
 use crate::guards::set::Guards;
 use crate::on::{OnResult, is_class};
@@ -61,13 +62,8 @@ impl Retrying {
         match (result, &slf.get().fallback) {
             (Err(error), Some(fallback)) if operation.gave_up => {
                 let py = slf.py();
-                let last = error.into_value(py);
-                fallback.bind(py).call1((&last,)).inspect_err(|own| {
-                    // As in an `except` clause.
-                    if !own.value(py).is(&last) && own.context(py).is_none() {
-                        own.set_context(py, Some(PyErr::from_value(last.into_bound(py).into_any())));
-                    }
-                })
+                let last = error.into_value(py).into_any();
+                fallback.bind(py).call1((&last,)).map_err(|own| in_context(py, own, &last))
             }
             (result, _) => result,
         }

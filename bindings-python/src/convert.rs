@@ -72,6 +72,15 @@ pub(crate) fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
+/// An error that was raised while another one was handled, with that one as its context unless it has one: as in an `except`
+/// clause.
+pub(crate) fn in_context(py: Python<'_>, own: PyErr, handled: &Py<PyAny>) -> PyErr {
+    if !own.value(py).is(handled) && own.context(py).is_none() {
+        own.set_context(py, Some(PyErr::from_value(handled.bind(py).clone())));
+    }
+    own
+}
+
 /// An attribute of somebody else's object that is there, whose getter may fail in its own ways (httpx raises RuntimeError).
 pub(crate) fn optional<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
     object.getattr_opt(name).unwrap_or_default().filter(|value| !value.is_none())

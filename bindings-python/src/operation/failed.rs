@@ -1,5 +1,6 @@
 //! The result of a failed attempt.
 
+use crate::convert::in_context;
 use crate::failure::Failure;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -40,12 +41,6 @@ impl Failed {
 
     /// An error of the user's own hook, or an interrupt, with this as its context unless it has one.
     pub(super) fn in_context(&self, py: Python<'_>, own: PyErr) -> PyErr {
-        if let Self::Error(error) = self
-            && !own.value(py).is(error)
-            && own.context(py).is_none()
-        {
-            own.set_context(py, Some(PyErr::from_value(error.bind(py).clone())));
-        }
-        own
+        if let Self::Error(error) = self { in_context(py, own, error) } else { own }
     }
 }
