@@ -63,7 +63,8 @@ macro_rules! guard {
             };
 
             /// The state as bytes, for `restore`.
-            ref save(now: Now = None) -> PyResult<Bound<'py, PyBytes>> = $crate::guards::saved($py, $this, now);
+            ref save(now: Now = None) -> PyResult<Bound<'py, PyBytes>> =
+                Ok(PyBytes::new($py, &$crate::guards::Guard::bytes($this, $crate::clock::at($py, now)?)));
 
             /// A guard with this configuration and a saved state.
             static restore(
@@ -193,10 +194,6 @@ fn new<G: Guard>(
     let guard = G::fresh(&builder, seeds::of(start.seed)?, clock::at(py, start.now)?);
     config::valid(py, guard)?
         .ok_or_else(|| PyTypeError::new_err(format!("there is no {} of kind \"none\"; leave it out", G::SECTION)))
-}
-
-fn saved<'py, G: Guard>(py: Python<'py>, guard: &G, now: Now) -> PyResult<Bound<'py, PyBytes>> {
-    Ok(PyBytes::new(py, &guard.bytes(clock::at(py, now)?)))
 }
 
 fn restored<G: Guard>(config: &Bound<'_, PyAny>, bytes: &Bound<'_, PyBytes>, now: Now) -> PyResult<G> {
