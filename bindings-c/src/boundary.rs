@@ -323,13 +323,8 @@ pub(crate) unsafe fn refuse(retry_at: *mut Timestamp) -> bool {
 }
 
 /// Does something, and returns the number of its error, 0 for none.
-pub(crate) fn status_of(work: impl FnOnce() -> Result<(), ErrorCode>) -> c_int {
-    status(work())
-}
-
-/// Returns the number of an error, 0 for none.
-pub(crate) fn status(result: Result<(), ErrorCode>) -> c_int {
-    result.map_or_else(|code| c_int::from(code.code()), |()| 0)
+pub(crate) fn status(work: impl FnOnce() -> Result<(), ErrorCode>) -> c_int {
+    work().map_or_else(|code| c_int::from(code.code()), |()| 0)
 }
 
 /// Returns both results, or the first error.

@@ -3,8 +3,9 @@
 /// Declares functions of the header. Each row names its arguments with their types, or without one if [`argument`] has it, and
 /// ends with an expression, in which `?` returns an error's number where the function returns one.
 ///
-/// `fn name(arguments) -> type = expression` is any function. The other kinds are functions of one machine, whose memory the first
-/// line declares: `memory name([u64; words]) as argument holds Machine, magic, error` or, for a guard, `guard name([u64; words]) as
+/// `fn name(arguments) -> type = expression` is any function. `status name(..) = action` does something and returns the number of
+/// an error; `report name(..) = action` also writes the `problem`. The other kinds are functions of one machine, whose memory the
+/// first line declares: `memory name([u64; words]) as argument holds Machine, magic, error` or, for a guard, `guard name([u64; words]) as
 /// argument = pattern in Config, State, magic`; of memory that is declared elsewhere `on pattern in name as argument`. The expression
 /// sees the machine under the name of the argument, or what the pattern takes of it.
 ///
@@ -83,21 +84,23 @@ macro_rules! row {
             get_mut($this).and_then(|$machine| Ok($body)).unwrap_or_else(|_: ErrorCode| $none) }
     };
     (get [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) () $body:expr) => {
-        $crate::exports::row! { fn [] $head ($this: *const $memory, $($rest)*) (c_int)
-            status(get($this).and_then(|$machine| Ok($body))) }
+        $crate::exports::row! { status [] $head ($this: *const $memory, $($rest)*) () { let $machine = get($this)?; $body } }
     };
     (get_mut [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) () $body:expr) => {
-        $crate::exports::row! { fn [] $head ($this: *mut $memory, $($rest)*) (c_int)
-            status(get_mut($this).and_then(|$machine| Ok($body))) }
+        $crate::exports::row! { status [] $head ($this: *mut $memory, $($rest)*) () { let $machine = get_mut($this)?; $body } }
     };
     (init [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) () $body:expr) => {
-        $crate::exports::row! { fn [] $head ($this: *mut $memory, $($rest)*) (c_int) status_of(|| store($this, $body)) }
+        $crate::exports::row! { status [] $head ($this: *mut $memory, $($rest)*) () store($this, $body)? }
     };
-    (make [$memory:ident $this:ident $machine:pat] $head:tt ($($argument:ident: $type:ty),*) () $body:expr) => {
-        $crate::exports::row! {
-            fn [] $head ($this: *mut $memory, $($argument: $type,)* problem: *mut holdoff_problem) (c_int)
-            report(problem, || Ok(store($this, $body)?))
-        }
+    (make [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) () $body:expr) => {
+        $crate::exports::row! { report [] $head ($this: *mut $memory, $($rest)*) () store($this, $body)? }
+    };
+    (status $on:tt $head:tt ($($rest:tt)*) () $body:expr) => {
+        $crate::exports::row! { fn [] $head ($($rest)*) (c_int) status(|| Ok($body)) }
+    };
+    (report $on:tt $head:tt ($($argument:ident: $type:ty),* $(,)?) () $body:expr) => {
+        $crate::exports::row! { fn [] $head ($($argument: $type,)* problem: *mut holdoff_problem) (c_int)
+            report(problem, || Ok($body)) }
     };
     (step [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) () $body:expr) => {
         $crate::exports::row! { fn [] $head ($this: *mut $memory, $($rest)*) (holdoff_step)

@@ -49,16 +49,15 @@ extern_c! {
     /// Writes the fields of the default policy.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_policy_fields_init(fields: *mut holdoff_policy_fields) -> c_int =
-        status(not_null(fields).map(|fields| write(fields, PolicyFields::default().into())));
+    status holdoff_policy_fields_init(fields: *mut holdoff_policy_fields) =
+        write(not_null(fields)?, PolicyFields::default().into());
 
     /// Makes the policy with these fields: for programs that must be small, because unlike options it needs no names.
     ///
     /// Returns 0 and writes `policy`; or the HOLDOFF_ERROR_ number of the first rule that is broken (see holdoff_word;
     /// HOLDOFF_ERROR_UNKNOWN_WORD for a number that its table does not have), and leaves `policy` as it was.
-    fn holdoff_policy_init(policy: *mut holdoff_policy, fields: *const holdoff_policy_fields) -> c_int =
-        status_of(|| {
-            let fields = PolicyFields::try_from(read(fields).ok_or(ErrorCode::NullPointer)?)?;
-            store_policy(policy, fields.build()?)
-        });
+    status holdoff_policy_init(policy: *mut holdoff_policy, fields: *const holdoff_policy_fields) = {
+        let fields = PolicyFields::try_from(read(fields).ok_or(ErrorCode::NullPointer)?)?;
+        store_policy(policy, fields.build()?)?;
+    };
 }

@@ -62,8 +62,8 @@ extern_c! {
     /// Returns 0; or a HOLDOFF_ERROR_ number, or HOLDOFF_ERROR_NO_ROOM for a guard that is described and has no memory.
     /// Then some guards may have been made, and `guards` is as it was. Either way `problem` (which may be NULL) says what
     /// is wrong, with code 0 for nothing.
-    fn holdoff_guards_init(guards: *mut holdoff_guards, options, seed, now, words, length, problem) -> c_int =
-        report(problem, || all(guards, options, (seed, now), &mut Words::new(words, length)));
+    report holdoff_guards_init(guards: *mut holdoff_guards, options, seed, now, words, length) =
+        all(guards, options, (seed, now), &mut Words::new(words, length))?;
 }
 
 unsafe fn all(

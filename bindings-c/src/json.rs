@@ -16,7 +16,7 @@ extern_c! {
         let read_all = || read_json(slice(text, length)?, DOCUMENT, &mut |path, value| take(options, path, value));
         match get_mut(options) {
             Ok(_) => read_all().map_or_else(|problem| blame(options, problem), |()| 0),
-            Err(error) => status(Err(error)),
+            Err(error) => error.code().into(),
         }
     };
 
@@ -29,32 +29,30 @@ extern_c! {
     ///
     /// Returns 0 and writes `policy`, `rules` and `guards`; or a HOLDOFF_ERROR_ number and leaves the policy and the rules
     /// as they were. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
-    fn holdoff_form_read_json(form: u32, text: *const c_char, length, policy: *mut holdoff_policy,
-        rules: *mut holdoff_rules, patterns: *mut c_char, size, guards: *mut holdoff_options, problem) -> c_int =
-        report(problem, || {
-            let memory = buffer(patterns, size);
-            let mut used = 0;
-            let mut reader = form_of(form)?.reader();
-            read_json(slice(text, length)?, DOCUMENT, &mut |path, value| {
-                let wrong = |problem: holdoff_problem| problem.at(&path).show(value);
-                let text = reader.set(path, value).map_err(|error| wrong(error.into()))?;
-                let text = text.filter(|_| !rules.is_null());
-                crate::patterns::store(memory, &mut used, text).map_err(|error| wrong(error.into()))
-            })?;
-            let options = reader.options()?;
-            let (built, described) = (options.build()?, options.guards());
-            if !guards.is_null() {
-                store(guards, described)?;
-            } else if let Some(section) = described.sections().next() {
-                // Losing them in silence would be worse than an error.
-                return Err(holdoff_problem::about(ErrorCode::NotSupported, section));
-            }
-            store_policy(policy, built)?;
-            if !rules.is_null() {
-                put_rules(rules, options.rules(), memory.get(..used).unwrap_or_default())?;
-            }
-            Ok(())
-        });
+    report holdoff_form_read_json(form: u32, text: *const c_char, length, policy: *mut holdoff_policy,
+        rules: *mut holdoff_rules, patterns: *mut c_char, size, guards: *mut holdoff_options) = {
+        let memory = buffer(patterns, size);
+        let mut used = 0;
+        let mut reader = form_of(form)?.reader();
+        read_json(slice(text, length)?, DOCUMENT, &mut |path, value| {
+            let wrong = |problem: holdoff_problem| problem.at(&path).show(value);
+            let text = reader.set(path, value).map_err(|error| wrong(error.into()))?;
+            let text = text.filter(|_| !rules.is_null());
+            crate::patterns::store(memory, &mut used, text).map_err(|error| wrong(error.into()))
+        })?;
+        let options = reader.options()?;
+        let (built, described) = (options.build()?, options.guards());
+        if !guards.is_null() {
+            store(guards, described)?;
+        } else if let Some(section) = described.sections().next() {
+            // Losing them in silence would be worse than an error.
+            return Err(holdoff_problem::about(ErrorCode::NotSupported, section));
+        }
+        store_policy(policy, built)?;
+        if !rules.is_null() {
+            put_rules(rules, options.rules(), memory.get(..used).unwrap_or_default())?;
+        }
+    };
 }
 
 const DOCUMENT: DocumentRules = DocumentRules { unit: f64::NAN, groups: None, repeats: false };

@@ -33,12 +33,10 @@ extern_c! {
     /// them and the rules built of them are used. Patterns in earlier memory are not moved.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-    fn holdoff_options_keep_patterns(options: *mut holdoff_options, patterns: *mut c_char, size) -> c_int =
-        status_of(|| {
-            get_mut(options)?;
-            ((*options).patterns, (*options).patterns_size, (*options).patterns_used) = (not_null(patterns)?, size, 0);
-            Ok(())
-        });
+    status holdoff_options_keep_patterns(options: *mut holdoff_options, patterns: *mut c_char, size) = {
+        get_mut(options)?;
+        ((*options).patterns, (*options).patterns_size, (*options).patterns_used) = (not_null(patterns)?, size, 0);
+    };
 
     /// Sets a field to a word ("exponential", "forever", "none"), to a time with its unit ("250ms", "1.5s", "2m"), or to
     /// text.
@@ -98,12 +96,10 @@ extern_c! {
     ///
     /// Returns 0 and writes the nanoseconds to `ns` (which may be NULL); or HOLDOFF_ERROR_NOT_A_DURATION for any other text
     /// and for more than HOLDOFF_LONGEST_NS; or HOLDOFF_ERROR_NULL_POINTER without a text.
-    fn holdoff_parse_duration(duration: *const c_char, ns: *mut Span) -> c_int =
-        status_of(|| {
-            let text = c_str(duration).ok_or(ErrorCode::NullPointer)?;
-            write(ns, Span::parse(text).ok_or(ErrorCode::NotADuration)?);
-            Ok(())
-        });
+    status holdoff_parse_duration(duration: *const c_char, ns: *mut Span) = {
+        let text = c_str(duration).ok_or(ErrorCode::NullPointer)?;
+        write(ns, Span::parse(text).ok_or(ErrorCode::NotADuration)?);
+    };
 }
 
 /// Sets a field, and keeps the first problem there is.
@@ -113,7 +109,7 @@ extern_c! {
 unsafe fn set(options: *mut holdoff_options, path: Option<&str>, value: Option<Value<'_>>) -> c_int {
     // SAFETY: passed on.
     if let Err(error) = unsafe { get_mut(options) } {
-        return status(Err(error));
+        return error.code().into();
     }
     let result = match (path, value) {
         // SAFETY: the options are there.

@@ -41,31 +41,29 @@ extern_c! {
     /// to 60 s, no deadline, no attempt timeout.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
-    fn holdoff_policy_default(policy: *mut holdoff_policy) -> c_int = status(store_policy(policy, Policy::default()));
+    status holdoff_policy_default(policy: *mut holdoff_policy) = store_policy(policy, Policy::default())?;
 
     /// Makes the preset policy with that name, see HOLDOFF_WORD_PRESET: "kubernetes", "aws-standard-2.1" and so on.
     ///
     /// Returns 0; or HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_UNKNOWN_WORD, or, for a preset with rules in a library without
     /// them, HOLDOFF_ERROR_NOT_SUPPORTED, and leaves `policy` as it was. The options' field "preset" takes the same names, explains
     /// an unknown one, and lets other fields differ.
-    fn holdoff_policy_preset(policy: *mut holdoff_policy, name: *const c_char) -> c_int =
-        status_of(|| {
-            let name = c_str(name).ok_or(ErrorCode::NullPointer)?;
-            store_policy(policy, Options::NEW.preset(word_of(Preset::from_name(name))?).build()?)
-        });
+    status holdoff_policy_preset(policy: *mut holdoff_policy, name: *const c_char) = {
+        let name = c_str(name).ok_or(ErrorCode::NullPointer)?;
+        store_policy(policy, Options::NEW.preset(word_of(Preset::from_name(name))?).build()?)?;
+    };
 
     /// Makes the policy that the options describe. Guards that they describe are checked, but no part of a policy: see
     /// holdoff_guards_init.
     ///
     /// Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number and leaves `policy` as it was. Either way `problem` (which
     /// may be NULL) says what is wrong, with code 0 for nothing.
-    fn holdoff_policy_build(policy: *mut holdoff_policy, options, problem) -> c_int =
-        report(problem, || {
-            let described = sound(options)?;
-            let built = described.build()?;
-            described.check_guards()?;
-            Ok(store_policy(policy, built)?)
-        });
+    report holdoff_policy_build(policy: *mut holdoff_policy, options) = {
+        let described = sound(options)?;
+        let built = described.build()?;
+        described.check_guards()?;
+        store_policy(policy, built)?;
+    };
 
     /// Returns how many attempts a call may make, the first one included; 4294967295 for no limit, and 0 for memory without
     /// a policy.
@@ -75,8 +73,8 @@ extern_c! {
     /// as 1. For a copy of a policy that no call uses yet: of what holdoff_nesting_attempts says.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-    fn holdoff_policy_set_attempts(policy: *mut holdoff_policy, attempts: u32) -> c_int =
-        status(get(policy).and_then(|current| store_policy(policy, current.with_attempts(attempts))));
+    status holdoff_policy_set_attempts(policy: *mut holdoff_policy, attempts: u32) =
+        store_policy(policy, get(policy)?.with_attempts(attempts))?;
 
     /// Returns how long the first attempt of a call may take, in nanoseconds: the smaller of deadline and attempt timeout;
     /// HOLDOFF_NEVER without either, and for memory without a policy.

@@ -40,8 +40,8 @@ extern_c! {
     ///
     /// Returns 0 and writes `rules`; or a HOLDOFF_ERROR_ number and leaves `rules` as they were. Either way `problem`
     /// (which may be NULL) says what is wrong, with code 0 for nothing.
-    fn holdoff_rules_build(rules: *mut holdoff_rules, options, problem) -> c_int =
-        report(problem, || Ok(put_rules(rules, sound(options)?.rules(), patterns_of_options(options))?));
+    report holdoff_rules_build(rules: *mut holdoff_rules, options) =
+        put_rules(rules, sound(options)?.rules(), patterns_of_options(options))?;
 
     /// Applies the rules to a failure: the first rule that holds takes it. NULL rules are none, which make a failure permanent
     /// if the operation may not run twice and nothing proves that it did not run. The hint stays. Do not ask about a

@@ -19,51 +19,49 @@ extern_c! {
     /// Saves a retry as it is at `now` under its policy.
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
-    fn holdoff_retry_save(retry: *const holdoff_retry, policy, now, saved: *mut holdoff_saved) -> c_int =
-        status(pair(get(retry), get(policy)).and_then(|(retry, policy)| store(saved, retry.saved(policy, now))));
+    status holdoff_retry_save(retry: *const holdoff_retry, policy, now, saved: *mut holdoff_saved) =
+        store(saved, get(retry)?.saved(get(policy)?, now))?;
 
     /// Saves a call as it is at `now` under its policy.
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
-    fn holdoff_call_save(call: *const holdoff_call, policy, now, saved: *mut holdoff_saved) -> c_int =
-        status(pair(get(call), get(policy)).and_then(|(call, policy)| store(saved, call.saved(policy, now))));
+    status holdoff_call_save(call: *const holdoff_call, policy, now, saved: *mut holdoff_saved) =
+        store(saved, get(call)?.saved(get(policy)?, now))?;
 
     /// Makes a retry of what holdoff_retry_save saved under the same policy, on a clock that reads `now`.
     ///
     /// Returns 0 and writes `retry`; or HOLDOFF_ERROR_STATE_POLICY, HOLDOFF_ERROR_STATE_KIND or another HOLDOFF_ERROR_
     /// number and leaves it as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for
     /// nothing.
-    fn holdoff_retry_resume(retry: *mut holdoff_retry, saved: *const holdoff_saved, policy, now, problem) -> c_int =
-        report(problem, || Ok(store(retry, get(saved)?.retry(get(policy)?, now)?)?));
+    report holdoff_retry_resume(retry: *mut holdoff_retry, saved: *const holdoff_saved, policy, now) =
+        store(retry, get(saved)?.retry(get(policy)?, now)?)?;
 
     /// Makes a call of what holdoff_call_save saved under the same policy, on a clock that reads `now`. Go on with
     /// holdoff_call_tick. An attempt that was in flight has failed now, as a timeout.
     ///
     /// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
-    fn holdoff_call_resume(call: *mut holdoff_call, saved: *const holdoff_saved, policy, now, problem) -> c_int =
-        report(problem, || Ok(store(call, get(saved)?.call(get(policy)?, now)?)?));
+    report holdoff_call_resume(call: *mut holdoff_call, saved: *const holdoff_saved, policy, now) =
+        store(call, get(saved)?.call(get(policy)?, now)?)?;
 
     /// Saves a call under guards as it is at `now`, as holdoff_call_save does: what it holds of its guards is not in it.
     ///
     /// Returns 0, or a HOLDOFF_ERROR_ number from 200 on and leaves `saved` as it was.
-    fn holdoff_guarded_call_save(call: *const holdoff_guarded_call, policy, now, saved: *mut holdoff_saved) -> c_int =
-        status(pair(get(call), get(policy)).and_then(|(call, policy)| store(saved, call.call().saved(policy, now))));
+    status holdoff_guarded_call_save(call: *const holdoff_guarded_call, policy, now, saved: *mut holdoff_saved) =
+        store(saved, get(call)?.call().saved(get(policy)?, now))?;
 
     /// Makes a call under guards of a call that was saved under the same policy, with or without guards, on a clock that
     /// reads `now`; see holdoff_call_resume. It begins for these guards (NULL for none); a retry that it sleeps for counts
     /// as paid, and it asks its guards again at the next holdoff_guarded_call_tick, which is the next thing to call.
     ///
     /// Returns 0 and writes `call`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_retry_resume.
-    fn holdoff_guarded_call_resume(call: *mut holdoff_guarded_call, saved: *const holdoff_saved, policy, guards, now,
-        problem) -> c_int =
-        report(problem, || {
-            let mut borrowed = Guards::none();
-            borrow_guards(guards, &mut borrowed)?;
-            let (saved, policy) = pair(get(saved), get(policy))?;
-            check_memory(call)?;
-            let resumed = saved.call(policy, now)?;
-            Ok(store(call, GuardedCall::resume(policy, &mut borrowed, &resumed, now))?)
-        });
+    report holdoff_guarded_call_resume(call: *mut holdoff_guarded_call, saved: *const holdoff_saved, policy, guards, now) = {
+        let mut borrowed = Guards::none();
+        borrow_guards(guards, &mut borrowed)?;
+        let (saved, policy) = (get(saved)?, get(policy)?);
+        check_memory(call)?;
+        let resumed = saved.call(policy, now)?;
+        store(call, GuardedCall::resume(policy, &mut borrowed, &resumed, now))?;
+    };
 
     /// Reads the bytes that holdoff_saved_bytes or another language's save made.
     ///

@@ -7,8 +7,8 @@ extern_c! {
     /// 2^32-1 its top.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
-    fn holdoff_schedule_init_pinned(schedule: *mut holdoff_schedule, policy, draw: u32) -> c_int =
-        status(get(policy).and_then(|policy| store(schedule, Schedule::pinned(policy, draw))));
+    status holdoff_schedule_init_pinned(schedule: *mut holdoff_schedule, policy, draw: u32) =
+        store(schedule, Schedule::pinned(get(policy)?, draw))?;
 
     /// Writes the next delay after a failure of `kind` (HOLDOFF_TRANSIENT, ...) to `ns` (which may be NULL) if the draw
     /// were `u` from [0, 1): for recordings of other systems, and for policies with a backoff for some kinds of failure.

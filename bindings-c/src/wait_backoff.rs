@@ -49,8 +49,8 @@ extern_c! {
     /// Begins again with `duration_ns` and `steps`, the rest as it is.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
-    fn holdoff_wait_backoff_restart(wait_backoff: *mut holdoff_wait_backoff, duration_ns: u64, steps: u64) -> c_int =
-        status(get_mut(wait_backoff).map(|backoff| *backoff = backoff.restarted(span(duration_ns), steps)));
+    get_mut holdoff_wait_backoff_restart(duration_ns: u64, steps: u64) =
+        *wait_backoff = wait_backoff.restarted(span(duration_ns), steps);
 
     /// Steps a wait.Backoff that the program keeps in Kubernetes' own fields, in one call: what Backoff.Step does. A `jitter`,
     /// `steps` or `cap_ns` that is not positive means none.

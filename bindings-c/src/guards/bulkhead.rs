@@ -27,11 +27,10 @@ extern_c! {
     ///
     /// Returns 0 and writes `bulkhead`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_NO_ROOM included) and a problem, see
     /// holdoff_budget_init.
-    fn holdoff_bulkhead_init(bulkhead: *mut holdoff_bulkhead, options, words, length, problem) -> c_int =
-        report(problem, || {
-            let made = section::<holdoff_bulkhead>(options, 0, Timestamp::ZERO)?;
-            store_with(bulkhead, made, &mut Words::new(words, length)).map_err(about_words::<holdoff_bulkhead>)
-        });
+    report holdoff_bulkhead_init(bulkhead: *mut holdoff_bulkhead, options, words, length) = {
+        let made = section::<holdoff_bulkhead>(options, 0, Timestamp::ZERO)?;
+        store_with(bulkhead, made, &mut Words::new(words, length)).map_err(about_words::<holdoff_bulkhead>)?;
+    };
 
     /// Asks for a new call. Its place in the queue is written to `place` (which may be NULL).
     ///
@@ -56,8 +55,10 @@ extern_c! {
     /// Takes a call that waits out of the queue.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_bulkhead_leave_queue(bulkhead: *mut holdoff_bulkhead, place: QueuePlace) -> c_int =
-        status(parts(bulkhead).map(|(config, state, words)| state.leave_queue(config, words, place)));
+    status holdoff_bulkhead_leave_queue(bulkhead: *mut holdoff_bulkhead, place: QueuePlace) = {
+        let (config, state, words) = parts(bulkhead)?;
+        state.leave_queue(config, words, place);
+    };
 
     /// Returns the number of calls that run; 0 for memory without a bulkhead.
     get holdoff_bulkhead_running() -> u32 = state.running(), else 0;

@@ -9,7 +9,7 @@ use crate::*;
 /// `memory` is null or points to memory of its type.
 unsafe fn put<M: Described>(memory: *mut M, config: Result<M::Config, Error>, seed: u64, now: Timestamp) -> c_int {
     // SAFETY: passed on.
-    status_of(|| unsafe { store(memory, M::new(config?, seed, now)) })
+    status(|| unsafe { store(memory, M::new(config?, seed, now)) })
 }
 
 /// Stores a guard of a checked configuration, which has seen nothing, with the words that it needs.
@@ -23,7 +23,7 @@ unsafe fn put_with<M: Described + Stored>(
     words: &mut Words,
 ) -> c_int {
     // SAFETY: passed on.
-    status_of(|| unsafe { store_with(memory, M::new(config?, 0, now), words) })
+    status(|| unsafe { store_with(memory, M::new(config?, 0, now), words) })
 }
 
 extern_c! {
@@ -55,30 +55,26 @@ extern_c! {
     ///
     /// Returns 0; or HOLDOFF_ERROR_DELAYS_MISSING, HOLDOFF_ERROR_TOO_MANY_STAGES, HOLDOFF_ERROR_NULL_POINTER or
     /// HOLDOFF_ERROR_NOT_A_GUARD, and leaves `breaker` as it was.
-    fn holdoff_breaker_set_open_times(breaker: *mut holdoff_breaker, times_ns: *const u64, count: usize) -> c_int =
-        status_of(|| {
-            let guard = get_mut(breaker)?;
-            // One time more than there may be is enough to refuse them all.
-            let count = count.min(9);
-            let bytes = slice(times_ns.cast(), count.saturating_mul(8))?;
-            let times = bytes.chunks_exact(8).filter_map(|time| time.try_into().ok()).map(u64::from_ne_bytes);
-            let mut spans = [Span::ZERO; 9];
-            spans.iter_mut().zip(times).for_each(|(slot, nanos)| *slot = span(nanos));
-            guard.config = guard.config.with_open_times(spans.get(..count).unwrap_or(&[]))?;
-            Ok(())
-        });
+    status holdoff_breaker_set_open_times(breaker: *mut holdoff_breaker, times_ns: *const u64, count: usize) = {
+        let guard = get_mut(breaker)?;
+        // One time more than there may be is enough to refuse them all.
+        let count = count.min(9);
+        let bytes = slice(times_ns.cast(), count.saturating_mul(8))?;
+        let times = bytes.chunks_exact(8).filter_map(|time| time.try_into().ok()).map(u64::from_ne_bytes);
+        let mut spans = [Span::ZERO; 9];
+        spans.iter_mut().zip(times).for_each(|(slot, nanos)| *slot = span(nanos));
+        guard.config = guard.config.with_open_times(spans.get(..count).unwrap_or(&[]))?;
+    };
 
     /// Lets `probes` calls at once try a half-open breaker that nobody uses yet; `successes` of them close it (both at least 1),
     /// and it opens again when more than `failures` of them have failed.
     ///
     /// Returns 0; or HOLDOFF_ERROR_COUNT_RANGE, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD, and leaves `breaker` as
     /// it was.
-    fn holdoff_breaker_set_probes(breaker: *mut holdoff_breaker, probes: u32, successes: u32, failures: u32) -> c_int =
-        status_of(|| {
-            let guard = get_mut(breaker)?;
-            guard.config = guard.config.with_probes(probes, successes, failures)?;
-            Ok(())
-        });
+    status holdoff_breaker_set_probes(breaker: *mut holdoff_breaker, probes: u32, successes: u32, failures: u32) = {
+        let guard = get_mut(breaker)?;
+        guard.config = guard.config.with_probes(probes, successes, failures)?;
+    };
 
     /// Makes a full budget of `capacity` tokens. A retry costs `cost` of them, `timeout_cost` after a timeout and
     /// `throttled_cost` after throttling; a success brings `reward`, and each second `refill`, from 0 on.

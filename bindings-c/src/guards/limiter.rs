@@ -19,11 +19,10 @@ extern_c! {
     ///
     /// Returns 0 and writes `limiter`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_NO_ROOM included) and a problem, see
     /// holdoff_budget_init.
-    fn holdoff_limiter_init(limiter: *mut holdoff_limiter, options, now, words, length, problem) -> c_int =
-        report(problem, || {
-            let made = section::<holdoff_limiter>(options, 0, now)?;
-            store_with(limiter, made, &mut Words::new(words, length)).map_err(about_words::<holdoff_limiter>)
-        });
+    report holdoff_limiter_init(limiter: *mut holdoff_limiter, options, now, words, length) = {
+        let made = section::<holdoff_limiter>(options, 0, now)?;
+        store_with(limiter, made, &mut Words::new(words, length)).map_err(about_words::<holdoff_limiter>)?;
+    };
 
     /// Takes `count` calls at `now`, or says when they may be made: in `retry_at` (which may be NULL), HOLDOFF_NEVER for
     /// more than there may ever be at once. A refusal changes nothing.
@@ -44,8 +43,10 @@ extern_c! {
     /// Gives back `count` calls that were taken and not made.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    fn holdoff_limiter_give_back(limiter: *mut holdoff_limiter, count: u32, now) -> c_int =
-        status(parts(limiter).map(|(config, state, words)| state.give_back(config, words, count, now)));
+    status holdoff_limiter_give_back(limiter: *mut holdoff_limiter, count: u32, now) = {
+        let (config, state, words) = parts(limiter)?;
+        state.give_back(config, words, count, now);
+    };
 
     /// Returns how many bytes holdoff_guard_save writes of a limiter: 44, and 8 for each call of a log's limit; 0 for
     /// memory without a limiter.

@@ -40,17 +40,15 @@ extern_c! {
     ///
     /// Returns 0 and writes `nesting`; or a HOLDOFF_ERROR_ number and leaves it as it was. Either way `problem` (which may
     /// be NULL) says what is wrong, with code 0 for nothing.
-    fn holdoff_nesting_init(nesting: *mut holdoff_nesting, options, problem) -> c_int =
-        report(problem, || {
-            let (mode, cap) = match sound(options)?.nested()?.unwrap_or_default() {
-                Nesting::Allow => (HOLDOFF_NESTED_ALLOW, 0),
-                Nesting::Innermost => (HOLDOFF_NESTED_INNERMOST, 0),
-                Nesting::Outermost => (HOLDOFF_NESTED_OUTERMOST, 0),
-                Nesting::Cap(cap) => (HOLDOFF_NESTED_CAP, cap),
-            };
-            write(not_null(nesting)?, holdoff_nesting { mode, cap });
-            Ok(())
-        });
+    report holdoff_nesting_init(nesting: *mut holdoff_nesting, options) = {
+        let (mode, cap) = match sound(options)?.nested()?.unwrap_or_default() {
+            Nesting::Allow => (HOLDOFF_NESTED_ALLOW, 0),
+            Nesting::Innermost => (HOLDOFF_NESTED_INNERMOST, 0),
+            Nesting::Outermost => (HOLDOFF_NESTED_OUTERMOST, 0),
+            Nesting::Cap(cap) => (HOLDOFF_NESTED_CAP, cap),
+        };
+        write(not_null(nesting)?, holdoff_nesting { mode, cap });
+    };
 
     /// Returns how many attempts, the first one included, a policy with `own` attempts (4294967295 for no limit, both)
     /// makes inside the retry of `token`: give that number to a copy of the policy by holdoff_policy_set_attempts. `token`

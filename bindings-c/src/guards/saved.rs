@@ -58,20 +58,18 @@ extern_c! {
     ///
     /// Returns 0; or HOLDOFF_ERROR_GUARD_CONFIG, HOLDOFF_ERROR_STATE_DAMAGED or another HOLDOFF_ERROR_ number and leaves
     /// the guard as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
-    fn holdoff_guard_restore(guard: *mut c_void, bytes: *const c_char, length, now, problem) -> c_int =
-        report(problem, || {
-            let bytes = slice(bytes, length);
-            by_guard!(guard;
-                Other => {
-                    let Guard { config, state } = get_mut(guard)?;
-                    *state = State::restore(bytes?, config, now)?;
-                },
-                Hedge => get_mut(guard)?.state = Latency::restore(bytes?)?,
-                Limiter => {
-                    let (config, state, log) = storage::parts(guard)?;
-                    *state = Limiter::restore(bytes?, config, log, now)?;
-                },
-                None => return Err(guard.as_ref().map_or(ErrorCode::NullPointer, |_| ErrorCode::NotAGuard).into()));
-            Ok(())
-        });
+    report holdoff_guard_restore(guard: *mut c_void, bytes: *const c_char, length, now) = {
+        let bytes = slice(bytes, length);
+        by_guard!(guard;
+            Other => {
+                let Guard { config, state } = get_mut(guard)?;
+                *state = State::restore(bytes?, config, now)?;
+            },
+            Hedge => get_mut(guard)?.state = Latency::restore(bytes?)?,
+            Limiter => {
+                let (config, state, log) = storage::parts(guard)?;
+                *state = Limiter::restore(bytes?, config, log, now)?;
+            },
+            None => return Err(guard.as_ref().map_or(ErrorCode::NullPointer, |_| ErrorCode::NotAGuard).into()));
+    };
 }

@@ -84,17 +84,15 @@ extern_c! {
     /// Returns 0; or HOLDOFF_ERROR_EVENT_CUT when the bytes end within it, HOLDOFF_ERROR_EVENT_DAMAGED,
     /// HOLDOFF_ERROR_EVENT_VERSION or another HOLDOFF_ERROR_ number, and writes none of them. Either way `problem` (which
     /// may be NULL) says what is wrong.
-    fn holdoff_event_from_bytes(event: *mut holdoff_event, bytes: *const c_char, length, used: *mut usize,
-        failure: *mut *const c_char, failure_length: *mut usize, problem) -> c_int =
-        report(problem, || {
-            let (event, bytes) = (not_null(event)?, slice(bytes, length)?);
-            let (found, text, rest) = Event::read(bytes)?;
-            write(event, Some(found).into());
-            write(used, bytes.len() - rest.len());
-            write(failure, text.as_ptr().cast());
-            write(failure_length, text.len());
-            Ok(())
-        });
+    report holdoff_event_from_bytes(event: *mut holdoff_event, bytes: *const c_char, length, used: *mut usize,
+        failure: *mut *const c_char, failure_length: *mut usize) = {
+        let (event, bytes) = (not_null(event)?, slice(bytes, length)?);
+        let (found, text, rest) = Event::read(bytes)?;
+        write(event, Some(found).into());
+        write(used, bytes.len() - rest.len());
+        write(failure, text.as_ptr().cast());
+        write(failure_length, text.len());
+    };
 
     /// Writes the event as JSON in one line into `text`, at most `size` bytes with the zero at its end: Aster's fields
     /// under Aster's names, and the event's own. `task` is the name of the task and `failure` what the failure said; both
@@ -116,34 +114,30 @@ extern_c! {
     /// HOLDOFF_ERROR_ number, and leaves `event` as it was, but not what the texts were. Either way `problem` (which may be
     /// NULL) says what is wrong, with code 0 for nothing.
     #[cfg(feature = "json")]
-    fn holdoff_event_from_json(event: *mut holdoff_event, text: *const c_char, length, task: *mut c_char,
-        task_size: usize, failure: *mut c_char, failure_size: usize, problem) -> c_int =
-        report(problem, || {
-            let (task, failure) = (buffer(task, task_size), buffer(failure, failure_size));
-            let (event, text) = (not_null(event)?, slice(text, length)?);
-            let (mut found, mut has_reason) = (Event::EMPTY, false);
-            for text in [&mut *task, &mut *failure] {
-                keep_text(text, "");
+    report holdoff_event_from_json(event: *mut holdoff_event, text: *const c_char, length, task: *mut c_char,
+        task_size: usize, failure: *mut c_char, failure_size: usize) = {
+        let (task, failure) = (buffer(task, task_size), buffer(failure, failure_size));
+        let (event, text) = (not_null(event)?, slice(text, length)?);
+        let (mut found, mut has_reason) = (Event::EMPTY, false);
+        for text in [&mut *task, &mut *failure] {
+            keep_text(text, "");
+        }
+        json::read_json(text, json::EVENT, &mut |path, value| {
+            let memory = match found.set(path, value).map_err(|error| holdoff_problem::from(error).named(path))? {
+                ValueOwner::Event => return Ok(()),
+                ValueOwner::Task => &mut *task,
+                // `failureReason` counts more than the reason in Aster's payload.
+                ValueOwner::Failure if has_reason && path == "payload.reason" => return Ok(()),
+                ValueOwner::Failure => &mut *failure,
+            };
+            has_reason |= path == "failureReason";
+            match value {
+                Value::Text(text) if !keep_text(memory, text) => Err(holdoff_problem::about(ErrorCode::NoRoom, path)),
+                _ => Ok(()),
             }
-            json::read_json(text, json::EVENT, &mut |path, value| {
-                let memory = match found.set(path, value).map_err(|error| holdoff_problem::from(error).named(path))? {
-                    ValueOwner::Event => return Ok(()),
-                    ValueOwner::Task => &mut *task,
-                    // `failureReason` counts more than the reason in Aster's payload.
-                    ValueOwner::Failure if has_reason && path == "payload.reason" => return Ok(()),
-                    ValueOwner::Failure => &mut *failure,
-                };
-                has_reason |= path == "failureReason";
-                match value {
-                    Value::Text(text) if !keep_text(memory, text) => {
-                        Err(holdoff_problem::about(ErrorCode::NoRoom, path))
-                    }
-                    _ => Ok(()),
-                }
-            })?;
-            write(event, Some(found.check()?).into());
-            Ok(())
-        });
+        })?;
+        write(event, Some(found.check()?).into());
+    };
 }
 
 /// The event in memory of the caller's, if one is there: zeroes are none.
