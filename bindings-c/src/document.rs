@@ -1,7 +1,7 @@
 //! Policies written: as documents, and in the forms of other systems.
 
 use crate::*;
-use core::fmt::{self, Display};
+use core::fmt;
 
 /// The form with that number.
 pub(crate) fn form_of(form: u32) -> Result<Form, holdoff_problem> {
@@ -20,11 +20,11 @@ extern_c! {
     /// `size` 0 says how much room it needs; 0 when the policy cannot be said in that form, or for wrong use. `problem`
     /// (which may be NULL) then says what is in the way: HOLDOFF_ERROR_NOT_IN_FORM and the field.
     fn holdoff_policy_json(policy, rules: *const holdoff_rules, form: u32, text: *mut c_char, size, problem) -> c_int = {
-        let written = || {
+        let described = || {
             let (policy, (rules, patterns)) = pair(get(policy), optional_rules(rules))?;
-            Written::new(form, *policy, rules, Options::NEW, patterns)
+            Ok((*policy, rules, Options::NEW, patterns))
         };
-        print_or_report(text, size, problem, written())
+        print_policy(form, described(), text, size, problem)
     };
 
     /// Writes what options describe as JSON, as holdoff_policy_json does: the policy, its rules and its guards, those of a
@@ -33,66 +33,48 @@ extern_c! {
     /// Returns the length of the whole text without the zero, as snprintf does; 0 when it cannot be said in that form, or
     /// for wrong use. `problem` (which may be NULL) then says what is in the way.
     fn holdoff_options_json(options, form: u32, text: *mut c_char, size, problem) -> c_int = {
-        let written = || {
+        let described = || {
             let described = sound(options)?;
             let policy = described.build()?;
             described.check_guards()?;
-            Written::new(form, policy, described.rules(), *described, patterns_of_options(options))
+            Ok((policy, described.rules(), *described, patterns_of_options(options)))
         };
-        print_or_report(text, size, problem, written())
+        print_policy(form, described(), text, size, problem)
     };
 }
 
-/// Writes a text, or nothing but the problem in its way.
+/// A policy, its rules, its guards and the texts of its patterns.
+type PolicyParts<'a> = (Policy, Rules, Options, &'a [u8]);
+
+/// Writes a policy as a document or in another system's form, or nothing but the problem in its way.
 ///
 /// # Safety
 /// `text` is null or points to `size` bytes, `problem` is null or points to a problem.
-unsafe fn print_or_report(
+unsafe fn print_policy(
+    form: u32,
+    described: Result<PolicyParts<'_>, holdoff_problem>,
     text: *mut c_char,
     size: usize,
     problem: *mut holdoff_problem,
-    written: Result<Written<'_>, holdoff_problem>,
 ) -> c_int {
     // SAFETY: passed on.
     unsafe {
-        report(problem, || written.as_ref().map(|_| ()).map_err(|problem| *problem));
-        print(text, size, written.ok())
-    }
-}
-
-/// A policy, its rules and its guards, as a document or in another system's form, by `Display`.
-struct Written<'a> {
-    policy: Policy,
-    rules: Rules,
-    guards: Options,
-    patterns: &'a [u8],
-    form: Option<ForeignPolicy>,
-}
-
-impl<'a> Written<'a> {
-    fn new(
-        form: u32,
-        policy: Policy,
-        rules: Rules,
-        guards: Options,
-        patterns: &'a [u8],
-    ) -> Result<Self, holdoff_problem> {
-        let form = match form {
-            HOLDOFF_FORM_DOCUMENT => None,
-            _ => Some(form_of(form)?.export(&policy, &rules, &guards)?),
-        };
-        Ok(Self { policy, rules, guards, patterns, form })
-    }
-}
-
-impl Display for Written<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let texts = &mut |alternative, list, put: &mut dyn FnMut(&str) -> fmt::Result| {
-            patterns::texts(self.patterns, alternative, list).try_for_each(put)
-        };
-        match &self.form {
-            Some(form) => form.write(patterns::texts(self.patterns, 0, TextList::Patterns), [], f),
-            None => write_document(&self.policy, &self.rules, &self.guards, texts, f),
-        }
+        let mut length = print(text, size, None::<&str>);
+        report(problem, || {
+            let (policy, rules, guards, patterns) = described.as_ref().map_err(|problem| *problem)?;
+            let foreign = match form {
+                HOLDOFF_FORM_DOCUMENT => None,
+                _ => Some(form_of(form)?.export(policy, rules, guards)?),
+            };
+            let texts = &mut |alternative, list, put: &mut dyn FnMut(&str) -> fmt::Result| {
+                patterns::texts(patterns, alternative, list).try_for_each(put)
+            };
+            length = print_by(text, size, |out| match foreign {
+                Some(foreign) => foreign.write(patterns::texts(patterns, 0, TextList::Patterns), [], out),
+                None => write_document(policy, rules, guards, texts, out),
+            });
+            Ok(())
+        });
+        length
     }
 }

@@ -42,11 +42,24 @@ pub(crate) fn fill(field: &mut [c_char], text: &dyn Display) {
     let _ = write!(Cut::new(field), "{text}");
 }
 
-/// Writes to memory of the caller's as snprintf does: the answer is the whole length without the zero.
+/// Prints to memory of the caller's as snprintf does: the answer is the whole length without the zero.
 ///
 /// # Safety
 /// `text` is null or points to memory of `size` bytes.
 pub(crate) unsafe fn print(text: *mut c_char, size: usize, what: Option<impl Display>) -> c_int {
+    // SAFETY: passed on.
+    unsafe { print_by(text, size, |out| what.map_or(Ok(()), |what| write!(out, "{what}"))) }
+}
+
+/// Prints what a function writes, as [`print`] does.
+///
+/// # Safety
+/// As for [`print`].
+pub(crate) unsafe fn print_by(
+    text: *mut c_char,
+    size: usize,
+    write: impl FnOnce(&mut Cut<'_>) -> fmt::Result,
+) -> c_int {
     let buffer = if text.is_null() || size == 0 {
         &mut [][..]
     } else {
@@ -54,8 +67,6 @@ pub(crate) unsafe fn print(text: *mut c_char, size: usize, what: Option<impl Dis
         unsafe { core::slice::from_raw_parts_mut(text, size.min(isize::MAX as usize)) }
     };
     let mut out = Cut::new(buffer);
-    if let Some(what) = what {
-        let _ = write!(out, "{what}");
-    }
+    let _ = write(&mut out);
     c_int::try_from(out.wanted).unwrap_or(c_int::MAX)
 }
