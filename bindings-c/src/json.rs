@@ -1,7 +1,6 @@
 //! JSON text read: policy documents and other systems' forms.
 
 use crate::*;
-use alloc::format;
 
 extern_c! {
     /// Sets the fields of a policy document given as JSON text of `length` bytes (a zero at its end need not be there), its
@@ -66,7 +65,7 @@ pub(crate) type Take<'r> = &'r mut dyn FnMut(&str, Value<'_>) -> Result<(), hold
 pub(crate) fn read_json(text: &[u8], rules: DocumentRules, take: Take<'_>) -> Result<(), holdoff_problem> {
     let not_json = holdoff_problem::from(ErrorCode::NotJson);
     let text = core::str::from_utf8(text).map_err(|_| not_json)?;
-    let unreadable = |error: NotJson| not_json.showing(&format!("{error}"));
+    let unreadable = |error: NotJson| not_json.showing(&error);
     // All of it first: a text that is no JSON is refused as a whole.
     JsonText::new(text).check().map_err(unreadable)?;
     let set = |DocumentValue { path, value, broken, .. }: DocumentValue<'_>| match broken {

@@ -49,8 +49,8 @@ impl holdoff_problem {
 
     /// Returns the problem with a text in the place of the value.
     #[cfg(feature = "json")]
-    pub(crate) fn showing(mut self, value: &str) -> Self {
-        fill(&mut self.value, &value);
+    pub(crate) fn showing(mut self, value: &dyn Display) -> Self {
+        fill(&mut self.value, value);
         self
     }
 
