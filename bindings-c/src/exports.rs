@@ -104,7 +104,7 @@ macro_rules! row {
     };
     (step [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) () $body:expr) => {
         $crate::exports::row! { fn [] $head ($this: *mut $memory, $($rest)*) (holdoff_step)
-            step(call_of($this).and_then(|$machine| Ok($body))) }
+            give($this, |$machine| Ok($body)) }
     };
     (step [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) ($answer:ty) $body:expr) => {
         $crate::exports::row! { fn [] $head ($this: *mut $memory, $($rest)*) ($answer)

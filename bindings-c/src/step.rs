@@ -129,14 +129,21 @@ pub(crate) unsafe fn begin<M: Memory>(call: *mut M, begun: Result<(M::Inner, Ste
     }
 }
 
-/// Borrows a call to change it, or returns the step for memory without one.
+/// Gives an input to a call, or returns the step for memory without one.
 ///
 /// # Safety
 /// As for [`get_mut`].
 #[inline(always)]
-pub(crate) unsafe fn call_of<'a, M: Memory>(call: *mut M) -> Result<&'a mut M::Inner, holdoff_step> {
+pub(crate) unsafe fn give<M: Memory>(
+    call: *mut M,
+    input: impl FnOnce(&mut M::Inner) -> Result<Step, ErrorCode>,
+) -> holdoff_step {
     // SAFETY: passed on.
-    unsafe { get_mut(call).map_err(|error| no_call(call, error)) }
+    match unsafe { get_mut(call) } {
+        Ok(call) => input(call).into(),
+        // SAFETY: passed on.
+        Err(error) => unsafe { no_call(call, error) },
+    }
 }
 
 /// Returns the step for memory without a call: zeroed memory is a call that was cancelled.
@@ -147,10 +154,4 @@ pub(crate) unsafe fn call_of<'a, M: Memory>(call: *mut M) -> Result<&'a mut M::I
 pub(crate) unsafe fn no_call<M: Memory>(memory: *const M, error: ErrorCode) -> holdoff_step {
     // SAFETY: passed on.
     if unsafe { is_zeroed(memory) } { Step::Stop(Outcome::Cancelled).into() } else { error.into() }
-}
-
-/// Returns the step of a call, or the one in its place.
-#[inline(always)]
-pub(crate) fn step(result: Result<Step, holdoff_step>) -> holdoff_step {
-    result.map_or_else(|in_its_place| in_its_place, holdoff_step::from)
 }

@@ -58,11 +58,12 @@ pub(crate) unsafe fn put<M: Memory>(
 ) -> holdoff_step {
     let mut borrowed = Guards::none();
     // SAFETY: passed on.
-    step(unsafe { call_of(call) }.and_then(|call| {
-        // SAFETY: passed on.
-        unsafe { borrow_guards(guards, &mut borrowed) }?;
-        Ok(input(call, &mut borrowed)?)
-    }))
+    unsafe {
+        give(call, |call| {
+            borrow_guards(guards, &mut borrowed)?;
+            input(call, &mut borrowed)
+        })
+    }
 }
 
 extern_c! {

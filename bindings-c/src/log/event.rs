@@ -7,15 +7,11 @@ numbers! {
     HOLDOFF_EVENT_BYTES: usize = 56 is Event::MOST_BYTES;
 }
 
-/// One thing that happened to a call: 64 bytes, to be copied as you like. holdoff_event_get reads its fields; the
-/// content is the library's.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct holdoff_event {
-    state: [u64; 8],
+memory! {
+    /// One thing that happened to a call: 64 bytes, to be copied as you like. holdoff_event_get reads its fields; the
+    /// content is the library's.
+    holdoff_event([u64; 8]) holds Event
 }
-
-const _: () = assert!(size_of::<holdoff_event>() == size_of::<Event>() && align_of::<Event>() == 8);
 
 impl holdoff_event {
     pub(crate) const NONE: Self = Self { state: [0; 8] };
@@ -57,8 +53,6 @@ c_struct! {
         is_guarded: bool = event.is_guarded(),
     }
 }
-
-memory!(holdoff_event holds Event);
 
 extern_c! {
     on holdoff_event as event;

@@ -112,7 +112,7 @@ extern_c! {
     /// Returns the step that holds. Zeroed memory is a call that was cancelled; other memory without a recorder is
     /// HOLDOFF_INVALID.
     fn holdoff_recorder_step(recorder: *const holdoff_recorder) -> holdoff_step =
-        step(get(recorder).map(Recorder::step).map_err(|error| no_call(recorder, error)));
+        get(recorder).map_or_else(|error| no_call(recorder, error), |recorder| recorder.step().into());
 
     /// Returns the place of the latest event in the log; 0 for memory without a recorder.
     get holdoff_recorder_sequence() -> u64 = recorder.sequence(), else 0;
