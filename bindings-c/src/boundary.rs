@@ -29,7 +29,7 @@ pub(crate) unsafe trait Memory: Sized {
 }
 
 /// Declares the memory of a machine, `name([u64; words]) holds Type, magic, error`, with more fields behind the words if it has
-/// any; or, for a struct that is declared elsewhere, only `name holds Type, magic, error`. Memory without a magic word is only
+/// any, all or none of which the `Type` has as well; or, for a struct that is declared elsewhere, only `name holds Type, magic, error`. Memory without a magic word is only
 /// `holds Type`.
 macro_rules! memory {
     ($(#[$meta:meta])* $name:ident([u64; $words:literal] $(, $field:ident: $type:ty)*) holds $inner:ty, $magic:expr, $foreign:ident) => {
@@ -42,7 +42,7 @@ macro_rules! memory {
             $($field: $type,)*
         }
         $crate::boundary::memory!($name holds $inner, $magic, $foreign);
-        const _: () = assert!(size_of::<$inner>() == $words * 8);
+        const _: () = assert!(size_of::<$inner>() == $words * 8 || size_of::<$inner>() == size_of::<$name>() - 8);
     };
     ($(#[$meta:meta])* $name:ident([u64; $words:literal]) holds $inner:ty) => {
         $(#[$meta])*

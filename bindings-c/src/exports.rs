@@ -6,7 +6,7 @@
 /// `fn name(arguments) -> type = expression` is any function. `status name(..) = action` does something and returns the number of
 /// an error; `report name(..) = action` also writes the `problem`. The other kinds are functions of one machine, whose memory the
 /// first line declares: `memory name([u64; words]) as argument holds Machine, magic, error` or, for a guard, `guard name([u64; words]) as
-/// argument = pattern in Config, State, magic`; of memory that is declared elsewhere `on pattern in name as argument`. The expression
+/// argument = pattern in Config, magic`; of memory that is declared elsewhere `on pattern in name as argument`. The expression
 /// sees the machine under the name of the argument, or what the pattern takes of it.
 ///
 /// | Kind | Function |
@@ -27,9 +27,9 @@ macro_rules! extern_c {
         $crate::boundary::memory! { $(#[$meta])* $memory($($state)*) holds $inner $(, $magic, $foreign)? }
         $crate::exports::rows! { [$memory $this $this] $($rows)* }
     };
-    ($(#[$meta:meta])* guard $memory:ident($($words:tt)*) as $this:ident = $machine:pat in $config:ty, $state:ty, $magic:expr;
+    ($(#[$meta:meta])* guard $memory:ident($($words:tt)*) as $this:ident = $machine:pat in $config:ty, $magic:expr;
         $($rows:tt)*) => {
-        $crate::boundary::memory! { $(#[$meta])* $memory($($words)*) holds Guard<$config, $state>, $magic, NotAGuard }
+        $crate::boundary::memory! { $(#[$meta])* $memory($($words)*) holds Guard<$config>, $magic, NotAGuard }
         $crate::exports::rows! { [$memory $this $machine] $($rows)* }
     };
     (on $memory:ident as $this:ident; $($rows:tt)*) => { $crate::exports::rows! { [$memory $this $this] $($rows)* } };

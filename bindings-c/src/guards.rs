@@ -3,7 +3,6 @@
 //! A set of guards is a struct of pointers, so that one budget may be in several sets. The core borrows
 //! them for one transition; threads that share them hold a lock meanwhile.
 
-use self::storage::{Words, about_words, parts, store_with};
 use crate::*;
 
 pub(crate) mod adaptive;
@@ -17,7 +16,6 @@ pub(crate) mod hedge;
 pub(crate) mod limiter;
 pub(crate) mod nested;
 pub(crate) mod saved;
-pub(crate) mod storage;
 pub(crate) mod stretch;
 
 /// The guards of a call: a pointer to each guard, or NULL for none. Zeroed it is no guard at all. A guard may be in
@@ -75,27 +73,27 @@ unsafe fn all(
     // SAFETY: the header's promise, for the set and for each of its guards.
     unsafe {
         let mut made = read(guards).ok_or(ErrorCode::NullPointer)?;
-        let builder = sound(options)?;
+        let options = sound(options)?;
         /// Stores each guard that is described, or forgets its memory.
         macro_rules! make {
-            ($($name:ident: $memory:ident by $store:expr;)*) => { $(
-                match $memory::config(builder)?.map(|config| $memory::new(config, seed, now)) {
+            ($($name:ident: $config:ident by $store:expr;)*) => { $(
+                match $config::described(options)? {
                     None => made.$name = core::ptr::null_mut(),
                     Some(_) if made.$name.is_null() => {
-                        return Err(holdoff_problem::about(ErrorCode::NoRoom, $memory::SECTION));
+                        return Err(holdoff_problem::about(ErrorCode::NoRoom, $config::SECTION));
                     }
-                    Some(guard) => $store(made.$name, guard)?,
+                    Some(config) => $store(made.$name, config.guard(seed, now))?,
                 }
             )* };
         }
         make! {
-            budget: holdoff_budget by store;
-            breaker: holdoff_breaker by store;
-            limiter: holdoff_limiter by |memory, made| store_with(memory, made, words).map_err(about_words::<holdoff_limiter>);
-            adaptive: holdoff_adaptive by store;
-            bulkhead: holdoff_bulkhead by |memory, made| store_with(memory, made, words).map_err(about_words::<holdoff_bulkhead>);
-            stretch: holdoff_stretch by store;
-            hedge: holdoff_hedge by store;
+            budget: BudgetConfig by store;
+            breaker: BreakerConfig by store;
+            limiter: LimiterConfig by |memory, guard| put_with_words(memory, guard, words).map_err(no_words::<LimiterConfig>);
+            adaptive: AdaptiveConfig by store;
+            bulkhead: BulkheadConfig by |memory, guard| put_with_words(memory, guard, words).map_err(no_words::<BulkheadConfig>);
+            stretch: StretchConfig by store;
+            hedge: HedgeConfig by store;
         }
         guards.write_unaligned(made);
     }
@@ -110,24 +108,15 @@ unsafe fn all(
 pub(crate) unsafe fn borrow_guards(guards: *const holdoff_guards, borrowed: &mut Guards<'_>) -> Result<(), ErrorCode> {
     // SAFETY: passed on.
     let Some(guards) = (unsafe { read(guards) }) else { return Ok(()) };
-    /// Borrows the two parts of a guard, if there is one.
+    /// Borrows what the core needs of a guard, if there is one.
     macro_rules! borrow {
-        ($($name:ident),*) => { $(
+        ($($name:ident: $parts:ident),*) => { $(
             if !guards.$name.is_null() {
                 // SAFETY: passed on. Two of one type cannot be the same memory, and memory begins with its type's word.
-                let Guard { config, state } = unsafe { get_mut(guards.$name) }?;
-                borrowed.$name = Some((&*config, state));
+                borrowed.$name = Some(unsafe { get_mut(guards.$name) }?.$parts());
             }
         )* };
     }
-    borrow!(budget, breaker, adaptive, stretch, hedge);
-    if !guards.limiter.is_null() {
-        // SAFETY: passed on.
-        borrowed.limiter = Some(unsafe { parts(guards.limiter) }?);
-    }
-    if !guards.bulkhead.is_null() {
-        // SAFETY: passed on.
-        borrowed.bulkhead = Some(unsafe { parts(guards.bulkhead) }?);
-    }
+    borrow!(budget: pair, breaker: pair, limiter: parts, adaptive: pair, bulkhead: parts, stretch: pair, hedge: pair);
     Ok(())
 }

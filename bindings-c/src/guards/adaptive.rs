@@ -5,7 +5,7 @@ use crate::*;
 memory! {
     /// An adaptive rate, its configuration and its state: 136 bytes. May be copied and moved. Zeroed memory is none: it
     /// lets no call through. The content is the library's.
-    holdoff_adaptive([u64; 16]) holds Guard<AdaptiveConfig, Adaptive>, b"hoAdapt1", NotAGuard
+    holdoff_adaptive([u64; 16]) holds Guard<AdaptiveConfig>, b"hoAdapt1", NotAGuard
 }
 
 c_struct! {
@@ -26,15 +26,13 @@ c_struct! {
     }
 }
 
-described!(holdoff_adaptive in adaptive: AdaptiveConfig, |config, _, now| Adaptive::new(config, now));
-
 extern_c! {
-    on Guard { config, state } in holdoff_adaptive as adaptive;
+    on Guard { config, state, .. } in holdoff_adaptive as adaptive;
 
     /// Makes the adaptive rate that the options describe under "adaptive", which has seen nothing.
     ///
     /// Returns 0 and writes `adaptive`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
-    make holdoff_adaptive_init(options, now) = section::<holdoff_adaptive>(options, 0, now)?;
+    make holdoff_adaptive_init(options, now) = section(options, 0, now)?;
 
     /// Lets a rate that was made begin at `now` with what another one knew.
     ///

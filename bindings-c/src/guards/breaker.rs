@@ -5,20 +5,18 @@ use crate::*;
 /// State of a breaker: the memory holds none.
 pub const HOLDOFF_BREAKER_NONE: u32 = 4294967295;
 
-described!(holdoff_breaker in breaker: BreakerConfig, |config, seed, now| Breaker::new(config, seed, now));
-
 extern_c! {
     /// A circuit breaker, its configuration and its state: 384 bytes. May be copied and moved. Zeroed memory is no breaker:
     /// it lets no call through. The content is the library's.
     ///
     /// After a call with a permit call holdoff_breaker_record once, or holdoff_breaker_abandon. A holdoff_guarded_call does all
     /// of that.
-    guard holdoff_breaker([u64; 47]) as breaker = Guard { config, state } in BreakerConfig, Breaker, b"hoBreak2";
+    guard holdoff_breaker([u64; 47]) as breaker = Guard { config, state, .. } in BreakerConfig, b"hoBreak2";
 
     /// Makes the breaker that the options describe under "breaker", closed. The seed is for the jitter of its open times.
     ///
     /// Returns 0 and writes `breaker`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
-    make holdoff_breaker_init(options, seed, now) = section::<holdoff_breaker>(options, seed, now)?;
+    make holdoff_breaker_init(options, seed, now) = section(options, seed, now)?;
 
     /// Asks for a permit at `now`. It is written to `permit`; after a refusal the time to ask again is written to
     /// `retry_at` (each may be NULL).

@@ -2,8 +2,6 @@
 
 use crate::*;
 
-described!(holdoff_budget in budget: BudgetConfig, |config, seed, now| Budget::new(config, seed, now));
-
 extern_c! {
     /// A budget for retries, its configuration and its state: 200 bytes. May be copied and moved. Zeroed memory is no
     /// budget, and an error. The content is the library's.
@@ -12,14 +10,14 @@ extern_c! {
     /// holdoff_budget_end. Ask holdoff_budget_admit before each attempt. After a failure call holdoff_budget_fail, and ask
     /// holdoff_budget_withdraw before the next attempt. After a retry call holdoff_budget_retried, or holdoff_budget_refund
     /// if it never ran. After a success call holdoff_budget_succeed. A holdoff_guarded_call does all of that.
-    guard holdoff_budget([u64; 24]) as budget = Guard { config, state } in BudgetConfig, Budget, b"hoBudge1";
+    guard holdoff_budget([u64; 24]) as budget = Guard { config, state, .. } in BudgetConfig, b"hoBudge1";
 
     /// Makes the budget that the options describe under "budget", unused at `now`. Only the kind "requests" draws
     /// from the seed.
     ///
     /// Returns 0 and writes `budget`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_FIELD_MISSING when they describe none) and
     /// leaves it as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
-    make holdoff_budget_init(options, seed, now) = section::<holdoff_budget>(options, seed, now)?;
+    make holdoff_budget_init(options, seed, now) = section(options, seed, now)?;
 
     /// Begins a call at `now`.
     ///

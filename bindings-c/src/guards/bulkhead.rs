@@ -1,6 +1,5 @@
 //! How many calls there may be at once.
 
-use crate::guards::storage::{Words, about_words, parts, store_with, stored};
 use crate::*;
 
 /// Entry: run, and say holdoff_bulkhead_leave afterwards.
@@ -10,16 +9,13 @@ pub const HOLDOFF_QUEUED: u32 = 2;
 /// Entry: neither, as many run and wait as there may be.
 pub const HOLDOFF_REFUSED: u32 = 3;
 
-described!(holdoff_bulkhead in bulkhead: BulkheadConfig, |_, _, _| Bulkhead::new());
-stored!(holdoff_bulkhead: BulkheadConfig, Bulkhead, by "bulkhead.queue");
-
 extern_c! {
     /// A bulkhead, its configuration and its state: 64 bytes, and for a queue above 64 the memory of its places. May be
     /// moved; a copy shares the places. Zeroed memory is none: no call enters. The content is the library's.
     ///
     /// Calls enter in the order in which they asked. The bulkhead knows no time: the caller limits its own wait.
-    guard holdoff_bulkhead([u64; 5], words: *mut u64, length: usize) as bulkhead = Guard { config, state }
-        in BulkheadConfig, Bulkhead, b"hoBulkh1";
+    guard holdoff_bulkhead([u64; 5], words: *mut u64, length: usize) as bulkhead = Guard { config, state, words }
+        in BulkheadConfig, b"hoBulkh1";
 
     /// Makes the bulkhead that the options describe under "bulkhead", empty. A queue above 64 needs `length` words in
     /// `words`, at least holdoff_guards_words(options), for as long as the bulkhead is used; for a shorter one `words` may be
@@ -28,24 +24,22 @@ extern_c! {
     /// Returns 0 and writes `bulkhead`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_NO_ROOM included) and a problem, see
     /// holdoff_budget_init.
     report holdoff_bulkhead_init(bulkhead: *mut holdoff_bulkhead, options, words, length) = {
-        let made = section::<holdoff_bulkhead>(options, 0, Timestamp::ZERO)?;
-        store_with(bulkhead, made, &mut Words::new(words, length)).map_err(about_words::<holdoff_bulkhead>)?;
+        let stored = put_with_words(bulkhead, section(options, 0, Timestamp::ZERO)?, &mut Words::new(words, length));
+        stored.map_err(no_words::<BulkheadConfig>)?;
     };
 
     /// Asks for a new call. Its place in the queue is written to `place` (which may be NULL).
     ///
     /// Returns HOLDOFF_ENTERED, HOLDOFF_QUEUED or HOLDOFF_REFUSED; the last for memory without a bulkhead.
-    fn holdoff_bulkhead_enter(bulkhead: *mut holdoff_bulkhead, place: *mut QueuePlace) -> u32 =
-        parts(bulkhead).map_or(HOLDOFF_REFUSED, |(config, state, words)| entry(state.enter(config, words), place));
+    get_mut holdoff_bulkhead_enter(place: *mut QueuePlace) -> u32 =
+        entry(state.enter(config, words.get(config)), place), else HOLDOFF_REFUSED;
 
     /// Asks again for a call that waits in the queue.
     ///
     /// Returns HOLDOFF_ENTERED, HOLDOFF_QUEUED for the same place, or HOLDOFF_REFUSED for a place that nobody holds and for
     /// memory without a bulkhead.
-    fn holdoff_bulkhead_enter_from(bulkhead: *mut holdoff_bulkhead, place: QueuePlace) -> u32 =
-        parts(bulkhead).map_or(HOLDOFF_REFUSED, |(config, state, words)| {
-            entry(state.enter_from(config, words, place), core::ptr::null_mut())
-        });
+    get_mut holdoff_bulkhead_enter_from(place: QueuePlace) -> u32 =
+        entry(state.enter_from(config, words.get(config), place), core::ptr::null_mut()), else HOLDOFF_REFUSED;
 
     /// Ends a call that ran, with any result.
     ///
@@ -55,10 +49,8 @@ extern_c! {
     /// Takes a call that waits out of the queue.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    status holdoff_bulkhead_leave_queue(bulkhead: *mut holdoff_bulkhead, place: QueuePlace) = {
-        let (config, state, words) = parts(bulkhead)?;
-        state.leave_queue(config, words, place);
-    };
+    get_mut holdoff_bulkhead_leave_queue(place: QueuePlace) =
+        state.leave_queue(config, words.get(config), place);
 
     /// Returns the number of calls that run; 0 for memory without a bulkhead.
     get holdoff_bulkhead_running() -> u32 = state.running(), else 0;

@@ -2,17 +2,15 @@
 
 use crate::*;
 
-described!(holdoff_hedge in hedge: HedgeConfig, |_, _, _| Latency::new());
-
 extern_c! {
     /// A hedge, which starts another attempt beside a slow one, and the latency of past attempts: 48 bytes. May be copied
     /// and moved. Zeroed memory is none. The content is the library's.
-    guard holdoff_hedge([u64; 5]) as hedge = Guard { config, state } in HedgeConfig, Latency, b"hoHedge1";
+    guard holdoff_hedge([u64; 5]) as hedge = Guard { config, state, .. } in HedgeConfig, b"hoHedge1";
 
     /// Makes the hedge that the options describe under "hedge".
     ///
     /// Returns 0 and writes `hedge`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
-    make holdoff_hedge_init(options) = section::<holdoff_hedge>(options, 0, Timestamp::ZERO)?;
+    make holdoff_hedge_init(options) = section(options, 0, Timestamp::ZERO)?;
 
     /// Records how long an attempt took that succeeded.
     ///

@@ -1,17 +1,12 @@
 //! How many calls there may be in a time.
 
-use crate::guards::storage::{Words, about_words, parts, store_with, stored};
 use crate::*;
-
-described!(holdoff_limiter in limiter: LimiterConfig, |config, _, now| Limiter::new(config, now));
-
-stored!(holdoff_limiter: LimiterConfig, Limiter, by "limiter.limit");
 
 extern_c! {
     /// A limiter, its configuration and its state: 104 bytes, and for the kind "log" the memory of its log. May be
     /// moved; a copy shares the log. Zeroed memory is no limiter: it lets no call through. The content is the library's.
-    guard holdoff_limiter([u64; 10], words: *mut u64, length: usize) as limiter = Guard { config, state }
-        in LimiterConfig, Limiter, b"hoLimit1";
+    guard holdoff_limiter([u64; 10], words: *mut u64, length: usize) as limiter = Guard { config, state, words }
+        in LimiterConfig, b"hoLimit1";
 
     /// Makes the limiter that the options describe under "limiter", which has let nothing through. The kind "log" needs
     /// `length` words in `words`, at least holdoff_guards_words(options), for as long as the limiter is used; for other kinds
@@ -20,33 +15,26 @@ extern_c! {
     /// Returns 0 and writes `limiter`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_NO_ROOM included) and a problem, see
     /// holdoff_budget_init.
     report holdoff_limiter_init(limiter: *mut holdoff_limiter, options, now, words, length) = {
-        let made = section::<holdoff_limiter>(options, 0, now)?;
-        store_with(limiter, made, &mut Words::new(words, length)).map_err(about_words::<holdoff_limiter>)?;
+        let stored = put_with_words(limiter, section(options, 0, now)?, &mut Words::new(words, length));
+        stored.map_err(no_words::<LimiterConfig>)?;
     };
 
     /// Takes `count` calls at `now`, or says when they may be made: in `retry_at` (which may be NULL), HOLDOFF_NEVER for
     /// more than there may ever be at once. A refusal changes nothing.
     ///
     /// Returns whether they may be made; false for memory without a limiter, at HOLDOFF_NEVER.
-    fn holdoff_limiter_take(limiter: *mut holdoff_limiter, count: u32, now, retry_at: *mut Timestamp) -> bool = {
-        let Ok((config, state, words)) = parts(limiter) else { return refuse(retry_at) };
-        write_permission(&mut (), retry_at, state.take(config, words, count, now))
-    };
+    get_mut holdoff_limiter_take(count: u32, now, retry_at: *mut Timestamp) -> bool =
+        write_permission(&mut (), retry_at, state.take(config, words.get(config), count, now)), else refuse(retry_at);
 
     /// Tells whether `count` calls at `at` would be refused, and writes until when to `retry_at` (which may be NULL). True
     /// for memory without a limiter.
-    fn holdoff_limiter_refuses(limiter: *mut holdoff_limiter, count: u32, at: Timestamp, retry_at: *mut Timestamp) -> bool = {
-        let Ok((config, state, words)) = parts(limiter) else { return !refuse(retry_at) };
-        write_some(retry_at, state.refuses(config, words, count, at))
-    };
+    get_mut holdoff_limiter_refuses(count: u32, at: Timestamp, retry_at: *mut Timestamp) -> bool =
+        write_some(retry_at, state.refuses(config, words.get(config), count, at)), else !refuse(retry_at);
 
     /// Gives back `count` calls that were taken and not made.
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    status holdoff_limiter_give_back(limiter: *mut holdoff_limiter, count: u32, now) = {
-        let (config, state, words) = parts(limiter)?;
-        state.give_back(config, words, count, now);
-    };
+    get_mut holdoff_limiter_give_back(count: u32, now) = state.give_back(config, words.get(config), count, now);
 
     /// Returns how many bytes holdoff_guard_save writes of a limiter: 44, and 8 for each call of a log's limit; 0 for
     /// memory without a limiter.

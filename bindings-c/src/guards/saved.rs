@@ -47,9 +47,9 @@ extern_c! {
     /// Returns how many bytes there are; 0 when they do not fit, and for memory without one of these guards.
     fn holdoff_guard_save(guard: *const c_void, now, bytes: *mut c_char, size) -> usize =
         by_guard!(guard;
-            Other => get(guard).map_or(0, |Guard { config, state }| write_bytes(bytes, size, &state.save(config, now))),
+            Other => get(guard).map_or(0, |Guard { config, state, .. }| write_bytes(bytes, size, &state.save(config, now))),
             Hedge => get(guard).map_or(0, |hedge| write_bytes(bytes, size, &hedge.state.save())),
-            Limiter => storage::parts(guard.cast_mut()).ok()
+            Limiter => get_mut(guard.cast_mut()).map(Guard::parts).ok()
                 .and_then(|(config, state, log)| state.save(config, log, now, buffer(bytes, size))).unwrap_or(0),
             None => 0);
 
@@ -62,12 +62,12 @@ extern_c! {
         let bytes = slice(bytes, length);
         by_guard!(guard;
             Other => {
-                let Guard { config, state } = get_mut(guard)?;
+                let (config, state) = get_mut(guard)?.pair();
                 *state = State::restore(bytes?, config, now)?;
             },
             Hedge => get_mut(guard)?.state = Latency::restore(bytes?)?,
             Limiter => {
-                let (config, state, log) = storage::parts(guard)?;
+                let (config, state, log) = get_mut(guard)?.parts();
                 *state = Limiter::restore(bytes?, config, log, now)?;
             },
             None => return Err(guard.as_ref().map_or(ErrorCode::NullPointer, |_| ErrorCode::NotAGuard).into()));

@@ -2,17 +2,15 @@
 
 use crate::*;
 
-described!(holdoff_stretch in stretch: StretchConfig, |config, _, now| Stretch::new(config, now));
-
 extern_c! {
     /// A stretch, which makes delays longer while many attempts fail: 176 bytes. May be copied and moved. Zeroed memory is
     /// none: it leaves delays as they are. The content is the library's.
-    guard holdoff_stretch([u64; 21]) as stretch = Guard { config, state } in StretchConfig, Stretch, b"hoStret1";
+    guard holdoff_stretch([u64; 21]) as stretch = Guard { config, state, .. } in StretchConfig, b"hoStret1";
 
     /// Makes the stretch that the options describe under "stretch".
     ///
     /// Returns 0 and writes `stretch`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
-    make holdoff_stretch_init(options, now) = section::<holdoff_stretch>(options, 0, now)?;
+    make holdoff_stretch_init(options, now) = section(options, 0, now)?;
 
     /// Records an attempt that ended at `now`, failed or not.
     ///
