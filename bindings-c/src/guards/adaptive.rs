@@ -2,12 +2,6 @@
 
 use crate::*;
 
-memory! {
-    /// An adaptive rate, its configuration and its state: 136 bytes. May be copied and moved. Zeroed memory is none: it
-    /// lets no call through. The content is the library's.
-    holdoff_adaptive([u64; 16]) holds Guard<AdaptiveConfig>, b"hoAdapt1", NotAGuard
-}
-
 c_struct! {
     /// The state of a rate that comes from another system. Rates are calls a second.
     holdoff_adaptive_start mirrors AdaptiveStart {
@@ -27,7 +21,9 @@ c_struct! {
 }
 
 extern_c! {
-    on Guard { config, state, .. } in holdoff_adaptive as adaptive;
+    /// An adaptive rate, its configuration and its state: 136 bytes. May be copied and moved. Zeroed memory is none: it
+    /// lets no call through. The content is the library's.
+    guard holdoff_adaptive([u64; 16]) as adaptive = Guard { config, state, .. } in AdaptiveConfig, b"hoAdapt1";
 
     /// Makes the adaptive rate that the options describe under "adaptive", which has seen nothing.
     ///

@@ -7,12 +7,6 @@ numbers! {
     HOLDOFF_EVENT_BYTES: usize = 56 is Event::MOST_BYTES;
 }
 
-memory! {
-    /// One thing that happened to a call: 64 bytes, to be copied as you like. holdoff_event_get reads its fields; the
-    /// content is the library's.
-    holdoff_event([u64; 8]) holds Event
-}
-
 impl holdoff_event {
     pub(crate) const NONE: Self = Self { state: [0; 8] };
 }
@@ -55,7 +49,9 @@ c_struct! {
 }
 
 extern_c! {
-    on holdoff_event as event;
+    /// One thing that happened to a call: 64 bytes, to be copied as you like. holdoff_event_get reads its fields; the
+    /// content is the library's.
+    memory holdoff_event([u64; 8]) as event holds Event;
 
     /// Reads the fields of an event.
     ///
