@@ -44,21 +44,13 @@ impl Policy {
     /// The numbers of the fields that a simple policy does not have: each value that is not the default, behind a number
     /// of its own.
     fn mix_rest(&self, mix: &mut impl FnMut(u64)) {
-        let mut other = |field: Field, number: u64, default: u64| {
-            if number != default {
-                [field.code().into(), number].into_iter().for_each(&mut *mix);
-            }
-        };
-        let bytes = [
-            (Field::JitterGrows, self.grows, 0),
-            (Field::Limits, self.limits, 0),
-            (Field::DeadlineFrom, self.deadline_from, 0),
-            (Field::DelayFrom, self.delay_from, 0),
-            (Field::AbortAtDeadline, self.abort_at_deadline, 1),
-        ];
-        bytes.into_iter().for_each(|(field, number, default)| other(field, number.into(), default));
-        other(Field::ResetAfter, self.reset_after, UNLIMITED);
-        other(Field::Total, self.total.into(), FOREVER.into());
+        mix_other(mix, Field::JitterGrows, self.grows.into(), 0);
+        mix_other(mix, Field::Limits, self.limits.into(), 0);
+        mix_other(mix, Field::DeadlineFrom, self.deadline_from.into(), 0);
+        mix_other(mix, Field::DelayFrom, self.delay_from.into(), 0);
+        mix_other(mix, Field::AbortAtDeadline, self.abort_at_deadline.into(), 1);
+        mix_other(mix, Field::ResetAfter, self.reset_after, UNLIMITED);
+        mix_other(mix, Field::Total, self.total.into(), FOREVER.into());
         for record in self.records() {
             self.mix_extras(&record, mix);
         }
@@ -75,16 +67,11 @@ impl Policy {
 
     /// The numbers of a stage that not every stage has.
     fn mix_extras(&self, record: &Record, mix: &mut impl FnMut(u64)) {
-        let mut other = |field: Field, number: u64, default: u64| {
-            if number != default {
-                [field.code().into(), number].into_iter().for_each(&mut *mix);
-            }
-        };
-        other(Field::BackoffFloor, record.floor, 0);
-        other(Field::BackoffOffset, record.offset, 0);
-        other(Field::BackoffFrom, record.from.into(), 1);
-        other(Field::BackoffUntil, record.until, UNLIMITED);
-        other(Field::BackoffRepeat, record.repeats.into(), 0);
+        mix_other(mix, Field::BackoffFloor, record.floor, 0);
+        mix_other(mix, Field::BackoffOffset, record.offset, 0);
+        mix_other(mix, Field::BackoffFrom, record.from.into(), 1);
+        mix_other(mix, Field::BackoffUntil, record.until, UNLIMITED);
+        mix_other(mix, Field::BackoffRepeat, record.repeats.into(), 0);
         if let Some(RawJitter { kind, grows, by }) = record.jitter {
             [Field::JitterKind.code().into(), kind.into(), grows.into(), by].into_iter().for_each(&mut *mix);
         }
@@ -94,5 +81,12 @@ impl Policy {
         if let Some(RawHint { mode, over, max, reach }) = record.hint {
             [Field::HintMode.code().into(), mode.into(), over.into(), max, reach].into_iter().for_each(&mut *mix);
         }
+    }
+}
+
+/// Mixes the number of a field that is not the default, behind the number of the field.
+fn mix_other(mix: &mut impl FnMut(u64), field: Field, number: u64, default: u64) {
+    if number != default {
+        [field.code().into(), number].into_iter().for_each(mix);
     }
 }
