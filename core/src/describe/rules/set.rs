@@ -31,13 +31,8 @@ impl Rules {
     pub(crate) fn set_retry(&mut self, rule: u8, value: Value<'_>) -> Result<(), Error> {
         let word = match value {
             Value::Nothing => return Ok(()),
-            Value::Flag(retry) => {
-                if retry {
-                    RETRIES
-                } else {
-                    NEVER
-                }
-            }
+            Value::Flag(true) => RETRIES,
+            Value::Flag(false) => NEVER,
             _ => return Err(refused(ErrorCode::NotAFlag, value, None)),
         };
         if let Some(slot) = self.retry.get_mut(usize::from(rule)) {
