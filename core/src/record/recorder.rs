@@ -199,8 +199,8 @@ impl Recorder {
                 recorder.decide(events, step);
                 return recorder.rejoin(guards, now);
             }
-            let now = recorder.call.observe(now);
-            if now >= recorder.call.deadline(policy) {
+            let now = recorder.call.retry.observe(now);
+            if now >= recorder.call.retry.deadline(policy) {
                 recorder.call.put_down(now, crate::StopReason::Deadline, now);
                 let step = recorder.call.current_step();
                 recorder.decide(events, step);
@@ -218,7 +218,7 @@ impl Recorder {
     fn rejoin(&mut self, guards: &mut Guards<'_>, now: Timestamp) -> Step {
         if let Step::Sleep { cause, .. } = self.call.current_step() {
             if self.is_guarded() {
-                self.call.go_under(guards, self.call.clock(now));
+                self.call.go_under(guards, self.call.retry.clock(now));
             }
             if matches!(cause, Cause::Breaker | Cause::Limiter | Cause::Bulkhead) {
                 self.pending = ASK;
@@ -269,7 +269,7 @@ impl Recorder {
     /// was set back since. Tick at the end of that sleep or at the clock's time, whichever is later (spec 34.8).
     pub fn remaining(&self, now: Timestamp) -> crate::Span {
         match self.step() {
-            Step::Sleep { until, .. } => until.since(self.call.clock(now)),
+            Step::Sleep { until, .. } => until.since(self.call.retry.clock(now)),
             _ => crate::Span::ZERO,
         }
     }
@@ -309,7 +309,8 @@ impl Recorder {
         if events.count > written {
             return Recorded { step, events };
         }
-        self.call.unseen(&before);
+        // Without the times that an input has left which changed nothing else.
+        self.call.retry = before.retry;
         Recorded { step: self.step(), events }
     }
 

@@ -28,26 +28,6 @@ impl GuardedCall {
         self.retry.clock(Timestamp::ZERO)
     }
 
-    /// Takes a time that counts.
-    pub(crate) const fn observe(&mut self, now: Timestamp) -> Timestamp {
-        self.retry.observe(now)
-    }
-
-    /// The time that `now` would be seen as.
-    pub(crate) const fn clock(&self, now: Timestamp) -> Timestamp {
-        self.retry.clock(now)
-    }
-
-    /// When the call must be over.
-    pub(crate) fn deadline(&self, policy: &Policy) -> Timestamp {
-        self.retry.deadline(policy)
-    }
-
-    /// The state without the times that an input has left which changed nothing else.
-    pub(crate) const fn unseen(&mut self, before: &Self) {
-        self.retry = before.retry;
-    }
-
     /// True if a result with this ticket would count.
     pub(crate) fn awaits(&self, ticket: Ticket) -> bool {
         self.awaited(ticket).is_some()

@@ -163,7 +163,7 @@ impl Recorder {
 
     /// The step of the machine after the deadline.
     fn late(&self, policy: &Policy, event: &Event) -> Computed {
-        if event.at() < self.call.deadline(policy) {
+        if event.at() < self.call.retry.deadline(policy) {
             return Computed::Same;
         }
         let retry_at = match self.call.current_step() {
