@@ -333,9 +333,7 @@ impl Adaptive {
 
     /// The state at `now` as bytes that last (spec 31).
     pub fn save(&self, config: &AdaptiveConfig, now: Timestamp) -> [u8; Self::SAVED] {
-        let mut bytes = [0; Self::SAVED];
-        save::write(*self, u32::from(config.kind), now, &[], &mut bytes);
-        bytes
+        save::written(*self, u32::from(config.kind), now)
     }
 
     /// The state that [`Adaptive::save`] made bytes of, in whatever language, on a clock that reads `now`.

@@ -441,9 +441,7 @@ impl Breaker {
 
     /// The state at `now` as bytes that last (spec 31).
     pub fn save(&self, config: &BreakerConfig, now: Timestamp) -> [u8; Self::SAVED] {
-        let mut bytes = [0; Self::SAVED];
-        save::write(*self, u32::from(config.kind), now, &[], &mut bytes);
-        bytes
+        save::written(*self, u32::from(config.kind), now)
     }
 
     /// The state that [`Breaker::save`] made bytes of, in whatever language, on a clock that reads `now`.

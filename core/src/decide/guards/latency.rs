@@ -130,9 +130,7 @@ impl Latency {
 
     /// The estimate as bytes that last (spec 31).
     pub fn save(&self) -> [u8; Self::SAVED] {
-        let mut bytes = [0; Self::SAVED];
-        save::write(*self, 0, Timestamp::ZERO, &[], &mut bytes);
-        bytes
+        save::written(*self, 0, Timestamp::ZERO)
     }
 
     /// The estimate that [`Latency::save`] made bytes of, in whatever language.

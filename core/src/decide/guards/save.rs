@@ -92,6 +92,13 @@ pub(crate) fn write<S: GuardState>(mut state: S, variant: u32, now: Timestamp, t
     write_state(S::NUMBER, &mut |pass| state.pass(pass), variant, now, times, out);
 }
 
+/// The state at `now` as bytes, of a guard that keeps no times beside it.
+pub(crate) fn written<S: GuardState, const LENGTH: usize>(state: S, variant: u32, now: Timestamp) -> [u8; LENGTH] {
+    let mut bytes = [0; LENGTH];
+    write(state, variant, now, &[], &mut bytes);
+    bytes
+}
+
 /// The numbers of a state, which a guard goes over.
 type Numbers<'s> = &'s mut dyn FnMut(&mut Pass<'_>);
 

@@ -102,9 +102,7 @@ impl Stretch {
 
     /// The state at `now` as bytes that last (spec 31).
     pub fn save(&self, _config: &StretchConfig, now: Timestamp) -> [u8; Self::SAVED] {
-        let mut bytes = [0; Self::SAVED];
-        save::write(*self, 0, now, &[], &mut bytes);
-        bytes
+        save::written(*self, 0, now)
     }
 
     /// The state that [`Stretch::save`] made bytes of, in whatever language, on a clock that reads `now`.
