@@ -342,13 +342,13 @@ impl Budget {
         if ago < SLOTS as u32
             && let Some(slot) = self.slots.get_mut(index(self.number.wrapping_sub(ago.into())))
         {
-            *slot = signed_bits(*slot).saturating_add(amount) as u64;
+            *slot = (*slot as i64).saturating_add(amount) as u64;
         }
     }
 
     /// Ratio: what there is, which is below zero when deposits have expired that were withdrawn.
     fn sum(&self, config: &BudgetConfig) -> i64 {
-        let sum = self.slots.iter().fold(0_i64, |sum, slot| sum.saturating_add(signed_bits(*slot)));
+        let sum = self.slots.iter().fold(0_i64, |sum, slot| sum.saturating_add(*slot as i64));
         sum.saturating_add(signed(config.reserve))
     }
 
@@ -387,11 +387,6 @@ const fn signed(amount: u64) -> i64 {
     if amount > i64::MAX as u64 { i64::MAX } else { amount as i64 }
 }
 
-/// A slot's signed sum.
-const fn signed_bits(slot: u64) -> i64 {
-    slot as i64
-}
-
 impl GuardState for Budget {
     const NUMBER: u8 = 16;
 
@@ -412,9 +407,7 @@ impl Budget {
 
     /// The state at `now` as bytes that last (spec 31).
     pub fn save(&self, config: &BudgetConfig, now: Timestamp) -> [u8; Self::SAVED] {
-        let mut bytes = [0; Self::SAVED];
-        save::write(self.at_rest(config), config.kind, now, &[], &mut bytes);
-        bytes
+        save::written(self.at_rest(config), config.kind, now)
     }
 
     /// Without the retries under way, whose ends will not be reported; [`BudgetConfig::window`] counts finished ones in their
