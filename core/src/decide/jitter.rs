@@ -237,12 +237,8 @@ pub(crate) fn range(kind: u8, by: u64, d: u64, u: f64) -> (u64, u64, u64) {
 pub(crate) fn capped(value: u64, low: u64, high: u64, max: u64, cap: u8, u: f64) -> Spread {
     let width = high.saturating_sub(low);
     match cap {
-        CAP_BEFORE_JITTER => {
-            let longest = Span::MAX.as_nanos();
-            let low = low.min(longest);
-            Spread { value: value.min(longest), low, width: high.min(longest).saturating_sub(low) }
-        }
-        CAP_CLIP => {
+        CAP_BEFORE_JITTER | CAP_CLIP => {
+            let max = if cap == CAP_CLIP { max } else { Span::MAX.as_nanos() };
             let low = low.min(max);
             Spread { value: value.min(max), low, width: high.min(max).saturating_sub(low) }
         }
