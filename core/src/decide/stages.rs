@@ -65,11 +65,6 @@ pub(crate) fn spot(records: impl Iterator<Item = Record>, n: u32) -> Option<Spot
 }
 
 impl Policy {
-    /// The longest delay that a stage grows to: with the cap on the jittered delay alone, any.
-    const fn limit(&self, stage: &RawStage) -> u64 {
-        limit(stage, self.cap)
-    }
-
     /// The next delay of a plain policy, and its range; `draw` is asked for at most one uniform (spec 2.4).
     pub(crate) fn delay(&self, at: &mut Position, draw: impl FnOnce() -> f64) -> Spread {
         let n = at.count & COUNTED;
@@ -125,7 +120,7 @@ impl Policy {
             let (delay, grown) = stage.smooth(previous, n, unit(draw));
             return (grown.to_bits(), delay.min(stage.max));
         }
-        let limit = self.limit(stage);
+        let limit = limit(stage, self.cap);
         let base = if fresh { stage.at(n, limit) } else { stage.next(base, n, limit) };
         (base, jittered(self.jitter, self.jitter_by, base, stage.max, self.cap, draw))
     }
@@ -136,7 +131,7 @@ impl Policy {
         if self.stages == 0 {
             // A linear delay grows with the one before it, also where delays are no longer counted.
             let n = if self.first.kind == LINEAR { n } else { n.min(COUNTED) };
-            return self.first.at(n, self.limit(&self.first));
+            return self.first.at(n, limit(&self.first, self.cap));
         }
         let at = |spot: Spot| spot.record.at(&self.pool, spot.n, limit(&spot.record.stage, self.cap));
         if self.records().all(|record| record.until == UNLIMITED) {
@@ -184,7 +179,7 @@ impl Policy {
     }
 }
 
-/// The longest delay that a stage grows to under a cap.
+/// The longest delay that a stage grows to under a cap: with the cap on the jittered delay alone, any.
 const fn limit(stage: &RawStage, cap: u8) -> u64 {
     if cap == CAP_CLIP { Span::MAX.as_nanos() } else { stage.max }
 }
