@@ -109,7 +109,7 @@ impl Recorder {
 
     /// The attempt with this ticket succeeded at `now`.
     pub fn succeed(&mut self, guards: &mut Guards<'_>, ticket: Ticket, now: Timestamp) -> Recorded {
-        self.with(guards, |recorder, guards, events| {
+        self.with(guards, &mut |recorder, guards, events| {
             let known = recorder.call.awaits(ticket);
             let step = recorder.call.succeed(guards, ticket, now);
             if known {
@@ -144,7 +144,7 @@ impl Recorder {
         failure: Failure,
         mut input: impl FnMut(&mut GuardedCall, &mut Guards<'_>) -> Step,
     ) -> Recorded {
-        self.with(guards, |recorder, guards, events| {
+        self.with(guards, &mut |recorder, guards, events| {
             let known = recorder.call.awaits(ticket);
             let step = input(&mut recorder.call, guards);
             if known {
@@ -157,7 +157,7 @@ impl Recorder {
 
     /// Nothing but time has passed, or a place in the bulkhead has come free: the next attempt, when it is due at `now`.
     pub fn tick(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Recorded {
-        self.with(guards, |recorder, guards, events| {
+        self.with(guards, &mut |recorder, guards, events| {
             let before = recorder.call.current_step();
             let step = if recorder.asks() {
                 recorder.pending = 0;
@@ -174,7 +174,7 @@ impl Recorder {
 
     /// The caller wants no more of it, whatever is going on.
     pub fn cancel(&mut self, guards: &mut Guards<'_>, now: Timestamp) -> Recorded {
-        self.with(guards, |recorder, guards, events| {
+        self.with(guards, &mut |recorder, guards, events| {
             let before = recorder.call.current_step();
             let step = recorder.call.cancel(guards, now);
             if step != before {
@@ -190,7 +190,7 @@ impl Recorder {
     /// its own number and with the guards' leave, but only `reruns` times; then it has failed, with kind timeout. A decision
     /// that the log was cut before is written first. 3 is a good number of reruns.
     pub fn resume(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp, reruns: u32) -> Recorded {
-        self.with(guards, |recorder, guards, events| {
+        self.with(guards, &mut |recorder, guards, events| {
             let Some(ticket) = recorder.call.running() else { return recorder.rejoin(guards, now) };
             if recorder.reruns >= reruns {
                 let mut none = Guards::none();
@@ -281,15 +281,6 @@ impl Recorder {
     /// One input: under the guards that the call has, without a hedge, after a decision that was not written yet. A call that
     /// nothing is to be written about leaves no trace.
     fn with(
-        &mut self,
-        guards: &mut Guards<'_>,
-        mut input: impl FnMut(&mut Self, &mut Guards<'_>, &mut Events) -> Step,
-    ) -> Recorded {
-        self.with_any(guards, &mut input)
-    }
-
-    /// [`Self::with`] in one place for all inputs.
-    fn with_any(
         &mut self,
         guards: &mut Guards<'_>,
         input: &mut dyn FnMut(&mut Self, &mut Guards<'_>, &mut Events) -> Step,
