@@ -8,7 +8,7 @@ use crate::decide::guards::Refusal;
 use crate::decide::guards::nested::{Nesting, Token};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::Jitter;
-use crate::decide::policy::{Limits, Policy, RawRule, UNLIMITED};
+use crate::decide::policy::{FOREVER, Limits, Policy, RawRule, UNLIMITED};
 use crate::describe::options::Options;
 use crate::describe::path::{COUNTED, Path};
 use crate::error::Quantity;
@@ -283,9 +283,6 @@ fn multiplied(retries: impl IntoIterator<Item = (Option<u32>, Nesting)>) -> (Opt
     }
     (all, retrying)
 }
-
-/// The attempts of a policy without an end, as nesting counts them.
-const FOREVER: u32 = u32::MAX;
 
 /// Both, if the first is longer.
 fn above(found: Option<Span>, limit: Option<Span>) -> Option<(Quantity, Quantity)> {

@@ -383,13 +383,8 @@ const fn bit_of(list: TextList) -> u8 {
     }
 }
 
-const fn list_of(condition: u8) -> Option<TextList> {
-    match condition {
-        CODES => Some(TextList::Codes),
-        TYPES => Some(TextList::Types),
-        PATTERNS => Some(TextList::Patterns),
-        _ => None,
-    }
+fn list_of(condition: u8) -> Option<TextList> {
+    TextList::ALL.into_iter().find(|list| bit_of(*list) == condition)
 }
 
 impl Preset {

@@ -25,11 +25,6 @@ use core::fmt;
 const LOGGED: u32 = 1_000_000;
 
 impl Options {
-    /// The preset, if one was given.
-    fn chosen_preset(&self) -> Option<Preset> {
-        Preset::ALL.into_iter().find(|preset| preset.code() == self.preset_code())
-    }
-
     /// The options of the guards alone, those of the preset as if they had been given.
     pub fn guards(&self) -> Self {
         let mut guards = Self::NEW;
@@ -279,7 +274,7 @@ impl Options {
         if self.has(field) {
             return Some(self.at(field));
         }
-        let preset = self.chosen_preset()?;
+        let preset = Preset::from_code(self.preset_code().into())?;
         let section = Section::GUARDS.into_iter().find(|section| section.has(field))?;
         if self.has(section.first) { None } else { preset.guard(field) }
     }
