@@ -3,19 +3,7 @@
 use crate::error::{Error, ErrorCode};
 use crate::value::Value;
 
-/// The names that are rules now, each with the rule in words.
-const NAMES: [(&str, &str); 9] = [
-    ("retry_on.non_idempotent.http", ONCE_HTTP),
-    ("retry_on.non_idempotent.grpc", ONCE_GRPC),
-    ("retry_on.non_idempotent.kinds", ONCE_KINDS),
-    ("retry_on.non_idempotent.patterns", ONCE_PATTERNS),
-    ("retry_on.http", HTTP),
-    ("retry_on.grpc", GRPC),
-    ("retry_on.kinds", KINDS),
-    ("retry_on.patterns", PATTERNS),
-    ("retry_on", ANY),
-];
-
+/// The rule in words in the place of a list of that name.
 macro_rules! condition {
     ($name:literal) => {
         concat!(
@@ -33,14 +21,19 @@ macro_rules! condition {
     };
 }
 
-const ONCE_HTTP: &str = condition!(once "http");
-const ONCE_GRPC: &str = condition!(once "grpc");
-const ONCE_KINDS: &str = condition!(once "kinds");
-const ONCE_PATTERNS: &str = condition!(once "patterns");
-const HTTP: &str = condition!("http");
-const GRPC: &str = condition!("grpc");
-const KINDS: &str = condition!("kinds");
-const PATTERNS: &str = condition!("patterns");
+/// The names that are rules now, each with the rule in words.
+const NAMES: [(&str, &str); 9] = [
+    ("retry_on.non_idempotent.http", condition!(once "http")),
+    ("retry_on.non_idempotent.grpc", condition!(once "grpc")),
+    ("retry_on.non_idempotent.kinds", condition!(once "kinds")),
+    ("retry_on.non_idempotent.patterns", condition!(once "patterns")),
+    ("retry_on.http", condition!("http")),
+    ("retry_on.grpc", condition!("grpc")),
+    ("retry_on.kinds", condition!("kinds")),
+    ("retry_on.patterns", condition!("patterns")),
+    ("retry_on", ANY),
+];
+
 const ANY: &str = "is a list of rules now: \"rules\": [{\"if\": {...}, \"retry\": true}]";
 const ON: &str = "is a rule now: \"rules\": [{\"if\": {\"kinds\": [...]}, \"backoff\": {...}}]";
 
