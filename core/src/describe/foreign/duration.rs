@@ -1,7 +1,7 @@
 //! Times as text: Go's, protobuf's, .NET's and those of ISO 8601.
 
 use crate::json::Out;
-use crate::time::Span;
+use crate::time::{Span, decimal};
 use core::fmt;
 
 /// Text that protobuf reads as a duration: seconds with up to nine decimals and an `s`. A digit is missing before or behind
@@ -141,21 +141,10 @@ pub(super) fn write_time_span(nanos: u64, out: Out<'_>) -> fmt::Result {
 /// Decimal digits with perhaps a point among them, times `unit`; digits below a nanosecond are dropped.
 fn nanos(number: &str, unit: u64) -> Option<u64> {
     let (digits, decimals) = number.split_once('.').unwrap_or((number, ""));
-    let all = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
-    if (digits.is_empty() && decimals.is_empty()) || !all(digits) || !all(decimals) {
+    if digits.is_empty() && decimals.is_empty() {
         return None;
     }
-    let worth = |byte: u8| u64::from(byte & 0x0f);
-    let mut units = 0_u64;
-    for byte in digits.bytes() {
-        units = units.checked_mul(10)?.checked_add(worth(byte))?;
-    }
-    // From the last digit to the first, each division drops less than a nanosecond, and together they drop no more.
-    let mut rest = 0_u64;
-    for byte in decimals.bytes().rev() {
-        rest = worth(byte).checked_mul(unit)?.checked_add(rest)? / 10;
-    }
-    units.checked_mul(unit)?.checked_add(rest).filter(|nanos| *nanos <= Span::MAX.as_nanos())
+    decimal(digits, decimals, unit).filter(|nanos| *nanos <= Span::MAX.as_nanos())
 }
 
 #[cfg(test)]
