@@ -60,7 +60,7 @@ unsafe fn print_policy(
     // SAFETY: passed on.
     unsafe {
         let mut length = print(text, size, None::<&str>);
-        report(problem, || {
+        report(problem, &mut || {
             let (policy, rules, guards, patterns) = described.as_ref().map_err(|problem| *problem)?;
             let foreign = match form {
                 HOLDOFF_FORM_DOCUMENT => None,

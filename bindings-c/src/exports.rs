@@ -100,7 +100,7 @@ macro_rules! row {
     };
     (report $on:tt $head:tt ($($argument:ident: $type:ty),* $(,)?) () $body:expr) => {
         $crate::exports::row! { fn [] $head ($($argument: $type,)* problem: *mut holdoff_problem) (c_int)
-            report(problem, || Ok($body)) }
+            report(problem, &mut || Ok($body)) }
     };
     (step [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) () $body:expr) => {
         $crate::exports::row! { fn [] $head ($this: *mut $memory, $($rest)*) (holdoff_step)

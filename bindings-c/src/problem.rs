@@ -137,21 +137,13 @@ extern_c! {
         print(text, size, problem.as_ref().filter(|problem| problem.code != 0));
 }
 
-/// Does something, writes its problem, or that there is none, and returns the problem's number.
+/// Does something, writes its problem, or that there is none, and returns the problem's number. In one place for all its
+/// callers, because a problem is large.
 ///
 /// # Safety
 /// `out` is null or points to memory of the size of a problem.
-pub(crate) unsafe fn report(out: *mut holdoff_problem, mut work: impl FnMut() -> Result<(), holdoff_problem>) -> c_int {
-    // SAFETY: passed on.
-    unsafe { reported(out, &mut work) }
-}
-
-/// [`report`] in one place for all its callers, because a problem is large.
-///
-/// # Safety
-/// As for [`report`].
 #[inline(never)]
-unsafe fn reported(out: *mut holdoff_problem, work: &mut dyn FnMut() -> Result<(), holdoff_problem>) -> c_int {
+pub(crate) unsafe fn report(out: *mut holdoff_problem, work: &mut dyn FnMut() -> Result<(), holdoff_problem>) -> c_int {
     let problem = work().err().unwrap_or(holdoff_problem::NONE);
     // SAFETY: passed on.
     unsafe { write(out, problem) }

@@ -40,7 +40,7 @@ extern_c! {
     fn holdoff_replay(recorder: *mut holdoff_recorder, policy, bytes: *const c_char, length, mode: u32,
         divergence: *mut holdoff_divergence, problem) -> c_int = {
         let mut place = (0, None, None);
-        let result = report(problem, || {
+        let result = report(problem, &mut || {
             let mut diverged = |error: ReplayError| {
                 place = (error.sequence, error.recorded, error.computed);
                 holdoff_problem::of_rule(error.code, error, None)
