@@ -327,11 +327,6 @@ pub(crate) fn status(work: impl FnOnce() -> Result<(), ErrorCode>) -> c_int {
     work().map_or_else(|code| c_int::from(code.code()), |()| 0)
 }
 
-/// Returns both results, or the first error.
-pub(crate) fn pair<A, B, E>(a: Result<A, E>, b: Result<B, E>) -> Result<(A, B), E> {
-    a.and_then(|a| b.map(|b| (a, b)))
-}
-
 /// Returns a length of time; the longest there is for a number above it.
 pub(crate) const fn span(nanos: u64) -> Span {
     Span::from_nanos(nanos)

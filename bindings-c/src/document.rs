@@ -21,7 +21,7 @@ extern_c! {
     /// (which may be NULL) then says what is in the way: HOLDOFF_ERROR_NOT_IN_FORM and the field.
     fn holdoff_policy_json(policy, rules: *const holdoff_rules, form: u32, text: *mut c_char, size, problem) -> c_int = {
         let described = || {
-            let (policy, (rules, patterns)) = pair(get(policy), optional_rules(rules))?;
+            let (policy, (rules, patterns)) = (get(policy)?, optional_rules(rules)?);
             Ok((*policy, rules, Options::NEW, patterns))
         };
         print_policy(form, described(), text, size, problem)

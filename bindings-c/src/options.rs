@@ -127,7 +127,7 @@ unsafe fn set(options: *mut holdoff_options, path: Option<&str>, value: Option<V
 pub(crate) unsafe fn take(options: *mut holdoff_options, path: &str, value: Value<'_>) -> Result<(), holdoff_problem> {
     // SAFETY: passed on.
     let builder = unsafe { get_mut(options) }?;
-    let wrong = |error| holdoff_problem::of_setting(path, value, error);
+    let wrong = |error| holdoff_problem::from(error).named(path).show(value);
     let text = builder.set(path, value).map_err(wrong)?;
     // SAFETY: passed on; the room is the caller's to lend.
     let (room, used) =

@@ -23,11 +23,6 @@ pub struct holdoff_problem {
 impl holdoff_problem {
     pub(crate) const NONE: Self = Self { code: 0, path: [0; 48], value: [0; 48], rule: [0; 256], nearest: [0; 36] };
 
-    /// A problem with the setting of `name` to `value`.
-    pub(crate) fn of_setting(name: &str, value: Value<'_>, error: Error) -> Self {
-        Self::from(error).named(name).show(value)
-    }
-
     /// A problem with a field.
     #[cold]
     #[inline(never)]

@@ -37,12 +37,13 @@ unsafe extern "C" fn on_any_failure(
     now: Timestamp,
     failure: holdoff_failure,
 ) -> holdoff_step {
-    // SAFETY: the header's promise.
-    let decision = unsafe { pair(get_mut(retry), get(policy)) }
-        .and_then(|(retry, policy)| Ok(retry.on_failure(policy, now, Failure::try_from(failure)?)));
-    let step = decision.map(|decision| match decision {
-        Decision::Sleep { until, cause } => Step::Sleep { until, cause },
-        Decision::GiveUp { reason, retry_at } => Step::Stop(Outcome::GaveUp { reason, retry_at }),
-    });
-    step.into()
+    let decide = || -> Result<Step, ErrorCode> {
+        // SAFETY: the header's promise.
+        let (retry, policy) = unsafe { (get_mut(retry)?, get(policy)?) };
+        Ok(match retry.on_failure(policy, now, Failure::try_from(failure)?) {
+            Decision::Sleep { until, cause } => Step::Sleep { until, cause },
+            Decision::GiveUp { reason, retry_at } => Step::Stop(Outcome::GaveUp { reason, retry_at }),
+        })
+    };
+    decide().into()
 }

@@ -81,17 +81,8 @@ pub(crate) unsafe fn optional_rules<'a>(rules: *const holdoff_rules) -> Result<(
     if rules.is_null() {
         return Ok((Rules::NONE, &[]));
     }
-    // SAFETY: passed on.
-    unsafe { Ok((*get(rules)?, patterns_of(rules))) }
-}
-
-/// Borrows the patterns of rules.
-///
-/// # Safety
-/// As for [`optional_rules`], and the rules are there.
-unsafe fn patterns_of<'a>(rules: *const holdoff_rules) -> &'a [u8] {
-    // SAFETY: passed on.
-    unsafe { slice((*rules).patterns, (*rules).patterns_used).unwrap_or_default() }
+    // SAFETY: passed on; the patterns are read when the rules are there.
+    unsafe { Ok((*get(rules)?, slice((*rules).patterns, (*rules).patterns_used).unwrap_or_default())) }
 }
 
 /// Tells whether a list of texts that ends with a null pointer has that text.
