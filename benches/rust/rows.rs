@@ -60,7 +60,7 @@ fn main() {
         rows.push(fleet::row());
     }
     if options.wants(compile::WORK) {
-        rows.extend(compile::rows(if options.depth == Depth::Quick { 1 } else { 3 }));
+        rows.extend(compile::rows(if options.depth == Depth::Quick { 1 } else { 2 }));
     }
     let rows: Vec<_> = rows.iter().map(ToString::to_string).collect();
     println!("[{}]", rows.join(",\n"));
