@@ -1,5 +1,5 @@
 /** Errors: of a configuration, and the outcome of an operation that failed. */
-import { NOT_SUPPORTED } from "./codes.js";
+import { NOT_SUPPORTED, WRONG_TYPE } from "./codes.js";
 import { RULES } from "./table.js";
 import type { StopReason } from "./words.js";
 
@@ -61,6 +61,10 @@ export function problem(code: number, path: string, value: unknown, cause?: unkn
   const [word, rule] = ruleOf(code);
   return new ConfigError(code, word, path, ` = ${shown(value)}`, rule, undefined, cause);
 }
+
+/** The error about a value that is not what is wanted. */
+export const wrongType = (path: string, value: unknown, wanted: string, near?: string): ConfigError =>
+  new ConfigError(WRONG_TYPE, "wrong_type", path, ` = ${shown(value)}`, `must be ${wanted}`, near);
 
 /** The error about a field, or an import, that needs the entry `holdoff/name`. */
 export const needs = (path: string, name: string): ConfigError =>

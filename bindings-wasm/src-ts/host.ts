@@ -2,10 +2,11 @@
 import type { LoopBudgets } from "./budgets.js";
 import type { Clock } from "./clock.js";
 import type { DelayAnswer, DelayEvent } from "./delay.js";
-import { problem, SEED_RANGE, WRONG_TYPE } from "./errors.js";
+import { problem, SEED_RANGE, wrongType } from "./errors.js";
 import type { Judgement, Rules } from "./failure.js";
 import type { Token } from "./guards/nested.js";
 import type { Hooks } from "./hooks.js";
+import { nearest } from "./nearest.js";
 import { isSeed } from "./seed.js";
 import { type GuardFields, isFields } from "./values.js";
 
@@ -104,51 +105,63 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> ext
   token?: Maybe<Token>;
 }
 
+/** The options of a call, as an error wants them. */
+export const OPTIONS = "an object, such as { policy } or { attempts: 5 }";
+
+type Check = readonly [isRight: (value: unknown) => boolean, wanted: string];
 const isFunction = (value: unknown): boolean => typeof value === "function";
-const isFlag = (value: unknown): boolean => typeof value === "boolean";
-const isText = (value: unknown): boolean => typeof value === "string";
+const FUNCTION: Check = [isFunction, "a function"];
+const FLAG: Check = [(value) => typeof value === "boolean", "true or false"];
+const TEXT: Check = [(value) => typeof value === "string", "a text"];
 
 /** The check of each of {@link HostOptions}. */
-const CHECKS: Readonly<Record<keyof HostOptions, (value: unknown) => boolean>> = {
-  signal: (value) => {
-    const { aborted, addEventListener } = value as Partial<AbortSignal>;
-    return typeof aborted === "boolean" && isFunction(addEventListener);
-  },
-  when: isFunction,
-  whenResult: (value) => value === true || isFunction(value),
-  onAttempt: isFunction,
-  onRetry: isFunction,
-  onSuccess: isFunction,
-  onGiveUp: isFunction,
-  delay: isFunction,
-  seed: isSeed,
-  idempotent: isFlag,
-  unref: isFlag,
-  clock: (value) => {
-    const { now, setTimeout, clearTimeout } = value as Partial<Clock>;
-    return [now, setTimeout, clearTimeout].every(isFunction);
-  },
-  guards: (value) => isFunction((value as Partial<Guarding>).run),
-  key: isText,
-  name: isText,
-  fallback: isFunction,
-  token: (value) => typeof value === "object",
+const CHECKS: Readonly<Record<keyof HostOptions, Check>> = {
+  signal: [
+    (value) => {
+      const { aborted, addEventListener } = value as Partial<AbortSignal>;
+      return typeof aborted === "boolean" && isFunction(addEventListener);
+    },
+    "an AbortSignal",
+  ],
+  when: FUNCTION,
+  whenResult: [(value) => value === true || isFunction(value), "true or a function"],
+  onAttempt: FUNCTION,
+  onRetry: FUNCTION,
+  onSuccess: FUNCTION,
+  onGiveUp: FUNCTION,
+  delay: FUNCTION,
+  seed: [isSeed, ""],
+  idempotent: FLAG,
+  unref: FLAG,
+  clock: [
+    (value) => {
+      const { now, setTimeout, clearTimeout } = value as Partial<Clock>;
+      return [now, setTimeout, clearTimeout].every(isFunction);
+    },
+    "an object with now, setTimeout and clearTimeout",
+  ],
+  guards: [(value) => isFunction((value as Partial<Guarding>).run), 'Guards of "holdoff/guards"'],
+  key: TEXT,
+  name: TEXT,
+  fallback: FUNCTION,
+  token: [(value) => typeof value === "object", "a token"],
 };
 
 /** True for a name of {@link HostOptions}. */
 export const isHostField = (name: string): name is keyof HostOptions => Object.hasOwn(CHECKS, name);
 
 export function checkWork(fn: unknown): void {
-  if (typeof fn !== "function") throw problem(WRONG_TYPE, "fn", fn);
+  if (typeof fn !== "function") throw wrongType("fn", fn, "a function");
 }
 
 /** Throws when there is more beside a policy, which may be among them under the name `policy`, than host options. */
 export function checkBeside(options: unknown, policy?: string): void {
-  if (!isFields(options)) throw problem(WRONG_TYPE, "options", options);
+  if (!isFields(options)) throw wrongType("options", options, OPTIONS);
   for (const name in options) {
     const value = options[name];
     if (value !== undefined && value !== null && name !== policy && !isHostField(name)) {
-      throw problem(WRONG_TYPE, `${name} beside policy`, value);
+      const wanted = "an option of the call: fields are given in the policy";
+      throw wrongType(`${name} beside policy`, value, wanted, nearest(name, Object.keys(CHECKS)));
     }
   }
 }
@@ -158,7 +171,8 @@ export function checkHost<V, F>(options: HostOptions<V, F>): void {
   for (const name in options) {
     if (!isHostField(name)) continue;
     const value = options[name];
-    if (value === undefined || value === null || CHECKS[name](value)) continue;
-    throw problem(name === "seed" ? SEED_RANGE : WRONG_TYPE, name, value);
+    const [isRight, wanted] = CHECKS[name];
+    if (value === undefined || value === null || isRight(value)) continue;
+    throw name === "seed" ? problem(SEED_RANGE, name, value) : wrongType(name, value, wanted);
   }
 }

@@ -1,5 +1,5 @@
 /** Steps, tickets and policies as the machines of `holdoff` and of `holdoff/guards` take and give them. */
-import { problem, WRONG_TYPE } from "./errors.js";
+import { wrongType } from "./errors.js";
 import { Policy } from "./policy.js";
 import type { Time } from "./times.js";
 import { CAUSES, type Cause, REASONS, type StopReason } from "./words.js";
@@ -27,14 +27,15 @@ const SLEEP = 2;
 
 /** A ticket that no attempt has is answered with the step that holds; only what is no number at all is a mistake. */
 export function ticketOf(ticket: number | bigint): number {
-  if (typeof ticket !== "number" && typeof ticket !== "bigint") throw problem(WRONG_TYPE, "ticket", ticket);
+  if (typeof ticket !== "number" && typeof ticket !== "bigint")
+    throw wrongType("ticket", ticket, "a number or a bigint");
   const known = Number(ticket);
   return Number.isSafeInteger(known) && known > 0 ? known : 0;
 }
 
 /** The words of a policy that came from a program without types. */
 export function wordsOf(policy: Policy): Uint32Array {
-  if (!(policy instanceof Policy)) throw problem(WRONG_TYPE, "policy", policy);
+  if (!(policy instanceof Policy)) throw wrongType("policy", policy, "a Policy");
   return policy.words;
 }
 

@@ -2,7 +2,7 @@
 
 import type { LoopBudgets } from "../budgets.js";
 import type { Clock } from "../clock.js";
-import { problem, WRONG_TYPE } from "../errors.js";
+import { wrongType } from "../errors.js";
 import type { ChangeHook } from "../hooks.js";
 import { exact, type Length, like, nanos } from "../memory.js";
 import type { Same, Time } from "../times.js";
@@ -60,7 +60,7 @@ export class Breaker extends Guard {
   /** A call with that permit ended; `took` is in nanoseconds, of use to a breaker that minds slow calls. */
   record(permit: number, verdict: "success" | "failure", took: Time = 0, now?: Time): void {
     const span = Number.isSafeInteger(took) && (took as number) >= 0 ? took : exact(took, "took");
-    if (verdict !== "success" && verdict !== "failure") throw problem(WRONG_TYPE, "verdict", verdict);
+    if (verdict !== "success" && verdict !== "failure") throw wrongType("verdict", verdict, '"success" or "failure"');
     this.at(now);
     if (typeof span === "number") writeArgument(1, span);
     else memory().longs[1] = span;

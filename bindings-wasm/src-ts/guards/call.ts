@@ -1,6 +1,6 @@
 /** A call under guards as a machine, for programs with a loop of their own. */
 
-import { problem, WRONG_TYPE } from "../errors.js";
+import { wrongType } from "../errors.js";
 import { type Failure, hintBits, ruleBits, writeFailure } from "../failure.js";
 import { exact } from "../memory.js";
 import type { Policy } from "../policy.js";
@@ -47,7 +47,7 @@ export class GuardedCall {
     now: T,
   ): [call: GuardedCall, step: Step<Same<T>>] {
     const words = wordsOf(policy);
-    if (!(guards instanceof Guards)) throw problem(WRONG_TYPE, "guards", guards);
+    if (!(guards instanceof Guards)) throw wrongType("guards", guards, "Guards");
     checkSeed(seed, "seed");
     const time = exact(now, "now");
     loadAll(guards);

@@ -1,7 +1,7 @@
 /** The base of all guards: a configuration, a state, and its bytes. */
 
 import { hostNow } from "../clock.js";
-import { problem, WRONG_TYPE } from "../errors.js";
+import { wrongType } from "../errors.js";
 import type { ChangeHook } from "../hooks.js";
 import { exact } from "../memory.js";
 import { checkSeed } from "../seed.js";
@@ -47,8 +47,8 @@ export interface Origin {
 }
 
 export function originOf({ seed, now, name, onChange }: GuardOptions = {}): Origin {
-  if (typeof (name ?? "") !== "string") throw problem(WRONG_TYPE, "name", name);
-  if (onChange && typeof onChange !== "function") throw problem(WRONG_TYPE, "onChange", onChange);
+  if (typeof (name ?? "") !== "string") throw wrongType("name", name, "a text");
+  if (onChange && typeof onChange !== "function") throw wrongType("onChange", onChange, "a function");
   if (seed !== undefined && seed !== null) checkSeed(seed, "seed");
   return {
     seed: seed === undefined || seed === null ? randomSeed() : BigInt(seed),
@@ -125,7 +125,7 @@ export abstract class Guard {
     const section = NAMES[index] as GuardName;
     const origin = originOf(options);
     const state = storedGuards(configsOf(fieldsOf({ [section]: fields ?? null })), origin)[index];
-    if (state === undefined) throw problem(WRONG_TYPE, section, fields);
+    if (state === undefined) throw wrongType(section, fields, "fields, or a kind that is not none");
     Object.assign(this, state);
   }
 
@@ -167,6 +167,7 @@ export const NONE = 0xffffffff;
 
 /** A number of things, or of tokens. */
 export function counted(value: number, name: string): number {
-  if (!(Number.isInteger(value) && value >= 0 && value < NONE)) throw problem(WRONG_TYPE, name, value);
+  if (!(Number.isInteger(value) && value >= 0 && value < NONE))
+    throw wrongType(name, value, "a whole number from 0 to 4294967294");
   return value;
 }

@@ -1,6 +1,6 @@
 /** The guards that many calls share, as a set. */
 
-import { problem, UNKNOWN_FIELD, WRONG_TYPE } from "../errors.js";
+import { problem, UNKNOWN_FIELD, wrongType } from "../errors.js";
 import type { ChangeHook } from "../hooks.js";
 import type { CompiledPolicy, Guarding, HostOptions, Work } from "../host.js";
 import { makeGuardsWith, type SharedStates } from "../maker.js";
@@ -42,7 +42,7 @@ export interface Blueprint {
 
 /** Reads the options of a set. */
 export function blueprintOf(options: GuardsOptions): Blueprint {
-  if (!isFields(options)) throw problem(WRONG_TYPE, "guards", options);
+  if (!isFields(options)) throw wrongType("guards", options, "an object of guards and their fields");
   const shared: (Guard | undefined)[] = NAMES.map(() => undefined);
   const sections: Record<string, unknown> = {};
   for (const name in options) {
@@ -50,7 +50,7 @@ export function blueprintOf(options: GuardsOptions): Blueprint {
     if (OTHERS.includes(name) || value === undefined || value === null) continue;
     const index = NAMES.indexOf(name as GuardName);
     if (value instanceof Guard) {
-      if (value.index !== index) throw problem(WRONG_TYPE, name, value);
+      if (value.index !== index) throw wrongType(name, value, "a guard of this name");
       shared[index] = value;
     } else {
       if (name === "nested" || name === "preset") throw problem(UNKNOWN_FIELD, name, value);

@@ -1,7 +1,7 @@
 /** A set of guards for each key: a host, tenant or partition. */
 
 import { hostNow, nanosOf } from "../clock.js";
-import { problem, WRONG_TYPE } from "../errors.js";
+import { wrongType } from "../errors.js";
 import type { ChangeHook } from "../hooks.js";
 import { type Length, nanos } from "../memory.js";
 import { seedAt } from "../seed.js";
@@ -37,7 +37,7 @@ export class KeyedGuards<Key = string> {
 
   constructor(options: GuardsOptions, { most, idle, now }: KeyedOptions = {}) {
     const longest = most ?? 10_000;
-    if (!(Number.isInteger(longest) && longest >= 1)) throw problem(WRONG_TYPE, "most", most);
+    if (!(Number.isInteger(longest) && longest >= 1)) throw wrongType("most", most, "a whole number from 1");
     this.blueprint = blueprintOf(options);
     const { seed, onChange } = originOf({ ...options, now: 0 });
     this.seed = seed;

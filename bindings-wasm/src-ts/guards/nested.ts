@@ -1,5 +1,5 @@
 /** Retries inside retries: what an attempt hands down to what runs inside it. */
-import { problem, WRONG_TYPE } from "../errors.js";
+import { wrongType } from "../errors.js";
 import { type Failure, kindOf } from "../failure.js";
 import { type FailureKind, KINDS } from "../words.js";
 import { memory } from "./memory.js";
@@ -76,19 +76,19 @@ export class Token {
 
 function checkCount(value: unknown, name: string): void {
   if (!(Number.isInteger(value) && (value as number) >= 1 && (value as number) < FOREVER)) {
-    throw problem(WRONG_TYPE, name, value);
+    throw wrongType(name, value, "a whole number from 1 to 4294967294");
   }
 }
 
 function read(value: unknown, grpc: number): Token | undefined {
-  if (typeof value !== "string") throw problem(WRONG_TYPE, "token", value);
+  if (typeof value !== "string") throw wrongType("token", value, "a text");
   memory().core.token_read(memory().writeText(value), grpc);
   return readToken();
 }
 
 /** Lays a token down. */
 export function writeToken(token: Token | null | undefined): void {
-  if (token !== undefined && token !== null && !(token instanceof Token)) throw problem(WRONG_TYPE, "token", token);
+  if (token !== undefined && token !== null && !(token instanceof Token)) throw wrongType("token", token, "a Token");
   memory().write("token", token?.["words"] ?? NONE);
 }
 
@@ -109,7 +109,7 @@ const MODES = ["allow", "innermost", "outermost", "cap"] as const;
 /** How many attempts a policy that may make `own` of them makes inside the retry that `token` tells of; Infinity for ever. */
 export function nestedAttempts(mode: (typeof MODES)[number], token: Token | undefined, own: number, cap = 1): number {
   const code = MODES.indexOf(mode);
-  if (code < 0) throw problem(WRONG_TYPE, "mode", mode);
+  if (code < 0) throw wrongType("mode", mode, `one of ${MODES.join(", ")}`);
   if (own !== Infinity) checkCount(own, "own");
   checkCount(cap, "cap");
   writeToken(token);
@@ -120,7 +120,7 @@ export function nestedAttempts(mode: (typeof MODES)[number], token: Token | unde
 /** The failure as a policy of that nesting sees it after an inner retry gave up on it. */
 export function nestedFailure(mode: (typeof MODES)[number], failure: Failure | FailureKind): Failure {
   const nesting = MODES.indexOf(mode);
-  if (nesting < 0) throw problem(WRONG_TYPE, "mode", mode);
+  if (nesting < 0) throw wrongType("mode", mode, `one of ${MODES.join(", ")}`);
   const { kind, hint } = typeof failure === "string" ? { kind: failure, hint: undefined } : failure;
   const code = memory().core.nested_failure(nesting, kindOf(kind));
   return { kind: KINDS[code] as FailureKind, hint };

@@ -1,8 +1,8 @@
 /** Attempts at a block of code. The operation is that of `retry`; its function waits for the block. */
 import { hear, hearNoMore } from "../cancel.js";
-import { ConfigError, NOT_SUPPORTED, outcomeOf, problem, WRONG_TYPE } from "../errors.js";
+import { ConfigError, NOT_SUPPORTED, outcomeOf, wrongType } from "../errors.js";
 import type { RetryEvent } from "../hooks.js";
-import { type AttemptContext, checkHost, type Work } from "../host.js";
+import { type AttemptContext, checkHost, OPTIONS, type Work } from "../host.js";
 import { type RetryOptions, retry } from "../retry.js";
 import { isFields } from "../values.js";
 
@@ -32,7 +32,7 @@ interface Asked {
  * no attempt's: a refusal or a cancellation. A loop that is left after a failed attempt throws that attempt's error.
  */
 export function attempts<V = unknown>(options: RetryOptions<V, V> = {}): AsyncGenerator<AttemptAt<V>, void, undefined> {
-  if (!isFields(options)) throw problem(WRONG_TYPE, "options", options);
+  if (!isFields(options)) throw wrongType("options", options, OPTIONS);
   checkHost(options);
   return turns(options as RetryOptions<unknown, unknown>) as AsyncGenerator<AttemptAt<V>, void, undefined>;
 }

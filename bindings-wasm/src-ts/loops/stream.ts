@@ -1,8 +1,8 @@
 /** Streams that are retried until their first item has come. */
 import { Attempt } from "../attempt.js";
 import { hear, hearNoMore } from "../cancel.js";
-import { ConfigError, NOT_SUPPORTED, problem, WRONG_TYPE } from "../errors.js";
-import { type AttemptContext, checkHost, checkWork, type Work } from "../host.js";
+import { ConfigError, NOT_SUPPORTED, wrongType } from "../errors.js";
+import { type AttemptContext, checkHost, checkWork, OPTIONS, type Work } from "../host.js";
 import { type RetryOptions, retry } from "../retry.js";
 import { isFields } from "../values.js";
 
@@ -19,7 +19,7 @@ export function retryStream<T>(
   options: RetryOptions<T | undefined> = {},
 ): AsyncGenerator<T, void, undefined> {
   checkWork(fn);
-  if (!isFields(options)) throw problem(WRONG_TYPE, "options", options);
+  if (!isFields(options)) throw wrongType("options", options, OPTIONS);
   checkHost(options);
   for (const name of ["whenResult", "fallback"] as const) {
     if (options[name])

@@ -1,5 +1,5 @@
 /** Policies by name, which a program may load anew while it runs. */
-import { ConfigError, NOT_AN_OBJECT, NOT_JSON, problem, UNKNOWN_WORD, WRONG_TYPE } from "../errors.js";
+import { ConfigError, NOT_AN_OBJECT, NOT_JSON, problem, UNKNOWN_WORD, wrongType } from "../errors.js";
 import type { PolicyFields, PresetName } from "../fields.js";
 import { checkWork, type HostOptions, type Work } from "../host.js";
 import { nearest } from "../nearest.js";
@@ -12,7 +12,7 @@ export class Registry {
 
   /** Defines or replaces a policy: a `Policy`, its fields or the name of a preset. Throws a {@link ConfigError} about a wrong field. */
   define(name: string, policy: Policy | PolicyFields | PresetName): Policy {
-    if (typeof name !== "string") throw problem(WRONG_TYPE, "name", name);
+    if (typeof name !== "string") throw wrongType("name", name, "a text");
     const made = policy instanceof Policy ? policy : new Policy(policy);
     this.policies.set(name, made);
     return made;
@@ -22,7 +22,7 @@ export class Registry {
   get(name: string): Policy {
     const policy = this.policies.get(name);
     if (policy) return policy;
-    if (typeof name !== "string") throw problem(WRONG_TYPE, "name", name);
+    if (typeof name !== "string") throw wrongType("name", name, "a text");
     const known = nearest(name, [...this.policies.keys()]);
     throw new ConfigError(
       UNKNOWN_WORD,

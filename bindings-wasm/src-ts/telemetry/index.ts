@@ -2,7 +2,7 @@
  * Tells what happens to all operations and breakers of the process: to listeners, to Node's `diagnostics_channel`, to
  * OpenTelemetry. Each function returns a function that ends it. Operations that are running when a listener is added are not told of.
  */
-import { problem, WRONG_TYPE } from "../errors.js";
+import { wrongType } from "../errors.js";
 import { type ChangeEvent, type GiveUpEvent, type Listener, listeners, type RetryEvent } from "../hooks.js";
 
 export type { AttemptEvent, ChangeEvent, GiveUpEvent, Listener, RetryEvent, SuccessEvent } from "../hooks.js";
@@ -14,9 +14,11 @@ const HOOKS = ["onAttempt", "onRetry", "onSuccess", "onGiveUp", "onChange"] as c
 export function listen(listener: Listener): () => void {
   for (const hook of HOOKS) {
     const value: unknown = listener?.[hook];
-    if (value !== undefined && value !== null && typeof value !== "function") throw problem(WRONG_TYPE, hook, value);
+    if (value !== undefined && value !== null && typeof value !== "function")
+      throw wrongType(hook, value, "a function");
   }
-  if (!HOOKS.some((hook) => listener?.[hook])) throw problem(WRONG_TYPE, "listener", listener);
+  if (!HOOKS.some((hook) => listener?.[hook]))
+    throw wrongType("listener", listener, `an object with one of ${HOOKS.join(", ")}`);
   // A copy: the same listener may be added twice.
   const added = Object.fromEntries(HOOKS.map((hook) => [hook, listener[hook]?.bind(listener as never)])) as Listener;
   listeners.push(added);

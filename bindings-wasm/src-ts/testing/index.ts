@@ -1,6 +1,6 @@
 /** For tests of programs that retry. Each switch is one of the whole process, and returns a function that ends it. */
 import { ATTEMPTS_RANGE } from "../codes.js";
-import { problem, WRONG_TYPE } from "../errors.js";
+import { problem, wrongType } from "../errors.js";
 import { turn } from "../switches.js";
 
 export { VirtualClock } from "./virtual.js";
@@ -35,7 +35,7 @@ export function failing<Args extends readonly unknown[], R>(
   fn: (...args: Args) => R,
 ): Failing<Args, R>;
 export function failing(times: number, error: unknown, fn?: (...args: readonly unknown[]) => unknown): unknown {
-  if (fn !== undefined && typeof fn !== "function") throw problem(WRONG_TYPE, "fn", fn);
+  if (fn !== undefined && typeof fn !== "function") throw wrongType("fn", fn, "a function");
   const call: Failing<readonly unknown[], unknown> = (...args) => {
     call.calls++;
     if (call.calls <= times) throw error;

@@ -5,7 +5,7 @@
 
 import { hear, hearNoMore } from "../cancel.js";
 import { type Clock, LONGEST_TIMER, system } from "../clock.js";
-import { problem, WRONG_TYPE } from "../errors.js";
+import { wrongType } from "../errors.js";
 import { type Length, nanos } from "../memory.js";
 import { full, NONE, Wheel } from "./wheel.js";
 
@@ -107,7 +107,7 @@ export class Timers implements Clock {
 
   /** Calls back after so many milliseconds, or never for Infinity. */
   setTimeout(callback: () => void, milliseconds: number): unknown {
-    if (typeof callback !== "function") throw problem(WRONG_TYPE, "callback", callback);
+    if (typeof callback !== "function") throw wrongType("callback", callback, "a function");
     return this.start(milliseconds > 0 ? milliseconds * 1e6 : 0, callback);
   }
 

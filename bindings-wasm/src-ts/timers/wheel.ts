@@ -1,6 +1,6 @@
 /** Timers by their times, and which of them is due next: a timing wheel in a wasm instance of its own. */
 import text from "../../dist/wheel.wasm";
-import { problem, WRONG_TYPE } from "../errors.js";
+import { wrongType } from "../errors.js";
 import { exact, like } from "../memory.js";
 import { decoded } from "../module.js";
 import type { Same, Time } from "../times.js";
@@ -59,7 +59,7 @@ export class Wheel {
 
   /** Takes a timer away: whether it was pending. */
   cancel(key: TimerKey): boolean {
-    if (typeof key !== "bigint") throw problem(WRONG_TYPE, "key", key);
+    if (typeof key !== "bigint") throw wrongType("key", key, "a bigint");
     return key === BigInt.asUintN(64, key) && this.core.cancel(low(key), high(key)) !== 0;
   }
 

@@ -1,7 +1,8 @@
 /** Failures and delays on purpose, around a function. */
 import { NOT_A_DURATION, UNKNOWN_FAILURE_KIND } from "../codes.js";
-import { problem, WRONG_TYPE } from "../errors.js";
+import { problem, wrongType } from "../errors.js";
 import type { Length } from "../memory.js";
+import { nearest } from "../nearest.js";
 import { Policy } from "../policy.js";
 import { switches } from "../switches.js";
 import { type Duration, parseDuration } from "../times.js";
@@ -36,7 +37,10 @@ const FIELDS = ["seed", "failureRate", "latencyRate", "latency", "kind", "retryA
 export function chaos(
   options: ChaosOptions = {},
 ): <Args extends readonly unknown[], R>(fn: (...args: Args) => R | Promise<R>) => (...args: Args) => Promise<R> {
-  for (const name of Object.keys(options)) if (!FIELDS.includes(name)) throw problem(WRONG_TYPE, `chaos.${name}`, name);
+  for (const [name, value] of Object.entries(options)) {
+    if (FIELDS.includes(name)) continue;
+    throw wrongType(`chaos.${name}`, value, `one of ${FIELDS.join(", ")}`, nearest(name, FIELDS));
+  }
   const { seed, failureRate, latencyRate, latency = 0, kind = "transient", retryAfter, error } = options;
   const [shortest, longest] = Array.isArray(latency) ? latency : [latency, latency];
   const rates = new Chaos({ seed, failureRate, latencyRate, shortest, longest });

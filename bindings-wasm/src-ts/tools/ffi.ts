@@ -1,7 +1,7 @@
 /** Reads policies, and makes objects and errors, for the wasm module of tools. */
 
 import { CALL, RETRY } from "../core.js";
-import { ConfigError, NOT_JSON, problem, shown, WRONG_TYPE } from "../errors.js";
+import { ConfigError, NOT_JSON, problem, shown, WRONG_TYPE, wrongType } from "../errors.js";
 import { Call, Retry } from "../machine.js";
 import { maker, type SharedStates } from "../maker.js";
 import { Policy } from "../policy.js";
@@ -40,7 +40,7 @@ export const policyOf = (value: AnyPolicy): Policy => (value instanceof Policy ?
 
 /** Throws unless it is a policy. */
 export function checkPolicy(policy: unknown): Policy {
-  if (!(policy instanceof Policy)) throw problem(WRONG_TYPE, "policy", policy);
+  if (!(policy instanceof Policy)) throw wrongType("policy", policy, "a Policy");
   return policy;
 }
 
@@ -81,7 +81,7 @@ function parseDocument(document: unknown): unknown {
 export function stateOf(machine: unknown): { policy: Uint32Array; words: Uint32Array } {
   if (machine instanceof Call) return { policy: machine["policy"], words: CALL.stateOf(machine["keeper"]) };
   if (machine instanceof Retry) return { policy: machine["policy"], words: RETRY.stateOf(machine["keeper"]) };
-  throw problem(WRONG_TYPE, "machine", machine);
+  throw wrongType("machine", machine, "a Retry or a Call");
 }
 
 const machine = <M>(prototype: M, policy: Uint32Array, state: Uint32Array): M =>
@@ -97,7 +97,7 @@ export const makeStep = (codes: number, attempt: number, at: Time, wakeAt: Time)
 /** The states of a set of guards, which only the entry `holdoff/guards` makes. */
 export function checkGuards(guards: unknown): SharedStates {
   const shared = maker?.states(guards);
-  if (shared === undefined) throw problem(WRONG_TYPE, "guards", guards);
+  if (shared === undefined) throw wrongType("guards", guards, 'Guards of "holdoff/guards"');
   return shared;
 }
 
