@@ -21,7 +21,7 @@ const SMALL = 2 ** 40;
 // Where times are in a policy's words.
 const DEADLINE = 10;
 export const MIN_ATTEMPT = 12;
-const ATTEMPT_TIMEOUT = 14;
+export const ATTEMPT_TIMEOUT = 14;
 export const FIRST_LIMIT = 28;
 /** The word of hints and of the path, and the bits of the path: random numbers are drawn; delays double; rules decide; an attempt may be aborted. */
 export const PATH = 26;

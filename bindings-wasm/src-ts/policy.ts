@@ -1,6 +1,6 @@
 /** Policies: what to do after a failure, checked once. */
 import { LoopBudgets } from "./budgets.js";
-import { NOT_AN_OBJECT, NOT_JSON, needs, problem, WRONG_TYPE } from "./errors.js";
+import { NOT_AN_OBJECT, NOT_JSON, needs, problem, wrongType } from "./errors.js";
 import {
   classifierFor,
   classifyBy,
@@ -16,6 +16,7 @@ import { type CompiledPolicy, checkBeside, checkHost, checkWork, type HostOption
 import { takeModule } from "./hot.js";
 import { maker } from "./maker.js";
 import {
+  ATTEMPT_TIMEOUT,
   entryOf,
   FIRST_LIMIT,
   isGuard,
@@ -31,7 +32,7 @@ import {
 } from "./options.js";
 import { run } from "./run.js";
 import { BUDGET_KIND } from "./table.js";
-import { spanOfNumber } from "./times.js";
+import { type Nanos, spanOfNumber } from "./times.js";
 import {
   collect,
   EMPTY,
@@ -87,7 +88,7 @@ export class Policy implements CompiledPolicy {
 
   /** How long the first attempt may take, in milliseconds: the smaller of deadline and attempt timeout, or Infinity. */
   get firstLimit(): number {
-    return this.limit < NO_LIMIT ? this.limit / 1e6 : Infinity;
+    return firstLimitOf(this);
   }
 
   /**
@@ -152,6 +153,8 @@ export class Policy implements CompiledPolicy {
   }
 }
 
+const firstLimitOf = ({ limit }: CompiledPolicy): number => (limit < NO_LIMIT ? limit / 1e6 : Infinity);
+
 interface Built {
   readonly words: Uint32Array;
   readonly limit: number;
@@ -197,7 +200,9 @@ function parsed(text: string): unknown {
 
 function build(fields: unknown, reading: Reading): Built {
   if (!isFields(fields)) {
-    throw reading === inCode ? problem(WRONG_TYPE, "policy", fields) : problem(NOT_AN_OBJECT, "", fields);
+    throw reading === inCode
+      ? wrongType("policy", fields, "an object of fields, or the name of a preset")
+      : problem(NOT_AN_OBJECT, "", fields);
   }
   const values: FieldValue[] = [];
   collect(values, "", fields, reading.number, 0);
@@ -260,15 +265,51 @@ export function withBudgetsOf(other: Policy, policy: Policy): Policy {
   return policy;
 }
 
+/** A policy with another deadline, for one operation: the words are written when it fails, because most operations do not. */
+class Dated implements CompiledPolicy {
+  readonly limit: number;
+  private readonly policy: Policy;
+  private readonly deadline: Nanos;
+  private made: Uint32Array | undefined = undefined;
+
+  constructor(policy: Policy, deadline: Nanos) {
+    this.policy = policy;
+    this.deadline = deadline;
+    this.limit = Math.min(Number(deadline), readLong(policy.words, ATTEMPT_TIMEOUT));
+  }
+
+  get words(): Uint32Array {
+    if (this.made === undefined) {
+      this.made = this.policy.words.slice();
+      writeDeadline(this.made, this.deadline);
+    }
+    return this.made;
+  }
+
+  get rules(): Rules | undefined {
+    return this.policy.rules;
+  }
+
+  get budgets(): LoopBudgets | undefined {
+    return this.policy.budgets;
+  }
+
+  get guards(): Guards | undefined {
+    return this.policy.guards;
+  }
+
+  get guardFields(): GuardFields | undefined {
+    return this.policy.guardFields;
+  }
+
+  get firstLimit(): number {
+    return firstLimitOf(this);
+  }
+}
+
 /** The same policy with another deadline, in milliseconds; undefined where the deadline breaks a rule or rules decide about it. */
-export function withDeadline(policy: Policy, milliseconds: number): Policy | undefined {
+export function withDeadline(policy: Policy, milliseconds: number): CompiledPolicy | undefined {
   const nanos = spanOfNumber(milliseconds);
   if (nanos === undefined || nanos === 0 || nanos <= readLong(policy.words, MIN_ATTEMPT)) return undefined;
-  if (isRuled(policy.words)) return undefined;
-  const words = policy.words.slice();
-  const limit = writeDeadline(words, nanos);
-  const { rules, guardFields, budgets } = policy;
-  const others = valuesOf(policy).filter(({ path }) => path !== "deadline");
-  const values = [...others, { path: "deadline", value: milliseconds, kind: NUMBER }];
-  return policyOf({ words, limit, rules, values, budgets, ...(guardFields && { guardFields }) });
+  return isRuled(policy.words) ? undefined : new Dated(policy, nanos);
 }

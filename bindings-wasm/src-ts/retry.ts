@@ -1,9 +1,18 @@
 /** `retry` and `wrap`, whose options are read once for all calls that say the same. */
 
-import { ConfigError, NOT_SUPPORTED, problem, WRONG_TYPE } from "./errors.js";
+import { ConfigError, NOT_SUPPORTED, wrongType } from "./errors.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { GuardFields } from "./guards/fields.js";
-import { checkBeside, checkHost, checkWork, type HostOptions, isHostField, type Work } from "./host.js";
+import {
+  type CompiledPolicy,
+  checkBeside,
+  checkHost,
+  checkWork,
+  type HostOptions,
+  isHostField,
+  OPTIONS,
+  type Work,
+} from "./host.js";
 import { Policy, withBudgetsOf, withDeadline } from "./policy.js";
 import { run, runner } from "./run.js";
 import { isFields } from "./values.js";
@@ -31,8 +40,9 @@ interface Row {
 
 interface Known {
   readonly options: Row;
-  policy: Policy;
-  /** The deadline of the policy, where the options have one as a number. */
+  readonly policy: Policy;
+  /** The same with the deadline of the latest of such options. */
+  latest: CompiledPolicy;
   deadline: unknown;
 }
 
@@ -82,26 +92,27 @@ function says(object: object, { list, names, values }: Row, top: boolean): boole
   return at === names.length && (at > 0 || list || isFields(object));
 }
 
-/** The policy that the options describe, when the latest ones described another. */
-function policyOf<V, F>(options: WrapOptions<V, F>): Policy {
-  if (!isFields(options)) throw problem(WRONG_TYPE, "options", options);
+/** The entry of such options when the latest ones were others, a new one for options that no entry has. */
+function find<V, F>(options: WrapOptions<V, F>): Known {
+  if (!isFields(options)) throw wrongType("options", options, OPTIONS);
   latest = known.find((entry) => says(options, entry.options, true));
   if (latest === undefined) {
-    latest = known[next] = { policy: made(options), options: row(options, true), deadline: options.deadline };
+    const policy = made(options);
+    latest = known[next] = { policy, options: row(options, true), latest: policy, deadline: options.deadline };
     next = (next + 1) % REMEMBERED;
   }
-  return dated(latest, options);
+  return latest;
 }
 
-/** The policy of options that may differ in their deadline alone. */
-function dated<V, F>(entry: Known, options: WrapOptions<V, F>): Policy {
+/** The policy of options that may differ from known ones in their deadline alone. */
+function dated<V, F>(entry: Known, options: WrapOptions<V, F>): CompiledPolicy {
   const { deadline } = options;
   if (entry.deadline !== deadline && typeof deadline === "number") {
     const { policy } = entry;
-    entry.policy = withDeadline(policy, deadline) ?? withBudgetsOf(policy, made(options));
+    entry.latest = withDeadline(policy, deadline) ?? withBudgetsOf(policy, made(options));
     entry.deadline = deadline;
   }
-  return entry.policy;
+  return entry.latest;
 }
 
 function made<V, F>(options: WrapOptions<V, F>): Policy {
@@ -130,19 +141,23 @@ function onlyPolicy<V, F>(options: WrapOptions<V, F>): Policy | undefined {
   return policy;
 }
 
-/**
- * The policy of options that may have everything in them, all of it checked. Guards outlive an operation: those of a policy
- * that is nobody's are a function's own when there is one, and else a mistake.
- */
-function checked<V, F>(options: WrapOptions<V, F>, wraps: boolean): Policy {
-  const policy =
-    latest !== undefined && says(options, latest.options, true) ? dated(latest, options) : policyOf(options);
-  checkHost(options);
+/** The entry of such options. */
+const knownOf = <V, F>(options: WrapOptions<V, F>): Known =>
+  latest !== undefined && says(options, latest.options, true) ? latest : find(options);
+
+/** True if options bring guards that are in no `Policy`. */
+function bringsGuards<V, F>(policy: CompiledPolicy, options: WrapOptions<V, F>): boolean {
   const { guardFields } = policy;
-  if (guardFields === undefined || guardFields instanceof Uint32Array || options.policy === policy || options.guards)
-    return policy;
-  if (guardFields.every(({ path }) => path.startsWith("nested"))) return policy;
-  if (wraps) return made(options);
+  if (guardFields === undefined || guardFields instanceof Uint32Array) return false;
+  if (options.policy === policy || options.guards) return false;
+  return !guardFields.every(({ path }) => path.startsWith("nested"));
+}
+
+/** The policy of one operation, whose options may have everything in them. All of it is checked. Guards outlive an operation. */
+function forOne<V, F>(options: WrapOptions<V, F>): CompiledPolicy {
+  const policy = dated(knownOf(options), options);
+  checkHost(options);
+  if (!bringsGuards(policy, options)) return policy;
   throw new ConfigError(
     NOT_SUPPORTED,
     "not_supported",
@@ -150,6 +165,14 @@ function checked<V, F>(options: WrapOptions<V, F>, wraps: boolean): Policy {
     "",
     "must have their guards in a Policy or in `guards`",
   );
+}
+
+/** The policy of a function, which has guards of its own. */
+function forAll<V, F>(options: WrapOptions<V, F>): Policy {
+  const { policy: known } = knownOf(options);
+  const policy = typeof options.deadline === "number" ? withBudgetsOf(known, made(options)) : known;
+  checkHost(options);
+  return bringsGuards(policy, options) ? made(options) : policy;
 }
 
 /**
@@ -161,7 +184,7 @@ export function retry<T>(fn: Work<T>, options?: RetryOptions<Awaited<T>, Awaited
     checkWork(fn);
     if (options === undefined) return run(fn, (byDefault ??= new Policy()), undefined);
     const policy = onlyPolicy(options);
-    return policy ? run(fn, policy, undefined) : run(fn, checked(options, false), options);
+    return policy ? run(fn, policy, undefined) : run(fn, forOne(options), options);
   } catch (error) {
     return Promise.reject(error);
   }
@@ -194,7 +217,7 @@ export function wrap<This, Args extends readonly unknown[], T>(
   options: WrapOptions<Awaited<T>, Awaited<T>> = {},
 ): Wrapped<This, Args, T> {
   checkWork(fn);
-  return wrapped(fn, checked(options, true), options);
+  return wrapped(fn, forAll(options), options);
 }
 
 function wrapped<This, Args extends readonly unknown[], T>(
@@ -211,8 +234,8 @@ function wrapped<This, Args extends readonly unknown[], T>(
 
 /** The policy that options make of another one. */
 function changed<V, F>(policy: Policy, options: WrapOptions<V, F>): Policy {
-  if (!isFields(options)) throw problem(WRONG_TYPE, "options", options);
-  if (options.policy) return checked(options, true);
+  if (!isFields(options)) throw wrongType("options", options, OPTIONS);
+  if (options.policy) return forAll(options);
   checkHost(options);
   const fields = fieldsOf(options);
   return Object.keys(fields).length > 0 ? policy.withFields(fields) : policy;

@@ -67,10 +67,10 @@ test("a wrong field is named with its value, its rule and its neighbour", () => 
     [{ rules: [{ retry: 1 }] }, "rules[0].retry = 1: must be true or false"],
     [{ backoff: { floor: "9s" } }, /^backoff.floor = "9s": must not be above/],
     [{ seed: 7 }, "seed = 7: is no field of a policy"],
-    [5, "policy = 5: has the wrong type"],
-    [new Policy(), "policy = [object]: has the wrong type"],
-    [null, "policy = null: has the wrong type"],
-    [[], "policy = [...]: has the wrong type"],
+    [5, "policy = 5: must be an object of fields, or the name of a preset"],
+    [new Policy(), "policy = [object]: must be an object of fields, or the name of a preset"],
+    [null, "policy = null: must be an object of fields, or the name of a preset"],
+    [[], "policy = [...]: must be an object of fields, or the name of a preset"],
   ]) {
     if (message instanceof RegExp) assert.match(refused(fields), message);
     else assert.equal(refused(fields), message);
@@ -129,9 +129,27 @@ test("an empty object is a group of fields, and a list is none", async () => {
 test("another copy of the package has policies of its own", async () => {
   const other = createRequire(import.meta.url)("holdoff");
   const error = await failure(retry(() => 1, { policy: new other.Policy() }));
-  assert.equal(error.message, "policy = [object]: has the wrong type");
+  assert.equal(error.message, "policy = [object]: must be an object of fields, or the name of a preset");
   const thrown = await failure(other.retry(() => Promise.reject(new Error("no")), { attempts: 1 }));
   assert.equal(outcomeOf(thrown).reason, "attempts");
+});
+
+test("an error about an option says what is wanted", async () => {
+  const policy = new Policy();
+  for (const [options, message] of [
+    [policy, "options = [object]: must be an object, such as { policy } or { attempts: 5 }"],
+    [{ onRetry: 5 }, "onRetry = 5: must be a function"],
+    [{ whenResult: "x" }, 'whenResult = "x": must be true or a function'],
+    [{ signal: 1 }, "signal = 1: must be an AbortSignal"],
+    [{ idempotent: 1 }, "idempotent = 1: must be true or false"],
+    [
+      { policy, onretry: null, onretri: 1 },
+      'onretri beside policy = 1: must be an option of the call: fields are given in the policy; did you mean "onRetry"?',
+    ],
+  ]) {
+    assert.equal((await failure(retry(() => assert.fail("ran"), options))).message, message);
+  }
+  assert.equal((await failure(retry("x"))).message, 'fn = "x": must be a function');
 });
 
 test("wrong options reject before the operation runs", async () => {

@@ -357,6 +357,34 @@ test("other options leave the guards and the budget of a wrapped function", asyn
   assert.equal(outcomeOf(await failure(clock.settled(ends()))).reason, "budget");
 });
 
+test("each request may compute its deadline", async () => {
+  const clock = new VirtualClock();
+  const options = { clock, attempts: 9, backoff: { kind: "constant", delay: 100 }, jitter: "none" };
+  const end = async (deadline, more) => {
+    const begun = clock.time;
+    const error = await failure(clock.settled(retry(fails(99), { ...options, ...more, deadline })));
+    const { reason, attempts } = outcomeOf(error) ?? error;
+    return [reason ?? error.path, attempts, clock.time - begun];
+  };
+  assert.deepEqual(await end(1000), ["attempts", 9, 800]);
+  assert.deepEqual(await end(250), ["deadline", 3, 200]);
+  assert.deepEqual(await end(350.5), ["deadline", 4, 300]);
+  assert.deepEqual(await end(250), ["deadline", 3, 200]);
+  for (const deadline of [0, -1, Number.NaN, Infinity, "soon"])
+    assert.deepEqual(await end(deadline), ["deadline", undefined, 0]);
+  assert.deepEqual(await end(250, { minAttempt: 200 }), ["deadline", 1, 0]);
+  assert.deepEqual(await end(200, { minAttempt: 200 }), ["min_attempt", undefined, 0]);
+  const never = () => new Promise(() => {});
+  for (const [deadline, attemptTimeout, took] of [
+    [80, 90, 80],
+    [90, 40, 40],
+  ]) {
+    const begun = clock.time;
+    await failure(clock.settled(retry(never, { clock, attempts: 1, attemptTimeout, deadline })));
+    assert.equal(clock.time - begun, took);
+  }
+});
+
 test("a policy retries by itself", async () => {
   const policy = new Policy({ attempts: 2, backoff: { kind: "constant", delay: 0 } });
   assert.equal(await policy.retry(fails(1)), "done");
