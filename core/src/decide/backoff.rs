@@ -239,11 +239,10 @@ impl RawStage {
         truncated(self.initial as f64 * power).min(limit.max(self.initial))
     }
 
-    /// `trunc(previous * factor)`. Doubling a delay that a double holds exactly is a shift.
+    /// `trunc(previous * factor)`.
     #[inline(always)]
     pub(crate) fn grown(&self, previous: u64) -> u64 {
-        let doubles = self.step == 2.0_f64.to_bits() && previous < SMALL;
-        if doubles { previous << 1 } else { truncated(real(previous) * self.factor()) }
+        truncated(real(previous) * self.factor())
     }
 
     /// Polly's delay for `t = n + u` and its `f(t)`, given the `f` before it. The one power function does for the root and
@@ -274,9 +273,6 @@ fn fibonacci(initial: u64, n: u32) -> u64 {
     }
     number
 }
-
-/// Delays below this, 18 minutes, are multiplied in whole numbers: a double holds them and their doubles exactly.
-pub(crate) const SMALL: u64 = 1 << 40;
 
 /// A number of nanoseconds as a double. The signed conversion is one instruction on common processors, the unsigned one is
 /// not.

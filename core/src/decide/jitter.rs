@@ -4,8 +4,7 @@
 //! top of the range would pass the longest delay the whole range moves down, so that clients at the cap still differ
 //! (spec 5). Systems that cap otherwise are followed on request: [`Cap`].
 
-use crate::decide::backoff::{SMALL, real, truncated};
-use crate::decide::rng::unit;
+use crate::decide::backoff::{real, truncated};
 use crate::time::Span;
 use crate::words::words;
 
@@ -168,39 +167,6 @@ impl Spread {
     }
 }
 
-/// `trunc(u*d)` for `u = draw / 2^32`.
-#[inline(always)]
-pub(crate) fn scaled(delay: u64, draw: u32) -> u64 {
-    match scaled_small(delay, draw) {
-        Some(scaled) if delay < SMALL => scaled,
-        _ => truncated(unit(draw) * real(delay)),
-    }
-}
-
-/// [`scaled`] of a delay below [`SMALL`] without a double, for all but one draw in 16,000.
-///
-/// In doubles `trunc(u*d)` is the product's integer part, unless rounding to 53 bits lifts it to the next integer. It moves
-/// `draw*d` by less than 2^18, so only a fraction that close to 1 needs the doubles.
-#[inline(always)]
-pub(crate) fn scaled_small(delay: u64, draw: u32) -> Option<u64> {
-    let product = u128::from(delay).wrapping_mul(u128::from(draw));
-    if (product as u32) < ROUNDS_UP { Some((product >> 32) as u64) } else { None }
-}
-
-const ROUNDS_UP: u32 = u32::MAX - (1 << 18);
-
-/// The jittered delay alone: the value of [`spread`], in whole numbers where that is possible.
-#[inline(always)]
-pub(crate) fn jittered(kind: u8, by: u64, delay: u64, max: u64, cap: u8, draw: u32) -> u64 {
-    let d = delay.min(max);
-    match kind {
-        NONE if cap == CAP_KEEP_SPREAD => d,
-        FULL if cap == CAP_KEEP_SPREAD => scaled(d, draw),
-        EQUAL if cap == CAP_KEEP_SPREAD => (d >> 1).wrapping_add(scaled(d.wrapping_sub(d >> 1), draw)),
-        _ => spread(kind, by, delay, max, cap, unit(draw)).value,
-    }
-}
-
 /// The jittered delay with its range (spec 5.2), the cap applied (spec 5.3 to 5.5).
 pub(crate) fn spread(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) -> Spread {
     let (value, low, high) = range(kind, by, if cap == CAP_CLIP { delay } else { delay.min(max) }, u);
@@ -208,6 +174,7 @@ pub(crate) fn spread(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) -
 }
 
 /// The jittered delay and the ends of its range (spec 5.2).
+#[inline(always)]
 pub(crate) fn range(kind: u8, by: u64, d: u64, u: f64) -> (u64, u64, u64) {
     let double = real(d);
     let factor = f64::from_bits(by);
@@ -322,13 +289,6 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whole_numbers_say_what_doubles_say(delay in 0..SMALL, draw: u32, high in 0u32..1 << 20) {
-            for draw in [draw, u32::MAX - high] {
-                prop_assert_eq!(scaled(delay, draw), truncated(unit(draw) * real(delay)));
-            }
-        }
-
-        #[test]
         fn the_cap_holds_for_every_draw(
             kind in 0u8..7,
             factor in 0.0..=1.0f64,
@@ -343,13 +303,11 @@ mod tests {
             let got = spread(kind, by, delay, max, cap, u);
             prop_assert!(got.value <= max || cap == CAP_BEFORE_JITTER);
             prop_assert!(got.low <= got.value && got.value <= got.low + got.width);
-            prop_assert_eq!(jittered(kind, by, delay, max, cap, draw), got.value);
         }
 
         #[test]
         fn no_numbers_panic(kind: u8, by: u64, delay: u64, max: u64, cap: u8, u: f64) {
             spread(kind, by, delay, max, cap, u);
-            jittered(kind, by, delay, max, cap, u.to_bits() as u32);
         }
     }
 }

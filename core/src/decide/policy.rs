@@ -58,7 +58,7 @@ pub struct Policy {
     pub(crate) on_deadline: u8,
     pub(crate) hint_mode: u8,
     pub(crate) hint_over: u8,
-    /// The bits [`DRAWS`], [`DOUBLES`], [`RULED`], [`AGES`], [`LIMITED`] and [`ASKED`].
+    /// The bits [`DRAWS`], [`RULED`], [`AGES`], [`LIMITED`] and [`ASKED`].
     pub(crate) path: u8,
     /// 1 if a jitter's bound is multiplied by the number of the delay, else 0.
     pub(crate) grows: u8,
@@ -182,8 +182,6 @@ pub(crate) const FROM_START: u8 = DelayFrom::Start.code();
 
 /// Every delay of one endless stage takes a draw.
 pub(crate) const DRAWS: u8 = 1;
-/// The delay doubles and has full jitter, in whole numbers: most policies.
-pub(crate) const DOUBLES: u8 = 2;
 /// The policy has rules, or limits and stages of few policies: see [`Policy::is_ruled`].
 pub(crate) const RULED: u8 = 4;
 /// An attempt may be aborted, or the policy is ruled.
@@ -218,7 +216,7 @@ const DEFAULT: Policy = Policy {
     on_deadline: STOP,
     hint_mode: FLOOR,
     hint_over: STOP,
-    path: DRAWS | DOUBLES,
+    path: DRAWS,
     grows: 0,
     limits: FIRST,
     deadline_from: DeadlineFrom::Start.code(),
@@ -479,16 +477,11 @@ impl Policy {
     /// The same policy, whose first attempt is aborted after a time at most, with these bits and others in its path.
     const fn prepared_as(mut self, deadline: u64, path: u8) -> Self {
         let most = if self.attempts <= COUNTED { self.attempts.wrapping_sub(1) } else { COUNTED };
-        self.steady = if path & RULED != 0 || self.stages != 0 { 0 } else { most };
+        let apart = self.cap == jitter::CAP_CLIP || self.first.kind == backoff::DECORRELATED_V2;
+        self.steady = if path & RULED != 0 || self.stages != 0 || apart { 0 } else { most };
         self.first_limit = if deadline < self.attempt_timeout { deadline } else { self.attempt_timeout };
-        let RawStage { kind, max, .. } = self.first;
-        let doubles = kind == backoff::EXPONENTIAL && self.first.factor() == 2.0 && max < backoff::SMALL;
-        let full = self.jitter == jitter::FULL && self.cap == jitter::CAP_KEEP_SPREAD;
         let draws = self.jitter != jitter::NONE || self.first.is_random();
-        self.path = path
-            | if draws { DRAWS } else { 0 }
-            | if doubles && full { DOUBLES } else { 0 }
-            | if self.first_limit != UNLIMITED { LIMITED } else { 0 };
+        self.path = path | if draws { DRAWS } else { 0 } | if self.first_limit != UNLIMITED { LIMITED } else { 0 };
         self
     }
 

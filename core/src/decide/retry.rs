@@ -1,9 +1,9 @@
 //! One decision a failure: the state of one operation, without its policy and without its loop.
 
-use crate::decide::backoff::truncated;
+use crate::decide::backoff::{DECORRELATED, UNSTARTED, real, truncated};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::hint::Hint;
-use crate::decide::jitter::Spread;
+use crate::decide::jitter::{self, Spread, capped};
 use crate::decide::policy::{
     AT_LEAST, CLAMP, CLIP, DRAWS, EXACT, IGNORE, IGNORE_LONG, Policy, REPLACE, RULES, UNLIMITED,
 };
@@ -286,38 +286,38 @@ impl Retry {
         if self.failures.max(self.count) >= policy.steady || now < self.latest || !now.is_early() {
             return None;
         }
-        let mut rng = self.rng;
-        let (base, delay) = policy.steady_delay(self.base, self.count, rng.next_u32());
-        let until = now.after_early(delay);
+        let mut next = *self;
+        let until = now.after_early(next.next_steady(policy)?);
         if policy.is_limited() && !(until.is_early() && fits(policy, self.started, until)) {
             return None;
         }
-        if policy.path & DRAWS != 0 {
-            self.rng = rng;
-        }
-        (self.latest, self.base) = (now, base);
-        (self.failures, self.count) = (self.failures.wrapping_add(1), self.count.wrapping_add(1));
+        next.latest = now;
+        *self = next;
         Some(until)
     }
-}
 
-impl Retry {
     /// The next delay of an operation each of whose failures was followed by a delay, whatever the time; `None`, and nothing has
     /// happened, where the rules have more to decide.
     #[inline(always)]
     pub(crate) fn next_steady(&mut self, policy: &Policy) -> Option<u64> {
-        let n = self.failures;
+        let (n, stage) = (self.count, &policy.first);
         if n >= policy.steady {
             return None;
         }
-        let mut rng = self.rng;
-        let (base, delay) = policy.steady_delay(self.base, n, rng.next_u32());
-        if policy.path & DRAWS != 0 {
-            self.rng = rng;
-        }
-        self.base = base;
-        (self.failures, self.count) = (n.wrapping_add(1), n.wrapping_add(1));
-        Some(delay)
+        let u = if policy.path & DRAWS != 0 { self.rng.uniform() } else { 0.0 };
+        let fresh = self.base == UNSTARTED;
+        let previous = if fresh { stage.initial } else { self.base };
+        self.base = match stage.kind {
+            DECORRELATED => {
+                let width = stage.grown(previous).min(stage.max).max(stage.initial).wrapping_sub(stage.initial);
+                stage.initial.saturating_add(truncated(u * real(width)))
+            }
+            _ if fresh => stage.at(n, stage.max),
+            _ => stage.next(previous, n, stage.max),
+        };
+        let (value, low, high) = jitter::range(policy.jitter, policy.jitter_by, self.base, u);
+        (self.failures, self.count) = (self.failures.wrapping_add(1), n.wrapping_add(1));
+        Some(if high <= stage.max { value } else { capped(value, low, high, stage.max, policy.cap, u).value })
     }
 }
 

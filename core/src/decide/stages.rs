@@ -3,11 +3,10 @@
 //! Stages follow one another, each for its number of delays. Except where a time ends a stage, the stage follows from the
 //! number of delays there have been, so that the state is one delay and one count (spec 4.9).
 
-use crate::decide::backoff::{DECORRELATED, DECORRELATED_V2, LINEAR, RawStage, UNSTARTED, real, truncated};
-use crate::decide::jitter::{self, CAP_CLIP, Spread, capped, jittered, scaled, scaled_small};
-use crate::decide::policy::{COUNTED, DOUBLES, Policy, STAGE_AT, UNLIMITED};
+use crate::decide::backoff::{DECORRELATED, LINEAR, RawStage, UNSTARTED, real, truncated};
+use crate::decide::jitter::{self, CAP_CLIP, Spread, capped};
+use crate::decide::policy::{COUNTED, Policy, STAGE_AT, UNLIMITED};
 use crate::decide::pool::{RawJitter, Record};
-use crate::decide::rng::unit;
 use crate::time::Span;
 
 /// Where an operation is in its policy's backoff: 12 bytes of the state.
@@ -85,44 +84,6 @@ impl Policy {
         }
         let n = if self.is_ruled() { in_turn(self.records_in_pool(), n) } else { n };
         spot(self.records_in_pool(), n).unwrap_or(first)
-    }
-
-    /// The next base delay and the next delay of a policy that is one endless stage, as [`Policy::delay`] has them. A pure step
-    /// from numbers to numbers: a state behind a reference would leave the registers.
-    #[inline(always)]
-    pub(crate) fn steady_delay(&self, base: u64, n: u32, draw: u32) -> (u64, u64) {
-        // In line for most policies: a delay that doubles, with full jitter.
-        if self.path & DOUBLES != 0 && (n == 0 || base != UNSTARTED) {
-            let base = if base == UNSTARTED { self.first.initial } else { self.first.max.min(base << 1) };
-            if let Some(delay) = scaled_small(base, draw) {
-                return (base, delay);
-            }
-        }
-        self.stage_delay(base, n, draw)
-    }
-
-    #[inline(never)]
-    fn stage_delay(&self, base: u64, n: u32, draw: u32) -> (u64, u64) {
-        let (stage, fresh) = (&self.first, base == UNSTARTED);
-        if stage.kind == DECORRELATED {
-            let mut base = base;
-            if self.cap == CAP_CLIP {
-                let delay = random(stage, &mut base, n, fresh, CAP_CLIP, unit(draw)).value;
-                return (base, delay);
-            }
-            let low = stage.initial;
-            let high = stage.grown(if fresh { low } else { base }).min(stage.max).max(low);
-            let delay = low.saturating_add(scaled(high.wrapping_sub(low), draw));
-            return (delay, delay);
-        }
-        if stage.kind == DECORRELATED_V2 {
-            let previous = if fresh { 0.0 } else { f64::from_bits(base) };
-            let (delay, grown) = stage.smooth(previous, n, unit(draw));
-            return (grown.to_bits(), delay.min(stage.max));
-        }
-        let limit = limit(stage, self.cap);
-        let base = if fresh { stage.at(n, limit) } else { stage.next(base, n, limit) };
-        (base, jittered(self.jitter, self.jitter_by, base, stage.max, self.cap, draw))
     }
 
     /// The base delay after failure `n`; of a random one the shortest. Where a time ends a stage, the time is that of the base
