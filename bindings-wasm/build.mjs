@@ -24,15 +24,21 @@ const dense = (bytes) =>
 const CACHE = "node_modules/.cache/holdoff";
 mkdirSync(CACHE, { recursive: true });
 const { version: binaryen } = JSON.parse(readFileSync("node_modules/binaryen/package.json", "utf8"));
-/** The file that a program of binaryen's makes of a module. It is kept, so that the same module is not processed again. */
-function processed(program, args, module) {
+/** The file in the cache for what a program of binaryen's makes of a module. */
+function cached(program, args, module) {
   const key = createHash("sha256")
     .update([program, binaryen, ...args, ""].join("\n"))
     .update(readFileSync(module));
-  const file = `${CACHE}/${key.digest("hex")}`;
+  return `${CACHE}/${key.digest("hex")}`;
+}
+
+/** Processes a module, unless the cache has the result. A result that is processed again stays what it is. */
+function processed(program, args, module) {
+  const file = cached(program, args, module);
   if (!existsSync(file)) {
     execFileSync(`node_modules/.bin/${program}`, [...args, module, "-o", `${file}.new`], { stdio: "inherit" });
     renameSync(`${file}.new`, file);
+    cpSync(file, cached(program, args, file));
   }
   return file;
 }
@@ -160,9 +166,12 @@ const base64 = {
   name: "wasm as base64",
   setup: ({ onLoad }) =>
     onLoad({ filter: /hot_wasm\.ts$/ }, () => ({
-      contents: `const bytes = () => Buffer.from("${readFileSync("dist/hot.wasm", "base64")}", "base64");
-        export const make = () => new WebAssembly.Instance(new WebAssembly.Module(bytes())).exports;
-        export const makeLater = async () => (await WebAssembly.instantiate(bytes())).instance.exports;`,
+      contents: `import { checkWasm, made, madeLater } from "./module.js";
+        const bytes = () => Buffer.from("${readFileSync("dist/hot.wasm", "base64")}", "base64");
+        export const make = () => made(bytes());
+        export const makeLater = () => madeLater(bytes());
+        export { checkWasm };`,
+      resolveDir: resolve("src-ts"),
     })),
 };
 await bundle("shared", { "index-node": "src-ts/index.ts" }, base64);
@@ -182,7 +191,8 @@ const translated = {
       const name = /(\w+)_wasm/.exec(path)[1];
       const text = readFileSync(processed("wasm2js", ["-Oz"], `dist/translated/${name}.wasm`), "utf8");
       const code = `export const make = () => {${text.slice(0, text.indexOf("var retasmFunc"))} return asmFunc({}); };
-        export const makeLater = async () => make();`;
+        export const makeLater = async () => make();
+        export const checkWasm = () => {};`;
       writeFileSync(`dist/esm/translated-${name}.js`, transformSync(code, { minifyWhitespace: true }).code);
       return { path: `./translated-${name}.js`, external: true };
     });
