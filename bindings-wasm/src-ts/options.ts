@@ -15,18 +15,15 @@ import { EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, snake, TEXT, UNITLES
 
 const COUNTED = 2 ** 28 - 1;
 const FOREVER = 2 ** 32 - 1;
-/** A doubling delay below this has a short way to its jitter. */
-const SMALL = 2 ** 40;
 
 // Where times are in a policy's words.
 const DEADLINE = 10;
 export const MIN_ATTEMPT = 12;
 export const ATTEMPT_TIMEOUT = 14;
 export const FIRST_LIMIT = 28;
-/** The word of hints and of the path, and the bits of the path: random numbers are drawn; delays double; rules decide; an attempt may be aborted. */
+/** The word of hints and of the path, and the bits of the path: random numbers are drawn; rules decide; an attempt may be aborted. */
 export const PATH = 26;
 export const DRAWS = 1 << 16;
-export const DOUBLES = 2 << 16;
 export const RULED = 4 << 16;
 export const LIMITED = 16 << 16;
 
@@ -255,22 +252,17 @@ export class Options {
     if (hasFactor(jitter)) doubles[4] = of(Field.JITTER_FACTOR);
     else writeLong(words, 8, jitter === Field.BOUNDED_JITTER ? of(Field.JITTER_BOUND) : 0);
     for (const [index, number] of longs.entries()) writeLong(words, MIN_ATTEMPT + index * 2, of(number));
-    const doubling =
-      kind === Field.EXPONENTIAL_BACKOFF &&
-      step === 2 &&
-      max < SMALL &&
-      jitter === Field.FULL_JITTER &&
-      of(Field.CAP) === 0;
     const draws = jitter !== Field.NONE_JITTER || kind >= Field.DECORRELATED_BACKOFF;
-    const path = (draws ? DRAWS : 0) | (doubling ? DOUBLES : 0);
+    // A clipped delay and `decorrelated_v2` take the core's general path.
+    const isApart = of(Field.CAP) === Field.CLIP_CAP || kind === Field.DECORRELATED_V2_BACKOFF;
     const last = [
       FOREVER,
       FOREVER,
       attempts,
-      Math.min(attempts - 1, COUNTED),
+      isApart ? 0 : Math.min(attempts - 1, COUNTED),
       FOREVER,
       (jitter << 8) | (of(Field.CAP) << 16) | (of(Field.ON_DEADLINE) << 24),
-      of(Field.HINT_MODE) | (of(Field.HINT_OVER) << 8) | path,
+      of(Field.HINT_MODE) | (of(Field.HINT_OVER) << 8) | (draws ? DRAWS : 0),
       // Attempts are aborted at the deadline.
       1 << 24,
     ];

@@ -3,7 +3,6 @@ import * as Rule from "./codes.js";
 import { needs, ruleOf } from "./errors.js";
 import {
   type Base,
-  DOUBLES,
   DRAWS,
   isReal,
   isStages,
@@ -160,7 +159,7 @@ class StagedOptions extends Options {
       }
       words.fill(0, 0, 8);
       words[25] = (words[25] as number) | stages.length;
-      words[PATH] = (path & ~(DRAWS | DOUBLES)) | (fields[Field.JITTER_KIND] ? DRAWS : 0);
+      words[PATH] = (path & ~DRAWS) | (fields[Field.JITTER_KIND] ? DRAWS : 0);
       new BigUint64Array(words.buffer, 192).set(pool);
     }
     const [rules, records] = this.base?.rules ?? [];
