@@ -84,7 +84,7 @@ export interface Outcome {
   readonly lastResult: unknown;
   /** Why the budget refused a retry: the tokens that are spent, and when there are enough again; undefined otherwise. */
   readonly description?: string;
-  /** The error of the runtime that refused to compile the wasm module, which took the decision away; the reason is then `permanent`. */
+  /** The error about a browser that refused to compile a module of this size, so that nothing could decide; the reason is then `permanent`. */
   readonly engineError?: unknown;
 }
 

@@ -50,6 +50,8 @@ export function remap(): void {
 export interface Module {
   make(): object;
   makeLater(): Promise<object>;
+  /** Throws where it cannot be made. */
+  checkWasm(): void;
   /** True if it has the backoffs that need a power function. */
   readonly powers?: boolean;
   /** True if it has rules; then it has powers, too. */
@@ -64,6 +66,9 @@ export function bring(by: Module): void {
   module ??= by;
   brought.push(by);
 }
+
+/** Throws where no module can be made, so that an operation ends before its first attempt. */
+export const checkModule = (): void => module.checkWasm();
 
 /** Makes sure that the module has what a policy needs; false if no entry has brought such a module. */
 export function takeModule(needs: "powers" | "rules"): boolean {

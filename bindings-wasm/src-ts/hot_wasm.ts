@@ -2,5 +2,6 @@
 import text from "../dist/hot.wasm";
 import { instance, instanceLater } from "./module.js";
 
+export { checkWasm } from "./module.js";
 export const make = (): object => instance(text);
 export const makeLater = (): Promise<object> => instanceLater(text);

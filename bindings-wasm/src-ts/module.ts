@@ -1,4 +1,5 @@
-/** From text to the bytes of a wasm module. */
+/** From text to the bytes of a wasm module, and to its functions. */
+import { ConfigError, NOT_SUPPORTED } from "./errors.js";
 
 /** Undoes what `build.mjs` does to a module: one character for most bytes, a space or a `!` before one for the others. */
 export function decoded(text: string): Uint8Array<ArrayBuffer> {
@@ -17,23 +18,64 @@ export function decoded(text: string): Uint8Array<ArrayBuffer> {
   return bytes.subarray(0, length);
 }
 
-/** The functions and the memory of the module. */
-export const instance = (text: string): object =>
-  new WebAssembly.Instance(new WebAssembly.Module(decoded(text))).exports;
+/** The path of the error about a runtime, or a page's Content-Security-Policy, that refuses wasm. */
+const WASM = "WebAssembly";
 
-/** The same without blocking. */
-export async function instanceLater(text: string): Promise<object> {
-  return (await WebAssembly.instantiate(decoded(text))).instance.exports;
+const refusal = (cause: unknown): ConfigError =>
+  new ConfigError(
+    NOT_SUPPORTED,
+    "not_supported",
+    WASM,
+    "",
+    'is not allowed here; import "holdoff/lite", which needs none',
+    undefined,
+    cause,
+  );
+
+export const isRefusal = (error: unknown): boolean => error instanceof ConfigError && error.path === WASM;
+
+/** Compiles a module. Throws a {@link ConfigError} that says what to import where wasm is refused. */
+export function compile(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
+  try {
+    return new WebAssembly.Module(bytes);
+  } catch (cause) {
+    throw refusal(cause);
+  }
 }
 
+let isAllowed = false;
+
+/** Throws that error before there is anything to compile: an empty module is enough to ask. */
+export function checkWasm(): void {
+  if (!isAllowed) compile(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0));
+  isAllowed = true;
+}
+
+/** The functions and the memory of a module. */
+export function made(bytes: Uint8Array<ArrayBuffer>): object {
+  const module = compile(bytes);
+  return new WebAssembly.Instance(module).exports;
+}
+
+/** The same without blocking. */
+export async function madeLater(bytes: Uint8Array<ArrayBuffer>): Promise<object> {
+  checkWasm();
+  return (await WebAssembly.instantiate(bytes)).instance.exports;
+}
+
+export const instance = (text: string): object => made(decoded(text));
+
+export const instanceLater = (text: string): Promise<object> => madeLater(decoded(text));
+
 /** The functions that make a module which several parts share. */
-export function once(text: string): { make(): object; makeLater(): Promise<object> } {
-  let made: object | undefined;
+export function once(text: string): { make(): object; makeLater(): Promise<object>; checkWasm(): void } {
+  let exports: object | undefined;
   return {
-    make: () => (made ??= instance(text)),
+    make: () => (exports ??= instance(text)),
     makeLater: async () => {
-      const exports = await instanceLater(text);
-      return (made ??= exports);
+      const later = await instanceLater(text);
+      return (exports ??= later);
     },
+    checkWasm,
   };
 }

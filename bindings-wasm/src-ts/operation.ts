@@ -24,6 +24,7 @@ import {
 } from "./failure.js";
 import { type Hooks, isHeard, listeners } from "./hooks.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
+import { isRefusal } from "./module.js";
 import { switches } from "./switches.js";
 import { CAUSES, KINDS, REASONS, type StopReason } from "./words.js";
 
@@ -46,6 +47,8 @@ export function first<T>(
 }
 
 const NO_OPTIONS = {};
+/** True once the console was told that wasm is refused. */
+let isSaid = false;
 const nothing = () => {};
 
 /** One operation that is watched: under guards, a limit or a signal from its beginning, otherwise from its first failure. */
@@ -396,9 +399,10 @@ export class Operation<T> {
         (byDefault && kind === PERMANENT && engine.abandon(attempt, error, now)) ||
         engine.fail(attempt, kind, error, now, this.epoch as number, isExact);
     } catch (refused) {
-      // A kind that is none such, or a function of delays that failed.
-      if (refused instanceof ConfigError || refused instanceof HookError) throw refused;
-      // A page whose Content-Security-Policy forbids wasm: without a decision there is no other attempt.
+      if (!isRefusal(refused)) throw refused;
+      // The browser compiles small modules only: without a decision there is no other attempt.
+      if (!isSaid) console.warn((refused as ConfigError).message);
+      isSaid = true;
       this.giveUp({ reason: "permanent", retryAt: undefined, engineError: refused });
       return;
     }

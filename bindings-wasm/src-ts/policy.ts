@@ -13,7 +13,7 @@ import {
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { Guards } from "./guards/guards.js";
 import { type CompiledPolicy, checkBeside, checkHost, checkWork, type HostOptions, type Work } from "./host.js";
-import { takeModule } from "./hot.js";
+import { checkModule, takeModule } from "./hot.js";
 import { maker } from "./maker.js";
 import {
   ATTEMPT_TIMEOUT,
@@ -224,6 +224,7 @@ function build(fields: unknown, reading: Reading): Built {
     if (numbers) guardFields.push({ ...field, numbers });
   }
   if (guardFields.length > 0) maker?.check(guardFields);
+  checkModule();
   const given = guardFields.filter(({ kind }) => kind !== NOTHING && kind !== EMPTY);
   const budgets = given.some(namesBudget) ? undefined : new LoopBudgets();
   const built = { words, limit: readLong(words, FIRST_LIMIT), rules, values, budgets };

@@ -13,36 +13,67 @@ WebAssembly.Module = class {
     throw new WebAssembly.CompileError("refused");
   }
 };
-const { ConfigError, hintOf, outcomeOf, Policy, retry } = await import("holdoff");
+const { ConfigError, hintOf, init, outcomeOf, Policy, retry } = await import("holdoff");
 const { failure } = await import("./virtual.mjs");
 
-test("options are checked and a success comes out without wasm", async () => {
-  assert.equal(await retry(() => 7), 7);
-  assert.equal(await retry(async () => 8, { deadline: "1s", attemptTimeout: 500, backoff: { initial: 5 } }), 8);
-  assert.equal(await new Policy({ attempts: 9 }).retry(() => 9, { whenResult: () => false }), 9);
+test("options are checked without wasm", async () => {
   const refused = await failure(retry(() => assert.fail("it ran"), { atempts: 3 }));
   assert.ok(refused instanceof ConfigError);
   assert.equal(refused.nearest, "attempts");
   assert.equal(compiled, 0);
 });
 
-test("where wasm is forbidden a failure comes out as it was thrown, with its outcome", async () => {
-  const own = new Error("down");
-  const thrown = await failure(
-    retry(() => {
-      throw own;
-    }),
+test("where wasm is forbidden an operation ends before its first attempt, and the error says what to import", async () => {
+  const isRefusal = (error) => {
+    assert.ok(error instanceof ConfigError);
+    assert.equal(error.code, 147);
+    assert.match(error.message, /^WebAssembly: .*import "holdoff\/lite"/);
+    assert.ok(error.cause instanceof WebAssembly.CompileError);
+    return true;
+  };
+  await assert.rejects(
+    retry(() => assert.fail("it ran")),
+    isRefusal,
   );
-  assert.equal(thrown, own);
-  const { reason, attempts, lastError, engineError } = outcomeOf(thrown);
+  assert.throws(() => new Policy({ attempts: 9 }), isRefusal);
+  await assert.rejects(init(), isRefusal);
+});
+
+test("where only small modules are compiled a failure comes out as it was thrown, and the console is told once", async (context) => {
+  WebAssembly.Module = class extends Module {
+    constructor(bytes) {
+      if (bytes.length > 4096) throw new RangeError("too large");
+      super(bytes);
+    }
+  };
+  const warned = context.mock.method(console, "warn", () => {});
+  const own = new Error("down");
+  const fail = () => {
+    throw own;
+  };
+  assert.equal(await failure(retry(fail)), own);
+  const { reason, attempts, lastError, engineError } = outcomeOf(own);
   assert.deepEqual([reason, attempts, lastError], ["permanent", 1, own]);
-  assert.ok(engineError instanceof WebAssembly.CompileError);
+  assert.ok(engineError.cause instanceof RangeError);
   const advised = Object.assign(new Error("ask again"), { status: 404, headers: { "x-should-retry": "true" } });
   assert.equal(await failure(retry(() => Promise.reject(advised))), advised);
-  assert.equal(await failure(retry(() => Promise.reject(own), { idempotent: false })), own);
+  assert.equal(await failure(retry(fail, { idempotent: false })), own);
   const value = { status: 503, headers: {} };
   assert.equal(await retry(() => value, { whenResult: true, idempotent: false }), value);
   assert.equal(outcomeOf(value).attempts, 1);
+  assert.deepEqual(
+    warned.mock.calls.map(({ arguments: [message] }) => message),
+    [engineError.message],
+  );
+  WebAssembly.Module = Module;
+});
+
+test("another error of the engine comes out", async (context) => {
+  const bug = new Error("a bug");
+  context.mock.method(Uint32Array.prototype, "set", () => {
+    throw bug;
+  });
+  assert.equal(await failure(retry(() => Promise.reject(new Error("down")), { attempts: 2, jitter: "none" })), bug);
 });
 
 test("a field that needs another entry says which one", () => {
@@ -136,7 +167,6 @@ test("Retry-After says the same with `holdoff/classify` and without", async () =
   cases.push([[["retry-after", "Fri, 30 Feb 2096 00:00:00 GMT"]], at("2096-01-01T00:00:00Z")]);
   const read = () => cases.map(([lines, wall]) => String(hintOf(lines, { now: BigInt(wall) * 1_000_000_000n })));
   const alone = read();
-  WebAssembly.Module = Module;
   await import("holdoff/classify");
   for (const [at, hint] of read().entries()) assert.equal(alone[at], hint, JSON.stringify(cases[at]));
   assert.ok(new Set(alone).size > 100);

@@ -22,7 +22,7 @@ import { bring } from "../hot.js";
 import { encode, ModuleMemory } from "../memory.js";
 import { valueAt } from "../options.js";
 import { type FieldValue, FLAG, LIST, NUMBER, TEXT, UNITLESS } from "../values.js";
-import { make, makeLater } from "./wasm.js";
+import { checkWasm, make, makeLater } from "./wasm.js";
 
 export { type Facts, grpcFailure } from "../failure.js";
 
@@ -195,4 +195,4 @@ const classifier: Classifier = {
 };
 
 useClassifier(classifier);
-bring({ make, makeLater, powers: true, rules: true });
+bring({ make, makeLater, checkWasm, powers: true, rules: true });

@@ -2,4 +2,4 @@
 import text from "../../dist/classify.wasm";
 import { once } from "../module.js";
 
-export const { make, makeLater } = once(text);
+export const { make, makeLater, checkWasm } = once(text);

@@ -4,7 +4,7 @@
  */
 import { bring } from "../hot.js";
 import { letPoliciesHaveGuards } from "./guards.js";
-import { make, makeLater } from "./wasm.js";
+import { checkWasm, make, makeLater } from "./wasm.js";
 
 export * from "../main.js";
 export { Adaptive, type AdaptiveStart } from "./adaptive.js";
@@ -34,5 +34,5 @@ export { carryTokensBy, currentToken, nestedAttempts, nestedFailure, Token } fro
 export { Refused } from "./refused.js";
 export { Stretch } from "./stretch.js";
 
-bring({ make, makeLater, powers: true, rules: true });
+bring({ make, makeLater, checkWasm, powers: true, rules: true });
 letPoliciesHaveGuards();

@@ -1,3 +1,5 @@
 /** Loops around `retry`: attempts at a block of code, and streams. */
+import "../index.js";
+
 export { type AttemptAt, attempts } from "./attempts.js";
 export { retryStream } from "./stream.js";

@@ -1,4 +1,5 @@
 /** Policies by name, which a program may load anew while it runs. */
+import "../index.js";
 import { ConfigError, NOT_AN_OBJECT, NOT_JSON, problem, UNKNOWN_WORD, wrongType } from "../errors.js";
 import type { PolicyFields, PresetName } from "../fields.js";
 import { checkWork, type HostOptions, type Work } from "../host.js";

@@ -2,7 +2,7 @@
 import text from "../../dist/wheel.wasm";
 import { wrongType } from "../errors.js";
 import { exact, like } from "../memory.js";
-import { decoded } from "../module.js";
+import { compile, decoded } from "../module.js";
 import type { Same, Time } from "../times.js";
 
 interface Exports {
@@ -44,7 +44,7 @@ export class Wheel {
   private out: Uint32Array;
 
   constructor() {
-    compiled ??= new WebAssembly.Module(decoded(text));
+    compiled ??= compile(decoded(text));
     this.core = new WebAssembly.Instance(compiled).exports as unknown as Exports;
     this.out = this.look();
   }
