@@ -4,6 +4,8 @@
 //! package would write them; each calls every path and prints what it saw and decided. The rest compares and shows.
 
 pub mod compare;
+#[cfg(feature = "flaky")]
+pub mod flaky;
 pub mod host;
 pub mod plan;
 pub mod server;

@@ -9,6 +9,7 @@ use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
@@ -17,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::net::TcpListener;
 
-mod connection;
+pub(crate) mod connection;
 use connection::{Connection, Fuse};
 
 /// A running server. It stops with the runtime it was started in.
@@ -73,7 +74,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             continue;
         };
         let fuse = Fuse::default();
-        let connection = Connection::new(stream, fuse.clone());
+        let connection = TokioIo::new(Connection::new(stream, fuse.clone()));
         let shared = Arc::clone(&shared);
         let service = hyper::service::service_fn(move |request| {
             let (shared, fuse) = (Arc::clone(&shared), fuse.clone());

@@ -1,6 +1,5 @@
 //! A TCP connection that can be told to end in a reset.
 
-use hyper_util::rt::TokioIo;
 use std::io::IoSlice;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,29 +10,33 @@ use tokio::net::TcpStream;
 
 /// Decides how a connection ends: in good order or, once blown, in a reset.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Fuse(Arc<AtomicBool>);
+pub(crate) struct Fuse(Arc<AtomicBool>);
 
 impl Fuse {
-    pub(super) fn blow(&self) {
+    pub(crate) fn blow(&self) {
         self.0.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_blown(&self) -> bool {
+        self.0.load(Ordering::Acquire)
     }
 }
 
 /// A stream with a fuse.
-pub(super) struct Connection {
+pub(crate) struct Connection {
     stream: TcpStream,
     fuse: Fuse,
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream, fuse: Fuse) -> TokioIo<Self> {
-        TokioIo::new(Self { stream, fuse })
+    pub(crate) fn new(stream: TcpStream, fuse: Fuse) -> Self {
+        Self { stream, fuse }
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if self.fuse.0.load(Ordering::Acquire) {
+        if self.fuse.is_blown() {
             // Closing with nothing to linger for sends RST. When it cannot be set, the client sees a body that ends early.
             let _ = self.stream.set_zero_linger();
         }
@@ -56,7 +59,7 @@ impl AsyncWrite for Connection {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        if self.fuse.0.load(Ordering::Acquire) {
+        if self.fuse.is_blown() {
             // An orderly goodbye first would make the reset invisible.
             return Poll::Ready(Ok(()));
         }
