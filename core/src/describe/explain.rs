@@ -199,7 +199,7 @@ impl Policy {
     }
 
     /// The attempts of an operation whose failures are all like this one; `None` for ever.
-    fn attempts_after(&self, failure: Failure) -> Option<u32> {
+    pub(crate) fn attempts_after(&self, failure: Failure) -> Option<u32> {
         let limit = self.rule(failure).and_then(|(_, rule)| rule.limit()).unwrap_or(self.attempts);
         Some(limit.min(self.total)).filter(|limit| *limit != FOREVER)
     }
@@ -208,10 +208,16 @@ impl Policy {
     /// counts with its typical delays. The deadline is not looked at. Retries after the 4096th of
     /// another backoff than a linear one count as long as that one.
     pub fn total_wait(&self) -> Option<Span> {
-        let retries = self.attempts()?.saturating_sub(1);
+        self.total_wait_after(Failure::TRANSIENT)
+    }
+
+    /// The same sum for an operation whose failures are all like this one. If a rule takes them, a delay that the rule draws counts
+    /// with its typical length.
+    pub(crate) fn total_wait_after(&self, failure: Failure) -> Option<Span> {
+        let retries = self.attempts_after(failure)?.saturating_sub(1);
         let mut stages = self.stages();
-        if let (Some(Stage { backoff: Backoff::Linear { initial, increment, max }, times, .. }), None) =
-            (stages.next(), stages.next())
+        if let (None, Some(Stage { backoff: Backoff::Linear { initial, increment, max }, times, .. }), None) =
+            (self.rule(failure), stages.next(), stages.next())
         {
             // Only a clipped delay may begin above the longest. After the last of the stage's delays that one stays.
             let [initial, increment, max] = [initial.min(max), increment, max].map(Span::as_nanos);
@@ -226,7 +232,7 @@ impl Policy {
         let mut last = Span::ZERO;
         let mut told = 0_u32;
         while told < retries.min(COUNTED)
-            && let Some((delay, _)) = path.next(&unspread, Failure::TRANSIENT)
+            && let Some((delay, _)) = path.next(&unspread, failure)
         {
             (told, last) = (told.saturating_add(1), delay);
         }

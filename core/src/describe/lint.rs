@@ -31,8 +31,9 @@ words! {
         ManyAttempts = 304 "many_attempts" "many attempts keep a caller waiting and a struggling server busy";
         /// The sleeps alone take longer than the deadline, without jitter.
         WaitAboveDeadline = 305 "wait_above_deadline" "the sleeps alone take longer than the deadline, without jitter";
-        /// Some attempts can never happen: not even the shortest sleeps end before the deadline.
-        UnreachableAttempts = 306 "unreachable_attempts" "not all attempts can happen before the deadline, even with the shortest sleeps";
+        /// Not all attempts fit before the deadline, even with the shortest sleeps. An attempt counts with its limit if it has one, and
+        /// as taking no time otherwise.
+        UnreachableAttempts = 306 "unreachable_attempts" "not all attempts fit before the deadline, even with the shortest sleeps";
         /// An attempt may take as long as the whole operation, so that its own limit says nothing.
         AttemptTimeoutAboveDeadline = 307 "attempt_timeout_above_deadline" "an attempt may take as long as the whole operation";
         /// Hints are clamped to more than the deadline, so that no clamped one ever fits.
@@ -55,8 +56,9 @@ words! {
         WaitAboveTimeout = 316 "wait_above_timeout" "the sleeps alone take longer than the caller waits, without jitter";
         /// Retries inside retries multiply attempts.
         NestedRetries = 317 "nested_retries" "a retry inside a retry multiplies attempts";
-        /// The attempts are used long before the deadline: even the longest sleeps take less than a tenth of it.
-        AttemptsBeforeDeadline = 318 "attempts_before_deadline" "the attempts are used long before the deadline, even with the longest sleeps";
+        /// The attempts are used long before the deadline: with the longest sleeps, and every attempt as long as its limit, they take less
+        /// than a tenth of it.
+        AttemptsBeforeDeadline = 318 "attempts_before_deadline" "the attempts are used long before the deadline, even with the longest sleeps and attempts";
         /// No attempt may run long enough to begin the operation anew.
         ResetNever = 319 "reset_never" "no attempt may run long enough to begin the operation anew";
         /// A rule never takes a failure, because an earlier one takes them all.
@@ -114,17 +116,56 @@ impl Policy {
         self.stages().filter_map(|stage| factor(stage.backoff)).filter(|factor| *factor < 1.0).reduce(f64::min)
     }
 
-    /// How many attempts can happen and how many there are, when that is fewer. A deadline that leaves room for thousands
-    /// is taken to leave room for all.
-    fn reachable(&self) -> Option<(u32, u32)> {
-        let attempts = self.attempts()?;
-        self.deadline()?;
+    /// The failures that the lints look at: transient ones, and those of each rule with an effect on decisions.
+    fn looked_at(&self) -> impl Iterator<Item = Failure> {
+        let ruled = self.deciding_rules().map(|(rule, of)| Failure { rule, ..Failure::new(of.retried_kind()) });
+        core::iter::once(Failure::TRANSIENT).chain(ruled)
+    }
+
+    /// The longest total wait.
+    fn longest_total_wait(&self) -> Option<Span> {
+        self.looked_at().filter_map(|failure| self.total_wait_after(failure)).max()
+    }
+
+    /// True if an operation whose failures are all like this one sleeps, and no sleep is drawn.
+    fn never_draws(&self, failure: Failure) -> bool {
+        if failure.rule == 0 {
+            return self.jitter() == Jitter::None && !self.is_random() && self.attempts() != Some(1);
+        }
+        let mut paths = [0, u32::MAX].map(Path::pinned);
+        let mut sleeps = false;
+        for _ in 0..COUNTED {
+            let delays = paths.each_mut().map(|path| path.next(self, failure).map(|(delay, _)| delay));
+            match delays {
+                [Some(low), Some(high)] if low == high => sleeps |= low > Span::ZERO,
+                [None, None] => return sleeps,
+                _ => return false,
+            }
+        }
+        sleeps
+    }
+
+    /// The limit of an attempt if it is below the deadline.
+    fn attempt_limit(&self) -> Option<u64> {
+        let limit = self.attempt_timeout().filter(|limit| self.deadline().is_none_or(|deadline| *limit < deadline));
+        limit.map(Span::as_nanos)
+    }
+
+    /// How many attempts fit before the deadline after failures like this one and how many there are, when that is fewer. A deadline
+    /// that leaves room for thousands is taken to leave room for all.
+    fn reachable(&self, failure: Failure) -> Option<(u32, u32)> {
+        let attempts = self.attempts_after(failure)?;
+        let deadline = self.deadline()?.as_nanos();
+        let limit = self.attempt_limit().unwrap_or_default();
         let all = attempts.min(COUNTED);
         let mut paths = [0, u32::MAX].map(Path::pinned);
         let mut can = 1_u32;
         while can < all {
-            let in_time = paths.each_mut().map(|path| path.next(self, Failure::TRANSIENT).is_some_and(|next| next.1));
-            if in_time == [false; 2] {
+            let in_time = paths.each_mut().map(|path| path.next(self, failure).is_some_and(|next| next.1));
+            let sleeps = paths.iter().map(|path| path.total.as_nanos()).min().unwrap_or_default();
+            let tries = limit.saturating_mul(u64::from(can.saturating_add(1)));
+            let late = limit > 0 && sleeps.saturating_add(tries) >= deadline;
+            if in_time == [false; 2] || late {
                 return Some((can, attempts));
             }
             can = can.saturating_add(1);
@@ -132,18 +173,22 @@ impl Policy {
         None
     }
 
-    /// How long all sleeps take together with the longest draws, as far as there is an end. Retries after the 4096th are not
-    /// looked at: they are not few.
-    fn longest_wait(&self) -> Option<Span> {
-        let retries = self.most_attempts()?.saturating_sub(1);
+    /// How long all attempts and sleeps take together with the longest draws, as far as there is an end. Retries after the 4096th are
+    /// not looked at: they are not few.
+    fn longest_wait(&self, failure: Failure) -> Option<Span> {
+        let limit = self.attempt_limit()?;
+        let attempts = self.attempts_after(failure)?;
+        let retries = attempts.saturating_sub(1);
         let endless = Self { deadline: UNLIMITED, ..*self }.prepared();
         let mut paths = [0, u32::MAX].map(Path::pinned);
         for _ in 0..retries.min(COUNTED) {
-            if paths.each_mut().map(|path| path.next(&endless, Failure::TRANSIENT)) == [None; 2] {
+            if paths.each_mut().map(|path| path.next(&endless, failure)) == [None; 2] {
                 break;
             }
         }
-        (retries <= COUNTED).then_some(paths.iter().map(|path| path.total).max()?)
+        let sleeps = paths.iter().map(|path| path.total.as_nanos()).max()?;
+        let all = sleeps.saturating_add(limit.saturating_mul(u64::from(attempts)));
+        (retries <= COUNTED).then_some(Span::from_nanos(all))
     }
 
     /// The number of the first rule that never takes a failure, and of the rule that takes them all.
@@ -159,7 +204,8 @@ impl Policy {
         let multiplies = |backoff| {
             !matches!(backoff, Backoff::Constant { .. } | Backoff::Linear { .. } | Backoff::Polynomial { .. })
         };
-        Span::from_secs(if self.stages().any(|stage| multiplies(stage.backoff)) { 900 } else { 300 })
+        let mut stages = self.stages().chain(self.deciding_rules().flat_map(|(_, rule)| self.stages_of(rule)));
+        Span::from_secs(if stages.any(|stage| multiplies(stage.backoff)) { 900 } else { 300 })
     }
 }
 
@@ -176,7 +222,7 @@ impl Options {
     /// The same for a caller with a timeout of its own: adds [`LintKind::WaitAboveTimeout`] if the sleeps take longer. A
     /// deadline ends the sleeps, too (spec 13.7).
     pub fn lints_within(&self, policy: &Policy, timeout: Span) -> impl Iterator<Item = Lint> {
-        let found = match [policy.total_wait(), policy.deadline()].into_iter().flatten().min() {
+        let found = match [policy.longest_total_wait(), policy.deadline()].into_iter().flatten().min() {
             None => Some((Quantity::None, Quantity::Span(timeout))),
             longest => above(longest, Some(timeout)),
         };
@@ -196,18 +242,19 @@ impl Options {
             LintKind::Shrinking => {
                 policy.smallest_factor().map(|factor| (Quantity::Number(factor), Quantity::Number(1.0)))
             }
-            LintKind::NoJitter => {
-                unshown(policy.jitter() == Jitter::None && !policy.is_random() && attempts != Some(1))
-            }
+            LintKind::NoJitter => unshown(policy.looked_at().any(|failure| policy.never_draws(failure))),
             LintKind::ManyAttempts => many(policy.most_attempts()?, MANY),
-            LintKind::WaitAboveDeadline => above(policy.total_wait(), deadline),
-            LintKind::UnreachableAttempts => policy.reachable().map(|(can, all)| (number(can), number(all))),
+            LintKind::WaitAboveDeadline => above(policy.longest_total_wait(), deadline),
+            LintKind::UnreachableAttempts => policy
+                .looked_at()
+                .find_map(|failure| policy.reachable(failure))
+                .map(|(can, all)| (number(can), number(all))),
             LintKind::AttemptTimeoutAboveDeadline => not_below(policy.attempt_timeout()?, deadline?),
             LintKind::HintAboveDeadline => {
                 let clamped = policy.hint_mode() != HintMode::Ignore && policy.hint_over() == HintOver::Clamp;
                 above(clamped.then_some(policy.hint_max()), deadline)
             }
-            LintKind::LongWait => above(policy.total_wait(), Some(policy.patience())),
+            LintKind::LongWait => above(policy.longest_total_wait(), Some(policy.patience())),
             // spec 32.9: from here on the lints of guards
             LintKind::HedgeWithoutBudget => unshown(hedge.is_some() && budget.is_none()),
             LintKind::HedgeAboveAttempts => many(hedge?.attempts(), attempts?),
@@ -235,8 +282,11 @@ impl Options {
                 })
             }
             LintKind::AttemptsBeforeDeadline => {
-                let (longest, limit) = (policy.longest_wait()?, Span::from_nanos(deadline?.as_nanos() / 10));
-                let apart = policy.limits() == Limits::First && longest < limit && attempts != Some(1);
+                let retried = policy.looked_at().filter(|failure| policy.attempts_after(*failure) != Some(1));
+                let mut longest = retried.map(|failure| policy.longest_wait(failure));
+                let longest = longest.try_fold(None, |longest, wait| Some(longest.max(Some(wait?))))??;
+                let limit = Span::from_nanos(deadline?.as_nanos() / 10);
+                let apart = policy.limits() == Limits::First && longest < limit;
                 apart.then_some((Quantity::Span(longest), Quantity::Span(deadline?)))
             }
             LintKind::ResetNever => {
@@ -333,8 +383,12 @@ mod tests {
             (exponential(2.0).attempts(4).deadline(SECOND * 7).jitter(Jitter::Equal), &[]),
             (exponential(2.0).attempts(4).deadline(SECOND * 3).jitter(Jitter::Equal), &[305, 306]),
             (policy().deadline(SECOND).attempt_timeout(SECOND), &[307]),
-            (policy().attempts(3).deadline(SECOND * 2), &[]),
-            (policy().attempts(3).deadline(SECOND * 4), &[318]),
+            (policy().attempts(5).deadline(SECOND * 30), &[]),
+            (policy().attempts(3).deadline(SECOND * 12).attempt_timeout(SECOND / 3), &[]),
+            (policy().attempts(3).deadline(SECOND * 14).attempt_timeout(SECOND / 3), &[318]),
+            (policy().attempts(3).deadline(SECOND * 4).attempt_timeout(SECOND), &[]),
+            (policy().attempts(3).deadline(SECOND * 3).attempt_timeout(SECOND), &[306]),
+            (policy().attempts(3).deadline(SECOND * 8).attempt_timeout(SECOND * 3), &[306]),
             (policy().deadline(SECOND * 4), &[]),
             (policy().reset_after(SECOND).attempt_timeout(SECOND), &[319]),
             (policy().reset_after(SECOND).attempt_timeout(SECOND * 2), &[]),
@@ -392,7 +446,7 @@ mod tests {
             "warning 303 no_jitter: without jitter, clients that fail together come back together",
             "warning 304 many_attempts: many attempts keep a caller waiting and a struggling server busy (12, limit 10)",
             "warning 305 wait_above_deadline: the sleeps alone take longer than the deadline, without jitter (11s, limit 5s)",
-            "warning 306 unreachable_attempts: not all attempts can happen before the deadline, even with the shortest sleeps (5 of 12)",
+            "warning 306 unreachable_attempts: not all attempts fit before the deadline, even with the shortest sleeps (5 of 12)",
         ];
         assert_eq!(texts, expected);
     }
@@ -455,6 +509,33 @@ mod tests {
         let texts: Vec<_> = options.build().unwrap().lints().map(|lint| lint.to_string()).collect();
         let text = "warning 320 hidden_rule: a rule behind one that takes every failure never takes any (rule 2 behind rule 1)";
         assert_eq!(texts, [text]);
+    }
+
+    #[test]
+    fn the_delays_of_a_rule_are_looked_at() {
+        let of = |fields: &[(&str, crate::Value<'_>)]| -> Vec<_> {
+            let mut options = Policy::options().attempts(1);
+            for (name, value) in fields {
+                options.set(name, *value).unwrap();
+            }
+            let policy = options.build().unwrap();
+            policy.lints().map(|lint| lint.to_string()).collect()
+        };
+        let (text, number) = (crate::Value::Text, |value| crate::Value::Number { value, unit: 1.0 });
+        let retrier = [
+            ("rules[0].if.kinds[0]", text("transient")),
+            ("rules[0].attempts", number(6.0)),
+            ("rules[0].backoff.initial", text("20s")),
+            ("rules[0].backoff.factor", number(10.0)),
+            ("rules[0].backoff.max", text("none")),
+        ];
+        assert_eq!(of(&retrier), ["warning 309 long_wait: the sleeps take long, without jitter (222220s, limit 15m)",]);
+        let plain = [&retrier[..2], &[("rules[0].jitter", text("none"))]].concat();
+        assert_eq!(
+            of(&plain),
+            ["warning 303 no_jitter: without jitter, clients that fail together come back together"]
+        );
+        assert_eq!(of(&retrier[..2]), Vec::<std::string::String>::new());
     }
 
     #[test]

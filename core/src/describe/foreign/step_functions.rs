@@ -93,7 +93,8 @@ pub(super) fn import(retriers: &[Values; RULES], mut rules: Rules) -> Result<Opt
         }
         rules.set_retry(rule, Value::Flag(attempts(values) > 1))?;
     }
-    if !(0..count).any(|rule| takes_all(&rules, rule)) {
+    // A retrier of all kinds of failures takes every error, as States.ALL does.
+    if !(0..count).any(|rule| rules.kinds(rule) == u8::MAX) {
         // The last rule needs a place, too.
         rules.clone().begin(count)?;
         rules = rules.and_nothing_else(false);
