@@ -2,15 +2,15 @@
 
 export interface Answer {
   readonly status: number;
-  readonly headers: object;
+  readonly headers: unknown;
 }
 
-/** Its status and its headers; undefined for a value that has not both. */
+/** The status and the headers of an answer; undefined for a value without a status. */
 export function answerOf(value: unknown): Answer | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { status, headers } = value as { status?: unknown; headers?: unknown };
-  const is = typeof status === "number" && typeof headers === "object" && headers !== null;
-  return is ? { status, headers } : undefined;
+  const { status, statusCode, headers } = value as { status?: unknown; statusCode?: unknown; headers?: unknown };
+  for (const one of [status, statusCode]) if (typeof one === "number") return { status: one, headers };
+  return undefined;
 }
 
 const nothing = () => {};

@@ -6,6 +6,8 @@ export interface Clock {
   now(): number;
   setTimeout(callback: () => void, milliseconds: number): unknown;
   clearTimeout(timer: unknown): void;
+  /** Words for the end of the error of an attempt over its limit. */
+  readonly note?: string;
 }
 
 /** The time of {@link system} beyond that of the host's clock, and its latest time. */

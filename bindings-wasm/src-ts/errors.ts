@@ -39,7 +39,8 @@ export class ConfigError extends TypeError {
     nearest?: string,
     cause?: unknown,
   ) {
-    const meant = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
+    const first = nearest === "attempts" && /etries$/i.test(path) ? ", which counts the first one, too" : "";
+    const meant = nearest === undefined ? "" : `; did you mean "${nearest}"${first}?`;
     super(`${path || "what was given"}${value}: ${rule}${meant}`, cause === undefined ? undefined : { cause });
     this.code = code;
     this.word = word;
@@ -125,7 +126,13 @@ export function attach(error: unknown, outcome: Outcome): unknown {
   const holder = holds(error) ? error : new RetryError(outcome, error);
   let isAttached = false;
   try {
-    isAttached = Reflect.defineProperty(holder, OUTCOME, { value: outcome, configurable: true, writable: true });
+    isAttached = Reflect.defineProperty(holder, OUTCOME, {
+      value: outcome,
+      configurable: true,
+      writable: true,
+      // Node prints it with an error that nobody caught.
+      enumerable: true,
+    });
   } catch {
     // A proxy that does not let itself be written to.
   }

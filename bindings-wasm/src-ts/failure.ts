@@ -2,7 +2,7 @@
 import { answerOf } from "./answer.js";
 import { PERMANENT, TIMEOUT, TRANSIENT } from "./codes.js";
 import { kindOfStatus, natureOf, statusOfAws } from "./error_names.js";
-import { NOT_A_DURATION, needs, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND } from "./errors.js";
+import { NOT_A_DURATION, needs, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND, wrongType } from "./errors.js";
 import { type HeadersLike, type Line, linesOf, wallNow } from "./headers.js";
 import { hot } from "./hot.js";
 import { readLines } from "./retry_after.js";
@@ -23,7 +23,8 @@ export interface Failure {
 
 /**
  * The answer of a `when`: true to retry, false not to, a kind, a kind with a hint, or undefined for the default. The answer of
- * a `whenResult`: true, a kind or a kind with a hint for a failure; false or undefined for a success.
+ * a `whenResult`: true, a kind or a kind with a hint for a failure; false for a success; undefined for the default, by which an HTTP
+ * answer is judged by its status and every other value is a success.
  */
 export type Verdict = boolean | FailureKind | Failure | null | undefined;
 
@@ -204,12 +205,22 @@ export function writeResult(verdict: Verdict, value: unknown): number {
   return kind === PERMANENT ? TRANSIENT : kind;
 }
 
-/** True for an HTTP answer that is a failure by the rules; false for every other value. */
-export function isFailedAnswer(value: unknown, rules: Rules | undefined, idempotent: boolean): boolean {
+/**
+ * True for an HTTP answer that is a failure by the rules; false for every other value. With `asksAll` an object that is no answer is an
+ * error.
+ */
+export function isFailedAnswer(
+  value: unknown,
+  rules: Rules | undefined,
+  idempotent: boolean,
+  asksAll: boolean,
+): boolean {
   let status: number | undefined;
   try {
     status = answerOf(value)?.status;
   } catch {}
+  if (asksAll && status === undefined && typeof value === "object" && value !== null)
+    throw wrongType("result under whenResult: true", value, "an HTTP answer, with a number as status or statusCode");
   return status !== undefined && isFailure(rules, status, idempotent);
 }
 
@@ -265,16 +276,17 @@ export function grpcFailure(code: number, pushback?: string | null): Failure | u
 
 /**
  * The hint of header lines: `Retry-After` and its forms in milliseconds, and with `holdoff/classify` quotas and gRPC's, too. A date
- * needs the time: `now`, milliseconds like `Date.now()`, which it is unless given, nanoseconds as a bigint, or null for unknown. A
+ * needs the time: `wall`, milliseconds like `Date.now()`, which it is unless given, nanoseconds as a bigint, or null for unknown. A
  * quota counts for less when the answer's `status` is neither 429 nor 503.
  */
 export function hintOf(
   headers: HeadersLike,
-  { status = 0, now }: { status?: number; now?: number | bigint | null } = {},
+  { status = 0, wall }: { status?: number; wall?: number | bigint | null } = {},
 ): number | bigint | "never" | undefined {
-  if (typeof now === "number" && !(now >= 0 && now <= Number.MAX_SAFE_INTEGER)) throw problem(TIME_RANGE, "now", now);
-  const wall = typeof now === "number" ? BigInt(Math.floor(now)) * 1_000_000n : now;
-  noteLines(linesOf(headers), integer(status), wall === undefined ? wallNow() : (wall ?? undefined));
+  if (typeof wall === "number" && !(wall >= 0 && wall <= Number.MAX_SAFE_INTEGER))
+    throw problem(TIME_RANGE, "wall", wall);
+  const nanos = typeof wall === "number" ? BigInt(Math.floor(wall)) * 1_000_000n : wall;
+  noteLines(linesOf(headers), integer(status), nanos === undefined ? wallNow() : (nanos ?? undefined));
   return readExactHint();
 }
 

@@ -48,7 +48,7 @@ export function first<T>(
 
 const NO_OPTIONS = {};
 /** True once the console was told that wasm is refused. */
-let isSaid = false;
+let hasWarned = false;
 const nothing = () => {};
 
 /** One operation that is watched: under guards, a limit or a signal from its beginning, otherwise from its first failure. */
@@ -309,9 +309,11 @@ export class Operation<T> {
   private asked(attempt: number, value: Awaited<T>, whenResult: true | ((value: Awaited<T>) => Judgement)): void {
     const rules = this.policy.rules;
     const idempotent = this.options.idempotent ?? true;
-    const judge = whenResult === true;
-    this.answered(judge ? isFailedAnswer(value, rules, idempotent) : whenResult(value), (verdict) => {
+    const asksAll = whenResult === true;
+    this.answered(asksAll ? undefined : whenResult(value), (given) => {
       if (this.ended) return;
+      const isUsual = given === undefined || given === null;
+      const verdict = isUsual ? isFailedAnswer(value, rules, idempotent, asksAll) : given;
       if (!verdict) {
         remember(value, undefined);
         this.succeed(attempt, value);
@@ -319,7 +321,7 @@ export class Operation<T> {
       }
       this.failedWith(undefined, value, true);
       const now = this.now();
-      const write = () => (judge ? writeAnswer(value, rules, idempotent) : writeResult(verdict, value));
+      const write = () => (isUsual ? writeAnswer(value, rules, idempotent) : writeResult(verdict, value));
       this.decide(attempt, write, false, now);
     });
   }
@@ -401,8 +403,8 @@ export class Operation<T> {
     } catch (refused) {
       if (!isRefusal(refused)) throw refused;
       // The browser compiles small modules only: without a decision there is no other attempt.
-      if (!isSaid) console.warn((refused as ConfigError).message);
-      isSaid = true;
+      if (!hasWarned) console.warn((refused as ConfigError).message);
+      hasWarned = true;
       this.giveUp({ reason: "permanent", retryAt: undefined, engineError: refused });
       return;
     }
@@ -495,7 +497,8 @@ export class Operation<T> {
   }
 
   private timedOut(attempt: Attempt, now: number): void {
-    const error = new DOMException(`attempt ${attempt.attempt} took longer than its limit`, "TimeoutError");
+    const text = `attempt ${attempt.attempt} took longer than its limit${this.clock.note ?? ""}`;
+    const error = new DOMException(text, "TimeoutError");
     this.failed(attempt.attempt, error, true, now);
     // Only now, so that an error which the abort makes the attempt throw is no second failure.
     Attempt.abort(attempt, error);

@@ -9,9 +9,9 @@ import * as Rule from "./codes.js";
 import { ConfigError, needs, ruleOf, shown } from "./errors.js";
 import { nearest } from "./nearest.js";
 import * as Field from "./table.js";
-import { FIELDS, LONGEST, OTHERS, type Row, RULE_OF, SECTIONS } from "./table.js";
+import { FIELDS, LONGEST, OTHERS, PEERS, type Row, RULE_OF, SECTIONS } from "./table.js";
 import { type Nanos, spanOf, spanOfNumber } from "./times.js";
-import { EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, snake, TEXT, UNITLESS } from "./values.js";
+import { camel, EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, snake, TEXT, UNITLESS } from "./values.js";
 
 const COUNTED = 2 ** 28 - 1;
 const FOREVER = 2 ** 32 - 1;
@@ -106,13 +106,16 @@ function indexed(name: string): [name: string, index: number | undefined] {
 /** The fields of one policy, as they are read one after the other. */
 export class Options {
   protected readonly values: readonly FieldValue[];
+  /** True for the names of a document; in code they have capitals. */
+  private readonly isDocument: boolean;
   protected readonly numbers: Values = [];
   /** The preset that the fields start from. */
   base: Base | undefined = undefined;
 
   /** `values` are all of them, so that an error can show a value. */
-  constructor(values: readonly FieldValue[]) {
+  constructor(values: readonly FieldValue[], isDocument = false) {
     this.values = values;
+    this.isDocument = isDocument;
   }
 
   /** Throws the error about a field, or about the name of none. */
@@ -130,8 +133,8 @@ export class Options {
     const original = valueAt(this.values, path) ?? field?.value;
     const value = original !== undefined ? shown(original) : otherwise === undefined ? undefined : showNanos(otherwise);
     const name = field?.path ?? "";
-    const camel = /[A-Z]/.test(name);
-    const near = camel ? suggestion?.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) : suggestion;
+    const isSnake = this.isDocument || code !== Rule.UNKNOWN_FIELD || name.includes("_");
+    const near = isSnake ? suggestion : suggestion ? camel(suggestion) : optionFor(name);
     const [word, rule] = this.rule(code);
     const wanted = row && (code === Rule.WRONG_TYPE || code === Rule.UNKNOWN_WORD) ? this.wants(row) : rule;
     throw new ConfigError(code, word, path || name, value === undefined ? "" : ` = ${value}`, wanted, near);
@@ -403,6 +406,10 @@ export function partsOf(
 
 const isGroup = (name: string): boolean => [...names().keys()].some((known) => known.startsWith(`${name}.`));
 
+/** The option of a call that a name of another library stands for. */
+export const optionFor = (name: string): string | undefined =>
+  name === "shouldRetry" ? "when" : name === "onFailedAttempt" ? "onRetry" : undefined;
+
 /** The valid name nearest to an unknown one. */
 export function near(name: string, behind: string, stage: number | undefined): string | undefined {
   const known = [...names().keys()];
@@ -412,6 +419,9 @@ export function near(name: string, behind: string, stage: number | undefined): s
     return found && `backoff.${found}`;
   }
   const sections = SECTIONS.split(" ");
+  const peer = name.replace(/_/g, "").toLowerCase();
+  const meant = PEERS.split(",").find((row) => row.split(" ").indexOf(peer) > 0);
+  if (meant !== undefined) return meant.split(" ", 1)[0];
   const found = nearest(name, [...known, "rules", ...sections]);
   if (found !== undefined) return found;
   const dot = name.indexOf(".");

@@ -243,7 +243,7 @@ const RULE_WORDS = 180;
 /** The policy of fields: of plain ones here, of others in the core, which `holdoff/classify` brings. */
 function readFields(own: readonly FieldValue[], values: readonly FieldValue[], reading: Reading) {
   const name = ({ path }: FieldValue) => reading.name(path);
-  const options = new Reader(values);
+  const options = new Reader(values, reading === inDocument);
   let special: FieldValue | undefined;
   for (const field of own) {
     const entry = entryOf(name(field), field.kind);

@@ -86,6 +86,10 @@ export const CLIP_ON_DEADLINE = 1;
 /** The sections of guards. */
 export const SECTIONS = "budget breaker limiter bulkhead adaptive stretch hedge nested";
 
+/** Paths, each before the names that other libraries have for it, without capitals and underscores. */
+export const PEERS =
+  "attempts retries maxretries retry tries maxtries maxattempts stop numretries stopafterattempt limit numofattempts,deadline stopafterdelay maxtime maxelapsed maxelapsedtime maxduration totaltimeout maxretrytime,attempt_timeout timeout pertrytimeout,backoff wait,backoff.initial delay base basedelay initialdelay interval mintimeout min sleep mindelay retrydelay startingdelay initialinterval,backoff.max maxdelay maxinterval maxtimeout backofflimit,backoff.factor multiplier expbase coefficient backofffactor exponentialbase timemultiple,jitter randomize,rules retryif retryable statusforcelist statuscodes,hint retryafter respectretryafter,hint.max maxretryafter";
+
 /** The number of the field that names a budget, also in a preset. */
 export const BUDGET_KIND = 25;
 

@@ -12,6 +12,7 @@ export const NO_ITEMS = 6;
 export const LIST = 7;
 export const FLAG = 8;
 
+export const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 export const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** A field with its path as it was given. */

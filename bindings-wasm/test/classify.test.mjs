@@ -117,10 +117,10 @@ test("whatever a server says about when to come back is read from its headers", 
   }
   const { hint } = classify({ status: 503, headers: { "Retry-After": date } });
   assert.ok(hint > 3_590_000 && hint <= 3_600_000, String(hint));
-  assert.equal(hintOf({ "Retry-After": date }, { now: at - 5000 }), 5000 - (at % 1000));
-  assert.equal(hintOf({ "Retry-After": date }, { now: null }), undefined);
+  assert.equal(hintOf({ "Retry-After": date }, { wall: at - 5000 }), 5000 - (at % 1000));
+  assert.equal(hintOf({ "Retry-After": date }, { wall: null }), undefined);
   assert.equal(hintOf({ "grpc-retry-pushback-ms": "-1" }), "never");
-  assert.throws(() => hintOf({}, { now: -1 }), /now = -1/);
+  assert.throws(() => hintOf({}, { wall: -1 }), /wall = -1/);
   assert.deepEqual(httpFailure(503, new Headers({ "retry-after-ms": "5" })), { kind: "transient", hint: 5 });
 });
 

@@ -21,6 +21,16 @@ test("a wrong field is named with its value, its rule and its neighbour", () => 
   const duration = 'must be a time from 0 to 292 years with its unit, such as "250ms", "1.5s" or "2m"';
   for (const [fields, message] of [
     [{ atempts: 3 }, 'atempts = 3: is no field of a policy; did you mean "attempts"?'],
+    [{ retries: 3 }, 'retries = 3: is no field of a policy; did you mean "attempts", which counts the first one, too?'],
+    [
+      { maxRetries: 3 },
+      'maxRetries = 3: is no field of a policy; did you mean "attempts", which counts the first one, too?',
+    ],
+    [{ timeout: "5s" }, 'timeout = "5s": is no field of a policy; did you mean "attemptTimeout"?'],
+    [{ maxDelay: "5s" }, 'maxDelay = "5s": is no field of a policy; did you mean "backoff.max"?'],
+    [{ minTimeout: 100 }, 'minTimeout = 100: is no field of a policy; did you mean "backoff.initial"?'],
+    [{ shouldRetry: 1 }, 'shouldRetry = 1: is no field of a policy; did you mean "when"?'],
+    [{ onFailedAttempt: 1 }, 'onFailedAttempt = 1: is no field of a policy; did you mean "onRetry"?'],
     [{ onDeadlin: "clip" }, 'onDeadlin = "clip": is no field of a policy; did you mean "onDeadline"?'],
     [{ attempts: 0 }, 'attempts = 0: must be a whole number from 1 to 4294967294, or "forever"'],
     [{ attempts: -1 }, 'attempts = -1: must be a whole number from 1 to 4294967294, or "forever"'],

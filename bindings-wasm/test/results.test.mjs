@@ -168,11 +168,59 @@ test("true judges HTTP answers and lets every other value pass", async () => {
   const { result, infos } = await told(answers(answer(503, { "Retry-After": "2" }), answer(200)), { whenResult: true });
   assert.equal(result.status, 200);
   assert.deepEqual([infos.length, infos[0].hint], [1, 2000]);
-  for (const value of [undefined, null, 0, "text", { status: 503 }, answer(302)]) {
+  for (const value of [undefined, null, 0, "text", { status: 302 }, answer(302)]) {
     const work = answers(value);
     assert.equal(await retry(work, { whenResult: true }), value);
     assert.equal(work.calls(), 1);
   }
+});
+
+test("true knows the answers of all clients, and refuses an object that is none", async () => {
+  const headers = { "retry-after": "2" };
+  for (const [value, hint] of [
+    [{ status: 503, headers: new Headers(headers) }, 2000],
+    [{ statusCode: 503, headers }, 2000],
+    [{ statusCode: 503, headers: Object.entries(headers) }, 2000],
+    [{ status: 503, headers: new Map(Object.entries(headers)) }, 2000],
+    [{ statusCode: 503 }, undefined],
+    [{ status: 503, headers: null }, undefined],
+  ]) {
+    const { result, infos } = await told(answers(value), { attempts: 2, whenResult: true });
+    assert.equal(result, value);
+    assert.deepEqual(
+      infos.map((info) => info.hint),
+      [hint],
+    );
+  }
+  for (const value of [{ ok: false }, [answer(503)], { status: "503" }]) {
+    const work = answers(value);
+    const error = await failure(retry(work, { whenResult: true }));
+    assert.match(error.message, /whenResult: true = .*: must be an HTTP answer, with a number as status or statusCode/);
+    assert.equal(work.calls(), 1);
+  }
+});
+
+test("a function that returns nothing leaves the value to the default judgement", async () => {
+  for (const nothing of [undefined, null]) {
+    for (const whenResult of [() => nothing, async () => nothing]) {
+      const work = answers(answer(503, { "retry-after": "2" }), { ok: false });
+      const { result, infos } = await told(work, { whenResult });
+      assert.deepEqual(result, { ok: false });
+      assert.deepEqual(
+        infos.map(({ kind, hint }) => [kind, hint]),
+        [["transient", 2000]],
+      );
+      assert.equal((await told(answers(answer(404)), { whenResult })).infos.length, 0);
+      const rules = only({ http: [404] });
+      assert.equal((await told(answers(answer(404)), { whenResult, attempts: 2, rules })).infos.length, 1);
+    }
+  }
+  const conflict = ({ status }) => (status === 409 ? "transient" : undefined);
+  const { infos } = await told(answers(answer(409), answer(429), answer(200)), { whenResult: conflict });
+  assert.deepEqual(
+    infos.map(({ kind }) => kind),
+    ["transient", "throttled"],
+  );
 });
 
 test("what only looks like an answer is transient", async () => {

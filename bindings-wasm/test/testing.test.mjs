@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import { ConfigError, outcomeOf, retry, wrap } from "holdoff";
 import { Guards, retry as guardedRetry } from "holdoff/guards";
-import { disabled, failing, limited, withoutBudgets } from "holdoff/testing";
+import { disabled, failing, limited, VirtualClock, withoutBudgets } from "holdoff/testing";
 import { failure } from "./virtual.mjs";
 
 const HOURS = { attempts: 5, backoff: { kind: "constant", delay: "1h" }, jitter: "none" };
@@ -75,4 +79,37 @@ test("wrong arguments are refused", () => {
   }
   assert.throws(() => failing(1, down, 3), /fn = 3/);
   withoutBudgets()();
+});
+
+test("an attempt over its limit by virtual time says that real I/O is not waited for", async () => {
+  const server = createServer(() => {});
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address();
+  const clock = new VirtualClock();
+  const work = ({ signal }) => fetch(`http://127.0.0.1:${port}/`, { signal });
+  const error = await failure(clock.settled(retry(work, { clock, attempts: 1, attemptTimeout: "5s" })));
+  assert.deepEqual([error.name, clock.time], ["TimeoutError", 5000]);
+  assert.match(
+    error.message,
+    /^attempt 1 took longer than its limit by virtual time, which does not wait for real I\/O$/,
+  );
+  server.closeAllConnections();
+  server.close();
+});
+
+test("an error that nobody caught says in Node what holdoff did", async () => {
+  for (const entry of ["holdoff", "holdoff/lite"]) {
+    const program = `
+      import { retry } from "${entry}";
+      const cause = Object.freeze(new Error("the cause"));
+      const error = new TypeError("fetch failed", { cause });
+      await retry(() => { throw error; }, { attempts: 3, backoff: { initial: 1, max: 1 } });`;
+    const run = promisify(execFile)("node", ["--input-type=module", "--eval", program], {
+      cwd: new URL("..", import.meta.url),
+    });
+    const { stderr } = await run.catch((error) => error);
+    assert.match(stderr, /TypeError: fetch failed\n/);
+    assert.match(stderr, /\[Symbol\(holdoff\.outcome\)\]: \{[^}]*outcome: 'gave_up',[^}]*attempts: 3/);
+    assert.match(stderr, /\[cause\]: Error: the cause/);
+  }
 });

@@ -2,7 +2,7 @@
  * Adds to `holdoff`: policies with `rules`, and with the other fields that plain retries do without, gRPC statuses and pushbacks, and the hints of quotas (`RateLimit`,
  * `x-ratelimit-reset` and their like). Import it once, anywhere: `import "holdoff/classify"`.
  */
-import { ConfigError, shown } from "../errors.js";
+import { ConfigError, shown, UNKNOWN_FIELD } from "../errors.js";
 import {
   type Classifier,
   type ErrorLike,
@@ -20,8 +20,8 @@ import {
 } from "../failure.js";
 import { bring } from "../hot.js";
 import { encode, ModuleMemory } from "../memory.js";
-import { valueAt } from "../options.js";
-import { type FieldValue, FLAG, LIST, NUMBER, TEXT, UNITLESS } from "../values.js";
+import { optionFor, valueAt } from "../options.js";
+import { camel, type FieldValue, FLAG, LIST, NUMBER, snake, TEXT, UNITLESS } from "../values.js";
 import { checkWasm, make, makeLater } from "./wasm.js";
 
 export { type Facts, grpcFailure } from "../failure.js";
@@ -55,7 +55,7 @@ function writeName(text: string): number {
 }
 
 /** Throws the error that `length` bytes of text describe; 0 is none. `values` are all of them, so that it can show a value. */
-function check(length: number, values: readonly FieldValue[], field?: FieldValue): void {
+function check(length: number, values: readonly FieldValue[], isCode: boolean, field?: FieldValue): void {
   if (length === 0) return;
   const [word, known, rule, near, number] = memory().readText(length).split("\n") as [
     string,
@@ -68,8 +68,8 @@ function check(length: number, values: readonly FieldValue[], field?: FieldValue
   const path = known || (field?.path ?? "");
   const original = valueAt(values, path) ?? field?.value;
   const given = original === undefined ? number : shown(original);
-  const camel = /[A-Z]/.test(field?.path ?? "");
-  const nearest = camel ? near.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) : near;
+  const nearest =
+    isCode && code === UNKNOWN_FIELD && !field?.path.includes("_") ? camel(near) || optionFor(path) : near;
   throw new ConfigError(code, word, path, given && ` = ${given}`, rule, nearest || undefined);
 }
 
@@ -130,7 +130,7 @@ const classifier: Classifier = {
       const size = kind === TEXT ? memory().writeText(value as string) : kind === FLAG && value ? 1 : 0;
       const answer = core.options_set(writeName(name(path)), kind, size) >>> 0;
       if (answer < HOST_KEEPS) {
-        check(answer, values, field);
+        check(answer, values, name === snake, field);
         continue;
       }
       const list = (answer >> 2) & 3;
@@ -138,7 +138,7 @@ const classifier: Classifier = {
       if (answer & BEGINS) texts = texts.filter((text) => text[0] !== alternative || text[1] !== list);
       if (answer & KEEPS_TEXT) texts.push([alternative, list, value as string]);
     }
-    check(core.options_build(), values);
+    check(core.options_build(), values, name === snake);
     // By their places in the policy, whatever the order of its fields.
     texts.sort((one, other) => one[0] - other[0] || one[1] - other[1]);
     const rules = memory().copy("rules");

@@ -42,7 +42,7 @@ export class RetryError extends Error {
 export function attach(error: unknown, value: Outcome): unknown {
   const holder = Object(error) === error ? (error as object) : new RetryError(value, error);
   try {
-    Reflect.defineProperty(holder, OUTCOME, { value, configurable: true, writable: true });
+    Reflect.defineProperty(holder, OUTCOME, { value, configurable: true, writable: true, enumerable: true });
   } catch {}
   return holder;
 }

@@ -8,10 +8,14 @@ const { setImmediate, setTimeout } = globalThis as unknown as Record<
 >;
 const turn = () => new Promise<void>((resolve) => (setImmediate ?? setTimeout)?.(resolve));
 
-/** A clock for the option `clock`, on which time passes only while everybody waits for it: hours take no time. */
+/**
+ * A clock for the option `clock`, on which time passes only while everybody waits for it: hours take no time. It does not know of real
+ * I/O: an attempt with a limit that waits for a socket is over its limit at once.
+ */
 export class VirtualClock implements Clock {
   /** The time, in milliseconds. A test may move it. */
   time = 0;
+  readonly note = " by virtual time, which does not wait for real I/O";
   /** The timers that are set. */
   readonly timers = new Map<unknown, { readonly at: number; readonly callback: () => void }>();
   private next = 1;

@@ -130,8 +130,10 @@ exportTo(openTelemetry);
 retry(() => 1, { policy, when: () => true });
 retry(() => 1, { policy: { attempts: 2 } });
 
-// @ts-expect-error: no time
-retry(() => 1, { deadline: "nonsense" });
+const inVariable = { attempts: 5, deadline: "30s", backoff: { initial: "100ms", max: "5s" } };
+retry(() => 1, inVariable);
+const withWords = { jitter: "none", backoff: { kind: "constant", delay: "1s" } } satisfies RetryOptions;
+retry(() => 1, withWords);
 // @ts-expect-error: full jitter has no factor
 retry(() => 1, { jitter: { kind: "full", factor: 0.5 } });
 // @ts-expect-error: guards outlive an operation

@@ -220,19 +220,28 @@ impl Options {
     }
 }
 
-/// Fields, with the names that other systems have for them, without regard to case and underscores.
-const PEERS: [(&str, &str); 10] = [
-    ("attempts", "retries maxretries retry tries maxtries maxattempts stop numretries stopafterattempt"),
-    ("deadline", "stopafterdelay maxtime maxelapsed maxelapsedtime maxduration totaltimeout"),
-    ("attempt_timeout", "timeout pertrytimeout"),
-    ("backoff", "wait"),
-    ("backoff.initial", "delay base basedelay initialdelay interval mintimeout min sleep mindelay"),
-    ("backoff.max", "maxdelay maxinterval maxtimeout"),
-    ("backoff.factor", "multiplier expbase coefficient backofffactor exponentialbase"),
-    ("jitter", "randomize"),
-    ("rules", "retryif retryable statusforcelist"),
-    ("hint", "retryafter respectretryafter"),
-];
+impl Field {
+    /// Paths, with the names that other libraries have for them, without capitals and underscores.
+    pub const PEERS: [(&str, &str); 11] = [
+        (
+            "attempts",
+            "retries maxretries retry tries maxtries maxattempts stop numretries stopafterattempt limit numofattempts",
+        ),
+        ("deadline", "stopafterdelay maxtime maxelapsed maxelapsedtime maxduration totaltimeout maxretrytime"),
+        ("attempt_timeout", "timeout pertrytimeout"),
+        ("backoff", "wait"),
+        (
+            "backoff.initial",
+            "delay base basedelay initialdelay interval mintimeout min sleep mindelay retrydelay startingdelay initialinterval",
+        ),
+        ("backoff.max", "maxdelay maxinterval maxtimeout backofflimit"),
+        ("backoff.factor", "multiplier expbase coefficient backofffactor exponentialbase timemultiple"),
+        ("jitter", "randomize"),
+        ("rules", "retryif retryable statusforcelist statuscodes"),
+        ("hint", "retryafter respectretryafter"),
+        ("hint.max", "maxretryafter"),
+    ];
+}
 
 /// True if a name is one of a peer, which has neither capitals nor underscores.
 fn same_name(peer: &str, name: &str) -> bool {
@@ -303,7 +312,9 @@ impl<'n> Path<'n> {
         if guards {
             return nearest(self.parts.0, names);
         }
-        if let Some((meant, _)) = PEERS.iter().find(|(_, peers)| peers.split(' ').any(|peer| same_name(peer, name))) {
+        if let Some((meant, _)) =
+            Field::PEERS.iter().find(|(_, peers)| peers.split(' ').any(|peer| same_name(peer, name)))
+        {
             return Some(meant);
         }
         if self.stage.is_none() {
