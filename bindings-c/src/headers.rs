@@ -3,15 +3,16 @@
 use crate::*;
 
 extern_c! {
-    /// The headers of an HTTP answer that say when to retry: 160 bytes, whatever their number. The content is the
+    /// The headers of an HTTP answer that say when to retry: 256 bytes, whatever their number. The content is the
     /// library's.
     ///
     /// Read are, in the order in which they count, grpc-retry-pushback-ms, retry-after-ms, x-ms-retry-after-ms, Retry-After
     /// (seconds and dates), x-amz-retry-after, and the RateLimit-Reset family. Any other header may be given as well.
-    memory holdoff_headers([u64; 19]) as headers holds HintReader, b"hoHeads1", NotACall;
+    memory holdoff_headers([u64; 31]) as headers holds HintReader, b"hoHeads1", NotACall;
 
-    /// Begins with the headers of one answer, which came at `wall`: nanoseconds since 1970 by the clock on the wall, for
-    /// dates; HOLDOFF_NEVER if it is not known, and then a date says nothing.
+    /// Begins with the headers of one answer, which came at `wall`: nanoseconds since 1970 by the clock on the wall,
+    /// HOLDOFF_NEVER if it is not known. A date counts from the answer's own Date, else from `wall`; without both it says
+    /// nothing.
     ///
     /// Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
     init holdoff_headers_begin(wall: u64) = HintReader::new(wall);

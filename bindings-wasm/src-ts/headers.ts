@@ -10,7 +10,7 @@ export type HeadersLike =
   | { get(name: string): unknown };
 
 /** The headers to ask of an object that does not list them, such as gRPC's metadata. */
-const ASKED = ["retry-after", "grpc-retry-pushback-ms"];
+const ASKED = ["date", "retry-after", "grpc-retry-pushback-ms"];
 
 /** The lines of whatever has headers; none of what has not. */
 export function linesOf(headers: unknown): Line[] {

@@ -3,37 +3,44 @@ import type { Line } from "./headers.js";
 import { LONGEST } from "./table.js";
 import type { Nanos } from "./times.js";
 
-/** Reads one value at a time of the clock on the wall, in nanoseconds since 1970; undefined where it is no hint. */
-type Read = (value: string, wall: bigint | undefined) => bigint | undefined;
+/** A time on the wall, in nanoseconds since 1970; undefined where it is not known. */
+type Wall = bigint | undefined;
+/** Reads one value at a time of the clock on the wall, a date from the server's; undefined where it is no hint. */
+type Read = (value: string, wall: Wall, from: Wall) => bigint | undefined;
 
 const SECOND = 1_000_000_000n;
 const MILLISECOND = 1_000_000n;
 
-/** A whole number of some units. */
-const integer = (value: string, unit: bigint): bigint | undefined =>
-  /^\d+$/.test(value) ? BigInt(value) * unit : undefined;
-
-/** Milliseconds, perhaps with a fraction, rounded up to a nanosecond. */
-function decimal(value: string): bigint | undefined {
+/** A number of some units, perhaps with a fraction, rounded up to whole steps. */
+function decimal(value: string, unit: bigint, step = 1n): bigint | undefined {
   const [, digits, more = ""] = /^(\d+)(?:\.(\d+))?$/.exec(value) ?? [];
   if (digits === undefined) return undefined;
-  const unit = 10n ** BigInt(more.length);
-  return BigInt(digits) * MILLISECOND + (BigInt(more) * MILLISECOND + unit - 1n) / unit;
+  const parts = 10n ** BigInt(more.length) * step;
+  return BigInt(digits) * unit + ((BigInt(more) * unit + parts - 1n) / parts) * step;
 }
+
+const millis: Read = (value) => decimal(value, MILLISECOND);
 
 /** The headers in the order in which they count. */
 const HEADERS: readonly (readonly [name: string, read: Read])[] = [
-  ["retry-after-ms", decimal],
-  ["x-ms-retry-after-ms", decimal],
-  ["retry-after", (value, wall) => integer(value, SECOND) ?? (wall === undefined ? undefined : untilDate(value, wall))],
-  ["x-amz-retry-after", (value) => integer(value, MILLISECOND)],
+  ["retry-after-ms", millis],
+  ["x-ms-retry-after-ms", millis],
+  [
+    "retry-after",
+    (value, wall, from) => {
+      const moment = from === undefined ? undefined : momentOf(value, wall);
+      return moment === undefined ? decimal(value, SECOND, MILLISECOND) : moment > from! ? moment - from! : 0n;
+    },
+  ],
+  ["x-amz-retry-after", (value) => (/\./.test(value) ? undefined : millis(value, 0n, 0n))],
 ];
 
 /** The hint of header lines; Infinity where they have none. */
-export function readLines(lines: readonly Line[], wall: bigint | undefined): Nanos {
+export function readLines(lines: readonly Line[], wall: Wall): Nanos {
+  // The answer's own clock, so that a wrong one of this machine does not matter.
+  const from = latest(lines, "date", momentOf, wall, wall) ?? wall;
   for (const [name, read] of HEADERS) {
-    let found: bigint | undefined;
-    for (const [known, value] of lines) if (known.toLowerCase() === name) found = last(value, wall, read) ?? found;
+    const found = latest(lines, name, read, wall, from);
     if (found !== undefined) {
       const span = found < LONGEST ? found : LONGEST;
       return span <= Number.MAX_SAFE_INTEGER ? Number(span) : span;
@@ -42,16 +49,19 @@ export function readLines(lines: readonly Line[], wall: bigint | undefined): Nan
   return Infinity;
 }
 
-/** The last readable one of the values between commas. A date may have a comma of its own. */
-function last(list: string, wall: bigint | undefined, read: Read): bigint | undefined {
+/** The last readable value of a header, of those between commas, too. A date may have a comma of its own. */
+function latest(lines: readonly Line[], name: string, read: Read, wall: Wall, now: Wall): bigint | undefined {
   let found: bigint | undefined;
-  let from = 0;
-  let before = 0;
-  for (const part of list.split(",")) {
-    const to = from + part.length;
-    found = read(list.slice(from, to).trim(), wall) ?? read(list.slice(before, to).trim(), wall) ?? found;
-    before = from;
-    from = to + 1;
+  for (const [known, list] of lines) {
+    if (known.toLowerCase() !== name) continue;
+    let from = 0;
+    let before = 0;
+    for (const part of list.split(",")) {
+      const to = from + part.length;
+      found = read(list.slice(from, to).trim(), wall, now) ?? read(list.slice(before, to).trim(), wall, now) ?? found;
+      before = from;
+      from = to + 1;
+    }
   }
   return found;
 }
@@ -73,8 +83,8 @@ function clock(text: string): number | undefined {
   return right ? hour * 3600 + minute * 60 + (second || 0) : undefined;
 }
 
-/** The time from the wall's until a date; no time at all when it is past. */
-function untilDate(text: string, wall: bigint): bigint | undefined {
+/** The moment of a date, in nanoseconds since 1970. The time on the wall says the century of a year with two digits. */
+function momentOf(text: string, wall: Wall): bigint | undefined {
   let found: Record<string, string | undefined> | undefined;
   for (const format of FORMATS) found ??= format.exec(text)?.groups;
   if (found === undefined) return undefined;
@@ -89,6 +99,7 @@ function untilDate(text: string, wall: bigint): bigint | undefined {
   if (month < 0 || month > 11 || second === undefined || offset === undefined) return undefined;
   let year = Number(digits);
   if (digits.length === 2) {
+    if (wall === undefined) return undefined;
     // At most fifty years ahead, and a year that has the day.
     const now = new Date(Number(wall / MILLISECOND));
     const latest = now.getUTCFullYear() + 50;
@@ -103,6 +114,5 @@ function untilDate(text: string, wall: bigint): bigint | undefined {
   if (year < 1970) return 0n;
   const seconds = Date.UTC(year, month, day) / 1000 + second - (sign === "-" ? -offset : offset);
   const unit = 10n ** BigInt(more.length);
-  const moment = BigInt(Math.max(seconds, 0)) * SECOND + (BigInt(more) * SECOND + unit - 1n) / unit;
-  return moment > wall ? moment - wall : 0n;
+  return BigInt(Math.max(seconds, 0)) * SECOND + (BigInt(more) * SECOND + unit - 1n) / unit;
 }
