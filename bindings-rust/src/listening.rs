@@ -29,9 +29,9 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
         self.listen(OnAttempt::new(hook))
     }
 
-    /// Asks `choose` for the delay after each failure that is not permanent, before the policy decides. [`Hint::after`] is obeyed exactly, up
-    /// to the policy's longest hint; [`Hint::NEVER`] stops the call; `None` leaves the delay to the policy. Attempts, deadline and guards
-    /// still limit the call.
+    /// Asks `choose` for the delay after each failure that is not permanent, before the policy decides. [`Hint::after`] is obeyed
+    /// exactly, however long a hint may be; [`Hint::NEVER`] stops the call; `None` leaves the delay to the policy. Attempts, deadline
+    /// and guards still limit the call.
     ///
     /// ```
     /// use holdoff::core::{Hint, Span};
@@ -90,7 +90,7 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
     }
 
     #[inline(always)]
-    fn listen<L>(self, listener: L) -> Retrying<P, O, R, E, C, Both<H, L>, S, V, G> {
+    pub(crate) fn listen<L>(self, listener: L) -> Retrying<P, O, R, E, C, Both<H, L>, S, V, G> {
         let Self { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns } = self;
         let hook = Both(hook, listener);
         Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }

@@ -4,9 +4,9 @@ use crate::format::{Document, FailureWord, N};
 use crate::options;
 use crate::run::all_same;
 use holdoff::VirtualTime;
-use holdoff::core::{Failure, FailureKind, Span};
+use holdoff::core::{Failure, FailureKind, Hint, Span};
 use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 /// An operation that does what a script says, in virtual time.
@@ -31,6 +31,9 @@ pub struct Scripted {
     /// How it fails; a success has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<FailureWord>,
+    /// The delay that the program chooses after it; without one the policy decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chosen: Option<N>,
 }
 
 /// An event, its times since the operation began.
@@ -56,17 +59,20 @@ fn name(kind: FailureKind) -> String {
 pub fn run(case: &TraceCase) -> Result<(), String> {
     let policy = options::policy(&case.policy).map_err(|error| format!("the policy is refused: {error:?}"))?;
     let (time, told) = (VirtualTime::new(), RefCell::new(Vec::new()));
+    let chosen = Cell::new(None);
     let tell = |event| told.borrow_mut().push(event);
     let mut script = case.script.iter();
     let operation = || {
         let scripted = script.next().ok_or(Failure::PERMANENT)?;
         time.advance(Duration::from_nanos(scripted.took.0));
+        chosen.set(scripted.chosen);
         scripted.failure.as_ref().map_or(Ok(()), |failure| Err(failure.failure().unwrap_or(Failure::PERMANENT)))
     };
     let retrying =
         holdoff::retry(policy, operation).classify(|failure| *failure).seed(case.seed.0).sleeper(time.clone());
     // The result is in the last event.
     _ = retrying
+        .delay(|_| chosen.get().map(|nanos| Hint::after(Span::from_nanos(nanos.0))))
         .on_attempt(|event| tell(Told::Attempt { attempt: event.attempt, elapsed: n(event.elapsed) }))
         .on_retry(|event| {
             tell(Told::Retry {

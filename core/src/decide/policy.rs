@@ -364,11 +364,12 @@ impl Policy {
         limit(self.hint_reach)
     }
 
-    /// The same policy for a failure whose delay the host's user has chosen (spec 7.17): a hint is the delay, and one above
-    /// [`Policy::hint_max`] is that long. The hints of stages and rules say nothing.
+    /// The same policy for a failure whose delay the host's user has chosen (spec 7.17): the hint is the delay, whatever
+    /// [`Policy::hint_max`] and [`Policy::hint_reach`] are. The hints of stages and rules say nothing.
     #[must_use]
     pub const fn with_exact_hints(mut self) -> Self {
         (self.hint_mode, self.hint_over) = (EXACT, CLAMP);
+        (self.hint_max, self.hint_reach) = (UNLIMITED, UNLIMITED);
         self.path |= ASKED;
         self
     }

@@ -13,6 +13,7 @@ typedef struct stage {
   uint64_t now;
   int at;
   verdict went;
+  const cJSON *chosen;
 } stage;
 
 /* Compares an event with the next one of the vector. */
@@ -66,11 +67,22 @@ static bool operate(void *context, const holdoff_attempt *attempt, holdoff_failu
   }
   here->attempt = scripted->next;
   here->now += number(scripted, "took");
+  here->chosen = get(scripted, "chosen");
   if (get(scripted, "failure") == NULL) {
     return true;
   }
   *failure = failure_of(get(scripted, "failure"));
   return false;
+}
+
+static bool choose(void *context, const holdoff_retrying *failed, uint64_t *delay_ns) {
+  const stage *here = context;
+  (void)failed;
+  if (here->chosen == NULL) {
+    return false;
+  }
+  *delay_ns = number_of(here->chosen);
+  return true;
 }
 
 static void retrying(void *context, const holdoff_retrying *retry) {
@@ -103,6 +115,7 @@ verdict run_trace(const cJSON *item) {
   host.clock = &clock;
   host.seed = &seed;
   host.on_retry = retrying;
+  host.delay = choose;
   if (holdoff_run(&policy, &host, operate, &here, &result)) {
     snprintf(got, sizeof got, "success %" PRIu32 " at %" PRIu64, result.attempts, here.now);
   } else {

@@ -27,12 +27,15 @@ export async function events(retry, script, options) {
   const hooks = Object.entries(EVENTS).map(([hook, event]) => [hook, tell(event)]);
   const clock = new VirtualClock();
   const attempts = script.values();
+  let chosen;
   const operation = () => {
-    const { took, failure } = attempts.next().value;
+    const { took, failure, ...more } = attempts.next().value;
+    chosen = more.chosen;
     clock.time += Number(N(took)) / 1e6;
     if (failure !== undefined) throw failure;
   };
-  const host = { clock, when: failureOf, ...Object.fromEntries(hooks) };
+  const delay = () => (chosen === undefined ? undefined : Number(N(chosen)) / 1e6);
+  const host = { clock, when: failureOf, delay, ...Object.fromEntries(hooks) };
   await clock.settled(retry(operation, { ...options, ...host }).catch(() => {}));
   return told;
 }

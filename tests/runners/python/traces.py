@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 import holdoff
@@ -34,11 +35,17 @@ def run_trace(case: Case) -> None:
         told.append(fields)
 
     attempts = iter(case["script"])
+    chosen: list[Any] = [None]
+
+    def delay(_: Any) -> Any:
+        return None if chosen[0] is None else timedelta(microseconds=chosen[0] / 1000)
+
     with testing.virtual_time() as time:
 
         @holdoff.retry(
             policy=holdoff.Policy.from_dict(case["policy"]),
             seed=number(case["seed"]),
+            delay=delay,
             classify=lambda error: error.failure if isinstance(error, Scripted) else None,
             on_attempt=tell,
             on_retry=tell,
@@ -48,6 +55,7 @@ def run_trace(case: Case) -> None:
         def operation() -> None:
             attempt = next(attempts)
             time.sleep(number(attempt["took"]) / 1e9)
+            chosen[0] = number(attempt["chosen"]) if "chosen" in attempt else None
             if "failure" in attempt:
                 raise Scripted(failure(attempt["failure"]))
 

@@ -7,7 +7,7 @@ use crate::decide::guards::Refusal;
 use crate::decide::guards::breaker::Verdict;
 use crate::decide::guards::bulkhead::Entry;
 use crate::decide::hint::Hint;
-use crate::decide::policy::{IGNORE, Policy};
+use crate::decide::policy::{ASKED, IGNORE, Policy};
 use crate::decide::retry::Cause;
 use crate::error::StopReason;
 use crate::time::Timestamp;
@@ -50,7 +50,9 @@ impl CallGuards for Guards<'_> {
         let now = call.retry.observe(now);
         let Some(slot) = call.awaited(ticket) else { return Err(call.current_step()) };
         let began = call.flight.starts.get(slot).copied().unwrap_or(now);
-        call.learn(self, slot, now, failure);
+        // spec 7.17: a delay that the program chose is no server's hint
+        let heard = if policy.path & ASKED == 0 { failure } else { failure.with_hint(Hint::NONE) };
+        call.learn(self, slot, now, heard);
         call.retry.begin_at(policy, began);
         if failure.kind == FailureKind::Permanent {
             return Err(call.give_up(self, StopReason::Permanent, Timestamp::NEVER));
