@@ -250,6 +250,15 @@ uint32_t holdoff_policy_attempts(const holdoff_policy *policy);
 int holdoff_policy_set_attempts(holdoff_policy *policy, uint32_t attempts);
 
 /**
+ * Makes a policy one for a failure whose delay the program chose: the hint of the failure is the delay, exactly, and the
+ * deadline alone bounds it. For a copy of the policy of a call, and for one holdoff_call_fail or
+ * holdoff_guarded_call_fail; holdoff_run does so for the `delay` of its host.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_POLICY.
+ */
+int holdoff_policy_set_exact_hints(holdoff_policy *policy);
+
+/**
  * Returns how long the first attempt of a call may take, in nanoseconds: the smaller of deadline and attempt timeout;
  * HOLDOFF_NEVER without either, and for memory without a policy.
  */

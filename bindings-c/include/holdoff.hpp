@@ -145,8 +145,10 @@ struct host {
   std::optional<std::uint64_t> seed;
   /** Another clock, for tests; NULL for the monotonic one. */
   const holdoff_clock *clock = nullptr;
-  /** The rule for a retry inside another one, and the token of the attempt around; see holdoff_host. */
+  /** The rule for a retry inside another one, and the attempt around (attempt::get) or its token out of a header; see
+   * holdoff_host. */
   const holdoff_nesting *nesting = nullptr;
+  const holdoff_attempt *around = nullptr;
   const holdoff_token *token = nullptr;
 };
 
@@ -185,8 +187,12 @@ class attempt {
   void headers(const holdoff_headers &read) const noexcept {
     attempt_->facts->should_retry = holdoff_headers_should_retry(&read);
   }
-  /** Returns the token for the host of a retry inside this attempt; perhaps NULL. */
+  /** Returns the token to send to another program; perhaps NULL. */
   const holdoff_token *token() const noexcept { return attempt_->token; }
+  /** Tells whether the latest retry inside this attempt that named it as `around` has given up. */
+  bool given_up() const noexcept { return holdoff_given_up(attempt_); }
+  /** Returns the C library's attempt, for the `around` of a retry inside this attempt. */
+  const holdoff_attempt *get() const noexcept { return attempt_; }
 
  private:
   const holdoff_attempt *attempt_;
@@ -213,6 +219,7 @@ inline holdoff_host host_of(const policy &policy, const host &host) noexcept {
   c.guards = host.guards != nullptr ? host.guards->get() : nullptr;
   c.shared = host.guards != nullptr ? host.guards->shared() : nullptr;
   c.nesting = host.nesting;
+  c.around = host.around;
   c.token = host.token;
   return c;
 }
@@ -407,7 +414,7 @@ class call {
       detail::give_up({HOLDOFF_INVALID, HOLDOFF_ERROR_NOT_SUPPORTED}, nullptr);
     }
     if (c_.nesting != nullptr) {
-      const std::uint32_t attempts = holdoff_nesting_attempts(c_.nesting, c_.token, policy.attempts());
+      const std::uint32_t attempts = holdoff_nesting_attempts(c_.nesting, holdoff_host_token(&c_), policy.attempts());
       holdoff_policy_set_attempts(&limited_, attempts);
     }
     loop_.policy = &limited_;
@@ -495,8 +502,11 @@ class call {
       error_ = nullptr;
       holdoff_attempt_nest(&limited_, &c_, &attempt_, &token_);
       holdoff_facts_clear(&c_, &facts_);
-    } else if (step_.kind == HOLDOFF_STOP && host_.outcome != nullptr) {
-      *host_.outcome = outcome();
+    } else if (step_.kind == HOLDOFF_STOP) {
+      holdoff_host_ended(&c_, step_.outcome);
+      if (host_.outcome != nullptr) {
+        *host_.outcome = outcome();
+      }
     }
   }
 

@@ -21,6 +21,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#if defined(__GLIBC__) && !defined(CLOCK_MONOTONIC)
+/* A header before this one, such as curl.h, has hidden POSIX under -std=c99. These are glibc's own types and numbers. */
+#include <bits/types/clockid_t.h>
+#include <bits/types/struct_timespec.h>
+#define CLOCK_REALTIME 0
+#define CLOCK_MONOTONIC 1
+extern int clock_gettime(clockid_t clock, struct timespec *now);
+#endif
 #ifndef CLOCK_MONOTONIC
 #error "holdoff_posix.h needs POSIX: include it before other headers, or define _POSIX_C_SOURCE 200809L"
 #endif
@@ -138,11 +146,12 @@ static inline void holdoff_sleep_until(uint64_t until, const holdoff_cancel *can
   }
 }
 
-/** Returns a seed from the operating system; from clock, process and stack where that has none to give. */
+/** Returns a seed from the operating system. While a machine boots, Linux may have no random numbers yet: then, and where there are
+ * none at all, the seed is of clock, process and stack, so that a program never waits here. */
 static inline uint64_t holdoff_os_seed(void) {
   uint64_t seed;
 #ifdef __linux__
-  bool drawn = getrandom(&seed, sizeof seed, 0) == (ssize_t)sizeof seed;
+  bool drawn = getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed;
 #else
   bool drawn = getentropy(&seed, sizeof seed) == 0;
 #endif

@@ -26,6 +26,8 @@ pub struct holdoff_facts {
     pub program_fault: u8,
     /// The header x-should-retry, as holdoff_headers_should_retry returns it.
     pub should_retry: u8,
+    /// Not 0 when the latest retry inside the attempt has given up, see holdoff_given_up. Rules do not look at it.
+    pub given_up: u8,
 }
 
 extern_c! {

@@ -327,6 +327,71 @@ static void nested_retries_share_their_attempts(void) {
   CHECK(!here.has_token);
 }
 
+/* An operation around an inner retry: three attempts of its own, whose end it wraps, hides or follows by a success. */
+typedef struct layers {
+  holdoff_clock clock;
+  holdoff_policy policy;
+  holdoff_nesting nesting;
+  world server;
+  /* How many inner retries an attempt makes; the last one fails unless `recovers`. */
+  int inner;
+  bool recovers, seen;
+} layers;
+
+static bool wrap(void *context, const holdoff_attempt *attempt, holdoff_failure *failure) {
+  layers *here = (layers *)context;
+  int turn;
+  for (turn = 0; turn < here->inner; turn++) {
+    holdoff_host host;
+    memset(&host, 0, sizeof host);
+    host.clock = &here->clock;
+    host.around = attempt;
+    here->server.fail_first = here->recovers && turn == here->inner - 1 ? 0 : here->server.calls + 99;
+    holdoff_run(&here->policy, &host, operate, &here->server, NULL);
+  }
+  here->seen = holdoff_given_up(attempt);
+  /* A failure of a kind of its own, which says nothing of the inner retry. */
+  *failure = holdoff_failure_of(HOLDOFF_TIMEOUT);
+  return false;
+}
+
+static holdoff_result layered(layers *here, uint32_t mode) {
+  holdoff_result result;
+  holdoff_host host;
+  memset(&here->server, 0, sizeof here->server);
+  memset(&host, 0, sizeof host);
+  here->policy = constant("1s", 3);
+  here->clock.now = world_now;
+  here->clock.sleep_until = world_sleep;
+  here->clock.state = &here->server;
+  here->nesting.mode = mode;
+  here->nesting.cap = 0;
+  host.clock = &here->clock;
+  host.nesting = &here->nesting;
+  CHECK(!holdoff_run(&here->policy, &host, wrap, here, &result));
+  return result;
+}
+
+static void a_retry_that_gave_up_is_not_repeated_by_the_one_around(void) {
+  layers here = {0};
+  holdoff_result result;
+  here.inner = 1;
+  result = layered(&here, HOLDOFF_NESTED_INNERMOST);
+  CHECK_NUMBER(here.server.calls, 3);
+  CHECK(here.seen);
+  CHECK_NUMBER(result.attempts, 1);
+  CHECK_NUMBER(result.reason, HOLDOFF_REASON_PERMANENT);
+  layered(&here, HOLDOFF_NESTED_ALLOW);
+  CHECK_NUMBER(here.server.calls, 9);
+  /* The later inner retry succeeds: what then fails is another matter. */
+  here.inner = 2;
+  here.recovers = true;
+  result = layered(&here, HOLDOFF_NESTED_INNERMOST);
+  CHECK(!here.seen);
+  CHECK_NUMBER(result.attempts, 3);
+  CHECK_NUMBER(here.server.calls, 3 * 4);
+}
+
 void guarded_tests(void) {
   RUN(without_guards_it_is_a_call);
   RUN(a_second_attempt_runs_beside_the_first);
@@ -341,4 +406,5 @@ void guarded_tests(void) {
   RUN(a_wrong_failure_gives_everything_back);
   RUN(a_loop_that_cannot_hedge_says_so);
   RUN(nested_retries_share_their_attempts);
+  RUN(a_retry_that_gave_up_is_not_repeated_by_the_one_around);
 }

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /**
- * The headers of an HTTP answer that say when to retry: 160 bytes, whatever their number. The content is the
+ * The headers of an HTTP answer that say when to retry: 256 bytes, whatever their number. The content is the
  * library's.
  *
  * Read are, in the order in which they count, grpc-retry-pushback-ms, retry-after-ms, x-ms-retry-after-ms, Retry-After
@@ -22,12 +22,13 @@ extern "C" {
  */
 typedef struct holdoff_headers {
   uint64_t magic;
-  uint64_t state[19];
+  uint64_t state[31];
 } holdoff_headers;
 
 /**
- * Begins with the headers of one answer, which came at `wall`: nanoseconds since 1970 by the clock on the wall, for
- * dates; HOLDOFF_NEVER if it is not known, and then a date says nothing.
+ * Begins with the headers of one answer, which came at `wall`: nanoseconds since 1970 by the clock on the wall,
+ * HOLDOFF_NEVER if it is not known. A date counts from the answer's own Date, else from `wall`; without both it says
+ * nothing.
  *
  * Returns 0, or HOLDOFF_ERROR_NULL_POINTER.
  */
@@ -109,6 +110,8 @@ typedef struct holdoff_facts {
   uint8_t program_fault;
   /** The header x-should-retry, as holdoff_headers_should_retry returns it. */
   uint8_t should_retry;
+  /** Not 0 when the latest retry inside the attempt has given up, see holdoff_given_up. Rules do not look at it. */
+  uint8_t given_up;
 } holdoff_facts;
 
 /**

@@ -133,7 +133,7 @@ class field {
   template <class Rep, class Period>
   static value value_of(std::chrono::duration<Rep, Period> length) {
     const double seconds = std::chrono::duration<double>(length).count();
-    if (seconds >= 0 && seconds < 9.2e9) {
+    if (seconds >= 0) {
       return to_ns(length);
     }
     /* As text, so that the error shows it. */

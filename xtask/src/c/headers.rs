@@ -403,7 +403,14 @@ fn umbrella() -> String {
 pub(super) fn installed() -> Vec<&'static str> {
     let mut headers: Vec<&str> =
         TOPICS.iter().map(|topic| topic.header).filter(|one| !one.contains("testing")).collect();
-    headers.extend(["holdoff/all.h", "holdoff_loop.h", "holdoff_posix.h", "holdoff_shared.h", "holdoff_virtual.h"]);
+    headers.extend([
+        "holdoff/all.h",
+        "holdoff_host.h",
+        "holdoff_loop.h",
+        "holdoff_posix.h",
+        "holdoff_shared.h",
+        "holdoff_virtual.h",
+    ]);
     headers
 }
 
