@@ -7,7 +7,7 @@ use crate::guarded::{CallGuards, DrivenCall};
 use crate::hook::Hook;
 use crate::operation::{Attempt, Operation};
 use crate::retrying::Retrying;
-use crate::sleeper::{Sleeper, not_before};
+use crate::sleeper::{Loop, Sleeper, not_before};
 use crate::stopped::Stopped;
 use holdoff_core::{Failure, Policy, Step, Ticket, Timestamp};
 use std::borrow::Borrow;
@@ -55,12 +55,13 @@ where
         }
         let mut now = self.sleeper.now();
         let limited = !G::LAZY || started.is_some();
-        let (mut call, begun) = self.begin(false, started.unwrap_or(now));
+        let (mut call, begun) =
+            self.begin(Loop { hedging: false, clock: self.sleeper.clock() }, started.unwrap_or(now));
         let (mut ticket, mut begun) = (Ticket::FIRST, (!G::LAZY).then_some(begun));
         loop {
             let mut step = match begun.take() {
                 Some(step) => step,
-                None => self.failed(&mut call, ticket, now, error.as_ref(), known),
+                None => self.failed(&mut call, ticket, now, error.as_ref(), known, || ()),
             };
             if let Step::Sleep { until, .. } = step {
                 now = match !G::LAZY && call.is_in_line() {
@@ -98,6 +99,7 @@ where
     fn run(&mut self, attempt: Attempt, error: &mut Option<E>) -> Result<T, Option<Failure>> {
         drop(self.values.take());
         self.tell_begun(attempt.number(), Sleeper::now);
+        let attempt = self.operation.enter(attempt);
         match self.operation.run(attempt) {
             Ok(value) => self.values.accept(value).map_err(Some),
             Err(latest) => {
@@ -168,8 +170,13 @@ mod tests {
     fn a_place_that_comes_free_between_a_look_and_the_next_wait_is_not_missed() {
         let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(1, 2, Span::MAX).unwrap());
         let (policy, now) = (Policy::default(), Timestamp::ZERO);
-        let begun =
-            || crate::retry(&policy, || Ok::<(), ()>(())).guards(&guards).guards.begin(&policy, false, 0, now).0;
+        let begun = || {
+            crate::retry(&policy, || Ok::<(), ()>(()))
+                .guards(&guards)
+                .guards
+                .begin(&policy, Loop { hedging: false, clock: None }, 0, now)
+                .0
+        };
         let (running, first) = (Cell::new(Some(begun())), Cell::new(Some(begun())));
         let sleeper = Meanwhile(|| {
             if running.take().is_some()

@@ -8,7 +8,7 @@ use crate::guarded::{CallGuards, DrivenCall, Unguarded};
 use crate::hook::Hook;
 use crate::operation::{Attempt, Operation};
 use crate::retrying::Retrying;
-use crate::sleeper::{AsyncSleeper, not_before};
+use crate::sleeper::{AsyncSleeper, Loop, not_before};
 use crate::stopped::Stopped;
 use holdoff_core::{Failure, Outcome, Policy, Step, Ticket, Timestamp};
 use pin_project_lite::pin_project;
@@ -38,12 +38,13 @@ pin_project! {
         S: AsyncSleeper,
         G: CallGuards,
     {
+        // First, so that it is dropped first: an attempt may not outlive its place in a bulkhead, which the call gives back.
+        #[pin]
+        flights: <G::Call as DrivenCall>::Flights<F, S::Sleep>,
         retrying: Retrying<P, O, F, E, C, H, S, V, G>,
         // Of a call without guards, once its first attempt has failed.
         call: Option<G::Call>,
         started: Option<Timestamp>,
-        #[pin]
-        flights: <G::Call as DrivenCall>::Flights<F, S::Sleep>,
         // The end of a sleep, or the next attempt beside those in flight.
         #[pin]
         timer: Option<S::Sleep>,
@@ -83,10 +84,10 @@ where
     #[inline(always)]
     fn into_future(self) -> Self::IntoFuture {
         RetryFuture {
+            flights: Default::default(),
             retrying: self,
             call: None,
             started: None,
-            flights: Default::default(),
             timer: None,
             until: Timestamp::NEVER,
             latest: Timestamp::ZERO,
@@ -166,7 +167,7 @@ where
             return Some(Step::Attempt { ticket: Ticket::FIRST, abort_at, wake_at: Timestamp::NEVER });
         }
         let now = this.retrying.sleeper.now();
-        let (call, step) = this.retrying.begin(true, now);
+        let (call, step) = this.retrying.begin(Loop { hedging: true, clock: this.retrying.sleeper.clock() }, now);
         (*this.call, *this.latest) = (Some(call), now);
         Some(step)
     }
@@ -188,7 +189,7 @@ where
             Step::Attempt { ticket, abort_at, wake_at } => {
                 drop(this.retrying.values.take());
                 this.retrying.tell_begun(ticket.attempt(), AsyncSleeper::now);
-                let attempt = Attempt::new(ticket.attempt(), abort_at, now);
+                let attempt = this.retrying.operation.enter(Attempt::new(ticket.attempt(), abort_at, now));
                 let limit = attempt.time_left().map(|left| this.retrying.sleeper.sleep(left));
                 this.flights.launch(ticket, abort_at, this.retrying.operation.run(attempt), limit);
                 wake_at
@@ -222,6 +223,7 @@ where
         if let Some(token) = &this.retrying.cancel {
             let cancelled = this.cancelled.get_or_insert_with(|| CancelToken::cancelled(token));
             if Pin::new(cancelled).poll(context).is_ready() {
+                this.flights.clear();
                 let now = self.as_mut().now(Timestamp::ZERO);
                 let call = self.project().call.as_mut();
                 return Poll::Ready(Ok(call.map_or(Step::Stop(Outcome::Cancelled), |call| call.cancel(now))));
@@ -275,6 +277,10 @@ where
             }
             Some(Ok(value)) => match this.retrying.values.accept(value) {
                 Ok(value) => {
+                    if !G::LAZY {
+                        // Attempts beside it go before their places are free.
+                        this.flights.clear();
+                    }
                     match this.call {
                         Some(call) => call.succeed(ticket, || this.retrying.sleeper.now()),
                         None => this.retrying.guards.succeeded_at_once(|| this.retrying.sleeper.now()),
@@ -288,9 +294,10 @@ where
         };
         let now = self.as_mut().now(if timed_out { abort_at } else { Timestamp::ZERO });
         let this = self.project();
-        let (retrying, started) = (this.retrying, this.started.unwrap_or(now));
-        let call = this.call.get_or_insert_with(|| retrying.begin(true, started).0);
-        Ok(retrying.failed(call, ticket, now, this.error.as_ref(), known))
+        let (retrying, started, flights) = (this.retrying, this.started.unwrap_or(now), this.flights);
+        let host = Loop { hedging: true, clock: retrying.sleeper.clock() };
+        let call = this.call.get_or_insert_with(|| retrying.begin(host, started).0);
+        Ok(retrying.failed(call, ticket, now, this.error.as_ref(), known, || flights.clear()))
     }
 
     /// Lets go of what still runs, without waiting for the future itself to be dropped.

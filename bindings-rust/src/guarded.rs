@@ -2,7 +2,7 @@
 
 use crate::flights::{Flights, Many, One};
 use crate::guards::{Line, SharedGuards};
-use crate::sleeper::not_before;
+use crate::sleeper::{Loop, not_before};
 use holdoff_core::{
     Call, Failure, GuardedCall, Guards, Outcome, Policy, Shortage, Step, StopReason, Ticket, Timestamp,
 };
@@ -21,8 +21,8 @@ pub trait CallGuards {
     #[inline(always)]
     fn succeeded_at_once(&self, _clock: impl FnOnce() -> Timestamp) {}
 
-    /// Begins the call, once. `hedging` says that the host can run attempts beside each other.
-    fn begin(&mut self, policy: &Policy, hedging: bool, seed: u64, now: Timestamp) -> (Self::Call, Step);
+    /// Begins the call of that loop, once.
+    fn begin(&mut self, policy: &Policy, host: Loop, seed: u64, now: Timestamp) -> (Self::Call, Step);
 }
 
 /// No guards.
@@ -45,7 +45,7 @@ impl CallGuards for Unguarded {
     const LAZY: bool = true;
 
     #[inline(always)]
-    fn begin(&mut self, policy: &Policy, _: bool, seed: u64, now: Timestamp) -> (Call, Step) {
+    fn begin(&mut self, policy: &Policy, _: Loop, seed: u64, now: Timestamp) -> (Call, Step) {
         Call::begin(policy, seed, now)
     }
 }
@@ -55,8 +55,8 @@ impl<B: Borrow<SharedGuards>> CallGuards for Guarded<B> {
 
     const LAZY: bool = false;
 
-    fn begin(&mut self, policy: &Policy, hedging: bool, seed: u64, now: Timestamp) -> (Self::Call, Step) {
-        SharedCall::begin(self.0.take().map(OfSet), policy, hedging, seed, now)
+    fn begin(&mut self, policy: &Policy, host: Loop, seed: u64, now: Timestamp) -> (Self::Call, Step) {
+        SharedCall::begin(self.0.take().map(OfSet), policy, host, seed, now)
     }
 }
 
@@ -65,8 +65,8 @@ pub trait Lend {
     /// The attempts of an async call that are in flight.
     type Flights<F: Future, Z: Future>: Flights<F, Z>;
 
-    /// Lends them at `now`.
-    fn lend<R>(&self, hedging: bool, now: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R;
+    /// Lends them to a call of that loop at `now`.
+    fn lend<R>(&self, host: Loop, now: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R;
 
     /// Wakes `waker` when the call can go on that waits in that line.
     fn wait(&self, _line: &mut Line, _waker: &Waker) {}
@@ -82,8 +82,8 @@ pub struct OfSet<B>(B);
 impl<B: Borrow<SharedGuards>> Lend for OfSet<B> {
     type Flights<F: Future, Z: Future> = Many<F, Z>;
 
-    fn lend<R>(&self, hedging: bool, _: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R {
-        self.0.borrow().lend(hedging, run)
+    fn lend<R>(&self, host: Loop, _: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R {
+        self.0.borrow().lend(host, run)
     }
 
     fn wait(&self, line: &mut Line, waker: &Waker) {
@@ -167,7 +167,7 @@ pub struct SharedCall<L: Lend> {
     guards: Option<L>,
     call: GuardedCall,
     over: bool,
-    hedging: bool,
+    host: Loop,
     latest: Timestamp,
     /// The line in which a waker waits.
     waits_in: Option<Line>,
@@ -175,21 +175,21 @@ pub struct SharedCall<L: Lend> {
 }
 
 impl<L: Lend> SharedCall<L> {
-    pub(crate) fn begin(guards: Option<L>, policy: &Policy, hedging: bool, seed: u64, now: Timestamp) -> (Self, Step) {
+    pub(crate) fn begin(guards: Option<L>, policy: &Policy, host: Loop, seed: u64, now: Timestamp) -> (Self, Step) {
         let begin = |guards: &mut Guards<'_>| GuardedCall::begin(policy, guards, seed, now);
         let (call, step) = match &guards {
-            Some(guards) => guards.lend(hedging, now, begin),
+            Some(guards) => guards.lend(host, now, begin),
             None => begin(&mut Guards::none()),
         };
         let over = matches!(step, Step::Stop(_));
-        (Self { guards, call, over, hedging, latest: now, waits_in: None, shortage: None }, step)
+        (Self { guards, call, over, host, latest: now, waits_in: None, shortage: None }, step)
     }
 
     fn transit(&mut self, now: Timestamp, input: impl FnOnce(&mut GuardedCall, &mut Guards<'_>) -> Step) -> Step {
         self.latest = not_before(self.latest, now);
         let call = &mut self.call;
         let Some(guards) = &self.guards else { return input(call, &mut Guards::none()) };
-        let step = guards.lend(self.hedging, self.latest, |guards| input(call, guards));
+        let step = guards.lend(self.host, self.latest, |guards| input(call, guards));
         self.over = matches!(step, Step::Stop(_));
         if let Some(line) = self.waits_in
             && self.line() != Some(line)

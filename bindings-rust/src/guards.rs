@@ -1,5 +1,6 @@
 //! Guards that calls share, from any number of threads and tasks.
 
+use crate::sleeper::{Clock, Loop, SYSTEM};
 use crate::wakers::Wakers;
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Error, Guards,
@@ -18,6 +19,15 @@ struct Waited<S> {
     state: S,
     /// The calls in a bulkhead's queue, each under its place, or behind the probes of a breaker.
     wakers: Wakers,
+    /// The clock of the latest call.
+    clock: Clock,
+}
+
+impl<S> Waited<S> {
+    /// The time for a look at the state: now, or that of the latest call, as which an earlier time reads (spec 1.3).
+    fn time(&self) -> Timestamp {
+        self.clock.map_or(Timestamp::ZERO, |clock| clock())
+    }
 }
 
 impl Waited<Breaker> {
@@ -37,7 +47,7 @@ impl<C, S> Clone for Shared<C, S> {
 impl<C, S> Shared<C, S> {
     /// A guard in that state.
     pub fn new(config: C, state: S) -> Self {
-        Self(Arc::new((config, Mutex::new(Waited { state, wakers: Wakers::default() }))))
+        Self(Arc::new((config, Mutex::new(Waited { state, wakers: Wakers::default(), clock: SYSTEM }))))
     }
 
     /// Its configuration.
@@ -46,7 +56,8 @@ impl<C, S> Shared<C, S> {
     }
 
     /// Looks at it or changes it, alone with it: what `f` does with another guard, or a call that it makes under one, may wait
-    /// for ever. Time is that of the calls: [`System`](crate::time::System)'s clock unless they have another.
+    /// for ever. Time is that of the calls: [`System`](crate::time::System)'s clock unless they have another. A time before that of
+    /// the latest call, such as [`Timestamp::ZERO`], reads as the latter.
     pub fn with<R>(&self, f: impl FnOnce(&C, &mut S) -> R) -> R {
         f(&self.0.0, &mut self.lock().state)
     }
@@ -65,26 +76,26 @@ pub struct Limited {
     pub times: Vec<u64>,
 }
 
-#[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 impl Shared<BreakerConfig, Breaker> {
-    /// The breaker's state now, on the system's clock.
+    /// The breaker's state now, by the clock of the calls; of a sleeper's own clock as of the latest call.
     pub fn state(&self) -> holdoff_core::BreakerState {
-        self.with(|config, breaker| breaker.state(config, crate::clock::now()))
+        let guard = self.lock();
+        guard.state.state(self.config(), guard.time())
     }
 
     /// Opens it until [`Shared::reset`].
     pub fn isolate(&self) {
-        self.change(|breaker| breaker.isolate(crate::clock::now()));
+        self.change(|breaker| breaker.isolate(Timestamp::ZERO));
     }
 
     /// Closes it.
     pub fn force_close(&self) {
-        self.change(|breaker| breaker.force_close(crate::clock::now()));
+        self.change(|breaker| breaker.force_close(Timestamp::ZERO));
     }
 
     /// Closes it and forgets what it knew.
     pub fn reset(&self) {
-        self.change(|breaker| breaker.reset(crate::clock::now()));
+        self.change(|breaker| breaker.reset(Timestamp::ZERO));
     }
 
     fn change(&self, change: impl FnOnce(&mut Breaker)) {
@@ -103,11 +114,11 @@ impl Shared<BreakerConfig, Breaker> {
     }
 }
 
-#[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 impl Shared<BudgetConfig, Budget> {
-    /// The balance now, on the system's clock: see [`Budget::balance`].
+    /// The balance now, by the clock of the calls; of a sleeper's own clock as of the latest call. See [`Budget::balance`].
     pub fn balance(&self) -> f64 {
-        self.with(|config, budget| budget.balance(config, crate::clock::now()))
+        let guard = self.lock();
+        guard.state.balance(self.config(), guard.time())
     }
 }
 
@@ -331,14 +342,16 @@ impl SharedGuards {
 
     /// Lends all of them to one transition of a call, and wakes the calls that can go on because of it. Locked in this order
     /// always, so that two sets with a guard in common cannot wait for each other.
-    pub(crate) fn lend<R>(&self, hedging: bool, f: impl FnOnce(&mut Guards<'_>) -> R) -> R {
+    pub(crate) fn lend<R>(&self, host: Loop, f: impl FnOnce(&mut Guards<'_>) -> R) -> R {
         let mut budget = self.budget.as_ref().map(|guard| (guard.config(), guard.lock()));
         let mut breaker = self.breaker.as_ref().map(|guard| (guard.config(), guard.lock()));
+        budget.iter_mut().for_each(|(_, guard)| guard.clock = host.clock);
+        breaker.iter_mut().for_each(|(_, guard)| guard.clock = host.clock);
         let mut limiter = self.limiter.as_ref().map(|guard| (guard.config(), guard.lock()));
         let mut adaptive = self.adaptive.as_ref().map(|guard| (guard.config(), guard.lock()));
         let mut bulkhead = self.bulkhead.as_ref().map(|guard| (guard.config(), guard.lock()));
         let mut stretch = self.stretch.as_ref().map(|guard| (guard.config(), guard.lock()));
-        let mut hedge = self.hedge.as_ref().filter(|_| hedging).map(|guard| (guard.config(), guard.lock()));
+        let mut hedge = self.hedge.as_ref().filter(|_| host.hedging).map(|guard| (guard.config(), guard.lock()));
         #[cfg(any(feature = "tracing", feature = "metrics"))]
         let state = breaker.as_ref().map(|(config, guard)| crate::change::state(config, &guard.state));
         let used = |Places { bulkhead, .. }: &Places| (bulkhead.running(), bulkhead.waiting());

@@ -106,6 +106,7 @@ mod keyed_guards;
 mod listening;
 #[cfg(feature = "metrics")]
 mod metered;
+mod nested;
 mod operation;
 mod retrying;
 mod seed;
@@ -132,7 +133,7 @@ pub use operation::Attempt;
 pub use retrying::{retry, retry_with};
 pub use seed::seed;
 pub use shared_policy::SharedPolicy;
-pub use stopped::Stopped;
+pub use stopped::{Stopped, given_up};
 pub use virtual_time::VirtualTime;
 
 /// Guards beside [`SharedGuards`]: one set a key, single guards for calls of another kind, and the parts of a guarded
@@ -154,6 +155,7 @@ pub mod sentence {
         Begun, Both, ChoosesDelay, Failed, GaveUp, Hook, NoHook, Notes, OnAttempt, OnGiveUp, OnRetry, OnSuccess,
         Retried, Succeeded,
     };
+    pub use crate::nested::Nested;
     pub use crate::operation::{Async, Blocking, Informed, Named, Operation, Returns, Simple};
     pub use crate::retrying::Retrying;
 }

@@ -1,20 +1,23 @@
 //! The operation that is retried, and the attempt that it gets.
 
-use holdoff_core::Timestamp;
+use holdoff_core::{Failure, Timestamp, Token};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// One attempt, as its operation sees it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Attempt {
     number: u32,
     abort_at: Timestamp,
     time_left: Option<Duration>,
+    pub(crate) inside: Option<Arc<Inside>>,
 }
 
 impl Attempt {
     pub(crate) fn new(number: u32, abort_at: Timestamp, now: Timestamp) -> Self {
         let time_left = if abort_at.is_never() { None } else { Some(abort_at.since(now).as_duration()) };
-        Self { number, abort_at, time_left }
+        Self { number, abort_at, time_left, inside: None }
     }
 
     /// The number of the attempt, from 1.
@@ -34,12 +37,66 @@ impl Attempt {
     pub const fn abort_at(&self) -> Option<Timestamp> {
         if self.abort_at.is_never() { None } else { Some(self.abort_at) }
     }
+
+    /// The token to send to another program, as the header [`Token::HEADER`]; `None` unless the retry is
+    /// [`nested`](crate::sentence::Retrying::nested).
+    pub fn token(&self) -> Option<Token> {
+        self.inside.as_ref().map(|inside| inside.token())
+    }
+
+    /// True if the latest retry inside this attempt gave up, of the retries that were told of it by
+    /// [`nested`](crate::sentence::Retrying::nested).
+    pub fn given_up(&self) -> bool {
+        self.inside.as_ref().is_some_and(|inside| inside.given_up())
+    }
+}
+
+/// The state that an attempt shares with the retries inside it.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    token: Token,
+    given_up: AtomicBool,
+}
+
+impl Inside {
+    pub(crate) const fn new(token: Token) -> Self {
+        Self { token, given_up: AtomicBool::new(false) }
+    }
+
+    pub(crate) const fn token(&self) -> Token {
+        self.token
+    }
+
+    pub(crate) fn given_up(&self) -> bool {
+        self.given_up.load(Ordering::Relaxed)
+    }
+
+    /// Sets the mark, or clears it.
+    pub(crate) fn note(&self, given_up: bool) {
+        self.given_up.store(given_up, Ordering::Relaxed);
+    }
 }
 
 /// An operation: something that can be run once for each attempt.
 pub trait Operation<R> {
     /// Runs it.
     fn run(&mut self, attempt: Attempt) -> R;
+
+    /// The attempt as its operation sees it; called before each run, in the loop's own thread.
+    #[inline(always)]
+    fn enter(&mut self, attempt: Attempt) -> Attempt {
+        attempt
+    }
+
+    /// The failure of the attempt with that number, after what the retries inside it say.
+    #[inline(always)]
+    fn judge(&mut self, _attempt: u32, failure: Failure) -> Failure {
+        failure
+    }
+
+    /// The end of the call, by a success or by giving up.
+    #[inline(always)]
+    fn end(&mut self, _given_up: bool) {}
 
     /// Its name in events: of a function its path, unless it was given another one.
     fn name(&self) -> &'static str;
@@ -83,6 +140,21 @@ impl<O: Operation<R>, R> Operation<R> for Named<O> {
     #[inline(always)]
     fn run(&mut self, attempt: Attempt) -> R {
         self.0.run(attempt)
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, attempt: Attempt) -> Attempt {
+        self.0.enter(attempt)
+    }
+
+    #[inline(always)]
+    fn judge(&mut self, attempt: u32, failure: Failure) -> Failure {
+        self.0.judge(attempt, failure)
+    }
+
+    #[inline(always)]
+    fn end(&mut self, given_up: bool) {
+        self.0.end(given_up);
     }
 
     fn name(&self) -> &'static str {

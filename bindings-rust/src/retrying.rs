@@ -9,7 +9,7 @@ use crate::guarded::{CallGuards, DrivenCall, Guarded, Unguarded};
 use crate::guards::SharedGuards;
 use crate::hook::{Begun, Failed, GaveUp, Hook, NoHook, Retried, Succeeded};
 use crate::operation::{Attempt, Informed, Operation, Returns, Simple};
-use crate::sleeper::System;
+use crate::sleeper::{Loop, System};
 use crate::stopped::Stopped;
 #[cfg(feature = "serde")]
 use holdoff_core::Document;
@@ -308,13 +308,14 @@ where
 
     /// Begins the call.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, hedging: bool, now: Timestamp) -> (G::Call, Step) {
+    pub(crate) fn begin(&mut self, host: Loop, now: Timestamp) -> (G::Call, Step) {
         let seed = self.seed.unwrap_or_else(|| crate::seed::next(now));
-        self.guards.begin(self.policy.borrow(), hedging, seed, now)
+        self.guards.begin(self.policy.borrow(), host, seed, now)
     }
 
     /// Decides what follows an attempt that failed at `now`: with the latest error, unless `known` says what it failed as,
-    /// because it returned a value or was aborted at its limit. The hook runs before a sleep.
+    /// because it returned a value or was aborted at its limit. The hook runs before a sleep. `last` drops the other attempts before
+    /// the guards get their places back.
     #[inline(always)]
     pub(crate) fn failed(
         &mut self,
@@ -323,14 +324,20 @@ where
         now: Timestamp,
         error: Option<&E>,
         known: Option<Failure>,
+        last: impl FnOnce(),
     ) -> Step {
         if self.is_cancelled() {
+            last();
             return call.cancel(now);
         }
         let (error, failure) = match (error, known) {
             (Some(error), None) => (Some(error), self.classifier.classify(error)),
             (_, known) => (None, known.unwrap_or(Failure::TIMEOUT)),
         };
+        let failure = self.operation.judge(ticket.attempt(), failure);
+        if failure.kind == FailureKind::Permanent {
+            last();
+        }
         let mut step = match self.chosen_delay(ticket.attempt(), now, error, failure) {
             None => call.fail(self.policy.borrow(), ticket, now, failure),
             Some(hint) => call.fail(&self.policy.borrow().with_exact_hints(), ticket, now, failure.with_hint(hint)),
@@ -381,6 +388,7 @@ where
     /// Tells the hook that an attempt succeeded, if anybody listens.
     #[inline(always)]
     pub(crate) fn tell_succeeded(&mut self, attempt: u32, clock: impl FnOnce(&S) -> Timestamp) {
+        self.operation.end(false);
         if let Some(notes) = self.hook.notes() {
             let elapsed = notes.elapsed(clock(&self.sleeper));
             self.hook.succeeded(&Succeeded { operation: self.operation.name(), attempt, elapsed });
@@ -432,6 +440,9 @@ where
             Step::Stop(Outcome::GaveUp { reason, retry_at }) => (reason, retry_at),
             _ => (StopReason::Cancelled, Timestamp::NEVER),
         };
+        if reason != StopReason::Cancelled {
+            self.operation.end(true);
+        }
         self.tell_gave_up(attempts, error.as_ref(), reason, retry_at, stopped_at);
         match self.values.take() {
             Some(value) if reason != StopReason::Cancelled => Ok(value),

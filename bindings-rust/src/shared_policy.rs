@@ -4,6 +4,7 @@ use crate::flights::One;
 use crate::guarded::{CallGuards, Lend, SharedCall};
 use crate::operation::{Attempt, Informed, Returns, Simple};
 use crate::retrying::Retrying;
+use crate::sleeper::{Clock, Loop, SYSTEM};
 use holdoff_core::{BudgetConfig, Guards, KeyedBudget, Options, Policy, Step, Timestamp};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,9 +34,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub struct SharedPolicy {
     policy: Policy,
-    budgets: Option<Mutex<KeyedBudget>>,
+    budgets: Option<Mutex<Budgets>>,
     /// A purse is short of tokens.
     short: AtomicBool,
+}
+
+/// The budgets by key, and the clock of the latest call.
+#[derive(Debug)]
+struct Budgets {
+    keyed: KeyedBudget,
+    clock: Clock,
 }
 
 impl SharedPolicy {
@@ -56,7 +64,7 @@ impl SharedPolicy {
     }
 
     fn made(policy: Policy, config: Option<BudgetConfig>) -> Self {
-        let budgets = config.map(|config| Mutex::new(KeyedBudget::new(config)));
+        let budgets = config.map(|config| Mutex::new(Budgets { keyed: KeyedBudget::new(config), clock: SYSTEM }));
         Self { policy, budgets, short: AtomicBool::new(false) }
     }
 
@@ -86,14 +94,21 @@ impl SharedPolicy {
         Retrying::with_guards(&self.policy, Informed(operation), Budgeted::of(self))
     }
 
-    /// The tokens of a key's budget now, on the system's clock; `None` without a budget. The key is empty unless a call has one.
-    #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
+    /// The tokens of a key's budget now, by the clock of the calls; of a sleeper's own clock as of the latest call. `None` without a
+    /// budget. The key is empty unless a call has one.
     pub fn balance(&self, key: &str) -> Option<f64> {
-        let now = crate::clock::now();
-        self.budgets().map(|mut budgets| budgets.lend(key, now, |config, budget| budget.balance(config, now)))
+        let budgets = self.budgets()?;
+        let now = budgets.clock.map_or(Timestamp::ZERO, |clock| clock());
+        Some(budgets.keyed.balance(key, now))
     }
 
-    fn budgets(&self) -> Option<MutexGuard<'_, KeyedBudget>> {
+    /// The configuration of each key's budget.
+    #[cfg(feature = "tower")]
+    pub(crate) fn budget_config(&self) -> Option<BudgetConfig> {
+        self.budgets().map(|budgets| *budgets.keyed.config())
+    }
+
+    fn budgets(&self) -> Option<MutexGuard<'_, Budgets>> {
         let budgets = self.budgets.as_ref().filter(|_| !crate::switches::has_no_budgets())?;
         Some(budgets.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -101,8 +116,8 @@ impl SharedPolicy {
     #[cold]
     fn reward(&self, key: &str, now: Timestamp) {
         if let Some(mut budgets) = self.budgets() {
-            budgets.succeed(key, now);
-            self.short.store(!budgets.is_full(), Ordering::Relaxed);
+            budgets.keyed.succeed(key, now);
+            self.short.store(!budgets.keyed.is_full(), Ordering::Relaxed);
         }
     }
 }
@@ -155,20 +170,21 @@ impl<'a> CallGuards for Budgeted<'a> {
         }
     }
 
-    fn begin(&mut self, policy: &Policy, _: bool, seed: u64, now: Timestamp) -> (Self::Call, Step) {
-        SharedCall::begin(Some(*self), policy, false, seed, now)
+    fn begin(&mut self, policy: &Policy, host: Loop, seed: u64, now: Timestamp) -> (Self::Call, Step) {
+        SharedCall::begin(Some(*self), policy, host, seed, now)
     }
 }
 
 impl Lend for Budgeted<'_> {
     type Flights<F: Future, Z: Future> = One<F, Z>;
 
-    fn lend<R>(&self, _: bool, now: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R {
+    fn lend<R>(&self, host: Loop, now: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R {
         let Some(mut budgets) = self.shared.budgets() else { return run(&mut Guards::none()) };
-        let answer = budgets.lend(self.key, now, |config, budget| {
+        budgets.clock = host.clock;
+        let answer = budgets.keyed.lend(self.key, now, |config, budget| {
             run(&mut Guards { budget: Some((config, budget)), ..Guards::none() })
         });
-        self.shared.short.store(!budgets.is_full(), Ordering::Relaxed);
+        self.shared.short.store(!budgets.keyed.is_full(), Ordering::Relaxed);
         answer
     }
 }

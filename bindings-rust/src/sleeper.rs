@@ -13,6 +13,24 @@ pub(crate) fn not_before(passed: Timestamp, now: Timestamp) -> Timestamp {
     if now < passed { passed } else { now }
 }
 
+/// A clock that can be read without its sleeper; `None` for another one.
+pub(crate) type Clock = Option<fn() -> Timestamp>;
+
+/// The system's clock, where there is one.
+#[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
+pub(crate) const SYSTEM: Clock = Some(crate::clock::now);
+#[cfg(not(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown")))))]
+pub(crate) const SYSTEM: Clock = None;
+
+/// The loop that drives a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Loop {
+    /// True if it can run attempts beside each other.
+    pub(crate) hedging: bool,
+    /// The clock of its sleeper.
+    pub(crate) clock: Clock,
+}
+
 /// Waits for blocking operations. Any `Fn(Duration)` is one, on the system's clock; it sees no token, so that a sleep which
 /// has begun lasts.
 #[diagnostic::on_unimplemented(
@@ -29,6 +47,11 @@ pub trait Sleeper {
     /// The time by which it sleeps; never runs backwards.
     #[cfg(not(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown")))))]
     fn now(&self) -> Timestamp;
+
+    /// The clock, if it is one of the whole program: then guards show their state by it, and else as of their latest call.
+    fn clock(&self) -> Option<fn() -> Timestamp> {
+        None
+    }
 
     /// Waits for `duration`, and no longer once `cancel` is cancelled. Returning says that the time is over.
     fn sleep(&self, duration: Duration, cancel: Option<&CancelToken>);
@@ -61,6 +84,11 @@ pub trait AsyncSleeper {
     #[cfg(not(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown")))))]
     fn now(&self) -> Timestamp;
 
+    /// The clock, if it is one of the whole program: then guards show their state by it, and else as of their latest call.
+    fn clock(&self) -> Option<fn() -> Timestamp> {
+        None
+    }
+
     /// Waits for `duration` from now.
     fn sleep(&self, duration: Duration) -> Self::Sleep;
 }
@@ -72,6 +100,10 @@ pub struct System;
 
 #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 impl<F: Fn(Duration)> Sleeper for F {
+    fn clock(&self) -> Clock {
+        SYSTEM
+    }
+
     fn sleep(&self, duration: Duration, _: Option<&CancelToken>) {
         self(duration);
     }
@@ -81,6 +113,10 @@ impl<F: Fn(Duration)> Sleeper for F {
 impl<F: Fn(Duration) -> S, S: Future> AsyncSleeper for F {
     type Sleep = S;
 
+    fn clock(&self) -> Clock {
+        SYSTEM
+    }
+
     fn sleep(&self, duration: Duration) -> S {
         self(duration)
     }
@@ -88,6 +124,10 @@ impl<F: Fn(Duration) -> S, S: Future> AsyncSleeper for F {
 
 #[cfg(not(target_family = "wasm"))]
 impl Sleeper for System {
+    fn clock(&self) -> Clock {
+        SYSTEM
+    }
+
     fn sleep(&self, duration: Duration, cancel: Option<&CancelToken>) {
         match cancel {
             Some(token) => {
@@ -107,7 +147,11 @@ impl AsyncSleeper for System {
     type Sleep = tokio::time::Sleep;
 
     fn now(&self) -> Timestamp {
-        crate::clock::since_epoch(tokio::time::Instant::now().into_std())
+        tokio_now()
+    }
+
+    fn clock(&self) -> Clock {
+        Some(tokio_now)
     }
 
     fn sleep(&self, duration: Duration) -> Self::Sleep {
@@ -115,9 +159,19 @@ impl AsyncSleeper for System {
     }
 }
 
+/// The time of tokio's clock, which a test may have paused.
+#[cfg(all(feature = "tokio", not(all(target_family = "wasm", target_os = "unknown"))))]
+fn tokio_now() -> Timestamp {
+    crate::clock::since_epoch(tokio::time::Instant::now().into_std())
+}
+
 #[cfg(all(feature = "web", target_family = "wasm", target_os = "unknown"))]
 impl AsyncSleeper for System {
     type Sleep = std::pin::Pin<Box<dyn Future<Output = ()>>>;
+
+    fn clock(&self) -> Clock {
+        SYSTEM
+    }
 
     /// In pieces of at most a day, because a page's timer counts milliseconds in 31 bits.
     fn sleep(&self, duration: Duration) -> Self::Sleep {

@@ -1,6 +1,7 @@
 //! How an operation ended that did not succeed.
 
 use holdoff_core::{Shortage, StopReason, Timestamp};
+use std::cell::Cell;
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -82,8 +83,47 @@ impl<E: fmt::Display> fmt::Display for Stopped<E> {
 
 impl<E: Error + 'static> Error for Stopped<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
+        if self.reason != StopReason::Cancelled {
+            ASKED.set(true);
+        }
         self.error.as_ref().map(|error| error as _)
     }
+}
+
+thread_local! {
+    /// A [`Stopped`] that gave up was asked for its source. The type of its error is not known to [`given_up`], so this tells of it.
+    static ASKED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The longest chain of sources that is followed: a chain may be a circle.
+const DEPTH: usize = 64;
+
+/// True if a retry gave up with this error: the error, or an error in its chain of sources, is a [`Stopped`]
+/// that was not cancelled.
+///
+/// For another retry around, also of another library, so that attempts do not multiply: `.when(|error| !holdoff::given_up(error))`.
+/// An error that does not keep its source hides the retry; [`nested`](crate::sentence::Retrying::nested) tells the attempt itself.
+///
+/// ```
+/// use holdoff::{Policy, VirtualTime};
+/// use std::io::{Error, ErrorKind};
+///
+/// let down = || Err::<(), _>(Error::from(ErrorKind::ConnectionRefused));
+/// let stopped = holdoff::retry(Policy::default(), down).sleeper(VirtualTime::new()).call().unwrap_err();
+/// assert!(holdoff::given_up(&Error::other(stopped)));
+/// assert!(!holdoff::given_up(&Error::from(ErrorKind::ConnectionRefused)));
+/// ```
+pub fn given_up(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    for _ in 0..DEPTH {
+        let Some(error) = next else { return false };
+        ASKED.set(false);
+        next = error.source();
+        if ASKED.get() {
+            return true;
+        }
+    }
+    false
 }
 
 /// The last error itself; without one, an error of kind `TimedOut` when the last attempt was aborted, else of kind `Other`

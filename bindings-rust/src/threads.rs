@@ -7,7 +7,7 @@ use crate::guarded::{CallGuards, DrivenCall};
 use crate::hook::Hook;
 use crate::operation::{Attempt, Operation};
 use crate::retrying::Retrying;
-use crate::sleeper::{Sleeper, not_before};
+use crate::sleeper::{Loop, Sleeper, not_before};
 use crate::stopped::Stopped;
 use holdoff_core::{Policy, Step, Ticket, Timestamp};
 use std::borrow::Borrow;
@@ -68,7 +68,7 @@ where
         let _over = Over(&lost);
         let mut error = None;
         let mut now = self.sleeper.now();
-        let (mut call, mut step) = self.begin(true, now);
+        let (mut call, mut step) = self.begin(Loop { hedging: true, clock: self.sleeper.clock() }, now);
         loop {
             let wake_at = match step {
                 Step::Sleep { until, .. } => {
@@ -85,7 +85,7 @@ where
                 Step::Attempt { ticket, abort_at, wake_at } => {
                     drop(self.values.take());
                     self.tell_begun(ticket.attempt(), Sleeper::now);
-                    let attempt = Attempt::new(ticket.attempt(), abort_at, now);
+                    let attempt = self.operation.enter(Attempt::new(ticket.attempt(), abort_at, now));
                     spawn(self.operation.clone(), attempt, ticket, lost.clone(), sender.clone());
                     wake_at
                 }
@@ -104,11 +104,11 @@ where
                             self.tell_succeeded(ticket.attempt(), Sleeper::now);
                             return Ok(value);
                         }
-                        Err(failure) => self.failed(&mut call, ticket, now, error.as_ref(), Some(failure)),
+                        Err(failure) => self.failed(&mut call, ticket, now, error.as_ref(), Some(failure), || ()),
                     },
                     Err(latest) => {
                         error = Some(latest);
-                        self.failed(&mut call, ticket, now, error.as_ref(), None)
+                        self.failed(&mut call, ticket, now, error.as_ref(), None, || ())
                     }
                 },
                 None if self.is_cancelled() => call.cancel(now),

@@ -1,71 +1,146 @@
 //! A layer that retries the requests of a tower service.
 
+use crate::cancel::CancelToken;
 use crate::guards::SharedGuards;
+use crate::hook::{Begun, GaveUp, Hook, Notes, Retried, Succeeded};
+use crate::shared_policy::SharedPolicy;
 use crate::stopped::Stopped;
-use holdoff_core::{Failure, Policy};
+use holdoff_core::Failure;
 use std::fmt;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// Retries the requests of the services that it wraps.
+/// Retries the requests of the services that it wraps, by a policy whose budget they share.
 ///
-/// `judge` gets each response and each error, and returns how it is a failure; `None` for a success. An error is never a success:
-/// `None` makes it permanent. A request is cloned for each attempt, and so is the service after the first one. When the policy
-/// stops after a response that is a failure, the caller gets that response.
+/// `clone_request` makes the request of each attempt: `|request| Some(request.clone())`, or `reqwest::Request::try_clone`. A request for
+/// which it returns `None`, because its body is a stream, is sent once, and its answer comes out unjudged.
+///
+/// `judge` gets the request with each response and each error, and returns how it is a failure; `None` for a success. An error is
+/// never a success: `None` makes it permanent. When the policy stops after a response that is a failure, the caller gets that response.
+/// The service is cloned for each attempt.
 ///
 /// ```
 /// use holdoff::tower::RetryLayer;
-/// use holdoff::{Failure, Policy};
+/// use holdoff::{Failure, Policy, SharedPolicy};
 /// use tower_layer::Layer;
 ///
+/// # #[derive(Clone)]
+/// struct Request { method: &'static str }
 /// struct Response { status: u32 }
 /// # #[derive(Clone)]
 /// # struct Client;
 /// # let client = Client;
-/// let layer = RetryLayer::new(Policy::default(), |answer: Result<&Response, &std::io::Error>| match answer {
-///     Ok(response) => Failure::from_http(response.status, None),
-///     Err(error) => Some(holdoff::io_failure(error)),
-/// });
+/// let layer = RetryLayer::new(
+///     SharedPolicy::new(Policy::default()),
+///     |request: &Request| Some(request.clone()),
+///     |request: &Request, answer: Result<&Response, &std::io::Error>| match answer {
+///         Ok(response) => Failure::from_http(response.status, None).map(|failure| failure.if_safe(request.method == "GET")),
+///         Err(error) => Some(holdoff::io_failure(error)),
+///     },
+/// )
+/// .name("search")
+/// .on_retry(|retry| eprintln!("{} failed, next in {:?}", retry.operation, retry.delay));
 /// let service = layer.layer(client);
 /// ```
-pub struct RetryLayer<A, E, F> {
-    policy: Policy,
+pub struct RetryLayer<Q, A, E, K, F> {
+    policy: Arc<SharedPolicy>,
     guards: SharedGuards,
+    cancel: Option<CancelToken>,
+    name: Option<&'static str>,
+    hooks: Hooks<E>,
+    clone_request: K,
     judge: F,
-    answers: PhantomData<fn(&A, &E)>,
+    of: PhantomData<fn(&Q, &A, &E)>,
 }
 
-impl<A, E, F: Fn(Result<&A, &E>) -> Option<Failure>> RetryLayer<A, E, F> {
-    /// A layer by that policy.
-    pub fn new(policy: Policy, judge: F) -> Self {
-        Self { policy, guards: SharedGuards::new(), judge, answers: PhantomData }
+impl<Q, A, E, K, F> RetryLayer<Q, A, E, K, F>
+where
+    K: Fn(&Q) -> Option<Q>,
+    F: Fn(&Q, Result<&A, &E>) -> Option<Failure>,
+{
+    /// A layer by that policy, which other layers and calls may share.
+    pub fn new(policy: impl Into<Arc<SharedPolicy>>, clone_request: K, judge: F) -> Self {
+        let (policy, guards, hooks) = (policy.into(), SharedGuards::new(), Hooks::default());
+        Self { policy, guards, cancel: None, name: None, hooks, clone_request, judge, of: PhantomData }
     }
 
-    /// With guards that its requests share.
+    /// With guards that its requests share. A budget among them takes the place of the policy's; without one they get a budget like it.
     #[must_use]
     pub fn guards(self, guards: &SharedGuards) -> Self {
-        Self { guards: guards.clone(), ..self }
+        let config = self.policy.budget_config().filter(|_| guards.budget().is_none());
+        let guards = config.map_or_else(|| guards.clone(), |config| guards.clone().with_budget(config));
+        Self { guards, ..self }
+    }
+
+    /// Stops its requests when the token is cancelled.
+    #[must_use]
+    pub fn cancel(self, token: &CancelToken) -> Self {
+        Self { cancel: Some(token.clone()), ..self }
+    }
+
+    /// Names its requests in events.
+    #[must_use]
+    pub fn name(self, name: &'static str) -> Self {
+        Self { name: Some(name), ..self }
+    }
+
+    /// Tells `hook` of each attempt that is about to begin.
+    #[must_use]
+    pub fn on_attempt(mut self, hook: impl Fn(&Begun) + Send + Sync + 'static) -> Self {
+        self.hooks.begun = Some(Arc::new(hook));
+        self
+    }
+
+    /// Tells `hook` of each retry, before its sleep.
+    #[must_use]
+    pub fn on_retry(mut self, hook: impl Fn(&Retried<'_, E>) + Send + Sync + 'static) -> Self {
+        self.hooks.retried = Some(Arc::new(hook));
+        self
+    }
+
+    /// Tells `hook` of the attempt that succeeds.
+    #[must_use]
+    pub fn on_success(mut self, hook: impl Fn(&Succeeded) + Send + Sync + 'static) -> Self {
+        self.hooks.succeeded = Some(Arc::new(hook));
+        self
+    }
+
+    /// Tells `hook` of the end of a request without a success.
+    #[must_use]
+    pub fn on_give_up(mut self, hook: impl Fn(&GaveUp<'_, E>) + Send + Sync + 'static) -> Self {
+        self.hooks.gave_up = Some(Arc::new(hook));
+        self
     }
 }
 
-impl<A, E, F: Clone> Clone for RetryLayer<A, E, F> {
+impl<Q, A, E, K: Clone, F: Clone> Clone for RetryLayer<Q, A, E, K, F> {
     fn clone(&self) -> Self {
-        Self { policy: self.policy, guards: self.guards.clone(), judge: self.judge.clone(), answers: PhantomData }
+        Self {
+            policy: Arc::clone(&self.policy),
+            guards: self.guards.clone(),
+            cancel: self.cancel.clone(),
+            name: self.name,
+            hooks: self.hooks.clone(),
+            clone_request: self.clone_request.clone(),
+            judge: self.judge.clone(),
+            of: PhantomData,
+        }
     }
 }
 
-impl<A, E, F> fmt::Debug for RetryLayer<A, E, F> {
+impl<Q, A, E, K, F> fmt::Debug for RetryLayer<Q, A, E, K, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RetryLayer").field("guards", &self.guards).finish_non_exhaustive()
+        f.debug_struct("RetryLayer").field("name", &self.name).field("guards", &self.guards).finish_non_exhaustive()
     }
 }
 
-impl<S, A, E, F: Clone> Layer<S> for RetryLayer<A, E, F> {
-    type Service = RetryService<S, A, E, F>;
+impl<S, Q, A, E, K: Clone, F: Clone> Layer<S> for RetryLayer<Q, A, E, K, F> {
+    type Service = RetryService<S, Q, A, E, K, F>;
 
     fn layer(&self, service: S) -> Self::Service {
         RetryService { service, layer: self.clone() }
@@ -73,31 +148,32 @@ impl<S, A, E, F: Clone> Layer<S> for RetryLayer<A, E, F> {
 }
 
 /// A service whose requests are retried, see [`RetryLayer`].
-pub struct RetryService<S, A, E, F> {
+pub struct RetryService<S, Q, A, E, K, F> {
     service: S,
-    layer: RetryLayer<A, E, F>,
+    layer: RetryLayer<Q, A, E, K, F>,
 }
 
-impl<S: Clone, A, E, F: Clone> Clone for RetryService<S, A, E, F> {
+impl<S: Clone, Q, A, E, K: Clone, F: Clone> Clone for RetryService<S, Q, A, E, K, F> {
     fn clone(&self) -> Self {
         Self { service: self.service.clone(), layer: self.layer.clone() }
     }
 }
 
-impl<S: fmt::Debug, A, E, F> fmt::Debug for RetryService<S, A, E, F> {
+impl<S: fmt::Debug, Q, A, E, K, F> fmt::Debug for RetryService<S, Q, A, E, K, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RetryService").field("service", &self.service).field("layer", &self.layer).finish()
     }
 }
 
-impl<S, Q, A, E, F> Service<Q> for RetryService<S, A, E, F>
+impl<S, Q, A, E, K, F> Service<Q> for RetryService<S, Q, A, E, K, F>
 where
     S: Service<Q, Response = A, Error = E> + Clone + Send + 'static,
     S::Future: Send,
-    Q: Clone + Send + 'static,
+    Q: Send + 'static,
     A: Send + 'static,
     E: Send + 'static,
-    F: Fn(Result<&A, &E>) -> Option<Failure> + Clone + Send + 'static,
+    K: Fn(&Q) -> Option<Q> + Clone + Send + 'static,
+    F: Fn(&Q, Result<&A, &E>) -> Option<Failure> + Clone + Send + 'static,
 {
     type Response = A;
     type Error = Stopped<E>;
@@ -109,22 +185,110 @@ where
     }
 
     fn call(&mut self, request: Q) -> Self::Future {
-        let (service, RetryLayer { policy, guards, judge, .. }) = (self.service.clone(), self.layer.clone());
-        let of_errors = judge.clone();
+        let (service, layer) = (self.service.clone(), self.layer.clone());
+        let RetryLayer { policy, guards, cancel, name, hooks, clone_request, judge, .. } = layer;
+        // Here as long as other attempts can follow; the last possible one takes it.
+        let original = Arc::new(Original(Mutex::new(Some(request))));
+        let (of_errors, judge_errors) = (Arc::clone(&original), judge.clone());
+        let of_responses = Arc::clone(&original);
         let attempt = move || {
-            let (mut service, request) = (service.clone(), request.clone());
+            let (mut service, request) = (service.clone(), original.next(&clone_request));
             async move {
+                // An attempt beside the only one that there can be.
+                let Some(request) = request else { return pending().await };
                 poll_fn(|context| service.poll_ready(context)).await?;
                 service.call(request).await
             }
         };
-        let retrying = crate::retry(policy, attempt)
-            .classify(move |error| of_errors(Err(error)).unwrap_or(Failure::PERMANENT))
-            .when_result(move |response| judge(Ok(response)));
-        if guards.is_empty() {
-            Box::pin(retrying.into_future())
-        } else {
-            Box::pin(retrying.guards(guards).into_future())
-        }
+        let classify = move |error: &E| of_errors.judged(|request| judge_errors(request, Err(error)));
+        let refuse = move |response: &A| of_responses.judged(|request| judge(request, Ok(response)));
+        Box::pin(async move {
+            macro_rules! run {
+                ($retrying:expr) => {{
+                    let mut retrying = $retrying
+                        .classify(move |error| classify(error).unwrap_or(Failure::PERMANENT))
+                        .when_result(refuse)
+                        .listen(hooks);
+                    retrying.cancel = cancel;
+                    match name {
+                        Some(name) => retrying.name(name).await,
+                        None => retrying.await,
+                    }
+                }};
+            }
+            if guards.is_empty() {
+                run!(policy.retry(attempt))
+            } else {
+                run!(crate::retry(policy.policy(), attempt).guards(guards))
+            }
+        })
+    }
+}
+
+/// The request that attempts are made from.
+struct Original<Q>(Mutex<Option<Q>>);
+
+impl<Q> Original<Q> {
+    /// The request of the next attempt: a clone, or the request itself if it cannot be cloned.
+    fn next(&self, clone_request: impl Fn(&Q) -> Option<Q>) -> Option<Q> {
+        let mut original = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let clone = original.as_ref().and_then(clone_request);
+        clone.or_else(|| original.take())
+    }
+
+    /// How an answer to it is a failure; `None` when the request is gone.
+    fn judged(&self, judge: impl FnOnce(&Q) -> Option<Failure>) -> Option<Failure> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(judge)
+    }
+}
+
+type EventHook<T> = Option<Arc<dyn Fn(&T) + Send + Sync>>;
+type RetryHook<E> = Option<Arc<dyn Fn(&Retried<'_, E>) + Send + Sync>>;
+type EndHook<E> = Option<Arc<dyn Fn(&GaveUp<'_, E>) + Send + Sync>>;
+
+/// The hooks of a layer.
+struct Hooks<E> {
+    begun: EventHook<Begun>,
+    retried: RetryHook<E>,
+    succeeded: EventHook<Succeeded>,
+    gave_up: EndHook<E>,
+    notes: Notes,
+}
+
+impl<E> Default for Hooks<E> {
+    fn default() -> Self {
+        Self { begun: None, retried: None, succeeded: None, gave_up: None, notes: Notes::default() }
+    }
+}
+
+impl<E> Clone for Hooks<E> {
+    fn clone(&self) -> Self {
+        let Self { begun, retried, succeeded, gave_up, notes } = self;
+        let (begun, retried) = (begun.clone(), retried.clone());
+        Self { begun, retried, succeeded: succeeded.clone(), gave_up: gave_up.clone(), notes: *notes }
+    }
+}
+
+impl<E> Hook<E> for Hooks<E> {
+    fn notes(&mut self) -> Option<&mut Notes> {
+        let Self { begun, retried, succeeded, gave_up, notes } = self;
+        let listens = begun.is_some() || retried.is_some() || succeeded.is_some() || gave_up.is_some();
+        listens.then_some(notes)
+    }
+
+    fn begun(&mut self, event: &Begun) {
+        self.begun.iter().for_each(|hook| hook(event));
+    }
+
+    fn retried(&mut self, event: &Retried<'_, E>) {
+        self.retried.iter().for_each(|hook| hook(event));
+    }
+
+    fn succeeded(&mut self, event: &Succeeded) {
+        self.succeeded.iter().for_each(|hook| hook(event));
+    }
+
+    fn gave_up(&mut self, event: &GaveUp<'_, E>) {
+        self.gave_up.iter().for_each(|hook| hook(event));
     }
 }

@@ -37,6 +37,36 @@ fn an_open_breaker_refuses_a_call_before_it_begins() {
     assert_eq!(run(&mut || Ok(7)), Ok(7));
 }
 
+/// Controls of a guard take the time of its calls, whatever the system's clock says.
+#[test]
+fn controls_of_a_breaker_are_of_the_calls_clock() {
+    let options = Options::NEW.with_field(Field::BreakerFailures, 1).unwrap();
+    let options = options.with_field(Field::BreakerOpenFor, "10s").unwrap();
+    type Control = fn(&SharedGuards);
+    let controls: [Control; 4] = [
+        |_| (),
+        |guards| _ = guards.breaker().unwrap().state(),
+        |guards| {
+            guards.breaker().unwrap().isolate();
+            guards.breaker().unwrap().reset();
+        },
+        |guards| guards.breaker().unwrap().force_close(),
+    ];
+    for control in controls {
+        let (guards, time) = (SharedGuards::of(&options, 7).unwrap(), VirtualTime::new());
+        let run = |answer: Result<u32, &'static str>| {
+            let policy = policy().with_attempts(1);
+            holdoff::retry(policy, || answer).sleeper(time.clone()).guards(&guards).call()
+        };
+        control(&guards);
+        assert!(run(Err("down")).is_err());
+        assert_eq!(guards.breaker().unwrap().state(), BreakerState::Open);
+        time.advance(11 * SECOND);
+        assert_eq!(run(Ok(7)), Ok(7));
+        assert_eq!(guards.breaker().unwrap().state(), BreakerState::Closed);
+    }
+}
+
 #[test]
 fn a_budget_that_two_sets_share_is_one_budget() {
     let first = SharedGuards::new().with_budget(BudgetConfig::token(2, [1; 3], 0.0, 0.0).unwrap());

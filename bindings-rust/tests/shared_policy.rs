@@ -41,6 +41,25 @@ fn six_calls_that_time_out_get_all_attempts() {
     assert!(fails(&shared, "", Failure::TIMEOUT, &time).1.contains("a retry costs 5, there are enough again in 50s"));
 }
 
+/// A look at the balance is by the clock of the calls, and gives nothing back.
+#[test]
+fn a_look_at_the_balance_changes_nothing() {
+    let ended = |looks: bool| {
+        let (shared, time) = (SharedPolicy::new(policy()), VirtualTime::new());
+        let spent = (0..200).filter(|_| {
+            if looks {
+                let (before, again) = (shared.balance("").unwrap(), shared.balance("").unwrap());
+                assert_eq!(before, again);
+                assert!(shared.balance("another").unwrap() >= before);
+            }
+            fails(&shared, "", Failure::TRANSIENT, &time).1.contains("budget")
+        });
+        (spent.count(), shared.balance("").unwrap())
+    };
+    assert_eq!(ended(true), ended(false));
+    assert!(ended(false).0 > 0);
+}
+
 #[test]
 fn a_spent_budget_fills_with_time_and_with_successes() {
     let (shared, time) = (SharedPolicy::new(policy()), VirtualTime::new());

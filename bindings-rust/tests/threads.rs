@@ -18,7 +18,7 @@ fn late() -> SharedGuards {
 }
 
 /// Waits until the call is over, if that is the first attempt.
-fn wait_if_first(attempt: Attempt) -> bool {
+fn wait_if_first(attempt: &Attempt) -> bool {
     attempt.number() == 1 && CancelToken::of_attempt().unwrap().wait_timeout(Duration::from_secs(30))
 }
 
@@ -28,7 +28,7 @@ fn the_first_success_wins_and_the_others_are_told() {
     let told = Arc::new(AtomicBool::new(false));
     let (tell, attempts) = (told.clone(), Mutex::new(Vec::new()));
     let value = holdoff::retry_with(&Policy::default(), move |attempt| {
-        if wait_if_first(attempt) {
+        if wait_if_first(&attempt) {
             tell.store(true, Ordering::SeqCst);
         }
         Ok::<_, ()>(attempt.number())
@@ -57,7 +57,7 @@ fn a_failure_starts_the_next_attempt_at_once() {
 #[test]
 fn a_permanent_failure_ends_all_attempts() {
     let stopped = holdoff::retry_with(&Policy::default(), |attempt| {
-        wait_if_first(attempt);
+        wait_if_first(&attempt);
         Err::<(), _>(attempt.number())
     })
     .guards(soon())
