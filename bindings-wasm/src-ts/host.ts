@@ -71,7 +71,8 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> ext
   when?: Maybe<(error: unknown) => Judgement>;
   /**
    * Judges a value that an attempt returned; without it every value is a success. `true` judges HTTP answers by status and
-   * headers, like errors that have them. If the operation gives up, it returns the last value instead of throwing. The bodies
+   * headers, like errors that have them; an object that is no answer is then an error. A function that returns undefined leaves an
+   * HTTP answer to the same judgement, and every other value is a success. If the operation gives up, it returns the last value instead of throwing. The bodies
    * of earlier HTTP answers are cancelled.
    */
   whenResult?: Maybe<true | ((value: V) => Judgement)>;

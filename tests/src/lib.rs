@@ -8,6 +8,7 @@ pub mod budgets;
 pub mod catalogue;
 pub mod chaos;
 pub mod classify;
+pub mod clients;
 pub mod documents;
 pub mod fields;
 pub mod format;

@@ -255,7 +255,7 @@ function* explained({ policy, lines, total_wait: wait }) {
 
 function* hint({ headers, wall = "never", status = 0, hint }) {
   const now = N(wall) === NEVER ? null : N(wall);
-  yield [text(hint === "none" || hint === "never" ? hint : N(hint)), hintText(hintOf(headers, { status, now }))];
+  yield [text(hint === "none" || hint === "never" ? hint : N(hint)), hintText(hintOf(headers, { status, wall: now }))];
 }
 
 function* classify({ policy, http, grpc, codes, types, message, idempotent, failure, judged, ...facts }) {

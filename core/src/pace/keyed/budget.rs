@@ -47,6 +47,12 @@ impl KeyedBudget {
         }
     }
 
+    /// The balance of a key's budget at `now`, see [`Budget::balance`]. A look changes nothing.
+    pub fn balance(&self, key: &str, now: Timestamp) -> f64 {
+        let known = self.short.peek(key, now).copied();
+        known.unwrap_or_else(|| Budget::new(&self.config, 0, now)).balance(&self.config, now)
+    }
+
     /// Lends the budget of a key for one transition at `now`.
     pub fn lend<R>(&mut self, key: &str, now: Timestamp, run: impl FnOnce(&BudgetConfig, &mut Budget) -> R) -> R {
         self.short.collect_idle(now);

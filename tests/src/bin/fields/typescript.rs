@@ -382,6 +382,9 @@ pub(super) fn table() -> String {
     }
     out += "\n/** The sections of guards. */\nexport const SECTIONS = ";
     let _ = writeln!(out, "{:?};\n", Section::GUARDS.map(|section| section.name).join(" "));
+    out += "/** Paths, each before the names that other libraries have for it, without capitals and underscores. */\n";
+    let peers = Field::PEERS.map(|(path, names)| format!("{path} {names}")).join(",");
+    let _ = writeln!(out, "export const PEERS =\n  {peers:?};\n");
     out += "/** The number of the field that names a budget, also in a preset. */\n";
     let _ = writeln!(out, "export const BUDGET_KIND = {};\n", Field::BudgetKind.code());
     out += "/** The number of the error whose words are the rule of a field that takes no words. */\n";
