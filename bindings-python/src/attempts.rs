@@ -1,9 +1,7 @@
 //! Attempts at any block of code: the loop that the user writes.
 
-use crate::clock;
-use crate::context::{self, Entered};
-use crate::convert::seconds;
-use crate::operation::{Next, Operation};
+use crate::context::{self, Entered, Kind, Scope};
+use crate::operation::{Ended, Next, Operation};
 use crate::retrying::{Options, Retrying};
 use holdoff_core::Timestamp;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyTimeoutError, PyTypeError};
@@ -85,8 +83,9 @@ methods! { Attempts(self, py);
             let operation = operation.bind(py).borrow();
             (operation.attempts().max(1), operation.abort_at)
         };
-        let state = Mutex::new((State::New, None, None));
-        let attempt = Py::new(py, Attempt { operation, number, abort_at, guard, state })?;
+        let limit = abort_at.min(context::limits(py)?.nearest);
+        let state = Mutex::new((State::New, None));
+        let attempt = Py::new(py, Attempt { operation, number, abort_at, limit, guard, state })?;
         self.latest = Some(attempt.clone_ref(py));
         Ok(attempt)
     };
@@ -112,7 +111,7 @@ enum State {
 }
 
 /// The state of an attempt, and the values that it has set in its context.
-type Progress = (State, Option<Py<PyAny>>, Option<Py<PyAny>>);
+type Progress = (State, Option<(Py<Scope>, Py<PyAny>)>);
 
 /// One attempt: a context manager around the block, which swallows an error that is to be retried.
 #[pyclass(frozen, module = "holdoff")]
@@ -120,6 +119,8 @@ pub(crate) struct Attempt {
     operation: Py<Operation>,
     number: u32,
     abort_at: Timestamp,
+    /// The nearest of its own limit and those around it.
+    limit: Timestamp,
     guard: Option<Py<PyAny>>,
     state: Mutex<Progress>,
 }
@@ -131,21 +132,26 @@ impl Attempt {
 
     /// The block ends. True if the error is swallowed.
     fn ends<'py>(&self, py: Python<'py>, [kind, error, traceback]: [&Bound<'py, PyAny>; 3]) -> PyResult<bool> {
-        let (limited, handed) = {
+        let entered = {
             let mut state = self.lock();
             state.0 = State::Over;
-            (state.1.take(), state.2.take())
+            state.1.take()
         };
-        let entered: Entered<'py> =
-            (limited.map(|scope| scope.into_bound(py)), handed.map(|scope| scope.into_bound(py)));
-        context::leave(py, &entered)?;
+        let entered: Entered<'py> = entered.map(|(scope, before)| (scope.into_bound(py), before.into_bound(py)));
+        let mut gave_up = context::leave(py, &entered)?;
         let timeout = match &self.guard {
-            Some(guard) => match guard.bind(py).call_method1("__exit__", (kind, error, traceback)) {
-                Err(raised) if raised.is_instance_of::<PyTimeoutError>(py) => Some(raised),
-                ended => ended.map(|_| None)?,
-            },
+            Some(guard) => {
+                let guard = guard.bind(py);
+                let ended = guard.call_method1("__exit__", (kind, error, traceback));
+                gave_up = guard.getattr("gave_up")?.is_truthy()?;
+                match ended {
+                    Err(raised) if raised.is_instance_of::<PyTimeoutError>(py) => Some(raised),
+                    ended => ended.map(|_| None)?,
+                }
+            }
             None => None,
         };
+        let by = Ended { timed_out: timeout.is_some(), gave_up };
         let ended = timeout.as_ref().map_or_else(|| error.clone(), |timeout| timeout.value(py).clone().into_any());
         let mut operation = self.operation.bind(py).borrow_mut();
         if ended.is_none() {
@@ -153,7 +159,7 @@ impl Attempt {
         } else if !ended.is_instance_of::<PyException>() {
             operation.cancel(py);
             return Ok(false);
-        } else if matches!(operation.failed(&ended, timeout.is_some(), None)?, Next::Sleep(_)) {
+        } else if matches!(operation.failed(&ended, by, None)?, Next::Sleep(_)) {
             self.lock().0 = State::Failed;
             return Ok(true);
         }
@@ -170,11 +176,14 @@ methods! { Attempt(self, py);
                 return Err(PyRuntimeError::new_err(format!("attempt {} was made already", attempt.number)));
             }
             let entered = match &attempt.guard {
-                Some(guard) => guard.bind(py).call_method0("__enter__").map(|_| (None, None))?,
-                None => context::enter(py, attempt.abort_at, attempt.operation.bind(py).borrow().token_inside())?,
+                Some(guard) => guard.bind(py).call_method0("__enter__").map(|_| None)?,
+                None => {
+                    let token = attempt.operation.bind(py).borrow().token_inside();
+                    context::enter(py, Kind::Attempt, attempt.abort_at, token)?
+                }
             };
-            let (limited, handed) = entered;
-            *attempt.lock() = (State::Entered, limited.map(Bound::unbind), handed.map(Bound::unbind));
+            let entered = entered.map(|(scope, before)| (scope.unbind(), before.unbind()));
+            *attempt.lock() = (State::Entered, entered);
             Ok(slf.clone())
         }
 
@@ -191,13 +200,8 @@ methods! { Attempt(self, py);
     /// Its number, from 1.
     get number: u32 = self.number;
 
-    /// Seconds until it must be over, 0 when that is past; None without a limit.
-    get remaining: PyResult<Option<f64>> = {
-        if self.abort_at.is_never() {
-            return Ok(None);
-        }
-        Ok(Some(seconds(self.abort_at.since(clock::now(py)?).as_nanos())))
-    };
+    /// Seconds until it must be over, never 0; None without a limit. Raises TimeoutError when no time is left.
+    get remaining: PyResult<Option<f64>> = context::left(py, self.limit);
 
     visits &self.operation, &self.guard;
 }

@@ -1,15 +1,15 @@
 //! The decorator, the caller object and their loop, which costs a successful call one more function call and no decision.
 
-use crate::context::{self, Entered};
+use crate::context::{self, Kind};
 use crate::convert::in_context;
 use crate::failure::Failure;
 use crate::guards::set::Guards;
 use crate::on::{OnResult, is_class};
 use crate::operation::events::BLOCKING;
-use crate::operation::{Next, Operation};
+use crate::operation::{Ended, Next, Operation};
 use crate::policy::Policy;
 use crate::retried::{ASYNC_GENERATOR, COROUTINE, Decoration, GENERATOR, Retried, code_flags};
-use crate::retrying::{Begun, Options, Retrying};
+use crate::retrying::{Options, Retrying};
 use crate::vectorcall::{Arguments, Attempted, Calls, Invocation, Returned, counted};
 use crate::{classify, telemetry};
 use holdoff_core::{Timestamp, Token};
@@ -29,7 +29,7 @@ impl Retrying {
     fn run_quick<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
         let py = slf.py();
         let Some(first) = slf.get().first(py)? else { return Self::run_guarded(slf, call) };
-        let ended = if first.abort_at.is_never() { call.run() } else { attempt(first.abort_at, None, call)? };
+        let ended = if first.abort_at.is_never() { call.run() } else { attempt(first.abort_at, None, call)?.0 };
         match ended {
             Ok(value) if !is_coroutine(&value) => slf.get().succeeded_first(py, first).map(|()| value),
             ended => counted(py, || {
@@ -76,8 +76,8 @@ impl Retrying {
         call: Invocation<'_, 'py>,
     ) -> Returned<'py> {
         let py = slf.py();
-        let mut last = match first {
-            Some(first) => first,
+        let (mut last, mut gave_up) = match first {
+            Some(first) => (first, false),
             None => {
                 operation.first(py)?;
                 operation.rest(py, None)?;
@@ -97,7 +97,7 @@ impl Retrying {
                     if slf.get().on_result.is_some() {
                         describe(operation, call)?;
                     }
-                    match operation.rejected(&value, None)? {
+                    match operation.rejected(&value, gave_up, None)? {
                         Next::Sleep(now) => now,
                         _ => return Ok(value),
                     }
@@ -105,7 +105,7 @@ impl Retrying {
                 Err(error) if !error.is_instance_of::<PyException>() => return Err(raised(error)),
                 Err(error) => {
                     describe(operation, call)?;
-                    match operation.failed(&error, false, None)? {
+                    match operation.failed(&error, Ended { gave_up, ..Ended::default() }, None)? {
                         Next::Sleep(now) => now,
                         _ => return Err(raised(error)),
                     }
@@ -116,7 +116,7 @@ impl Retrying {
             if let Some(value) = operation.ended(py) {
                 return Ok(value);
             }
-            last = attempt(operation.abort_at, operation.token_inside(), call)?;
+            (last, gave_up) = attempt(operation.abort_at, operation.token_inside(), call)?;
         }
     }
 
@@ -203,7 +203,9 @@ impl Calls for Retrying {
 
     #[inline]
     fn is_done(&self, value: &Bound<'_, PyAny>) -> bool {
-        !is_coroutine(value) && !self.budgets.as_ref().is_some_and(|budgets| budgets.is_short())
+        !is_coroutine(value)
+            && !self.budgets.as_ref().is_some_and(|budgets| budgets.is_short())
+            && !context::has_marks()
     }
 
     #[cold]
@@ -237,7 +239,9 @@ impl Calls for Policy {
 
     #[inline]
     fn is_done(&self, value: &Bound<'_, PyAny>) -> bool {
-        !is_coroutine(value) && !self.budgets.as_ref().is_some_and(|budgets| budgets.is_short())
+        !is_coroutine(value)
+            && !self.budgets.as_ref().is_some_and(|budgets| budgets.is_short())
+            && !context::has_marks()
     }
 
     /// The `Retrying` of a policy alone is made after the first failure.
@@ -278,14 +282,6 @@ methods! { Retrying(self, py);
         }
     }
 
-    impl {
-        /// The first attempt of an operation, which begins; None if it has more than a limit and a closed breaker.
-        #[pyo3(signature = () -> "First | None")]
-        fn first_attempt(slf: &Bound<'_, Self>) -> PyResult<Option<First>> {
-            Ok(slf.get().first(slf.py())?.map(|begun| First { retrying: slf.clone().unbind(), begun }))
-        }
-    }
-
     /// The failure of an error; None for a fault of the program itself, which guards do not count, and for control flow.
     ref failure_of(error: &Bound<'_, PyException>; timed_out: bool = false) -> PyResult<Option<Failure>> =
         Ok(classify::classify(error.as_any(), timed_out, self)?.failure().map(Failure));
@@ -311,23 +307,11 @@ methods! { Retrying(self, py);
     /// True if a second attempt may run beside the first.
     get hedges: bool = self.idempotent && self.guards.as_ref().is_some_and(|guards| guards.get().hedges());
 
-    /// True if an attempt has nothing but a limit or a breaker.
-    get quick: bool = self.quick;
-
-    /// True if an attempt has a limit or a cancel token, or hands a token down.
-    get watches: bool = {
-        let policy = self.policy.get();
-        self.cancel.is_some() || policy.nesting.is_some() || policy.core().first_limit().is_some()
-    };
-
     /// True if the first attempt has a limit, a token, a judged value, hooks, or guards.
     get guarded: bool = self.guarded;
 
     /// True if a fallback replaces the last error.
     get falls_back: bool = self.fallback.is_some();
-
-    /// True if a returned value may be a failure.
-    get judges: bool = self.on_result.is_some();
 }
 
 functions! { py;
@@ -342,34 +326,18 @@ functions! { py;
     };
 }
 
-/// A first attempt with nothing but a limit or a closed breaker, of a coroutine. If it fails, make an `Operation` of it.
-#[pyclass(frozen, module = "holdoff._holdoff")]
-pub(crate) struct First {
-    retrying: Py<Retrying>,
-    pub(crate) begun: Begun,
-}
-
-methods! { First(self, py);
-    /// The attempt succeeded.
-    ref succeed() -> PyResult<()> = self.retrying.get().succeeded_first(py, self.begun);
-
-    /// Sets the limit of the attempt in this context; `leave` undoes that.
-    ref enter() -> PyResult<Entered<'py>> as "Entered" = context::enter(py, self.begun.abort_at, None);
-
-    /// When the attempt must be over, in nanoseconds of the clock; None without a limit.
-    get abort_at: Option<u64> = (!self.begun.abort_at.is_never()).then(|| self.begun.abort_at.as_nanos());
-
-    visits &self.retrying;
-}
-
-/// One attempt; the function can read its limit and its token.
+/// One attempt, whose function can read its limit and its token. True if the latest retry in it ended without a success.
 #[inline]
-fn attempt<'py>(abort_at: Timestamp, token: Option<Token>, call: Invocation<'_, 'py>) -> PyResult<Attempted<'py>> {
+fn attempt<'py>(
+    abort_at: Timestamp,
+    token: Option<Token>,
+    call: Invocation<'_, 'py>,
+) -> PyResult<(Attempted<'py>, bool)> {
     let py = call.function.py();
-    let entered = context::enter(py, abort_at, token)?;
+    let entered = context::enter(py, Kind::Attempt, abort_at, token)?;
     let result = call.run();
-    context::leave(py, &entered)?;
-    Ok(result)
+    let gave_up = context::leave(py, &entered)?;
+    Ok((result, gave_up))
 }
 
 fn raised(error: Bound<'_, PyBaseException>) -> PyErr {

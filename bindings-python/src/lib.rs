@@ -67,11 +67,11 @@ mod _holdoff {
     #[pymodule_export]
     use super::{
         attempts::{Attempt, Attempts, attempts},
-        caller::{First, retry},
+        caller::retry,
         classify::classify_built_in,
         clock::{monotonic_ns, overridden_time, override_time},
         config::parse_duration,
-        context::{leave_context, remaining},
+        context::{Scope, enter_limit, enter_token, leave_scope, limit_nanos, remaining, token},
         event::Event,
         explain::{Explanation, Lint, Row, Rows, lint_nested, preset_names},
         failure::Failure,
@@ -89,7 +89,7 @@ mod _holdoff {
         layers::{Layered, Layers},
         machine::{Call, Decision, Retry, Schedule, Step},
         operation::Operation,
-        outcome::{Outcome, outcome_of},
+        outcome::{Outcome, given_up, outcome_of},
         periodic::{LoopBackoff, Periodic, PeriodicStep, WaitBackoff},
         policy::Policy,
         recorder::{Recorder, replay},

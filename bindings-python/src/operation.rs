@@ -6,8 +6,9 @@ use crate::outcome::{self, Outcome};
 use crate::retrying::{Begun, GIVE_UP, RETRY, Retrying, SUCCESS};
 use crate::{classify, clock, context, seeds, testing};
 use holdoff_core::{
-    BreakerState, GuardedCall, Nesting, Permit, Shortage, Span, Step, StopReason, Ticket, Timestamp, Token,
+    BreakerState, Failure, GuardedCall, Nesting, Permit, Shortage, Span, Step, StopReason, Ticket, Timestamp, Token,
 };
+use pyo3::exceptions::PyTimeoutError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -44,8 +45,10 @@ pub(crate) struct Operation {
     call: Option<GuardedCall>,
     /// The permit of a closed breaker for a first attempt that ran without a machine; the call is made from it.
     closed: Option<Permit>,
-    /// The policy of this operation, where a retry around it changes the policy.
-    nested: Option<Box<Nested>>,
+    /// The policy of this operation, where a limit or a retry around it changes the policy.
+    around: Option<Box<Around>>,
+    /// True once `around` is known.
+    looked: bool,
     /// The time before the first attempt, if it has a limit.
     started: Option<Timestamp>,
     begun: bool,
@@ -67,16 +70,27 @@ pub(crate) struct Operation {
     /// The last failure while it may be needed: the traceback of an error holds the frames that hold the operation.
     last: Option<Failed>,
     /// The kind of the last failure.
-    failure: Option<holdoff_core::Failure>,
+    failure: Option<Failure>,
     /// No attempt follows a value that failed.
     over: bool,
 }
 
-/// A retry in a retry.
-struct Nested {
+/// The limit and the retry around an operation.
+struct Around {
     policy: holdoff_core::Policy,
-    nesting: Nesting,
+    nesting: Option<Nesting>,
     parent: Option<Token>,
+    /// The address of the error that is handled around the operation: every error in the operation has it as its context.
+    handled: usize,
+}
+
+/// The way in which an attempt ended.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Ended {
+    /// Its limit cancelled it.
+    pub(crate) timed_out: bool,
+    /// The latest retry in it ended without a success.
+    pub(crate) gave_up: bool,
 }
 
 /// The next action when an attempt has ended.
@@ -115,7 +129,8 @@ impl Operation {
             awaited: None,
             call: None,
             closed: first.and_then(|first| first.permit),
-            nested: None,
+            around: None,
+            looked: false,
             started: first.and_then(|first| first.started),
             // A call that is handed on under a breaker begins anew.
             begun: first.is_some_and(|first| first.permit.is_none()),
@@ -149,18 +164,40 @@ impl Operation {
 
     /// The token that this attempt hands down to the retries inside it.
     pub(crate) fn token_inside(&self) -> Option<Token> {
-        let nested = self.nested.as_deref()?;
-        let attempts = nested.policy.attempts().unwrap_or(u32::MAX);
-        Some(Token::child(nested.parent, self.attempts().max(1), attempts))
+        let around = self.around.as_deref()?;
+        around.nesting?;
+        let attempts = around.policy.attempts().unwrap_or(u32::MAX);
+        Some(Token::child(around.parent, self.attempts().max(1), attempts))
     }
 
-    fn enter_nested(&mut self, py: Python<'_>) -> PyResult<()> {
+    /// The policy of this operation.
+    fn policy(&self) -> &holdoff_core::Policy {
+        self.around.as_deref().map_or_else(|| self.settings.get().core(), |around| &around.policy)
+    }
+
+    /// Adapts the policy to the limit and the retry around the operation, which started at that time, or starts now.
+    fn look_around(&mut self, py: Python<'_>, started: Option<Timestamp>) -> PyResult<()> {
+        if std::mem::replace(&mut self.looked, true) {
+            return Ok(());
+        }
         let settings = self.settings.get();
-        let Some(nesting) = settings.policy.get().nesting else { return Ok(()) };
-        let parent = context::handed(py)?;
-        let own = settings.core().attempts().unwrap_or(u32::MAX);
-        let policy = settings.core().with_attempts(nesting.attempts(parent, own));
-        self.nested = Some(Box::new(Nested { policy, nesting, parent }));
+        let (nesting, limit) = (settings.policy.get().nesting, context::limits(py)?.nearest);
+        if nesting.is_none() && limit.is_never() {
+            return Ok(());
+        }
+        let mut around = Around { policy: *settings.core(), nesting, parent: None, handled: 0 };
+        if let Some(nesting) = nesting {
+            around.parent = context::handed(py)?;
+            around.handled = outcome::handled(py)?;
+            let own = around.policy.attempts().unwrap_or(u32::MAX);
+            around.policy = around.policy.with_attempts(nesting.attempts(around.parent, own));
+        }
+        if !limit.is_never() {
+            let started = started.map_or_else(|| self.now(py), Ok)?;
+            around.policy = around.policy.within(limit.since(started));
+            self.started = Some(started);
+        }
+        self.around = Some(Box::new(around));
         Ok(())
     }
 
@@ -178,7 +215,7 @@ impl Operation {
         run: impl FnOnce(&mut GuardedCall, &holdoff_core::Policy, &mut holdoff_core::Guards<'_>) -> T,
     ) -> Option<T> {
         let settings = self.settings.get();
-        let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
+        let policy = self.around.as_deref().map_or(settings.core(), |around| &around.policy);
         let call = self.call.as_mut()?;
         let answer = settings.lend(py, now, |guards| run(call, policy, guards));
         self.notice_breaker(now);
@@ -197,14 +234,14 @@ impl Operation {
         if self.settings.get().is_heard() {
             self.began = Some(self.now(py)?);
         }
-        self.enter_nested(py)?;
+        self.look_around(py, None)?;
         let settings = self.settings.clone_ref(py);
         let settings = settings.get();
         if let Some(guards) = &settings.guards {
             let seed = settings.seed.map_or_else(seeds::next, Ok)?;
-            let now = self.now(py)?;
+            let now = self.started.map_or_else(|| self.now(py), Ok)?;
             let seen = guards.get().counts();
-            let policy = self.nested.as_deref().map_or(settings.core(), |nested| &nested.policy);
+            let policy = self.policy();
             let (call, step) = settings.lend(py, now, |guards| GuardedCall::begin(policy, guards, seed, now));
             self.call = Some(call);
             self.notice_breaker(now);
@@ -216,7 +253,7 @@ impl Operation {
                 }
             };
         }
-        (self.started, self.abort_at) = settings.limit(py)?;
+        (self.started, self.abort_at) = Retrying::limit(py, self.policy(), self.started)?;
         Ok(())
     }
 
@@ -270,17 +307,17 @@ impl Operation {
     }
 
     /// The attempt with this ticket failed, the latest one by default. At the end raise the error, which carries the outcome.
-    pub(crate) fn failed(
-        &mut self,
-        error: &Bound<'_, PyAny>,
-        timed_out: bool,
-        ticket: Option<Ticket>,
-    ) -> PyResult<Next> {
+    pub(crate) fn failed(&mut self, error: &Bound<'_, PyAny>, ended: Ended, ticket: Option<Ticket>) -> PyResult<Next> {
         let py = error.py();
         let failed = Failed::Error(error.clone().unbind());
         self.last = Some(failed.clone_ref(py));
         self.begun = true;
         self.stop_if_cancelled(py)?;
+        // A blocking attempt ends at its limit by a timeout of its own.
+        let timed_out = ended.timed_out
+            || !self.abort_at.is_never()
+                && error.is_exact_instance_of::<PyTimeoutError>()
+                && self.abort_at <= self.now(py)?;
         let judged =
             classify::classify(error, timed_out, self.settings.get()).map_err(|own| failed.in_context(py, own))?;
         if matches!(judged, Judged::ControlFlow) {
@@ -288,16 +325,27 @@ impl Operation {
             self.release(py);
             return Ok(Next::Stop);
         }
-        let failure = judged.failure();
-        let failure = match self.nested.as_deref() {
-            Some(nested) if outcome::of(error).is_some() => failure.map(|failure| nested.nesting.after_inner(failure)),
-            _ => failure,
-        };
+        let failure = judged.failure().map(|failure| self.after_inner(error, failure, ended.gave_up));
         self.decide(py, &failed, failure, ticket).map_err(|own| failed.in_context(py, own))
     }
 
+    /// The failure after a retry inside the attempt (spec 30.4).
+    fn after_inner(&self, failed: &Bound<'_, PyAny>, failure: Failure, gave_up: bool) -> Failure {
+        match self.around.as_deref() {
+            Some(Around { nesting: Some(nesting), handled, .. }) if gave_up || outcome::gave_up(failed, *handled) => {
+                nesting.after_inner(failure)
+            }
+            _ => failure,
+        }
+    }
+
     /// The same for an attempt that returned. At the end the value is the result.
-    pub(crate) fn rejected(&mut self, value: &Bound<'_, PyAny>, ticket: Option<Ticket>) -> PyResult<Next> {
+    pub(crate) fn rejected(
+        &mut self,
+        value: &Bound<'_, PyAny>,
+        gave_up: bool,
+        ticket: Option<Ticket>,
+    ) -> PyResult<Next> {
         let py = value.py();
         self.last = None;
         self.begun = true;
@@ -308,6 +356,7 @@ impl Operation {
         self.stop_if_cancelled(py)?;
         let failed = Failed::Value(value.clone().unbind());
         self.last = Some(failed.clone_ref(py));
+        let failure = self.after_inner(value, failure, gave_up);
         self.decide(py, &failed, Some(failure), ticket)
     }
 
@@ -324,6 +373,7 @@ impl Operation {
         } else {
             self.settings.get().succeeded_at_once(py)?;
         }
+        context::retry_ended(py, false)?;
         self.tell(py, SUCCESS, attempt, None, |fields| fields.set_item("value", value))
     }
 
@@ -332,13 +382,14 @@ impl Operation {
         &mut self,
         py: Python<'_>,
         failed: &Failed,
-        failure: Option<holdoff_core::Failure>,
+        failure: Option<Failure>,
         ticket: Option<Ticket>,
     ) -> PyResult<Next> {
         let settings = self.settings.clone_ref(py);
         let settings = settings.get();
         let now = self.now(py)?;
         if self.call.is_none() {
+            self.look_around(py, Some(self.started.unwrap_or(now)))?;
             let seed = settings.seed.map_or_else(seeds::next, Ok)?;
             // Without a breaker nobody reads the permit.
             let permit = self.closed.take().unwrap_or(Permit::from_raw(0));
@@ -444,6 +495,7 @@ impl Operation {
     /// Attaches the outcome of a final step to the error, and calls the hook.
     fn settle(&mut self, py: Python<'_>, failed: &Failed, step: Step, shortage: Option<Shortage>) -> PyResult<()> {
         let Step::Stop(holdoff_core::Outcome::GaveUp { reason, retry_at }) = step else { return Ok(()) };
+        context::retry_ended(py, true)?;
         let details = shortage.map(|shortage| shortage.to_string());
         let outcome = Outcome { reason, attempts: self.attempts(), retry_at, details };
         self.end(py, failed, outcome).map_err(|own| failed.in_context(py, own))?;

@@ -70,6 +70,37 @@ pub(crate) fn of<'py>(error: &Bound<'py, PyAny>) -> Option<Bound<'py, Outcome>> 
     optional(error, intern!(error.py(), "__holdoff__"))?.cast_into().ok()
 }
 
+/// The most errors behind an error that are looked at.
+const BEHIND: usize = 64;
+
+/// True if a retry gave up on this error or value, on an error that led to it, or on the answer in one; errors from `handled` on, the
+/// address of one, are not looked at.
+pub(crate) fn gave_up(failed: &Bound<'_, PyAny>, handled: usize) -> bool {
+    let py = failed.py();
+    let (mut seen, mut left) = (vec![handled], vec![failed.clone()]);
+    while let Some(object) = left.pop() {
+        let address = object.as_ptr() as usize;
+        if seen.contains(&address) || seen.len() > BEHIND {
+            continue;
+        }
+        seen.push(address);
+        if of(&object).is_some_and(|outcome| outcome.get().reason != holdoff_core::StopReason::Cancelled) {
+            return true;
+        }
+        if object.is_instance_of::<PyBaseException>() {
+            let behind = [intern!(py, "response"), intern!(py, "__context__"), intern!(py, "__cause__")];
+            left.extend(behind.into_iter().filter_map(|name| optional(&object, name)));
+        }
+    }
+    false
+}
+
+/// The address of the error that this code handles; 0 for none.
+pub(crate) fn handled(py: Python<'_>) -> PyResult<usize> {
+    let handled = imported!(py, "sys", "exc_info")?.call0()?.get_item(1)?;
+    Ok(if handled.is_none() { 0 } else { handled.as_ptr() as usize })
+}
+
 /// The error of a call that a guard refused before its first attempt.
 pub(crate) fn refused<'py>(
     py: Python<'py>,
@@ -91,6 +122,11 @@ functions! { py;
     ///
     /// It is the attribute `__holdoff__` of the error, which engines with loops of their own may set, too.
     fn outcome_of[error: &Bound<'_, PyBaseException>]() -> Option<Py<Outcome>> = of(error).map(Bound::unbind);
+
+    /// True if a retry gave up on this error or answer, on an error that led to it, or on the answer in one.
+    ///
+    /// For the predicates of other retries around this one: what a retry has given up on needs no more attempts.
+    fn given_up[failed: &Bound<'_, PyAny> as "object"]() -> bool = gave_up(failed, 0);
 }
 
 /// Attaches the outcome to the error: as an attribute and, from Python 3.11 on, as a note. An exception whose class refuses

@@ -5,7 +5,7 @@ use crate::guards::loops::LoopBudgets;
 use crate::guards::set::{self, Guards};
 use crate::on::{On, OnResult};
 use crate::policy::{self, Policy};
-use crate::{clock, convert, telemetry};
+use crate::{clock, context, convert, telemetry};
 use holdoff_core::{Permit, Timestamp};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -237,15 +237,22 @@ impl Retrying {
                 permit => permit,
             },
         };
-        let (started, abort_at) = self.limit(py)?;
+        let (started, abort_at) = Self::limit(py, self.core(), None)?;
         Ok(Some(Begun { permit, started, abort_at }))
     }
 
-    /// The time before the first attempt if it has a limit, and when it must be over.
+    /// The time before the first attempt if it has a limit, and when it must be over. Reads the clock unless the time is given.
     #[inline]
-    pub(crate) fn limit(&self, py: Python<'_>) -> PyResult<(Option<Timestamp>, Timestamp)> {
-        let started = self.core().is_timed().then(|| clock::now(py)).transpose()?;
-        let limit = started.zip(self.core().first_limit());
+    pub(crate) fn limit(
+        py: Python<'_>,
+        policy: &holdoff_core::Policy,
+        started: Option<Timestamp>,
+    ) -> PyResult<(Option<Timestamp>, Timestamp)> {
+        let started = match started {
+            None => policy.is_timed().then(|| clock::now(py)).transpose()?,
+            started => started,
+        };
+        let limit = started.zip(policy.first_limit());
         Ok((started, limit.map_or(Timestamp::NEVER, |(started, limit)| started.after(limit))))
     }
 
@@ -262,9 +269,10 @@ impl Retrying {
     #[inline]
     pub(crate) fn succeeded_at_once(&self, py: Python<'_>) -> PyResult<()> {
         match &self.budgets {
-            Some(budgets) if budgets.is_short() => budgets.succeed(py, &self.key),
-            _ => Ok(()),
+            Some(budgets) if budgets.is_short() => budgets.succeed(py, &self.key)?,
+            _ => {}
         }
+        if context::has_marks() { context::retry_ended(py, false) } else { Ok(()) }
     }
 
     /// True if it has hooks, or a function of delays.

@@ -40,6 +40,7 @@ from ._holdoff import (
     Token,
     __version__,
     attempts,
+    given_up,
     grpc_failure,
     hint_of,
     http_failure,
@@ -51,8 +52,9 @@ from ._holdoff import (
     retry,
     seed,
     seed_at,
+    token,
 )
-from ._limit import attempt_cancel, inside, token, within
+from ._limit import attempt_cancel, inside, within
 from ._presets import presets
 from ._words import FailureKind
 
@@ -97,6 +99,7 @@ __all__ = [
     "__version__",
     "attempt_cancel",
     "attempts",
+    "given_up",
     "grpc_failure",
     "hint_of",
     "http_failure",

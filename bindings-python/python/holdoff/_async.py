@@ -11,6 +11,7 @@ from inspect import isawaitable
 from ._events import LISTENERS
 from ._guard import Guard, trio_module
 from ._holdoff import Operation, Retrying, monotonic_ns, overridden_time
+from ._limit import SCOPE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,90 +27,35 @@ if TYPE_CHECKING:
 
 def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[_P, Coroutine[Any, Any, _R]]:
     """The function, retried."""
-    if retrying.guarded or retrying.falls_back:
-        judges, watches = retrying.judges, retrying.watches
-        driver = _driver(retrying)
-
-        @wraps(function)
-        async def guarded(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            operation = Operation(retrying, (function, args, kwargs))
-            value: _R = await driver(operation, function, args, kwargs, None, judges, watches)
-            return value
-
-        return _quick(retrying, function, guarded) if retrying.quick else guarded
-
-    call: Callable[..., Awaitable[_R]] = function
+    driver = _driver(retrying)
+    direct = not (retrying.guarded or retrying.falls_back)
     short = retrying.short()
+    call: Callable[..., Awaitable[_R]] = function
 
     @wraps(function)
     async def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        if LISTENERS:
-            heard: _R = await drive(
-                Operation(retrying, (function, args, kwargs)), function, args, kwargs, None, False, False
-            )
-            return heard
-        try:
-            # A call with `**` makes a dict, even of nothing.
-            value = await (call(*args, **kwargs) if kwargs else call(*args))
-        except Exception as error:
-            failed = error
-        else:
-            if short:
-                retrying.reward()
-            return value
+        failed: Exception | None = None
+        if direct and not LISTENERS and SCOPE.get() is None:
+            try:
+                # A call with `**` makes a dict, even of nothing.
+                value = await (call(*args, **kwargs) if kwargs else call(*args))
+            except Exception as error:
+                failed = error
+            else:
+                if short:
+                    retrying.reward()
+                return value
         try:
             operation = Operation(retrying, (function, args, kwargs))
-            last: _R = await drive(operation, function, args, kwargs, _failed(failed), False, False)
-            return last
+            if failed is None:
+                value = await driver(operation, function, args, kwargs)
+            else:
+                value = await drive(operation, function, args, kwargs, failed=failed)
+            return value
         finally:
             del failed
 
     return retried
-
-
-def _quick(
-    retrying: Retrying,
-    function: Callable[_P, Awaitable[_R]],
-    guarded: Callable[_P, Coroutine[Any, Any, _R]],
-) -> Callable[_P, Coroutine[Any, Any, _R]]:
-    """The function, retried, with only a limit or a breaker: no loop while the breaker is closed and nothing fails."""
-
-    call: Callable[..., Awaitable[_R]] = function
-    watches = retrying.watches
-
-    @wraps(function)
-    async def quick(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        first = retrying.first_attempt()
-        if first is None:
-            return await guarded(*args, **kwargs)
-        guard: Guard | None = None
-        try:
-            if watches:
-                guard = Guard(first, tokened=False)
-                value: _R = await guard.run(call, args, kwargs)
-            else:
-                value = await (call(*args, **kwargs) if kwargs else call(*args))
-        except Exception as error:
-            failed = error
-        else:
-            first.succeed()
-            return value
-        try:
-            operation = Operation(retrying, (function, args, kwargs), first)
-            last: _R = await drive(operation, function, args, kwargs, _failed(failed), False, watches, guard)
-            return last
-        finally:
-            del failed
-
-    return quick
-
-
-async def _failed(error: Exception) -> Any:
-    """An attempt that has failed."""
-    try:
-        raise error
-    finally:
-        del error
 
 
 async def adopt(
@@ -124,8 +70,7 @@ async def adopt(
     try:
         if begun is None:
             begun = Operation(retrying, (function, args, kwargs))
-        driver = _driver(retrying)
-        value: _R = await driver(begun, function, args, kwargs, attempt, retrying.judges, retrying.watches)
+        value: _R = await _driver(retrying)(begun, function, args, kwargs, attempt)
         return value
     finally:
         attempt.close()
@@ -141,12 +86,11 @@ async def drive(
     function: Callable[..., Awaitable[_R]],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    attempt: Awaitable[_R] | None,
-    judges: bool,
-    watches: bool,
-    guard: Guard | None = None,
+    first: Awaitable[_R] | None = None,
+    *,
+    failed: Exception | None = None,
 ) -> _R:
-    """The loop of attempts with a limit, a token, a judged value or guards. A guard that is given has run the first."""
+    """The loop of one attempt after the other. The first attempt may be there to be awaited, or may have failed."""
     try:
         operation.begin(True)
         if (seconds := operation.resume()) is not None:
@@ -155,32 +99,28 @@ async def drive(
         while True:
             if hears:
                 await hear(operation)
+            guard = Guard(operation)
             try:
-                if watches and guard is None:
-                    guard = Guard(operation)
-                    value: _R = await guard.run(function, args, kwargs, attempt)
-                else:
-                    value = await (function(*args, **kwargs) if attempt is None else attempt)
+                if failed is not None:
+                    raise failed
+                with guard:
+                    value = await (function(*args, **kwargs) if first is None else first)
             except Exception as error:
-                if guard is not None and guard.cancelled:
+                if guard.cancelled:
                     raise
-                follows = operation.fail(error, guard is not None and guard.timed_out)
+                follows = operation.fail(error, timed_out=guard.timed_out, gave_up=guard.gave_up)
                 if hears:
                     await hear(operation)
                 if not follows:
                     raise
             else:
-                follows = False
-                if judges:
-                    follows = operation.reject(value)
-                else:
-                    operation.succeed(value)
+                follows = operation.reject(value, gave_up=guard.gave_up)
                 if hears:
                     await hear(operation)
                 if not follows:
                     return value
                 del value
-            attempt = guard = None
+            first = failed = None
             if (seconds := operation.resume()) is not None:
                 await rest(operation, seconds)
             if operation.over:
@@ -197,6 +137,8 @@ async def drive(
     except BaseException:
         operation.cancel()
         raise
+    finally:
+        failed = None
 
 
 async def hear(operation: Operation) -> None:
@@ -219,9 +161,7 @@ async def race(
     function: Callable[..., Awaitable[Any]],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    attempt: Awaitable[Any] | None,
-    judges: bool,
-    _watches: bool,
+    attempt: Awaitable[Any] | None = None,
 ) -> Any:
     """The loop of a call that may have several attempts in flight, each a task; the first success ends them all."""
     if trio_module() is not None:
@@ -253,16 +193,12 @@ async def race(
             error = ended.exception()
             if error is None:
                 value = ended.result()
-                if not judges:
-                    operation.succeed(value, number)
-                    await hear(operation)
-                    return value
-                following = operation.reject_one(number, value)
+                following = operation.reject_one(number, value, gave_up=guard.gave_up)
                 await hear(operation)
                 if following == "stop":
                     return value
             elif isinstance(error, Exception):
-                following = operation.fail_one(number, error, guard.timed_out)
+                following = operation.fail_one(number, error, timed_out=guard.timed_out, gave_up=guard.gave_up)
                 await hear(operation)
                 if following == "stop":
                     raise error
@@ -326,7 +262,8 @@ async def _attempt(
 ) -> Any:
     """One attempt in a task, and so in a context, of its own."""
     try:
-        return await guard.run(function, args, kwargs, attempt)
+        with guard:
+            return await (function(*args, **kwargs) if attempt is None else attempt)
     except BaseException as error:
         task = current_task()
         if task in _abandoned:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from asyncio import CancelledError, Task, current_task, get_running_loop
 from sys import modules
-from types import CoroutineType, coroutine
 
-from ._holdoff import leave_context, monotonic_ns
+from ._holdoff import leave_scope, monotonic_ns, overridden_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, TimerHandle
-    from collections.abc import Awaitable, Callable, Generator
+    from asyncio import AbstractEventLoop
     from types import ModuleType
-    from typing import Any, TypeVar
+    from typing import Any
 
     from ._cancel import Cancel
     from ._limit import Entered
-
-    _R = TypeVar("_R")
 
 
 def trio_module() -> ModuleType | None:
@@ -39,7 +35,9 @@ class Guard:
     """Cancels the current task at the attempt's limit or when the token is cancelled, and tells both from a
     cancellation from elsewhere."""
 
-    _entered: Entered = (None, None)
+    gave_up = False
+    """True if the latest retry in the attempt ended without a success."""
+    _entered: Entered = None
     _scope: Any = None
     _token: Cancel | None = None
     _why = ""
@@ -59,103 +57,43 @@ class Guard:
         """True if the cancel token ended the attempt."""
         return self._why == "token"
 
-    @coroutine
-    def run(
-        self,
-        function: Callable[..., Awaitable[Any]],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        attempt: Awaitable[Any] | None = None,
-    ) -> Generator[Any, Any, Any]:
-        """The result of an attempt. Under asyncio nothing is armed before the attempt waits: nothing could end it."""
-        if "trio" in modules and trio_module() is not None:
-            with self:
-                return (yield from _steps(function(*args, **kwargs) if attempt is None else attempt))
-        entered = self._operation.enter()
-        try:
-            steps = _steps(function(*args, **kwargs) if attempt is None else attempt)
-            try:
-                future = steps.send(None)
-            except StopIteration as end:
-                return end.value
-            return (yield from self._wait(steps, future))
-        finally:
-            leave_context(entered)
-
-    def _wait(self, steps: Any, future: object) -> Generator[Any, Any, Any]:
-        """The rest of an attempt that waits for a future."""
-        self._arm(_TaskScope())
-        cause: BaseException | None = None
-        try:
-            while True:
-                try:
-                    yield future
-                except GeneratorExit:
-                    steps.close()
-                    raise
-                except BaseException as error:
-                    future = steps.throw(error)
-                else:
-                    rest: Generator[Any, Any, Any] = steps.__await__()
-                    return (yield from rest)
-        except StopIteration as end:
-            return end.value
-        except BaseException as error:
-            cause = error
-            raise
-        finally:
-            self._disarm(cause)
-            del cause
-
     def __enter__(self) -> Guard:
-        trio = trio_module()
+        operation = self._operation
+        limit: int | None = operation.cancel_at() if self._limited else None
+        token: Cancel | None = operation.token if self._tokened else None
+        if limit is not None or token is not None:
+            trio = trio_module()
+            self._scope = TaskScope() if trio is None else trio.TaskScope()
+            if limit is not None:
+                self._scope.limit(max(limit - monotonic_ns(), 0) / 1e9)
+            if token is not None:
+                self._token = token
+                token.subscribe(self, self._scope.wake)
         if self._limited:
-            self._entered = self._operation.enter()
-        if trio is None:
-            self._arm(_TaskScope())
-        elif self._operation.abort_at is not None or self._operation.token is not None:
-            self._arm(trio.TaskScope())
+            self._entered = operation.enter(True)
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        leave_context(self._entered)
-        self._disarm(error)
-
-    def _arm(self, scope: Any) -> None:
-        """The limit or the token may end the task from now on."""
-        self._scope = scope
-        if self._limited and (limit := self._operation.abort_at) is not None:
-            scope.limit(max(limit - monotonic_ns(), 0) / 1e9)
-        if self._tokened and (token := self._operation.token) is not None:
-            self._token = token
-            token.subscribe(self, scope.wake)
-
-    def _disarm(self, error: BaseException | None) -> None:
+        entered, self._entered = self._entered, None
+        if entered is not None:
+            self.gave_up = leave_scope(entered)
+        scope, self._scope = self._scope, None
+        if scope is None:
+            return
         if self._token is not None:
             self._token.unsubscribe(self)
-        scope, self._scope = self._scope, None
-        self._why = "" if scope is None else scope.end(error)
+        self._why = scope.end(error)
         if self._why == "limit":
             raise TimeoutError("the attempt took too long") from error
         if self._why == "token":
             raise self._operation.cancelled()
 
 
-def _steps(awaited: Any) -> Generator[Any, Any, Any]:
-    """The coroutine of an awaitable."""
-    steps: Any = awaited
-    if type(awaited) is not CoroutineType:
-        steps = _result(awaited)
-    generator: Generator[Any, Any, Any] = steps
-    return generator
+class TaskScope:
+    """Cancels the current task of asyncio, and takes the cancellation back.
 
-
-async def _result(awaited: Awaitable[_R]) -> _R:
-    return await awaited
-
-
-class _TaskScope:
-    """Cancels the current task of asyncio, and takes the cancellation back."""
+    It is `asyncio.timeout`, which Python 3.10 does not have, for a `with` statement, and for a token beside the limit.
+    """
 
     __slots__ = ("_loop", "_requests", "_task", "_timer", "_why")
 
@@ -164,11 +102,15 @@ class _TaskScope:
         self._task: Any = current_task(self._loop)
         self._requests: int = self._task.cancelling() if _COUNTS and self._task is not None else 0
         self._why = ""
-        self._timer: TimerHandle | None = None
+        self._timer: Any = None
 
     def limit(self, seconds: float) -> None:
         """Cancel the task after so many seconds."""
-        self._timer = self._loop.call_at(self._loop.time() + seconds, self._end, "limit")
+        time = overridden_time()
+        if time is None:
+            self._timer = self._loop.call_at(self._loop.time() + seconds, self._end, "limit")
+        else:
+            self._timer = time.limit(seconds, lambda: self._end("limit"))
 
     def wake(self) -> None:
         """The token is cancelled. Called in any thread."""
@@ -176,11 +118,13 @@ class _TaskScope:
             self._loop.call_soon_threadsafe(self._end, "token")
 
     def _end(self, why: str) -> None:
-        # A cancellation from elsewhere comes first, even if the task has yet to hear of it.
-        waits_for = getattr(self._task, "_fut_waiter", None)
-        if self._task is not None and not self._why and not (waits_for is not None and waits_for.cancelled()):
-            self._why = why
+        if self._task is None or self._why:
+            return
+        self._why = why
+        if _COUNTS:
             self._task.cancel()
+        else:
+            self._task.cancel(self)
 
     def end(self, error: BaseException | None) -> str:
         """The reason that ended the task: "limit", "token", or "" for something else."""
@@ -189,8 +133,9 @@ class _TaskScope:
         task, self._task = self._task, None
         if not self._why or task is None:
             return ""
-        # A later one counts, as in asyncio.timeout; Python 3.10 does not count.
-        others = _COUNTS and task.uncancel() > self._requests
+        # A cancellation from elsewhere comes first. Python 3.10 does not count requests, but the first one's message
+        # comes out.
+        others = task.uncancel() > self._requests if _COUNTS else getattr(error, "args", ()) != (self,)
         return "" if others or not isinstance(error, CancelledError) else self._why
 
 

@@ -73,7 +73,6 @@ __all__ = [
     "Event",
     "Explanation",
     "Failure",
-    "First",
     "Gate",
     "GateConfig",
     "GuardedCall",
@@ -100,6 +99,7 @@ __all__ = [
     "Row",
     "Rows",
     "Schedule",
+    "Scope",
     "Step",
     "Stretch",
     "Token",
@@ -108,12 +108,16 @@ __all__ = [
     "__version__",
     "attempts",
     "classify_built_in",
+    "enter_limit",
+    "enter_token",
     "forked",
+    "given_up",
     "grpc_failure",
     "hint_of",
     "http_failure",
     "jittered",
-    "leave_context",
+    "leave_scope",
+    "limit_nanos",
     "lint_nested",
     "monotonic_ns",
     "next_at",
@@ -132,6 +136,7 @@ __all__ = [
     "seed",
     "seed_at",
     "tell_of",
+    "token",
 ]
 
 _P = ParamSpec("_P")
@@ -249,7 +254,7 @@ class Attempt:
     @property
     def remaining(self) -> float | None:
         """
-        Seconds until it must be over, 0 when that is past; None without a limit.
+        Seconds until it must be over, never 0; None without a limit. Raises TimeoutError when no time is left.
         """
 
 @final
@@ -794,25 +799,6 @@ class Failure:
     def rule(self) -> int | None:
         """
         The number of the policy's rule that takes the failure, from 1; None if none does or the policy has not judged it.
-        """
-
-@final
-class First:
-    """
-    A first attempt with nothing but a limit or a closed breaker, of a coroutine. If it fails, make an `Operation` of it.
-    """
-    @property
-    def abort_at(self) -> int | None:
-        """
-        When the attempt must be over, in nanoseconds of the clock; None without a limit.
-        """
-    def enter(self) -> Entered:
-        """
-        Sets the limit of the attempt in this context; `leave` undoes that.
-        """
-    def succeed(self) -> None:
-        """
-        The attempt succeeded.
         """
 
 @final
@@ -1435,16 +1421,9 @@ class Operation:
     machine is made at the first failure; under guards it is made in `begin`: then call `resume` before the first attempt too,
     `succeed` after an attempt whose value is not judged, and `cancel` on every other way out.
     """
-    def __new__(
-        cls, /, settings: Retrying, about: tuple[Any, ...] | None = None, first: First | None = None
-    ) -> Operation:
+    def __new__(cls, /, settings: Retrying, about: tuple[Any, ...] | None = None) -> Operation:
         """
-        An operation of the function and its arguments in `about`, whose first attempt may have begun already.
-        """
-    @property
-    def abort_at(self) -> int | None:
-        """
-        When the attempt must be over, in nanoseconds of the clock; None without a limit.
+        An operation of the function and its arguments in `about`.
         """
     @property
     def attempt(self) -> int:
@@ -1463,19 +1442,23 @@ class Operation:
         """
         The caller cancels the operation.
         """
+    def cancel_at(self) -> int | None:
+        """
+        When to cancel the attempt, in nanoseconds of the clock; None without a limit, or if an attempt around it is cancelled by then.
+        """
     def cancelled(self) -> Exception:
         """
         The Cancelled exception, caused by the last error.
         """
-    def enter(self) -> Entered:
+    def enter(self, watched: bool) -> Entered:
         """
-        Sets the limit of the attempt and the token that it hands down in this context; `leave` undoes that.
+        Enters the scope of an attempt; `leave_scope` undoes that. `watched`: the attempt is cancelled at its limit.
         """
-    def fail(self, error: Exception, timed_out: bool = False) -> bool:
+    def fail(self, error: Exception, *, timed_out: bool = False, gave_up: bool = False) -> bool:
         """
         An attempt failed: returns True if another one follows. If not, raise the error, which carries the outcome.
         """
-    def fail_one(self, attempt: int, error: Exception, timed_out: bool) -> NextStep:
+    def fail_one(self, attempt: int, error: Exception, *, timed_out: bool = False, gave_up: bool = False) -> NextStep:
         """
         The attempt with this number failed, of several: "sleep", "attempt" (start another one), "wait" (others still run)
         or "stop": raise the error.
@@ -1508,11 +1491,11 @@ class Operation:
         """
         True if the wait took too long for another attempt after a value that failed: return `result` then.
         """
-    def reject(self, value: Any) -> bool:
+    def reject(self, value: Any, *, gave_up: bool = False) -> bool:
         """
         An attempt returned: returns True if another one follows. If not, the value is the result.
         """
-    def reject_one(self, attempt: int, value: Any) -> NextStep:
+    def reject_one(self, attempt: int, value: Any, *, gave_up: bool = False) -> NextStep:
         """
         The attempt with this number returned, of several; at "stop" the value is the result.
         """
@@ -1533,10 +1516,6 @@ class Operation:
     def sleep_until_due(self) -> None:
         """
         Sleep in this thread until the next attempt is due, woken at once by the token.
-        """
-    def succeed(self, value: object, attempt: int | None = None) -> None:
-        """
-        An attempt returned that value and succeeded, the latest one by default.
         """
     @property
     def token(self) -> Any | None:
@@ -1979,10 +1958,6 @@ class Retrying:
         """
         True if a fallback replaces the last error.
         """
-    def first_attempt(self) -> First | None:
-        """
-        The first attempt of an operation, which begins; None if it has more than a limit and a closed breaker.
-        """
     @property
     def guarded(self) -> bool:
         """
@@ -1999,19 +1974,9 @@ class Retrying:
         True if a second attempt may run beside the first.
         """
     @property
-    def judges(self) -> bool:
-        """
-        True if a returned value may be a failure.
-        """
-    @property
     def policy(self) -> Policy:
         """
         The policy.
-        """
-    @property
-    def quick(self) -> bool:
-        """
-        True if an attempt has nothing but a limit or a breaker.
         """
     def reward(self) -> None:
         """
@@ -2020,11 +1985,6 @@ class Retrying:
     def short(self) -> list[bool]:
         """
         A list that is empty while no budget of the loops is short of tokens.
-        """
-    @property
-    def watches(self) -> bool:
-        """
-        True if an attempt has a limit or a cancel token, or hands a token down.
         """
     def with_options(self, **options: Unpack[RetryOptions]) -> Retrying:
         """
@@ -2101,6 +2061,12 @@ class Schedule:
         """
         The base delay, before jitter, after failure n (from 0), in nanoseconds.
         """
+
+@final
+class Scope:
+    """
+    A scope: a block of code with a limit or a token, or an attempt of a retry.
+    """
 
 @final
 class Step:
@@ -2372,9 +2338,26 @@ def classify_built_in() -> None:
     From now on, plain built-in errors are looked up in `holdoff.classifiers`, too.
     """
 
+def enter_limit(nanos: int | None, /) -> Entered:
+    """
+    Enters a block with a limit that many nanoseconds from now; None sets none.
+    """
+
+def enter_token(token: Token | None, /) -> Entered:
+    """
+    Enters a block with a token, or without one.
+    """
+
 def forked() -> None:
     """
     This process is the child of a fork. No attempt of its parent's guards ends here, so they begin anew.
+    """
+
+def given_up(failed: object, /) -> bool:
+    """
+    True if a retry gave up on this error or answer, on an error that led to it, or on the answer in one.
+
+    For the predicates of other retries around this one: what a retry has given up on needs no more attempts.
     """
 
 def grpc_failure(code: GrpcCode | object, pushback: str | bytes | None = None) -> Failure | None:
@@ -2407,9 +2390,14 @@ def jittered(
     given; `drawn` is the whole number that bounded jitter takes in place of u. All in nanoseconds.
     """
 
-def leave_context(entered: Entered, /) -> None:
+def leave_scope(entered: Entered, /) -> bool:
     """
-    Undoes `enter` of an attempt.
+    Leaves a scope. True if a retry in it ended without a success, and none succeeded after it.
+    """
+
+def limit_nanos(limit: Any, /) -> int | None:
+    """
+    The nanoseconds of a limit: 0 if the time is up, None for "none".
     """
 
 def lint_nested(policies: Sequence[Policy | PresetName], /) -> Lint | None:
@@ -2478,7 +2466,7 @@ def preset_names() -> list[PresetName]:
 
 def remaining() -> float | None:
     """
-    Seconds until the attempt that runs now must be over; None when nothing limits it.
+    Seconds until the code that runs now must be over, never 0; None when nothing limits it. Raises TimeoutError when no time is left.
 
     For operations that cannot be aborted from outside: hand it on as their timeout.
     """
@@ -2511,4 +2499,9 @@ def seed_at(n: int, k: int, /) -> int:
 def tell_of(listens: bool, logs: bool) -> None:
     """
     Says whether there are listeners, and whether retries are logged.
+    """
+
+def token() -> Token | None:
+    """
+    The token of the attempt that runs now, to be sent as a header; None outside of an attempt with a token.
     """

@@ -1,24 +1,25 @@
-"""The context of an attempt: when it must be over, and the token for the retries inside it."""
+"""Blocks with a limit or a token, and the variable that holds the scope around the code that runs."""
 
 from __future__ import annotations
 
 from contextvars import ContextVar
 
-from ._holdoff import Token, leave_context, monotonic_ns
+from ._holdoff import Scope, Token, enter_limit, enter_token, leave_scope, limit_nanos
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from contextvars import Token as Scope
+    from contextvars import Token as Before
     from types import TracebackType
     from typing import TypeAlias
 
     from ._cancel import Cancel
+    from .types import Limit
 
-    Entered: TypeAlias = tuple[Scope[int | None] | None, Scope[Token | None] | None]
+    Entered: TypeAlias = tuple[Scope, Before[Scope | None]] | None
+    """A scope and the value before it; None where no scope was needed."""
 
-LIMIT: ContextVar[int | None] = ContextVar("holdoff.limit", default=None)
-"""In nanoseconds of the clock."""
-HANDED: ContextVar[Token | None] = ContextVar("holdoff.handed", default=None)
+SCOPE: ContextVar[Scope | None] = ContextVar("holdoff.scope", default=None)
+"""The innermost scope: a block of code with a limit or a token, or an attempt with one of them."""
 ATTEMPT: ContextVar[Cancel | None] = ContextVar("holdoff.attempt", default=None)
 """The token of a hedged attempt in a thread."""
 
@@ -29,30 +30,30 @@ class _Block:
     __slots__ = ("_entered",)
 
     def __init__(self) -> None:
-        self._entered: Entered = (None, None)
+        self._entered: Entered = None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        leave_context(self._entered)
+        entered, self._entered = self._entered, None
+        leave_scope(entered)
 
 
 class within(_Block):
-    """A limit for the block ``with within(seconds):``, to which `remaining` counts down in it; nothing is stopped.
+    """A limit for the block ``with within("5s"):``. It takes seconds, text with a unit or a ``timedelta``.
 
-    A nearer limit from outside stays. None sets no limit.
+    Operations of holdoff in the block end by then, their sleeps included, and `remaining` counts down to it; other
+    code is not stopped. A nearer limit from outside stays. None and "none" set no limit.
     """
 
-    __slots__ = ("_seconds",)
+    __slots__ = ("_nanos",)
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, limit: Limit | None) -> None:
         super().__init__()
-        self._seconds = seconds
+        self._nanos = None if limit is None else limit_nanos(limit)
 
     def __enter__(self) -> None:
-        if self._seconds is not None:
-            at, outer = monotonic_ns() + max(round(self._seconds * 1e9), 0), LIMIT.get()
-            self._entered = (LIMIT.set(at if outer is None else min(outer, at)), None)
+        self._entered = enter_limit(self._nanos)
 
 
 def attempt_cancel() -> Cancel | None:
@@ -61,11 +62,6 @@ def attempt_cancel() -> Cancel | None:
     It is cancelled when the operation is over, so that an attempt that has lost can end early.
     """
     return ATTEMPT.get()
-
-
-def token() -> Token | None:
-    """The token of the attempt that runs now, to be sent as a header; None outside of an attempt with a token."""
-    return HANDED.get()
 
 
 class inside(_Block):
@@ -82,4 +78,4 @@ class inside(_Block):
         self._token = token
 
     def __enter__(self) -> None:
-        self._entered = (None, HANDED.set(self._token))
+        self._entered = enter_token(self._token)

@@ -7,7 +7,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 
 from ._cancel import Cancel
-from ._holdoff import Operation, Retrying, monotonic_ns, overridden_time
+from ._holdoff import Operation, Retrying, leave_scope, monotonic_ns, overridden_time
 from ._limit import ATTEMPT
 
 TYPE_CHECKING = False
@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    Ended = tuple[int, Any, BaseException | None]
+    from ._limit import Entered
+
+    Ended = tuple[int, Any, BaseException | None, bool]
 
 
 def race(retrying: Retrying, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The value of the first attempt that succeeds, or of the fallback."""
     operation = Operation(retrying, (function, args, kwargs))
     try:
-        return _Race(operation, function, args, kwargs, retrying.judges).run()
+        return _Race(operation, function, args, kwargs).run()
     except Exception as error:
         fallback = operation.fallback
         if fallback is None:
@@ -39,11 +41,9 @@ class _Race:
         function: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        judges: bool,
     ) -> None:
         self._operation = operation
         self._call = (function, args, kwargs)
-        self._judges = judges
         self._ended: SimpleQueue[Ended | None] = SimpleQueue()
         self._running: dict[int, Cancel] = {}
 
@@ -65,7 +65,7 @@ class _Race:
                     continue
                 following = self._follow(*ended)
                 if following == "stop":
-                    _, value, error = ended
+                    _, value, error, _ = ended
                     if error is not None:
                         raise error
                     return value
@@ -93,25 +93,28 @@ class _Race:
         number = self._operation.attempt
         self._running[number] = cancel = Cancel()
         context = copy_context()
-        context.run(self._enter, cancel)
+        # The operation belongs to the caller's thread.
+        entered = context.run(self._enter, cancel)
         if overridden_time() is None:
-            Thread(target=context.run, args=(self._attempt, number), name=f"holdoff-{number}", daemon=True).start()
+            Thread(
+                target=context.run, args=(self._attempt, number, entered), name=f"holdoff-{number}", daemon=True
+            ).start()
         else:
             # Time that only sleeps let pass would not pass for two threads at once.
-            context.run(self._attempt, number)
+            context.run(self._attempt, number, entered)
 
-    def _enter(self, cancel: Cancel) -> None:
+    def _enter(self, cancel: Cancel) -> Entered:
         ATTEMPT.set(cancel)
-        self._operation.enter()
+        return self._operation.enter(False)
 
-    def _attempt(self, number: int) -> None:
+    def _attempt(self, number: int, entered: Entered) -> None:
         function, args, kwargs = self._call
         try:
             value = function(*args, **kwargs)
         except BaseException as error:
-            self._ended.put((number, None, error))
+            self._ended.put((number, None, error, leave_scope(entered)))
         else:
-            self._ended.put((number, value, None))
+            self._ended.put((number, value, None, leave_scope(entered)))
 
     def _first(self) -> Ended | None:
         """The next attempt to end; None when it is time to ask for another one beside it, or the token is cancelled."""
@@ -123,7 +126,7 @@ class _Race:
         except Empty:
             return None
 
-    def _follow(self, number: int, value: Any, error: BaseException | None) -> str:
+    def _follow(self, number: int, value: Any, error: BaseException | None, gave_up: bool) -> str:
         """The next action after an attempt that has ended."""
         del self._running[number]
         if error is None:
@@ -131,10 +134,7 @@ class _Race:
                 if hasattr(value, "close"):
                     value.close()
                 raise TypeError("hedge: a function that returns a coroutine is hedged when it is an async def")
-            if self._judges:
-                return self._operation.reject_one(number, value)
-            self._operation.succeed(value, number)
-            return "stop"
+            return self._operation.reject_one(number, value, gave_up=gave_up)
         if isinstance(error, Exception):
-            return self._operation.fail_one(number, error, False)
+            return self._operation.fail_one(number, error, gave_up=gave_up)
         raise error

@@ -53,17 +53,22 @@ async def listen(guard: Any, notify: Notify, place: int, seen: int, seconds: flo
 class TaskScope:
     """Cancels what runs in it, and takes the cancellation back."""
 
-    __slots__ = ("_cancelled", "_scope", "_trio_token")
+    __slots__ = ("_cancelled", "_scope", "_timer", "_trio_token")
 
     def __init__(self) -> None:
         self._cancelled = False
+        self._timer: Any = None
         self._trio_token = trio.lowlevel.current_trio_token()
         self._scope = trio.CancelScope()
         self._scope.__enter__()
 
     def limit(self, seconds: float) -> None:
         """Cancel what runs after so many seconds."""
-        self._scope.deadline = trio.current_time() + seconds
+        time = overridden_time()
+        if time is None:
+            self._scope.deadline = trio.current_time() + seconds
+        else:
+            self._timer = time.limit(seconds, self._scope.cancel)
 
     def wake(self) -> None:
         """The token is cancelled. Called in any thread."""
@@ -78,6 +83,8 @@ class TaskScope:
 
     def end(self, error: BaseException | None) -> str:
         """The reason that ended the attempt: "limit", "token", or "" for something else."""
+        if self._timer is not None:
+            self._timer.cancel()
         # Without an error the scope says that none is left.
         kind, traceback = (None, None) if error is None else (type(error), error.__traceback__)
         if not self._scope.__exit__(kind, error, traceback) or error is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from itertools import count
+from math import inf
 from time import time_ns
 
 from ._chaos import InjectedError, chaos, with_chaos
@@ -20,13 +21,13 @@ from ._incident import Incident, RecordedAttempt, RecordedError, incident
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Future
+    from asyncio import Future
     from collections.abc import Callable
     from types import TracebackType
     from typing import Any, TypeAlias
 
-    _Sleeper: TypeAlias = tuple[int, int, float, Any]
-    """When it wakes, its place among sleepers of the same time, how long it sleeps, and its future or event."""
+    _Wait: TypeAlias = tuple[int, float, float]
+    """A real wait: the virtual clock and the loop's time at its beginning, and the loop's time at its end."""
 
 __all__ = [
     "Incident",
@@ -53,14 +54,38 @@ __all__ = [
 
 
 _TURNS = 64
+"""The turns of a loop that hides its callbacks after which it counts as idle."""
+_POLL = 0.001
+"""Seconds between two looks at a loop whose own timers come first."""
+
+
+class _Timer:
+    """Calls a function when a virtual time has come, unless it is cancelled before."""
+
+    __slots__ = ("at", "cancelled", "is_limit", "number", "wake")
+
+    def __init__(self, at: int, number: int, wake: Callable[[], object], is_limit: bool) -> None:
+        self.at = at
+        self.number = number
+        self.wake = wake
+        self.is_limit = is_limit
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        """Call nothing."""
+        self.cancelled = True
+
+    def __lt__(self, other: _Timer) -> bool:
+        return (self.at, self.number) < (other.at, other.number)
 
 
 class VirtualTime:
-    """Replaces the clock and every sleep of holdoff, in the whole process, from ``with`` to its end.
+    """Replaces the clock, every sleep and every limit of holdoff, in the whole process, from ``with`` to its end.
 
-    A sleep moves the clock and returns at once. The sleeps of coroutines overlap: the clock moves to the end of the
-    first one when nothing else is left to run. Only holdoff's own waiting is replaced: an asynchronous attempt that
-    hangs is still aborted by a timer of the event loop.
+    A sleep moves the clock and returns at once. The sleeps of coroutines overlap: when nothing else is left to run, the
+    clock moves to the end of the first one, or to the limit of an attempt that hangs. The sleeps of an attempt itself,
+    such as `asyncio.sleep`, take real time, and as much virtual time, if its limit is later. Answers over a network and
+    work in other threads take no virtual time: test such limits in real time.
     """
 
     def __init__(self, on_sleep: Callable[[float], object] | None = None) -> None:
@@ -70,7 +95,7 @@ class VirtualTime:
         self._nanos = 0
         self._wall = time_ns()
         self._outer: list[object] = []
-        self._sleepers: dict[object, list[_Sleeper]] = {}
+        self._timers: dict[object, list[_Timer]] = {}
         self._count = count()
 
     @property
@@ -104,39 +129,13 @@ class VirtualTime:
             return
         import trio
 
-        run = trio.lowlevel.current_trio_token()
-        if run not in self._sleepers:
-            trio.lowlevel.spawn_system_task(self._drive, run)
         over = trio.Event()
-        sleeper = self._sleeper(run, seconds, over)
+        timer = self._timer(trio.lowlevel.current_trio_token(), seconds, over.set)
         try:
             await over.wait()
         finally:
-            if not over.is_set():
-                self._sleepers[run].remove(sleeper)
-                heapify(self._sleepers[run])
+            timer.cancel()
         self._slept(seconds)
-
-    async def _drive(self, run: object) -> None:
-        """Lets time pass under trio to the end of the first sleep whenever all other tasks wait."""
-        from trio.testing import wait_all_tasks_blocked
-
-        sleepers = self._sleepers[run]
-        try:
-            while sleepers:
-                await wait_all_tasks_blocked()
-                for _, _, _, over in self._due(sleepers):
-                    over.set()
-        finally:
-            del self._sleepers[run]
-
-    def _due(self, sleepers: list[_Sleeper]) -> list[_Sleeper]:
-        """Moves the time to the end of the first sleep. Returns the sleepers that wake then."""
-        due: list[_Sleeper] = []
-        while sleepers and (not due or sleepers[0][0] <= self._nanos):
-            due.append(heappop(sleepers))
-            self._nanos = max(self._nanos, due[0][0])
-        return due
 
     def after(self, seconds: float) -> Future[None]:
         """A future of the running loop of asyncio that is done when that time has passed."""
@@ -144,34 +143,108 @@ class VirtualTime:
 
         loop = get_running_loop()
         future: Future[None] = loop.create_future()
-        if loop not in self._sleepers:
-            loop.call_soon(self._turn, loop, 0)
-        self._sleeper(loop, seconds, future)
+        timer = self._timer(loop, seconds, lambda: self._wake(seconds, future))
+        future.add_done_callback(lambda _: timer.cancel())
         return future
 
-    def _sleeper(self, key: object, seconds: float, over: Any) -> _Sleeper:
-        sleeper = (self._nanos + round(seconds * 1e9), next(self._count), seconds, over)
-        heappush(self._sleepers.setdefault(key, []), sleeper)
-        return sleeper
+    def limit(self, seconds: float, end: Callable[[], object]) -> _Timer:
+        """Calls the function when that time has passed under asyncio or trio, unless it is cancelled before."""
+        from ._guard import trio_module
 
-    def _turn(self, loop: AbstractEventLoop, quiet: int) -> None:
-        """Lets time pass to the end of the first sleep once the loop has nothing else to run."""
-        sleepers = self._sleepers[loop]
-        while sleepers and sleepers[0][3].done():
-            heappop(sleepers)
-        # A loop that hides its callbacks is idle after some turns.
-        ready: Any = getattr(loop, "_ready", None)
-        if sleepers and not ready and (ready is not None or quiet > _TURNS):
-            for _, _, seconds, future in self._due(sleepers):
-                if not future.done():
-                    self._wake(seconds, future)
-            quiet = 0
-        if sleepers:
-            loop.call_soon(self._turn, loop, quiet + 1)
+        key: object
+        if trio_module() is None:
+            from asyncio import get_running_loop
+
+            key = get_running_loop()
         else:
-            del self._sleepers[loop]
+            import trio
+
+            key = trio.lowlevel.current_trio_token()
+        return self._timer(key, seconds, end, is_limit=True)
+
+    def _timer(self, key: Any, seconds: float, wake: Callable[[], object], *, is_limit: bool = False) -> _Timer:
+        """A timer of that loop of asyncio, or of the run of trio with that token."""
+        timer = _Timer(self._nanos + round(seconds * 1e9), next(self._count), wake, is_limit)
+        timers = self._timers.get(key)
+        if timers is not None:
+            heappush(timers, timer)
+            return timer
+        self._timers[key] = [timer]
+        if hasattr(key, "call_soon"):
+            key.call_soon(self._turn, key, 0, None)
+        else:
+            import trio
+
+            trio.lowlevel.spawn_system_task(self._drive, key)
+        return timer
+
+    def _next(self, key: object, own: float) -> bool:
+        """All tasks wait: moves the clock to the first timer, and calls the timers of that time.
+
+        True if the loop's own next timer, so many seconds from now, comes before a limit: then nothing changes.
+        """
+        timers = self._timers[key]
+        while timers and timers[0].cancelled:
+            heappop(timers)
+        if not timers:
+            return False
+        if timers[0].is_limit and self._nanos + own * 1e9 <= timers[0].at:
+            return True
+        self._nanos = max(self._nanos, timers[0].at)
+        while timers and timers[0].at <= self._nanos:
+            timer = heappop(timers)
+            if not timer.cancelled:
+                timer.wake()
+        return False
+
+    def _waited(self, wait: _Wait | None, now: float, until: float | None = None) -> _Wait | None:
+        """Lets the time of a real wait pass. Returns the wait that goes on until then."""
+        if wait is not None:
+            nanos, since, end = wait
+            self._nanos = max(self._nanos, nanos + round((min(now, end) - since) * 1e9))
+            if until is not None and abs(end - until) < _POLL:
+                return wait
+        return None if until is None else (self._nanos, now, until)
+
+    def _turn(self, loop: Any, quiet: int, wait: _Wait | None) -> None:
+        """Lets time pass to the first timer once the loop has nothing else to run."""
+        now = loop.time()
+        self._waited(wait, now)
+        # A loop that hides its callbacks is idle after some turns.
+        ready = getattr(loop, "_ready", None)
+        if not ready and (ready is not None or quiet > _TURNS):
+            quiet = 0
+            own = min((timer.when() for timer in getattr(loop, "_scheduled", ()) if not timer.cancelled()), default=inf)
+            if self._next(loop, own - now):
+                loop.call_later(_POLL, self._turn, loop, 0, self._waited(wait, now, own))
+                return
+        if self._timers[loop]:
+            loop.call_soon(self._turn, loop, quiet + 1, None)
+        else:
+            del self._timers[loop]
+
+    async def _drive(self, run: object) -> None:
+        """The same under trio, once all other tasks wait."""
+        import trio
+        from trio.testing import wait_all_tasks_blocked
+
+        wait: _Wait | None = None
+        try:
+            while self._timers[run]:
+                await wait_all_tasks_blocked()
+                own = trio.lowlevel.current_statistics().seconds_to_next_deadline
+                now = trio.current_time()
+                self._waited(wait, now)
+                goes_on = self._next(run, own)
+                wait = self._waited(wait, now, now + own) if goes_on else None
+                if goes_on:
+                    await trio.sleep(_POLL)
+        finally:
+            del self._timers[run]
 
     def _wake(self, seconds: float, future: Future[None]) -> None:
+        if future.done():
+            return
         try:
             self._slept(seconds)
         except Exception as error:

@@ -59,11 +59,7 @@ impl Operation {
             Ok(other) if !other.is_true() => Hint::NEVER,
             _ => Hint::after(config::span("delay", &answer)?),
         };
-        let policy = match self.nested.as_deref() {
-            Some(nested) => nested.policy,
-            None => *settings.core(),
-        };
-        Ok((Some(known.with_hint(hint)), Some(policy.with_exact_hints())))
+        Ok((Some(known.with_hint(hint)), Some(self.policy().with_exact_hints())))
     }
 
     /// Keeps the answers of asynchronous hooks for the loop that awaits them.

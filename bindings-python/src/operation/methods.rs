@@ -1,9 +1,8 @@
 //! The methods of an operation for the loops written in Python.
 
-use super::{Failed, Next, Operation};
-use crate::caller::First;
+use super::{Ended, Failed, Next, Operation};
 use crate::clock;
-use crate::context::{self, Entered};
+use crate::context::{self, Entered, Kind};
 use crate::guards::notify::{Notify, Waiting};
 use crate::outcome::Outcome;
 use crate::parameters::NextStep;
@@ -14,17 +13,25 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 methods! { Operation(self, py);
-    /// An operation of the function and its arguments in `about`, whose first attempt may have begun already.
-    new(
-        settings: Py<Retrying>, about: Option<Py<PyTuple>> as "tuple[Any, ...] | None" = None, first: Option<&First> = None
-    ) -> Self = {
-        let mut operation = Self::of(settings, first.map(|first| first.begun));
+    /// An operation of the function and its arguments in `about`.
+    new(settings: Py<Retrying>, about: Option<Py<PyTuple>> as "tuple[Any, ...] | None" = None) -> Self = {
+        let mut operation = Self::of(settings, None);
         operation.about = about;
         operation
     };
 
-    /// Sets the limit of the attempt and the token that it hands down in this context; `leave` undoes that.
-    ref enter() -> PyResult<Entered<'py>> as "Entered" = context::enter(py, self.abort_at, self.token_inside());
+    /// Enters the scope of an attempt; `leave_scope` undoes that. `watched`: the attempt is cancelled at its limit.
+    ref enter(watched: bool) -> PyResult<Entered<'py>> as "Entered" = {
+        let kind = if watched { Kind::Watched } else { Kind::Attempt };
+        context::enter(py, kind, self.abort_at, self.token_inside())
+    };
+
+    /// When to cancel the attempt, in nanoseconds of the clock; None without a limit, or if an attempt around it is cancelled by then.
+    ref cancel_at() -> PyResult<Option<u64>> = {
+        let limits = context::limits(py)?;
+        let at = self.abort_at.min(limits.unwatched);
+        Ok((at < limits.watched).then(|| at.as_nanos()))
+    };
 
     /// The first attempt is about to run. Raises Cancelled when it must not.
     mut begin(asynchronous: bool = false) -> PyResult<()> = {
@@ -37,10 +44,6 @@ methods! { Operation(self, py);
 
     /// The answers of asynchronous hooks since the last time, to be awaited; None without any.
     mut hook_answers() -> Option<Py<PyAny>> as "list[tuple[str, Awaitable[object]]] | None" = self.awaited.take();
-
-    /// An attempt returned that value and succeeded, the latest one by default.
-    mut succeed(value: &Bound<'_, PyAny> as "object", attempt: Option<u64> = None) -> PyResult<()> =
-        self.succeeded(attempt.map(Ticket::from_raw), value);
 
     /// While an attempt runs: returns True if another one starts beside it.
     mut beside() -> PyResult<bool> = {
@@ -73,21 +76,25 @@ methods! { Operation(self, py);
     };
 
     /// An attempt failed: returns True if another one follows. If not, raise the error, which carries the outcome.
-    mut fail(error: &Bound<'_, PyException>, timed_out: bool = false) -> PyResult<bool> =
-        self.failed(error.as_any(), timed_out, None).map(|next| matches!(next, Next::Sleep(_)));
+    mut fail(error: &Bound<'_, PyException>; timed_out: bool = false, gave_up: bool = false) -> PyResult<bool> =
+        self.failed(error.as_any(), Ended { timed_out, gave_up }, None).map(|next| matches!(next, Next::Sleep(_)));
 
     /// An attempt returned: returns True if another one follows. If not, the value is the result.
-    mut reject(value: &Bound<'_, PyAny>) -> PyResult<bool> =
-        self.rejected(value, None).map(|next| matches!(next, Next::Sleep(_)));
+    mut reject(value: &Bound<'_, PyAny>; gave_up: bool = false) -> PyResult<bool> =
+        self.rejected(value, gave_up, None).map(|next| matches!(next, Next::Sleep(_)));
 
     /// The attempt with this number failed, of several: "sleep", "attempt" (start another one), "wait" (others still run)
     /// or "stop": raise the error.
-    mut fail_one(attempt: u64, error: &Bound<'_, PyException>, timed_out: bool) -> PyResult<NextStep> =
-        self.failed(error.as_any(), timed_out, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()));
+    mut fail_one(
+        attempt: u64, error: &Bound<'_, PyException>; timed_out: bool = false, gave_up: bool = false
+    ) -> PyResult<NextStep> = {
+        let ended = Ended { timed_out, gave_up };
+        self.failed(error.as_any(), ended, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()))
+    };
 
     /// The attempt with this number returned, of several; at "stop" the value is the result.
-    mut reject_one(attempt: u64, value: &Bound<'_, PyAny>) -> PyResult<NextStep> =
-        self.rejected(value, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()));
+    mut reject_one(attempt: u64, value: &Bound<'_, PyAny>; gave_up: bool = false) -> PyResult<NextStep> =
+        self.rejected(value, gave_up, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()));
 
     /// Sleep in this thread until the next attempt is due, woken at once by the token.
     mut sleep_until_due() -> PyResult<()> = self.rest(py, None);
@@ -140,9 +147,6 @@ methods! { Operation(self, py);
 
     /// The user's own sleep.
     get sleep: Option<Py<PyAny>> = self.settings.get().sleep.as_ref().map(|sleep| sleep.clone_ref(py));
-
-    /// When the attempt must be over, in nanoseconds of the clock; None without a limit.
-    get abort_at: Option<u64> = (!self.abort_at.is_never()).then(|| self.abort_at.as_nanos());
 
     /// The number of the attempt.
     get attempt: u32 = self.attempts();

@@ -447,6 +447,19 @@ impl Policy {
         self.first_limit != UNLIMITED
     }
 
+    /// The same policy for an operation that a limit around it ends `limit` after its start, or earlier (spec 6.11).
+    #[must_use]
+    pub const fn within(mut self, limit: Span) -> Self {
+        self.deadline_from = DeadlineFrom::Start.code();
+        self.limits = Limits::First.code();
+        self.reset_after = UNLIMITED;
+        if limit.as_nanos() < self.deadline {
+            self.deadline = limit.as_nanos();
+            self.abort_at_deadline = 1;
+        }
+        self.prepared()
+    }
+
     /// True if the deadline aborts an attempt that begins so long after the start (spec 6.6, 6.9).
     #[cold]
     #[inline(never)]

@@ -2,7 +2,7 @@ use super::*;
 use crate::decide::backoff::{Backoff, UNSTARTED};
 use crate::decide::hint::{Hint, HintMode, HintOver};
 use crate::decide::jitter::{Cap, Jitter};
-use crate::decide::policy::OnDeadline;
+use crate::decide::policy::{DeadlineFrom, Limits, OnDeadline};
 use crate::describe::options::Options;
 use core::time::Duration;
 use proptest::prelude::*;
@@ -104,6 +104,28 @@ fn a_sleep_that_reaches_the_deadline_is_not_slept() {
     assert_eq!(first(tight, Failure::TRANSIENT), sleep(1, Cause::Backoff));
     let tighter = plain().deadline(SECOND * 3).min_attempt(SECOND * 2 + Duration::from_nanos(1));
     assert_eq!(first(tighter, Failure::TRANSIENT), gave_up(StopReason::Deadline, 1));
+}
+
+#[test]
+fn a_limit_around_is_a_deadline_that_nothing_extends() {
+    let ten = SECOND * 10;
+    let policies = [
+        plain(),
+        plain().deadline(SECOND * 60),
+        plain().deadline(SECOND * 60).limits(Limits::Last),
+        plain().deadline(SECOND * 60).deadline_from(DeadlineFrom::FirstFailure),
+        plain().reset_after(SECOND),
+        plain().deadline(SECOND * 60).abort_at_deadline(false),
+    ];
+    for policy in policies {
+        let policy = policy.backoff(Backoff::constant(SECOND * 4)).build().unwrap().within(Span::from_duration(ten));
+        assert_eq!(policy.first_limit(), Some(Span::from_secs(10)));
+        let mut retry = Retry::new(0, START);
+        let got = [2, 6].map(|now| retry.on_failure(&policy, at(now), Failure::TRANSIENT));
+        assert_eq!(got, [sleep(6, Cause::Backoff), gave_up(StopReason::Deadline, 10)]);
+    }
+    let nearer = plain().deadline(SECOND).build().unwrap().within(Span::from_duration(ten));
+    assert_eq!(nearer, plain().deadline(SECOND).build().unwrap());
 }
 
 #[test]
