@@ -100,7 +100,7 @@ fn dependencies() -> Result<()> {
 
 /// Prints the sizes that the core's own test holds.
 fn sizes() -> Result<()> {
-    let test = ["test", "--quiet", "--package", "conformance", "--test", "sizes", "--", "--nocapture"];
+    let test = ["test", "--quiet", "--package", "conformance", "--test", "all", "sizes::", "--", "--nocapture"];
     let printed = shell::output(shell::cargo().args(test))?;
     printed.lines().filter(|line| line.contains("bytes")).for_each(|line| println!("  rust: {line}"));
     Ok(())
