@@ -47,7 +47,9 @@ function processed(program, args, module) {
 const FEATURES = "bulk-memory sign-ext mutable-globals nontrapping-float-to-int multivalue reference-types"
   .split(" ")
   .map((name) => `--enable-${name}`);
-for (const name of ["hot", "powers", "machine", "classify", "guards", "wheel", "tools", "cli"]) {
+// The demo imports the main entry and nothing else.
+const MAIN = process.argv.includes("--main");
+for (const name of MAIN ? ["hot"] : ["hot", "powers", "machine", "classify", "guards", "wheel", "tools", "cli"]) {
   const path = `dist/${name}.wasm`;
   cpSync(processed("wasm-opt", ["-Oz", ...FEATURES], path), path);
 }
@@ -61,6 +63,53 @@ const inlined = {
       loader: "text",
     })),
 };
+
+const shared = { target: "es2022", platform: "neutral", legalComments: "none", sourcemap: true };
+/** The modules beside `index.ts` that several entries need. */
+const modules = readdirSync("src-ts")
+  .filter((name) => !/^(index|main|node|hot_wasm|powers_wasm|wasm\.d)\.ts$/.test(name) && name.endsWith(".ts"))
+  .map((name) => name.replace(/ts$/, "js"));
+
+/** Bundles entries. Their common modules are one file, so that a program loads few files and has one copy of each. */
+async function bundle(common, entries, ...plugins) {
+  const files = new Map(modules.map((name) => [resolve("src-ts", name), `./${common}.js`]));
+  for (const [name, path] of Object.entries(entries)) files.set(resolve(path.replace(/ts$/, "js")), `./${name}.js`);
+  const apart = {
+    name: "files of their own",
+    setup: ({ onResolve }) =>
+      onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) => {
+        const file = files.get(resolve(resolveDir, path));
+        return file && { path: file, external: true };
+      }),
+  };
+  const options = { ...shared, bundle: true, format: "esm", external: ["node:async_hooks"] };
+  await build({ ...options, entryPoints: entries, outdir: "dist/esm", plugins: [apart, ...plugins] });
+}
+
+/** Bundles the modules that entries have in common. */
+async function share(common, ...plugins) {
+  const options = { ...shared, bundle: true, format: "esm" };
+  const contents = modules.map((name) => `export * from "./${name}";`).join("\n");
+  const stdin = { contents, resolveDir: resolve("src-ts"), sourcefile: `${common}.js` };
+  await build({ ...options, stdin, outfile: `dist/esm/${common}.js`, plugins });
+}
+await share("shared", inlined);
+await bundle("shared", { index: "src-ts/index.ts" }, inlined);
+// Node reads base64 ten times as fast as code that has not run before.
+const base64 = {
+  name: "wasm as base64",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /hot_wasm\.ts$/ }, () => ({
+      contents: `import { checkWasm, made, madeLater } from "./module.js";
+        const bytes = () => Buffer.from("${readFileSync("dist/hot.wasm", "base64")}", "base64");
+        export const make = () => made(bytes());
+        export const makeLater = () => madeLater(bytes());
+        export { checkWasm };`,
+      resolveDir: resolve("src-ts"),
+    })),
+};
+await bundle("shared", { "index-node": "src-ts/index.ts" }, base64);
+if (MAIN) process.exit();
 
 /** Replaces each text once, and stops where wasm-bindgen has come to write it in another way. */
 function patched(text, replacements) {
@@ -111,40 +160,9 @@ const types = readFileSync("dist/bindgen/tools.d.ts", "utf8")
   .replace(/^export class Gates \{/m, "export class Gates<K> {");
 writeFileSync("src-ts/tools/core.d.ts", `${types.trimEnd()}\n`);
 
-const shared = { target: "es2022", platform: "neutral", legalComments: "none", sourcemap: true };
-/** The modules beside `index.ts` that several entries need. */
-const modules = readdirSync("src-ts")
-  .filter((name) => !/^(index|main|node|hot_wasm|powers_wasm|wasm\.d)\.ts$/.test(name) && name.endsWith(".ts"))
-  .map((name) => name.replace(/ts$/, "js"));
-
-/** Bundles entries. Their common modules are one file, so that a program loads few files and has one copy of each. */
-async function bundle(common, entries, ...plugins) {
-  const files = new Map(modules.map((name) => [resolve("src-ts", name), `./${common}.js`]));
-  for (const [name, path] of Object.entries(entries)) files.set(resolve(path.replace(/ts$/, "js")), `./${name}.js`);
-  const apart = {
-    name: "files of their own",
-    setup: ({ onResolve }) =>
-      onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) => {
-        const file = files.get(resolve(resolveDir, path));
-        return file && { path: file, external: true };
-      }),
-  };
-  const options = { ...shared, bundle: true, format: "esm", external: ["node:async_hooks"] };
-  await build({ ...options, entryPoints: entries, outdir: "dist/esm", plugins: [apart, ...plugins] });
-}
-
-/** Bundles the modules that entries have in common. */
-async function share(common, ...plugins) {
-  const options = { ...shared, bundle: true, format: "esm" };
-  const contents = modules.map((name) => `export * from "./${name}";`).join("\n");
-  const stdin = { contents, resolveDir: resolve("src-ts"), sourcefile: `${common}.js` };
-  await build({ ...options, stdin, outfile: `dist/esm/${common}.js`, plugins });
-}
-await share("shared", inlined);
 await bundle(
   "shared",
   {
-    index: "src-ts/index.ts",
     powers: "src-ts/powers/index.ts",
     stages: "src-ts/stages/index.ts",
     presets: "src-ts/presets/index.ts",
@@ -161,20 +179,6 @@ await bundle(
   inlined,
   bindgen,
 );
-// Node reads base64 ten times as fast as code that has not run before.
-const base64 = {
-  name: "wasm as base64",
-  setup: ({ onLoad }) =>
-    onLoad({ filter: /hot_wasm\.ts$/ }, () => ({
-      contents: `import { checkWasm, made, madeLater } from "./module.js";
-        const bytes = () => Buffer.from("${readFileSync("dist/hot.wasm", "base64")}", "base64");
-        export const make = () => made(bytes());
-        export const makeLater = () => madeLater(bytes());
-        export { checkWasm };`,
-      resolveDir: resolve("src-ts"),
-    })),
-};
-await bundle("shared", { "index-node": "src-ts/index.ts" }, base64);
 // It needs little of the shared file and no state of it.
 await build({
   ...shared,

@@ -1,6 +1,7 @@
 //! The tests of the conformance crate: one program, because each program more is a minute of linking and building.
 
 mod catalogue;
+mod clients;
 mod forms;
 mod names;
 mod peers_forms;

@@ -3,7 +3,7 @@
 //! The tests use what is shipped: a prefix with headers, static and shared library, and a pkg-config file. The library
 //! is built without std, so that it asks a C program for nothing but `memcpy` and the like, and `malloc` for JSON and wheels.
 
-use crate::shell;
+use crate::shell::{self, say};
 use anyhow::{Context as _, Result, bail, ensure};
 use compile::{STRICT, pkg_config, rpath};
 use interface::VERSION;
@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 pub(crate) mod bench;
 mod compile;
@@ -24,6 +25,11 @@ pub(crate) use headers::printed;
 
 /// Builds a prefix as `make install` would leave it: target/dist/c/{include,lib,lib/pkgconfig,share/doc/holdoff}.
 pub(crate) fn dist() -> Result<PathBuf> {
+    static PREFIX: Mutex<Option<PathBuf>> = Mutex::new(None);
+    shell::once(&PREFIX, prefix)
+}
+
+fn prefix() -> Result<PathBuf> {
     let built = build()?;
     let prefix = shell::target().join("dist/c");
     let (include, lib) = (prefix.join("include"), prefix.join("lib"));
@@ -49,39 +55,82 @@ pub(crate) fn dist() -> Result<PathBuf> {
     Ok(prefix)
 }
 
-/// Every test of this language.
-pub(crate) fn test() -> Result<()> {
+/// The lints of each choice of features.
+pub(crate) fn clippy() -> Result<()> {
     for features in [&[][..], &["--no-default-features"], &["--no-default-features", "--features", "heap"]] {
         let mut clippy = shell::cargo();
         clippy.args(["clippy", "--quiet", "--package", "holdoff-c"]).args(features).args(["--", "--deny", "warnings"]);
         let name = if features.is_empty() { "all of it".to_owned() } else { features.join(" ") };
         shell::step(&format!("clippy of the C ABI, {name}"), &mut clippy)?;
     }
-    let tests = ["test", "--quiet", "--package", "holdoff-c"];
-    shell::step("unit tests of the C ABI", shell::cargo().args(tests))?;
-    headers::check(&shell::target().join("c-tests"))?;
+    Ok(())
+}
+
+/// Builds the library, and holds what it exports, needs and names.
+pub(crate) fn library() -> Result<()> {
     let prefix = dist()?;
     symbols_are_ours(&prefix)?;
     needs_are_few(&prefix)?;
-    has_no_machine_paths(&prefix)?;
-    purity()?;
-    let scratch = shell::target().join("c-tests");
-    fs::create_dir_all(&scratch)?;
-    programs(&prefix, &scratch)?;
-    cpp::test(&prefix, &scratch)?;
-    threads(&prefix, &scratch)?;
+    has_no_machine_paths(&prefix)
+}
+
+/// The programs that most people would write: the tests with gcc and under valgrind, the examples, and a project with pkg-config.
+pub(crate) fn test() -> Result<()> {
+    let (prefix, scratch) = (dist()?, scratch()?);
+    programs(&prefix, &scratch, &COMPILERS[..1])?;
     first_success(&prefix, &scratch)?;
     examples(&prefix, &scratch)?;
-    packages::test(&prefix, &scratch)?;
-    embedded::test(&thumb()?, &scratch)?;
+    packages::pkg_config(&prefix, &scratch)
+}
+
+/// The tests by the other compilers of C, and threads that are watched.
+pub(crate) fn compilers() -> Result<()> {
+    let (prefix, scratch) = (dist()?, scratch()?);
+    programs(&prefix, &scratch, &COMPILERS[1..])?;
+    threads(&prefix, &scratch)
+}
+
+/// The tests and the examples of C++.
+pub(crate) fn test_cpp() -> Result<()> {
+    cpp::test(&dist()?, &scratch()?)
+}
+
+/// The tests by the other compilers of C++.
+pub(crate) fn cpp_compilers() -> Result<()> {
+    cpp::compilers(&dist()?, &scratch()?)
+}
+
+/// The headers, each alone, and the interface that they are printed from.
+pub(crate) fn check_headers() -> Result<()> {
+    headers::check(&scratch()?)
+}
+
+/// The example for a microcontroller.
+pub(crate) fn test_embedded() -> Result<()> {
+    embedded::test(&thumb()?, &scratch()?)
+}
+
+/// The packages for CMake, Meson, Conan and vcpkg.
+pub(crate) fn test_packages() -> Result<()> {
+    packages::test(&dist()?, &scratch()?)
+}
+
+/// Plays the vectors.
+pub(crate) fn vectors() -> Result<()> {
     shell::run(&mut runner(&shell::root().join("tests/vectors"))?)
+}
+
+/// Where programs are compiled.
+fn scratch() -> Result<PathBuf> {
+    let scratch = shell::target().join("c-tests");
+    fs::create_dir_all(&scratch)?;
+    Ok(scratch)
 }
 
 /// The conformance runner for a folder of vectors, built and ready to start.
 pub(crate) fn runner(dir: &Path) -> Result<Command> {
     let prefix = dist()?;
-    let program = shell::target().join("c-tests/run");
-    fs::create_dir_all(shell::target().join("c-tests"))?;
+    let program = scratch()?.join("run");
     let mut compile = shell::command("gcc");
     compile.args(STRICT).args(["-std=c99", "-O2"]).args(sources(&shell::root().join("tests/runners/c"))?);
     compile.arg("-I").arg(bindings().join("tests"));
@@ -140,6 +189,11 @@ fn has_no_machine_paths(prefix: &Path) -> Result<()> {
 
 /// The static library, without what takes memory, for a processor without an operating system; says where it is.
 pub(crate) fn thumb() -> Result<PathBuf> {
+    static ARCHIVE: Mutex<Option<PathBuf>> = Mutex::new(None);
+    shell::once(&ARCHIVE, build_thumb)
+}
+
+fn build_thumb() -> Result<PathBuf> {
     let mut cargo = shell::cargo();
     cargo.args(["rustc", "--quiet", "--package", "holdoff-c", "--lib", "--crate-type", "staticlib"]);
     cargo.args(["--no-default-features", "--target", "thumbv7m-none-eabi", "--profile", "c"]);
@@ -200,7 +254,7 @@ fn symbols_are_ours(prefix: &Path) -> Result<()> {
         let odd: Vec<_> = exported.symmetric_difference(&declared).collect();
         ensure!(odd.is_empty(), "{library} exports, or lacks, against the header: {odd:?}");
     }
-    println!("  {} functions in the headers and in both libraries, no other names", declared.len());
+    say!("  {} functions in the headers and in both libraries, no other names", declared.len());
     Ok(())
 }
 
@@ -223,7 +277,7 @@ fn needs_are_few(prefix: &Path) -> Result<()> {
 
 /// The library needs nothing of the world around it: as a module of wasm it imports nothing, and the core builds for a
 /// processor without an operating system.
-fn purity() -> Result<()> {
+pub(crate) fn purity() -> Result<()> {
     let mut wasm = shell::cargo();
     wasm.args(["rustc", "--quiet", "--package", "holdoff-c", "--lib", "--crate-type", "cdylib", "--profile", "wasm"]);
     // A state on the stack has some hundred bytes; a whole page of memory for each instance is more than enough.
@@ -248,18 +302,20 @@ fn purity() -> Result<()> {
     ensure!(exports as usize > functions, "the wasm of the C ABI exports only {exports} of {functions} functions");
     // The stack has one page; constants and what changes have the others.
     ensure!(pages <= 4, "the wasm of the C ABI begins with {pages} pages of 64 KiB");
-    println!("  the C ABI for wasm32: {exports} exports, 0 imports, {pages} pages, {} bytes", module.len());
+    say!("  the C ABI for wasm32: {exports} exports, 0 imports, {pages} pages, {} bytes", module.len());
     let mut metal = shell::cargo();
     metal.args(["build", "--quiet", "--package", "holdoff-core", "--release", "--target", "thumbv7m-none-eabi"]);
     shell::step("build the core for thumbv7m", &mut metal)
 }
 
-/// The test programs, by three compilers and under valgrind.
-fn programs(prefix: &Path, scratch: &Path) -> Result<()> {
+/// The compilers of the test programs.
+const COMPILERS: [(&str, &[&str]); 3] =
+    [("gcc", &["-std=c99"]), ("clang", &["-std=c99"]), ("g++", &["-std=c++17", "-x", "c++"])];
+
+/// The test programs, by some compilers; those of gcc under valgrind.
+fn programs(prefix: &Path, scratch: &Path, compilers: &[(&str, &[&str])]) -> Result<()> {
     let sources = sources(&bindings().join("tests"))?;
-    for (compiler, arguments) in
-        [("gcc", &["-std=c99"][..]), ("clang", &["-std=c99"]), ("g++", &["-std=c++17", "-x", "c++"])]
-    {
+    for &(compiler, arguments) in compilers {
         let program = scratch.join(format!("test-{compiler}"));
         let mut compile = shell::command(compiler);
         compile.args(STRICT).args(["-g", "-O1", "-pthread"]).args(arguments).args(&sources).arg("-o").arg(&program);

@@ -2,15 +2,15 @@
 
 use crate::python::{consumers, pip, wheels};
 use crate::wasm::packages;
-use crate::{python, shell};
+use crate::{python, rust, shell, wasm};
 use anyhow::Result;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// The tests of the crate, with the binary, and its completions in the shells.
-pub(crate) fn test() -> Result<()> {
-    shell::step("command line: tests", shell::cargo().args(["test", "--quiet", "--package", "holdoff-cli"]))?;
+/// The completions of the binary in the shells.
+pub(crate) fn completions() -> Result<()> {
+    rust::program("holdoff")?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(shell::target().join("debug")).chain(std::env::split_paths(&path));
     let path = std::env::join_paths(folders)?;
@@ -22,9 +22,9 @@ pub(crate) fn test() -> Result<()> {
     Ok(())
 }
 
-/// The program of the tarball that was built last prints what the pages say.
+/// The program of the tarball prints what the pages say.
 pub(crate) fn test_npm() -> Result<()> {
-    let tarball = shell::target().join(concat!("dist/npm/holdoff-", env!("CARGO_PKG_VERSION"), ".tgz"));
+    let tarball = wasm::dist()?;
     let folder = packages::scratch("cli")?;
     let mut install = shell::command("npm");
     install.args(["install", "--offline", "--legacy-peer-deps", "--silent", "--no-audit", "--no-fund"]);
@@ -34,6 +34,7 @@ pub(crate) fn test_npm() -> Result<()> {
 
 /// The program of the wheel prints what the pages say, and so does `python -m holdoff`, in an empty environment.
 pub(crate) fn test_wheels() -> Result<()> {
+    python::build()?;
     let interpreter = consumers::installed("cli", &mut python::python(&[]), &[])?;
     let mut install = pip(&interpreter);
     install.arg("--no-index").arg(python::wheel()?).arg(wheels::for_host(&wheels::command_line())?);
@@ -47,7 +48,7 @@ pub(crate) fn test_wheels() -> Result<()> {
 
 /// Runs the commands of the pages with a program.
 fn pages(what: &str, program: &Path) -> Result<()> {
-    let mut cargo = shell::cargo();
-    cargo.args(["test", "--quiet", "--package", "holdoff-cli", "--test", "pages"]).env("HOLDOFF", program);
+    let mut cargo = rust::cargo_of_all("test");
+    cargo.args(["--test", "pages"]).env("HOLDOFF", program);
     shell::step(&format!("the pages with {what}"), &mut cargo)
 }

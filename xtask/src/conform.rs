@@ -1,5 +1,6 @@
 //! Running vectors in every language.
 
+use crate::shell::say;
 use crate::{Lang, c, python, ruby, rust, shell, wasm};
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;
@@ -23,8 +24,8 @@ pub(crate) fn conform(lang: Lang, dir: Option<PathBuf>) -> Result<()> {
             runners.push(("ruby", ruby::runner(&dir)?));
         }
         for (name, mut command) in runners {
-            println!("{name}");
-            if !command.status()?.success() {
+            say!("{name}");
+            if shell::run(&mut command).is_err() {
                 failed.push(name);
             }
         }
@@ -49,6 +50,8 @@ fn runner(lang: Lang, dir: &Path) -> Result<(&'static str, Command)> {
 const SESSIONS: &str = "10000";
 /// How many random logs.
 pub(crate) const LOGS: u64 = 100_000;
+/// How many of them in a run of the tests before a push.
+const FEW_LOGS: u64 = 10_000;
 
 /// Plays random sessions, new ones each time unless seeded, in each language: every step must be the same bit for bit. Then plays random
 /// logs, crashes included, which each language draws by itself: their digests must be the same.
@@ -57,17 +60,26 @@ pub(crate) fn agree(lang: Lang, seed: Option<u64>, count: u64) -> Result<()> {
     let seed = seed.unwrap_or(since.as_secs());
     let folder = shell::target().join("sessions");
     shell::output(&mut sessions(seed, &folder)?)?;
-    println!("{SESSIONS} random sessions, seed {seed}");
+    say!("{SESSIONS} random sessions, seed {seed}");
     conform(lang, Some(folder))?;
-    println!("{count} random logs, seed {seed}");
+    say!("{count} random logs, seed {seed}");
     logs(lang, seed, count)
+}
+
+/// Random sessions and some random logs in every language.
+pub(crate) fn agree_in_few() -> Result<()> {
+    agree(Lang::All, None, FEW_LOGS)
+}
+
+/// Random sessions and all random logs in every language.
+pub(crate) fn agree_in_all() -> Result<()> {
+    agree(Lang::All, None, LOGS)
 }
 
 /// Writes the random sessions of a seed; prints the digests of the single calls and of the calls that share guards.
 fn sessions(seed: u64, folder: &Path) -> Result<Command> {
     fs::create_dir_all(folder)?;
-    let mut sessions = shell::cargo();
-    sessions.args(["run", "--quiet", "--package", "conformance", "--bin", "sessions", "--"]);
+    let mut sessions = rust::program("sessions")?;
     sessions.args([&seed.to_string(), SESSIONS]).arg(folder);
     Ok(sessions)
 }
@@ -100,7 +112,7 @@ pub(crate) fn digests() -> Result<()> {
                 bail!("a decision changed: the {name} of seed {seed} have the digest {digest} instead of {recorded}");
             }
         }
-        println!("the decisions of seed {seed} are those of tests/digests.json");
+        say!("the decisions of seed {seed} are those of tests/digests.json");
     }
     Ok(())
 }
@@ -116,7 +128,7 @@ fn logs(lang: Lang, seed: u64, count: u64) -> Result<()> {
     }
     let digests = shell::outputs(runners.iter().map(|runner| logs_of(runner, seed, count)).collect())?;
     for (name, digest) in names.iter().zip(&digests) {
-        println!("{name}: {digest}");
+        say!("{name}: {digest}");
         if digest.len() != 16 {
             bail!("{name} printed no digest");
         }
@@ -146,7 +158,7 @@ fn relay(runners: &[Command]) -> Result<()> {
             }
         }
     }
-    println!("one log, {} legs in {} languages: the same as in one", runners.len() * 2, runners.len());
+    say!("one log, {} legs in {} languages: the same as in one", runners.len() * 2, runners.len());
     Ok(())
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn crash(rounds: u32, database: Database, seed: Option<u64>) -> Resul
 
 /// The rounds of every run of the tests, with the installed packages.
 pub(crate) fn short() -> Result<()> {
+    engines::build()?;
     harness(SHORT.0, SHORT.1, &["--short".to_owned()])
 }
 

@@ -1,7 +1,7 @@
 //! One flaky server, five hosts: builds the packages as they ship, hosts that use them, and lets the `demo` crate compare.
 
-use crate::{c, python, shell, wasm};
-use anyhow::{Context as _, Result, bail};
+use crate::{c, python, rust, setup, shell, wasm};
+use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,34 +9,45 @@ use std::path::{Path, PathBuf};
 /// The seed unless another is given.
 pub(crate) const SEED: u64 = 7;
 
-/// Builds the hosts, starts the server, runs every host against it and compares.
-pub(crate) fn demo(seed: u64) -> Result<()> {
+/// The demo with the packages that the tests have built.
+pub(crate) fn test() -> Result<()> {
+    demo(SEED, wasm::dist)
+}
+
+/// Builds what the hosts need and nothing else, starts the server, runs every host against it and compares.
+pub(crate) fn build_and_run(seed: u64) -> Result<()> {
+    setup::demo()?;
+    demo(seed, wasm::main_entry)
+}
+
+fn demo(seed: u64, tarball: fn() -> Result<PathBuf>) -> Result<()> {
     let folder = shell::target().join("demo");
     fs::create_dir_all(&folder)?;
-    let build = ["build", "--quiet", "--package", "demo", "--bins"];
-    shell::step("building the server and the Rust host", shell::cargo().args(build))?;
-    let javascript = javascript(&folder)?;
+    // The hosts of Python and C take longest to build.
+    let server_and_javascript = || {
+        rust::build(&["--bin", "demo", "--bin", "host_rust"])?;
+        javascript(&folder, &tarball()?)
+    };
+    let others = ("hosts of Python and C", || Ok((python_host(&folder)?, c_host(&folder)?)));
+    let (javascript, (python, c)) = shell::both(server_and_javascript, others)?;
     let hosts = json!([
         { "name": "rust", "command": [shell::target().join("debug/host_rust")] },
         { "name": "node", "command": ["node", javascript.join("node.mjs")] },
         browser()?,
-        python_host(&folder)?,
-        { "name": "c", "command": [c_host(&folder)?] },
+        python,
+        { "name": "c", "command": [c] },
     ]);
     let list = folder.join("hosts.json");
     fs::write(&list, serde_json::to_vec_pretty(&hosts)?)?;
 
     let mut compare = shell::command(shell::target().join("debug/demo"));
     compare.arg("--hosts").arg(&list).arg("--page").arg(&javascript).arg("--seed").arg(seed.to_string());
-    if !compare.status()?.success() {
-        bail!("the hosts do not agree");
-    }
-    Ok(())
+    shell::run(&mut compare).context("the hosts do not agree")
 }
 
 /// The scripts beside the packed package, as npm would install it; the page finds its modules there, too.
-fn javascript(folder: &Path) -> Result<PathBuf> {
-    let tarball = wasm::dist()?;
+fn javascript(folder: &Path, tarball: &Path) -> Result<PathBuf> {
+    setup::npm(&["examples/demo/javascript"])?;
     let scripts = folder.join("javascript");
     let package = scripts.join("node_modules/holdoff");
     clear(&package)?;
@@ -47,7 +58,7 @@ fn javascript(folder: &Path) -> Result<PathBuf> {
         }
     }
     let mut unpack = shell::command("tar");
-    unpack.arg("--extract").arg("--file").arg(&tarball).arg("--directory").arg(&package).arg("--strip-components=1");
+    unpack.arg("--extract").arg("--file").arg(tarball).arg("--directory").arg(&package).arg("--strip-components=1");
     shell::output(&mut unpack)?;
     Ok(scripts)
 }
@@ -61,6 +72,7 @@ fn browser() -> Result<Value> {
 
 /// The wheel in a folder of its own: an installation in the shared environment would be left behind for the tests.
 fn python_host(folder: &Path) -> Result<Value> {
+    setup::python(&[setup::BUILD, setup::HOST])?;
     let wheel = python::wheel()?;
     let packages = folder.join("python");
     clear(&packages)?;

@@ -1,10 +1,11 @@
 //! Building, testing and packing the engines: packages of their own above the bindings.
 
-use crate::{python, shell};
+use crate::{python, setup, shell};
 use anyhow::{Context as _, Result};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Mutex;
 
 pub(crate) mod bullmq;
 
@@ -17,6 +18,12 @@ pub(crate) fn folder() -> PathBuf {
 
 /// Builds the wheels into target/dist/engines, and says where they are.
 pub(crate) fn dist() -> Result<Vec<PathBuf>> {
+    static WHEELS: Mutex<Option<Vec<PathBuf>>> = Mutex::new(None);
+    shell::once(&WHEELS, wheels)
+}
+
+fn wheels() -> Result<Vec<PathBuf>> {
+    setup::python(setup::PYTHON)?;
     let out = shell::target().join("dist/engines");
     if out.exists() {
         fs::remove_dir_all(&out)?;
@@ -30,29 +37,39 @@ pub(crate) fn dist() -> Result<Vec<PathBuf>> {
 
 /// Builds holdoff and the engines, and installs them into the project's virtual environment.
 pub(crate) fn build() -> Result<()> {
-    python::build()?;
-    install(&dist()?)
+    static BUILT: Mutex<Option<()>> = Mutex::new(None);
+    shell::once(&BUILT, || {
+        python::build()?;
+        let mut pip = python::pip(&shell::python());
+        shell::step("install the engines", pip.args(["--force-reinstall", "--no-deps"]).args(dist()?))
+    })
 }
 
-fn install(wheels: &[PathBuf]) -> Result<()> {
-    let mut pip = python::pip(&shell::python());
-    shell::step("install the engines", pip.args(["--force-reinstall", "--no-deps"]).args(wheels))
-}
-
-/// Every test of the engines in Python.
+/// The tests of the engines in Python.
 pub(crate) fn test() -> Result<()> {
     build()?;
-    types()?;
-    shell::run(python::python(&["-m", "pytest"]).current_dir(folder()))?;
+    shell::run(python::python(&["-m", "pytest"]).current_dir(folder()))
+}
+
+/// Their examples, and their wheels where nothing else is installed.
+pub(crate) fn examples() -> Result<()> {
+    build()?;
     python::examples("engines")?;
     package()
 }
 
-fn types() -> Result<()> {
+/// The types, as mypy checks them.
+pub(crate) fn types() -> Result<()> {
+    build()?;
     for name in PYTHON {
         mypy(name, &[&format!("{name}/src"), &format!("{name}/tests")])?;
     }
-    mypy("tests and examples", &["conftest.py", "tests", "../examples/engines"])?;
+    mypy("tests and examples", &["conftest.py", "tests", "../examples/engines"])
+}
+
+/// The types, as pyright checks them.
+pub(crate) fn pyright() -> Result<()> {
+    build()?;
     let mut pyright = python::tool("pyright", &["--project", "pyproject.toml", "--pythonpath"]);
     shell::step("pyright of the engines", pyright.arg(shell::python()).current_dir(folder()))
 }
@@ -87,6 +104,6 @@ fn package() -> Result<()> {
     let mut consume = shell::command(&interpreter);
     shell::step("consumer script", consume.arg(consumer.join("consume.py")).current_dir(&scratch))?;
     let mut mypy = python::python(&["-m", "mypy", "--strict", "--cache-dir"]);
-    mypy.arg(shell::target().join("mypy-engines")).arg("--python-executable").arg(&interpreter);
+    mypy.arg(shell::target().join("mypy-consumer-engines")).arg("--python-executable").arg(&interpreter);
     shell::step("consumer types", mypy.arg(consumer.join("consume.py")).current_dir(&scratch))
 }

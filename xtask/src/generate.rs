@@ -1,7 +1,8 @@
 //! Generated files that are checked in: writing them again, and saying when one is stale.
 
 use crate::lang::Lang;
-use crate::shell;
+use crate::shell::say;
+use crate::{rust, shell};
 use anyhow::{Result, bail};
 use std::path::Path;
 
@@ -49,15 +50,15 @@ pub(crate) fn check() -> Result<()> {
 }
 
 fn each(check: bool) -> Result<()> {
-    let mut vectors = shell::cargo();
-    vectors.args(["run", "--quiet", "--package", "conformance", "--bin", "generate", "--"]);
+    rust::build(&["--bins"])?;
+    let mut vectors = rust::program("generate")?;
     if check {
         vectors.arg("--check");
     }
     shell::run(&mut vectors)?;
     for (path, args) in PRINTED {
-        let mut print = shell::cargo();
-        print.args(["run", "--quiet", "--package", "conformance", "--bin"]).args(args);
+        let mut print = shell::command(shell::target().join("debug").join(args[0]));
+        print.args(&args[1..]);
         keep(check, Path::new(path), &shell::output(&mut print)?)?;
     }
     keep(check, Path::new("bindings-python/python/holdoff/_holdoff.pyi"), &crate::python::stub()?)?;
@@ -80,6 +81,6 @@ fn keep(check: bool, path: &Path, content: &str) -> Result<()> {
     }
     std::fs::create_dir_all(full.parent().unwrap_or(&full))?;
     std::fs::write(full, content)?;
-    println!("{}", path.display());
+    say!("{}", path.display());
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Faults that `cargo xtask check` finds by reading the sources: imports that go up, circles between files, long files, and words that have
 //! to be learned. Each fault is named by file and line.
 
+use crate::shell::say;
 use anyhow::{Result, bail};
 use sources::{CODE, Fault, Files, has_ending, is_test};
 
@@ -27,9 +28,9 @@ pub(crate) fn check() -> Result<()> {
         ("riddles", riddles::riddles(&files, &parsed)),
     ] {
         for Fault { path, line, message } in &faults {
-            println!("{path}:{line}: {message}");
+            say!("{path}:{line}: {message}");
         }
-        println!("{rule}: {}", faults.len());
+        say!("{rule}: {}", faults.len());
         failed += faults.len();
     }
     if failed > 0 {

@@ -55,6 +55,12 @@ enum Task {
     Test {
         #[arg(long, default_value = "all")]
         lang: Lang,
+        /// Also what takes long and rarely breaks: CONTRIBUTING.md lists it.
+        #[arg(long)]
+        all: bool,
+        /// Run this job alone; may be repeated.
+        #[arg(long, value_name = "NAME", conflicts_with_all = ["lang", "all"])]
+        only: Vec<String>,
     },
     /// Run the vectors of a folder (tests/vectors unless given) in each language.
     Conform {
@@ -201,10 +207,7 @@ fn run(task: Task) -> Result<()> {
             }
             Ok(())
         }
-        Task::Test { lang } => {
-            setup::setup(lang)?;
-            test::test(lang)
-        }
+        Task::Test { lang, all, only } => test::test(&test::Choice { lang, all, only }),
         Task::Conform { lang, dir } => {
             setup::setup(lang)?;
             conform::conform(lang, dir)
@@ -258,9 +261,6 @@ fn run(task: Task) -> Result<()> {
             }
             if open { docs::open() } else { Ok(()) }
         }
-        Task::Demo { seed } => {
-            setup::setup(Lang::All)?;
-            demo::demo(seed)
-        }
+        Task::Demo { seed } => demo::build_and_run(seed),
     }
 }

@@ -1,7 +1,7 @@
 //! The storm lab: a page of one file that is the core and the simulator as wasm.
 
 use crate::wasm::bindgen;
-use crate::{shell, storm};
+use crate::{setup, shell, storm};
 use anyhow::Result;
 use std::fs;
 use std::path::PathBuf;
@@ -28,6 +28,7 @@ fn node(script: &str) -> Command {
 
 /// Builds the page, and says where it is.
 pub(crate) fn build() -> Result<PathBuf> {
+    setup::npm(&["playground"])?;
     let mut cargo = shell::cargo();
     cargo.args(["build", "--quiet", "--target", "wasm32-unknown-unknown", "-p", NAME, "--profile", "bindgen"]);
     shell::step("compiling the storm lab", &mut cargo)?;
@@ -40,15 +41,13 @@ pub(crate) fn build() -> Result<PathBuf> {
 
 /// Its types and style, and the page in a browser: among others that its numbers are those of `cargo xtask storm --run`.
 pub(crate) fn test() -> Result<()> {
-    let mut unit = shell::cargo();
-    shell::step("the lab's side of the core", unit.args(["test", "--quiet", "-p", NAME]))?;
     let page = build()?;
     shell::step("types of the storm lab", tool("tsc").args(["--project", "tsconfig.json"]))?;
     let shots = shell::target().join("playground-shots");
     fs::create_dir_all(&shots)?;
     let run = folder().join("test/run.json");
     let outcome = shots.join("outcome.json");
-    fs::write(&outcome, shell::output(storm::simulation().arg("--run").arg(&run))?)?;
+    fs::write(&outcome, shell::output(storm::simulation()?.arg("--run").arg(&run))?)?;
     let mut check = node("test/check.mjs");
     check.arg(page).args([run, outcome, shots]);
     if let Some(browser) = shell::browser() {

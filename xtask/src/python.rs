@@ -1,11 +1,12 @@
 //! Building, testing and packing the Python binding.
 
-use crate::shell;
+use crate::shell::say;
+use crate::{rust, setup, shell};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::Mutex;
 
 pub(crate) mod consumers;
 mod interpreters;
@@ -15,11 +16,7 @@ pub(crate) mod wheels;
 use interpreters::{ARM, NEWEST};
 use tools::binding;
 pub(crate) use tools::{pip, python, tool};
-
-/// Builds the wheel for this machine, and says where it is.
-pub(crate) fn wheel() -> Result<PathBuf> {
-    wheels::for_host(&binding())
-}
+pub(crate) use wheels::wheel;
 
 /// Builds the source distribution and the wheel for this machine, or for all platforms, into target/dist/python, and says where
 /// they are. A wheel for another platform is loaded where a Python for it can be had, of this machine or emulated.
@@ -31,7 +28,7 @@ pub(crate) fn dist(platforms: bool) -> Result<Vec<PathBuf>> {
         "x86_64-unknown-linux-gnu" if NEWEST.is_of_this_machine() => consumers::load(&NEWEST, wheel),
         "aarch64-unknown-linux-gnu" => consumers::load(&ARM, wheel),
         _ => {
-            println!("  there is no Python for {target} here: its wheel is built and not loaded");
+            say!("  there is no Python for {target} here: its wheel is built and not loaded");
             Ok(())
         }
     })
@@ -39,8 +36,9 @@ pub(crate) fn dist(platforms: bool) -> Result<Vec<PathBuf>> {
 
 /// Builds the wheel and installs it into the project's virtual environment.
 pub(crate) fn build() -> Result<()> {
-    static BUILT: OnceLock<()> = OnceLock::new();
+    static BUILT: Mutex<Option<()>> = Mutex::new(None);
     shell::once(&BUILT, || {
+        setup::python(setup::PYTHON)?;
         let wheel = wheel()?;
         let mut pip = pip(&shell::python());
         shell::step("install the wheel", pip.args(["--force-reinstall", "--no-deps"]).arg(wheel))
@@ -49,11 +47,9 @@ pub(crate) fn build() -> Result<()> {
 
 /// The stub of the native module: the part written by hand, and the part that PyO3 prints from a build with the types in it.
 pub(crate) fn stub() -> Result<String> {
+    setup::python(setup::PYTHON)?;
     // A release build has no symbols, which the printer reads.
-    let features = "stub,pyo3/extension-module";
-    let mut cargo = shell::cargo();
-    cargo.args(["build", "--quiet", "--package", "holdoff-python", "--features", features]);
-    shell::step("build the Python module for its stub", &mut cargo)?;
+    rust::build(&["--lib"])?;
     let out = shell::target().join("stub");
     let library = format!("{}_holdoff{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let mut printer = tool("pyo3-introspection", &[]);
@@ -127,36 +123,30 @@ fn without_signatures(printed: &str) -> String {
     kept.join("\n") + "\n"
 }
 
-/// Every test of this language.
+/// The tests of the binding.
 pub(crate) fn test() -> Result<()> {
-    shell::step(
-        "clippy of the module",
-        shell::cargo().args(["clippy", "--package", "holdoff-python", "--", "-D", "warnings"]),
-    )?;
     build()?;
-    lint()?;
-    types()?;
     shell::run(python(&["-m", "pytest"]).current_dir(binding()))?;
     let mut dashboard = python(&["tests/dashboard.py", "--check"]);
-    shell::step("the dashboard's queries, asked of Prometheus", dashboard.current_dir(binding()))?;
-    examples("python")?;
-    consumers::test(&wheel()?, &wheels::source()?)?;
-    shell::run(&mut runner_of_built(&shell::root().join("tests/vectors")))
+    shell::step("the dashboard's queries, asked of Prometheus", dashboard.current_dir(binding()))
+}
+
+/// Plays the vectors.
+pub(crate) fn vectors() -> Result<()> {
+    shell::run(&mut runner(&shell::root().join("tests/vectors"))?)
 }
 
 /// The conformance runner for a folder of vectors, built and ready to start.
 pub(crate) fn runner(dir: &Path) -> Result<Command> {
     build()?;
-    Ok(runner_of_built(dir))
-}
-
-fn runner_of_built(dir: &Path) -> Command {
     let mut runner = python(&[]);
     runner.arg(shell::root().join("tests/runners/python/run.py")).arg(dir);
-    runner
+    Ok(runner)
 }
 
-fn lint() -> Result<()> {
+/// The format and the lints of the Python files.
+pub(crate) fn lint() -> Result<()> {
+    setup::python(setup::PYTHON)?;
     for (what, args) in
         [("format of the Python files", &["format", "--check"][..]), ("lint the Python files", &["check"])]
     {
@@ -179,7 +169,9 @@ const SOURCES: [&str; 8] = [
     "benches/peers/python",
 ];
 
-fn types() -> Result<()> {
+/// The types, as mypy checks them, and whether they are those of the installed package.
+pub(crate) fn types() -> Result<()> {
+    build()?;
     let config = binding().join("pyproject.toml");
     let mut mypy = python(&["-m", "mypy", "--cache-dir"]);
     mypy.arg(shell::target().join("mypy")).arg("--config-file").arg(&config).args(["python", "tests"]);
@@ -187,13 +179,20 @@ fn types() -> Result<()> {
     shell::step("mypy --strict", mypy.current_dir(binding()))?;
     let mut stubtest = python(&["-m", "mypy.stubtest", "holdoff", "--allowlist"]);
     // The installed package is asked, so not from a folder that has its source.
-    shell::step("stubtest", stubtest.arg(binding().join("tests/stubtest.txt")).current_dir(shell::target()))?;
+    shell::step("stubtest", stubtest.arg(binding().join("tests/stubtest.txt")).current_dir(shell::target()))
+}
+
+/// The types, as pyright checks them.
+pub(crate) fn pyright() -> Result<()> {
+    build()?;
+    let config = binding().join("pyproject.toml");
     let mut pyright = tool("pyright", &["--project"]);
     shell::step("pyright", pyright.arg(&config).arg("--pythonpath").arg(shell::python()).current_dir(binding()))
 }
 
 /// Every Python example of a folder of `examples/` runs and ends well.
 pub(crate) fn examples(folder: &str) -> Result<()> {
+    build()?;
     let mut scripts = std::fs::read_dir(shell::root().join("examples").join(folder))?
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<std::io::Result<Vec<_>>>()?;

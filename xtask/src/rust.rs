@@ -1,85 +1,163 @@
 //! Testing the Rust crates.
 
-use crate::{Lang, generate, setup, shell, storm};
+use crate::shell::{self, say};
 use anyhow::{Result, bail};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Every test of this language.
+pub(crate) fn format() -> Result<()> {
+    shell::step("rust: format", shell::cargo().args(["fmt", "--all", "--check"]))
+}
+
+/// The lints, with every feature.
+pub(crate) fn clippy() -> Result<()> {
+    clippy_of("rust: clippy", &["--workspace", "--all-targets", "--all-features"])
+}
+
+/// The lints of what is published, without a feature.
+pub(crate) fn clippy_bare() -> Result<()> {
+    clippy_of("rust: clippy without features", &["--package", "holdoff-core", "--package", "holdoff", "--all-targets"])
+}
+
+fn clippy_of(what: &str, packages: &[&str]) -> Result<()> {
+    let mut clippy = shell::cargo();
+    shell::step(what, clippy.args(["clippy", "--quiet"]).args(packages).args(["--", "-D", "warnings"]))
+}
+
+/// The packages that the tests build together, with every feature. A build of others of them has other features, and would compile the
+/// core and all libraries once more.
+const PACKAGES: [&str; 9] = [
+    "holdoff-core",
+    "holdoff",
+    "conformance",
+    "demo",
+    "holdoff-sim",
+    "playground",
+    "holdoff-c",
+    "holdoff-cli",
+    "holdoff-python",
+];
+
+/// Cargo, about to do something with all packages.
+pub(crate) fn cargo_of_all(what: &str) -> Command {
+    let mut cargo = shell::cargo();
+    cargo.args([what, "--quiet", "--all-features", "--features", "pyo3/extension-module"]);
+    cargo.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
+    cargo
+}
+
+/// Builds targets as they are built for the tests: examples and programs of the tests decide about the features, too, so one is built.
+pub(crate) fn build(targets: &[&str]) -> Result<()> {
+    let mut cargo = cargo_of_all("build");
+    shell::step(&format!("rust: build {}", targets.join(" ")), cargo.args(targets).args(["--example", "machine"]))
+}
+
+/// A program of the packages, built and ready to start.
+pub(crate) fn program(name: &str) -> Result<Command> {
+    build(&["--bin", name])?;
+    Ok(shell::command(shell::target().join("debug").join(name)))
+}
+
+/// The tests of all packages and of this program, and what the core depends on and how large it is.
 pub(crate) fn test() -> Result<()> {
-    shell::step("rust: format", shell::cargo().args(["fmt", "--all", "--check"]))?;
-    let clippy =
-        ["clippy", "--quiet", "--workspace", "--exclude", "holdoff-python", "--all-targets", "--", "-D", "warnings"];
-    shell::step("rust: clippy", shell::cargo().args(clippy))?;
-    let bare = [
-        "clippy",
-        "--quiet",
-        "--package",
-        "holdoff-core",
-        "--package",
-        "holdoff",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ];
-    shell::step("rust: clippy without features", shell::cargo().args(bare))?;
-    let test = ["test", "--quiet", "--all-features", "--package", "holdoff-core", "--package", "conformance"];
-    shell::step("rust: tests", shell::cargo().args(test))?;
+    shell::step("rust: build the tests", cargo_of_all("test").arg("--no-run"))?;
+    shell::step("rust: tests", cargo_of_all("test").arg("--no-fail-fast"))?;
+    shell::step("rust: tests of xtask", shell::cargo().args(["test", "--quiet", "--package", "xtask"]))?;
     let small = ["--no-default-features", "--features", "powers", "--test", "without_rules"];
     let test = ["test", "--quiet", "--package", "holdoff-core"];
     shell::step("rust: tests of the core without rules", shell::cargo().args(test).args(small))?;
-    shell::step(
-        "rust: tests of the host",
-        shell::cargo().args(["test", "--quiet", "--package", "holdoff", "--all-features"]),
-    )?;
-    shell::step(
-        "rust: tests of the demo",
-        shell::cargo().args(["test", "--quiet", "--package", "demo", "--package", "xtask"]),
-    )?;
-    second_model()?;
-    shell::step("rust: every interleaving of the lock-free limiter", &mut loom())?;
-    shell::step("rust: tests of the storm", shell::cargo().args(["test", "--quiet", "--package", "holdoff-sim"]))?;
-    shell::step("rust: storm", &mut storm::simulation())?;
-    let mut docs = shell::cargo();
-    docs.args(["doc", "--quiet", "--no-deps", "--all-features", "--package", "holdoff-core", "--package", "holdoff"]);
-    shell::step("rust: documentation", docs.env("RUSTDOCFLAGS", "-D warnings"))?;
-    examples()?;
     dependencies()?;
-    sizes()?;
-    // The stub of the Python module is printed by a tool of Python's environment.
-    setup::setup(Lang::Python)?;
-    generate::check()
+    sizes()
 }
 
-/// How many random documents and histories the second model decides, too.
-const DOCUMENTS: &str = "20000";
+/// How many random documents and histories the second model decides, too, in a run before a push and in one of all tests.
+const DOCUMENTS: [&str; 2] = ["5000", "20000"];
+
+pub(crate) fn model() -> Result<()> {
+    second_model(DOCUMENTS[0])
+}
+
+pub(crate) fn model_of_all_documents() -> Result<()> {
+    second_model(DOCUMENTS[1])
+}
 
 /// Holds the core against the rules written down once more, in Python.
-fn second_model() -> Result<()> {
-    shell::run(shell::cargo().args(["build", "--quiet", "--package", "conformance", "--bin", "model"]))?;
+fn second_model(documents: &str) -> Result<()> {
+    let model = program("model")?;
     let mut python = shell::command("python3");
-    python.arg(shell::root().join("tests/model/against.py")).args([DOCUMENTS, "7"]);
-    shell::step("rust: against the second model", python.arg(shell::target().join("debug/model")))
+    python.arg(shell::root().join("tests/model/against.py")).args([documents, "7"]);
+    shell::step("rust: against the second model", python.arg(model.get_program()))
 }
 
 /// The models that loom runs in every order that threads can take. In a target folder of its own, because the flag rebuilds all.
-fn loom() -> Command {
+pub(crate) fn loom() -> Result<()> {
     let mut command = shell::cargo();
     command.args(["test", "--quiet", "--package", "holdoff-core", "--lib", "models"]);
     command.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", shell::target().join("loom"));
-    command
+    shell::step("rust: every interleaving of the lock-free limiter", &mut command)
+}
+
+/// Each published crate compiles by itself: with its defaults, without a feature, and with each of its features alone.
+pub(crate) fn features() -> Result<()> {
+    of_each_feature(&["check", "--quiet", "--tests"])
+}
+
+/// The same, and its tests pass.
+pub(crate) fn each_feature() -> Result<()> {
+    of_each_feature(&["test", "--quiet"])
+}
+
+fn of_each_feature(what: &[&str]) -> Result<()> {
+    for (package, features) in published()? {
+        let mut cargo = shell::cargo();
+        shell::step(&format!("rust: {} {package}", what[0]), cargo.args(what).args(["--package", &package]))?;
+        for feature in std::iter::once("").chain(features.iter().map(String::as_str)) {
+            let mut cargo = shell::cargo();
+            cargo.args(what).args(["--package", &package, "--no-default-features", "--features", feature]);
+            let alone = if feature.is_empty() { "nothing" } else { feature };
+            shell::step(&format!("rust: {} {package} with {alone} alone", what[0]), &mut cargo)?;
+        }
+    }
+    Ok(())
+}
+
+/// The crates that Rust programs use, with the names of their features, as their manifests have them.
+fn published() -> Result<Vec<(String, Vec<String>)>> {
+    #[derive(serde::Deserialize)]
+    struct Metadata {
+        packages: Vec<Package>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Package {
+        name: String,
+        features: BTreeMap<String, Vec<String>>,
+    }
+    let listed = shell::output(shell::cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
+    let Metadata { packages } = serde_json::from_str(&listed)?;
+    let chosen = packages.into_iter().filter(|package| ["holdoff-core", "holdoff"].contains(&package.name.as_str()));
+    let named = chosen.map(|Package { name, features }| {
+        (name, features.into_keys().filter(|feature| feature != "default").collect())
+    });
+    Ok(named.collect())
+}
+
+/// The documentation, without a warning.
+pub(crate) fn documentation() -> Result<()> {
+    let mut docs = shell::cargo();
+    docs.args(["doc", "--quiet", "--no-deps", "--all-features", "--package", "holdoff-core", "--package", "holdoff"]);
+    shell::step("rust: documentation", docs.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// Every example runs and ends well.
-fn examples() -> Result<()> {
+pub(crate) fn examples() -> Result<()> {
+    build(&["--examples"])?;
     for example in fs::read_dir(shell::root().join("bindings-rust/examples"))? {
         let path = example?.path();
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let mut cargo = shell::cargo();
-        cargo.args(["run", "--quiet", "--package", "holdoff", "--all-features", "--example", &name]);
-        shell::step(&format!("rust: example {name}"), &mut cargo)?;
+        let mut run = shell::command(shell::target().join("debug/examples").join(&name));
+        shell::step(&format!("rust: example {name}"), &mut run)?;
     }
     Ok(())
 }
@@ -94,22 +172,20 @@ fn dependencies() -> Result<()> {
     if names != ["holdoff-core", "libm", "rand_core", "rand_pcg"] {
         bail!("the core depends on {}", names.join(", "));
     }
-    println!("  rust: the core depends on {}", names[1..].join(", "));
+    say!("  rust: the core depends on {}", names[1..].join(", "));
     Ok(())
 }
 
 /// Prints the sizes that the core's own test holds.
 fn sizes() -> Result<()> {
-    let test = ["test", "--quiet", "--package", "conformance", "--test", "all", "sizes::", "--", "--nocapture"];
-    let printed = shell::output(shell::cargo().args(test))?;
-    printed.lines().filter(|line| line.contains("bytes")).for_each(|line| println!("  rust: {line}"));
+    let printed = shell::output(cargo_of_all("test").args(["--test", "all", "sizes::", "--", "--nocapture"]))?;
+    printed.lines().filter(|line| line.contains("bytes")).for_each(|line| say!("  rust: {line}"));
     Ok(())
 }
 
 /// The conformance runner for a folder of vectors, built and ready to start.
 pub(crate) fn runner(dir: &Path) -> Result<Command> {
-    shell::run(shell::cargo().args(["build", "--quiet", "--package", "conformance", "--bin", "conform"]))?;
-    let mut runner = shell::command(shell::target().join("debug/conform"));
+    let mut runner = program("conform")?;
     runner.arg(dir);
     Ok(runner)
 }

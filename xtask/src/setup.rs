@@ -9,6 +9,7 @@ use needs::Needs;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 mod debian;
 mod needs;
@@ -16,13 +17,37 @@ mod servers;
 
 /// Installs what the languages need and the machine lacks; says what to install where it cannot.
 pub(crate) fn setup(lang: Lang) -> Result<()> {
-    install(Needs::of(lang))
+    let needs = Needs::of(lang);
+    install(needs)?;
+    if needs.python {
+        python(PYTHON)?;
+    }
+    if needs.c {
+        conan()?;
+    }
+    if needs.wasm {
+        npm(&["bindings-wasm", "engines/bullmq", "playground", "benches/peers/js"])?;
+        npm(RUNTIMES)?;
+    }
+    if needs.demo { npm(&["examples/demo/javascript"]) } else { Ok(()) }
 }
 
 /// Installs what builds and tests the documentation site.
 pub(crate) fn site() -> Result<()> {
     install(Needs::SITE)?;
-    npm_packages(&shell::root().join("site"))
+    python(PYTHON)?;
+    npm(&["site", "bindings-wasm"])
+}
+
+/// Installs what the hosts of the demo are built with, and nothing else.
+pub(crate) fn demo() -> Result<()> {
+    install(Needs::DEMO)
+}
+
+/// Installs what comes with the compiler and from the system's package manager. Packages of Python and of npm are installed by what uses
+/// them.
+pub(crate) fn system(lang: Lang) -> Result<()> {
+    install(Needs::of(lang))
 }
 
 fn install(needs: Needs) -> Result<()> {
@@ -33,32 +58,40 @@ fn install(needs: Needs) -> Result<()> {
         bail!("something is missing that this cannot install; please do, then run it again:\n  {}", unmet.join("\n  "));
     }
     debian::install(&packages)?;
-    rust_parts(needs)?;
-    if needs.python {
-        let lists = [
-            "bindings-python/requirements-dev.txt",
-            "engines/requirements-dev.txt",
-            "examples/demo/python/requirements.txt",
-            "benches/peers/python/requirements.txt",
-        ];
-        python_packages("venv", &lists)?;
-    }
-    if needs.c {
-        python_packages("venv-c", &["tests/packages/conan/requirements.txt"])?;
-    }
-    if needs.wasm {
-        npm_packages(&shell::root().join("bindings-wasm"))?;
-        for version in ["vitest2", "vitest3"] {
-            npm_packages(&shell::root().join("bindings-wasm/test").join(version))?;
-        }
-        npm_packages(&shell::root().join("engines/bullmq"))?;
-        npm_packages(&shell::root().join("playground"))?;
-        npm_packages(&shell::root().join("benches/peers/js"))?;
-    }
-    if needs.demo {
-        npm_packages(&shell::root().join("examples/demo/javascript"))?;
-    }
-    Ok(())
+    rust_parts(needs)
+}
+
+/// The list of what a wheel is built with.
+pub(crate) const BUILD: &str = "bindings-python/requirements-build.txt";
+/// The list of the demo's host.
+pub(crate) const HOST: &str = "examples/demo/python/requirements.txt";
+/// All lists.
+pub(crate) const PYTHON: &[&str] = &[
+    BUILD,
+    HOST,
+    "bindings-python/requirements-dev.txt",
+    "engines/requirements-dev.txt",
+    "benches/peers/python/requirements.txt",
+];
+
+/// Installs the packages of some lists into the project's Python environment, unless they are there.
+pub(crate) fn python(lists: &[&str]) -> Result<()> {
+    python_packages("venv", lists)
+}
+
+/// Installs the package manager of C.
+pub(crate) fn conan() -> Result<()> {
+    python_packages("venv-c", &["tests/packages/conan/requirements.txt"])
+}
+
+/// The older versions of a test runner.
+pub(crate) const RUNTIMES: &[&str] = &["bindings-wasm/test/vitest2", "bindings-wasm/test/vitest3"];
+
+/// Installs the npm packages of some folders, unless they are there.
+pub(crate) fn npm(folders: &[&str]) -> Result<()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    folders.iter().try_for_each(|folder| npm_packages(&shell::root().join(folder)))
 }
 
 /// Programs that no package manager of ours installs: a person does.
@@ -74,7 +107,7 @@ fn programs(needs: Needs) -> Vec<String> {
             unmet.push("npm (https://nodejs.org has it together with Node.js)".to_owned());
         }
     }
-    if (needs.python || needs.c) && !shell::has("python3") {
+    if (needs.python || needs.c || needs.demo) && !shell::has("python3") {
         unmet.push("Python 3.11 or later (https://python.org)".to_owned());
     }
     unmet
@@ -85,7 +118,7 @@ fn rust_parts(needs: Needs) -> Result<()> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let sysroot = PathBuf::from(shell::output(shell::command(rustc).args(["--print", "sysroot"]))?);
     let mut targets = Vec::new();
-    if needs.wasm || needs.c {
+    if needs.wasm || needs.c || needs.demo {
         targets.push("wasm32-unknown-unknown");
     }
     if needs.rust || needs.c {
@@ -93,7 +126,10 @@ fn rust_parts(needs: Needs) -> Result<()> {
     }
     targets.retain(|target| !sysroot.join("lib/rustlib").join(target).join("lib").is_dir());
     rustup("target", &targets)?;
-    let mut components = vec![("clippy", "bin/cargo-clippy"), ("rustfmt", "bin/rustfmt")];
+    let mut components = Vec::new();
+    if needs.rust || needs.python || needs.c {
+        components.extend([("clippy", "bin/cargo-clippy"), ("rustfmt", "bin/rustfmt")]);
+    }
     if needs.python || needs.c || needs.demo {
         components.push(("rust-src", "lib/rustlib/src/rust/library/Cargo.lock"));
     }
@@ -131,15 +167,18 @@ fn rustup(kind: &str, names: &[&str]) -> Result<()> {
     })
 }
 
-/// A virtual environment in the target folder, with the packages of some lists.
+/// A virtual environment in the target folder, with the packages of some lists. It may have more.
 fn python_packages(name: &str, lists: &[&str]) -> Result<()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let venv = shell::target().join(name);
     let python = venv.join("bin/python");
     let lists: Vec<PathBuf> = lists.iter().map(|list| shell::root().join(list)).collect();
-    let wanted = lists.iter().map(|list| read(list)).collect::<Result<Vec<_>>>()?.join("\n");
+    let wanted = lists.iter().map(|list| read(list)).collect::<Result<Vec<_>>>()?;
     let stamp = venv.join("installed.txt");
     let works = answers(&python);
-    if works && fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+    let installed = fs::read_to_string(&stamp).unwrap_or_default();
+    if works && wanted.iter().all(|list| installed.contains(list)) {
         return Ok(());
     }
     if !works {
@@ -154,7 +193,7 @@ fn python_packages(name: &str, lists: &[&str]) -> Result<()> {
         }
         pip
     })?;
-    fs::write(stamp, wanted)?;
+    fs::write(stamp, wanted.concat())?;
     Ok(())
 }
 

@@ -1,11 +1,74 @@
 //! Running other programs: where things are, what is being done, and what to say when it fails.
 
 use anyhow::{Context as _, Result, bail};
+use std::cell::RefCell;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
+
+thread_local! {
+    /// Where everything goes that this thread and its programs print, unless a person sees it at once.
+    static OUTPUT: RefCell<Option<File>> = const { RefCell::new(None) };
+}
+
+/// Runs some work whose output goes into a file, so that two threads do not mix their lines; gives what was printed, too.
+pub(crate) fn captured<T>(name: &str, work: impl FnOnce() -> Result<T>) -> (Result<T>, String) {
+    let folder = target().join("jobs");
+    let file = folder.join(format!("{}.txt", name.replace(' ', "-")));
+    let opened = std::fs::create_dir_all(&folder).and_then(|()| File::create(&file));
+    let done = opened.with_context(|| format!("cannot write {}", file.display())).and_then(|opened| {
+        OUTPUT.set(Some(opened));
+        let done = catch_unwind(AssertUnwindSafe(work));
+        OUTPUT.take();
+        done.unwrap_or_else(|_| bail!("{name} panicked"))
+    });
+    (done, String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()).into_owned())
+}
+
+/// Does two pieces of work at the same time. The output of the other one follows the output of this one.
+pub(crate) fn both<A, B: Send>(
+    one: impl FnOnce() -> Result<A>,
+    (name, other): (&str, impl FnOnce() -> Result<B> + Send),
+) -> Result<(A, B)> {
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| captured(name, other));
+        let one = one();
+        let (other, printed) = other.join().unwrap_or_else(|panic| resume_unwind(panic));
+        print(&printed);
+        Ok((one?, other?))
+    })
+}
+
+/// Prints a line, as `println!` does, where the output of this thread goes.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::shell::print(&format!("{}\n", format_args!($($text)*))) };
+}
+pub(crate) use say;
+
+pub(crate) fn print(text: &str) {
+    match output_file() {
+        Some(mut file) => drop(file.write_all(text.as_bytes())),
+        None => print!("{text}"),
+    }
+}
+
+/// Prints what is being done.
+fn progress(text: &str) {
+    match output_file() {
+        Some(mut file) => drop(file.write_all(text.as_bytes())),
+        None => eprint!("{text}"),
+    }
+}
+
+/// The same file, with the place in it that all share who write it.
+fn output_file() -> Option<File> {
+    OUTPUT.with_borrow(|file| file.as_ref()?.try_clone().ok())
+}
 
 /// The root of the repository.
 pub(crate) fn root() -> PathBuf {
@@ -55,6 +118,10 @@ pub(crate) fn lld() -> Result<PathBuf> {
 
 /// Runs a command whose output the person wants to see.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
+    // A file and no pipe: a server that is left running would keep a pipe open.
+    if let (Some(out), Some(err)) = (output_file(), output_file()) {
+        command.stdin(Stdio::null()).stdout(out).stderr(err);
+    }
     let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;
     if !status.success() {
         bail!("{} failed ({status})", shown(command));
@@ -64,31 +131,31 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 
 /// Runs a command with one line of progress, and shows its output only when it fails.
 pub(crate) fn step(what: &str, command: &mut Command) -> Result<()> {
-    eprint!("  {what} ... ");
+    progress(&format!("  {what} ... "));
     finish(what, command, Instant::now())
 }
 
 /// A step that needs the network, which may fail once.
 pub(crate) fn download(what: &str, command: impl Fn() -> Command) -> Result<()> {
-    eprint!("  {what} ... ");
+    progress(&format!("  {what} ... "));
     let begun = Instant::now();
     let mut first = command();
     if first.stdin(Stdio::null()).output().is_ok_and(|output| output.status.success()) {
-        eprintln!("{:.1} s", begun.elapsed().as_secs_f64());
+        progress(&format!("{:.1} s\n", begun.elapsed().as_secs_f64()));
         return Ok(());
     }
-    eprint!("once more ... ");
+    progress("once more ... ");
     finish(what, &mut command(), begun)
 }
 
 fn finish(what: &str, command: &mut Command, begun: Instant) -> Result<()> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {}", shown(command)))?;
     if !output.status.success() {
-        eprintln!("failed");
-        eprint!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        progress(&format!("failed\n{out}{err}"));
         bail!("{what}: {} failed ({})", shown(command), output.status);
     }
-    eprintln!("{:.1} s", begun.elapsed().as_secs_f64());
+    progress(&format!("{:.1} s\n", begun.elapsed().as_secs_f64()));
     Ok(())
 }
 
@@ -117,13 +184,14 @@ fn text_of(output: Output, command: &Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 
-/// Does a piece of work once, however often this program asks for it: while it runs, no source changes.
-pub(crate) fn once(done: &OnceLock<()>, work: impl FnOnce() -> Result<()>) -> Result<()> {
-    if done.get().is_none() {
-        work()?;
-        done.get_or_init(|| ());
+/// Makes something once, however often this program asks for it: while it runs, no source changes. A thread that asks while another
+/// makes it waits.
+pub(crate) fn once<T: Clone>(made: &Mutex<Option<T>>, make: impl FnOnce() -> Result<T>) -> Result<T> {
+    let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*made {
+        Some(made) => Ok(made.clone()),
+        None => Ok(made.insert(make()?).clone()),
     }
-    Ok(())
 }
 
 /// Where a program is, looked up like a shell does.

@@ -1,11 +1,11 @@
 //! Building, testing and packing the binding for JavaScript and TypeScript.
 
-use crate::shell;
+use crate::{rust, setup, shell};
 use anyhow::{Context as _, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::Mutex;
 
 pub(crate) mod bindgen;
 pub(crate) mod packages;
@@ -32,11 +32,12 @@ fn node(script: impl AsRef<Path>) -> Command {
 
 /// Compiles the core, once for each of the modules, and makes `bindings-wasm/dist` of them.
 pub(crate) fn build() -> Result<()> {
-    static BUILT: OnceLock<()> = OnceLock::new();
+    static BUILT: Mutex<Option<()>> = Mutex::new(None);
     shell::once(&BUILT, build_anew)
 }
 
 fn build_anew() -> Result<()> {
+    setup::npm(&["bindings-wasm"])?;
     let dist = package().join("dist");
     fs::create_dir_all(&dist)?;
     // A module that is built no more must not be weighed or read by a test.
@@ -72,6 +73,15 @@ fn build_anew() -> Result<()> {
     shell::step("building the npm package", &mut node("build.mjs"))
 }
 
+/// Builds and packs the main entry alone, which the demo imports; says where the tarball is.
+pub(crate) fn main_entry() -> Result<PathBuf> {
+    setup::npm(&["bindings-wasm"])?;
+    fs::create_dir_all(package().join("dist"))?;
+    fs::copy(compile("hot.wasm", "hot", "lite")?, package().join("dist/hot.wasm"))?;
+    shell::step("building the main entry of the npm package", node("build.mjs").arg("--main"))?;
+    pack(&package())
+}
+
 /// Compiles one module, and says where it is.
 fn compile(file: &str, features: &str, profile: &str) -> Result<PathBuf> {
     shell::step(&format!("compiling {file}"), &mut cargo_of(features, profile))?;
@@ -88,6 +98,11 @@ fn cargo_of(features: &str, profile: &str) -> Command {
 
 /// Builds what is shipped into target/dist/npm, and says where it is.
 pub(crate) fn dist() -> Result<PathBuf> {
+    static TARBALL: Mutex<Option<PathBuf>> = Mutex::new(None);
+    shell::once(&TARBALL, tarball)
+}
+
+fn tarball() -> Result<PathBuf> {
     build()?;
     let tarball = pack(&package())?;
     if !tarball.ends_with(concat!("holdoff-", env!("CARGO_PKG_VERSION"), ".tgz")) {
@@ -108,46 +123,75 @@ pub(crate) fn pack(package: &Path) -> Result<PathBuf> {
     Ok(folder.join(shell::output(&mut npm)?))
 }
 
-/// Every test of this language.
-pub(crate) fn test() -> Result<()> {
+/// Builds the package, and fails if the declarations that a build prints were others in the repository.
+pub(crate) fn declarations() -> Result<()> {
     let declarations = package().join("src-ts/tools/core.d.ts");
     let before = fs::read(&declarations)?;
     // The first build of a run: no earlier one has printed the declarations.
-    let tarball = dist()?;
+    dist()?;
     if fs::read(&declarations)? != before {
         bail!("{} was stale: commit what it is now", declarations.display());
     }
+    Ok(())
+}
+
+/// The format and the lints of everything in JavaScript, the types, and the package as publishers see it.
+pub(crate) fn lint() -> Result<()> {
+    let tarball = dist()?;
     let mut lint = shell::command(package().join("node_modules/.bin/biome"));
     lint.args(["check", "--error-on-warnings", "--config-path=bindings-wasm/lint.json"]);
-    shell::step(
-        "biome",
-        lint.args([
-            "bindings-wasm",
-            "engines/bullmq",
-            "tests/runners/node",
-            "tests/packages",
-            "examples/javascript",
-            "examples/demo/javascript",
-            "benches/peers/js",
-            "playground/page",
-            "playground/build.mjs",
-            "playground/test",
-        ]),
-    )?;
+    shell::step("biome", lint.args(SOURCES))?;
     let mut types = tool("tsc");
     shell::step("types, as consumers see them", types.args(["--project", "test/tsconfig.json"]))?;
     let mut lint = tool("publint");
     shell::step("publint", lint.arg("run").arg("--strict").arg(&tarball))?;
     // Node 10 knows no `exports`, and is not among the engines.
     let mut resolve = tool("attw");
-    shell::step("types, as every resolution finds them", resolve.arg(&tarball).args(["--profile", "node16"]))?;
-    unit_tests(&package())?;
+    shell::step("types, as every resolution finds them", resolve.arg(&tarball).args(["--profile", "node16"]))
+}
+
+/// Everything written in JavaScript, from the root.
+const SOURCES: [&str; 10] = [
+    "bindings-wasm",
+    "engines/bullmq",
+    "tests/runners/node",
+    "tests/packages",
+    "examples/javascript",
+    "examples/demo/javascript",
+    "benches/peers/js",
+    "playground/page",
+    "playground/build.mjs",
+    "playground/test",
+];
+
+/// The unit and property tests.
+pub(crate) fn test() -> Result<()> {
+    dist()?;
+    unit_tests(&package())
+}
+
+/// Plays the vectors, once more without wasm.
+pub(crate) fn vectors() -> Result<()> {
+    dist()?;
     let vectors = shell::root().join("tests/vectors/holdoff");
     shell::step("vectors", &mut run_vectors(&vectors))?;
-    shell::step("vectors without wasm", run_vectors(&vectors).arg("--js"))?;
-    options()?;
-    examples()?;
-    for name in ["node-esm", "node-cjs", "typescript", "vite", "pages", "runtimes"] {
+    shell::step("vectors without wasm", run_vectors(&vectors).arg("--js"))
+}
+
+/// The tarball in projects of others, and the examples.
+pub(crate) fn consumers() -> Result<()> {
+    let tarball = dist()?;
+    for name in ["node-esm", "node-cjs", "typescript"] {
+        packages::consume(name, &[&tarball], &package())?;
+    }
+    examples()
+}
+
+/// The tarball where bundlers, browsers and other runtimes take it, and the Rust crate in a page.
+pub(crate) fn platforms() -> Result<()> {
+    setup::npm(setup::RUNTIMES)?;
+    let tarball = dist()?;
+    for name in ["vite", "pages", "runtimes"] {
         packages::consume(name, &[&tarball], &package())?;
     }
     page::check(&package())
@@ -175,11 +219,10 @@ fn run_vectors(dir: &Path) -> Command {
 }
 
 /// Reads random policies as the core's own reader reads them.
-fn options() -> Result<()> {
-    let mut print = shell::cargo();
-    print.args(["run", "--quiet", "--package", "conformance", "--bin", "options", "--", "5000"]);
+pub(crate) fn options() -> Result<()> {
+    dist()?;
     let file = shell::target().join("options.jsonl");
-    fs::write(&file, shell::output(&mut print)?)?;
+    fs::write(&file, shell::output(rust::program("options")?.arg("5000"))?)?;
     let mut compare = shell::command("node");
     shell::step("random policies", compare.arg("tests/runners/node/options.mjs").arg(file))
 }

@@ -1,6 +1,7 @@
 //! The targets, as data in benches/targets.json, and the verdicts on them.
 
 use super::rows::{Row, Rows};
+use crate::shell::say;
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -210,7 +211,7 @@ pub(crate) fn weigh(figures: impl Iterator<Item = (String, String, f64)>) -> Res
         let goal = part.goal.map(|goal| format!(", goal {}", kilobytes(goal))).unwrap_or_default();
         let weight = judged.value.map_or_else(|| "not weighed".to_owned(), kilobytes);
         let (bar, verdict) = (kilobytes(part.limit), judged.verdict.word());
-        println!("  {}, {}: {weight} (bar {bar}{goal}): {verdict}", part.work, part.who);
+        say!("  {}, {}: {weight} (bar {bar}{goal}): {verdict}", part.work, part.who);
         if judged.verdict == Verdict::Missed && part.why.is_none() {
             missed.push(format!("{}, {}", part.work, part.who));
         }

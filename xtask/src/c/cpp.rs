@@ -7,19 +7,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Compiles and runs the tests with each compiler and standard, once under valgrind, and runs the examples.
+/// The compiler and the standard that every run of the tests has.
+const USUAL: (&str, &str) = ("g++", "20");
+
+/// Compiles the tests with the usual compiler, runs them under valgrind, and runs the examples.
 pub(super) fn test(prefix: &Path, scratch: &Path) -> Result<()> {
-    let tests = sources(&shell::root().join("bindings-c/tests/cpp"))?;
-    for (compiler, flags) in [("g++", &[][..]), ("clang++", &[]), ("clang++", &["-stdlib=libc++"])] {
-        for standard in ["17", "20", "2b"] {
-            let program = scratch.join(format!("test-{compiler}{}-{standard}", flags.concat()));
-            compile(prefix, compiler, standard, flags, &tests, &program)?;
-            shell::step(&format!("run the tests of {compiler}, C++{standard}"), &mut Command::new(&program))?;
-        }
-    }
+    let program = compile_tests(prefix, scratch, USUAL.0, USUAL.1, &[])?;
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--quiet", "--error-exitcode=1", "--leak-check=full", "--show-leak-kinds=all"]);
-    shell::run(valgrind.arg(scratch.join("test-g++-2b")))?;
+    shell::run(valgrind.arg(program))?;
     for source in sources(&shell::root().join("examples/cpp"))? {
         let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let program = scratch.join(format!("example-cpp-{name}"));
@@ -28,6 +24,25 @@ pub(super) fn test(prefix: &Path, scratch: &Path) -> Result<()> {
         shell::step(&format!("run the C++ example {name}"), &mut Command::new(&program))?;
     }
     Ok(())
+}
+
+/// Runs the tests by the other compilers, standard libraries and standards.
+pub(super) fn compilers(prefix: &Path, scratch: &Path) -> Result<()> {
+    for (compiler, flags) in [("g++", &[][..]), ("clang++", &[]), ("clang++", &["-stdlib=libc++"])] {
+        for standard in ["17", "20", "2b"].into_iter().filter(|standard| (compiler, *standard) != USUAL) {
+            let program = compile_tests(prefix, scratch, compiler, standard, flags)?;
+            shell::step(&format!("run the tests of {compiler}, C++{standard}"), &mut Command::new(program))?;
+        }
+    }
+    Ok(())
+}
+
+/// Compiles the tests; says where the program is.
+fn compile_tests(prefix: &Path, scratch: &Path, compiler: &str, standard: &str, flags: &[&str]) -> Result<PathBuf> {
+    let tests = sources(&shell::root().join("bindings-c/tests/cpp"))?;
+    let program = scratch.join(format!("test-{compiler}{}-{standard}", flags.concat()));
+    compile(prefix, compiler, standard, flags, &tests, &program)?;
+    Ok(program)
 }
 
 fn compile(

@@ -1,7 +1,7 @@
 //! The embedded example: compiled for a microcontroller, linked with the library without a heap, and run in an emulator.
 
 use super::compile::STRICT;
-use crate::shell;
+use crate::shell::{self, say};
 use anyhow::{Result, ensure};
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(super) fn test(archive: &Path, scratch: &Path) -> Result<()> {
     link.arg("--oformat=binary").arg("-o").arg(&image);
     shell::output(&mut link)?;
     let flash = fs::metadata(&image)?.len();
-    println!("  the embedded example takes {flash} bytes of flash");
+    say!("  the embedded example takes {flash} bytes of flash");
     ensure!(flash <= MOST, "the embedded example takes {flash} bytes of flash, more than {MOST}");
     Ok(())
 }

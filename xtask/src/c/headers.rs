@@ -2,7 +2,7 @@
 
 use super::compile::STRICT;
 use super::interface::{self, Constant, Interface, TYPES, VERSION};
-use crate::shell;
+use crate::shell::{self, say};
 use anyhow::{Context as _, Result, ensure};
 use cbindgen::{Builder, Config, DocumentationStyle, ItemType, Language, Layout, Style};
 use std::collections::BTreeMap;
@@ -207,7 +207,6 @@ pub(super) fn check(scratch: &Path) -> Result<()> {
     let (_, interface) = read()?;
     let bare: Vec<&str> = interface.undocumented().collect();
     ensure!(bare.is_empty(), "these have no documentation: {bare:?}");
-    fs::create_dir_all(scratch)?;
     compile_each(scratch)?;
     let program = scratch.join("layouts.c");
     fs::write(&program, interface::layouts(&interface))?;
@@ -239,7 +238,7 @@ fn compile_each(scratch: &Path) -> Result<()> {
             }
         }
     }
-    println!("  each header compiles alone, in eight versions of C and C++ and with two compilers");
+    say!("  each header compiles alone, in eight versions of C and C++ and with two compilers");
     Ok(())
 }
 

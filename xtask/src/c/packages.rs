@@ -1,6 +1,6 @@
 //! The packages of the C library for CMake, Meson, Conan and vcpkg, and throw-away projects that use them.
 
-use crate::shell;
+use crate::{setup, shell};
 use anyhow::{Context as _, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,8 +58,8 @@ pub(crate) fn dist(prefix: &Path) -> Result<PathBuf> {
 
 /// Uses the prefix and the packages in projects that know nothing of this repository.
 pub(super) fn test(prefix: &Path, scratch: &Path) -> Result<()> {
+    setup::conan()?;
     let packages = dist(prefix)?;
-    pkg_config(prefix, scratch)?;
     cmake(prefix, scratch)?;
     meson(&packages, scratch)?;
     conan(&packages, scratch)?;
@@ -67,7 +67,7 @@ pub(super) fn test(prefix: &Path, scratch: &Path) -> Result<()> {
 }
 
 /// A Makefile with pkg-config: linked dynamically and statically.
-fn pkg_config(prefix: &Path, scratch: &Path) -> Result<()> {
+pub(super) fn pkg_config(prefix: &Path, scratch: &Path) -> Result<()> {
     let project = project("c", scratch)?;
     for target in ["check-shared", "check-static"] {
         let mut make = Command::new("make");

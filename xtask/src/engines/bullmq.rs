@@ -1,6 +1,6 @@
 //! The npm package `holdoff-bullmq`.
 
-use crate::{shell, wasm};
+use crate::{setup, shell, wasm};
 use anyhow::Result;
 use std::path::PathBuf;
 
@@ -10,6 +10,7 @@ fn package() -> PathBuf {
 
 /// Builds and packs it; needs a built `bindings-wasm/dist`.
 pub(crate) fn dist() -> Result<PathBuf> {
+    setup::npm(&["engines/bullmq"])?;
     let mut build = shell::command("node");
     shell::step("building holdoff-bullmq", build.current_dir(package()).arg("build.mjs"))?;
     wasm::pack(&package())

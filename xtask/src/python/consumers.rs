@@ -2,19 +2,25 @@
 
 use super::interpreters;
 use super::tools::{pip, python};
+use super::wheels::{self, wheel};
 use crate::shell;
 use anyhow::Result;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The wheel of this machine in every Python, and what the sources build.
-pub(super) fn test(wheel: &Path, source_distribution: &Path) -> Result<()> {
-    let interpreter = installed("python", &mut python(&[]), &["--no-index".as_ref(), wheel.as_os_str()])?;
+/// The wheel in an empty environment of the project's own Python.
+pub(crate) fn test() -> Result<()> {
+    let interpreter = installed("python", &mut python(&[]), &["--no-index".as_ref(), wheel()?.as_os_str()])?;
     consume("consumer script", shell::command(&interpreter))?;
     let mut mypy = python(&["-m", "mypy", "--strict", "--cache-dir"]);
-    mypy.arg(shell::target().join("mypy")).arg("--python-executable").arg(&interpreter).arg(script("typed.py"));
-    shell::step("consumer types", &mut mypy)?;
+    mypy.arg(shell::target().join("mypy-consumer")).arg("--python-executable").arg(&interpreter);
+    shell::step("consumer types", mypy.arg(script("typed.py")))
+}
+
+/// The wheel in every other Python, and what the sources build.
+pub(crate) fn interpreters() -> Result<()> {
+    let wheel = wheel()?;
     for (version, program) in interpreters::installed() {
         let name = format!("python{version}");
         let interpreter = installed(&name, &mut shell::command(&program), &["--no-index".as_ref(), wheel.as_os_str()])?;
@@ -22,9 +28,9 @@ pub(super) fn test(wheel: &Path, source_distribution: &Path) -> Result<()> {
     }
     let newest = interpreters::NEWEST;
     if newest.is_of_this_machine() {
-        load(&newest, wheel)?;
+        load(&newest, &wheel)?;
     }
-    sources(source_distribution)
+    sources(&wheels::source()?)
 }
 
 /// Runs the consumer script with a wheel in a Python of Debian's.

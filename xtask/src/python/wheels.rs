@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 /// A platform with a wheel of its own.
 #[derive(Clone, Copy)]
@@ -34,6 +35,12 @@ const PLATFORMS: [Platform; 7] = [
     Platform { target: setup::WINDOWS, oldest: None },
 ];
 
+/// Builds the wheel of the module for this machine, and says where it is.
+pub(crate) fn wheel() -> Result<PathBuf> {
+    static WHEEL: Mutex<Option<PathBuf>> = Mutex::new(None);
+    shell::once(&WHEEL, || for_host(&binding()))
+}
+
 /// Builds the wheel of a package for this machine, and says where it is.
 pub(crate) fn for_host(package: &Path) -> Result<PathBuf> {
     let host = shell::host()?;
@@ -44,7 +51,7 @@ pub(crate) fn for_host(package: &Path) -> Result<PathBuf> {
 /// Builds the source distribution and the wheel for this machine into target/dist/python, and says where they are.
 pub(super) fn ours() -> Result<Vec<PathBuf>> {
     let out = empty(shell::target().join("dist/python"))?;
-    let built = [source(), for_host(&binding()), for_host(&command_line())];
+    let built = [source(), wheel(), for_host(&command_line())];
     built.into_iter().map(|file| copied(&file?, &out)).collect()
 }
 
@@ -82,6 +89,7 @@ pub(super) fn source() -> Result<PathBuf> {
 }
 
 fn build(package: &Path, target: &str, platform: Option<Platform>) -> Result<PathBuf> {
+    setup::python(&[setup::BUILD])?;
     let name = package.file_name().unwrap_or_default();
     let out = empty(shell::target().join("wheels").join(name).join(target))?;
     let mut maturin = tool("maturin", &["build", "--quiet", "--manifest-path"]);

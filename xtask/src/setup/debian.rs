@@ -83,8 +83,11 @@ fn wanted(needs: Needs) -> Vec<Package> {
     if needs.wasm || needs.demo {
         wanted.push(CHROMIUM);
     }
+    if needs.python || needs.c || needs.demo {
+        wanted.extend([VENV, ADVZIP]);
+    }
     if needs.python || needs.c {
-        wanted.extend([VENV, ADVZIP, QEMU]);
+        wanted.push(QEMU);
     }
     if needs.python {
         wanted.extend(servers::PACKAGES);

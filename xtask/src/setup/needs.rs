@@ -15,6 +15,8 @@ pub(super) struct Needs {
 impl Needs {
     /// The documentation site: bindings of Python and JavaScript, a browser, and libcurl for programs in C.
     pub(super) const SITE: Self = Self { rust: false, wasm: true, python: true, c: false, demo: true };
+    /// The hosts of the demo.
+    pub(super) const DEMO: Self = Self { rust: false, wasm: false, python: false, c: false, demo: true };
 
     pub(super) fn of(lang: Lang) -> Self {
         let all = lang == Lang::All;
