@@ -71,6 +71,7 @@ export default defineConfig({
           label: "Reference",
           items: [
             "api",
+            { label: "What is retried with my client", slug: "clients" },
             { label: "Fields, guards, presets", slug: "policy" },
             { label: "Errors, lints, words", slug: "errors" },
             "catalogue",

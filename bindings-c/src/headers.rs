@@ -57,6 +57,35 @@ extern_c! {
     /// to 399 is none, and writes nothing.
     fn holdoff_failure_from_headers(status: u32, headers: *const holdoff_headers, failure: *mut holdoff_failure) -> bool =
         write_some(failure, Failure::of_answer(status, hint_of(headers, status)).map(holdoff_failure::from));
+
+    /// Classifies a call of libcurl: its CURLcode, the status of its answer (CURLINFO_RESPONSE_CODE; 0 without an answer), and the
+    /// headers of that answer, or NULL. A status from 400 on counts as holdoff_failure_from_headers says; any other call
+    /// that did not end with CURLE_OK counts by its code. Certificates, addresses, redirects and bodies that no further attempt
+    /// mends are permanent, and so is a call that its own callback has aborted. CURLE_OPERATION_TIMEDOUT is a timeout, and every other
+    /// code is transient.
+    ///
+    /// Returns whether the call failed. If it did, the failure is written to `failure` (which may be NULL).
+    fn holdoff_failure_from_curl(
+        code: u32,
+        status: u32,
+        headers: *const holdoff_headers,
+        failure: *mut holdoff_failure
+    ) -> bool = {
+        let by_code = || match Clues::of_curl(code) {
+            clues if clues.is_cancelled() => Failure::PERMANENT,
+            clues => clues.kind().map_or(Failure::TRANSIENT, Failure::new),
+        };
+        let failed = match status {
+            400.. => Failure::of_answer(status, hint_of(headers, status)),
+            _ if code == 0 => None,
+            _ => Some(by_code()),
+        };
+        write_some(failure, failed.map(holdoff_failure::from))
+    };
+
+    /// Tells whether the code of a libcurl call alone says that the request was never sent, for `unsent` of holdoff_facts. A
+    /// request was not sent either if CURLINFO_PRETRANSFER_TIME_T is 0, as after a timeout while libcurl was connecting.
+    fn holdoff_curl_is_unsent(code: u32) -> bool = Clues::of_curl(code).is_unsent();
 }
 
 unsafe fn hint_of(headers: *const holdoff_headers, status: u32) -> Hint {

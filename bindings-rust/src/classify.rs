@@ -1,6 +1,7 @@
 //! Turning an operation's error into what the core decides about.
 
-use holdoff_core::{Facts, Failure, FailureKind, Rules, TextList, Texts};
+use holdoff_core::{Clues, Facts, Failure, Rules, TextList, Texts};
+use std::error::Error;
 use std::fmt::Display;
 use std::io;
 
@@ -93,24 +94,92 @@ impl<E: Display, C: Classify<E>, F: FnMut(&E) -> Facts> Classify<E> for Ruled<'_
 /// assert_eq!(holdoff::io_failure(&Error::from(ErrorKind::NotFound)), holdoff::Failure::PERMANENT);
 /// ```
 pub fn io_failure(error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::Other => Failure::PERMANENT,
+        kind => known(clues_of_io(kind)),
+    }
+}
+
+/// What the kind of an I/O error says. `Other`, and kinds that have no name yet, say nothing.
+fn clues_of_io(kind: io::ErrorKind) -> Clues {
     use io::ErrorKind as Kind;
-    Failure::new(match error.kind() {
-        Kind::TimedOut => FailureKind::Timeout,
+    match kind {
+        Kind::TimedOut => Clues::TIMEOUT,
         Kind::ConnectionRefused
-        | Kind::ConnectionReset
+        | Kind::AddrNotAvailable
+        | Kind::HostUnreachable
+        | Kind::NetworkUnreachable
+        | Kind::NetworkDown => Clues::UNSENT,
+        Kind::ConnectionReset
         | Kind::ConnectionAborted
         | Kind::NotConnected
         | Kind::BrokenPipe
         | Kind::AddrInUse
-        | Kind::AddrNotAvailable
-        | Kind::HostUnreachable
-        | Kind::NetworkUnreachable
-        | Kind::NetworkDown
         | Kind::ResourceBusy
         | Kind::WouldBlock
         | Kind::Interrupted
         | Kind::UnexpectedEof
-        | Kind::WriteZero => FailureKind::Transient,
-        _ => FailureKind::Permanent,
-    })
+        | Kind::WriteZero
+        | Kind::Other => Clues::NONE,
+        // A kind that this version of std cannot name says nothing: the error of a name that is not found has one.
+        kind if format!("{kind:?}") == "Uncategorized" => Clues::NONE,
+        _ => Clues::PERMANENT,
+    }
+}
+
+/// The failure of an error that these clues were found in.
+fn known(clues: Clues) -> Failure {
+    match clues.kind() {
+        Some(kind) => Failure::new(kind),
+        None if clues.is_cancelled() => Failure::PERMANENT,
+        None => Failure::TRANSIENT,
+    }
+}
+
+/// How many errors behind an error are looked at.
+const CAUSES: usize = 16;
+
+/// Collects what an error and its sources say of themselves: the kinds of I/O errors, and the messages of known clients (reqwest, hyper,
+/// h2, ureq, tonic, rustls).
+///
+/// [`Clues::is_unsent`] says whether the request was never sent, for [`Facts::unsent`](crate::core::Facts::unsent).
+///
+/// ```
+/// use holdoff::core::Facts;
+///
+/// let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+/// let facts = Facts { idempotent: false, unsent: holdoff::clues_of(&refused).is_unsent(), ..Facts::NONE };
+/// assert!(facts.unsent);
+/// ```
+pub fn clues_of(error: &(dyn Error + 'static)) -> Clues {
+    let (mut clues, mut next) = (Clues::NONE, Some(error));
+    for _ in 0..CAUSES {
+        let Some(error) = next else { break };
+        clues = clues.and(Clues::of_display(&error.to_string()));
+        let io = error.downcast_ref::<io::Error>();
+        if let Some(io) = io {
+            clues = clues.and(clues_of_io(io.kind()));
+        }
+        // The source of an I/O error is that of the error inside it.
+        let inner = io.and_then(io::Error::get_ref);
+        next = inner.map_or_else(|| error.source(), |inner| Some(inner as &(dyn Error + 'static)));
+    }
+    clues
+}
+
+/// Classifies the error of a client by what it and its sources say (spec 8.15, 8.16). Bad certificates, malformed addresses,
+/// too many redirects and bodies that cannot be decoded are permanent, errors about time are timeouts, everything else is transient.
+///
+/// The status of an answer is no error for most clients: see [`Failure::from_http`] and, for gRPC, [`Failure::from_grpc`].
+///
+/// ```
+/// use holdoff::Failure;
+/// use std::io::{Error, ErrorKind};
+///
+/// assert_eq!(holdoff::failure_of(&Error::other(Error::from(ErrorKind::TimedOut))), Failure::TIMEOUT);
+/// assert_eq!(holdoff::failure_of(&Error::other("invalid peer certificate: Expired")), Failure::PERMANENT);
+/// assert_eq!(holdoff::failure_of(&Error::other("anything else")), Failure::TRANSIENT);
+/// ```
+pub fn failure_of(error: &(dyn Error + 'static)) -> Failure {
+    known(clues_of(error))
 }

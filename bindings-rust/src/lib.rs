@@ -125,7 +125,7 @@ mod virtual_time;
 mod wakers;
 
 pub use cancel::CancelToken;
-pub use classify::io_failure;
+pub use classify::{clues_of, failure_of, io_failure};
 pub use guards::SharedGuards;
 pub use holdoff_core as core;
 pub use holdoff_core::{Error, Failure, Policy, Preset};

@@ -4,6 +4,7 @@ pub(crate) mod backoff;
 pub(crate) mod bucket;
 pub(crate) mod call;
 pub(crate) mod chaos;
+pub(crate) mod clients;
 pub(crate) mod failure;
 pub(crate) mod fingerprint;
 pub(crate) mod grpc;

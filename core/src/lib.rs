@@ -69,6 +69,7 @@ pub use decide::backoff::{Backoff, BackoffKind};
 pub use decide::bucket::{Bucket, BucketConfig};
 pub use decide::call::{Call, Machine, Outcome, Step, Ticket};
 pub use decide::chaos::Chaos;
+pub use decide::clients::{CLIENT_ERRORS, ClientErrors, Clues};
 pub use decide::failure::{Failure, FailureKind};
 pub use decide::grpc::GrpcCode;
 pub use decide::guarded::{Flight, GuardedCall, Guards};

@@ -200,7 +200,7 @@ def judge(policy, facts):
     if not own and facts["should_retry"] is True and facts["kind"] == "permanent":
         facts["kind"] = "transient"
     kind = facts["kind"]
-    safe = facts["idempotent"] or facts["unsent"] or kind == "throttled"
+    safe = facts["idempotent"] or facts["unsent"] or facts["http"] == 425 or kind == "throttled"
     for index, rule in enumerate(policy.rules):
         held = [one for one in rule.alternatives if holds(one, facts) and (not own or "types" in one)]
         if not held:

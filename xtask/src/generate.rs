@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use std::path::Path;
 
 /// The files that programs of the conformance crate print, each with the program and its argument.
-const PRINTED: [(&str, &[&str]); 26] = [
+const PRINTED: [(&str, &[&str]); 29] = [
     ("docs/errors.md", &["words", "docs"]),
     ("docs/policy.schema.json", &["schema"]),
     ("bindings-c/src/words.rs", &["words", "c"]),
@@ -34,6 +34,9 @@ const PRINTED: [(&str, &[&str]); 26] = [
     ("bindings-python/src/help/stretch.txt", &["fields", "help", "stretch"]),
     ("bindings-python/src/help/hedge.txt", &["fields", "help", "hedge"]),
     ("docs/policy.md", &["fields", "docs"]),
+    ("docs/clients.md", &["clients", "docs"]),
+    ("bindings-python/python/holdoff/_clients.py", &["clients", "python"]),
+    ("bindings-wasm/src-ts/client_table.ts", &["clients", "typescript"]),
 ];
 
 /// Writes every generated file that is not up to date; for C only the headers and the interface.

@@ -73,6 +73,24 @@ uint8_t holdoff_headers_should_retry(const holdoff_headers *headers);
 bool holdoff_failure_from_headers(uint32_t status, const holdoff_headers *headers, holdoff_failure *failure);
 
 /**
+ * Classifies a call of libcurl: its CURLcode, the status of its answer (CURLINFO_RESPONSE_CODE; 0 without an answer), and the
+ * headers of that answer, or NULL. A status from 400 on counts as holdoff_failure_from_headers says; any other call
+ * that did not end with CURLE_OK counts by its code. Certificates, addresses, redirects and bodies that no further attempt
+ * mends are permanent, and so is a call that its own callback has aborted. CURLE_OPERATION_TIMEDOUT is a timeout, and every other
+ * code is transient.
+ *
+ * Returns whether the call failed. If it did, the failure is written to `failure` (which may be NULL).
+ */
+bool holdoff_failure_from_curl(uint32_t code, uint32_t status, const holdoff_headers *headers, holdoff_failure
+    *failure);
+
+/**
+ * Tells whether the code of a libcurl call alone says that the request was never sent, for `unsent` of holdoff_facts. A
+ * request was not sent either if CURLINFO_PRETRANSFER_TIME_T is 0, as after a timeout while libcurl was connecting.
+ */
+bool holdoff_curl_is_unsent(uint32_t code);
+
+/**
  * The rules of a policy document: 744 bytes, to be shared by any number of calls and threads, and never
  * written to by them. May be copied and moved; the texts of its patterns stay in the memory of
  * holdoff_options_keep_patterns. Made by holdoff_rules_build; the content is the library's.

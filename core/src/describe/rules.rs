@@ -324,7 +324,8 @@ impl Rules {
         if advice == 2 {
             return permanent(Failure::NO_RULE);
         }
-        let safe = facts.idempotent || facts.unsent || kind == FailureKind::Throttled;
+        // spec 8.8: a server that answers 425 has not begun.
+        let safe = facts.idempotent || facts.unsent || facts.http == 425 || kind == FailureKind::Throttled;
         for index in 0..self.count() {
             let (mut taken, mut named) = (!self.has_if(index) && !facts.program_fault, false);
             for (alternative, bit) in self.alternatives().filter(|(alternative, _)| alternative.rule == index) {
