@@ -67,7 +67,7 @@ mod words;
 
 pub use decide::backoff::{Backoff, BackoffKind};
 pub use decide::bucket::{Bucket, BucketConfig};
-pub use decide::call::{Call, Machine, Outcome, Step, Ticket};
+pub use decide::call::{Call, Machine, NoGuards, Outcome, Step, Ticket};
 pub use decide::chaos::Chaos;
 pub use decide::clients::{CLIENT_ERRORS, ClientErrors, Clues};
 pub use decide::failure::{Failure, FailureKind};

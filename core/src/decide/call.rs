@@ -113,7 +113,12 @@ pub struct Machine<F> {
 ///
 /// Time is monotonic; a `now` before the latest one seen reads as that one (spec 1.3). Every bit pattern of the state is
 /// valid (zeroes read as a cancelled call), and no input panics.
-pub type Call = Machine<()>;
+pub type Call = Machine<NoGuards>;
+
+/// The part of a call that its guards need, for a call without guards: nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct NoGuards;
 
 pub(crate) const CANCELLED: u8 = 0;
 pub(crate) const RUNNING: u8 = 1;
@@ -121,8 +126,8 @@ pub(crate) const SLEEPING: u8 = 2;
 pub(crate) const SUCCEEDED: u8 = 3;
 pub(crate) const GAVE_UP: u8 = 4;
 
-/// The questions that a call asks its guards during one transition. `()` is no guards: it lets everything through and
-/// compiles to nothing.
+/// The questions that a call asks its guards during one transition. [`NoGuards`] lets everything through and compiles to
+/// nothing.
 pub(crate) trait CallGuards {
     /// The state that a call keeps for its guards.
     type Flight: Copy;
@@ -163,8 +168,8 @@ pub(crate) trait CallGuards {
     fn release(&mut self, call: &mut Machine<Self::Flight>, now: Timestamp);
 }
 
-impl CallGuards for () {
-    type Flight = ();
+impl CallGuards for NoGuards {
+    type Flight = Self;
 
     #[inline(always)]
     fn awaits(call: &Call, ticket: Ticket) -> bool {
@@ -380,7 +385,7 @@ impl<F: Copy> Machine<F> {
         &self.retry
     }
 
-    /// The call without its guards: to be saved, see [`Call::save`]. Of several attempts in flight it has the latest.
+    /// The call without its guards: to be saved, see `Call::save`. Of several attempts in flight it has the latest.
     pub const fn call(&self) -> Call {
         Call::holding(self.retry, self.attempt, self.current_step())
     }
@@ -398,26 +403,26 @@ impl Call {
     /// A call whose first attempt, [`Ticket::FIRST`], already runs since `started`: the lazy way in, after a failure.
     #[inline(always)]
     pub fn underway(seed: u64, started: Timestamp) -> Self {
-        let call = Self::asleep(Retry::new(seed, started), ());
+        let call = Self::asleep(Retry::new(seed, started), NoGuards);
         Self { at: Timestamp::NEVER, attempt: 1, phase: RUNNING, cause: 0, ..call }
     }
 
     /// The attempt with this ticket succeeded at `now`. A success after a limit is a success (spec 6.5).
     #[inline(always)]
     pub fn succeed(&mut self, ticket: Ticket, now: Timestamp) -> Step {
-        self.succeeded(&mut (), ticket, now)
+        self.succeeded(&mut NoGuards, ticket, now)
     }
 
     /// The attempt with this ticket failed at `now`.
     #[inline(always)]
     pub fn fail(&mut self, policy: &Policy, ticket: Ticket, now: Timestamp, failure: Failure) -> Step {
-        self.failed(policy, &mut (), ticket, now, failure)
+        self.failed(policy, &mut NoGuards, ticket, now, failure)
     }
 
     /// Nothing but time has passed: the next attempt, when its sleep is over at `now`.
     #[inline(always)]
     pub fn tick(&mut self, policy: &Policy, now: Timestamp) -> Step {
-        self.ticked(policy, &mut (), now)
+        self.ticked(policy, &mut NoGuards, now)
     }
 
     /// Ends a call that sleeps with reason `budget` (spec 29.5), for a host that has asked a budget of its own to pay for the retry.
@@ -427,13 +432,13 @@ impl Call {
         if self.phase != SLEEPING {
             return self.current_step();
         }
-        self.give_up(&mut (), StopReason::Budget, self.at)
+        self.give_up(&mut NoGuards, StopReason::Budget, self.at)
     }
 
     /// The caller cancels, at any moment.
     #[inline]
     pub fn cancel(&mut self, now: Timestamp) -> Step {
-        self.cancelled(&mut (), now)
+        self.cancelled(&mut NoGuards, now)
     }
 
     /// The same call with another seed for the draws to come, for tests that say what is drawn.
@@ -446,7 +451,7 @@ impl Call {
 
     /// A call in which that step holds: a wait for the attempt, a sleep after it, or a stop.
     pub(crate) const fn holding(retry: Retry, attempt: u32, held: Step) -> Self {
-        let call = Self { attempt, at: Timestamp::NEVER, phase: RUNNING, cause: 0, ..Self::asleep(retry, ()) };
+        let call = Self { attempt, at: Timestamp::NEVER, phase: RUNNING, cause: 0, ..Self::asleep(retry, NoGuards) };
         match held {
             Step::Attempt { .. } | Step::Wait { .. } => call,
             Step::Sleep { until, cause } => Self { phase: SLEEPING, at: until, cause: cause as u8, ..call },

@@ -3,7 +3,7 @@
 //! A call without guards needs none of this, see [`crate::Call`]; the steps are the same, so that a host has one loop. The
 //! guards are arguments of each transition and never stored.
 
-use crate::decide::call::{Call, Machine, RUNNING, SLEEPING, Step, Ticket};
+use crate::decide::call::{Call, Machine, NoGuards, RUNNING, SLEEPING, Step, Ticket};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::guards::Refusal;
 use crate::decide::guards::adaptive::{Adaptive, AdaptiveConfig};
@@ -202,13 +202,13 @@ impl GuardedCall {
 
     /// Takes up a call that was saved and resumed, at `now` and under these guards. It begins for them; a retry that it sleeps
     /// for counts as paid, and what it waited for at a guard it asks for again at the next [`GuardedCall::tick`]. An attempt in
-    /// flight has failed with kind timeout, as in [`crate::Saved::call`] (spec 29.12).
+    /// flight has failed with kind timeout, as in `Saved::call` (spec 29.12).
     pub fn resume(policy: &Policy, guards: &mut Guards<'_>, call: &Call, now: Timestamp) -> Self {
         let mut call = *call;
         if let Step::Attempt { .. } | Step::Wait { .. } = call.current_step() {
             call.fail(policy, Ticket::from_raw(u64::from(call.attempt())), now, Failure::TIMEOUT);
         }
-        let Call { retry, at, attempt, phase, cause, reason, unused, flight: () } = call;
+        let Call { retry, at, attempt, phase, cause, reason, unused, flight: NoGuards } = call;
         let mut guarded = Self { retry, at, attempt, phase, cause, reason, unused, flight: Flight::NONE };
         let now = guarded.retry.observe(now);
         if let Step::Sleep { cause, .. } = call.current_step() {

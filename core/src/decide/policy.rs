@@ -33,7 +33,7 @@ pub(crate) const FOREVER: u32 = u32::MAX;
 /// A valid retry policy: 512 bytes of plain numbers, to be shared by any number of operations.
 ///
 /// Built by [`Policy::options`]; [`Policy::default`] is safe to use as it is (spec 3.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Policy {
     /// The stage of a policy of one endless stage; the stages of others are in the pool.

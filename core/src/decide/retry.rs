@@ -178,7 +178,7 @@ impl Retry {
         }
     }
 
-    /// How long ago the operation began; what was before a [`Retry::resume`] counts.
+    /// How long ago the operation began; what was before a `Retry::resume` counts.
     pub const fn elapsed(&self, now: Timestamp) -> Span {
         Span::from_nanos(self.age(self.clock(now)))
     }

@@ -7,7 +7,29 @@ use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::{DeadlineFrom, DelayFrom, Limits, OnDeadline, Policy, RawRule};
 use crate::decide::stage::Stage;
 use crate::time::Span;
-use core::fmt::{self, Display};
+use core::fmt::{self, Display, Write};
+
+/// The policy in words on one line.
+impl fmt::Debug for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Policy(")?;
+        write!(OneLine(f), "{self}")?;
+        f.write_str(")")
+    }
+}
+
+/// Writes `; ` for each line feed.
+struct OneLine<'a, 'f>(&'a mut fmt::Formatter<'f>);
+
+impl Write for OneLine<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for (at, line) in text.split('\n').enumerate() {
+            self.0.write_str(if at == 0 { "" } else { "; " })?;
+            self.0.write_str(line)?;
+        }
+        Ok(())
+    }
+}
 
 /// The policy in words, three lines: backoff and jitter; attempts and limits; hints.
 impl fmt::Display for Policy {

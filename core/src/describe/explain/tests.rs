@@ -21,6 +21,13 @@ fn built(policy: Options) -> Policy {
 }
 
 #[test]
+fn a_policy_is_debugged_as_one_line_of_its_words() {
+    let text = format!("{:?}", Policy::default());
+    let words = "exponential backoff from 100ms by 2 up to 5s, full jitter; 3 attempts, no deadline; hints: floor up to 1m, stop above";
+    assert_eq!(text, format!("Policy({words})"));
+}
+
+#[test]
 fn the_default_policy_explains_itself() {
     let text = "\
 exponential backoff from 100ms by 2 up to 5s, full jitter
