@@ -83,6 +83,13 @@ where
 
     #[inline(always)]
     fn into_future(self) -> Self::IntoFuture {
+        const {
+            assert!(
+                S::CAN_WAIT,
+                "`.await` waits with tokio's timer: add it by `cargo add holdoff --features tokio`, or give another \
+                 timer, as `.sleeper(|delay| async_io::Timer::after(delay))`"
+            );
+        }
         RetryFuture {
             flights: Default::default(),
             retrying: self,

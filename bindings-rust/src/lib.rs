@@ -69,11 +69,11 @@
 //!
 //! # Policies from elsewhere
 //! [`Preset`] has the policies of other systems by name: `Policy::options().preset(Preset::Kubernetes)`. With the feature
-//! `serde` a [`core::Document`] is read from JSON, YAML or TOML, and [`rules`](sentence::Retrying::rules) follows its
+//! `serde` a `core::Document` is read from JSON, YAML or TOML, and `Retrying::rules` follows its
 //! rules.
 //!
 //! # Calls that outlive their process, and many on one timer
-//! With the feature `record` a [`core::Recorder`] is a call that says what to write down, and a [`core::Replay`] makes it again
+//! With the feature `record` a `core::Recorder` is a call that says what to write down, and a `core::Replay` makes it again
 //! from that log, whatever has become of the process: `examples/durable_log.rs`. A [`core::Wheel`] says which of a million timers is due and when to
 //! wake next: `examples/one_timer.rs`.
 //!
@@ -157,7 +157,7 @@ pub mod sentence {
     };
     pub use crate::nested::Nested;
     pub use crate::operation::{Async, Blocking, Informed, Named, Operation, Returns, Simple};
-    pub use crate::retrying::Retrying;
+    pub use crate::retrying::{PolicyRef, Retrying};
 }
 
 /// Counting what operations do.

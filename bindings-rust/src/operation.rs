@@ -163,6 +163,11 @@ impl<O: Operation<R>, R> Operation<R> for Named<O> {
 }
 
 /// The return value of an operation: a `Result`, or a future of one. `M` tells the two apart and is always inferred.
+#[diagnostic::on_unimplemented(
+    message = "an operation returns a `Result`, or a future of one, and this one returns `{Self}`",
+    label = "needs an operation that can fail",
+    note = "`Ok::<_, std::convert::Infallible>(value)` is a result that cannot fail; `when_result` judges values"
+)]
 pub trait Returns<M> {
     /// The value in it.
     type Value;

@@ -14,8 +14,10 @@ use crate::stopped::Stopped;
 #[cfg(feature = "serde")]
 use holdoff_core::Document;
 use holdoff_core::{Facts, Failure, FailureKind, Hint, Outcome, Policy, Step, StopReason, Ticket, Timestamp};
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::Arc;
 
 /// Retries `operation` by `policy` until it succeeds or the policy says stop.
 ///
@@ -43,7 +45,7 @@ use std::marker::PhantomData;
 #[inline]
 pub fn retry<P, O, R, M>(policy: P, operation: O) -> Retrying<P, Simple<O>, R, R::Error>
 where
-    P: Borrow<Policy>,
+    P: PolicyRef,
     O: FnMut() -> R,
     R: Returns<M>,
 {
@@ -69,12 +71,28 @@ where
 #[inline]
 pub fn retry_with<P, O, R, M>(policy: P, operation: O) -> Retrying<P, Informed<O>, R, R::Error>
 where
-    P: Borrow<Policy>,
+    P: PolicyRef,
     O: FnMut(Attempt) -> R,
     R: Returns<M>,
 {
     Retrying::new(policy, Informed(operation))
 }
+
+/// A policy, borrowed or given.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a policy",
+    label = "needs a `Policy` or a `&Policy`",
+    note = "`.build()?` makes a policy of options; a `SharedPolicy` has a `retry` of its own"
+)]
+pub trait PolicyRef: Borrow<Policy> {}
+
+impl PolicyRef for Policy {}
+impl PolicyRef for &Policy {}
+impl PolicyRef for &mut Policy {}
+impl PolicyRef for Box<Policy> {}
+impl PolicyRef for Rc<Policy> {}
+impl PolicyRef for Arc<Policy> {}
+impl PolicyRef for Cow<'_, Policy> {}
 
 /// A retry that is being put into words; does nothing until [`Retrying::call`] or `.await`.
 #[must_use = "nothing runs until `.call()` or `.await`"]

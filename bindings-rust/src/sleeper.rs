@@ -74,6 +74,10 @@ pub trait AsyncSleeper {
     /// Ends when the time is over. Dropped when it is cancelled or no longer needed.
     type Sleep: Future;
 
+    /// False if it cannot wait, so that `.await` does not compile.
+    #[doc(hidden)]
+    const CAN_WAIT: bool = true;
+
     /// The time by which it sleeps; never runs backwards. The system's clock where there is one.
     #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
     fn now(&self) -> Timestamp {
@@ -156,6 +160,18 @@ impl AsyncSleeper for System {
 
     fn sleep(&self, duration: Duration) -> Self::Sleep {
         tokio::time::sleep(duration)
+    }
+}
+
+/// No timer: a program that awaits by it does not compile, and the compiler says which feature to add.
+#[cfg(not(any(feature = "tokio", target_family = "wasm")))]
+impl AsyncSleeper for System {
+    type Sleep = std::future::Pending<()>;
+
+    const CAN_WAIT: bool = false;
+
+    fn sleep(&self, _: Duration) -> Self::Sleep {
+        std::future::pending()
     }
 }
 
