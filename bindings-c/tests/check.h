@@ -33,6 +33,8 @@ void guarded_tests(void);
 void log_tests(void);
 void wheel_tests(void);
 void real_time_tests(void);
+/* behind.c */
+uint64_t now_behind_other_headers(void);
 
 #ifdef __cplusplus
 }

@@ -306,6 +306,37 @@ static void a_loop_that_cannot_hedge_says_so(void) {
   CHECK_NUMBER(here.calls, 0);
 }
 
+static void the_queued_call_that_may_go_on_is_named(void) {
+  holdoff_policy policy = constant("1s", 3);
+  holdoff_bulkhead bulkhead = a_bulkhead();
+  holdoff_guards guards = none;
+  holdoff_guarded_call calls[3];
+  holdoff_step first;
+  uint32_t entrant = 0, place = 0;
+  int at;
+  guards.bulkhead = &bulkhead;
+  memset(&first, 0, sizeof first);
+  for (at = 0; at < 3; at++) {
+    holdoff_step step = holdoff_guarded_call_begin(&calls[at], &policy, &guards, 1, 0);
+    first = at == 0 ? step : first;
+    CHECK_NUMBER(holdoff_guarded_call_queue_place(&calls[at], &place), at != 0);
+  }
+  CHECK(!holdoff_bulkhead_entrant(&bulkhead, &entrant));
+  holdoff_guarded_call_succeed(&calls[0], &guards, holdoff_step_ticket(first), 1);
+  for (at = 1; at < 3; at++) {
+    CHECK(holdoff_bulkhead_entrant(&bulkhead, &entrant));
+    CHECK(holdoff_guarded_call_queue_place(&calls[at], &place));
+    CHECK_NUMBER(entrant, place);
+    first = holdoff_guarded_call_tick(&calls[at], &policy, &guards, 2);
+    CHECK_NUMBER(first.kind, HOLDOFF_ATTEMPT);
+    CHECK(!holdoff_guarded_call_queue_place(&calls[at], NULL));
+    holdoff_guarded_call_succeed(&calls[at], &guards, holdoff_step_ticket(first), 3);
+  }
+  CHECK(!holdoff_bulkhead_entrant(&bulkhead, NULL));
+  CHECK(!holdoff_bulkhead_entrant(NULL, &entrant));
+  CHECK(!holdoff_guarded_call_queue_place(NULL, &place));
+}
+
 static void nested_retries_share_their_attempts(void) {
   holdoff_policy policy = constant("1s", 5);
   holdoff_nesting cap = {HOLDOFF_NESTED_CAP, 8}, outermost = {HOLDOFF_NESTED_OUTERMOST, 0};
@@ -373,8 +404,9 @@ static holdoff_result layered(layers *here, uint32_t mode) {
 }
 
 static void a_retry_that_gave_up_is_not_repeated_by_the_one_around(void) {
-  layers here = {0};
+  layers here;
   holdoff_result result;
+  memset(&here, 0, sizeof here);
   here.inner = 1;
   result = layered(&here, HOLDOFF_NESTED_INNERMOST);
   CHECK_NUMBER(here.server.calls, 3);
@@ -405,6 +437,7 @@ void guarded_tests(void) {
   RUN(a_fault_ends_the_loop_and_the_breaker_hears_nothing);
   RUN(a_wrong_failure_gives_everything_back);
   RUN(a_loop_that_cannot_hedge_says_so);
+  RUN(the_queued_call_that_may_go_on_is_named);
   RUN(nested_retries_share_their_attempts);
   RUN(a_retry_that_gave_up_is_not_repeated_by_the_one_around);
 }

@@ -242,7 +242,13 @@ static void a_signal_wakes_a_sleep_at_once(void) {
   holdoff_cancel_close(&cancel);
 }
 
+static void the_clock_is_the_same_behind_other_headers(void) {
+  uint64_t before = holdoff_now();
+  CHECK(now_behind_other_headers() >= before);
+}
+
 void real_time_tests(void) {
+  RUN(the_clock_is_the_same_behind_other_headers);
   RUN(a_sleep_lasts_at_least_its_time);
   RUN(a_wait_for_a_place_ends_in_time);
   RUN(threads_behind_a_probe_go_on_when_it_succeeds);

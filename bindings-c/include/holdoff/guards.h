@@ -432,6 +432,14 @@ int holdoff_bulkhead_leave(holdoff_bulkhead *bulkhead);
  */
 int holdoff_bulkhead_leave_queue(holdoff_bulkhead *bulkhead, uint32_t place);
 
+/**
+ * Tells which call in the queue may go on now, and writes its place to `place` (which may be NULL): wake that call, which asks
+ * by holdoff_bulkhead_enter_from or ticks its holdoff_guarded_call. Ask again when it has entered.
+ *
+ * Returns whether there is one; false for memory without a bulkhead.
+ */
+bool holdoff_bulkhead_entrant(const holdoff_bulkhead *bulkhead, uint32_t *place);
+
 /** Returns the number of calls that run; 0 for memory without a bulkhead. */
 uint32_t holdoff_bulkhead_running(const holdoff_bulkhead *bulkhead);
 
@@ -836,6 +844,14 @@ uint32_t holdoff_guarded_call_attempt(const holdoff_guarded_call *call);
 
 /** Returns the number of attempts in flight; 0 for memory without a call. */
 uint32_t holdoff_guarded_call_flying(const holdoff_guarded_call *call);
+
+/**
+ * Tells the place of a call that waits in the bulkhead's queue, and writes it to `place` (which may be NULL): the call to tick
+ * when holdoff_bulkhead_entrant names that place.
+ *
+ * Returns whether it waits there; false for memory without a call.
+ */
+bool holdoff_guarded_call_queue_place(const holdoff_guarded_call *call, uint32_t *place);
 
 /**
  * Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory

@@ -52,6 +52,13 @@ extern_c! {
     get_mut holdoff_bulkhead_leave_queue(place: QueuePlace) =
         state.leave_queue(config, words.get(config), place);
 
+    /// Tells which call in the queue may go on now, and writes its place to `place` (which may be NULL): wake that call, which asks
+    /// by holdoff_bulkhead_enter_from or ticks its holdoff_guarded_call. Ask again when it has entered.
+    ///
+    /// Returns whether there is one; false for memory without a bulkhead.
+    fn holdoff_bulkhead_entrant(bulkhead: *const holdoff_bulkhead, place: *mut QueuePlace) -> bool =
+        write_some(place, get(bulkhead).ok().and_then(|Guard { config, state, .. }| state.entrant(config)));
+
     /// Returns the number of calls that run; 0 for memory without a bulkhead.
     get holdoff_bulkhead_running() -> u32 = state.running(), else 0;
 

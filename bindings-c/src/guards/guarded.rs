@@ -117,6 +117,13 @@ extern_c! {
     /// Returns the number of attempts in flight; 0 for memory without a call.
     get holdoff_guarded_call_flying() -> u32 = call.flying(), else 0;
 
+    /// Tells the place of a call that waits in the bulkhead's queue, and writes it to `place` (which may be NULL): the call to tick
+    /// when holdoff_bulkhead_entrant names that place.
+    ///
+    /// Returns whether it waits there; false for memory without a call.
+    fn holdoff_guarded_call_queue_place(call: *const holdoff_guarded_call, place: *mut QueuePlace) -> bool =
+        write_some(place, get(call).ok().and_then(|call| call.queue_place()));
+
     /// Returns how long a call that sleeps still sleeps at `now`, in nanoseconds; 0 for any other call and for memory
     /// without a call.
     get holdoff_guarded_call_remaining(now) -> Span = call.remaining(now), else Span::ZERO;

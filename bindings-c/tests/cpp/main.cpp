@@ -182,7 +182,7 @@ void a_wrong_field_says_what_is_wrong() {
   CHECK_NUMBER(error_of([] { policy{{"attempts", true}}; }).code(), HOLDOFF_ERROR_WRONG_TYPE);
   CHECK_NUMBER(error_of([] { policy{{"backoff.factor", 0.0 / 0.0}}; }).code(), HOLDOFF_ERROR_FACTOR_RANGE);
   for (const holdoff::field &length :
-       {holdoff::field("deadline", -5s), holdoff::field("deadline", std::chrono::hours::max()),
+       {holdoff::field("deadline", -5s),
         holdoff::field("deadline", std::chrono::duration<double>(0.0 / 0.0))}) {
     const holdoff::config_error error = error_of([&] { policy{length}; });
     CHECK_NUMBER(error.code(), HOLDOFF_ERROR_NOT_A_DURATION);
@@ -248,6 +248,31 @@ void the_hook_is_called_before_a_sleep() {
   CHECK_NUMBER(seen, 2);
   host.on_retry = [](const holdoff::retrying &) { throw 7; };
   CHECK(throws<int>([&] { holdoff::retry(constant(3), flaky{2}, host); }));
+}
+
+void a_length_above_292_years_is_292_years() {
+  const holdoff::policy longest{{"deadline", std::chrono::hours::max()}, {"backoff.initial", std::chrono::hours::max()}};
+  CHECK_NUMBER(holdoff_policy_first_limit(longest.get()), HOLDOFF_LONGEST_NS);
+}
+
+void an_inner_retry_that_gave_up_is_not_repeated() {
+  virtual_time time;
+  int requests = 0;
+  const holdoff_nesting innermost = {HOLDOFF_NESTED_INNERMOST, 0};
+  holdoff::host outer = time.host();
+  outer.nesting = &innermost;
+  const auto call = [&](const holdoff::attempt &around) -> int {
+    holdoff::host inner = time.host();
+    inner.around = around.get();
+    try {
+      return holdoff::retry(constant(3), [&]() -> int { requests++; throw lost("unavailable"); }, inner);
+    } catch (const lost &) {
+      CHECK(around.given_up());
+      throw std::runtime_error("no page");
+    }
+  };
+  CHECK(throws<std::runtime_error>([&] { holdoff::retry(constant(3), call, outer); }));
+  CHECK_NUMBER(requests, 3);
 }
 
 void a_cancelled_call_throws_cancelled_with_the_last_error() {
@@ -405,6 +430,8 @@ int main() {
   RUN(a_policy_stays_as_it_was_built);
   RUN(a_result_may_be_a_failure);
   RUN(a_wrong_field_says_what_is_wrong);
+  RUN(a_length_above_292_years_is_292_years);
+  RUN(an_inner_retry_that_gave_up_is_not_repeated);
   RUN(a_document_is_read);
   RUN(plain_numbers_are_a_policy);
   RUN(an_attempt_knows_its_limits);
