@@ -5,8 +5,8 @@ export type FailureKind = "transient" | "throttled" | "timeout" | "permanent";
 export const KINDS: readonly (FailureKind | "")[] = ["", "transient", "throttled", "timeout", "permanent"];
 
 /** Why an operation stopped without success. */
-export type StopReason = "permanent" | "attempts" | "deadline" | "budget" | "breaker" | "limiter" | "bulkhead" | "hint" | "cancelled";
-export const REASONS: readonly (StopReason | "")[] = ["", "permanent", "attempts", "deadline", "budget", "breaker", "limiter", "bulkhead", "hint", "cancelled"];
+export type StopReason = "permanent" | "attempts" | "deadline" | "budget" | "breaker" | "limiter" | "bulkhead" | "hint" | "cancelled" | "body";
+export const REASONS: readonly (StopReason | "")[] = ["", "permanent", "attempts", "deadline", "budget", "breaker", "limiter", "bulkhead", "hint", "cancelled", "body"];
 
 /** Why a sleep is as long as it is. */
 export type Cause = "backoff" | "hint" | "clip" | "breaker" | "limiter" | "bulkhead";

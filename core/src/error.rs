@@ -30,6 +30,8 @@ words! {
         Hint = 8 "hint" "the server asked for a longer wait than the policy allows";
         /// The caller cancelled.
         Cancelled = 9 "cancelled" "the operation was cancelled";
+        /// The body of the request cannot be sent again; only a host knows.
+        Body = 10 "body" "the request's body cannot be sent again";
     }
 }
 

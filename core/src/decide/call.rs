@@ -290,6 +290,20 @@ impl<F: Copy> Machine<F> {
         }
     }
 
+    /// Ends a sleep that neither the server nor a guard asked for, then does what [`Machine::ticked`] does (spec 10.10).
+    pub(crate) fn hurried<G: CallGuards<Flight = F>>(
+        &mut self,
+        policy: &Policy,
+        guards: &mut G,
+        now: Timestamp,
+    ) -> Step {
+        let now = self.retry.observe(now);
+        if self.phase == SLEEPING && matches!(Cause::read(self.cause), Cause::Backoff | Cause::Clip) {
+            self.at = self.at.min(now);
+        }
+        self.ticked(policy, guards, now)
+    }
+
     /// Goes on after a sleep, at a time that has been observed.
     #[inline(always)]
     pub(crate) fn wake<G: CallGuards<Flight = F>>(&mut self, policy: &Policy, guards: &mut G, now: Timestamp) -> Step {
@@ -425,6 +439,11 @@ impl Call {
         self.ticked(policy, &mut NoGuards, now)
     }
 
+    /// The caller wants the next attempt at `now` (a network is back): a sleep that the server did not ask for is over.
+    pub fn hurry(&mut self, policy: &Policy, now: Timestamp) -> Step {
+        self.hurried(policy, &mut (), now)
+    }
+
     /// Ends a call that sleeps with reason `budget` (spec 29.5), for a host that has asked a budget of its own to pay for the retry.
     /// Changes no other call.
     #[inline]
@@ -465,136 +484,4 @@ impl Call {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::decide::backoff::Backoff;
-    use crate::decide::jitter::Jitter;
-    use core::time::Duration;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn at(seconds: u64) -> Timestamp {
-        Timestamp::ZERO.after(Span::from_secs(seconds))
-    }
-
-    /// One second between attempts, three attempts, two seconds for each, twenty for all.
-    fn policy() -> Policy {
-        let backoff = Backoff::constant(SECOND);
-        let builder = Policy::options().backoff(backoff).jitter(Jitter::None);
-        builder.attempt_timeout(SECOND * 2).deadline(SECOND * 20).build().unwrap()
-    }
-
-    fn attempt(number: u32, abort_at: u64) -> Step {
-        Step::Attempt { ticket: Ticket(number), abort_at: at(abort_at), wake_at: Timestamp::NEVER }
-    }
-
-    const SLEEP_TO_1: Step = Step::Sleep { until: Timestamp::from_nanos(1_000_000_000), cause: Cause::Backoff };
-    const WAIT: Step = Step::Wait { until: Timestamp::NEVER };
-
-    #[test]
-    fn the_sizes_are_small() {
-        assert_eq!((size_of::<Call>(), size_of::<Step>(), size_of::<Policy>()), (80, 24, 512));
-    }
-
-    #[test]
-    fn a_call_goes_from_attempt_to_sleep_to_attempt_to_success() {
-        let policy = policy();
-        let (mut call, step) = Call::begin(&policy, 0, at(0));
-        assert_eq!(step, attempt(1, 2));
-        assert_eq!(call.fail(&policy, Ticket(1), at(0), Failure::TRANSIENT), SLEEP_TO_1);
-        assert_eq!(call.tick(&policy, at(1)), attempt(2, 3));
-        assert_eq!(call.succeed(Ticket(2), at(2)), Step::Stop(Outcome::Succeeded));
-        assert_eq!(call.attempt(), 2);
-    }
-
-    #[test]
-    fn an_attempt_is_said_once() {
-        let policy = policy();
-        let (mut call, _) = Call::begin(&policy, 0, at(0));
-        assert_eq!(call.tick(&policy, at(9)), WAIT);
-        assert_eq!(call.tick(&policy, at(9)), WAIT);
-    }
-
-    #[test]
-    fn a_tick_that_comes_early_is_told_to_sleep_on() {
-        let policy = policy();
-        let (mut call, _) = Call::begin(&policy, 0, at(0));
-        call.fail(&policy, Ticket(1), at(0), Failure::TRANSIENT);
-        assert_eq!(call.tick(&policy, Timestamp::from_nanos(999_999_999)), SLEEP_TO_1);
-    }
-
-    #[test]
-    fn a_retry_that_is_refused_ends_the_call_and_only_asleep() {
-        let policy = policy();
-        let (mut call, _) = Call::begin(&policy, 0, at(0));
-        assert_eq!(call.refuse(), WAIT);
-        call.fail(&policy, Ticket(1), at(0), Failure::TRANSIENT);
-        let stop = Step::Stop(Outcome::GaveUp { reason: StopReason::Budget, retry_at: at(1) });
-        assert_eq!(call.refuse(), stop);
-        assert_eq!(call.tick(&policy, at(1)), stop);
-        assert_eq!(call.refuse(), stop);
-    }
-
-    #[test]
-    fn an_old_or_foreign_ticket_changes_nothing() {
-        let policy = policy();
-        let (mut call, _) = Call::begin(&policy, 0, at(0));
-        assert_eq!(call.succeed(Ticket(7), at(0)), WAIT);
-        call.fail(&policy, Ticket(1), at(0), Failure::TRANSIENT);
-        assert_eq!(call.fail(&policy, Ticket(1), at(0), Failure::PERMANENT), SLEEP_TO_1);
-        assert_eq!(call.succeed(Ticket(1), at(0)), SLEEP_TO_1);
-        call.tick(&policy, at(1));
-        assert_eq!(call.succeed(Ticket(1), at(1)), WAIT);
-        assert_eq!(Ticket::from_raw(u64::MAX), Ticket(0));
-    }
-
-    #[test]
-    fn cancelling_works_asleep_and_in_flight_and_not_after_the_end() {
-        let policy = policy();
-        let (mut running, _) = Call::begin(&policy, 0, at(0));
-        let mut asleep = running;
-        asleep.fail(&policy, Ticket(1), at(0), Failure::TRANSIENT);
-        let mut done = running;
-        done.succeed(Ticket(1), at(0));
-        assert_eq!(running.cancel(at(0)), Step::Stop(Outcome::Cancelled));
-        assert_eq!(asleep.cancel(at(0)), Step::Stop(Outcome::Cancelled));
-        assert_eq!(done.cancel(at(0)), Step::Stop(Outcome::Succeeded));
-        assert_eq!(running.succeed(Ticket(1), at(0)), Step::Stop(Outcome::Cancelled));
-    }
-
-    #[test]
-    fn waking_up_after_the_deadline_stops() {
-        let policy = policy();
-        let (mut call, _) = Call::begin(&policy, 0, at(0));
-        call.fail(&policy, Ticket(1), at(0), Failure::TRANSIENT);
-        let stop = Step::Stop(Outcome::GaveUp { reason: StopReason::Deadline, retry_at: at(1) });
-        assert_eq!(call.tick(&policy, at(20)), stop);
-        assert_eq!(call.tick(&policy, at(0)), stop);
-    }
-
-    #[test]
-    fn the_deadline_aborts_an_attempt_that_its_own_limit_would_not() {
-        let policy = policy();
-        let (mut call, _) = Call::begin(&policy, 0, at(0));
-        call.fail(&policy, Ticket(1), at(0), Failure::TRANSIENT);
-        assert_eq!(call.tick(&policy, at(19)), attempt(2, 20));
-    }
-
-    #[test]
-    fn a_call_underway_waits_for_its_first_attempt() {
-        let policy = policy();
-        let mut call = Call::underway(0, at(0));
-        assert_eq!(call.tick(&policy, at(0)), WAIT);
-        assert_eq!(call.fail(&policy, Ticket::FIRST, at(0), Failure::TRANSIENT), SLEEP_TO_1);
-    }
-
-    #[test]
-    fn at_the_end_of_time_it_still_ends() {
-        let policy = policy();
-        let (mut call, step) = Call::begin(&policy, 0, Timestamp::NEVER);
-        assert_eq!(step, Step::Attempt { ticket: Ticket(1), abort_at: Timestamp::NEVER, wake_at: Timestamp::NEVER });
-        let sleep = Step::Sleep { until: Timestamp::LAST, cause: Cause::Backoff };
-        assert_eq!(call.fail(&policy, Ticket(1), Timestamp::NEVER, Failure::TRANSIENT), sleep);
-        assert!(matches!(call.tick(&policy, Timestamp::NEVER), Step::Attempt { .. }));
-    }
-}
+mod tests;
