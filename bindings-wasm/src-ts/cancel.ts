@@ -30,3 +30,24 @@ export function hearNoMore(signal: AbortSignal, member: Cancellable): void {
   const audience = audiences.get(signal);
   if (audience?.members.delete(member) && audience.members.size === 0) signal.removeEventListener("abort", audience);
 }
+
+/** The callers' signals that others follow: without another reference they must stay as long as those. */
+const followed = new WeakMap<AbortSignal, AbortSignal>();
+
+/**
+ * The signal of a controller, which aborts with the caller's signal, too, however long after the operation. The runtime knows who still
+ * listens to it, so nothing is left at the caller's signal; where it does not, the controller is.
+ */
+export function follow(controller: AbortController, caller: AbortSignal | null | undefined): AbortSignal {
+  const { signal } = controller;
+  if (!caller) return signal;
+  if (AbortSignal.any && caller instanceof AbortSignal) {
+    const both = AbortSignal.any([signal, caller]);
+    followed.set(both, caller);
+    return both;
+  }
+  const abort = () => controller.abort(caller.reason);
+  if (caller.aborted) abort();
+  else hear(caller, { cancel: abort });
+  return signal;
+}

@@ -67,7 +67,7 @@ export class Unguarded<V, F> implements Engine, Keeper {
     return { codes: ATTEMPT, at: this.limit < NO_LIMIT ? this.limit : Infinity, wakeAt: Infinity, attempt: 1 };
   }
 
-  fail(attempt: number, kind: number, _error: unknown, now: number, epoch: number, isExact: boolean): Step {
+  fail({ attempt }: Attempt, kind: number, _failure: unknown, now: number, epoch: number, isExact: boolean): Step {
     const core = hot();
     const { words, budgets } = this.policy;
     call.load(this);
@@ -89,14 +89,18 @@ export class Unguarded<V, F> implements Engine, Keeper {
     return readStep();
   }
 
-  tick(now: number): Step {
+  tick(now: number, tick = functions.tick): Step {
     write(NOW, now);
     writePolicy(this.policy.words);
     call.load(this);
-    functions.tick();
+    tick();
     const step = readStep();
     if ((step.codes & 255) === ATTEMPT) this.isWaiting = false;
     return step;
+  }
+
+  hurry(now: number): Step {
+    return this.tick(now, functions.hurry);
   }
 
   delay(step: Step): number {

@@ -28,14 +28,16 @@ export interface Engine {
   readonly discardsAsleep: boolean;
   begin(): Step;
   /**
-   * Reports a failure of a kind whose hint is written. `epoch` is the clock's time at time 0, in milliseconds. With `isExact` the hint is
+   * Reports a failure of a kind whose hint is written: an error, or a value that is no success. `epoch` is the clock's time at time 0, in milliseconds. With `isExact` the hint is
    * the delay, whatever the policy does about hints.
    */
-  fail(attempt: number, kind: number, error: unknown, now: number, epoch: number, isExact: boolean): Step;
+  fail(attempt: Attempt, kind: number, failure: unknown, now: number, epoch: number, isExact: boolean): Step;
   /** Reports an error of the program's own; undefined where it is a failure like others. */
   abandon(attempt: number, error: unknown, now: number): Step | undefined;
   succeed(attempt: number): void;
   tick(now: number): Step;
+  /** The same, where the caller wants a sleep to end now; those for the server or a guard go on. */
+  hurry(now: number): Step;
   /** The length of the sleep that was just decided, in nanoseconds. */
   delay(step: Step): number;
   /** Makes the context of an attempt, and runs the attempt in it. */

@@ -25,6 +25,8 @@ export interface RetryEvent<V = unknown> extends AttemptEvent {
   /** How long the sleep is, in milliseconds. */
   readonly delayMs: number;
   readonly cause: Cause;
+  /** Ends the sleep now, unless the server or a guard asked for it: call it when a network is back. Later it does nothing. */
+  readonly wake: () => void;
 }
 
 /** The end of an operation that succeeded. */
@@ -47,7 +49,10 @@ export interface GiveUpEvent<V = unknown> extends AttemptEvent {
   readonly retryInMs: number | undefined;
 }
 
-/** Functions that are called with events. A promise that they return is awaited. */
+/**
+ * Functions that are called with events, in the async context of the operation's caller. A promise that they return is awaited,
+ * until the deadline at most and until the caller's signal aborts.
+ */
 export interface Hooks<V = unknown> {
   /** Called before each attempt. */
   onAttempt?: Maybe<(event: AttemptEvent) => unknown>;
@@ -82,6 +87,25 @@ const KEY = Symbol.for("holdoff.listeners");
 
 /** The listeners of the process, which all copies of this package tell: those for `import`, for `require` and without wasm. */
 export const listeners: Listener[] = ((globalThis as { [KEY]?: Listener[] })[KEY] ??= []);
+
+/** Tells all hooks about an event. `failed` gets the errors, and the promise of asynchronous hooks never rejects. */
+export function tell(
+  all: readonly Hooks[],
+  hook: keyof Hooks,
+  event: object,
+  failed: (error: unknown) => void,
+): Promise<unknown> | undefined {
+  const answers: PromiseLike<unknown>[] = [];
+  for (const hooks of all) {
+    try {
+      const answer = hooks[hook]?.(event as never) as PromiseLike<unknown> | undefined;
+      if (answer?.then) answers.push(answer);
+    } catch (error) {
+      failed(error);
+    }
+  }
+  return answers.length > 0 ? Promise.all(answers).catch(failed) : undefined;
+}
 
 /** True if anybody is told about an operation with these options, or asked about its delays. */
 export const isHeard = (options: (Hooks<never> & { delay?: unknown }) | null | undefined): boolean =>

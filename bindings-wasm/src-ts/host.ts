@@ -4,18 +4,27 @@ import type { Clock } from "./clock.js";
 import type { DelayAnswer, DelayEvent } from "./delay.js";
 import { problem, SEED_RANGE, wrongType } from "./errors.js";
 import type { Judgement, Rules } from "./failure.js";
+import type { PolicyFields } from "./fields.js";
+import type { GuardFields as Sections } from "./guards/fields.js";
 import type { Token } from "./guards/nested.js";
 import type { Hooks } from "./hooks.js";
-import { nearest } from "./nearest.js";
 import { isSeed } from "./seed.js";
-import { type GuardFields, isFields } from "./values.js";
+import type { GuardFields } from "./values.js";
 
 /** The context of an attempt. */
 export interface AttemptContext {
   /** The number of the attempt, from 1. */
   readonly attempt: number;
-  /** Aborts when the attempt is over its limit or the operation is cancelled. Pass it on to `fetch` and the like. */
+  /**
+   * Aborts when the attempt is over its limit, and whenever the option `signal` does, also after the operation: then it ends the reading
+   * of a body or of a stream. Pass it on to `fetch` and the like.
+   */
   readonly signal: AbortSignal;
+  /**
+   * Hands out a body that can be sent once: a stream or a generator. A second attempt that asks for it ends the operation with reason
+   * `body`, instead of sending an empty body, and the earlier failure comes out.
+   */
+  readonly once: <B>(body: B) => B;
   /** The token for a retry inside this attempt; only under a policy with `nested`. */
   readonly token?: Token;
 }
@@ -67,13 +76,14 @@ type Maybe<T> = T | null | undefined;
 export interface HostOptions<V = unknown, F = unknown extends V ? never : V> extends Hooks<V> {
   /** Cancels the operation, in an attempt and in a sleep alike; it then rejects with the signal's reason. */
   signal?: Maybe<AbortSignal>;
-  /** Judges an error: retry it or not, and as which kind. The default is {@link classify}. */
+  /** Judges an error: retry it or not, and as which kind. The default is {@link classify}, also without an answer at the attempt's limit. */
   when?: Maybe<(error: unknown) => Judgement>;
   /**
    * Judges a value that an attempt returned; without it every value is a success. `true` judges HTTP answers by status and
    * headers, like errors that have them; an object that is no answer is then an error. A function that returns undefined leaves an
-   * HTTP answer to the same judgement, and every other value is a success. If the operation gives up, it returns the last value instead of throwing. The bodies
-   * of earlier HTTP answers are cancelled.
+   * HTTP answer to the same judgement, and every other value is a success. If the operation gives up, it returns the last value instead
+   * of throwing. Bodies of earlier HTTP answers are read to their end if they are small, or else cancelled. A function that does not
+   * answer within the attempt's limit is a timeout of the attempt.
    */
   whenResult?: Maybe<true | ((value: V) => Judgement)>;
   /**
@@ -100,11 +110,18 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> ext
    * retries. The default is an empty key.
    */
   key?: Maybe<string>;
-  /** Returns a value, or a promise of one, when the operation gave up with this error; not called when it was cancelled. */
+  /**
+   * Returns a value, or a promise of one, when the operation gave up with this error; not called when it was cancelled. No limit
+   * bounds it; an abort of the signal ends the wait for it, and then the error comes out.
+   */
   fallback?: Maybe<(error: unknown) => F | PromiseLike<F>>;
   /** The token of the retries around this one, for policies with `nested`. */
   token?: Maybe<Token>;
 }
+
+/** The options of one call under a policy: with fields that replace those of the policy, but for guards, which outlive a call. */
+export type CallOptions<V = unknown, F = unknown extends V ? never : V> = HostOptions<V, F> &
+  Omit<PolicyFields, keyof Sections> & { policy?: null | undefined };
 
 /** The options of a call, as an error wants them. */
 export const OPTIONS = "an object, such as { policy } or { attempts: 5 }";
@@ -153,18 +170,6 @@ export const isHostField = (name: string): name is keyof HostOptions => Object.h
 
 export function checkWork(fn: unknown): void {
   if (typeof fn !== "function") throw wrongType("fn", fn, "a function");
-}
-
-/** Throws when there is more beside a policy, which may be among them under the name `policy`, than host options. */
-export function checkBeside(options: unknown, policy?: string): void {
-  if (!isFields(options)) throw wrongType("options", options, OPTIONS);
-  for (const name in options) {
-    const value = options[name];
-    if (value !== undefined && value !== null && name !== policy && !isHostField(name)) {
-      const wanted = "an option of the call: fields are given in the policy";
-      throw wrongType(`${name} beside policy`, value, wanted, nearest(name, Object.keys(CHECKS)));
-    }
-  }
 }
 
 /** Throws when one of them is not what it has to be. */

@@ -10,6 +10,7 @@ interface Exports {
   underway(): void;
   fail(attempt: number, kind: number): void;
   tick(): void;
+  hurry(): void;
   brings_budget(): number;
   fill(): void;
   withdraw(kind: number): number;

@@ -1,4 +1,5 @@
 /** The exports that `holdoff` and `holdoff/guards` have in common. */
+export { givenUp, stop } from "./chain.js";
 export type { Clock } from "./clock.js";
 export type { DelayAnswer, DelayEvent } from "./delay.js";
 export { ConfigError, HookError, OUTCOME, type Outcome, outcomeOf, RetryError } from "./errors.js";

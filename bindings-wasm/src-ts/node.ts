@@ -1,14 +1,12 @@
 /**
- * Hands the tokens of nested retries down by itself, through whatever runs inside an attempt. For runtimes that have
- * `AsyncLocalStorage`: Node, Deno, Bun.
+ * Tells the retries inside an attempt about it, through whatever runs inside it. For runtimes that have `AsyncLocalStorage`: Node,
+ * Deno, Bun.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { carryTokensBy, type Token } from "./guards/index.js";
+import { around, type Mark } from "./around.js";
 
-const tokens = new AsyncLocalStorage<Token>();
-carryTokensBy({
-  current: () => tokens.getStore(),
-  run: (token, fn) => tokens.run(token, fn),
-});
+const attempts = new AsyncLocalStorage<Mark>();
+around.current = () => attempts.getStore();
+around.run = (attempt, fn) => attempts.run(attempt, fn);
 
 export { currentToken } from "./guards/index.js";

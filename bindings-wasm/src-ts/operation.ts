@@ -2,10 +2,13 @@
  * One operation: the loop of this package. It runs attempts, waits, aborts, cancels and says what happened; what to do next it
  * asks its {@link Engine}.
  */
+import { Alarm } from "./alarm.js";
 import { discard } from "./answer.js";
+import { around, type Mark } from "./around.js";
 import { Attempt } from "./attempt.js";
 import { hear, hearNoMore } from "./cancel.js";
-import { ahead, type Clock, LONGEST_TIMER, skip, stoodStill, system } from "./clock.js";
+import { isFinal, isUsedBody } from "./chain.js";
+import { type Clock, system } from "./clock.js";
 import { PERMANENT } from "./codes.js";
 import { askDelay } from "./delay.js";
 import { ATTEMPT, type Engine, GAVE_UP, SLEEP, type Step, WAIT } from "./engine_step.js";
@@ -14,17 +17,18 @@ import { attach, ConfigError, HookError, type Outcome, remember } from "./errors
 import {
   isFailedAnswer,
   type Judgement,
-  LONGEST_NUMBER,
   readHint,
   type Verdict,
   writeAnswer,
+  writeFailure,
   writeResult,
   writeTimeout,
   writeVerdict,
 } from "./failure.js";
-import { type Hooks, isHeard, listeners } from "./hooks.js";
+import { type Hooks, isHeard, listeners, tell } from "./hooks.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
 import { isRefusal } from "./module.js";
+import { DEADLINE, readLong } from "./options.js";
 import { switches } from "./switches.js";
 import { CAUSES, KINDS, REASONS, type StopReason } from "./words.js";
 
@@ -50,37 +54,37 @@ const NO_OPTIONS = {};
 /** True once the console was told that wasm is refused. */
 let hasWarned = false;
 const nothing = () => {};
+const timedOut = (text: string) => new DOMException(text, "TimeoutError");
 
-/** One operation that is watched: under guards, a limit or a signal from its beginning, otherwise from its first failure. */
+/**
+ * One operation that is watched: under guards, a limit or a signal from its beginning, otherwise from its first failure. Timers and
+ * signals fire in anybody's async context, so they only post what to do: the loop does it, in the caller's.
+ */
 export class Operation<T> {
   private readonly engine: Engine;
   private readonly fn: Work<T>;
   private readonly policy: CompiledPolicy;
   private readonly options: HostOptions<Awaited<T>, Awaited<T>>;
   private readonly clock: Clock;
+  private readonly alarm: Alarm;
   /** How the operation ended. */
   private ending: { value: Awaited<T> | PromiseLike<Awaited<T>> } | { error: unknown } | undefined = undefined;
-  /** The attempts that the loop has to start, and the function that wakes it. */
-  private readonly starting: Attempt[] = [];
+  /** The attempts that the loop has to start and the functions that it has to call, and the function that wakes it. */
+  private readonly inbox: (Attempt | (() => void))[] = [];
   private turn: () => void = nothing;
+  /** Settles the ended operation without waiting for its hooks or its fallback any longer. */
+  private finish: () => void = nothing;
   // Every field has a value from the beginning: objects of one shape are quicker.
-  /** The clock's time, in milliseconds, from which nanoseconds are counted; undefined until the clock is read first. */
-  private epoch: number | undefined;
-  /** True once the operation is settled. */
+  /** True once its end is decided. */
   ended = false;
   /** The number of the latest attempt. */
   private attempt = 0;
   private running: Attempt[] = [];
   /** When to tick. */
   private wakeAt = Infinity;
-  private timer: unknown = undefined;
-  /** The time at which the timer is due. */
-  private due = 0;
-  /** The time at which it was set. */
-  private setAt = 0;
-  /** How far the host's time was ahead of its clock then. */
-  private aheadAt = 0;
   private signal: AbortSignal | undefined = undefined;
+  /** The attempt of another retry in which this operation runs. */
+  private readonly around: Mark | undefined;
   /** When the operation began, if anybody is told about it. */
   private begun: number | undefined = undefined;
   /** The number of steps that the operation has followed. */
@@ -104,7 +108,8 @@ export class Operation<T> {
     this.policy = policy;
     this.options = options ?? NO_OPTIONS;
     this.clock = this.options.clock ?? system;
-    this.epoch = epoch;
+    this.alarm = new Alarm(this.clock, !!this.options.unref, epoch, (ring) => this.post(ring));
+    this.around = this.options.token ?? around.current?.();
   }
 
   /** From its beginning on. */
@@ -114,12 +119,14 @@ export class Operation<T> {
     this.safely(() => {
       if (isHeard(this.options)) this.begun = this.now();
       if (signal?.aborted) {
-        this.cancel();
+        this.giveUp({ reason: "cancelled", retryAt: undefined });
         return;
       }
       if (signal) hear(signal, this);
-      if (this.policy.limit < Infinity) this.now();
-      this.follow(this.engine.begin());
+      const { limit } = this.policy;
+      if (limit < Infinity) this.now();
+      if (limit > 0) this.follow(this.engine.begin());
+      else this.giveUp({ reason: "deadline", retryAt: undefined }, undefined, timedOut("the deadline is over"));
     });
     return this.loop();
   }
@@ -132,31 +139,33 @@ export class Operation<T> {
 
   /** From the failure of the first attempt on, which nobody could abort. */
   rescue(error: unknown, now?: number): Promise<Awaited<T>> {
-    this.attempt = 1;
-    this.judge(1, error, false, now);
+    const context = new Attempt((this.attempt = 1));
+    this.running.push(context);
+    this.failed(context, error, false, now);
     return this.loop();
   }
 
   /**
-   * Starts the attempts, in the caller's async context, until the operation has ended. It awaits those in flight, so that the stacks
-   * of their errors name the functions that wait for the operation.
+   * Starts the attempts and does what was posted, in the caller's async context, until the operation has ended. It awaits the attempts
+   * in flight, so that the stacks of their errors name the functions that wait for the operation.
    */
   private async loop(): Promise<Awaited<T>> {
     while (this.ending === undefined) {
-      const attempt = this.starting.shift();
-      if (attempt === undefined) await this.change();
-      else if (!this.running.includes(attempt)) continue;
-      else if (this.running.length > 1 || this.timer !== undefined || this.signal) this.start(attempt);
+      const next = this.inbox.shift();
+      if (next === undefined) await this.change();
+      else if (typeof next === "function") this.safely(next);
+      else if (!this.running.includes(next)) continue;
+      else if (this.running.length > 1 || this.alarm.isSet || this.signal) this.start(next);
       else {
         // Nothing can interrupt it.
         let value: Awaited<T>;
         try {
-          value = await this.engine.run(this.fn, attempt);
+          value = await this.engine.run(this.fn, next);
         } catch (error) {
-          this.failed(attempt.attempt, error, false);
+          this.failed(next, error, false);
           continue;
         }
-        this.succeeded(attempt.attempt, value);
+        this.succeeded(next, value);
       }
     }
     if ("error" in this.ending) throw this.ending.error;
@@ -172,8 +181,16 @@ export class Operation<T> {
     });
   }
 
+  private post(next: Attempt | (() => void)): void {
+    this.inbox.push(next);
+    this.turn();
+  }
+
+  /** Leaves no timer and no listener. */
   private settle(ending: NonNullable<typeof this.ending>): void {
     this.ending ??= ending;
+    this.alarm.clear();
+    if (this.signal) hearNoMore(this.signal, this);
     this.turn();
   }
 
@@ -202,24 +219,42 @@ export class Operation<T> {
   }
 
   /** Tells hooks about an event. An error of theirs ends the operation. The promise of asynchronous hooks never rejects. */
-  private tell(hook: keyof Hooks, attempt: number, facts?: object): Promise<unknown> | undefined {
+  private tell(hook: keyof Hooks, attempt: number, facts?: object, wake?: () => void): Promise<unknown> | undefined {
     if (this.begun === undefined) return undefined;
     const failed = (error: unknown) => this.raise(new HookError(hook, error, this.lastError));
     try {
       const event = this.event(attempt, facts);
-      const all = [this.options as Hooks, ...listeners];
-      const answers = all.map((hooks) => hooks[hook]?.(event as never) as Promise<unknown> | undefined);
-      if (answers.some((answer) => answer?.then)) return Promise.all(answers).catch(failed);
+      // Events are copied to other threads, which no function can be.
+      if (wake) Object.defineProperty(event, "wake", { value: wake });
+      return tell([this.options as Hooks, ...listeners], hook, event, failed);
     } catch (error) {
       failed(error);
+      return undefined;
     }
-    return undefined;
   }
 
   /** Goes on after hooks. */
   private after(told: Promise<unknown> | false | undefined, next: () => void): void {
     if (told) told.then(() => this.safely(next));
     else next();
+  }
+
+  /** Settles after hooks; at the deadline, or when the caller's signal aborts, without them. */
+  private close(told: Promise<unknown> | undefined, settle: () => void): void {
+    if (this.ending) return;
+    if (!told) {
+      settle();
+      return;
+    }
+    const finish = () => {
+      if (this.ending || this.finish !== finish) return;
+      this.finish = nothing;
+      this.alarm.clear();
+      this.safely(settle);
+    };
+    this.finish = finish;
+    this.armForDeadline();
+    told.then(finish);
   }
 
   follow(step: Step): void {
@@ -243,106 +278,107 @@ export class Operation<T> {
   }
 
   private launch(attempt: Attempt): void {
+    if (this.signal) Attempt.follow(attempt, this.signal);
     this.running.push(attempt);
     this.arm();
-    if (this.begun === undefined) this.ready(attempt);
-    else this.after(this.tell("onAttempt", attempt.attempt), () => this.ready(attempt));
-  }
-
-  private ready(attempt: Attempt): void {
-    this.starting.push(attempt);
-    this.turn();
+    if (this.begun === undefined) this.post(attempt);
+    else this.after(this.tell("onAttempt", attempt.attempt), () => this.post(attempt));
   }
 
   private start(context: Attempt): void {
-    const { attempt } = context;
     let result: T;
     try {
       result = this.engine.run(this.fn, context);
     } catch (error) {
-      this.failed(attempt, error, false);
+      this.failed(context, error, false);
       return;
     }
     const flight = promised<T>(result).then(
-      (value) => this.succeeded(attempt, value),
-      (error: unknown) => this.failed(attempt, error, false),
+      (value) => this.succeeded(context, value),
+      (error: unknown) => this.failed(context, error, false),
     );
     Attempt.flies(context, flight);
   }
 
+  /** True if the operation has ended, or will by the caller's signal. */
+  private get isOver(): boolean {
+    return this.ended || this.signal?.aborted === true;
+  }
+
   /** True if the result of an attempt is awaited; from then on it is not. */
-  private lands(attempt: number): boolean {
-    if (this.ended) return false;
+  private lands(attempt: Attempt): boolean {
     const { running } = this;
-    const at = running.findIndex((one) => one.attempt === attempt);
+    const at = this.isOver ? -1 : running.indexOf(attempt);
     if (at < 0) return false;
     if (at === running.length - 1) running.pop();
     else running.splice(at, 1);
     return true;
   }
 
-  private succeeded(attempt: number, value: Awaited<T>): void {
-    if (!this.lands(attempt)) {
+  private succeeded(context: Attempt, value: Awaited<T>): void {
+    const { whenResult } = this.options;
+    if (this.isOver || !this.running.includes(context)) {
       // Nobody will read it, unless the winner returned the same value.
-      if (this.ended && value !== this.lastResult) discard(value);
+      if (this.isOver && value !== this.lastResult) discard(value, this.clock);
       return;
     }
-    const { whenResult } = this.options;
-    try {
-      if (whenResult) this.asked(attempt, value, whenResult);
-      else this.succeed(attempt, value);
-    } catch (raised) {
-      this.raise(raised);
-    }
+    this.safely(() => {
+      if (whenResult) this.asked(context, value, whenResult);
+      else if (this.lands(context)) this.succeed(context.attempt, value);
+    });
   }
 
   private succeed(attempt: number, value: Awaited<T>): void {
     this.engine.succeed(attempt);
     this.failedWith(undefined, value, false);
+    if (this.around) this.around.isGivenUp = false;
     this.end();
     this.abortAll();
-    if (this.begun === undefined) this.settle({ value });
-    else this.after(this.tell("onSuccess", attempt, { value }), () => this.settle({ value }));
+    this.close(this.tell("onSuccess", attempt, { value }), () => this.settle({ value }));
   }
 
   /** Judges a value: a success, or a failure of some kind. */
-  private asked(attempt: number, value: Awaited<T>, whenResult: true | ((value: Awaited<T>) => Judgement)): void {
+  private asked(context: Attempt, value: Awaited<T>, whenResult: true | ((value: Awaited<T>) => Judgement)): void {
     const rules = this.policy.rules;
     const idempotent = this.options.idempotent ?? true;
     const asksAll = whenResult === true;
-    this.answered(asksAll ? undefined : whenResult(value), (given) => {
-      if (this.ended) return;
+    this.answered(context, asksAll ? undefined : whenResult(value), (given) => {
       const isUsual = given === undefined || given === null;
       const verdict = isUsual ? isFailedAnswer(value, rules, idempotent, asksAll) : given;
       if (!verdict) {
         remember(value, undefined);
-        this.succeed(attempt, value);
+        this.succeed(context.attempt, value);
         return;
       }
       this.failedWith(undefined, value, true);
       const now = this.now();
       const write = () => (isUsual ? writeAnswer(value, rules, idempotent) : writeResult(verdict, value));
-      this.decide(attempt, write, false, now);
+      this.decide(context, write, false, now);
     });
   }
 
-  /** Goes on with the answer of a predicate. */
-  private answered(answer: Judgement, next: (verdict: Verdict) => void): void {
-    if (typeof (answer as PromiseLike<Verdict> | undefined)?.then !== "function") next(answer as Verdict);
+  /** Goes on with the answer of a predicate, if its attempt is still awaited: it is in flight until then. */
+  private answered(context: Attempt, answer: Judgement, next: (verdict: Verdict) => void): void {
+    const judged = (verdict: Verdict) => {
+      if (this.lands(context)) this.safely(() => next(verdict));
+    };
+    if (typeof (answer as PromiseLike<Verdict> | undefined)?.then !== "function") judged(answer as Verdict);
     else {
-      (answer as PromiseLike<Verdict>).then(
-        (verdict) => this.safely(() => next(verdict)),
-        (raised) => this.ended || this.raise(raised),
-      );
+      // Its function has ended: the loop waits for the answer.
+      Attempt.flies(context, undefined);
+      (answer as PromiseLike<Verdict>).then(judged, (raised) => {
+        if (this.lands(context)) this.raise(raised);
+      });
     }
   }
 
-  private failed(attempt: number, error: unknown, timeout: boolean, now?: number): void {
-    if (this.lands(attempt)) this.judge(attempt, error, timeout, now);
-  }
-
   /** Judges an error: a failure of some kind, or an error of the program's own. */
-  private judge(attempt: number, error: unknown, timeout: boolean, at?: number): void {
+  private failed(context: Attempt, error: unknown, timeout: boolean, at?: number): void {
+    if (this.isOver || !this.running.includes(context)) return;
+    if (context.attempt > 1 && isUsedBody(error)) {
+      this.safely(() => this.unsent(context));
+      return;
+    }
     const isAgain = isAbortAgain(error, this.lastError);
     this.failedWith(error, undefined, false);
     const { when } = this.options;
@@ -351,13 +387,13 @@ export class Operation<T> {
     let now = at;
     const judged = (verdict: Verdict) => {
       // Meanwhile an attempt beside this one may have failed, too.
-      if (now === undefined && !this.ended) this.failedWith(error, undefined, false);
+      if (now === undefined) this.failedWith(error, undefined, false);
       const write = () =>
         timeout
           ? writeTimeout(error, rules, idempotent)
           : writeVerdict(verdict ?? (isAgain ? false : undefined), error, rules, idempotent);
       try {
-        this.decide(attempt, write, !timeout && (verdict === undefined || verdict === null), now ?? this.now());
+        this.decide(context, write, !timeout && (verdict === undefined || verdict === null), now ?? this.now());
       } catch (raised) {
         // An answer that is no verdict.
         if (raised instanceof ConfigError && raised.cause === undefined) raised.cause = error;
@@ -367,39 +403,49 @@ export class Operation<T> {
     this.safely(() => {
       now ??= this.now();
       // The user's code comes first: it may run other operations, and the core's memory is shared.
-      if (when && !timeout) this.answered(when(error), judged);
-      else judged(undefined);
+      const answer = isFinal(error) ? false : when && !timeout ? when(error) : undefined;
+      // The error is the attempt's end, also where the predicate does not answer in time.
+      Attempt.judgeAtLimit(context, () => this.answered(context, undefined, judged));
+      this.answered(context, answer, judged);
       // The time of an answer that is still to come counts.
       now = undefined;
     });
   }
 
+  /** The body of an attempt's request was used up by an earlier one: the earlier failure comes out, unless an attempt still runs. */
+  private unsent(context: Attempt): void {
+    this.lands(context);
+    if (this.running.length > 0) this.decide(context, () => writeFailure("transient"), false, this.now());
+    else this.giveUp({ reason: "body", retryAt: undefined });
+  }
+
   /** Remembers how an attempt ended. The value that an earlier one returned is of no use now, unless it was returned again. */
   private failedWith(error: unknown, result: Awaited<T> | undefined, returned: boolean): void {
-    if (this.returned && this.lastResult !== result) discard(this.lastResult);
+    if (this.returned && this.lastResult !== result) discard(this.lastResult, this.clock);
     this.lastError = error;
     this.lastResult = result;
     this.returned = returned;
   }
 
   /** Asks the engine about a failure. `write` writes its hint and returns its kind; by default if nobody else has judged it. */
-  private decide(attempt: number, write: () => number, byDefault: boolean, now: number): void {
+  private decide(context: Attempt, write: () => number, byDefault: boolean, now: number): void {
     // The user's code that was asked may have cancelled this.
-    if (this.ended) return;
-    const { lastError: error, engine } = this;
+    if (this.isOver) return;
+    const { lastError: error, lastResult: value, engine } = this;
+    const { attempt } = context;
     let hint: ReturnType<typeof readHint>;
     let step: Step;
     try {
       const kind = (this.kind = write());
       // So may getters of the error.
-      if (this.ended) return;
+      if (this.isOver) return;
       if (this.begun !== undefined) hint = readHint();
       const isExact = kind !== PERMANENT && this.asksDelay(attempt, hint, now);
       // So may the function of delays.
-      if (this.ended) return;
+      if (this.isOver) return;
       step =
         (byDefault && kind === PERMANENT && engine.abandon(attempt, error, now)) ||
-        engine.fail(attempt, kind, error, now, this.epoch as number, isExact);
+        engine.fail(context, kind, this.returned ? value : error, now, this.alarm.epoch as number, isExact);
     } catch (refused) {
       if (!isRefusal(refused)) throw refused;
       // The browser compiles small modules only: without a decision there is no other attempt.
@@ -415,7 +461,11 @@ export class Operation<T> {
       else this.follow(step);
       return;
     }
-    const { steps, lastResult: value } = this;
+    const { steps } = this;
+    const hurry = () => {
+      if (!this.ended && this.steps - steps < 2) this.follow(engine.hurry(this.now()));
+    };
+    const wake = () => this.post(hurry);
     const told =
       this.begun !== undefined &&
       this.tell("onRetry", attempt, {
@@ -425,10 +475,11 @@ export class Operation<T> {
         hint,
         delayMs: engine.delay(step) / 1e6,
         cause: CAUSES[step.codes >>> 24],
-      });
+      }, wake);
+    if (told) this.armForDeadline();
     this.after(told, () => {
       // The hook may have begun to read the value.
-      if (this.returned && engine.discardsAsleep) discard(value);
+      if (this.returned && engine.discardsAsleep) discard(value, this.clock);
       // Meanwhile an attempt beside this one may have led to another step.
       if (!this.ended && this.steps === steps) this.follow(step);
     });
@@ -449,9 +500,11 @@ export class Operation<T> {
     this.giveUp({ reason, retryAt, ...(description !== undefined && { description }) }, retryInMs);
   }
 
+  /** `error` stands for the error of an operation that made no attempt. */
   private giveUp(
     ending: Pick<Outcome, "reason" | "retryAt" | "description" | "engineError">,
     retryInMs?: number | undefined,
+    early?: unknown,
   ): void {
     const { attempt, lastError, lastResult } = this;
     const { reason, retryAt } = ending;
@@ -470,23 +523,36 @@ export class Operation<T> {
     let error: unknown;
     if (returned) remember(value, outcome);
     else if (cancelled) error = attach(this.signal?.reason, outcome);
-    else error = attach(attempt === 0 ? this.engine.refused(reason, retryAt) : lastError, outcome);
+    else error = attach(attempt === 0 ? (early ?? this.engine.refused(reason, retryAt)) : lastError, outcome);
     const told = this.tell("onGiveUp", attempt, {
       error,
       value,
       kind: KINDS[this.kind] || undefined,
       reason,
-      refusedBy: /^[bl]/.test(reason) ? reason : undefined,
+      refusedBy: /^(b[ru]|l)/.test(reason) ? reason : undefined,
       retryInMs,
     });
-    this.after(told, () => {
+    this.close(told, () => {
       const { fallback } = this.options;
-      if (this.ending) return;
-      if (returned) this.settle({ value });
-      else if (fallback && !cancelled) {
-        this.settle({ value: fallback(error) as Awaited<T> | PromiseLike<Awaited<T>> });
-      } else this.settle({ error });
+      if (fallback && !returned && !this.isCancelled) this.replace(error, fallback(error));
+      else {
+        if (this.around && !cancelled) this.around.isGivenUp = true;
+        this.settle(returned ? { value } : { error });
+      }
     });
+  }
+
+  private get isCancelled(): boolean {
+    return this.signal?.aborted === true;
+  }
+
+  /** Settles with a fallback, unless the caller's signal aborts before it is there. */
+  private replace(error: unknown, fallback: Awaited<T> | PromiseLike<Awaited<T>>): void {
+    this.finish = () => this.settle({ error });
+    promised<Awaited<T>>(fallback).then(
+      (value) => this.settle({ value }),
+      (failed) => this.settle({ error: failed }),
+    );
   }
 
   /** Aborts attempts whose results are of no interest. */
@@ -496,86 +562,57 @@ export class Operation<T> {
     for (const attempt of this.running.splice(0)) Attempt.abort(attempt, reason);
   }
 
-  private timedOut(attempt: Attempt, now: number): void {
-    const text = `attempt ${attempt.attempt} took longer than its limit${this.clock.note ?? ""}`;
-    const error = new DOMException(text, "TimeoutError");
-    this.failed(attempt.attempt, error, true, now);
+  private timeOut(attempt: Attempt, now: number): void {
+    const error = timedOut(`attempt ${attempt.attempt} took longer than its limit${this.clock.note ?? ""}`);
+    if (!Attempt.judgeNow(attempt)) this.failed(attempt, error, true, now);
     // Only now, so that an error which the abort makes the attempt throw is no second failure.
     Attempt.abort(attempt, error);
   }
 
   /** The caller's signal has aborted. */
   cancel(): void {
-    if (!this.ended) this.giveUp({ reason: "cancelled", retryAt: undefined });
+    this.post(() => {
+      if (this.ended) this.finish();
+      else this.giveUp({ reason: "cancelled", retryAt: undefined });
+    });
   }
 
-  /** Leaves no timer, no listener and nothing that the engine has borrowed. */
+  /** Leaves no timer and nothing that the engine has borrowed. */
   private end(): void {
     this.ended = true;
-    this.disarm();
-    if (this.signal) hearNoMore(this.signal, this);
+    this.alarm.clear();
     this.engine.end();
   }
 
-  private disarm(): void {
-    if (this.timer !== undefined) {
-      this.clock.clearTimeout(this.timer);
-      this.timer = undefined;
-    }
+  /** Sets the timer to the deadline, which ends a wait for hooks. */
+  private armForDeadline(): void {
+    this.wakeAt = (this.begun as number) + readLong(this.policy.words, DEADLINE);
+    this.arm(false);
   }
 
   /** Sets the timer to what comes first: the limit of an attempt, or the time to tick. */
-  private arm(): void {
-    this.disarm();
+  private arm(isSleep = this.running.length === 0): void {
     let at = this.wakeAt;
     for (const { abortAt } of this.running) at = Math.min(at, abortAt);
-    if (at === Infinity) return;
-    if (switches.skipsSleeps && this.running.length === 0)
-      this.epoch = (this.epoch as number) - Math.max(at - this.now(), 0) / 1e6;
-    const now = this.now();
-    const milliseconds = Math.min(Math.max(Math.ceil((at - now) / 1e6), 0), LONGEST_TIMER);
-    this.setAt = now;
-    this.aheadAt = ahead;
-    this.due = Math.min(at, now + milliseconds * 1e6);
-    // A clock of a test may call back at once: then the wait ends in a turn of its own, so that no stack grows.
-    let isSet = false;
-    this.timer = this.clock.setTimeout(() => {
-      if (isSet) this.wake();
-      else queueMicrotask(() => this.wake());
-    }, milliseconds);
-    isSet = true;
-    if (this.options.unref) (this.timer as { unref?(): void } | undefined)?.unref?.();
+    this.alarm.set(at, isSleep, (now) => this.wake(now));
   }
 
-  private wake(): void {
-    if (this.ended) return;
-    this.timer = undefined;
-    try {
-      let now = this.now();
-      const { due, setAt } = this;
-      // Time that another operation has skipped is not the clock's.
-      const skipped = this.clock === system ? (ahead - this.aheadAt) * 1e6 : 0;
-      if (now < due && stoodStill(now - setAt - skipped, due - setAt)) {
-        const milliseconds = (due - now) / 1e6;
-        if (this.clock === system) skip(milliseconds);
-        else this.epoch = (this.epoch as number) - milliseconds;
-        now = due;
-      }
-      const isOver = ({ abortAt }: Attempt): boolean => abortAt <= now;
-      for (let over = this.running.find(isOver); over; over = this.running.find(isOver)) this.timedOut(over, now);
-      if (this.ended || this.timer !== undefined) return;
-      if (now >= this.wakeAt) this.follow(this.engine.tick(now));
-      else this.arm();
-    } catch (raised) {
-      this.raise(raised);
+  private wake(now: number): void {
+    // Aborted attempts are nobody's timeouts.
+    for (;;) {
+      if (this.isCancelled && !this.ended) return;
+      const over = this.running.find(({ abortAt }) => abortAt <= now);
+      if (over === undefined) break;
+      this.timeOut(over, now);
     }
+    if (this.alarm.isSet || this.ending) return;
+    if (now < this.wakeAt) this.arm(false);
+    else if (this.ended) this.finish();
+    else this.follow(this.engine.tick(now));
   }
 
-  /** Nanoseconds since the epoch of this operation. A clock that answers nonsense stands still. */
+  /** Nanoseconds since the epoch of this operation. */
   now(): number {
-    const time = this.clock.now();
-    this.epoch ??= time;
-    const nanos = Math.round((time - this.epoch) * 1e6);
-    return nanos > 0 ? Math.min(nanos, LONGEST_NUMBER) : 0;
+    return this.alarm.now();
   }
 }

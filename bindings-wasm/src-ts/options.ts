@@ -17,7 +17,7 @@ const COUNTED = 2 ** 28 - 1;
 const FOREVER = 2 ** 32 - 1;
 
 // Where times are in a policy's words.
-const DEADLINE = 10;
+export const DEADLINE = 10;
 export const MIN_ATTEMPT = 12;
 export const ATTEMPT_TIMEOUT = 14;
 export const FIRST_LIMIT = 28;

@@ -1,6 +1,6 @@
 /** Policies: what to do after a failure, checked once. */
 import { LoopBudgets } from "./budgets.js";
-import { NOT_AN_OBJECT, NOT_JSON, needs, problem, wrongType } from "./errors.js";
+import { ConfigError, NOT_AN_OBJECT, NOT_JSON, NOT_SUPPORTED, needs, problem, wrongType } from "./errors.js";
 import {
   classifierFor,
   classifyBy,
@@ -12,7 +12,7 @@ import {
 } from "./failure.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { Guards } from "./guards/guards.js";
-import { type CompiledPolicy, checkBeside, checkHost, checkWork, type HostOptions, type Work } from "./host.js";
+import { type CallOptions, type CompiledPolicy, checkHost, checkWork, isHostField, OPTIONS, type Work } from "./host.js";
 import { checkModule, takeModule } from "./hot.js";
 import { maker } from "./maker.js";
 import {
@@ -32,7 +32,7 @@ import {
 } from "./options.js";
 import { run } from "./run.js";
 import { BUDGET_KIND } from "./table.js";
-import { type Nanos, spanOfNumber } from "./times.js";
+import { type Nanos, spanOf, spanOfNumber } from "./times.js";
 import {
   collect,
   EMPTY,
@@ -110,15 +110,11 @@ export class Policy implements CompiledPolicy {
     return policy;
   }
 
-  /** Runs `fn` until it succeeds or the policy says stop. */
-  retry<T>(fn: Work<T>, options?: HostOptions<Awaited<T>, Awaited<T>>): Promise<Awaited<T>> {
+  /** Runs `fn` until it succeeds or the policy says stop. Fields among the options replace those of the policy, for this call alone. */
+  retry<T>(fn: Work<T>, options?: CallOptions<Awaited<T>, Awaited<T>>): Promise<Awaited<T>> {
     try {
       checkWork(fn);
-      if (options !== undefined) {
-        checkBeside(options);
-        checkHost(options);
-      }
-      return run(fn, this, options);
+      return run(fn, options === undefined ? this : policyOfCall(this, options), options);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -308,9 +304,42 @@ class Dated implements CompiledPolicy {
   }
 }
 
-/** The same policy with another deadline, in milliseconds; undefined where the deadline breaks a rule or rules decide about it. */
-export function withDeadline(policy: Policy, milliseconds: number): CompiledPolicy | undefined {
-  const nanos = spanOfNumber(milliseconds);
-  if (nanos === undefined || nanos === 0 || nanos <= readLong(policy.words, MIN_ATTEMPT)) return undefined;
+/**
+ * The same policy with another deadline: milliseconds or text. Undefined where the deadline is none, or where rules decide about it. An
+ * operation has no time from the beginning if its deadline is 0 or below, or leaves an attempt less than it must have.
+ */
+export function withDeadline(policy: Policy, deadline: unknown): CompiledPolicy | undefined {
+  const nanos =
+    typeof deadline === "string"
+      ? spanOf(deadline)
+      : spanOfNumber(typeof deadline === "number" ? Math.max(deadline, 0) : Number.NaN);
+  if (nanos === undefined) return undefined;
+  if (nanos <= readLong(policy.words, MIN_ATTEMPT)) return new Dated(policy, 0);
   return isRuled(policy.words) ? undefined : new Dated(policy, nanos);
+}
+
+/** The fields of a policy among options. */
+export function fieldsOf(options: object): PolicyFields {
+  const fields: Record<string, unknown> = {};
+  for (const name in options) {
+    if (name !== "policy" && !isHostField(name)) fields[name] = options[name as keyof typeof options];
+  }
+  return fields;
+}
+
+/** The policy of one call, whose options may have fields of their own. */
+export function policyOfCall(policy: Policy, options: unknown): CompiledPolicy {
+  if (!isFields(options)) throw wrongType("options", options, OPTIONS);
+  if ((options["policy"] ?? policy) !== policy) throw wrongType("policy", options["policy"], "left out: a policy has one already");
+  checkHost(options);
+  const { deadline, ...fields } = fieldsOf(options);
+  for (const name in fields) {
+    const value = fields[name as keyof typeof fields];
+    if (value === undefined || value === null) delete fields[name as keyof typeof fields];
+    else if (isGuard(snake(name)))
+      throw new ConfigError(NOT_SUPPORTED, "not_supported", name, "", "must be given in the policy: guards outlive a call");
+  }
+  const base = Object.keys(fields).length > 0 ? policy.withFields(fields) : policy;
+  if (deadline === undefined || deadline === null) return base;
+  return withDeadline(base, deadline) ?? base.withFields({ deadline });
 }

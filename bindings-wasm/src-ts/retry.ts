@@ -4,8 +4,8 @@ import { ConfigError, NOT_SUPPORTED, wrongType } from "./errors.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { GuardFields } from "./guards/fields.js";
 import {
+  type CallOptions,
   type CompiledPolicy,
-  checkBeside,
   checkHost,
   checkWork,
   type HostOptions,
@@ -13,23 +13,22 @@ import {
   OPTIONS,
   type Work,
 } from "./host.js";
-import { Policy, withBudgetsOf, withDeadline } from "./policy.js";
+import { fieldsOf, Policy, policyOfCall, withBudgetsOf, withDeadline } from "./policy.js";
 import { run, runner } from "./run.js";
 import { isFields } from "./values.js";
 
-/** A policy that was made before, its fields, or the name of a preset; no fields beside it. */
-type WithPolicy = { policy: Policy | PolicyFields | PresetName } & { [Name in keyof PolicyFields]?: null | undefined };
+/** A policy that was made before, its fields, or the name of a preset; fields beside it replace those of the policy. */
+type WithPolicy = { policy: Policy | PolicyFields | PresetName };
 
 /** The fields of a policy, and how to run the calls of one function, which share the guards among the fields. */
 export type WrapOptions<V = unknown, F = unknown extends V ? never : V> = HostOptions<V, F> &
-  (WithPolicy | (PolicyFields & { policy?: null | undefined }));
+  PolicyFields &
+  (WithPolicy | { policy?: null | undefined });
 
 /** A policy or its fields, and how to run one operation. Guards outlive an operation: they are in a policy or in `guards`. */
 export type RetryOptions<V = unknown, F = unknown extends V ? never : V> = HostOptions<V, F> &
-  (
-    | WithPolicy
-    | (Omit<PolicyFields, keyof GuardFields> & { policy?: null | undefined; budget?: "none" | null | undefined })
-  );
+  Omit<PolicyFields, keyof GuardFields> &
+  (WithPolicy | { policy?: null | undefined; budget?: "none" | null | undefined });
 
 /** The names and values of an object as they were, objects in it included. */
 interface Row {
@@ -48,6 +47,8 @@ interface Known {
 
 /** Stands for any number: a deadline may be another for each request. */
 const ANY = Symbol();
+/** A deadline of 31 years. */
+const FAR = 1e12;
 
 /** A program has few kinds of options. A program with more builds policies more often, which takes microseconds. */
 const REMEMBERED = 16;
@@ -97,8 +98,10 @@ function find<V, F>(options: WrapOptions<V, F>): Known {
   if (!isFields(options)) throw wrongType("options", options, OPTIONS);
   latest = known.find((entry) => says(options, entry.options, true));
   if (latest === undefined) {
-    const policy = made(options);
-    latest = known[next] = { policy, options: row(options, true), latest: policy, deadline: options.deadline };
+    // One of a number is another for each call: it may even be over.
+    const isNumber = typeof options.deadline === "number";
+    const policy = made(isNumber ? Object.create(options, { deadline: { value: FAR, enumerable: true } }) : options);
+    latest = known[next] = { policy, options: row(options, true), latest: policy, deadline: isNumber ? FAR : undefined };
     next = (next + 1) % REMEMBERED;
   }
   return latest;
@@ -117,20 +120,10 @@ function dated<V, F>(entry: Known, options: WrapOptions<V, F>): CompiledPolicy {
 
 function made<V, F>(options: WrapOptions<V, F>): Policy {
   const { policy } = options;
-  if (policy !== undefined && policy !== null) {
-    checkBeside(options, "policy");
-    return policy instanceof Policy ? policy : new Policy(policy);
-  }
-  return new Policy(fieldsOf(options));
-}
-
-/** The fields of a policy among options. */
-function fieldsOf<V, F>(options: WrapOptions<V, F>): PolicyFields {
-  const fields: Record<string, unknown> = {};
-  for (const name in options) {
-    if (name !== "policy" && !isHostField(name)) fields[name] = options[name as keyof RetryOptions];
-  }
-  return fields;
+  const fields = fieldsOf(options);
+  if (policy === undefined || policy === null) return new Policy(fields);
+  const base = policy instanceof Policy ? policy : new Policy(policy);
+  return Object.keys(fields).length > 0 ? base.withFields(fields) : base;
 }
 
 /** The policy of options that have nothing else in them: what many say, and quick to see. */
@@ -155,6 +148,7 @@ function bringsGuards<V, F>(policy: CompiledPolicy, options: WrapOptions<V, F>):
 
 /** The policy of one operation, whose options may have everything in them. All of it is checked. Guards outlive an operation. */
 function forOne<V, F>(options: WrapOptions<V, F>): CompiledPolicy {
+  if (options?.policy instanceof Policy) return policyOfCall(options.policy, options);
   const policy = dated(knownOf(options), options);
   checkHost(options);
   if (!bringsGuards(policy, options)) return policy;

@@ -2,6 +2,7 @@
  * Running a function under a policy. As long as the first attempt has neither limit nor signal and succeeds without being asked
  * whether it did, this is a call and a `then`: no clock, no seed, no core.
  */
+import { around } from "./around.js";
 import { system } from "./clock.js";
 import { Unguarded } from "./engine.js";
 import { isHeard } from "./hooks.js";
@@ -68,7 +69,8 @@ function called(fn: (...args: unknown[]) => unknown, self: unknown, args: readon
 const needsNoCore = <V, F>(policy: CompiledPolicy, options: HostOptions<V, F> | undefined): boolean =>
   policy.limit === Infinity &&
   policy.guardFields === undefined &&
-  (options === undefined || !(options.guards || options.signal || options.whenResult)) &&
+  (options === undefined || !(options.guards || options.signal || options.whenResult || options.token)) &&
+  !around.current?.() &&
   !isHeard(options);
 
 function runWatched<T>(

@@ -87,10 +87,8 @@ test("the same options and seed decide the same as in holdoff", async () => {
 test("a rule that is broken is told by its number, its word and the field", async () => {
   for (const [options, code, word, path] of [
     [{ attempts: 0 }, 104, "attempts_range", "attempts"],
-    [{ deadline: -1 }, 103, "not_a_duration", "deadline"],
-    [{ deadline: 0 }, 107, "zero_limit", "deadline"],
+    [{ deadline: Number.NaN }, 103, "not_a_duration", "deadline"],
     [{ minAttempt: Number.NaN }, 103, "not_a_duration", "minAttempt"],
-    [{ deadline: 5, minAttempt: 5 }, 108, "min_attempt_range", "minAttempt"],
     [{ onDeadline: "clip" }, 109, "clip_needs_min_attempt", "onDeadline"],
     [{ backoff: { initial: 6000, max: 5000 } }, 106, "max_below_initial", "backoff.max"],
     [{ backoff: { factor: -1 } }, 105, "factor_range", "backoff.factor"],
@@ -102,6 +100,18 @@ test("a rule that is broken is told by its number, its word and the field", asyn
     assert.ok(error instanceof lite.ConfigError, error);
     assert.deepEqual([error.code, error.word, error.path], [code, word, path]);
     assert.equal((await failure(whole.retry(() => assert.fail("ran"), options))).code, code);
+  }
+});
+
+test("an operation that has no time left is a timeout without an attempt", async () => {
+  const ran = () => assert.fail("ran");
+  for (const options of [{ deadline: 0 }, { deadline: -5 }, { deadline: 5, minAttempt: 5 }]) {
+    for (const { retry, outcomeOf, wrap, ConfigError } of [lite, whole]) {
+      const error = await failure(retry(ran, options));
+      const { outcome, reason, attempts } = outcomeOf(error);
+      assert.deepEqual([error.name, outcome, reason, attempts], ["TimeoutError", "gave_up", "deadline", 0]);
+      assert.throws(() => wrap(ran, options), ConfigError);
+    }
   }
 });
 
@@ -194,7 +204,7 @@ test("a signal cancels an attempt and a sleep, and leaves nothing behind", async
     controller.abort(new Error("enough"));
     const error = await failure(result);
     assert.equal(error.message, "enough");
-    assert.equal(inner.aborted, wait === 0);
+    assert.equal(inner.aborted, true);
     const { outcome, attempts, lastError } = lite.outcomeOf(error);
     assert.deepEqual([outcome, attempts, lastError?.message], ["cancelled", 1, wait ? "first" : undefined]);
     assert.equal(getEventListeners(controller.signal, "abort").length, 0);

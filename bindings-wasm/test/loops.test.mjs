@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { outcomeOf, retry } from "holdoff";
+import { outcomeOf, retry, stop } from "holdoff";
 import { Guards, Refused } from "holdoff/guards";
 import { attempts, retryStream } from "holdoff/loops";
 import { failure, VirtualClock } from "./virtual.mjs";
@@ -225,7 +225,106 @@ test("a stream that is left, cancelled or late is closed", async () => {
   assert.equal(closed, 4);
 });
 
+test("a stream is retried until the item that commits, and what came before it is held back", async () => {
+  async function* model({ attempt }) {
+    yield { type: "message_start", attempt };
+    yield { type: "ping", attempt };
+    if (attempt < 3) throw Object.assign(new Error("overloaded"), { status: 529 });
+    yield { type: "content", attempt };
+    yield { type: "content", attempt };
+  }
+  const commit = ({ type }) => type === "content";
+  const { seen, error } = await items(model, { commit, attempts: 5, budget: "none" });
+  assert.equal(error, undefined);
+  assert.deepEqual(
+    seen.map(({ type, attempt }) => `${type} ${attempt}`),
+    ["message_start 3", "ping 3", "content 3", "content 3"],
+  );
+  assert.deepEqual((await items(() => ["a", "b"], { commit: () => false })).seen, ["a", "b"]);
+  const throws = () => {
+    throw new TypeError("mine");
+  };
+  assert.equal((await items(() => ["a"], { commit: throws })).error.message, "mine");
+});
+
+test("a stream that falls silent is aborted: retried before the item that commits, a timeout after it", async () => {
+  const silent = (attempt) => ({ next: () => new Promise(() => {}), return: () => void closed.push(attempt) });
+  let closed = [];
+  const late = async ({ attempt }) => ({
+    [Symbol.asyncIterator]: () => (attempt < 3 ? silent(attempt) : [1, 2][Symbol.iterator]()),
+  });
+  const before = await items(late, { idle: "50ms", budget: "none" });
+  assert.deepEqual([before.seen, before.error, before.clock.time], [[1, 2], undefined, 1300]);
+  assert.deepEqual(closed, [1, 2]);
+  closed = [];
+  let signal;
+  const cut = async (context) => {
+    signal = context.signal;
+    let count = 0;
+    const { next } = silent();
+    return { [Symbol.asyncIterator]: () => ({ ...silent(1), next: () => (count++ < 2 ? { value: count } : next()) }) };
+  };
+  const after = await items(cut, { idle: 50, deadline: 10 });
+  assert.deepEqual([after.seen, after.error.name, after.clock.time], [[1, 2], "TimeoutError", 1050]);
+  assert.equal(after.clock.timers.size, 0);
+  assert.equal(signal.reason, after.error);
+  assert.deepEqual(closed, [1]);
+  const opens = await items(() => new Promise(() => {}), { idle: 50, attempts: 1 });
+  assert.deepEqual([opens.error.name, outcomeOf(opens.error).reason], ["TimeoutError", "attempts"]);
+});
+
+test("an abort ends a stream that does not hear of it", async () => {
+  const controller = new AbortController();
+  const gone = new Error("gone");
+  async function* deaf() {
+    yield 1;
+    await new Promise(() => {});
+  }
+  const seen = [];
+  const read = async () => {
+    for await (const item of retryStream(deaf, { signal: controller.signal })) {
+      seen.push(item);
+      setImmediate(() => controller.abort(gone));
+    }
+  };
+  assert.equal(await failure(read()), gone);
+  assert.deepEqual(seen, [1]);
+});
+
+test("an error of `stop` ends the retry around it, and no other", async () => {
+  const final = Object.assign(new Error("quota"), { status: 503 });
+  let calls = 0;
+  const inner = () => {
+    calls++;
+    stop(final);
+  };
+  assert.equal(await failure(retry(inner, { when: () => true })), final);
+  assert.deepEqual([outcomeOf(final).reason, calls], ["permanent", 1]);
+  const wrapped = async () => {
+    try {
+      inner();
+    } catch (cause) {
+      throw new Error("wrapped", { cause });
+    }
+  };
+  assert.equal((await failure(retry(wrapped))).message, "wrapped");
+  assert.equal(calls, 2);
+  const backoff = { initial: 0 };
+  assert.equal(await failure(retry(() => retry(inner), { attempts: 2, backoff })), final);
+  assert.equal(calls, 4);
+  async function* cut() {
+    stop(final);
+    yield 1;
+  }
+  assert.equal((await items(cut)).error, final);
+  const text = await failure(retry(() => stop("plain")));
+  assert.deepEqual([text.message, text.cause, outcomeOf(text).attempts], ["plain", "plain", 1]);
+});
+
 test("wrong options of a stream are refused at once", () => {
+  assert.throws(() => retryStream(() => [], { commit: 5 }), { name: "ConfigError", path: "commit" });
+  for (const idle of [-1, "soon", {}, Number.NaN])
+    assert.throws(() => retryStream(() => [], { idle }), { name: "ConfigError", path: "idle" });
   assert.throws(() => retryStream(5), { name: "ConfigError", path: "fn" });
   assert.throws(() => retryStream(() => [], { fallback: () => [] }), { name: "ConfigError", path: "fallback" });
   assert.throws(() => retryStream(() => [], { whenResult: true }), { name: "ConfigError", path: "whenResult" });

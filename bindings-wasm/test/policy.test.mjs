@@ -154,7 +154,7 @@ test("an error about an option says what is wanted", async () => {
     [{ idempotent: 1 }, "idempotent = 1: must be true or false"],
     [
       { policy, onretry: null, onretri: 1 },
-      'onretri beside policy = 1: must be an option of the call: fields are given in the policy; did you mean "onRetry"?',
+      "onretri = 1: is no field of a policy",
     ],
   ]) {
     assert.equal((await failure(retry(() => assert.fail("ran"), options))).message, message);
@@ -177,7 +177,7 @@ test("wrong options reject before the operation runs", async () => {
     [{ signal: {} }, "signal"],
     [{ clock: {} }, "clock"],
     [{ onretry: ran }, "onretry"],
-    [{ policy: new Policy(), attempts: 3 }, "attempts beside policy"],
+    [{ policy: new Policy(), attempts: 0 }, "attempts"],
     [{ policy: 5 }, "policy"],
     [{ policy: { attempts: 0 } }, "attempts"],
     [{ attempts: 0 }, "attempts"],

@@ -408,7 +408,7 @@ test("predicates may retry things themselves", async () => {
   );
 });
 
-test("of answers that are tried again the bodies are cancelled, after the hook", async () => {
+test("of answers that are tried again the bodies are read to their end, after the hook, and stay readable", async () => {
   const discarded = [answer(503), answer(503)];
   const last = answer(503);
   const clock = new VirtualClock();
@@ -416,7 +416,8 @@ test("of answers that are tried again the bodies are cancelled, after the hook",
   const onRetry = ({ value }) => open.push(!value.bodyUsed && !value.body.locked);
   await clock.settled(retry(answers(...discarded, last), { clock, whenResult: notOk, onRetry }));
   assert.deepEqual(open, [true, true]);
-  for (const { bodyUsed } of discarded) assert.equal(bodyUsed, true);
+  for (const { body } of discarded) assert.equal(body.locked, false);
+  assert.deepEqual(await Promise.all(discarded.map((one) => one.text())), ["text", "text"]);
   assert.equal(await last.text(), "text");
 });
 

@@ -334,7 +334,7 @@ test("a wrapped function takes other options for one call", async () => {
   const wrong = [
     [{ attempts: 0 }, "attempts"],
     [{ seed: -1 }, "seed"],
-    [{ policy, attempts: 1 }, "attempts beside policy"],
+    [{ policy, attempts: 0 }, "attempts"],
     [5, "options"],
   ];
   for (const [options, path] of wrong) assert.throws(() => load.withOptions(options), { name: "ConfigError", path });
@@ -370,10 +370,11 @@ test("each request may compute its deadline", async () => {
   assert.deepEqual(await end(250), ["deadline", 3, 200]);
   assert.deepEqual(await end(350.5), ["deadline", 4, 300]);
   assert.deepEqual(await end(250), ["deadline", 3, 200]);
-  for (const deadline of [0, -1, Number.NaN, Infinity, "soon"])
+  for (const deadline of [0, -1, -Infinity]) assert.deepEqual(await end(deadline), ["deadline", 0, 0]);
+  for (const deadline of [Number.NaN, Infinity, "soon"])
     assert.deepEqual(await end(deadline), ["deadline", undefined, 0]);
   assert.deepEqual(await end(250, { minAttempt: 200 }), ["deadline", 1, 0]);
-  assert.deepEqual(await end(200, { minAttempt: 200 }), ["min_attempt", undefined, 0]);
+  assert.deepEqual(await end(200, { minAttempt: 200 }), ["deadline", 0, 0]);
   const never = () => new Promise(() => {});
   for (const [deadline, attemptTimeout, took] of [
     [80, 90, 80],
@@ -383,6 +384,37 @@ test("each request may compute its deadline", async () => {
     await failure(clock.settled(retry(never, { clock, attempts: 1, attemptTimeout, deadline })));
     assert.equal(clock.time - begun, took);
   }
+});
+
+test("fields of one call replace those of a shared policy, and leave its guards and its budget", async () => {
+  const clock = new VirtualClock();
+  const options = { attempts: 3, backoff: { kind: "constant", delay: 100 }, jitter: "none", breaker: { failures: 30 } };
+  const policy = new Policy(options);
+  const end = async (run, ...more) => {
+    const begun = clock.time;
+    const error = await failure(clock.settled(run(fails(99), ...more)));
+    const { reason, attempts } = outcomeOf(error);
+    return [reason, attempts, clock.time - begun];
+  };
+  for (const run of [
+    (work, fields) => policy.retry(work, { clock, ...fields }),
+    (work, fields) => retry(work, { policy, clock, ...fields }),
+  ]) {
+    assert.deepEqual(await end(run, {}), ["attempts", 3, 200]);
+    assert.deepEqual(await end(run, { deadline: 150 }), ["deadline", 2, 100]);
+    assert.deepEqual(await end(run, { deadline: "150ms" }), ["deadline", 2, 100]);
+    assert.deepEqual(await end(run, { deadline: 0 }), ["deadline", 0, 0]);
+    assert.deepEqual(await end(run, { attempts: 1, deadline: -5 }), ["deadline", 0, 0]);
+    assert.deepEqual(await end(run, { attempts: 2, deadline: null }), ["attempts", 2, 100]);
+    assert.deepEqual(await end(run, { backoff: { kind: "constant", delay: 7 } }), ["attempts", 3, 14]);
+  }
+  for (let n = 0; n < 2; n++) await failure(clock.settled(policy.retry(fails(9), { clock })));
+  assert.equal((await failure(policy.retry(fails(1), { clock, attempts: 2 }))).name, "Refused");
+  const shared = new Policy({ attempts: 9, backoff: { kind: "constant", delay: 0 } });
+  const spent = [];
+  for (let n = 0; n < 40; n++) spent.push(outcomeOf(await failure(clock.settled(shared.retry(fails(9), { attempts: 3, clock })))).reason);
+  assert.equal(spent.at(-1), "budget");
+  assert.equal(outcomeOf(await failure(clock.settled(shared.retry(fails(9), { clock })))).reason, "budget");
 });
 
 test("a policy retries by itself", async () => {
@@ -396,9 +428,10 @@ test("a policy refuses what is no operation and no host option", async () => {
   assert.equal((await failure(policy.retry(5))).path, "fn");
   for (const [options, path] of [
     [{ seed: -1 }, "seed"],
-    [{ attempts: 9 }, "attempts beside policy"],
-    [{ onretry() {} }, "onretry beside policy"],
-    [{ policy }, "policy beside policy"],
+    [{ attempts: 0 }, "attempts"],
+    [{ onretry() {} }, "onretry"],
+    [{ policy: new Policy() }, "policy"],
+    [{ breaker: { failures: 1 } }, "breaker"],
     [null, "options"],
     [5, "options"],
   ]) {

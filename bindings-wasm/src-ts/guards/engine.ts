@@ -1,10 +1,10 @@
 /** The engine of operations under guards: the core's guarded call, the waits for a place, and nesting. */
 import { Attempt } from "../attempt.js";
 import { type LoopBudgets, shortage } from "../budgets.js";
+import { givenUp } from "../chain.js";
 import { system } from "../clock.js";
 import { withExactHints } from "../delay.js";
 import { type Engine, SLEEP, STOP, type Step } from "../engine_step.js";
-import { outcomeOf } from "../errors.js";
 import { hintBits, isProgramError, ruleBits } from "../failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { Operation } from "../operation.js";
@@ -209,16 +209,17 @@ export class Guarded<T> implements Engine, Waiter {
     else this.budgets = undefined;
   }
 
-  fail(attempt: number, kind: number, error: unknown, now: number, _epoch: number, isExact: boolean): Step {
+  fail(context: Attempt, kind: number, failure: unknown, now: number, _epoch: number, isExact: boolean): Step {
     this.bringBudget();
     const { nesting } = this;
     const hint = hintBits();
     const rule = ruleBits();
-    const inner = nesting !== undefined && outcomeOf(error)?.outcome === "gave_up";
+    const inner =
+      nesting !== undefined && ((context instanceof NestedAttempt && context.token.isGivenUp) || givenUp(failure));
     const judged = inner ? memory().core.nested_failure(nesting.mode, kind) : kind;
     return this.move(now, (mask) => {
       if (isExact) loadPolicy(withExactHints(this.words));
-      writeArgument(2, attempt);
+      writeArgument(2, context.attempt);
       memory().longs[3] = hint;
       memory().core.call_fail(mask, judged | rule);
       const isRefused = ((stepCodes() >> 16) & 255) === NO_BUDGET && memory().core.budget_shortage(judged) === 1;
@@ -247,6 +248,10 @@ export class Guarded<T> implements Engine, Waiter {
   tick(now: number): Step {
     this.bringBudget();
     return this.move(now, (mask) => memory().core.call_tick(mask));
+  }
+
+  hurry(now: number): Step {
+    return this.move(now, (mask) => memory().core.call_hurry(mask));
   }
 
   shortage(): string | undefined {

@@ -1,6 +1,7 @@
 /**
  * First attempts under guards. Most succeed, so what their calls would need to go on is put together only when they fail.
  */
+import { around } from "../around.js";
 import type { LoopBudgets } from "../budgets.js";
 import { type Clock, nanosOf, system } from "../clock.js";
 import { ATTEMPT } from "../engine_step.js";
@@ -14,7 +15,7 @@ import { core, loadAll, loadPolicy, permitOf, stepCodes, succeeded, writeArgumen
 
 /**
  * Runs `fn` under a policy and guards. As long as nothing waits and the first attempt, which nothing can abort, succeeds
- * without being asked whether it did, no state of the call is guardFields: it is put together again if the attempt fails.
+ * without being asked whether it did, the call keeps no state. If the attempt fails, the state is rebuilt.
  */
 export function runUnder<T>(
   guards: SharedGuards,
@@ -27,6 +28,8 @@ export function runUnder<T>(
     policy.limit === Infinity &&
     !options?.signal &&
     !options?.whenResult &&
+    !options?.token &&
+    !around.current?.() &&
     !isHeard(options) &&
     !isSeeded() &&
     nestingOf(policy) === undefined

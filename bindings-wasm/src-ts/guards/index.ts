@@ -30,7 +30,7 @@ export { Guards, type GuardsOptions } from "./guards.js";
 export { Hedge } from "./hedge.js";
 export { KeyedGuards, type KeyedOptions } from "./keyed.js";
 export { Limiter } from "./limiter.js";
-export { carryTokensBy, currentToken, nestedAttempts, nestedFailure, Token } from "./nested.js";
+export { currentToken, nestedAttempts, nestedFailure, Token } from "./nested.js";
 export { Refused } from "./refused.js";
 export { Stretch } from "./stretch.js";
 

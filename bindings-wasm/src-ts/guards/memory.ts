@@ -52,6 +52,7 @@ type Name =
   | "call_succeed"
   | "call_succeeded"
   | "call_tick"
+  | "call_hurry"
   | "call_underway"
   | "guards_new"
   | "hedge_look"

@@ -1,4 +1,5 @@
 /** Retries inside retries: what an attempt hands down to what runs inside it. */
+import { around, type Mark } from "../around.js";
 import { wrongType } from "../errors.js";
 import { type Failure, kindOf } from "../failure.js";
 import { type FailureKind, KINDS } from "../words.js";
@@ -7,17 +8,21 @@ import { memory } from "./memory.js";
 const FOREVER = 0xffffffff;
 const NONE = new Uint32Array(4);
 
-/** The token that an attempt hands to the retries inside it: its number, and the limit of attempts. */
-export class Token {
+/** The token that an attempt hands to the retries inside it: its number, the limit of attempts, and whether one of them gave up. */
+export class Token implements Mark {
   /** The header that says which attempt a request is. */
   static readonly HEADER = "x-retry-attempt";
   /** The gRPC metadata that says how many attempts there were before. */
   static readonly GRPC = "grpc-previous-rpc-attempts";
 
   private readonly words: Uint32Array;
+  /** @internal */
+  declare isGivenUp: boolean;
 
   private constructor(words: Uint32Array) {
     this.words = words;
+    // No number of it: tokens that say the same are equal.
+    Object.defineProperty(this, "isGivenUp", { value: false, writable: true });
   }
 
   /** The token of attempt `attempt` of at most `attempts` (Infinity for ever), inside the retry that `parent` tells of. */
@@ -126,21 +131,8 @@ export function nestedFailure(mode: (typeof MODES)[number], failure: Failure | F
   return { kind: KINDS[code] as FailureKind, hint };
 }
 
-/** Hands tokens down by itself, where the runtime has async contexts. */
-interface Carrier {
-  current(): Token | undefined;
-  run<T>(token: Token, fn: () => T): T;
-}
-
-let carrier: Carrier | undefined;
-
-/** Lets tokens be handed down by that. */
-export function carryTokensBy(by: Carrier): void {
-  carrier = by;
-}
-
-/** The token of what runs now. */
-export const currentToken = (): Token | undefined => carrier?.current();
+/** The token of what runs now, where the runtime has async contexts. */
+export const currentToken = (): Token | undefined => around.current?.() as Token | undefined;
 
 /** Runs a function inside an attempt. */
-export const within = <T>(token: Token, fn: () => T): T => (carrier ? carrier.run(token, fn) : fn());
+export const within = <T>(token: Token, fn: () => T): T => (around.run ? around.run(token, fn) : fn());

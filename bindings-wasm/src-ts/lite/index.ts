@@ -1,11 +1,9 @@
 /** Retries for pages to which every kilobyte counts: the same decisions as `holdoff`, without its reader of anything but numbers. */
-import type { Work } from "../host.js";
-import type { RetryOptions } from "./options.js";
-import { policyOf } from "./policy.js";
+import type { RetryOptions, Work } from "./options.js";
+import { noTime, policyOf } from "./policy.js";
 import { run } from "./run.js";
 
 export type { Clock } from "../clock.js";
-export type { AttemptContext, Work } from "../host.js";
 export type { Cause, FailureKind, StopReason } from "../words.js";
 export { ConfigError, OUTCOME, type Outcome, outcomeOf, RetryError } from "./errors.js";
 export type * from "./options.js";
@@ -28,6 +26,7 @@ export function wrap<This, Args extends readonly unknown[], T>(
   options: RetryOptions = {},
 ): (this: This, ...args: Args) => Promise<Awaited<T>> {
   const policy = policyOf(options);
+  if (policy.limit === 0) throw noTime(options.deadline);
   return function (this: This, ...args: Args) {
     return run(() => fn.apply(this, args as never), policy, options);
   };

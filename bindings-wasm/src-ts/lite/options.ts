@@ -1,6 +1,7 @@
 /** The options of `holdoff/lite`: a part of those of `holdoff`, with the same names. */
 import type { Clock } from "../clock.js";
 import type { RetryEvent } from "../hooks.js";
+import type { AttemptContext as Context } from "../host.js";
 import type { FailureKind } from "../words.js";
 
 type Maybe<T> = T | null | undefined;
@@ -56,7 +57,13 @@ export type Verdict =
   | undefined;
 
 /** A failed attempt, and the sleep after it. */
-export type RetriedEvent = Omit<RetryEvent, "operation" | "elapsedMs" | "value">;
+export type RetriedEvent = Omit<RetryEvent, "operation" | "elapsedMs" | "value" | "wake">;
+
+/** The context of an attempt. */
+export type AttemptContext = Pick<Context, "attempt" | "signal">;
+
+/** The operation: called once for each attempt. */
+export type Work<T> = (context: AttemptContext) => T;
 
 /** How to run an operation, as in `holdoff`. */
 export interface HostOptions {

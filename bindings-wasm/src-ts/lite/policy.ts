@@ -19,7 +19,7 @@ export interface Policy {
   readonly clips: boolean;
   readonly attemptTimeout: number;
   readonly hintMax: number;
-  /** The limit of the first attempt. */
+  /** The limit of the first attempt; 0 where there is no time for one. */
   readonly limit: number;
 }
 
@@ -56,6 +56,10 @@ function fieldOf(path: string, value: unknown): string {
   throw broken(147, path, value, "is not in holdoff/lite, perhaps in holdoff");
 }
 
+export function noTime(deadline: unknown): ConfigError {
+  return broken(107, "deadline", deadline);
+}
+
 function built(fields: Record<string, unknown>): Policy {
   const check = (path: string, code: number, right: boolean) => {
     if (!right) throw broken(code, path, fields[path]);
@@ -87,13 +91,16 @@ function built(fields: Record<string, unknown>): Policy {
   check("backoff.max", 106, max >= initial);
   const jitter = fields["jitter.kind"] ?? (decorrelated ? "none" : "full");
   check("jitter.kind", 111, !decorrelated || jitter === "none");
+  // A number is computed for each call, which may have no time left.
+  const isNumber = typeof fields["deadline"] === "number";
+  if (isNumber && (fields["deadline"] as number) < 0) fields["deadline"] = 0;
   const deadline = time("deadline", Infinity);
   // spec 3.7: a deadline alone ends the attempts
   const attempts = number("attempts", deadline < Infinity ? Infinity : 3);
   check("attempts", 104, attempts === Infinity || (attempts > 0 && attempts < 2 ** 32 - 1 && attempts % 1 === 0));
-  check("deadline", 107, deadline > 0);
   const minAttempt = time("minAttempt", 0);
-  check("minAttempt", 108, minAttempt < deadline);
+  const isLate = isNumber && minAttempt >= deadline;
+  check("minAttempt", 108, isLate || minAttempt < deadline);
   const clips = fields["onDeadline"] === "clip";
   check("onDeadline", 109, !clips || minAttempt > 0);
   const attemptTimeout = time("attemptTimeout", Infinity);
@@ -111,7 +118,7 @@ function built(fields: Record<string, unknown>): Policy {
     clips,
     attemptTimeout,
     hintMax: time("hint.max", 60_000),
-    limit: Math.min(deadline, attemptTimeout),
+    limit: isLate ? 0 : Math.min(deadline, attemptTimeout),
   };
 }
 

@@ -1,28 +1,31 @@
 /** The loop: it waits, aborts, cancels and reports. The machine decides about the next step. */
 
+import { follow } from "../cancel.js";
 import { LONGEST_TIMER, stoodStill, system } from "../clock.js";
 import { TIMEOUT } from "../codes.js";
 import { isAbortAgain } from "../error_names.js";
-import type { AttemptContext, Work } from "../host.js";
 import type { FailureKind, StopReason } from "../words.js";
 import { attach, type Outcome } from "./errors.js";
 import { judged } from "./judge.js";
 import { Machine, type Step } from "./machine.js";
-import type { HostOptions } from "./options.js";
+import type { AttemptContext, HostOptions, Work } from "./options.js";
 import type { Policy } from "./policy.js";
 import { KINDS } from "./rules.js";
 
 /** The context of an attempt. Its controller is made only if somebody asks for the signal, or to abort. */
 class Attempt implements AttemptContext {
   readonly attempt: number;
+  private readonly caller: AbortSignal | null | undefined;
   private controller: AbortController | undefined;
+  private given: AbortSignal | undefined;
 
-  constructor(attempt: number) {
+  constructor(attempt: number, caller?: AbortSignal | null) {
     this.attempt = attempt;
+    this.caller = caller;
   }
 
   get signal(): AbortSignal {
-    return Attempt.control(this).signal;
+    return (this.given ??= follow(Attempt.control(this), this.caller));
   }
 
   static control(attempt: Attempt): AbortController {
@@ -45,6 +48,8 @@ export function run<T>(fn: Work<T>, policy: Policy, options: HostOptions): Promi
   }
   return Promise.resolve(result).then(undefined, failed);
 }
+
+const timeout = (text: string) => new DOMException(text, "TimeoutError");
 
 /** The end of a wait: the work's, or a word. */
 type End<V> = { readonly value: V } | { readonly error: unknown } | "late" | "cancelled";
@@ -104,6 +109,7 @@ async function operation<T>(
   let machine: Machine | undefined;
   for (let step: Step = { kind: "attempt", at: policy.limit }; ; ) {
     if (signal?.aborted) throw cancelled();
+    if (policy.limit === 0) throw stopped(timeout("the deadline is over"), "gave_up", "deadline");
     if (step.kind === "stop") {
       const retryAt = step.at < Infinity ? Date.now() + (step.at - now()) / 1e6 : undefined;
       throw stopped(lastError, "gave_up", step.reason, retryAt);
@@ -113,14 +119,14 @@ async function operation<T>(
       step = (machine as Machine).wake(now());
       continue;
     }
-    const context = new Attempt(++attempt);
+    const context = new Attempt(++attempt, signal);
     const end: End<Awaited<T>> = (attempt === 1 && first) || (await waited(step.at, () => fn(context)));
     if (end === "cancelled") {
       const error = cancelled();
       Attempt.control(context).abort(signal?.reason);
       throw error;
     }
-    const late = end === "late" && new DOMException(`attempt ${attempt} took longer than its limit`, "TimeoutError");
+    const late = end === "late" && timeout(`attempt ${attempt} took longer than its limit`);
     if (end !== "late" && "value" in end) return end.value;
     const error = late || (end as { error: unknown }).error;
     const time = now();

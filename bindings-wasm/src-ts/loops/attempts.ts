@@ -1,5 +1,5 @@
 /** Attempts at a block of code. The operation is that of `retry`; its function waits for the block. */
-import { hear, hearNoMore } from "../cancel.js";
+import { follow } from "../cancel.js";
 import { ConfigError, NOT_SUPPORTED, outcomeOf, wrongType } from "../errors.js";
 import type { RetryEvent } from "../hooks.js";
 import { type AttemptContext, checkHost, OPTIONS, type Work } from "../host.js";
@@ -38,9 +38,7 @@ export function attempts<V = unknown>(options: RetryOptions<V, V> = {}): AsyncGe
 }
 
 async function* turns(options: RetryOptions<unknown, unknown>): AsyncGenerator<AttemptAt, void, undefined> {
-  const { signal } = options;
   const leaving = new AbortController();
-  const caller = { cancel: () => leaving.abort(signal?.reason) };
   let change = new Happening();
   let asked: Asked | undefined;
   /** The attempt whose block runs. */
@@ -68,14 +66,11 @@ async function* turns(options: RetryOptions<unknown, unknown>): AsyncGenerator<A
     changes();
     return options.onRetry?.(event);
   };
-  const own = { name: options.name ?? "", signal: leaving.signal, onRetry };
+  const own = { name: options.name ?? "", signal: follow(leaving, options.signal), onRetry };
   const properties = Object.entries(own).map(([name, value]) => [name, { value, enumerable: true }]);
-  if (signal?.aborted) caller.cancel();
-  else if (signal) hear(signal, caller);
   const operation = retry(ask, Object.create(options, Object.fromEntries(properties)) as typeof options);
   const over = (): void => {
     isOver = true;
-    if (signal) hearNoMore(signal, caller);
     changes();
   };
   operation.then(over, over);

@@ -2,4 +2,4 @@
 import "../index.js";
 
 export { type AttemptAt, attempts } from "./attempts.js";
-export { retryStream } from "./stream.js";
+export { retryStream, type StreamOptions } from "./stream.js";

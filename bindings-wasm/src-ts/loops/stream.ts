@@ -1,22 +1,38 @@
-/** Streams that are retried until their first item has come. */
+/** Streams that are retried until an item has come that counts. */
 import { Attempt } from "../attempt.js";
 import { hear, hearNoMore } from "../cancel.js";
-import { ConfigError, NOT_SUPPORTED, wrongType } from "../errors.js";
+import { type Clock, system } from "../clock.js";
+import { ConfigError, NOT_A_DURATION, NOT_SUPPORTED, problem, wrongType } from "../errors.js";
 import { type AttemptContext, checkHost, checkWork, OPTIONS, type Work } from "../host.js";
 import { type RetryOptions, retry } from "../retry.js";
+import { type Duration, spanOf, spanOfNumber } from "../times.js";
 import { isFields } from "../values.js";
 
 type Stream<T> = AsyncIterable<T> | Iterable<T>;
 type Items<T> = AsyncIterator<T, unknown> | Iterator<T, unknown>;
 
+/** How to run a stream. */
+export type StreamOptions<T> = RetryOptions<T | undefined> & {
+  /**
+   * True for an item after which the stream is retried no more. The items before it (a greeting, a ping) are held back, and come out
+   * with it; those of a failed attempt never do. Unless given, the first item is one.
+   */
+  commit?: ((item: T) => boolean) | null | undefined;
+  /**
+   * How long the stream may be silent, before its first item and between two. A longer silence aborts the attempt's signal and is a
+   * timeout: retried up to the item that commits, and thrown after it.
+   */
+  idle?: Duration | null | undefined;
+};
+
 /**
- * The items of the stream that `fn` returns. An attempt ends with the first item, or with the end of a stream without items; until then
- * it is retried. Later errors come out as they are, because a stream that began anew would repeat its items. The option `signal` aborts
- * the signal of the attempt also after the first item. Leaving the stream closes that of `fn`.
+ * The items of the stream that `fn` returns. An attempt ends with the first item that commits, or with the end of the stream; until
+ * then it is retried. Later errors come out as they are, because a stream that began anew would repeat its items. The deadline and the
+ * attempt timeout end with the attempt; the option `signal` ends the stream also later. Leaving the stream closes that of `fn`.
  */
 export function retryStream<T>(
   fn: Work<Stream<T> | PromiseLike<Stream<T>>>,
-  options: RetryOptions<T | undefined> = {},
+  options: StreamOptions<T> = {},
 ): AsyncGenerator<T, void, undefined> {
   checkWork(fn);
   if (!isFields(options)) throw wrongType("options", options, OPTIONS);
@@ -25,47 +41,125 @@ export function retryStream<T>(
     if (options[name])
       throw new ConfigError(NOT_SUPPORTED, "not_supported", name, "", "cannot judge or replace a stream");
   }
-  return itemsOf(fn, options);
+  const { commit, idle } = options;
+  if (commit && typeof commit !== "function") throw wrongType("commit", commit, "a function");
+  const given: unknown = idle ?? Infinity;
+  const span =
+    given === Infinity ? given : typeof given === "string" ? spanOf(given) : spanOfNumber(given as number);
+  if (span === undefined) throw problem(NOT_A_DURATION, "idle", idle);
+  return itemsOf(fn, options, Number(span) / 1e6);
+}
+
+const nothing = () => {};
+
+/** The stream of one attempt. */
+class Reader<T> {
+  private readonly context: AttemptContext;
+  private readonly idle: number;
+  private readonly clock: Clock;
+  private items: Items<T> | undefined;
+  private leave: (reason: unknown) => void = nothing;
+
+  constructor(context: AttemptContext, idle: number, clock: Clock) {
+    this.context = context;
+    this.idle = idle;
+    this.clock = clock;
+    hear(context.signal, this);
+  }
+
+  /** The attempt's signal has aborted, of which the stream need not hear. */
+  cancel(): void {
+    this.leave(this.context.signal.reason);
+  }
+
+  async open(fn: Work<Stream<T> | PromiseLike<Stream<T>>>): Promise<void> {
+    const stream = await this.answer(() => fn(this.context));
+    this.items = Symbol.asyncIterator in stream ? stream[Symbol.asyncIterator]() : stream[Symbol.iterator]();
+  }
+
+  async next(): Promise<IteratorResult<T, unknown>> {
+    this.context.signal.throwIfAborted();
+    const items = this.items as Items<T>;
+    // A stream that throws is closed, and one that does not answer cannot be.
+    this.items = undefined;
+    const step = await this.answer(() => items.next(), items);
+    if (!step.done) this.items = items;
+    return step;
+  }
+
+  /** Leaves no listener, and closes the stream. */
+  async close(): Promise<void> {
+    hearNoMore(this.context.signal, this);
+    await this.items?.return?.();
+  }
+
+  /** An answer of the stream, unless it is silent for too long, or the signal aborts. */
+  private answer<A>(ask: () => A | PromiseLike<A>, items?: Items<T>): Promise<A> {
+    const { clock, context, idle } = this;
+    return new Promise<A>((resolve, reject) => {
+      let timer: unknown;
+      const end = () => {
+        this.leave = nothing;
+        if (timer !== undefined) clock.clearTimeout(timer);
+      };
+      this.leave = (reason) => {
+        end();
+        reject(reason);
+        Attempt.abort(context as Attempt, reason);
+        (async () => items?.return?.())().catch(nothing);
+      };
+      const error = () => new DOMException(`the stream was silent for ${idle} ms`, "TimeoutError");
+      if (idle < Infinity) timer = clock.setTimeout(() => this.leave(error()), idle);
+      (async () => ask())().then(resolve, reject).finally(end);
+    });
+  }
 }
 
 async function* itemsOf<T>(
   fn: Work<Stream<T> | PromiseLike<Stream<T>>>,
-  options: RetryOptions<T | undefined>,
+  options: StreamOptions<T>,
+  idle: number,
 ): AsyncGenerator<T, void, undefined> {
-  const { signal } = options;
-  let items: Items<T> | undefined;
-  let step: IteratorResult<T, unknown> | undefined;
-  let context: AttemptContext | undefined;
-  const begin = async (attempt: AttemptContext): Promise<T | undefined> => {
-    const stream = await fn(attempt);
-    const own = isAsync(stream) ? stream[Symbol.asyncIterator]() : stream[Symbol.iterator]();
-    const first = await own.next();
-    // An attempt that came too late is not the stream.
-    if (attempt.signal.aborted) {
-      await own.return?.();
-      throw attempt.signal.reason;
+  const { commit } = options;
+  let found: { reader: Reader<T>; held: T[]; isDone: boolean } | undefined;
+  const begin = async (context: AttemptContext): Promise<T | undefined> => {
+    const reader = new Reader<T>(context, idle, options.clock ?? system);
+    const held: T[] = [];
+    try {
+      await reader.open(fn);
+      for (;;) {
+        const { done, value } = (await reader.next()) as IteratorResult<T, undefined>;
+        // An attempt that came too late is not the stream.
+        context.signal.throwIfAborted();
+        if (!done) held.push(value);
+        if (!done && commit && !commit(value)) continue;
+        found = { reader, held, isDone: !!done };
+        return held.at(-1);
+      }
+    } catch (error) {
+      await reader.close();
+      throw error;
     }
-    [items, step, context] = [own, first, attempt];
-    return first.done ? undefined : first.value;
   };
-  const own = { name: { value: options.name ?? fn.name, enumerable: true } };
-  await retry<T | undefined>(begin as never, Object.create(options, own));
-  const caller = { cancel: () => Attempt.abort(context as Attempt, signal?.reason) };
-  if (signal?.aborted) caller.cancel();
-  else if (signal) hear(signal, caller);
+  await retry(begin, ownOf(options, fn.name) as never);
+  const { reader, held, isDone } = found as NonNullable<typeof found>;
   try {
-    while (step && !step.done) {
-      yield step.value;
-      // An iterator that throws is closed.
-      const running = items as Items<T>;
-      items = undefined;
-      step = await running.next();
-      items = running;
+    yield* held;
+    while (!isDone) {
+      const { done, value } = (await reader.next()) as IteratorResult<T, undefined>;
+      if (done) return;
+      yield value;
     }
   } finally {
-    if (signal) hearNoMore(signal, caller);
-    if (!step?.done) await items?.return?.();
+    await reader.close();
   }
 }
 
-const isAsync = <T>(stream: Stream<T>): stream is AsyncIterable<T> => Symbol.asyncIterator in stream;
+/** The options for `retry`: without those of streams, and with the name of the function. */
+function ownOf<T>(options: StreamOptions<T>, name: string): object {
+  const own: Record<string, unknown> = { name };
+  for (const key in options) {
+    if (key !== "commit" && key !== "idle") own[key] = options[key as keyof typeof options] ?? own[key];
+  }
+  return own;
+}

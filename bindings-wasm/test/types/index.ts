@@ -5,6 +5,7 @@ import {
   Call,
   type Decision,
   type Failure,
+  givenUp,
   type HostOptions,
   httpFailure,
   type Outcome,
@@ -17,6 +18,7 @@ import {
   Schedule,
   type Step,
   seedAt,
+  stop,
   wrap,
 } from "holdoff";
 import { Breaker, GuardedCall, Guards, KeyedGuards } from "holdoff/guards";
@@ -150,8 +152,14 @@ end();
 const failsOnce = failing(1, new Error(), (n: number) => n);
 check<ReturnType<typeof failsOnce>, number>(true);
 check<typeof failsOnce.calls, number>(true);
-// @ts-expect-error: a policy has its own attempts
-retry(() => 1, { policy, attempts: 3 });
+retry(() => 1, { policy, attempts: 3, deadline: 100 });
+policy.retry(() => 1, { attempts: 3, deadline: "1s", onRetry: ({ wake }) => wake() });
+// @ts-expect-error: guards outlive a call
+policy.retry(() => 1, { breaker: { failures: 3 } });
+policy.retry(({ once, signal }) => fetch("/", { body: once("x"), signal }));
+check<ReturnType<typeof givenUp>, boolean>(true);
+check<ReturnType<typeof stop>, never>(true);
+retryStream(async () => ["a"], { commit: (item) => item.length > 1, idle: "5s" });
 // @ts-expect-error: documents alone have names in snake_case
 retry(() => 1, { min_attempt: 5 });
 // @ts-expect-error: a result of another type

@@ -1,0 +1,69 @@
+/** The time of one operation, and the one timer that it has. */
+import { ahead, type Clock, LONGEST_TIMER, skip, stoodStill, system } from "./clock.js";
+import { LONGEST_NUMBER } from "./failure.js";
+import { switches } from "./switches.js";
+
+export class Alarm {
+  private readonly clock: Clock;
+  private readonly unref: boolean;
+  private readonly rings: (ring: () => void) => void;
+  private timer: unknown = undefined;
+  /** The number of timers that were set or cleared: an old one is not heard. */
+  private count = 0;
+  /** The clock's time, in milliseconds, from which nanoseconds are counted; undefined until the clock is read first. */
+  epoch: number | undefined;
+
+  /** `rings` gets the function to call when the timer has fired. */
+  constructor(clock: Clock, unref: boolean, epoch: number | undefined, rings: (ring: () => void) => void) {
+    this.clock = clock;
+    this.unref = unref;
+    this.epoch = epoch;
+    this.rings = rings;
+  }
+
+  /** Nanoseconds since the epoch. A clock that answers nonsense stands still. */
+  now(): number {
+    const time = this.clock.now();
+    this.epoch ??= time;
+    const nanos = Math.round((time - this.epoch) * 1e6);
+    return nanos > 0 ? Math.min(nanos, LONGEST_NUMBER) : 0;
+  }
+
+  get isSet(): boolean {
+    return this.timer !== undefined;
+  }
+
+  clear(): void {
+    this.count++;
+    if (this.timer !== undefined) this.clock.clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
+  /** Calls back with the time at `at`, or before where a timer cannot be so long. A sleep is skipped where a test has said so. */
+  set(at: number, isSleep: boolean, callback: (now: number) => void): void {
+    this.clear();
+    if (at === Infinity) return;
+    const { clock, count } = this;
+    if (isSleep && switches.skipsSleeps) this.epoch = (this.epoch as number) - Math.max(at - this.now(), 0) / 1e6;
+    const setAt = this.now();
+    const aheadAt = ahead;
+    const milliseconds = Math.min(Math.max(Math.ceil((at - setAt) / 1e6), 0), LONGEST_TIMER);
+    const due = Math.min(at, setAt + milliseconds * 1e6);
+    const ring = () => {
+      if (this.count !== count) return;
+      this.timer = undefined;
+      let now = this.now();
+      // Time that another operation has skipped is not the clock's.
+      const skipped = clock === system ? (ahead - aheadAt) * 1e6 : 0;
+      if (now < due && stoodStill(now - setAt - skipped, due - setAt)) {
+        const rest = (due - now) / 1e6;
+        if (clock === system) skip(rest);
+        else this.epoch = (this.epoch as number) - rest;
+        now = due;
+      }
+      callback(now);
+    };
+    this.timer = clock.setTimeout(() => this.rings(ring), milliseconds);
+    if (this.unref) (this.timer as { unref?(): void } | undefined)?.unref?.();
+  }
+}
