@@ -3,22 +3,27 @@ import { ahead, type Clock, LONGEST_TIMER, skip, stoodStill, system } from "./cl
 import { LONGEST_NUMBER } from "./failure.js";
 import { switches } from "./switches.js";
 
+/** The operation: it calls what is posted in its own async context, and is woken there. */
+interface Owner {
+  post(ring: () => void): void;
+  wake(now: number): void;
+}
+
 export class Alarm {
   private readonly clock: Clock;
-  private readonly unref: boolean;
-  private readonly rings: (ring: () => void) => void;
+  private readonly unref: boolean | null | undefined;
+  private readonly owner: Owner;
   private timer: unknown = undefined;
   /** The number of timers that were set or cleared: an old one is not heard. */
   private count = 0;
   /** The clock's time, in milliseconds, from which nanoseconds are counted; undefined until the clock is read first. */
   epoch: number | undefined;
 
-  /** `rings` gets the function to call when the timer has fired. */
-  constructor(clock: Clock, unref: boolean, epoch: number | undefined, rings: (ring: () => void) => void) {
+  constructor(owner: Owner, clock: Clock, unref: boolean | null | undefined, epoch: number | undefined) {
+    this.owner = owner;
     this.clock = clock;
     this.unref = unref;
     this.epoch = epoch;
-    this.rings = rings;
   }
 
   /** Nanoseconds since the epoch. A clock that answers nonsense stands still. */
@@ -39,8 +44,8 @@ export class Alarm {
     this.timer = undefined;
   }
 
-  /** Calls back with the time at `at`, or before where a timer cannot be so long. A sleep is skipped where a test has said so. */
-  set(at: number, isSleep: boolean, callback: (now: number) => void): void {
+  /** Wakes the owner at that time, or before where a timer cannot be so long. A sleep is skipped where a test has said so. */
+  set(at: number, isSleep: boolean): void {
     this.clear();
     if (at === Infinity) return;
     const { clock, count } = this;
@@ -61,9 +66,9 @@ export class Alarm {
         else this.epoch = (this.epoch as number) - rest;
         now = due;
       }
-      callback(now);
+      this.owner.wake(now);
     };
-    this.timer = clock.setTimeout(() => this.rings(ring), milliseconds);
+    this.timer = clock.setTimeout(() => this.owner.post(ring), milliseconds);
     if (this.unref) (this.timer as { unref?(): void } | undefined)?.unref?.();
   }
 }

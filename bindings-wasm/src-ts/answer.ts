@@ -34,7 +34,6 @@ interface WithBody {
   clone?(): WithBody;
 }
 
-const discarded = new WeakSet<object>();
 const cancel = async (body: Body | null | undefined) => body?.cancel?.();
 
 /**
@@ -46,8 +45,7 @@ export function discard(value: unknown, clock: Clock): void {
   try {
     const answer = value as WithBody;
     const { body } = answer;
-    if (answerOf(value) === undefined || !body || answer.bodyUsed || body.locked || discarded.has(answer)) return;
-    discarded.add(answer);
+    if (answerOf(value) === undefined || !body || answer.bodyUsed || body.locked) return;
     const freed = body.getReader ? drain(answer, clock) : (body.dump?.({ limit: SMALL }) ?? cancel(body));
     Promise.resolve(freed).catch(nothing);
   } catch {

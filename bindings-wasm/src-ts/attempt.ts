@@ -1,18 +1,21 @@
-/** An attempt in flight. */
+/** An attempt in flight, and the first attempt of an operation. */
 import { follow } from "./cancel.js";
-import type { AttemptContext } from "./host.js";
+import type { AttemptContext, Work } from "./host.js";
 
 /** The context of an attempt. Its controller is made only if somebody asks for the signal. */
 export class Attempt implements AttemptContext {
   readonly attempt: number;
   /** When the attempt is over its limit; Infinity without one. */
   readonly abortAt: number;
+  /** The caller's signal, which its own follows. */
+  caller: AbortSignal | undefined;
+  /** The end of its function, until that is there. */
+  flight: Promise<void> | undefined;
+  /** Judges it at its limit, where it has failed and the answer of a predicate is still to come. */
+  judge: (() => void) | undefined;
   private controller: AbortController | undefined;
   private given: AbortSignal | undefined;
-  private caller: AbortSignal | undefined;
   private over: { reason: unknown } | undefined;
-  private ended: Promise<void> | undefined;
-  private judge: (() => void) | undefined;
 
   constructor(attempt: number, abortAt = Infinity) {
     this.attempt = attempt;
@@ -35,33 +38,26 @@ export class Attempt implements AttemptContext {
     };
   }
 
-  /** Its signal aborts with the caller's, however long after the attempt. */
-  static follow(attempt: Attempt, caller: AbortSignal): void {
-    attempt.caller = caller;
-  }
-
-  /** Notes the end of an attempt's function, unless it is over. */
-  static flies(attempt: Attempt, flight: Promise<void> | undefined): void {
-    attempt.ended = flight;
-  }
-
-  static flight({ ended }: Attempt): Promise<void> | undefined {
-    return ended;
-  }
-
-  /** Notes how to judge a failed attempt at its limit, where the answer of a predicate is still to come. */
-  static judgeAtLimit(attempt: Attempt, judge: () => void): void {
-    attempt.judge = judge;
-  }
-
-  /** Judges it so; false if it has not failed. */
-  static judgeNow({ judge }: Attempt): boolean {
-    judge?.();
-    return judge !== undefined;
-  }
-
   static abort(attempt: Attempt, reason: unknown): void {
     attempt.over = { reason };
     attempt.controller?.abort(reason);
   }
+}
+
+export const promised = <T>(result: unknown): Promise<Awaited<T>> =>
+  (result instanceof Promise ? result : Promise.resolve(result)) as Promise<Awaited<T>>;
+
+/** Runs the first attempt of an operation that nothing can abort. */
+export function first<T>(
+  fn: Work<T>,
+  failed: (error: unknown) => Promise<Awaited<T>>,
+  succeeded: ((value: Awaited<T>) => Awaited<T>) | undefined,
+): Promise<Awaited<T>> {
+  let result: unknown;
+  try {
+    result = fn(new Attempt(1));
+  } catch (error) {
+    return failed(error);
+  }
+  return promised<T>(result).then(succeeded, failed);
 }

@@ -5,7 +5,7 @@
 import { Alarm } from "./alarm.js";
 import { discard } from "./answer.js";
 import { around, type Mark } from "./around.js";
-import { Attempt } from "./attempt.js";
+import { Attempt, promised } from "./attempt.js";
 import { hear, hearNoMore } from "./cancel.js";
 import { isFinal, isUsedBody } from "./chain.js";
 import { type Clock, system } from "./clock.js";
@@ -31,24 +31,6 @@ import { isRefusal } from "./module.js";
 import { DEADLINE, readLong } from "./options.js";
 import { switches } from "./switches.js";
 import { CAUSES, KINDS, REASONS, type StopReason } from "./words.js";
-
-export const promised = <T>(result: unknown): Promise<Awaited<T>> =>
-  (result instanceof Promise ? result : Promise.resolve(result)) as Promise<Awaited<T>>;
-
-/** Runs the first attempt of an operation that nothing can abort. */
-export function first<T>(
-  fn: Work<T>,
-  failed: (error: unknown) => Promise<Awaited<T>>,
-  succeeded: ((value: Awaited<T>) => Awaited<T>) | undefined,
-): Promise<Awaited<T>> {
-  let result: unknown;
-  try {
-    result = fn(new Attempt(1));
-  } catch (error) {
-    return failed(error);
-  }
-  return promised<T>(result).then(succeeded, failed);
-}
 
 const NO_OPTIONS = {};
 /** True once the console was told that wasm is refused. */
@@ -108,7 +90,7 @@ export class Operation<T> {
     this.policy = policy;
     this.options = options ?? NO_OPTIONS;
     this.clock = this.options.clock ?? system;
-    this.alarm = new Alarm(this.clock, !!this.options.unref, epoch, (ring) => this.post(ring));
+    this.alarm = new Alarm(this, this.clock, this.options.unref, epoch);
     this.around = this.options.token ?? around.current?.();
   }
 
@@ -119,14 +101,14 @@ export class Operation<T> {
     this.safely(() => {
       if (isHeard(this.options)) this.begun = this.now();
       if (signal?.aborted) {
-        this.giveUp({ reason: "cancelled", retryAt: undefined });
+        this.giveUp("cancelled");
         return;
       }
       if (signal) hear(signal, this);
       const { limit } = this.policy;
       if (limit < Infinity) this.now();
       if (limit > 0) this.follow(this.engine.begin());
-      else this.giveUp({ reason: "deadline", retryAt: undefined }, undefined, timedOut("the deadline is over"));
+      else this.giveUp("deadline", undefined, undefined, timedOut("the deadline is over"));
     });
     return this.loop();
   }
@@ -177,11 +159,12 @@ export class Operation<T> {
     return new Promise((resolve) => {
       this.turn = resolve;
       // V8 finds the waiting functions for a stack only where the handler is `resolve` itself.
-      for (const attempt of this.running) Attempt.flight(attempt)?.then(resolve);
+      for (const attempt of this.running) attempt.flight?.then(resolve);
     });
   }
 
-  private post(next: Attempt | (() => void)): void {
+  /** Has the loop start an attempt or call a function. */
+  post(next: Attempt | (() => void)): void {
     this.inbox.push(next);
     this.turn();
   }
@@ -241,20 +224,16 @@ export class Operation<T> {
 
   /** Settles after hooks; at the deadline, or when the caller's signal aborts, without them. */
   private close(told: Promise<unknown> | undefined, settle: () => void): void {
-    if (this.ending) return;
-    if (!told) {
-      settle();
-      return;
-    }
-    const finish = () => {
-      if (this.ending || this.finish !== finish) return;
+    this.finish = () => {
       this.finish = nothing;
       this.alarm.clear();
-      this.safely(settle);
+      if (!this.ending) this.safely(settle);
     };
-    this.finish = finish;
-    this.armForDeadline();
-    told.then(finish);
+    if (!told) this.finish();
+    else {
+      this.armForDeadline();
+      told.then(() => this.finish());
+    }
   }
 
   follow(step: Step): void {
@@ -278,7 +257,7 @@ export class Operation<T> {
   }
 
   private launch(attempt: Attempt): void {
-    if (this.signal) Attempt.follow(attempt, this.signal);
+    attempt.caller = this.signal;
     this.running.push(attempt);
     this.arm();
     if (this.begun === undefined) this.post(attempt);
@@ -286,23 +265,22 @@ export class Operation<T> {
   }
 
   private start(context: Attempt): void {
-    let result: T;
+    const failed = (error: unknown) => this.failed(context, error, false);
     try {
-      result = this.engine.run(this.fn, context);
+      const result = promised<T>(this.engine.run(this.fn, context));
+      context.flight = result.then((value) => this.succeeded(context, value), failed);
     } catch (error) {
-      this.failed(context, error, false);
-      return;
+      failed(error);
     }
-    const flight = promised<T>(result).then(
-      (value) => this.succeeded(context, value),
-      (error: unknown) => this.failed(context, error, false),
-    );
-    Attempt.flies(context, flight);
   }
 
   /** True if the operation has ended, or will by the caller's signal. */
   private get isOver(): boolean {
-    return this.ended || this.signal?.aborted === true;
+    return this.ended || this.isCancelled;
+  }
+
+  private get isCancelled(): boolean {
+    return this.signal?.aborted === true;
   }
 
   /** True if the result of an attempt is awaited; from then on it is not. */
@@ -365,7 +343,7 @@ export class Operation<T> {
     if (typeof (answer as PromiseLike<Verdict> | undefined)?.then !== "function") judged(answer as Verdict);
     else {
       // Its function has ended: the loop waits for the answer.
-      Attempt.flies(context, undefined);
+      context.flight = undefined;
       (answer as PromiseLike<Verdict>).then(judged, (raised) => {
         if (this.lands(context)) this.raise(raised);
       });
@@ -375,10 +353,13 @@ export class Operation<T> {
   /** Judges an error: a failure of some kind, or an error of the program's own. */
   private failed(context: Attempt, error: unknown, timeout: boolean, at?: number): void {
     if (this.isOver || !this.running.includes(context)) return;
-    if (context.attempt > 1 && isUsedBody(error)) {
-      this.safely(() => this.unsent(context));
-      return;
-    }
+    this.safely(() => {
+      if (context.attempt > 1 && isUsedBody(error)) this.unsent(context);
+      else this.judge(context, error, timeout, at);
+    });
+  }
+
+  private judge(context: Attempt, error: unknown, timeout: boolean, at: number | undefined): void {
     const isAgain = isAbortAgain(error, this.lastError);
     this.failedWith(error, undefined, false);
     const { when } = this.options;
@@ -400,28 +381,26 @@ export class Operation<T> {
         this.raise(raised);
       }
     };
-    this.safely(() => {
-      now ??= this.now();
-      // The user's code comes first: it may run other operations, and the core's memory is shared.
-      const answer = isFinal(error) ? false : when && !timeout ? when(error) : undefined;
-      // The error is the attempt's end, also where the predicate does not answer in time.
-      Attempt.judgeAtLimit(context, () => this.answered(context, undefined, judged));
-      this.answered(context, answer, judged);
-      // The time of an answer that is still to come counts.
-      now = undefined;
-    });
+    now ??= this.now();
+    // The user's code comes first: it may run other operations, and the core's memory is shared.
+    const answer = isFinal(error) ? false : when && !timeout ? when(error) : undefined;
+    // The error is the attempt's end, also where the predicate does not answer in time.
+    context.judge = () => this.answered(context, undefined, judged);
+    this.answered(context, answer, judged);
+    // The time of an answer that is still to come counts.
+    now = undefined;
   }
 
   /** The body of an attempt's request was used up by an earlier one: the earlier failure comes out, unless an attempt still runs. */
   private unsent(context: Attempt): void {
     this.lands(context);
     if (this.running.length > 0) this.decide(context, () => writeFailure("transient"), false, this.now());
-    else this.giveUp({ reason: "body", retryAt: undefined });
+    else this.giveUp("body");
   }
 
-  /** Remembers how an attempt ended. The value that an earlier one returned is of no use now, unless it was returned again. */
+  /** Remembers how an attempt ended. The value of an earlier one is of no use now, unless it was returned again or freed in the sleep. */
   private failedWith(error: unknown, result: Awaited<T> | undefined, returned: boolean): void {
-    if (this.returned && this.lastResult !== result) discard(this.lastResult, this.clock);
+    if (this.returned && this.lastResult !== result && !this.engine.discardsAsleep) discard(this.lastResult, this.clock);
     this.lastError = error;
     this.lastResult = result;
     this.returned = returned;
@@ -433,6 +412,7 @@ export class Operation<T> {
     if (this.isOver) return;
     const { lastError: error, lastResult: value, engine } = this;
     const { attempt } = context;
+    const { delay } = this.options;
     let hint: ReturnType<typeof readHint>;
     let step: Step;
     try {
@@ -440,7 +420,9 @@ export class Operation<T> {
       // So may getters of the error.
       if (this.isOver) return;
       if (this.begun !== undefined) hint = readHint();
-      const isExact = kind !== PERMANENT && this.asksDelay(attempt, hint, now);
+      const facts = { error, value, kind: KINDS[kind], hint };
+      const asks = kind !== PERMANENT && delay;
+      const isExact = !!asks && askDelay(asks, this.event(attempt, facts, now), error);
       // So may the function of delays.
       if (this.isOver) return;
       step =
@@ -451,13 +433,13 @@ export class Operation<T> {
       // The browser compiles small modules only: without a decision there is no other attempt.
       if (!hasWarned) console.warn((refused as ConfigError).message);
       hasWarned = true;
-      this.giveUp({ reason: "permanent", retryAt: undefined, engineError: refused });
+      this.giveUp("permanent", undefined, { engineError: refused });
       return;
     }
     const next = step.codes & 255;
     const isLast = attempt >= switches.attempts && (next === SLEEP || next === ATTEMPT);
     if (isLast || next !== SLEEP) {
-      if (isLast) this.giveUp({ reason: "attempts", retryAt: undefined });
+      if (isLast) this.giveUp("attempts");
       else this.follow(step);
       return;
     }
@@ -468,14 +450,19 @@ export class Operation<T> {
     const wake = () => this.post(hurry);
     const told =
       this.begun !== undefined &&
-      this.tell("onRetry", attempt, {
-        error,
-        value,
-        kind: KINDS[this.kind],
-        hint,
-        delayMs: engine.delay(step) / 1e6,
-        cause: CAUSES[step.codes >>> 24],
-      }, wake);
+      this.tell(
+        "onRetry",
+        attempt,
+        {
+          error,
+          value,
+          kind: KINDS[this.kind],
+          hint,
+          delayMs: engine.delay(step) / 1e6,
+          cause: CAUSES[step.codes >>> 24],
+        },
+        wake,
+      );
     if (told) this.armForDeadline();
     this.after(told, () => {
       // The hook may have begun to read the value.
@@ -485,38 +472,35 @@ export class Operation<T> {
     });
   }
 
-  /** Asks the user's function of delays; true if its answer is the failure's hint now. */
-  private asksDelay(attempt: number, hint: ReturnType<typeof readHint>, now: number): boolean {
-    const { delay } = this.options;
-    if (!delay) return false;
-    const { lastError: error, lastResult: value } = this;
-    return askDelay(delay, this.event(attempt, { error, value, kind: KINDS[this.kind], hint }, now), error);
-  }
-
   private gaveUp(reason: StopReason, at: number): void {
     const description = reason === "budget" ? this.engine.shortage() : undefined;
-    const retryInMs = at === Infinity ? undefined : (at - this.now()) / 1e6;
-    const retryAt = retryInMs === undefined ? undefined : Date.now() + retryInMs;
-    this.giveUp({ reason, retryAt, ...(description !== undefined && { description }) }, retryInMs);
+    this.giveUp(
+      reason,
+      at === Infinity ? undefined : (at - this.now()) / 1e6,
+      description !== undefined && { description },
+    );
   }
 
-  /** `error` stands for the error of an operation that made no attempt. */
+  /** `early` is the error of an operation that made no attempt. */
   private giveUp(
-    ending: Pick<Outcome, "reason" | "retryAt" | "description" | "engineError">,
-    retryInMs?: number | undefined,
+    reason: StopReason,
+    retryInMs?: number,
+    more?: Pick<Outcome, "description" | "engineError"> | false,
     early?: unknown,
   ): void {
     const { attempt, lastError, lastResult } = this;
-    const { reason, retryAt } = ending;
+    const retryAt = retryInMs === undefined ? undefined : Date.now() + retryInMs;
     const cancelled = reason === "cancelled";
     const returned = this.returned && !cancelled;
     const value = lastResult as Awaited<T>;
     const outcome: Outcome = {
       outcome: cancelled ? reason : "gave_up",
+      reason,
       attempts: attempt,
+      retryAt,
       lastError,
       lastResult,
-      ...ending,
+      ...more,
     };
     this.end();
     this.abortAll(cancelled ? this.signal : undefined);
@@ -534,25 +518,18 @@ export class Operation<T> {
     });
     this.close(told, () => {
       const { fallback } = this.options;
-      if (fallback && !returned && !this.isCancelled) this.replace(error, fallback(error));
-      else {
+      const settle = () => {
         if (this.around && !cancelled) this.around.isGivenUp = true;
         this.settle(returned ? { value } : { error });
+      };
+      if (!fallback || returned || this.isCancelled) settle();
+      else {
+        const failed = (error: unknown) => this.settle({ error });
+        promised<Awaited<T>>(fallback(error)).then((value) => this.settle({ value }), failed);
+        // An abort ends the wait for it.
+        this.finish = settle;
       }
     });
-  }
-
-  private get isCancelled(): boolean {
-    return this.signal?.aborted === true;
-  }
-
-  /** Settles with a fallback, unless the caller's signal aborts before it is there. */
-  private replace(error: unknown, fallback: Awaited<T> | PromiseLike<Awaited<T>>): void {
-    this.finish = () => this.settle({ error });
-    promised<Awaited<T>>(fallback).then(
-      (value) => this.settle({ value }),
-      (failed) => this.settle({ error: failed }),
-    );
   }
 
   /** Aborts attempts whose results are of no interest. */
@@ -564,7 +541,8 @@ export class Operation<T> {
 
   private timeOut(attempt: Attempt, now: number): void {
     const error = timedOut(`attempt ${attempt.attempt} took longer than its limit${this.clock.note ?? ""}`);
-    if (!Attempt.judgeNow(attempt)) this.failed(attempt, error, true, now);
+    if (attempt.judge) attempt.judge();
+    else this.failed(attempt, error, true, now);
     // Only now, so that an error which the abort makes the attempt throw is no second failure.
     Attempt.abort(attempt, error);
   }
@@ -573,7 +551,7 @@ export class Operation<T> {
   cancel(): void {
     this.post(() => {
       if (this.ended) this.finish();
-      else this.giveUp({ reason: "cancelled", retryAt: undefined });
+      else this.giveUp("cancelled");
     });
   }
 
@@ -594,10 +572,11 @@ export class Operation<T> {
   private arm(isSleep = this.running.length === 0): void {
     let at = this.wakeAt;
     for (const { abortAt } of this.running) at = Math.min(at, abortAt);
-    this.alarm.set(at, isSleep, (now) => this.wake(now));
+    this.alarm.set(at, isSleep);
   }
 
-  private wake(now: number): void {
+  /** The timer has fired. */
+  wake(now: number): void {
     // Aborted attempts are nobody's timeouts.
     for (;;) {
       if (this.isCancelled && !this.ended) return;

@@ -12,7 +12,15 @@ import {
 } from "./failure.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { Guards } from "./guards/guards.js";
-import { type CallOptions, type CompiledPolicy, checkHost, checkWork, isHostField, OPTIONS, type Work } from "./host.js";
+import {
+  type CallOptions,
+  type CompiledPolicy,
+  checkHost,
+  checkWork,
+  isHostField,
+  OPTIONS,
+  type Work,
+} from "./host.js";
 import { checkModule, takeModule } from "./hot.js";
 import { maker } from "./maker.js";
 import {
@@ -327,17 +335,21 @@ export function fieldsOf(options: object): PolicyFields {
   return fields;
 }
 
+/** The error about guards among the options of one call. */
+export const noGuards = (path: string): ConfigError =>
+  new ConfigError(NOT_SUPPORTED, "not_supported", path, "", "must be in a Policy or in `guards`: guards outlive a call");
+
 /** The policy of one call, whose options may have fields of their own. */
 export function policyOfCall(policy: Policy, options: unknown): CompiledPolicy {
   if (!isFields(options)) throw wrongType("options", options, OPTIONS);
-  if ((options["policy"] ?? policy) !== policy) throw wrongType("policy", options["policy"], "left out: a policy has one already");
+  if ((options["policy"] ?? policy) !== policy)
+    throw wrongType("policy", options["policy"], "left out: a policy has one already");
   checkHost(options);
   const { deadline, ...fields } = fieldsOf(options);
   for (const name in fields) {
     const value = fields[name as keyof typeof fields];
     if (value === undefined || value === null) delete fields[name as keyof typeof fields];
-    else if (isGuard(snake(name)))
-      throw new ConfigError(NOT_SUPPORTED, "not_supported", name, "", "must be given in the policy: guards outlive a call");
+    else if (isGuard(snake(name))) throw noGuards(name);
   }
   const base = Object.keys(fields).length > 0 ? policy.withFields(fields) : policy;
   if (deadline === undefined || deadline === null) return base;

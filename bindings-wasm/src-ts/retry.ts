@@ -1,10 +1,9 @@
 /** `retry` and `wrap`, whose options are read once for all calls that say the same. */
 
-import { ConfigError, NOT_SUPPORTED, wrongType } from "./errors.js";
+import { type ConfigError, wrongType } from "./errors.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { GuardFields } from "./guards/fields.js";
 import {
-  type CallOptions,
   type CompiledPolicy,
   checkHost,
   checkWork,
@@ -13,7 +12,7 @@ import {
   OPTIONS,
   type Work,
 } from "./host.js";
-import { fieldsOf, Policy, policyOfCall, withBudgetsOf, withDeadline } from "./policy.js";
+import { fieldsOf, noGuards, Policy, policyOfCall, withBudgetsOf, withDeadline } from "./policy.js";
 import { run, runner } from "./run.js";
 import { isFields } from "./values.js";
 
@@ -101,7 +100,12 @@ function find<V, F>(options: WrapOptions<V, F>): Known {
     // One of a number is another for each call: it may even be over.
     const isNumber = typeof options.deadline === "number";
     const policy = made(isNumber ? Object.create(options, { deadline: { value: FAR, enumerable: true } }) : options);
-    latest = known[next] = { policy, options: row(options, true), latest: policy, deadline: isNumber ? FAR : undefined };
+    latest = known[next] = {
+      policy,
+      options: row(options, true),
+      latest: policy,
+      deadline: isNumber ? FAR : undefined,
+    };
     next = (next + 1) % REMEMBERED;
   }
   return latest;
@@ -152,13 +156,7 @@ function forOne<V, F>(options: WrapOptions<V, F>): CompiledPolicy {
   const policy = dated(knownOf(options), options);
   checkHost(options);
   if (!bringsGuards(policy, options)) return policy;
-  throw new ConfigError(
-    NOT_SUPPORTED,
-    "not_supported",
-    "options",
-    "",
-    "must have their guards in a Policy or in `guards`",
-  );
+  throw noGuards("options");
 }
 
 /** The policy of a function, which has guards of its own. */

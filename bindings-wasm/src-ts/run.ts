@@ -3,11 +3,12 @@
  * whether it did, this is a call and a `then`: no clock, no seed, no core.
  */
 import { around } from "./around.js";
+import { first, promised } from "./attempt.js";
 import { system } from "./clock.js";
 import { Unguarded } from "./engine.js";
 import { isHeard } from "./hooks.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
-import { first, Operation, promised } from "./operation.js";
+import { Operation } from "./operation.js";
 
 export function run<T>(
   fn: Work<T>,

@@ -60,7 +60,10 @@ test("where a body cannot be sent again, the answer comes out that asked for it"
       };
     },
   ]) {
-    for (const options of [steady, { ...steady, budget: undefined, guards: new Guards({ bulkhead: 1, breaker: { failures: 9 } }) }]) {
+    for (const options of [
+      steady,
+      { ...steady, budget: undefined, guards: new Guards({ bulkhead: 1, breaker: { failures: 9 } }) },
+    ]) {
       bodies.length = 0;
       const events = [];
       const onGiveUp = ({ reason, refusedBy, value }) => events.push([reason, refusedBy, value?.status]);
@@ -87,7 +90,10 @@ test("the earlier error comes out where the attempt before threw one", async () 
   assert.deepEqual([outcomeOf(error).reason, outcomeOf(error).attempts], ["body", 2]);
   const first = await failure(retry(used, steady));
   assert.deepEqual([first.name, outcomeOf(first).reason], ["TypeError", "permanent"]);
-  assert.equal(await retry(({ attempt }) => (attempt === 1 ? Promise.reject(lost) : 1), { ...steady, fallback: () => 2 }), 1);
+  assert.equal(
+    await retry(({ attempt }) => (attempt === 1 ? Promise.reject(lost) : 1), { ...steady, fallback: () => 2 }),
+    1,
+  );
 });
 
 test("a second attempt beside the one that sends the body does not end it", async () => {

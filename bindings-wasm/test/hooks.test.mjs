@@ -31,7 +31,11 @@ test("a hook or a predicate that never answers holds no operation beyond its dea
   assert.deepEqual(await ended(() => 1, { deadline, whenResult: never }), ["TimeoutError", "deadline", 300]);
   assert.deepEqual(await ended(() => 1, { deadline, onSuccess: never }), [1, undefined, 300]);
   assert.deepEqual(await ended(down, { deadline, attempts: 1, onGiveUp: never }), ["Error", "attempts", 300]);
-  assert.deepEqual(await ended(down, { deadline, attempts: 1, when: never, onGiveUp: never }), ["Error", "attempts", 300]);
+  assert.deepEqual(await ended(down, { deadline, attempts: 1, when: never, onGiveUp: never }), [
+    "Error",
+    "attempts",
+    300,
+  ]);
 });
 
 test("nor does one beyond an abort", async () => {
@@ -105,6 +109,7 @@ test("the promise of a hook is handled, also beside one that throws, and after t
     controller.abort();
     await running;
   }
+  // biome-ignore lint/suspicious/noThenProperty: a promise of another kind
   const thenable = { then: (_, reject) => void Promise.resolve().then(() => reject(new Error("late"))) };
   assert.ok((await failure(retry(down, { onRetry: () => thenable }))) instanceof HookError);
   for (let n = 0; n < 5; n++) await turn();
@@ -173,7 +178,8 @@ test("a hook may end the sleep, but no sleep that the server asked for", async (
   assert.equal(await clock.settled(retry(work, { ...options, onRetry, deadline: 1200 })), 4);
   assert.deepEqual(at, [0, 100, 100, 1100]);
   for (const wake of wakes) wake();
-  const hinted = () => Promise.reject(Object.assign(new Error("busy"), { status: 503, headers: { "retry-after": "2" } }));
+  const hinted = () =>
+    Promise.reject(Object.assign(new Error("busy"), { status: 503, headers: { "retry-after": "2" } }));
   const start = clock.time;
   await failure(clock.settled(retry(hinted, { ...options, attempts: 2, onRetry: ({ wake }) => wake() })));
   assert.equal(clock.time - start, 2000);

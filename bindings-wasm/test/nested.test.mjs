@@ -79,8 +79,7 @@ async function wrapped({ outer, inner, sdk, work, hand = (token) => ({ token }) 
   };
   const around = new Policy({ ...steady, attempts: 3, nested: "innermost", ...outer });
   const within = new Policy({ ...steady, attempts: 3, ...inner });
-  const call = ({ token }) =>
-    sdk(() => within.retry(innermost, { clock, whenResult: true, ...hand(token) }));
+  const call = ({ token }) => sdk(() => within.retry(innermost, { clock, whenResult: true, ...hand(token) }));
   const result = await clock.settled(around.retry(call, { clock, whenResult: true }).catch((error) => error));
   return [calls, outcomeOf(result)?.reason];
 }

@@ -152,10 +152,7 @@ test("an error about an option says what is wanted", async () => {
     [{ whenResult: "x" }, 'whenResult = "x": must be true or a function'],
     [{ signal: 1 }, "signal = 1: must be an AbortSignal"],
     [{ idempotent: 1 }, "idempotent = 1: must be true or false"],
-    [
-      { policy, onretry: null, onretri: 1 },
-      "onretri = 1: is no field of a policy",
-    ],
+    [{ policy, onretry: null, onretri: 1 }, "onretri = 1: is no field of a policy"],
   ]) {
     assert.equal((await failure(retry(() => assert.fail("ran"), options))).message, message);
   }

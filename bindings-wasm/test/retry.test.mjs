@@ -412,7 +412,8 @@ test("fields of one call replace those of a shared policy, and leave its guards 
   assert.equal((await failure(policy.retry(fails(1), { clock, attempts: 2 }))).name, "Refused");
   const shared = new Policy({ attempts: 9, backoff: { kind: "constant", delay: 0 } });
   const spent = [];
-  for (let n = 0; n < 40; n++) spent.push(outcomeOf(await failure(clock.settled(shared.retry(fails(9), { attempts: 3, clock })))).reason);
+  for (let n = 0; n < 40; n++)
+    spent.push(outcomeOf(await failure(clock.settled(shared.retry(fails(9), { attempts: 3, clock })))).reason);
   assert.equal(spent.at(-1), "budget");
   assert.equal(outcomeOf(await failure(clock.settled(shared.retry(fails(9), { clock })))).reason, "budget");
 });

@@ -2,12 +2,12 @@
  * First attempts under guards. Most succeed, so what their calls would need to go on is put together only when they fail.
  */
 import { around } from "../around.js";
+import { first } from "../attempt.js";
 import type { LoopBudgets } from "../budgets.js";
 import { type Clock, nanosOf, system } from "../clock.js";
 import { ATTEMPT } from "../engine_step.js";
 import { isHeard } from "../hooks.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
-import { first } from "../operation.js";
 import { isSeeded, seedOf } from "../seed.js";
 import type { Breaker, Success } from "./breaker.js";
 import { budgetsBeside, Guarded, nestingOf, notifyWaiters, type SharedGuards } from "./engine.js";

@@ -44,8 +44,7 @@ export function retryStream<T>(
   const { commit, idle } = options;
   if (commit && typeof commit !== "function") throw wrongType("commit", commit, "a function");
   const given: unknown = idle ?? Infinity;
-  const span =
-    given === Infinity ? given : typeof given === "string" ? spanOf(given) : spanOfNumber(given as number);
+  const span = given === Infinity ? given : typeof given === "string" ? spanOf(given) : spanOfNumber(given as number);
   if (span === undefined) throw problem(NOT_A_DURATION, "idle", idle);
   return itemsOf(fn, options, Number(span) / 1e6);
 }

@@ -5,7 +5,7 @@ import {
   Call,
   type Decision,
   type Failure,
-  givenUp,
+  type givenUp,
   type HostOptions,
   httpFailure,
   type Outcome,
@@ -18,7 +18,7 @@ import {
   Schedule,
   type Step,
   seedAt,
-  stop,
+  type stop,
   wrap,
 } from "holdoff";
 import { Breaker, GuardedCall, Guards, KeyedGuards } from "holdoff/guards";
