@@ -400,7 +400,8 @@ export class Operation<T> {
 
   /** Remembers how an attempt ended. The value of an earlier one is of no use now, unless it was returned again or freed in the sleep. */
   private failedWith(error: unknown, result: Awaited<T> | undefined, returned: boolean): void {
-    if (this.returned && this.lastResult !== result && !this.engine.discardsAsleep) discard(this.lastResult, this.clock);
+    if (this.returned && this.lastResult !== result && !this.engine.discardsAsleep)
+      discard(this.lastResult, this.clock);
     this.lastError = error;
     this.lastResult = result;
     this.returned = returned;

@@ -271,45 +271,17 @@ export function withBudgetsOf(other: Policy, policy: Policy): Policy {
 }
 
 /** A policy with another deadline, for one operation: the words are written when it fails, because most operations do not. */
-class Dated implements CompiledPolicy {
-  readonly limit: number;
-  private readonly policy: Policy;
-  private readonly deadline: Nanos;
-  private made: Uint32Array | undefined = undefined;
-
-  constructor(policy: Policy, deadline: Nanos) {
-    this.policy = policy;
-    this.deadline = deadline;
-    this.limit = Math.min(Number(deadline), readLong(policy.words, ATTEMPT_TIMEOUT));
-  }
-
-  get words(): Uint32Array {
-    if (this.made === undefined) {
-      this.made = this.policy.words.slice();
-      writeDeadline(this.made, this.deadline);
-    }
-    return this.made;
-  }
-
-  get rules(): Rules | undefined {
-    return this.policy.rules;
-  }
-
-  get budgets(): LoopBudgets | undefined {
-    return this.policy.budgets;
-  }
-
-  get guards(): Guards | undefined {
-    return this.policy.guards;
-  }
-
-  get guardFields(): GuardFields | undefined {
-    return this.policy.guardFields;
-  }
-
-  get firstLimit(): number {
-    return firstLimitOf(this);
-  }
+function dated(policy: Policy, deadline: Nanos): CompiledPolicy {
+  let made: Uint32Array | undefined;
+  const words = (): Uint32Array => {
+    if (made === undefined) writeDeadline((made = policy.words.slice()), deadline);
+    return made;
+  };
+  return Object.create(policy, {
+    limit: { value: Math.min(Number(deadline), readLong(policy.words, ATTEMPT_TIMEOUT)) },
+    words: { get: words },
+    guards: { get: () => policy.guards },
+  });
 }
 
 /**
@@ -322,8 +294,8 @@ export function withDeadline(policy: Policy, deadline: unknown): CompiledPolicy 
       ? spanOf(deadline)
       : spanOfNumber(typeof deadline === "number" ? Math.max(deadline, 0) : Number.NaN);
   if (nanos === undefined) return undefined;
-  if (nanos <= readLong(policy.words, MIN_ATTEMPT)) return new Dated(policy, 0);
-  return isRuled(policy.words) ? undefined : new Dated(policy, nanos);
+  if (nanos <= readLong(policy.words, MIN_ATTEMPT)) return dated(policy, 0);
+  return isRuled(policy.words) ? undefined : dated(policy, nanos);
 }
 
 /** The fields of a policy among options. */
@@ -337,7 +309,13 @@ export function fieldsOf(options: object): PolicyFields {
 
 /** The error about guards among the options of one call. */
 export const noGuards = (path: string): ConfigError =>
-  new ConfigError(NOT_SUPPORTED, "not_supported", path, "", "must be in a Policy or in `guards`: guards outlive a call");
+  new ConfigError(
+    NOT_SUPPORTED,
+    "not_supported",
+    path,
+    "",
+    "must be in a Policy or in `guards`: guards outlive a call",
+  );
 
 /** The policy of one call, whose options may have fields of their own. */
 export function policyOfCall(policy: Policy, options: unknown): CompiledPolicy {
