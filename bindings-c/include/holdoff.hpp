@@ -77,6 +77,31 @@ class guards {
                          [](void *mutex) { static_cast<std::mutex *>(mutex)->unlock(); }, &mutex_, nullptr};
 };
 
+/** The budget for the retries of all calls to one server, which the loops of other languages bring by themselves: docs/storm.md. Locks
+ * itself; stays where it is. */
+class retry_budget {
+ public:
+  /** Makes a full one. `now` is the time of the host's clock. */
+  explicit retry_budget(time_point now = clock::now()) { holdoff_loop_budget_init(&budget_, to_ns(now)); }
+  retry_budget(const retry_budget &) = delete;
+  retry_budget &operator=(const retry_budget &) = delete;
+
+  /** Returns the tokens that are left. */
+  double balance(time_point now = clock::now()) {
+    const std::lock_guard<std::mutex> held(mutex_);
+    return holdoff_budget_balance(&budget_.budget, to_ns(now));
+  }
+  /** Returns the C library's budget and its lock, for a holdoff_host of one's own. */
+  holdoff_loop_budget *get() noexcept { return &budget_; }
+  holdoff_shared *shared() noexcept { return &shared_; }
+
+ private:
+  std::mutex mutex_;
+  holdoff_loop_budget budget_;
+  holdoff_shared shared_{[](void *mutex) { static_cast<std::mutex *>(mutex)->lock(); },
+                         [](void *mutex) { static_cast<std::mutex *>(mutex)->unlock(); }, &mutex_, nullptr};
+};
+
 /** A retry that is about to be slept for. */
 struct retrying {
   /** The attempt that failed, from 1; 0 when guards let the first one wait. */
@@ -131,6 +156,9 @@ struct host {
   const cancel_token *cancel = nullptr;
   /** The guards that the call shares; NULL for none. */
   ::holdoff::guards *guards = nullptr;
+  /** The budget for retries that all calls to this server share; NULL for none. Calls of several threads that share it share their
+   * guards, too, or have none: the lock is that of the guards. A budget among the guards takes its place. */
+  retry_budget *budget = nullptr;
   /** Says how an error is a failure; nothing for the default: a `failed` says it itself, a std::logic_error is a mistake of the
    * program and not retried, any other error is transient. An error that it throws ends the operation. */
   std::function<std::optional<failure>(const std::exception &)> classify;
@@ -217,7 +245,8 @@ inline holdoff_host host_of(const policy &policy, const host &host) noexcept {
   c.seed = host.seed ? &*host.seed : nullptr;
   c.clock = host.clock;
   c.guards = host.guards != nullptr ? host.guards->get() : nullptr;
-  c.shared = host.guards != nullptr ? host.guards->shared() : nullptr;
+  c.budget = host.budget != nullptr ? host.budget->get() : nullptr;
+  c.shared = host.guards != nullptr ? host.guards->shared() : host.budget != nullptr ? host.budget->shared() : nullptr;
   c.nesting = host.nesting;
   c.around = host.around;
   c.token = host.token;
@@ -417,6 +446,11 @@ class call {
       const std::uint32_t attempts = holdoff_nesting_attempts(c_.nesting, holdoff_host_token(&c_), policy.attempts());
       holdoff_policy_set_attempts(&limited_, attempts);
     }
+    if (c_.budget != nullptr) {
+      guards_ = c_.guards != nullptr ? *c_.guards : holdoff_guards{};
+      guards_.budget = guards_.budget != nullptr ? guards_.budget : &c_.budget->budget;
+      c_.guards = &guards_;
+    }
     loop_.policy = &limited_;
     loop_.host = &c_;
     loop_.waiter.wake[0] = loop_.waiter.wake[1] = -1;
@@ -514,6 +548,7 @@ class call {
   holdoff_policy limited_;
   host host_;
   holdoff_host c_ = detail::host_of(policy_, host_);
+  holdoff_guards guards_ = {};
   holdoff_loop loop_{};
   holdoff_step step_{};
   std::uint64_t ticket_ = HOLDOFF_FIRST_TICKET;

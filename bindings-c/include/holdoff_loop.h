@@ -226,10 +226,12 @@ static inline void holdoff_loop_leave(holdoff_loop **guarded) {
 }
 
 /* The loop of every call. A call under guards is in it from its beginning; any other comes after its first attempt has failed,
- * and `attempt` has a number. `started` is HOLDOFF_NEVER if no clock was read before that attempt. */
+ * and `attempt` has a number. `started` is HOLDOFF_NEVER if no clock was read before that attempt; `noted` is the number of the
+ * latest refusal of the host's budget then. */
 HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const holdoff_host *host, bool guarded,
                                             holdoff_operation operation, void *context, holdoff_result *result,
-                                            uint64_t started, holdoff_attempt attempt, holdoff_failure failure) {
+                                            uint64_t started, uint32_t noted, holdoff_attempt attempt,
+                                            holdoff_failure failure) {
   uint64_t now = holdoff_host_now(host), ticket = HOLDOFF_FIRST_TICKET;
   bool failed = attempt.number != 0;
   holdoff_token token;
@@ -246,6 +248,10 @@ HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const 
     loop.ended = false;
     bool was_clocked = failed && started != HOLDOFF_NEVER;
     holdoff_put(&step, &loop, guarded, HOLDOFF_PUT_BEGIN, ticket, was_clocked ? started : now, loop.last);
+    if (failed) {
+      /* It began before its first attempt. */
+      holdoff_guarded_call_note(&loop.call.guarded, noted);
+    }
     leaving = &loop;
   } else {
     holdoff_call_underway(&loop.call.unguarded, holdoff_host_seed(host), started == HOLDOFF_NEVER ? now : started);
@@ -311,7 +317,8 @@ HOLDOFF_INLINE static bool holdoff_run_loop(const holdoff_policy *policy, const 
 /* A call under guards and the host's budget, which is in their place among them. */
 HOLDOFF_APART static bool holdoff_run_under(const holdoff_policy *policy, const holdoff_host *host,
                                             holdoff_operation operation, void *context, holdoff_result *result,
-                                            uint64_t started, holdoff_attempt attempt, holdoff_failure failure) {
+                                            uint64_t started, uint32_t noted, holdoff_attempt attempt,
+                                            holdoff_failure failure) {
   holdoff_host budgeted = *host;
   holdoff_guards guards;
   memset(&guards, 0, sizeof guards);
@@ -322,23 +329,25 @@ HOLDOFF_APART static bool holdoff_run_under(const holdoff_policy *policy, const 
     guards.budget = &host->budget->budget;
   }
   budgeted.guards = &guards;
-  return holdoff_run_loop(policy, &budgeted, true, operation, context, result, started, attempt, failure);
+  return holdoff_run_loop(policy, &budgeted, true, operation, context, result, started, noted, attempt, failure);
 }
 
 /* A call without guards, from the failure of its first attempt on. */
 HOLDOFF_APART static bool holdoff_run_on(const holdoff_policy *policy, const holdoff_host *host,
                                          holdoff_operation operation, void *context, holdoff_result *result,
-                                         uint64_t started, holdoff_attempt attempt, holdoff_failure failure) {
+                                         uint64_t started, uint32_t noted, holdoff_attempt attempt,
+                                         holdoff_failure failure) {
   if (host->budget != NULL) {
-    return holdoff_run_under(policy, host, operation, context, result, started, attempt, failure);
+    return holdoff_run_under(policy, host, operation, context, result, started, noted, attempt, failure);
   }
-  return holdoff_run_loop(policy, host, false, operation, context, result, started, attempt, failure);
+  return holdoff_run_loop(policy, host, false, operation, context, result, started, noted, attempt, failure);
 }
 
 /* The whole call without guards. */
 static inline bool holdoff_run_unguarded(const holdoff_policy *policy, const holdoff_host *host, holdoff_operation operation,
                                      void *context, holdoff_result *result, holdoff_attempt attempt) {
   uint64_t started = HOLDOFF_NEVER;
+  uint32_t noted = host->budget != NULL ? __atomic_load_n(&host->budget->refusals, __ATOMIC_RELAXED) : 0;
   holdoff_failure failure;
   if (policy->first_limit_ns != HOLDOFF_NEVER) {
     started = holdoff_host_now(host);
@@ -355,7 +364,7 @@ static inline bool holdoff_run_unguarded(const holdoff_policy *policy, const hol
     }
     return true;
   }
-  return holdoff_run_on(policy, host, operation, context, result, started, attempt, failure);
+  return holdoff_run_on(policy, host, operation, context, result, started, noted, attempt, failure);
 }
 
 /* The whole call of a host that has guards or a nesting. */
@@ -382,9 +391,9 @@ HOLDOFF_APART static bool holdoff_run_among(const holdoff_policy *policy, const 
   holdoff_failure_clear(&failure);
   attempt.number = 0;
   if (host->budget != NULL) {
-    return holdoff_run_under(policy, host, operation, context, result, HOLDOFF_NEVER, attempt, failure);
+    return holdoff_run_under(policy, host, operation, context, result, HOLDOFF_NEVER, 0, attempt, failure);
   }
-  return holdoff_run_loop(policy, host, true, operation, context, result, HOLDOFF_NEVER, attempt, failure);
+  return holdoff_run_loop(policy, host, true, operation, context, result, HOLDOFF_NEVER, 0, attempt, failure);
 }
 
 /**

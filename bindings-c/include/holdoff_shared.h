@@ -90,18 +90,23 @@ typedef struct holdoff_loop_budget {
   holdoff_budget budget;
   /** True while tokens are missing: a first attempt that succeeds looks at nothing else. */
   bool is_short;
+  /** The number of the latest refusal, which a call notes when it begins. */
+  uint32_t refusals;
 } holdoff_loop_budget;
 
-/** Makes a full one: the budget that the loops of other languages bring to every policy. `now` is the host's time. */
+/** Makes a full one: the budget that the loops of other languages bring to every policy that is not the preset of another system. `now` is
+ * the host's time. For another capacity make `budget->budget` anew with holdoff_budget_init, of options with `{"budget": 1000}`. */
 static inline void holdoff_loop_budget_init(holdoff_loop_budget *budget, uint64_t now) {
   holdoff_budget_init_loops(&budget->budget, now);
   budget->is_short = false;
+  budget->refusals = 0;
 }
 
-/* Says if tokens are missing, under the lock. */
+/* Shows the state of the budget to calls that do not take the lock, under the lock. */
 static inline void holdoff_loop_budget_look(holdoff_loop_budget *budget) {
   if (budget != NULL) {
     __atomic_store_n(&budget->is_short, !holdoff_budget_is_full(&budget->budget), __ATOMIC_RELAXED);
+    __atomic_store_n(&budget->refusals, holdoff_budget_refusals(&budget->budget), __ATOMIC_RELAXED);
   }
 }
 

@@ -14,12 +14,13 @@ functions! { py;
     fn attempts(
         policy: Option<&Bound<'py, PyAny>> as "Policy | PresetName | None" = None; **options as "Unpack[AttemptsOptions]"
     ) -> PyResult<Attempts> = {
-        let retrying = Retrying::of(&Options::new(py, options)?.with_policy(policy))?;
+        let retrying = Retrying::of_calls(&Options::new(py, options)?.with_policy(policy))?;
         if retrying.hedges(py) {
             let message = "attempts() cannot hedge: a block of code does not run twice at once; use a function";
             return Err(PyTypeError::new_err(message));
         }
-        let operation = Py::new(py, Operation::of(Py::new(py, retrying)?, None))?;
+        let noted = retrying.refusals();
+        let operation = Py::new(py, Operation::of(Py::new(py, retrying)?, None, noted))?;
         Ok(Attempts { operation, latest: None, asynchronous: false })
     };
 }

@@ -22,7 +22,9 @@ impl Retrying {
     /// The first attempt failed, or has yet to be awaited.
     #[cold]
     fn run_after<'py>(slf: &Bound<'py, Self>, first: Attempted<'py>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind(), None), Some(first), call))
+        counted(slf.py(), || {
+            Self::run_on(slf, Operation::of(slf.clone().unbind(), None, call.noted), Some(first), call)
+        })
     }
 
     /// The loop of an attempt with nothing but a breaker or a limit: the machine is made when the attempt fails.
@@ -33,7 +35,7 @@ impl Retrying {
         match ended {
             Ok(value) if !is_coroutine(&value) => slf.get().succeeded_first(py, first).map(|()| value),
             ended => counted(py, || {
-                let operation = Operation::of(slf.clone().unbind(), Some(first));
+                let operation = Operation::of(slf.clone().unbind(), Some(first), call.noted);
                 Self::run_on(slf, operation, Some(ended), call)
             }),
         }
@@ -44,7 +46,7 @@ impl Retrying {
         if slf.get().hedges(slf.py()) {
             return Self::race(slf, call);
         }
-        counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind(), None), None, call))
+        counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind(), None, call.noted), None, call))
     }
 
     /// The loop from the first attempt, or from its result, and the fallback.
@@ -202,6 +204,11 @@ impl Calls for Retrying {
     }
 
     #[inline]
+    fn refusals(&self) -> u32 {
+        Self::refusals(self)
+    }
+
+    #[inline]
     fn is_done(&self, value: &Bound<'_, PyAny>) -> bool {
         !is_coroutine(value)
             && !self.budgets.as_ref().is_some_and(|budgets| budgets.is_short())
@@ -235,6 +242,11 @@ impl Calls for Policy {
     #[inline]
     fn is_direct(&self) -> bool {
         !self.guarded && !self.core().is_timed() && !telemetry::listens()
+    }
+
+    #[inline]
+    fn refusals(&self) -> u32 {
+        self.budgets.as_ref().map_or(0, |budgets| budgets.refusals())
     }
 
     #[inline]
@@ -278,7 +290,7 @@ methods! { Retrying(self, py);
             slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>,
             kwargs: Option<&Bound<'py, PyDict>>
         ) -> Returned<'py> {
-            Self::run(slf, Invocation { function, with: Arguments::Packed(args, kwargs) }, false)
+            Self::run(slf, Invocation { function, with: Arguments::Packed(args, kwargs), noted: 0 }, false)
         }
     }
 
@@ -286,12 +298,14 @@ methods! { Retrying(self, py);
     ref failure_of(error: &Bound<'_, PyException>; timed_out: bool = false) -> PyResult<Option<Failure>> =
         Ok(classify::classify(error.as_any(), timed_out, self)?.failure().map(Failure));
 
-    /// The first attempt succeeded, while `short` was not empty.
+    /// The first attempt succeeded, while a budget was short of tokens.
     ref reward() -> PyResult<()> = self.succeeded_at_once(py);
 
-    /// A list that is empty while no budget of the loops is short of tokens.
-    ref short() -> Bound<'py, PyList> as "list[bool]" =
-        self.budgets.as_ref().map_or_else(|| PyList::empty(py), |budgets| budgets.shown(py).clone());
+    /// A list: 1 if a budget of the loops is short of tokens, and the number of their latest refusal.
+    ref short() -> PyResult<Bound<'py, PyList>> as "list[int]" = match &self.budgets {
+        Some(budgets) => budgets.shown(py).cloned(),
+        None => PyList::new(py, [0, 0]),
+    };
 
     visits
         &self.policy, &self.guards, &self.options, &self.classify, &self.on_attempt,

@@ -43,6 +43,8 @@ pub(crate) struct Operation {
     awaited: Option<Py<PyAny>>,
     /// Made at the first failure; under guards, in `begin`.
     call: Option<GuardedCall>,
+    /// The number of the latest refusal of the loop's budgets when it began.
+    noted: u32,
     /// The permit of a closed breaker for a first attempt that ran without a machine; the call is made from it.
     closed: Option<Permit>,
     /// The policy of this operation, where a limit or a retry around it changes the policy.
@@ -118,9 +120,11 @@ impl Next {
 
 impl Operation {
     /// An operation; its first attempt may run or have run without a machine.
-    pub(crate) fn of(settings: Py<Retrying>, first: Option<Begun>) -> Self {
+    /// `noted` is the number of the latest refusal of its budgets when it began.
+    pub(crate) fn of(settings: Py<Retrying>, first: Option<Begun>, noted: u32) -> Self {
         Self {
             settings,
+            noted,
             about: None,
             began: None,
             changed: None,
@@ -158,7 +162,7 @@ impl Operation {
         if !self.begun {
             return Ok(None);
         }
-        let rest = Self::of(self.settings.clone_ref(py), None);
+        let rest = Self::of(self.settings.clone_ref(py), None, self.noted);
         Bound::new(py, std::mem::replace(self, rest)).map(Some)
     }
 
@@ -393,7 +397,8 @@ impl Operation {
             let seed = settings.seed.map_or_else(seeds::next, Ok)?;
             // Without a breaker nobody reads the permit.
             let permit = self.closed.take().unwrap_or(Permit::from_raw(0));
-            self.call = Some(GuardedCall::underway(seed, self.started.unwrap_or(now), permit));
+            let call = GuardedCall::underway(seed, self.started.unwrap_or(now), permit);
+            self.call = Some(call.noting(self.noted));
         }
         let seen = settings.guards.as_ref().map(|guards| guards.get().counts()).unwrap_or_default();
         let asked = ticket.map_or_else(|| self.attempts(), |ticket| ticket.attempt());
@@ -496,7 +501,9 @@ impl Operation {
     fn settle(&mut self, py: Python<'_>, failed: &Failed, step: Step, shortage: Option<Shortage>) -> PyResult<()> {
         let Step::Stop(holdoff_core::Outcome::GaveUp { reason, retry_at }) = step else { return Ok(()) };
         context::retry_ended(py, true)?;
-        let details = shortage.map(|shortage| shortage.to_string());
+        let settings = self.settings.get();
+        let key = if settings.budgets.is_some() { settings.key.as_str() } else { "" };
+        let details = shortage.map(|shortage| shortage.of_key(key).to_string());
         let outcome = Outcome { reason, attempts: self.attempts(), retry_at, details };
         self.end(py, failed, outcome).map_err(|own| failed.in_context(py, own))?;
         self.gave_up = matches!(failed, Failed::Error(_));

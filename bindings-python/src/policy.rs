@@ -40,16 +40,13 @@ impl Policy {
         let nesting = document.guards.nested().ok().flatten();
         let rules = !document.rules.is_none();
         let budgets = document.guards.budget_of_loops(&document.policy).map(LoopBudgets::new);
-        Self { guarded: !document.guards.has_no_guards(), rules, document, nesting, guards: PyOnceLock::new(), budgets }
+        let guarded = document.guards.beside_loop().sections().next().is_some();
+        Self { guarded, rules, document, nesting, guards: PyOnceLock::new(), budgets }
     }
 
-    /// A policy that is written out where it is used: it shares the budgets of its loops with all policies of the same fields.
-    fn inline(document: Document) -> Self {
-        let mut made = Self::of(document);
-        let fingerprint = made.document.policy.fingerprint();
-        let config = made.document.guards.budget_of_loops(&made.document.policy);
-        made.budgets = config.map(|config| LoopBudgets::remembered(fingerprint, config));
-        made
+    /// The budgets of calls that are made with the fields of this policy alone.
+    pub(crate) fn budgets_of_calls(&self) -> Option<Arc<LoopBudgets>> {
+        self.document.guards.budget_of_loops(&self.document.policy).map(LoopBudgets::of_calls)
     }
 
     pub(crate) fn core(&self) -> &holdoff_core::Policy {
@@ -62,7 +59,11 @@ impl Policy {
         own.update(fields.as_mapping())?;
         let document = config::document(py, None, Some(own.as_mapping()), config::SECOND)?;
         let mut made = Self::of(Document { error_types: self.document.error_types.clone(), ..document });
-        if made.budgets.is_some() && self.budgets.is_some() {
+        if self.document.guards.names_budget() == made.document.guards.names_budget()
+            && self.document.guards.budget() == made.document.guards.budget()
+            && made.budgets.is_some()
+            && self.budgets.is_some()
+        {
             made.budgets.clone_from(&self.budgets);
         }
         Bound::new(py, made)
@@ -75,10 +76,7 @@ pub(crate) fn of_option<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
         return Ok(policy.clone());
     }
     if value.is_instance_of::<PyString>() {
-        return Bound::new(
-            value.py(),
-            Policy::inline(config::document(value.py(), Some(value), None, config::SECOND)?),
-        );
+        return Bound::new(value.py(), Policy::of(config::document(value.py(), Some(value), None, config::SECOND)?));
     }
     Err(config::must_be("policy", "a holdoff.Policy or the name of a preset", value))
 }
@@ -86,7 +84,7 @@ pub(crate) fn of_option<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
 /// The policy with these fields.
 pub(crate) fn of_fields<'py>(py: Python<'py>, fields: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, Policy>> {
     let document = config::document(py, None, fields.map(|fields| fields.as_mapping()), config::SECOND)?;
-    Bound::new(py, Policy::inline(document))
+    Bound::new(py, Policy::of(document))
 }
 
 /// A policy, or the name of a preset.

@@ -56,7 +56,7 @@ methods! { Retried(self, py);
             &self, py: Python<'py>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>
         ) -> Returned<'py> {
             let (retrying, function) = self.known(py)?;
-            Retrying::run(retrying, Invocation { function, with: Arguments::Packed(args, kwargs) }, true)
+            Retrying::run(retrying, Invocation { function, with: Arguments::Packed(args, kwargs), noted: 0 }, true)
         }
     }
 

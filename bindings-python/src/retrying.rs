@@ -185,6 +185,16 @@ impl Retrying {
         Self::of_policy(&policy.map_or_else(default, Ok)?, options)
     }
 
+    /// The same for the calls of one use of options alone, which share their budgets with all such calls of this process.
+    pub(crate) fn of_calls(options: &Options<'_>) -> PyResult<Self> {
+        let mut made = Self::of(options)?;
+        let is_own = options.policy.as_ref().is_some_and(|policy| policy.is_instance_of::<Policy>());
+        if made.budgets.is_some() && !is_own {
+            made.budgets = made.policy.get().budgets_of_calls();
+        }
+        Ok(made)
+    }
+
     pub(crate) fn of_policy(policy: &Bound<'_, Policy>, options: &Options<'_>) -> PyResult<Self> {
         let own = if !options.has_guards()? { set::of_policy(policy)? } else { None };
         Self::with(policy, own, Some(options))
@@ -273,6 +283,12 @@ impl Retrying {
             _ => {}
         }
         if context::has_marks() { context::retry_ended(py, false) } else { Ok(()) }
+    }
+
+    /// The number of the latest refusal of its budgets.
+    #[inline]
+    pub(crate) fn refusals(&self) -> u32 {
+        self.budgets.as_ref().map_or(0, |budgets| budgets.refusals())
     }
 
     /// True if it has hooks, or a function of delays.

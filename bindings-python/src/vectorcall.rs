@@ -38,6 +38,8 @@ pub(crate) type Returned<'py> = PyResult<Bound<'py, PyAny>>;
 pub(crate) struct Invocation<'a, 'py> {
     pub(crate) function: &'a Bound<'py, PyAny>,
     pub(crate) with: Arguments<'a, 'py>,
+    /// The number of the latest refusal of the caller's budgets before the first attempt.
+    pub(crate) noted: u32,
 }
 
 impl<'py> Invocation<'_, 'py> {
@@ -192,6 +194,9 @@ pub(crate) trait Calls: PyClass<Frozen = True> + PyTypeInfo + Sync {
     /// True if a first attempt is only a call of the function, a direct call.
     fn is_direct(&self) -> bool;
 
+    /// The number of the latest refusal of its budgets.
+    fn refusals(&self) -> u32;
+
     /// True if nothing follows that value of a direct call.
     fn is_done(&self, value: &Bound<'_, PyAny>) -> bool;
 
@@ -203,6 +208,7 @@ pub(crate) trait Calls: PyClass<Frozen = True> + PyTypeInfo + Sync {
 
     /// A call whose arguments are packed.
     fn run<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>, decorated: bool) -> Returned<'py> {
+        let call = Invocation { noted: slf.get().refusals(), ..call };
         if !slf.get().is_direct() {
             return Self::calls(slf, call, decorated);
         }
@@ -241,6 +247,7 @@ unsafe fn run<C: Calls>(
         return ptr::null_mut();
     }
     let direct = function().filter(|_| caller.get().is_direct());
+    let noted = caller.get().refusals();
     let mut value = ptr::null_mut();
     let mut done = false;
     if let Some(call) = direct {
@@ -252,7 +259,7 @@ unsafe fn run<C: Calls>(
     }
     if !done {
         // SAFETY: as the caller promises.
-        value = unsafe { run_on(caller, target, (args, count, names), direct.map(|_| value), decorated) };
+        value = unsafe { run_on(caller, target, (args, count, names), noted, direct.map(|_| value), decorated) };
     }
     // SAFETY: entered above.
     unsafe { ffi::Py_LeaveRecursiveCall() };
@@ -269,6 +276,7 @@ unsafe fn run_on<C: Calls>(
     caller: &Bound<'_, C>,
     target: &Bound<'_, PyAny>,
     (args, count, names): RawArguments,
+    noted: u32,
     first: Option<*mut ffi::PyObject>,
     decorated: bool,
 ) -> *mut ffi::PyObject {
@@ -276,7 +284,7 @@ unsafe fn run_on<C: Calls>(
     answer(py, || {
         let Some(call) = function() else { return Err(PyTypeError::new_err("not called like that")) };
         let with = Arguments::Vector(Vector { args, count, names, call, array: PhantomData, py });
-        let call = Invocation { function: target, with };
+        let call = Invocation { function: target, with, noted };
         let Some(first) = first else { return C::calls(caller, call, decorated) };
         // SAFETY: as the caller promises.
         let first = unsafe { Bound::from_owned_ptr_or_opt(py, first) }.ok_or_else(|| caught(py));

@@ -40,6 +40,7 @@ where
             return Err(self.cancelled_at_once(now));
         }
         self.note_start(Sleeper::now);
+        self.guards.note();
         let (mut error, mut known, mut started) = (None, None, None);
         if G::LAZY {
             let attempt;

@@ -167,6 +167,7 @@ where
             return None;
         }
         this.retrying.note_start(AsyncSleeper::now);
+        this.retrying.guards.note();
         if G::LAZY {
             let (started, attempt) = this.retrying.first_attempt(|sleeper| sleeper.now());
             (*this.started, *this.latest) = (started, started.unwrap_or(Timestamp::ZERO));

@@ -17,6 +17,16 @@ pub trait CallGuards {
     /// True if every first attempt may start: then the call begins when that attempt has failed, and not at all if it succeeds.
     const LAZY: bool;
 
+    /// Notes the state of the guards as the operation begins, before its first attempt.
+    #[inline(always)]
+    fn note(&mut self) {}
+
+    /// The key of the budget; empty without one.
+    #[inline(always)]
+    fn key(&self) -> &str {
+        ""
+    }
+
     /// Learns that the first attempt succeeded, where it ran before the call began.
     #[inline(always)]
     fn succeeded_at_once(&self, _clock: impl FnOnce() -> Timestamp) {}
@@ -183,6 +193,12 @@ impl<L: Lend> SharedCall<L> {
         };
         let over = matches!(step, Step::Stop(_));
         (Self { guards, call, over, host, latest: now, waits_in: None, shortage: None }, step)
+    }
+
+    /// The same call, which began when the budgets' latest refusal had that number.
+    pub(crate) fn noting(mut self, refusals: u32) -> Self {
+        self.call = self.call.noting(refusals);
+        self
     }
 
     fn transit(&mut self, now: Timestamp, input: impl FnOnce(&mut GuardedCall, &mut Guards<'_>) -> Step) -> Step {

@@ -10,7 +10,7 @@ use crate::guards::SharedGuards;
 use crate::hook::{Begun, Failed, GaveUp, Hook, NoHook, Retried, Succeeded};
 use crate::operation::{Attempt, Informed, Operation, Returns, Simple};
 use crate::sleeper::{Loop, System};
-use crate::stopped::Stopped;
+use crate::stopped::{Spent, Stopped};
 #[cfg(feature = "serde")]
 use holdoff_core::Document;
 use holdoff_core::{Facts, Failure, FailureKind, Hint, Outcome, Policy, Step, StopReason, Ticket, Timestamp};
@@ -454,6 +454,7 @@ where
         V: Accept<T>,
     {
         let (attempts, shortage) = call.map_or((1, None), |call| (call.attempts(), call.shortage()));
+        let shortage = shortage.map(|shortage| Box::new(Spent { shortage, key: self.guards.key().into() }));
         let (reason, retry_at) = match step {
             Step::Stop(Outcome::GaveUp { reason, retry_at }) => (reason, retry_at),
             _ => (StopReason::Cancelled, Timestamp::NEVER),

@@ -6,16 +6,18 @@ use crate::operation::{Attempt, Informed, Returns, Simple};
 use crate::retrying::Retrying;
 use crate::sleeper::{Clock, Loop, SYSTEM};
 use holdoff_core::{BudgetConfig, Guards, KeyedBudget, Options, Policy, Step, Timestamp};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A policy for all calls to one server, with a budget for their retries: keep one in a static or an [`Arc`](std::sync::Arc).
 ///
 /// While a server is down, every call makes all its attempts, and retries multiply the load that it cannot carry. So the calls of
-/// a shared policy share a purse of 60 tokens. A retry costs one token, after a timeout five; a success gives back the tokens of its
-/// retry, or earns a tenth of one, and a tenth comes back every second. Thirty calls in a row that fail fast get all three
-/// attempts, of calls that time out six do. A call that finds too few tokens ends with
-/// [`StopReason::Budget`](holdoff_core::StopReason::Budget).
+/// a shared policy share a budget. When calls begin to fail, every one may retry for a second; after that they share 20 tokens: a
+/// retry costs 1, after a timeout or a 429 without `Retry-After` 10; a call that succeeds gives back what it took and earns 1; waiting
+/// for a `Retry-After` is free. A call that finds too few tokens ends with [`StopReason::Budget`](holdoff_core::StopReason::Budget).
+///
+/// A lone call that times out has two retries, whatever its attempts are. A script that needs more names a larger budget, `"budget": 1000`
+/// in a document or [`Field::BudgetKind`](holdoff_core::Field) in options, see [`SharedPolicy::of`].
 ///
 /// ```
 /// use holdoff::{Policy, SharedPolicy};
@@ -29,14 +31,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// One policy for several servers has a purse for each of them by its [`key`](Retrying::key). A first attempt that succeeds reads
-/// no clock and takes no lock while no purse is short of tokens.
+/// One policy for several servers has a budget for each of them by its [`key`](Retrying::key). A first attempt that succeeds reads
+/// no clock and takes no lock while no budget is short of tokens.
 #[derive(Debug)]
 pub struct SharedPolicy {
     policy: Policy,
     budgets: Option<Mutex<Budgets>>,
-    /// A purse is short of tokens.
+    /// A budget is short of tokens.
     short: AtomicBool,
+    /// The number of the latest refusal.
+    refusals: AtomicU32,
 }
 
 /// The budgets by key, and the clock of the latest call.
@@ -65,7 +69,7 @@ impl SharedPolicy {
 
     fn made(policy: Policy, config: Option<BudgetConfig>) -> Self {
         let budgets = config.map(|config| Mutex::new(Budgets { keyed: KeyedBudget::new(config), clock: SYSTEM }));
-        Self { policy, budgets, short: AtomicBool::new(false) }
+        Self { policy, budgets, short: AtomicBool::new(false), refusals: AtomicU32::new(0) }
     }
 
     /// The policy.
@@ -117,8 +121,14 @@ impl SharedPolicy {
     fn reward(&self, key: &str, now: Timestamp) {
         if let Some(mut budgets) = self.budgets() {
             budgets.keyed.succeed(key, now);
-            self.short.store(!budgets.keyed.is_full(), Ordering::Relaxed);
+            self.show(&budgets.keyed);
         }
+    }
+
+    /// Shows the state of the budgets to calls that do not take the lock.
+    fn show(&self, budgets: &KeyedBudget) {
+        self.short.store(!budgets.is_full(), Ordering::Relaxed);
+        self.refusals.store(budgets.refusals(), Ordering::Relaxed);
     }
 }
 
@@ -140,12 +150,14 @@ pub type Budgeting<'a, O, R, E> = Retrying<
 pub struct Budgeted<'a> {
     shared: &'a SharedPolicy,
     key: &'a str,
+    /// The number of the latest refusal when the operation began.
+    noted: u32,
 }
 
 impl<'a> Budgeted<'a> {
     #[inline]
     const fn of(shared: &'a SharedPolicy) -> Self {
-        Self { shared, key: "" }
+        Self { shared, key: "", noted: 0 }
     }
 }
 
@@ -164,6 +176,16 @@ impl<'a> CallGuards for Budgeted<'a> {
     const LAZY: bool = true;
 
     #[inline(always)]
+    fn note(&mut self) {
+        self.noted = self.shared.refusals.load(Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn key(&self) -> &str {
+        self.key
+    }
+
+    #[inline(always)]
     fn succeeded_at_once(&self, clock: impl FnOnce() -> Timestamp) {
         if self.shared.short.load(Ordering::Relaxed) {
             self.shared.reward(self.key, clock());
@@ -171,7 +193,8 @@ impl<'a> CallGuards for Budgeted<'a> {
     }
 
     fn begin(&mut self, policy: &Policy, host: Loop, seed: u64, now: Timestamp) -> (Self::Call, Step) {
-        SharedCall::begin(Some(*self), policy, host, seed, now)
+        let (call, step) = SharedCall::begin(Some(*self), policy, host, seed, now);
+        (call.noting(self.noted), step)
     }
 }
 
@@ -184,7 +207,7 @@ impl Lend for Budgeted<'_> {
         let answer = budgets.keyed.lend(self.key, now, |config, budget| {
             run(&mut Guards { budget: Some((config, budget)), ..Guards::none() })
         });
-        self.shared.short.store(!budgets.keyed.is_full(), Ordering::Relaxed);
+        self.shared.show(&budgets.keyed);
         answer
     }
 }

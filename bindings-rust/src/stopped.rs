@@ -18,7 +18,15 @@ pub struct Stopped<E> {
     pub(crate) attempts: u32,
     pub(crate) stopped_at: Timestamp,
     pub(crate) retry_at: Timestamp,
-    pub(crate) shortage: Option<Shortage>,
+    /// Apart, because few operations end by a budget.
+    pub(crate) shortage: Option<Box<Spent>>,
+}
+
+/// The budget that allowed no retry.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Spent {
+    pub(crate) shortage: Shortage,
+    pub(crate) key: String,
 }
 
 impl<E> Stopped<E> {
@@ -43,8 +51,8 @@ impl<E> Stopped<E> {
     }
 
     /// The tokens that a retry would have cost, when a token budget allowed none.
-    pub const fn shortage(&self) -> Option<&Shortage> {
-        self.shortage.as_ref()
+    pub fn shortage(&self) -> Option<&Shortage> {
+        self.shortage.as_ref().map(|spent| &spent.shortage)
     }
 
     /// True when the last attempt that ended was aborted at its limit, so that it has no error of its own.
@@ -68,8 +76,8 @@ impl<E: fmt::Display> fmt::Display for Stopped<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = if self.attempts == 1 { "" } else { "s" };
         write!(f, "stopped after {} attempt{plural}: {}", self.attempts, self.reason.text())?;
-        if let Some(shortage) = &self.shortage {
-            write!(f, " ({shortage})")?;
+        if let Some(spent) = &self.shortage {
+            write!(f, " ({})", spent.shortage.of_key(&spent.key))?;
         }
         if self.timed_out {
             f.write_str("; the last one was aborted at its limit")?;

@@ -3,7 +3,21 @@
  * only budgets that lack tokens are stored.
  */
 import { type Clock, nanosOf } from "./clock.js";
-import { BUDGET_WORDS, functions, hot, NOW, ORIGIN, budget as slot, write, writePolicy } from "./hot.js";
+import {
+  BUDGET,
+  BUDGET_WORDS,
+  CAPACITY,
+  functions,
+  hot,
+  NOTED,
+  NOW,
+  ORIGIN,
+  REFUSALS,
+  readRefusals,
+  budget as slot,
+  write,
+  writePolicy,
+} from "./hot.js";
 import { readLong } from "./options.js";
 import type { Keeper } from "./slot.js";
 import { switches } from "./switches.js";
@@ -11,15 +25,30 @@ import { switches } from "./switches.js";
 /** How many keys of a policy may lack tokens. Beyond them the key used longest ago gets a full budget. */
 const MOST = 1024;
 
+/** The capacity of a budget that nobody names. */
+export const CAPACITY_OF_LOOPS = 20;
+
+/** The price of a retry that a budget refused. */
+export const REFUSED = -1;
+
 /** The budgets of one policy. Their state cannot be seen: policies that decide the same are equal. */
 export class LoopBudgets {
   /** True if a budget lacks tokens. A getter would cost as much as all that is done for a call that succeeds at once. */
   declare readonly isShort: boolean;
+  /** The number of the latest refusal of all budgets, which a call notes when it begins: a call from before it has no grace. */
+  declare readonly refusals: number;
   /** The budgets that lack tokens, by their keys; the one used longest ago is the first. */
   readonly #short = new Map<string, Keeper>();
+  /** The number with which a new budget begins: no budget that was dropped had refused after it. */
+  #floor = 0;
+  /** The tokens of a full budget, if a policy names them. */
+  readonly #capacity: number | undefined;
 
-  constructor() {
+  /** Of that many tokens if a policy names a budget, else of those of the default. */
+  constructor(capacity: number | undefined) {
+    this.#capacity = capacity;
     Object.defineProperty(this, "isShort", { value: false, writable: true });
+    Object.defineProperty(this, "refusals", { value: 0, writable: true });
   }
 
   /** The number of budgets that lack tokens. */
@@ -27,9 +56,15 @@ export class LoopBudgets {
     return this.#short.size;
   }
 
+  /** The tokens of a full budget, if a policy names them. */
+  get capacity(): number | undefined {
+    return this.#capacity;
+  }
+
   /** True if a loop brings a budget to a policy of these words. */
   isFor(policy: Uint32Array): boolean {
     if (!switches.bringsBudgets) return false;
+    if (this.#capacity !== undefined) return true;
     const core = hot();
     writePolicy(policy);
     return core.brings_budget() === 1;
@@ -44,21 +79,24 @@ export class LoopBudgets {
   }
 
   /**
-   * Pays for the retry that the call in the core's memory sleeps for after a failure of that kind. Returns its price; 0 if the budget
-   * lacks tokens, and then the call ends. `epoch` is the time on the budget's clock at time 0 of the call.
+   * Pays for the retry that the call in the core's memory sleeps for after a failure of that kind. Returns its price; {@link REFUSED} if
+   * the budget lacks tokens, and then the call ends. `epoch` is the time on the budget's clock at time 0 of the call, `noted` the number
+   * of the latest refusal when the call began.
    */
-  withdraw(key: string, kind: number, epoch: number): number {
+  withdraw(key: string, kind: number, epoch: number, noted: number): number {
     write(ORIGIN, epoch);
+    write(NOTED, noted);
     const known = this.#short.get(key);
     const keeper = known ?? { state: undefined };
-    slot.load(keeper);
-    if (known === undefined) functions.fill();
-    const price = functions.withdraw(kind);
+    this.#load(keeper);
+    if (known === undefined) functions.fill(this.#floor);
+    const price = functions.withdraw(kind) | 0;
+    if (price === REFUSED) write(BUDGET + REFUSALS, this.#refused());
     this.#store(key, keeper, false);
     return price;
   }
 
-  /** A call succeeded whose latest retry had that price, 0 for none. */
+  /** A call succeeded whose retries had that price. */
   succeed(key: string, price: number, clock: Clock): void {
     if (!switches.bringsBudgets) return;
     writeTime(nanosOf(clock.now()));
@@ -67,7 +105,7 @@ export class LoopBudgets {
       this.#forgetFull();
       return;
     }
-    slot.load(keeper);
+    this.#load(keeper);
     this.#store(key, keeper, functions.reward(price) === 1);
   }
 
@@ -76,27 +114,48 @@ export class LoopBudgets {
     const keeper = this.#short.get(key);
     if (keeper === undefined) return;
     writeTime(now);
-    slot.load(keeper);
+    this.#load(keeper);
     this.#store(key, keeper, functions.refund(price) === 1);
   }
 
-  /** Lends the state of a budget to a transition at `now`, which changes it, and is told and says if the budget is full. */
-  lend(key: string, now: number, transition: (budget: Uint32Array, isFull: boolean) => boolean): void {
+  /**
+   * Lends the state of a budget to a transition at `now`, which changes it, and says if the budget is full. It is told the number of
+   * the latest refusal of a new budget, undefined for a state.
+   */
+  lend(key: string, now: number, transition: (budget: Uint32Array, floor: number | undefined) => boolean): void {
     const known = this.#short.get(key);
     const keeper = known ?? { state: new Uint32Array(BUDGET_WORDS) };
-    const isFull = transition(slot.stateOf(keeper), known === undefined);
+    const state = slot.stateOf(keeper);
+    const before = known ? state[REFUSALS] : this.#floor;
+    const isFull = transition(state, known ? undefined : this.#floor);
+    if (state[REFUSALS] !== before) state[REFUSALS] = this.#refused();
     writeTime(now);
+    this.#load(keeper);
     this.#store(key, keeper, isFull);
   }
 
-  /** Stores a budget as the one used last, unless it is full. */
+  /** Loads a budget into the core's memory. */
+  #load(keeper: Keeper): void {
+    write(CAPACITY, this.#capacity ?? CAPACITY_OF_LOOPS);
+    slot.load(keeper);
+  }
+
+  /** The number of another refusal. */
+  #refused(): number {
+    return ++(this as { refusals: number }).refusals;
+  }
+
+  /** Stores the budget in the core's memory as the one used last, unless it is full. */
   #store(key: string, keeper: Keeper, isFull: boolean): void {
     const short = this.#short;
     short.delete(key);
-    if (isFull) slot.forget(keeper);
+    if (isFull) this.#drop(keeper);
     if (short.size > 0) this.#forgetFull();
     if (!isFull) {
-      if (short.size >= MOST) short.delete(short.keys().next().value as string);
+      if (short.size >= MOST) {
+        short.delete(short.keys().next().value as string);
+        this.#floor = this.refusals;
+      }
       short.set(key, keeper);
     }
     this.#note();
@@ -105,17 +164,29 @@ export class LoopBudgets {
   /** Forgets the budgets used longest ago, as far as they are full again by now. */
   #forgetFull(): void {
     for (const [key, keeper] of this.#short) {
-      slot.load(keeper);
+      this.#load(keeper);
       if (functions.refund(0) === 0) break;
       this.#short.delete(key);
+      this.#drop(keeper);
     }
     this.#note();
+  }
+
+  /** Drops the full budget in the core's memory, and remembers its latest refusal. */
+  #drop(keeper: Keeper): void {
+    this.#floor = Math.max(this.#floor, readRefusals());
+    slot.forget(keeper);
   }
 
   #note(): void {
     (this as { isShort: boolean }).isShort = this.#short.size > 0;
   }
 }
+
+const ofCalls: LoopBudgets[] = [];
+
+/** The budgets of the calls of this process that are made with options alone, of the capacity of these. */
+export const budgetsOfCalls = (budgets: LoopBudgets): LoopBudgets => (ofCalls[budgets.capacity ?? -1] ??= budgets);
 
 /** Writes the time of the budget's clock. */
 function writeTime(now: number): void {
@@ -126,9 +197,9 @@ function writeTime(now: number): void {
 
 /**
  * Says why a token budget refused a retry (spec 22.15), from words of the core: the tokens that are spent, the capacity and the price, in
- * thousandths of a token, and the nanoseconds until there are enough.
+ * thousandths of a token, and the nanoseconds until there are enough. `key` is that of the budget.
  */
-export function shortage(words: Uint32Array, at: number): string {
+export function shortage(words: Uint32Array, at: number, key: string): string {
   const tokens = (place: number) => Math.trunc(readLong(words, at + place) / 100) / 10;
   const wait = readLong(words, at + 6);
   // The longest time is never. A wait is rounded up by a nanosecond, which is no second.
@@ -136,7 +207,8 @@ export function shortage(words: Uint32Array, at: number): string {
     wait < 2 ** 63
       ? `there are enough again in ${inWords(Math.trunc(wait / 1e9 + 0.999999))}`
       : "only successes bring more";
-  return `the budget for retries is spent (${tokens(0)} of ${tokens(2)} tokens; a retry costs ${tokens(4)}, ${again})`;
+  const whose = key && ` for "${key}"`;
+  return `the budget for retries is spent (${tokens(0)} of ${tokens(2)} tokens${whose}; a retry costs ${tokens(4)}, ${again}; a larger \`budget\` allows more)`;
 }
 
 /** Seconds in the largest unit that divides them. */

@@ -1,6 +1,6 @@
 /** The engine of operations without guards. It loads the core at the first failure. */
 import { Attempt } from "./attempt.js";
-import { shortage } from "./budgets.js";
+import { REFUSED, shortage } from "./budgets.js";
 import { type Clock, nanosOf, system } from "./clock.js";
 import { withExactHints } from "./delay.js";
 import { ATTEMPT, type Engine, SLEEP, type Step } from "./engine_step.js";
@@ -25,6 +25,9 @@ import { NO_LIMIT } from "./options.js";
 import { type Seed, seedOf } from "./seed.js";
 import type { Keeper } from "./slot.js";
 
+/** The number of the cause `hint`. */
+const HINTED = 2;
+
 export class Unguarded<V, F> implements Engine, Keeper {
   readonly discardsAsleep = true;
   /** The core's state, while that of another operation is in the core's memory. */
@@ -37,18 +40,25 @@ export class Unguarded<V, F> implements Engine, Keeper {
   private known = false;
   /** The time of the latest failure. */
   private failedAt = 0;
-  /** The price of the latest retry, in thousandths of a token; 0 if there was none, or no budget. */
+  /** The price of the latest retry, and that of all, in thousandths of a token; 0 if there was none, or no budget. */
   private price = 0;
+  private paid = 0;
+  private readonly noted: number;
   /** True if that retry has been paid for and has not begun. */
   private isWaiting = false;
 
-  /** `limit` and `seed` are those of policy and options. A constructor that looks them up costs a tenth of an operation. */
+  /**
+   * `limit` and `seed` are those of policy and options. A constructor that looks them up costs a tenth of an operation. `noted` is the
+   * number of the latest refusal of the policy's budgets when the operation began.
+   */
   constructor(
     policy: CompiledPolicy,
     limit: number,
     seed: number | bigint | null | undefined,
     options: HostOptions<V, F> | undefined,
+    noted: number,
   ) {
+    this.noted = noted;
     this.policy = policy;
     this.limit = limit;
     this.seed = seed;
@@ -82,9 +92,14 @@ export class Unguarded<V, F> implements Engine, Keeper {
     writePolicy(isExact ? withExactHints(words) : words);
     core.fail(attempt, kind | ruleBits());
     this.failedAt = now;
-    if ((stepCodes() & 255) === SLEEP && budgets?.isFor(words)) {
-      this.price = budgets.withdraw(this.key, kind, nanosOf(epoch));
-      this.isWaiting = this.price > 0;
+    const codes = stepCodes();
+    // A sleep for a server's hint is free, and its budget is not asked.
+    if ((codes & 255) === SLEEP && codes >>> 24 !== HINTED && budgets?.isFor(words)) {
+      this.price = budgets.withdraw(this.key, kind, nanosOf(epoch), this.noted);
+      if (this.price !== REFUSED) {
+        this.paid += this.price;
+        this.isWaiting = true;
+      }
     }
     return readStep();
   }
@@ -134,11 +149,11 @@ export class Unguarded<V, F> implements Engine, Keeper {
 
   succeed(): void {
     const { budgets } = this.policy;
-    if (budgets?.isShort) budgets.succeed(this.key, this.price, this.clock);
+    if (budgets?.isShort) budgets.succeed(this.key, this.paid, this.clock);
   }
 
   shortage(): string {
-    return shortage(readShortage(), 0);
+    return shortage(readShortage(), 0, this.key);
   }
 
   follows(): void {}

@@ -12,7 +12,7 @@ interface Exports {
   tick(): void;
   hurry(): void;
   brings_budget(): number;
-  fill(): void;
+  fill(refusals: number): void;
   withdraw(kind: number): number;
   refund(price: number): number;
   reward(price: number): number;
@@ -31,10 +31,15 @@ const POLICY = 12;
 const CALL = 140;
 const CALL_WORDS = 20;
 export const ORIGIN = 160;
-const BUDGET = 162;
+export const BUDGET = 162;
 export const BUDGET_WORDS = 32;
 const SHORTAGE = 194;
 const SHORTAGE_WORDS = 8;
+export const CAPACITY = 202;
+export const NOTED = 204;
+const WORDS = 206;
+/** The number of the latest refusal in the state of a budget. */
+export const REFUSALS = 8;
 
 function take(exports: object): Exports {
   functions = exports as Exports;
@@ -44,7 +49,7 @@ function take(exports: object): Exports {
 
 /** Finds the memory: at first, and again after it has grown for the log of a limiter. */
 export function remap(): void {
-  if (functions) words = new Uint32Array(functions.memory.buffer, functions.hot(), SHORTAGE + SHORTAGE_WORDS);
+  if (functions) words = new Uint32Array(functions.memory.buffer, functions.hot(), WORDS);
 }
 
 /** A wasm module that has these functions. */
@@ -130,6 +135,9 @@ export const stepAt = (): number => readLong(words, STEP + 2);
 
 /** The budget in the memory. */
 export const budget = new Slot(() => words, BUDGET, BUDGET_WORDS);
+
+/** The number of the latest refusal of the budget in the memory. */
+export const readRefusals = (): number => words[BUDGET + REFUSALS] as number;
 
 /** The words in which the core says why the budget refused a retry. */
 export const readShortage = (): Uint32Array => words.subarray(SHORTAGE, SHORTAGE + SHORTAGE_WORDS);

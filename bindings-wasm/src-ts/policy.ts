@@ -1,5 +1,6 @@
 /** Policies: what to do after a failure, checked once. */
-import { LoopBudgets } from "./budgets.js";
+import { budgetsOfCalls, CAPACITY_OF_LOOPS, LoopBudgets } from "./budgets.js";
+import { COUNT_RANGE } from "./codes.js";
 import { ConfigError, NOT_AN_OBJECT, NOT_JSON, NOT_SUPPORTED, needs, problem, wrongType } from "./errors.js";
 import {
   classifierFor,
@@ -229,12 +230,37 @@ function build(fields: unknown, reading: Reading): Built {
   }
   if (guardFields.length > 0) maker?.check(guardFields);
   checkModule();
-  const given = guardFields.filter(({ kind }) => kind !== NOTHING && kind !== EMPTY);
-  const budgets = given.some(namesBudget) ? undefined : new LoopBudgets();
+  const all = guardFields.filter(({ kind }) => kind !== NOTHING && kind !== EMPTY);
+  const named = all.filter(namesBudget);
+  const capacity = capacityOf(named);
+  // A budget of loops is no guard, so it needs no import.
+  const given = capacity === undefined ? all : all.filter((field) => field.numbers || !named.includes(field));
+  const isForeign = own.some(({ path, value, kind }) => path === "preset" && kind === TEXT && value !== "default");
+  const isBrought = capacity !== undefined || (named.length === 0 && !isForeign);
+  const budgets = isBrought ? new LoopBudgets(capacity) : undefined;
   const built = { words, limit: readLong(words, FIRST_LIMIT), rules, values, budgets };
   // The word "none" alone makes no guard, so it needs no import.
   const isNone = given.length === 1 && given.every((field) => namesBudget(field) && field.value === "none");
   return given.length > 0 && !isNone ? { ...built, guardFields } : built;
+}
+
+/** The capacity of a budget of loops that is named: a number, or the kind "default"; undefined for other budgets and none. */
+function capacityOf(named: readonly GuardField[]): number | undefined {
+  let capacity: unknown;
+  for (const { path, value, kind, numbers } of named) {
+    if (numbers) continue;
+    const isNumber = kind === NUMBER || kind === UNITLESS;
+    if (path === "budget.capacity") capacity = value;
+    else if (path === "budget" && isNumber) return checkCapacity(value);
+    else if (value !== "default") return undefined;
+    else capacity ??= CAPACITY_OF_LOOPS;
+  }
+  return named.some(({ value }) => value === "default") ? checkCapacity(capacity) : undefined;
+}
+
+function checkCapacity(capacity: unknown): number {
+  if (Number.isInteger(capacity) && (capacity as number) >= 0 && (capacity as number) <= 1e6) return capacity as number;
+  throw problem(COUNT_RANGE, "budget.capacity", capacity);
 }
 
 /** True for a field of the budget, and for a preset that has one. */
@@ -264,9 +290,17 @@ function readFields(own: readonly FieldValue[], values: readonly FieldValue[], r
   return { words, rules };
 }
 
-/** The policy with the budgets of another one, unless one of them names a budget. */
+/** The policy with the budgets of another one, unless one of them has none or another capacity. */
 export function withBudgetsOf(other: Policy, policy: Policy): Policy {
-  if (policy.budgets && other.budgets) (policy as { budgets: LoopBudgets }).budgets = other.budgets;
+  if (policy.budgets && other.budgets && policy.budgets.capacity === other.budgets.capacity) {
+    (policy as { budgets: LoopBudgets }).budgets = other.budgets;
+  }
+  return policy;
+}
+
+/** The policy with the budgets of all calls of this process that are made with options alone. */
+export function withBudgetsOfCalls(policy: Policy): Policy {
+  if (policy.budgets) (policy as { budgets: LoopBudgets }).budgets = budgetsOfCalls(policy.budgets);
   return policy;
 }
 

@@ -12,7 +12,7 @@ import {
   OPTIONS,
   type Work,
 } from "./host.js";
-import { fieldsOf, noGuards, Policy, policyOfCall, withBudgetsOf, withDeadline } from "./policy.js";
+import { fieldsOf, noGuards, Policy, policyOfCall, withBudgetsOf, withBudgetsOfCalls, withDeadline } from "./policy.js";
 import { run, runner } from "./run.js";
 import { isFields } from "./values.js";
 
@@ -27,7 +27,7 @@ export type WrapOptions<V = unknown, F = unknown extends V ? never : V> = HostOp
 /** A policy or its fields, and how to run one operation. Guards outlive an operation: they are in a policy or in `guards`. */
 export type RetryOptions<V = unknown, F = unknown extends V ? never : V> = HostOptions<V, F> &
   Omit<PolicyFields, keyof GuardFields> &
-  (WithPolicy | { policy?: null | undefined; budget?: "none" | null | undefined });
+  (WithPolicy | { policy?: null | undefined; budget?: "none" | "default" | number | null | undefined });
 
 /** The names and values of an object as they were, objects in it included. */
 interface Row {
@@ -99,7 +99,8 @@ function find<V, F>(options: WrapOptions<V, F>): Known {
   if (latest === undefined) {
     // One of a number is another for each call: it may even be over.
     const isNumber = typeof options.deadline === "number";
-    const policy = made(isNumber ? Object.create(options, { deadline: { value: FAR, enumerable: true } }) : options);
+    const dated = isNumber ? Object.create(options, { deadline: { value: FAR, enumerable: true } }) : options;
+    const policy = withBudgetsOfCalls(made(dated));
     latest = known[next] = {
       policy,
       options: row(options, true),
@@ -159,12 +160,12 @@ function forOne<V, F>(options: WrapOptions<V, F>): CompiledPolicy {
   throw noGuards("options");
 }
 
-/** The policy of a function, which has guards of its own. */
+/** The policy of a function, which has guards and budgets of its own. */
 function forAll<V, F>(options: WrapOptions<V, F>): Policy {
-  const { policy: known } = knownOf(options);
-  const policy = typeof options.deadline === "number" ? withBudgetsOf(known, made(options)) : known;
+  if (!isFields(options)) throw wrongType("options", options, OPTIONS);
+  const policy = made(options);
   checkHost(options);
-  return bringsGuards(policy, options) ? made(options) : policy;
+  return policy;
 }
 
 /**
@@ -174,7 +175,7 @@ function forAll<V, F>(options: WrapOptions<V, F>): Policy {
 export function retry<T>(fn: Work<T>, options?: RetryOptions<Awaited<T>, Awaited<T>>): Promise<Awaited<T>> {
   try {
     checkWork(fn);
-    if (options === undefined) return run(fn, (byDefault ??= new Policy()), undefined);
+    if (options === undefined) return run(fn, (byDefault ??= withBudgetsOfCalls(new Policy())), undefined);
     const policy = onlyPolicy(options);
     return policy ? run(fn, policy, undefined) : run(fn, forOne(options), options);
   } catch (error) {

@@ -16,8 +16,12 @@ export function run<T>(
   options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
   if (!needsNoCore(policy, options)) return runWatched(fn, policy, options);
-  return first(fn, (error) => operation(fn, policy, options).rescue(error), rewardOf(policy, options));
+  const noted = refusalsOf(policy);
+  return first(fn, (error) => operation(fn, policy, options, noted).rescue(error), rewardOf(policy, options));
 }
+
+/** The number of the latest refusal of the policy's budgets. */
+const refusalsOf = (policy: CompiledPolicy): number => policy.budgets?.refusals ?? 0;
 
 /** Tells the policy's budgets of a success; undefined while none of them lacks tokens. */
 const rewardOf = <V>(policy: CompiledPolicy, options: HostOptions<V, V> | undefined): ((value: V) => V) | undefined =>
@@ -33,22 +37,29 @@ export function runner<This, Args extends readonly unknown[], T>(
   options: HostOptions<Awaited<T>, Awaited<T>>,
 ): (this: This, ...args: Args) => Promise<Awaited<T>> {
   const work = (self: This, args: Args) => () => called(fn as never, self, args) as T;
-  const rescue = (self: This, args: Args) => (error: unknown) =>
-    operation(work(self, args), policy, options).rescue(error);
+  const rescue = (self: This, args: Args, noted: number) => (error: unknown) =>
+    operation(work(self, args), policy, options, noted).rescue(error);
   const nobody = undefined as This;
   const nothing = [] as unknown as Args;
   const workAlone = work(nobody, nothing);
-  const rescueAlone = rescue(nobody, nothing);
+  let latest = refusalsOf(policy);
+  let rescueAlone = rescue(nobody, nothing, latest);
   return function (this: This, ...args: Args) {
     const isAlone = args.length === 0 && this === undefined;
     if (!needsNoCore(policy, options)) return runWatched(isAlone ? workAlone : work(this, args), policy, options);
+    const noted = refusalsOf(policy);
+    if (isAlone && noted !== latest) {
+      latest = noted;
+      rescueAlone = rescue(nobody, nothing, noted);
+    }
+    const failed = isAlone ? rescueAlone : rescue(this, args, noted);
     let result: unknown;
     try {
       result = called(fn as never, this, args);
     } catch (error) {
-      return rescue(this, args)(error);
+      return failed(error);
     }
-    return promised<T>(result).then(rewardOf(policy, options), isAlone ? rescueAlone : rescue(this, args));
+    return promised<T>(result).then(rewardOf(policy, options), failed);
   };
 }
 
@@ -80,11 +91,13 @@ function runWatched<T>(
   options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
   const guards = options?.guards ?? (policy.guardFields && policy.guards);
-  return guards ? guards.run(fn, policy, options) : operation(fn, policy, options).begin();
+  return guards ? guards.run(fn, policy, options) : operation(fn, policy, options, refusalsOf(policy)).begin();
 }
 
 const operation = <T>(
   fn: Work<T>,
   policy: CompiledPolicy,
   options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
-): Operation<T> => new Operation(new Unguarded(policy, policy.limit, options?.seed, options), fn, policy, options);
+  noted: number,
+): Operation<T> =>
+  new Operation(new Unguarded(policy, policy.limit, options?.seed, options, noted), fn, policy, options);

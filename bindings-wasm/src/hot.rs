@@ -24,10 +24,14 @@ struct Memory {
     budget: Budget,
     /// Why `budget` refused a retry.
     shortage: [u64; 4],
+    /// The capacity of `budget` in tokens.
+    capacity: u64,
+    /// The number of the latest refusal when the call began.
+    noted: u64,
 }
 
-/// The budget of a policy that names none.
-const OF_LOOPS: BudgetConfig = BudgetConfig::of_loops();
+/// The price of a retry that was refused.
+const REFUSED: u32 = u32::MAX;
 
 // The same numbers as in `src-ts/hot.ts`.
 const _: () = {
@@ -37,6 +41,7 @@ const _: () = {
     assert!(offset_of!(Memory, origin) == 640);
     assert!(offset_of!(Memory, budget) == 648 && size_of::<Budget>() == 128);
     assert!(offset_of!(Memory, shortage) == 776);
+    assert!(offset_of!(Memory, capacity) == 808 && offset_of!(Memory, noted) == 816);
 };
 
 // SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of
@@ -46,6 +51,11 @@ static MEMORY: Shared<Memory> = unsafe { Shared::zeroed() };
 impl Memory {
     fn now(&self) -> Timestamp {
         Timestamp::from_nanos(self.now)
+    }
+
+    /// The budget of loops with the capacity that is asked for.
+    fn config(&self) -> BudgetConfig {
+        BudgetConfig::of_loops_with(self.capacity as u32).unwrap_or_default()
     }
 
     /// The same moment on the budget's clock.
@@ -83,30 +93,35 @@ exports! {
     fn hurry() = |memory, now| memory.step = memory.call.hurry(&memory.policy, now).into();
     /// 1 if a loop brings `policy` a budget, unless it names one.
     fn brings_budget() -> u32 = |memory| memory.policy.ends_by_attempts().into();
-    /// `budget` := full.
-    fn fill() = |memory| memory.budget = Budget::new(&OF_LOOPS, 0, memory.budget_now());
-    /// `budget` pays for the retry that `call` sleeps for after a failure of that kind: its price. 0 if it lacks tokens; `step` then
-    /// ends the call, and `shortage` says why.
+    /// `budget` := full, with that number of its latest refusal.
+    fn fill(refusals: u32) = |memory| {
+        let config = memory.config();
+        memory.budget = Budget::new(&config, 0, memory.budget_now()).numbered(&config, refusals);
+    };
+    /// `budget` pays for the retry that `call` sleeps for after a failure of that kind: its price, which may be 0. 2^32-1 if it lacks
+    /// tokens; `step` then ends the call, and `shortage` says why.
     fn withdraw(kind: u32) -> u32 = |memory| {
         let (now, kind) = (memory.budget_now(), FailureKind::from_code(kind).unwrap_or(FailureKind::Permanent));
-        if let Some(withdrawal) = memory.budget.withdraw(&OF_LOOPS, now, kind) {
+        let config = memory.config();
+        if let Some(withdrawal) = memory.budget.withdraw(&config, now, kind, memory.noted as u32) {
             return withdrawal.as_raw();
         }
         memory.step = memory.call.refuse().into();
-        if let Some(shortage) = memory.budget.shortage(&OF_LOOPS, now, kind) {
+        if let Some(shortage) = memory.budget.shortage(&config, now, kind) {
             memory.shortage = shortage.as_raw();
         }
-        0
+        REFUSED
     };
     /// A retry of that price never ran. 1 if `budget` is full.
     fn refund(price: u32) -> u32 = |memory| {
-        memory.budget.refund(&OF_LOOPS, memory.budget_now(), Withdrawal::from_raw(price));
-        memory.budget.is_full(&OF_LOOPS).into()
+        let config = memory.config();
+        memory.budget.refund(&config, memory.budget_now(), Withdrawal::from_raw(price));
+        memory.budget.is_full(&config).into()
     };
-    /// A call succeeded whose latest retry had that price, 0 for none. 1 if `budget` is full.
+    /// A call succeeded whose retries had that price. 1 if `budget` is full.
     fn reward(price: u32) -> u32 = |memory| {
-        let withdrawal = (price != 0).then_some(Withdrawal::from_raw(price));
-        memory.budget.succeed(&OF_LOOPS, memory.budget_now(), withdrawal);
-        memory.budget.is_full(&OF_LOOPS).into()
+        let config = memory.config();
+        memory.budget.succeed(&config, memory.budget_now(), Some(Withdrawal::from_raw(price)));
+        memory.budget.is_full(&config).into()
     };
 }

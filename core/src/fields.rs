@@ -116,7 +116,8 @@ const PRESETS: Words = words!(1:
     "default", "langgraphgo", "langgraphgo-graph", "kubernetes", "aster", "aws-standard-2.0", "aws-standard-2.1", "grpc",
     "temporal", "google-cloud", "resilience4j", "polly", "chromium", "tenacity-random-exponential", "aws-adaptive"
 );
-const BUDGETS: Words = words!(0: "none", "token", "throttle", "ratio", "share", "requests", "window");
+const BUDGETS: Words = words!(0: "none", "token", "throttle", "ratio", "share", "requests", "window", "default");
+const RETURNS: Words = words!(0: "last", "all");
 const BREAKERS: Words = words!(0: "none", "consecutive", "count", "time");
 const OPEN_TIMES: Words = words!(1: "constant", "linear", "exponential", "polynomial", "fibonacci");
 const REOPENS: Words = words!(0: "first", "streak");
@@ -307,15 +308,15 @@ fields! {
     /// How the budget counts retries.
     BudgetKind = 25 "budget.kind" ["budget"] (word BUDGETS), default 3;
     /// The most tokens there are, and how many there are at first.
-    BudgetCapacity = 26 "budget.capacity" [] (whole 0 to 1000000), default 500, but "throttle: 10",
-        for BUDGETS ["token" "throttle"], rule "must be a whole number from 0 to 1000000, for a throttle from 1 on";
+    BudgetCapacity = 26 "budget.capacity" [] (whole 0 to 1000000), default 500, but "throttle: 10, default: 20",
+        for BUDGETS ["token" "throttle" "default"], rule "must be a whole number from 0 to 1000000, for a throttle from 1 on";
     /// The tokens that a retry costs.
     BudgetCost = 27 "budget.cost" [] (whole 0 to 1000000), default 5, for BUDGETS ["token"];
     /// The tokens that a retry after a timeout costs.
     BudgetTimeoutCost = 28 "budget.timeout_cost" [] (whole 0 to 1000000), but "the cost", for BUDGETS ["token"];
     /// The tokens that a retry after throttling costs.
     BudgetThrottledCost = 29 "budget.throttled_cost" [] (whole 0 to 1000000), but "the cost", for BUDGETS ["token"];
-    /// The tokens that a success gives back; of a token budget only a success without a retry.
+    /// The tokens that a success gives; of a token budget that returns `last` only a success without a retry.
     BudgetReward = 30 "budget.reward" [] (number from 0.0), default real(1.0), but "throttle: 0.1",
         for BUDGETS ["token" "throttle"];
     /// The tokens that come back by themselves each second.
@@ -334,6 +335,12 @@ fields! {
     BudgetK = 36 "budget.k" [] (number from 0.0), default real(2.0), for BUDGETS ["requests"];
     /// The retries in a window.
     BudgetLimit = 37 "budget.limit" [] (whole 0 to 4294967295), for BUDGETS ["window"];
+    /// The tokens that a retry costs that sleeps for a server's hint.
+    BudgetHintedCost = 97 "budget.hinted_cost" [] (whole 0 to 1000000), but "the cost after its failure", for BUDGETS ["token"];
+    /// The time after the budget was full in which it refuses no retry: the retry takes what tokens are left.
+    BudgetGrace = 98 "budget.grace" [] (span), default 0, for BUDGETS ["token"];
+    /// The withdrawals that a success returns: the latest of its call, or all of them, and then it gives the reward, too.
+    BudgetReturns = 99 "budget.returns" [] (word RETURNS), default 0, for BUDGETS ["token"];
 
     /// The condition that opens the breaker: failures in a row, or a share of the latest calls or of the calls of a sliding time.
     BreakerKind = 38 "breaker.kind" ["breaker"] (word BREAKERS), default 1;
@@ -452,8 +459,8 @@ pub struct Section {
     /// The field that may stand for the whole section.
     pub first: Field,
     last: Field,
-    /// A field whose number is behind those of the other sections.
-    late: Option<Field>,
+    /// The first and the last of its fields whose numbers are behind those of the other sections.
+    late: Option<(Field, Field)>,
 }
 
 impl Section {
@@ -461,9 +468,12 @@ impl Section {
         Self { name, first, last, late: None }
     }
 
-    pub(crate) const BUDGET: Self = Self::new("budget", Field::BudgetKind, Field::BudgetLimit);
+    pub(crate) const BUDGET: Self = Self {
+        late: Some((Field::BudgetHintedCost, Field::BudgetReturns)),
+        ..Self::new("budget", Field::BudgetKind, Field::BudgetLimit)
+    };
     pub(crate) const BREAKER: Self = Self {
-        late: Some(Field::BreakerProbeFailures),
+        late: Some((Field::BreakerProbeFailures, Field::BreakerProbeFailures)),
         ..Self::new("breaker", Field::BreakerKind, Field::BreakerRefusal)
     };
     pub(crate) const LIMITER: Self = Self::new("limiter", Field::LimiterKind, Field::LimiterRefusal);
@@ -493,7 +503,8 @@ impl Section {
 
     /// True for a field of the section.
     pub(crate) fn has(&self, field: Field) -> bool {
-        self.numbers().contains(&field.code()) || self.late == Some(field)
+        let is_late = |(first, last): (Field, Field)| (first.code()..=last.code()).contains(&field.code());
+        self.numbers().contains(&field.code()) || self.late.is_some_and(is_late)
     }
 
     /// The section's fields.
@@ -504,7 +515,7 @@ impl Section {
 
 impl Field {
     /// The highest number there is.
-    pub(crate) const LAST: usize = Self::BreakerProbeFailures as usize;
+    pub(crate) const LAST: usize = Self::BudgetReturns as usize;
 
     /// The field's number, the same in every language.
     pub const fn code(self) -> u8 {
@@ -572,7 +583,7 @@ impl Field {
 
     /// True for a field of a guard.
     pub const fn is_guards(self) -> bool {
-        matches!(self, Self::BreakerProbeFailures)
+        self.code() >= Self::BreakerProbeFailures.code()
             || self.code() >= Self::BudgetKind.code() && self.code() <= Self::NestedCap.code()
     }
 

@@ -137,7 +137,7 @@ impl Machine {
         let allowed = match event.op {
             BudgetOp::Admit => budget.admit(config, *now),
             BudgetOp::Withdraw => {
-                let got = budget.withdraw(config, *now, kind);
+                let got = budget.withdraw(config, *now, kind, budget.refusals());
                 held.extend(got.map(|got| (call, got)));
                 got.is_some()
             }

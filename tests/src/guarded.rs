@@ -387,12 +387,20 @@ fn brief() -> impl Strategy<Value = Value> {
 }
 
 fn budget() -> impl Strategy<Value = Value> {
-    let token = (number(60), number(9), number(9), number(9), factor(3.0), factor(5.0)).prop_map(
+    let plain = (number(60), number(9), number(9), number(9), factor(3.0), factor(5.0)).prop_map(
         |(capacity, cost, timeout_cost, throttled_cost, reward, refill)| {
             json!({ "kind": "token", "capacity": capacity, "cost": cost, "timeout_cost": timeout_cost,
                 "throttled_cost": throttled_cost, "reward": reward, "refill": refill })
         },
     );
+    let kept = (number(30), number(9), number(9), 0..4_u32, factor(3.0), brief(), word(&["last", "all"])).prop_map(
+        |(capacity, cost, timeout_cost, hinted_cost, reward, grace, returns)| {
+            json!({ "kind": "token", "capacity": capacity, "cost": cost, "timeout_cost": timeout_cost,
+                "hinted_cost": hinted_cost, "reward": reward, "grace": grace, "returns": returns })
+        },
+    );
+    let of_loops = number(30).prop_map(|capacity| json!({ "kind": "default", "capacity": capacity }));
+    let token = prop_oneof![plain, kept, of_loops];
     let throttle = (number(20), factor(2.0))
         .prop_map(|(capacity, reward)| json!({ "kind": "throttle", "capacity": capacity, "reward": reward }));
     let ratio = (share(), brief(), factor(3.0)).prop_map(

@@ -123,7 +123,7 @@ fn budget_retry(times: u32) {
     for _ in 0..times {
         let now = now();
         budget.fail(&config, now, FailureKind::Transient);
-        let held = black_box(budget.withdraw(&config, now, FailureKind::Transient));
+        let held = black_box(budget.withdraw(&config, now, FailureKind::Transient, budget.refusals()));
         budget.retried(&config);
         budget.succeed(&config, now, held);
     }

@@ -111,7 +111,7 @@ fn budget() -> Work {
             budget.begin(config, now);
             let first = budget.admit(config, now);
             budget.fail(config, now, FailureKind::Transient);
-            let held = budget.withdraw(config, now, FailureKind::Transient);
+            let held = budget.withdraw(config, now, FailureKind::Transient, budget.refusals());
             let second = budget.admit(config, now);
             budget.succeed(config, now, held);
             budget.end(config, held);

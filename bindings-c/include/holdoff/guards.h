@@ -70,8 +70,15 @@ bool holdoff_budget_admit(holdoff_budget *budget, uint64_t now);
 int holdoff_budget_fail(holdoff_budget *budget, uint64_t now, uint32_t kind);
 
 /**
- * Asks for a retry at `now`, after a kind of failure. If it may run it is paid for, and what it paid is written to
- * `withdrawal` (which may be NULL), in the place of what an earlier retry of the call paid.
+ * Returns the number of the latest refusal of a budget of tokens; 0 for memory without a budget. A call notes it when it begins:
+ * a call from before a refusal has no grace.
+ */
+uint32_t holdoff_budget_refusals(const holdoff_budget *budget);
+
+/**
+ * Asks for a retry at `now`, after a kind of failure, for a call that began just now. If it may run it is paid for, and what it paid
+ * is written to `withdrawal` (which may be NULL), in the place of what an earlier retry of the call paid; where "budget.returns" is
+ * "all", a call adds the two.
  *
  * Returns true if it may run; false for an unknown kind, and for memory without a budget.
  */
@@ -126,7 +133,7 @@ bool holdoff_budget_is_full(const holdoff_budget *budget);
 
 /**
  * Writes why a budget of tokens refuses a retry at `now` after a kind of failure into `text`, at most `size` bytes with the
- * zero at its end: `59.9 of 60 tokens; a retry costs 1, there are enough again in 10s`.
+ * zero at its end: `19.9 of 20 tokens; a retry costs 1, there are enough again in 30s; a larger budget allows more`.
  *
  * Returns the length of the whole text without the zero, as snprintf does; 0 if it does not refuse, and for the other kinds.
  */
@@ -570,8 +577,10 @@ int holdoff_budget_init_token(holdoff_budget *budget, uint32_t capacity, uint32_
     uint32_t throttled_cost, double reward, double refill, uint64_t now);
 
 /**
- * Makes the budget that the loops of other languages bring to a policy that names none: 60 tokens. A retry costs one, after
- * a timeout five; a success brings a tenth, and so does each second.
+ * Makes the budget that the loops of other languages bring to a policy that names none. When calls begin to fail, every one may retry
+ * for a second. After that they share 20 tokens: a retry costs 1, after a timeout or throttling 10; a success returns what its call
+ * took and adds 1; a sleep for a server's hint is free. holdoff_budget_init makes the same with another capacity of options with
+ * `{"budget": 1000}`.
  *
  * Returns 0 and writes `budget`; or HOLDOFF_ERROR_NULL_POINTER.
  */
@@ -838,6 +847,14 @@ holdoff_step holdoff_guarded_call_tick(holdoff_guarded_call *call, const holdoff
  * Returns HOLDOFF_STOP: HOLDOFF_CANCELLED, or how the call had ended before.
  */
 holdoff_step holdoff_guarded_call_cancel(holdoff_guarded_call *call, const holdoff_guards *guards, uint64_t now);
+
+/**
+ * Notes that the call began when the latest refusal of its budget had that number (holdoff_budget_refusals): for a host whose first
+ * attempt ran before the call.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
+ */
+int holdoff_guarded_call_note(holdoff_guarded_call *call, uint32_t refusals);
 
 /** Returns the number of attempts started; 0 for memory without a call. */
 uint32_t holdoff_guarded_call_attempt(const holdoff_guarded_call *call);

@@ -33,12 +33,17 @@ extern_c! {
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_NOT_A_GUARD or HOLDOFF_ERROR_UNKNOWN_FAILURE_KIND.
     get_mut holdoff_budget_fail(now, kind: u32) = state.fail(config, now, kind_of(kind)?);
 
-    /// Asks for a retry at `now`, after a kind of failure. If it may run it is paid for, and what it paid is written to
-    /// `withdrawal` (which may be NULL), in the place of what an earlier retry of the call paid.
+    /// Returns the number of the latest refusal of a budget of tokens; 0 for memory without a budget. A call notes it when it begins:
+    /// a call from before a refusal has no grace.
+    get holdoff_budget_refusals() -> u32 = state.refusals(), else 0;
+
+    /// Asks for a retry at `now`, after a kind of failure, for a call that began just now. If it may run it is paid for, and what it paid
+    /// is written to `withdrawal` (which may be NULL), in the place of what an earlier retry of the call paid; where "budget.returns" is
+    /// "all", a call adds the two.
     ///
     /// Returns true if it may run; false for an unknown kind, and for memory without a budget.
     get_mut holdoff_budget_withdraw(now, kind: u32, withdrawal: *mut Withdrawal) -> bool =
-        write_some(withdrawal, state.withdraw(config, now, kind_of(kind)?)), else false;
+        write_some(withdrawal, state.withdraw(config, now, kind_of(kind)?, state.refusals())), else false;
 
     /// Gives back what a retry paid that never ran.
     ///
@@ -74,7 +79,7 @@ extern_c! {
     get holdoff_budget_is_full() -> bool = state.is_full(config), else true;
 
     /// Writes why a budget of tokens refuses a retry at `now` after a kind of failure into `text`, at most `size` bytes with the
-    /// zero at its end: `59.9 of 60 tokens; a retry costs 1, there are enough again in 10s`.
+    /// zero at its end: `19.9 of 20 tokens; a retry costs 1, there are enough again in 30s; a larger budget allows more`.
     ///
     /// Returns the length of the whole text without the zero, as snprintf does; 0 if it does not refuse, and for the other kinds.
     get holdoff_budget_shortage(now, kind: u32, text: *mut c_char, size) -> c_int =

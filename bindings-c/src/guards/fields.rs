@@ -60,8 +60,10 @@ extern_c! {
         throttled_cost: u32, reward: f64, refill: f64, now) =
         put_guard(budget, BudgetConfig::token(capacity, [cost, timeout_cost, throttled_cost], reward, refill), 0, now)?;
 
-    /// Makes the budget that the loops of other languages bring to a policy that names none: 60 tokens. A retry costs one, after
-    /// a timeout five; a success brings a tenth, and so does each second.
+    /// Makes the budget that the loops of other languages bring to a policy that names none. When calls begin to fail, every one may retry
+    /// for a second. After that they share 20 tokens: a retry costs 1, after a timeout or throttling 10; a success returns what its call
+    /// took and adds 1; a sleep for a server's hint is free. holdoff_budget_init makes the same with another capacity of options with
+    /// `{"budget": 1000}`.
     ///
     /// Returns 0 and writes `budget`; or HOLDOFF_ERROR_NULL_POINTER.
     status holdoff_budget_init_loops(budget: *mut holdoff_budget, now) =

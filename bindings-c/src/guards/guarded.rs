@@ -109,6 +109,17 @@ extern_c! {
 }
 
 extern_c! {
+    /// Notes that the call began when the latest refusal of its budget had that number (holdoff_budget_refusals): for a host whose first
+    /// attempt ran before the call.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_CALL.
+    status holdoff_guarded_call_note(call: *mut holdoff_guarded_call, refusals: u32) = {
+        let call = get_mut(call)?;
+        *call = call.noting(refusals);
+    };
+}
+
+extern_c! {
     on holdoff_guarded_call as call;
 
     /// Returns the number of attempts started; 0 for memory without a call.

@@ -35,6 +35,7 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
     @wraps(function)
     async def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         failed: Exception | None = None
+        noted = short[1]
         if direct and not LISTENERS and SCOPE.get() is None:
             try:
                 # A call with `**` makes a dict, even of nothing.
@@ -42,11 +43,11 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
             except Exception as error:
                 failed = error
             else:
-                if short:
+                if short[0]:
                     retrying.reward()
                 return value
         try:
-            operation = Operation(retrying, (function, args, kwargs))
+            operation = Operation(retrying, (function, args, kwargs), noted)
             if failed is None:
                 value = await driver(operation, function, args, kwargs)
             else:

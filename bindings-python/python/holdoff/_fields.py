@@ -108,8 +108,8 @@ class BudgetFields(TypedDict, total=False):
     kind: BudgetKind | None
     """How the budget counts retries. Default: ratio."""
     capacity: int | None
-    """The most tokens there are, and how many there are at first. 0 to 1000000. For token, throttle. Default: 500;
-    throttle: 10.
+    """The most tokens there are, and how many there are at first. 0 to 1000000. For token, throttle, default. Default:
+    500; throttle: 10, default: 20.
     """
     cost: int | None
     """The tokens that a retry costs. 0 to 1000000. For token. Default: 5."""
@@ -118,8 +118,8 @@ class BudgetFields(TypedDict, total=False):
     throttled_cost: int | None
     """The tokens that a retry after throttling costs. 0 to 1000000. For token. Default: the cost."""
     reward: float | None
-    """The tokens that a success gives back; of a token budget only a success without a retry. From 0 on. For token,
-    throttle. Default: 1; throttle: 0.1.
+    """The tokens that a success gives; of a token budget that returns ``last`` only a success without a retry. From 0
+    on. For token, throttle. Default: 1; throttle: 0.1.
     """
     refill: float | None
     """The tokens that come back by themselves each second. From 0 on. For token. Default: 0."""
@@ -135,6 +135,18 @@ class BudgetFields(TypedDict, total=False):
     """The requests that are let through for each one that is accepted. From 0 on. For requests. Default: 2."""
     limit: int | None
     """The retries in a window. From 0 on. For window. Needed there."""
+    hinted_cost: int | None
+    """The tokens that a retry costs that sleeps for a server's hint. 0 to 1000000. For token. Default: the cost after
+    its failure.
+    """
+    grace: Duration | None
+    """The time after the budget was full in which it refuses no retry: the retry takes what tokens are left. For
+    token. Default: 0s.
+    """
+    returns: Refusal | None
+    """The withdrawals that a success returns: the latest of its call, or all of them, and then it gives the reward,
+    too. For token. Default: last.
+    """
 
 
 class OpenFor(TypedDict, total=False):

@@ -156,6 +156,7 @@ BudgetKind: TypeAlias = Literal[
     "share",
     "requests",
     "window",
+    "default",
 ]
 """How a budget counts."""
 

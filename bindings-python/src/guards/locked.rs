@@ -35,7 +35,7 @@ guard! {
 
     /// Pays for a retry after such a failure: returns the payment; None when there may be no retry.
     at withdraw(kind: Option<Kind> = None) -> Option<u32> =
-        |config, state, now| state.withdraw(config, now, or_transient(kind)).map(Withdrawal::as_raw);
+        |config, state, now| state.withdraw(config, now, or_transient(kind), state.refusals()).map(Withdrawal::as_raw);
 
     /// A call begins.
     at begin() -> () = |config, state, now| state.begin(config, now);

@@ -1,42 +1,52 @@
 //! The budget that a loop brings to a policy that names none.
 
 use crate::clock;
-use holdoff_core::{BudgetConfig, Guards, Keyed, KeyedBudget, Span, Timestamp};
+use holdoff_core::{BudgetConfig, Guards, KeyedBudget, Timestamp};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 use std::mem::take;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Budgets are off, for tests.
 static OFF: AtomicBool = AtomicBool::new(false);
 
-/// How many policies are remembered by their fields.
-const REMEMBERED: usize = 256;
-
 /// A token budget for each key of one policy.
 ///
-/// A first attempt that succeeds reads one flag: without Python `short`, and in an awaiting loop, where a call into this module
-/// would be most of the cost, a list that is empty while no budget is short.
+/// A first attempt that succeeds reads two numbers: without Python `refusals` and `short`, and in an awaiting loop, where a call into
+/// this module would be most of the cost, a list of both.
 pub(crate) struct LoopBudgets {
     budgets: Mutex<KeyedBudget>,
     short: AtomicBool,
+    /// The number of the latest refusal.
+    refusals: AtomicU32,
     shown: PyOnceLock<Py<PyList>>,
 }
 
 impl LoopBudgets {
     pub(crate) fn new(config: BudgetConfig) -> Arc<Self> {
         let budgets = Mutex::new(KeyedBudget::new(config));
-        Arc::new(Self { budgets, short: AtomicBool::new(false), shown: PyOnceLock::new() })
+        let (short, refusals) = (AtomicBool::new(false), AtomicU32::new(0));
+        Arc::new(Self { budgets, short, refusals, shown: PyOnceLock::new() })
     }
 
-    /// The budgets of the fields with this fingerprint: a policy that is written out at each call is one policy.
-    pub(crate) fn remembered(fingerprint: u64, config: BudgetConfig) -> Arc<Self> {
-        static BY_FIELDS: Mutex<Option<Keyed<u64, Arc<LoopBudgets>>>> = Mutex::new(None);
-        let mut known = BY_FIELDS.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = known.get_or_insert_with(|| Keyed::new(REMEMBERED, Span::MAX));
-        known.entry(fingerprint, Timestamp::ZERO, || Self::new(config)).clone()
+    /// The budgets of the calls of this process that are made with options alone and have this configuration.
+    pub(crate) fn of_calls(config: BudgetConfig) -> Arc<Self> {
+        static OF_CALLS: Mutex<Vec<(BudgetConfig, Arc<LoopBudgets>)>> = Mutex::new(Vec::new());
+        let mut known = OF_CALLS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, budgets)) = known.iter().find(|known| known.0 == config) {
+            return budgets.clone();
+        }
+        let budgets = Self::new(config);
+        known.push((config, budgets.clone()));
+        budgets
+    }
+
+    /// The number of the latest refusal, which an operation notes when it begins.
+    #[inline]
+    pub(crate) fn refusals(&self) -> u32 {
+        self.refusals.load(Ordering::Relaxed)
     }
 
     /// True if a budget is short of tokens.
@@ -45,9 +55,10 @@ impl LoopBudgets {
         self.short.load(Ordering::Relaxed)
     }
 
-    /// A list that is empty while no budget is short of tokens.
-    pub(crate) fn shown<'py>(&self, py: Python<'py>) -> &Bound<'py, PyList> {
-        self.shown.get_or_init(py, || PyList::empty(py).unbind()).bind(py)
+    /// A list: True if a budget is short of tokens, and the number of the latest refusal.
+    pub(crate) fn shown<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyList>> {
+        let list = || PyResult::Ok(PyList::new(py, [u32::from(self.is_short()), self.refusals()])?.unbind());
+        self.shown.get_or_try_init(py, list).map(|list| list.bind(py))
     }
 
     /// A first attempt succeeded.
@@ -56,7 +67,7 @@ impl LoopBudgets {
         let now = clock::now(py)?;
         let mut budgets = self.lock();
         budgets.succeed(key, now);
-        self.show(py, !budgets.is_full())
+        self.show(py, &budgets)
     }
 
     /// Runs a transition with the budget of a key beside the guards, unless they have one.
@@ -76,7 +87,7 @@ impl LoopBudgets {
         let answer = budgets
             .lend(key, now, |config, budget| transition(&mut Guards { budget: Some((config, budget)), ..others }));
         // It cannot fail but for memory, and a budget that looks full only misses rewards.
-        let _shown = self.show(py, !budgets.is_full());
+        let _shown = self.show(py, &budgets);
         answer
     }
 
@@ -84,14 +95,17 @@ impl LoopBudgets {
         self.budgets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says if a budget is short of tokens. It runs under the lock, so that two calls cannot leave the flag of the first one; a list
-    /// of True runs no Python.
-    fn show(&self, py: Python<'_>, short: bool) -> PyResult<()> {
-        if self.short.swap(short, Ordering::Relaxed) == short {
+    /// Shows the state of the budgets. It runs under the lock, so that two calls cannot leave that of the first one; a list of numbers
+    /// runs no Python.
+    fn show(&self, py: Python<'_>, budgets: &KeyedBudget) -> PyResult<()> {
+        let (short, refusals) = (!budgets.is_full(), budgets.refusals());
+        let same = self.short.swap(short, Ordering::Relaxed) == short;
+        if self.refusals.swap(refusals, Ordering::Relaxed) == refusals && same {
             return Ok(());
         }
-        let shown = self.shown(py);
-        if short { shown.append(true) } else { shown.del_slice(0, shown.len()) }
+        let shown = self.shown(py)?;
+        shown.set_item(0, u32::from(short))?;
+        shown.set_item(1, refusals)
     }
 }
 

@@ -351,7 +351,7 @@ pub(crate) fn of_policy(policy: &Bound<'_, Policy>) -> PyResult<Option<Py<Guards
         return Ok(None);
     }
     let made = policy.guards.get_or_try_init(py, || {
-        let guards = Recipe::of_builder(&policy.document.guards).shared(py)?;
+        let guards = Recipe::of_builder(&policy.document.guards.beside_loop()).shared(py)?;
         PyResult::Ok(guards.filter(|guards| !guards.get().names().is_empty()).map(Py::into_any))
     })?;
     made.as_ref().map(|guards| Ok(guards.bind(py).cast::<Guards>()?.clone().unbind())).transpose()

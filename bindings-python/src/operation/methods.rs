@@ -13,9 +13,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 methods! { Operation(self, py);
-    /// An operation of the function and its arguments in `about`.
-    new(settings: Py<Retrying>, about: Option<Py<PyTuple>> as "tuple[Any, ...] | None" = None) -> Self = {
-        let mut operation = Self::of(settings, None);
+    /// An operation of the function and its arguments in `about`. `noted` is the number of the latest refusal of its budgets before a first
+    /// attempt that has run.
+    new(
+        settings: Py<Retrying>, about: Option<Py<PyTuple>> as "tuple[Any, ...] | None" = None, noted: Option<u32> = None
+    ) -> Self = {
+        let noted = noted.unwrap_or_else(|| settings.get().refusals());
+        let mut operation = Self::of(settings, None, noted);
         operation.about = about;
         operation
     };

@@ -36,7 +36,7 @@ methods! { Policy(self, py);
             slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>,
             kwargs: Option<&Bound<'py, PyDict>>
         ) -> Returned<'py> {
-            Self::run(slf, Invocation { function, with: Arguments::Packed(args, kwargs) }, false)
+            Self::run(slf, Invocation { function, with: Arguments::Packed(args, kwargs), noted: 0 }, false)
         }
 
         /// A caller with this policy and these options, to call or to decorate functions with.

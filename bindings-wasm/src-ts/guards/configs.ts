@@ -5,19 +5,22 @@ import { nearest } from "../nearest.js";
 import { isGuard, near, numberOf, partsOf, writeLong } from "../options.js";
 import { LONGEST, SECTIONS } from "../table.js";
 import type { Nanos } from "../times.js";
-import { EMPTY, type GuardField, type GuardFields, NO_ITEMS, NOTHING } from "../values.js";
+import { EMPTY, type GuardField, type GuardFields, NO_ITEMS, NOTHING, NUMBER, UNITLESS } from "../values.js";
 import type { Nesting } from "./nested.js";
 import { GUARD_RULES, NOT_ZERO, OPEN_FULL, OPEN_MAX, ROWS, type Row } from "./table.js";
 
 /** The defaults of kinds that differ from those of the others. */
 const OF_KIND: Readonly<Record<string, number>> = {
   "throttle capacity": 10,
+  "default capacity": 20,
   "throttle reward": 0.1,
   "share ratio": 0.2,
   "requests window": 120e9,
   "aimd beta": 0.5,
 };
 
+/** The number of the kind of budget that loops bring. */
+const OF_LOOPS = 7;
 const MOST = 2 ** 32 - 1;
 const MOST_LOGGED = 1_000_000;
 const MOST_OPEN = 8;
@@ -114,6 +117,15 @@ function read(guardFields: readonly GuardField[]): Input {
     if (item !== undefined) wrong(Rule.WRONG_TYPE);
     if (kind === NOTHING || (kind === EMPTY && isGroup(base))) continue;
     const [number] = row;
+    if (path === "budget" && (kind === NUMBER || kind === UNITLESS)) {
+      // The capacity of the budget of loops.
+      const capacity = byName.get("budget.capacity") as Row;
+      const wrongCapacity = (code: number) => fail(code, capacity, pathOf(capacity), value);
+      numbers[number] = OF_LOOPS;
+      numbers[capacity[0]] = numberOf(capacity[4], field, wrongCapacity, Rule.COUNT_RANGE);
+      values[capacity[0]] = value;
+      continue;
+    }
     numbers[number] = numberOf(row[4], field, wrong, Rule.COUNT_RANGE);
     values[number] = value;
   }
@@ -312,10 +324,10 @@ function packed(of: Section, layout: string, own: Readonly<Record<string, Nanos>
 /** A double as the core makes a whole number of it: at most the longest time. */
 const truncated = (number: number): Nanos => (number >= 2 ** 63 ? LONGEST : Math.trunc(number));
 
-/** The digits of a number up to the third after its point. */
-function thousandths(number: number): Nanos {
-  const near = truncated(number * 1000 + 0.5);
-  return Number(near) / 1000 <= number ? near : Number(near) - 1;
+/** A number in that many parts of one: the most that are not above it. */
+function cut(number: number, parts: number): Nanos {
+  const near = truncated(number * parts + 0.5);
+  return Number(near) / parts <= number ? near : BigInt(near) - 1n;
 }
 
 const atLeastOne = (nanos: bigint): bigint => (nanos > 0n ? nanos : 1n);
@@ -323,18 +335,37 @@ const atLeastOne = (nanos: bigint): bigint => (nanos > 0n ? nanos : 1n);
 function budget(of: Section): Uint32Array {
   const slot = (slots: bigint) => atLeastOne(BigInt(of.of("window")) / slots);
   const ratio = of.real("ratio");
-  const purse = { capacity: of.real("capacity") * 1000, reward: thousandths(of.real("reward")) };
+  const hinted = of.number("hinted_cost");
+  const purse = { capacity: of.real("capacity") * 1000, reward: cut(of.real("reward"), 1000) };
   const costs = ["cost", "timeout_cost", "throttled_cost"].map((name) => [name, of.real(name) * 1000]);
-  // The amounts of Finagle's RetryBudget.
-  const withdrawal = ratio > 0 ? truncated(Math.max(1000 / ratio, 1)) : 1;
+  const withdrawal = 1e6;
   const least = of.real("min_per_second") * (of.real("window") / 1e9);
   const amounts: Readonly<Record<string, Readonly<Record<string, Nanos>>>> = {
-    token: { ...purse, ...Object.fromEntries(costs), rate: of.real("refill") * 1000 },
+    token: {
+      ...purse,
+      ...Object.fromEntries(costs),
+      // The most words are "the cost after its failure".
+      withdrawal: hinted === undefined ? 2n ** 64n - 1n : Number(hinted) * 1000,
+      reserve: of.of("returns"),
+      rate: of.real("refill") * 1000,
+      slot: of.of("grace"),
+    },
+    default: {
+      cost: 1000,
+      timeout_cost: 1e4,
+      throttled_cost: 1e4,
+      capacity: purse.capacity,
+      reward: 1000,
+      reserve: 1,
+      rate: 30,
+      slot: 1e9,
+      kind: 1,
+    },
     throttle: purse,
     ratio: {
-      reward: ratio > 0 ? 1000 : 0,
+      reward: cut(ratio, withdrawal),
       withdrawal,
-      reserve: truncated(least * Number(withdrawal)),
+      reserve: truncated(least * withdrawal),
       slot: slot(10n),
     },
     share: { capacity: of.of("min_concurrency"), rate: ratio },

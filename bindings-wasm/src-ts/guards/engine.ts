@@ -1,6 +1,6 @@
 /** The engine of operations under guards: the core's guarded call, the waits for a place, and nesting. */
 import { Attempt } from "../attempt.js";
-import { type LoopBudgets, shortage } from "../budgets.js";
+import { CAPACITY_OF_LOOPS, type LoopBudgets, shortage } from "../budgets.js";
 import { givenUp } from "../chain.js";
 import { system } from "../clock.js";
 import { withExactHints } from "../delay.js";
@@ -92,6 +92,8 @@ export class Guarded<T> implements Engine, Waiter {
   private budgets: LoopBudgets | undefined;
   /** True from the first failure or tick on: until then a budget of tokens changes nothing. */
   private isBudgeted = false;
+  /** The number of the latest refusal of those budgets when the operation began. */
+  private readonly noted: number;
   /** The policy's words, with as many attempts as there may be inside others. */
   private words: Uint32Array;
   private parent: Token | undefined;
@@ -112,11 +114,13 @@ export class Guarded<T> implements Engine, Waiter {
     fn: Work<T>,
     policy: CompiledPolicy,
     options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
+    noted?: number,
   ) {
     this.guards = guards;
     this.options = options ?? {};
     this.policy = policy;
     this.budgets = budgetsBeside(guards, policy);
+    this.noted = noted ?? this.budgets?.refusals ?? 0;
     this.words = policy.words;
     this.nesting = nestingOf(policy);
     // All operations under the same guards count from the same epoch.
@@ -148,6 +152,7 @@ export class Guarded<T> implements Engine, Waiter {
       writeArgument(5, permit);
       writeArgument(6, from);
       core.call_underway();
+      core.call_note(this.noted);
       this.call = memory().copy("call");
     });
     return this.operation.rescue(error, failedAt);
@@ -175,8 +180,9 @@ export class Guarded<T> implements Engine, Waiter {
     writeArgument(0, now);
     watched(breaker, () => {
       if (budgets && this.isBudgeted) {
-        budgets.lend(this.key, now, (budget, isFull) =>
-          withLoopBudget(budget, isFull, () => transition(mask | BUDGET)),
+        const capacity = budgets.capacity ?? CAPACITY_OF_LOOPS;
+        budgets.lend(this.key, now, (budget, floor) =>
+          withLoopBudget(budget, capacity, floor, this.noted, () => transition(mask | BUDGET)),
         );
       } else {
         transition(mask);
@@ -223,7 +229,7 @@ export class Guarded<T> implements Engine, Waiter {
       memory().longs[3] = hint;
       memory().core.call_fail(mask, judged | rule);
       const isRefused = ((stepCodes() >> 16) & 255) === NO_BUDGET && memory().core.budget_shortage(judged) === 1;
-      this.refusal = isRefused ? shortage(argumentsFrom(8), 0) : undefined;
+      this.refusal = isRefused ? shortage(argumentsFrom(8), 0, this.budgets ? this.key : "") : undefined;
     });
   }
 

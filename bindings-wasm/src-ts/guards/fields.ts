@@ -13,10 +13,10 @@ export type Refusal = "stop" | "wait";
 
 interface AnyBudget {
   /** How the budget counts retries. Default: ratio. */
-  kind?: Maybe<"none" | "token" | "throttle" | "ratio" | "share" | "requests" | "window">;
+  kind?: Maybe<"none" | "token" | "throttle" | "ratio" | "share" | "requests" | "window" | "default">;
   /**
-   * The most tokens there are, and how many there are at first. 0 to 1000000. For token, throttle. Default: 500;
-   * throttle: 10.
+   * The most tokens there are, and how many there are at first. 0 to 1000000. For token, throttle, default. Default:
+   * 500; throttle: 10, default: 20.
    */
   capacity?: Maybe<number>;
   /** The tokens that a retry costs. 0 to 1000000. For token. Default: 5. */
@@ -26,8 +26,8 @@ interface AnyBudget {
   /** The tokens that a retry after throttling costs. 0 to 1000000. For token. Default: the cost. */
   throttledCost?: Maybe<number>;
   /**
-   * The tokens that a success gives back; of a token budget only a success without a retry. From 0 on. For token,
-   * throttle. Default: 1; throttle: 0.1.
+   * The tokens that a success gives; of a token budget that returns `last` only a success without a retry. From 0 on.
+   * For token, throttle. Default: 1; throttle: 0.1.
    */
   reward?: Maybe<number>;
   /** The tokens that come back by themselves each second. From 0 on. For token. Default: 0. */
@@ -44,17 +44,33 @@ interface AnyBudget {
   k?: Maybe<number>;
   /** The retries in a window. From 0 on. For window. Needed there. */
   limit?: Maybe<number>;
+  /**
+   * The tokens that a retry costs that sleeps for a server's hint. 0 to 1000000. For token. Default: the cost after its
+   * failure.
+   */
+  hintedCost?: Maybe<number>;
+  /**
+   * The time after the budget was full in which it refuses no retry: the retry takes what tokens are left. For token.
+   * Default: 0s.
+   */
+  grace?: Maybe<Duration>;
+  /**
+   * The withdrawals that a success returns: the latest of its call, or all of them, and then it gives the reward, too.
+   * For token. Default: last.
+   */
+  returns?: Maybe<"last" | "all">;
 }
 
 /** How many retries there may be for the calls there are. Each kind has fields of its own. */
 export type BudgetFields =
   | Only<AnyBudget, "none", never>
-  | Only<AnyBudget, "token", "capacity" | "cost" | "timeoutCost" | "throttledCost" | "reward" | "refill">
+  | Only<AnyBudget, "token", "capacity" | "cost" | "timeoutCost" | "throttledCost" | "reward" | "refill" | "hintedCost" | "grace" | "returns">
   | Only<AnyBudget, "throttle", "capacity" | "reward">
   | Only<AnyBudget, "ratio", "ratio" | "window" | "minPerSecond">
   | Only<AnyBudget, "share", "ratio" | "minConcurrency">
   | Only<AnyBudget, "requests", "window" | "k">
-  | Only<AnyBudget, "window", "window" | "limit">;
+  | Only<AnyBudget, "window", "window" | "limit">
+  | Only<AnyBudget, "default", "capacity">;
 
 interface AnyOpenFor {
   /** How the open time grows with each opening in a row. Default: constant. */

@@ -54,9 +54,10 @@ function light<T>(
   policy: CompiledPolicy,
   options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
-  const failed = (error: unknown) =>
-    new Guarded(guards, fn, policy, options).rescue(error, permit, undefined, undefined);
   const budgets = budgetsBeside(guards, policy);
+  const noted = budgets?.refusals;
+  const failed = (error: unknown) =>
+    new Guarded(guards, fn, policy, options, noted).rescue(error, permit, undefined, undefined);
   return first(fn, failed, successOf(breaker, permit, options?.clock ?? system, budgets, options?.key ?? ""));
 }
 
@@ -106,9 +107,10 @@ function quick<T>(
   if ((stepCodes() & 255) !== ATTEMPT) return new Guarded(guards, fn, policy, options).begun();
   const permit = core.call_permit() >>> 0;
   const budgets = budgetsBeside(guards, policy);
+  const noted = budgets ? budgets.refusals : core.call_noted();
   return first(
     fn,
-    (error) => new Guarded(guards, fn, policy, options).rescue(error, permit, seed, started),
+    (error) => new Guarded(guards, fn, policy, options, noted).rescue(error, permit, seed, started),
     (value) => {
       let now = started;
       let broken: { error: unknown } | undefined;

@@ -48,6 +48,8 @@ type Name =
   | "call_begin"
   | "call_cancel"
   | "call_fail"
+  | "call_note"
+  | "call_noted"
   | "call_permit"
   | "call_succeed"
   | "call_succeeded"
@@ -276,15 +278,23 @@ export function takeBack({ all }: { readonly all: readonly StoredGuard[] }): voi
 }
 
 /**
- * Runs a transition at the time in the first argument with the budget of a loop in the place of other budgets. Writes its new state,
- * and returns true if it is full; then the state has no meaning.
+ * Runs a transition at the time in the first argument with the budget of a loop in the place of other budgets. `capacity` is its
+ * capacity in tokens, `floor` the number of the latest refusal of a new one, `noted` that of the call's beginning. Writes its new
+ * state, and returns true if it is full.
  */
-export function withLoopBudget(budget: Uint32Array, isFull: boolean, transition: () => void): boolean {
+export function withLoopBudget(
+  budget: Uint32Array,
+  capacity: number,
+  floor: number | undefined,
+  noted: number,
+  transition: () => void,
+): boolean {
   const was = resident[BUDGET];
   if (was) away(was);
   resident[BUDGET] = undefined;
-  core.budget_fill();
-  if (!isFull) memory().write("budget", budget);
+  core.budget_fill(capacity, floor ?? 0);
+  if (floor === undefined) memory().write("budget", budget);
+  core.call_note(noted);
   transition();
   memory().read("budget", budget);
   return core.budget_full() === 1;

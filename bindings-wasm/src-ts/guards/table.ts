@@ -8,8 +8,8 @@ import { LONGEST } from "../table.js";
 export type Row = readonly [number, string, number, number | bigint | null | undefined, string, string?];
 
 export const ROWS: readonly Row[] = [
-  [25, "budget.kind budget", 65534, 3, "word 0 none token throttle ratio share requests window"],
-  [26, "budget.capacity", 6, 500, "whole 0 1000000", "must be a whole number from 0 to 1000000, for a throttle from 1 on"],
+  [25, "budget.kind budget", 65534, 3, "word 0 none token throttle ratio share requests window default"],
+  [26, "budget.capacity", 134, 500, "whole 0 1000000", "must be a whole number from 0 to 1000000, for a throttle from 1 on"],
   [27, "budget.cost", 2, 5, "whole 0 1000000"],
   [28, "budget.timeout_cost", 2, undefined, "whole 0 1000000"],
   [29, "budget.throttled_cost", 2, undefined, "whole 0 1000000"],
@@ -21,6 +21,9 @@ export const ROWS: readonly Row[] = [
   [35, "budget.min_concurrency", 16, 3, "whole 0 4294967295"],
   [36, "budget.k", 32, 2, "number"],
   [37, "budget.limit", 64, null, "whole 0 4294967295"],
+  [97, "budget.hinted_cost", 2, undefined, "whole 0 1000000"],
+  [98, "budget.grace", 2, 0, "span"],
+  [99, "budget.returns", 2, 0, "word 0 last all"],
   [38, "breaker.kind breaker", 65534, 1, "word 0 none consecutive count time"],
   [39, "breaker.failures", 2, 5, "whole 1 4294967295"],
   [40, "breaker.size", 4, 100, "whole 1 128"],

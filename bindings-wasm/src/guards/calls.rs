@@ -63,6 +63,10 @@ exports! {
     /// `call` := put together again, for a call that JavaScript has not kept because nothing waited: its first attempt is in
     /// flight since the time in slot 6, with the permit in slot 5 and the seed in slot 1.
     fn call_underway() = |memory| underway(memory);
+    /// The number of the budget's latest refusal that `call` noted when it began, as the guards had it.
+    fn call_noted() -> u32 = |memory| memory.call.noted();
+    /// `call` := the same, which has noted that number.
+    fn call_note(refusals: u32) = |memory| memory.call = memory.call.noting(refusals);
     /// The first and only attempt of such a call succeeded at the time in slot 0.
     fn call_succeeded(guards: u32) = |memory, now| {
         underway(memory);

@@ -56,7 +56,8 @@ exports! {
     fn budget_fail(kind: u32) = |memory, now| memory.budget.fail(&memory.budget_config, now, kind_of(kind));
     /// Asks for a retry: the withdrawal that it pays, 2^32-1 when it is refused.
     fn budget_withdraw(kind: u32) -> u32 = |memory, now| {
-        memory.budget.withdraw(&memory.budget_config, now, kind_of(kind)).map_or(NONE, Withdrawal::as_raw)
+        let noted = memory.budget.refusals();
+        memory.budget.withdraw(&memory.budget_config, now, kind_of(kind), noted).map_or(NONE, Withdrawal::as_raw)
     };
     /// A retry has run.
     fn budget_retried() = |memory| memory.budget.retried(&memory.budget_config);
@@ -68,10 +69,10 @@ exports! {
     fn budget_succeed(paid: u32) = |memory, now| memory.budget.succeed(&memory.budget_config, now, withdrawal(paid));
     /// A call is over.
     fn budget_end(paid: u32) = |memory| memory.budget.end(&memory.budget_config, withdrawal(paid));
-    /// `budget` and `budget_config` := the budget that a loop brings, full.
-    fn budget_fill() = |memory, now| {
-        memory.budget_config = BudgetConfig::of_loops();
-        memory.budget = Budget::new(&memory.budget_config, 0, now);
+    /// `budget` and `budget_config` := the budget that a loop brings, full, with that number of its latest refusal.
+    fn budget_fill(capacity: u32, refusals: u32) = |memory, now| {
+        memory.budget_config = BudgetConfig::of_loops_with(capacity).unwrap_or_default();
+        memory.budget = Budget::new(&memory.budget_config, 0, now).numbered(&memory.budget_config, refusals);
     };
     /// 1 for a budget of tokens that is full.
     fn budget_full() -> u32 = |memory| memory.budget.is_full(&memory.budget_config).into();

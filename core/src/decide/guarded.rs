@@ -126,19 +126,22 @@ pub struct Flight {
     hint: Hint,
     /// When the attempts in flight began, each at its number modulo eight.
     starts: [Timestamp; FLYING],
-    /// The breaker's generation that let each of them through.
+    /// The breaker's generation that let each of them through. While a retry is paid for and has not begun: what it took of a
+    /// token budget, in the place of its permit.
     permits: [u32; FLYING],
     /// In the bulkhead's queue.
     queue_place: u32,
-    /// The budget's withdrawal for the latest retry.
+    /// The budget's withdrawal that the call holds.
     withdrawal: u32,
+    /// The number of the budget's latest refusal when the call began.
+    noted: u32,
     /// How many attempts this round has.
     round: u8,
     /// One bit for each attempt in flight.
     flying: u8,
     flags: u8,
     /// No padding: the state is its bytes.
-    unused: [u8; 5],
+    unused: u8,
 }
 
 impl Flight {
@@ -148,10 +151,11 @@ impl Flight {
         permits: [0; FLYING],
         queue_place: 0,
         withdrawal: 0,
+        noted: 0,
         round: 0,
         flying: 0,
         flags: 0,
-        unused: [0; 5],
+        unused: 0,
     };
 }
 
@@ -179,9 +183,7 @@ impl GuardedCall {
     }
 
     fn open(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Step {
-        if let Some((config, budget)) = &mut guards.budget {
-            budget.begin(config, now);
-        }
+        self.begin_for_budget(guards, now);
         self.start(policy, guards, now)
     }
 
@@ -192,6 +194,27 @@ impl GuardedCall {
         call.launch(call.at, permit);
         call.at = Timestamp::NEVER;
         call
+    }
+
+    /// A call that is underway, and began when the budget's latest refusal had that number: see [`Budget::refusals`]. Unless
+    /// given it is 0.
+    #[must_use]
+    pub const fn noting(mut self, refusals: u32) -> Self {
+        self.flight.noted = refusals;
+        self
+    }
+
+    /// The number that [`GuardedCall::noting`] gives it.
+    pub const fn noted(&self) -> u32 {
+        self.flight.noted
+    }
+
+    /// The call begins for the budget of its guards.
+    fn begin_for_budget(&mut self, guards: &mut Guards<'_>, now: Timestamp) {
+        if let Some((config, budget)) = &mut guards.budget {
+            budget.begin(config, now);
+            self.flight.noted = budget.refusals();
+        }
     }
 
     /// The breaker's permit of the latest attempt, for a host that keeps it in place of the call: see
@@ -398,14 +421,15 @@ impl GuardedCall {
         let mut withdrawal = None;
         let admitted = entered
             && guards.budget.as_mut().is_none_or(|(config, budget)| {
-                withdrawal = budget.withdraw(config, now, FailureKind::Transient);
+                // spec 29.9: nothing has failed, so there is no grace.
+                withdrawal = budget.withdraw_plain(config, now, FailureKind::Transient);
                 withdrawal.is_some() && budget.admit(config, now)
             });
         let permit = if admitted { guards.permit(now).ok() } else { None };
-        match (permit, withdrawal) {
-            (Some(_), Some(withdrawal)) => self.hold(withdrawal),
-            (Some(_), None) => {}
-            (None, _) => {
+        match (permit, withdrawal, &guards.budget) {
+            (Some(_), Some(withdrawal), Some((config, _))) => self.hold(config, withdrawal),
+            (Some(_), ..) => {}
+            (None, ..) => {
                 guards.refund(now, withdrawal);
                 if entered {
                     guards.leave();
@@ -416,14 +440,33 @@ impl GuardedCall {
         permit
     }
 
-    /// The budget's withdrawal for the latest retry, if there was one.
+    /// The budget's withdrawal that the call holds, if there was one.
     fn withdrawal(&self) -> Option<Withdrawal> {
         self.is(WITHDRAWN).then_some(Withdrawal::from_raw(self.flight.withdrawal))
     }
 
-    const fn hold(&mut self, withdrawal: Withdrawal) {
-        self.flight.withdrawal = withdrawal.as_raw();
+    fn hold(&mut self, config: &BudgetConfig, withdrawal: Withdrawal) {
+        let held = match self.withdrawal() {
+            Some(held) if config.returns_all() => held.plus(withdrawal),
+            _ => withdrawal,
+        };
+        self.flight.withdrawal = held.as_raw();
         self.flight.flags |= WITHDRAWN;
+    }
+
+    /// Holds the withdrawal for a retry that has not begun.
+    fn hold_unrun(&mut self, config: &BudgetConfig, withdrawal: Withdrawal) {
+        self.hold(config, withdrawal);
+        self.flight.flags |= UNRUN;
+        if let Some(price) = self.flight.permits.get_mut(self.attempt.wrapping_add(1) as usize % FLYING) {
+            *price = withdrawal.as_raw();
+        }
+    }
+
+    /// The withdrawal for the retry that has not begun.
+    fn unrun(&self) -> Option<Withdrawal> {
+        let price = self.flight.permits.get(self.attempt.wrapping_add(1) as usize % FLYING);
+        self.is(UNRUN).then_some(Withdrawal::from_raw(price.copied().unwrap_or(0)))
     }
 
     /// Takes an attempt out of flight and reports its verdict to the guards, `None` for none; returns how long it took.
@@ -492,14 +535,12 @@ impl GuardedCall {
     /// (spec 29.12).
     pub(crate) fn go_under(&mut self, guards: &mut Guards<'_>, now: Timestamp) {
         self.flight.flags = 0;
-        if let Some((config, budget)) = &mut guards.budget {
-            budget.begin(config, now);
-            if self.attempt > 0
-                && let Some(withdrawal) = budget.resume(config)
-            {
-                self.hold(withdrawal);
-                self.flight.flags |= UNRUN;
-            }
+        self.begin_for_budget(guards, now);
+        if let Some((config, budget)) = &mut guards.budget
+            && self.attempt > 0
+            && let Some(withdrawal) = budget.resume(config)
+        {
+            self.hold_unrun(config, withdrawal);
         }
     }
 

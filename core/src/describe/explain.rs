@@ -188,7 +188,7 @@ struct Words<'e>(&'e Explanation);
 impl Display for Words<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A line of guards ends with a line feed, the last line of a policy does not.
-        write!(f, "{}\n{}", self.0.policy, self.0.guards.guard_words())
+        write!(f, "{}\n{}", self.0.policy, self.0.guards.guard_words(&self.0.policy))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Guards in words, a line each, for an explanation.
 
+use crate::decide::policy::Policy;
 use crate::describe::options::Options;
 use crate::describe::policy_words::write_growth;
 use crate::fields::{Field, Section};
@@ -7,15 +8,16 @@ use crate::time::Span;
 use core::fmt;
 
 impl Options {
-    /// The guards in words: a line for each, in the order of the sections; nothing for a guard that breaks a rule.
-    pub(crate) const fn guard_words(&self) -> GuardWords<'_> {
-        GuardWords(self)
+    /// The guards in words: a line for each, in the order of the sections; nothing for a guard that breaks a rule. The budget that
+    /// acts on calls of `policy` in a loop always has a line (spec 13.4).
+    pub(crate) const fn guard_words<'g>(&'g self, policy: &'g Policy) -> GuardWords<'g> {
+        GuardWords(self, policy)
     }
 }
 
 /// Guards in words, by `Display`. Each line ends with a line feed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct GuardWords<'g>(&'g Options);
+pub(crate) struct GuardWords<'g>(&'g Options, &'g Policy);
 
 impl fmt::Display for GuardWords<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -23,8 +25,13 @@ impl fmt::Display for GuardWords<'_> {
         let is = |field, word| guards.is(field, word);
         let has = |field| guards.number(field).is_some();
         let [cost, timeout_cost, throttled_cost] = guards.retry_costs();
-        let budget = |kind| is(Field::BudgetKind, kind);
+        let budget = |kind| guards.names_budget() && is(Field::BudgetKind, kind);
         let token = budget("token");
+        let unnamed = !guards.names_budget();
+        let brought = unnamed && guards.budget_of_loops(self.1).is_some();
+        let default = brought || budget("default");
+        let all = is(Field::BudgetReturns, "all");
+        let grace = guards.span(Field::BudgetGrace) > Span::ZERO;
         let rates = !is(Field::BreakerKind, "consecutive");
         let queue = guards.count(Field::BulkheadQueue) > 0;
         let (cubic, aimd) = (is(Field::AdaptiveKind, "cubic"), is(Field::AdaptiveKind, "aimd"));
@@ -33,8 +40,15 @@ impl fmt::Display for GuardWords<'_> {
             (Section::BUDGET.first, token, "[capacity] tokens, a retry costs [cost]"),
             (Section::BUDGET.first, token && timeout_cost != cost, ", after a timeout [timeout_cost]"),
             (Section::BUDGET.first, token && throttled_cost != cost, ", after throttling [throttled_cost]"),
-            (Section::BUDGET.first, token, ", a success gives [reward]"),
+            (Section::BUDGET.first, token && has(Field::BudgetHintedCost), ", for a hint [hinted_cost]"),
+            (Section::BUDGET.first, token && !all, ", a success gives [reward]"),
+            (Section::BUDGET.first, token && all, ", a success returns what its call took and gives [reward]"),
             (Section::BUDGET.first, token && guards.real(Field::BudgetRefill) > 0.0, ", a second [refill]"),
+            (Section::BUDGET.first, token && grace, ", none is refused for [grace] after it was full"),
+            (Section::BUDGET.first, brought, "20 tokens"),
+            (Section::BUDGET.first, budget("default"), "[capacity] tokens"),
+            (Section::BUDGET.first, default, OF_LOOPS),
+            (Section::BUDGET.first, brought, ", of the loop"),
             (
                 Section::BUDGET.first,
                 budget("throttle"),
@@ -86,7 +100,12 @@ impl fmt::Display for GuardWords<'_> {
             (Section::NESTED.first, is(Field::NestedMode, "outermost"), "the outermost retries"),
             (Section::NESTED.first, is(Field::NestedMode, "cap"), "[cap] attempts in all"),
         ];
-        for section in Section::GUARDS.into_iter().filter(|section| guards.describes(*section) == Ok(true)) {
+        if !brought && guards.describes(Section::BUDGET) == Ok(false) {
+            f.write_str("budget: none\n")?;
+        }
+        let is_told =
+            |section: &Section| brought && *section == Section::BUDGET || guards.describes(*section) == Ok(true);
+        for section in Section::GUARDS.into_iter().filter(is_told) {
             write!(f, "{}: ", section.name)?;
             for (.., words) in words.iter().filter(|(of, holds, _)| *of == section.first && *holds) {
                 self.write(f, section, words)?;
@@ -96,6 +115,10 @@ impl fmt::Display for GuardWords<'_> {
         Ok(())
     }
 }
+
+/// What there is to say of the budget of loops, whatever its capacity.
+const OF_LOOPS: &str = ", a retry costs 1, after a timeout or throttling 10, for a hint 0, a success returns what its call took and \
+    gives 1, a second 0.03, none is refused for 1s after it was full";
 
 impl GuardWords<'_> {
     /// Writes words, with the numbers of the section's fields that are named in brackets.

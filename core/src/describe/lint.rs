@@ -274,7 +274,12 @@ impl Options {
                 let none = |field: Field| field.takes().shown(self.or_default(field)) == Quantity::Number(0.0);
                 unshown(match Field::BudgetKind.word(self.or_default(Field::BudgetKind) as u8) {
                     _ if budget.is_none() => false,
-                    "token" => self.retry_costs().iter().all(|cost| self.count(Field::BudgetCapacity) < *cost),
+                    "token" => {
+                        let capacity = self.count(Field::BudgetCapacity);
+                        let has_grace = capacity > 0 && self.span(Field::BudgetGrace) > Span::ZERO;
+                        !has_grace && self.retry_costs().iter().all(|cost| capacity < *cost)
+                    }
+                    "default" => none(Field::BudgetCapacity),
                     "ratio" => none(Field::BudgetRatio) && none(Field::BudgetMinPerSecond),
                     "share" => none(Field::BudgetRatio) && none(Field::BudgetMinConcurrency),
                     "window" => none(Field::BudgetLimit),
@@ -425,6 +430,13 @@ mod tests {
             (policy().deadline(SECOND * 30), &[("breaker.refusal", text("wait"))], &[]),
             (policy(), &[("budget", text("window")), ("budget.limit", number(0.0))], &[315]),
             (policy(), &[("budget", text("token")), ("budget.capacity", number(4.0))], &[315]),
+            (
+                policy(),
+                &[("budget", text("token")), ("budget.capacity", number(4.0)), ("budget.grace", text("1s"))],
+                &[],
+            ),
+            (policy(), &[("budget", number(0.0))], &[315]),
+            (policy(), &[("budget", number(1.0))], &[]),
             (policy(), &[("budget.ratio", number(0.0)), ("budget.min_per_second", number(0.0))], &[315]),
             (policy(), &[("budget", text("window"))], &[]),
         ] {

@@ -1,6 +1,6 @@
 //! The answers of the guards to the questions of a call.
 
-use super::{ADMITTED, BEHIND, Flight, GuardedCall, Guards, PAID, QUEUED, UNRUN};
+use super::{ADMITTED, BEHIND, Flight, GuardedCall, Guards, PAID, QUEUED};
 use crate::decide::call::{CallGuards, RUNNING, SLEEPING, Step, Ticket};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::guards::Refusal;
@@ -109,10 +109,15 @@ impl CallGuards for Guards<'_> {
             }
             (until, cause) = (retry_at, Cause::Breaker);
         }
-        if let Some((config, budget)) = &mut self.budget {
-            let withdrawal = budget.withdraw(config, now, kind).ok_or((StopReason::Budget, until))?;
-            call.hold(withdrawal);
-            call.flight.flags |= UNRUN;
+        if let Some((config, budget)) = &mut self.budget
+            && !(cause == Cause::Hint && config.is_free_for_hints())
+        {
+            let noted = call.flight.noted;
+            let withdrawal = match cause {
+                Cause::Hint => budget.withdraw_hinted(config, now, kind, noted),
+                _ => budget.withdraw(config, now, kind, noted),
+            };
+            call.hold_unrun(config, withdrawal.ok_or((StopReason::Budget, until))?);
         }
         Ok((until, cause))
     }
@@ -173,9 +178,7 @@ impl CallGuards for Guards<'_> {
         if call.is(QUEUED | PAID) {
             call.unwait(self, now);
         }
-        if call.is(UNRUN) {
-            self.refund(now, call.withdrawal());
-        }
+        self.refund(now, call.unrun());
         if let Some((config, budget)) = &mut self.budget {
             budget.end(config, None);
         }

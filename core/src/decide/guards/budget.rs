@@ -18,7 +18,7 @@ pub use config::BudgetConfig;
 use config::{RATIO, REQUESTS, SHARE, SLOTS, THROTTLE, TOKEN, WINDOW};
 pub use shortage::Shortage;
 
-/// The tokens that the latest retry of a call took, to hand back when it succeeds or the retry never runs.
+/// The tokens that a retry of a call took, to hand back when it succeeds or the retry never runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Withdrawal(u32);
@@ -33,6 +33,18 @@ impl Withdrawal {
     /// The withdrawal of that number.
     pub const fn from_raw(raw: u32) -> Self {
         Self(raw)
+    }
+
+    /// Two withdrawals of a token budget as one.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// Without a part of it that was refunded.
+    #[must_use]
+    pub const fn minus(self, refunded: Self) -> Self {
+        Self(self.0.saturating_sub(refunded.0))
     }
 }
 
@@ -57,7 +69,7 @@ pub struct Budget {
     refilled: u64,
     /// Requests: of the draws to come.
     seed: u64,
-    /// Ratio, requests, window: how many slots there were before the current one.
+    /// Ratio, requests, window: how many slots there were before the current one. Token: the number of the latest refusal.
     number: u64,
     /// Share: calls under way.
     active: u32,
@@ -133,9 +145,46 @@ impl Budget {
     }
 
     /// Withdraws the cost of a retry at `now` after such a failure; `None` if the call may not
-    /// retry. The new withdrawal replaces the call's earlier one.
+    /// retry. Where a success returns the latest withdrawal alone, the new one replaces the call's earlier one; else the call
+    /// holds the sum, see [`BudgetConfig::returns_all`].
+    ///
+    /// `noted` is [`Budget::refusals`] as it was when the call began: a call from before a refusal has no grace.
     #[inline]
-    pub fn withdraw(&mut self, config: &BudgetConfig, now: Timestamp, kind: FailureKind) -> Option<Withdrawal> {
+    pub fn withdraw(
+        &mut self,
+        config: &BudgetConfig,
+        now: Timestamp,
+        kind: FailureKind,
+        noted: u32,
+    ) -> Option<Withdrawal> {
+        if config.kind == TOKEN {
+            return self.take(config, now, config.cost(kind), noted);
+        }
+        self.withdraw_plain(config, now, kind)
+    }
+
+    /// Withdraws the cost of a retry that sleeps for a server's hint: of a token budget `hinted_cost`. `None` if the call may not
+    /// retry. Not to be asked if [`BudgetConfig::is_free_for_hints`].
+    pub fn withdraw_hinted(
+        &mut self,
+        config: &BudgetConfig,
+        now: Timestamp,
+        kind: FailureKind,
+        noted: u32,
+    ) -> Option<Withdrawal> {
+        match config.hinted_cost() {
+            Some(cost) if config.kind == TOKEN => self.take(config, now, cost, noted),
+            _ => self.withdraw(config, now, kind, noted),
+        }
+    }
+
+    /// Withdraws the cost of a retry without a grace, and numbers no refusal: for an attempt beside one that still runs.
+    pub(crate) fn withdraw_plain(
+        &mut self,
+        config: &BudgetConfig,
+        now: Timestamp,
+        kind: FailureKind,
+    ) -> Option<Withdrawal> {
         match config.kind {
             TOKEN => {
                 self.refill(config, now);
@@ -163,6 +212,44 @@ impl Budget {
             }
             _ => None,
         }
+    }
+
+    /// Token: takes the price, or in the grace what is left of it (spec 22.5a).
+    fn take(&mut self, config: &BudgetConfig, now: Timestamp, price: u32, noted: u32) -> Option<Withdrawal> {
+        self.refill(config, now);
+        let taken = match self.tokens.checked_sub(price.into()) {
+            Some(_) => price,
+            None if self.is_in_grace(config, now, noted) => self.tokens as u32,
+            None => {
+                self.number = self.number.wrapping_add(1);
+                return None;
+            }
+        };
+        self.tokens = self.tokens.saturating_sub(taken.into());
+        Some(Withdrawal(taken))
+    }
+
+    /// Token: true for a call that had noted that number when it began, in the first time after the budget was full.
+    fn is_in_grace(&self, config: &BudgetConfig, now: Timestamp, noted: u32) -> bool {
+        let spell = now.as_now().as_nanos().checked_sub(self.since);
+        let none_since = noted.wrapping_sub(self.refusals()) as i32 >= 0;
+        config.capacity > 0 && none_since && spell.is_some_and(|spell| spell < config.grace())
+    }
+
+    /// The number of the latest refusal of a token budget, which a call notes when it begins: see [`Budget::withdraw`]. A budget
+    /// by itself counts its own refusals; a store of budgets numbers those of all (spec 22.5c).
+    #[inline]
+    pub const fn refusals(&self) -> u32 {
+        self.number as u32
+    }
+
+    /// A token budget whose latest refusal has that number, which a store of budgets gives to it.
+    #[must_use]
+    pub const fn numbered(mut self, config: &BudgetConfig, number: u32) -> Self {
+        if config.kind == TOKEN {
+            self.number = number as u64;
+        }
+        self
     }
 
     /// A call that was allowed a retry elsewhere, and sleeps for it, goes on under this budget: what it holds of it, which is
@@ -211,7 +298,10 @@ impl Budget {
         match config.kind {
             TOKEN => {
                 self.refill(config, now);
-                self.add(config, withdrawal.map_or(config.reward, |withdrawal| u64::from(withdrawal.0)));
+                let held = withdrawal.map_or(0, |withdrawal| u64::from(withdrawal.0));
+                // spec 22.5b
+                let reward = if withdrawal.is_none() || config.returns_all() { config.reward } else { 0 };
+                self.add(config, held.saturating_add(reward));
             }
             THROTTLE => self.add(config, config.reward),
             REQUESTS => {
@@ -411,10 +501,12 @@ impl Budget {
     }
 
     /// Without the retries under way, whose ends will not be reported; [`BudgetConfig::window`] counts finished ones in their
-    /// field.
+    /// field. Without the number of a refusal, which no call of another process has noted.
     const fn at_rest(mut self, config: &BudgetConfig) -> Self {
-        if config.kind == SHARE {
-            self.retries = 0;
+        match config.kind {
+            SHARE => self.retries = 0,
+            TOKEN => self.number = 0,
+            _ => {}
         }
         self
     }

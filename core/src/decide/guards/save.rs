@@ -196,7 +196,7 @@ mod tests {
             let at = Timestamp::from_nanos(now);
             let answer = match what % 5 {
                 0 => u64::from(budget.admit(config, at)),
-                1 => budget.withdraw(config, at, FailureKind::Transient).is_some().into(),
+                1 => budget.withdraw(config, at, FailureKind::Transient, budget.refusals()).is_some().into(),
                 2 => {
                     budget.succeed(config, at, None);
                     2
@@ -326,7 +326,7 @@ mod tests {
         let (config, now) = (BudgetConfig::share(0.5, 2).unwrap(), Timestamp::from_nanos(5));
         let mut budget = Budget::new(&config, 0, now);
         budget.begin(&config, now);
-        assert!(budget.withdraw(&config, now, FailureKind::Transient).is_some());
+        assert!(budget.withdraw(&config, now, FailureKind::Transient, budget.refusals()).is_some());
         assert_eq!(budget.balance(&config, now), 1.0);
         let restored = Budget::restore(&budget.save(&config, now), &config, now).unwrap();
         assert_eq!(restored.balance(&config, now), 2.0);
@@ -455,7 +455,7 @@ mod tests {
             let config = BudgetConfig::token(40, [5, 7, 3], 0.7, 2.5).unwrap();
             if let Ok(mut budget) = Budget::restore(&sealed(16, 1, &content, Budget::SAVED), &config, now) {
                 prop_assert!(budget.balance(&config, now) <= 40.0);
-                prop_assert!(budget.withdraw(&config, later(2), FailureKind::Transient).is_some());
+                prop_assert!(budget.withdraw(&config, later(2), FailureKind::Transient, budget.refusals()).is_some());
             }
         }
     }

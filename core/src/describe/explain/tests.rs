@@ -33,6 +33,8 @@ fn the_default_policy_explains_itself() {
 exponential backoff from 100ms by 2 up to 5s, full jitter
 3 attempts, no deadline
 hints: floor up to 1m, stop above
+budget: 20 tokens, a retry costs 1, after a timeout or throttling 10, for a hint 0, a success returns what its call took and gives \
+1, a second 0.03, none is refused for 1s after it was full, of the loop
 
 retry         min     typical         max   total   min     typical         max
     1          0s        50ms       100ms            0s        50ms       100ms
@@ -49,6 +51,8 @@ fn a_deadline_adds_a_column_and_lints_come_last() {
 exponential backoff from 1s by 2, proportional jitter 0.5
 5 attempts, deadline 10s, at least 1s for an attempt, attempt timeout 10s
 hints: floor up to 1m, stop above
+budget: 20 tokens, a retry costs 1, after a timeout or throttling 10, for a hint 0, a success returns what its call took and gives \
+1, a second 0.03, none is refused for 1s after it was full, of the loop
 
 retry         min     typical         max   total   min     typical         max  in time
     1       500ms          1s        1.5s         500ms          1s        1.5s  always
@@ -340,7 +344,7 @@ fn each_guard_has_a_line() {
     }
     guards.check_guards().unwrap();
     assert_eq!(
-        guards.guard_words().to_string(),
+        guards.guard_words(&Policy::DEFAULT).to_string(),
         "budget: 0.1 retries a call of the last 10s, and 0.1 a second\n\
          breaker: opens when of the calls of 30s 0.5 failed, from 10 calls on; for exponential backoff from 30s by 2 up to \
          5m; 1 at once try, 1 in a row close it; calls wait for it\n\
@@ -368,4 +372,31 @@ fn each_guard_has_a_line() {
     assert!(text.ends_with("and so on, for ever"), "a budget quiets the linter: {text}");
     let bare = Options::NEW;
     assert_eq!(policy.explain().guarded(&bare).to_string(), policy.explain().to_string());
+}
+
+#[test]
+fn the_budget_that_acts_is_a_line_of_every_explanation() {
+    let line = |json: &str| {
+        let document = crate::Document::read(&mut serde_json::Deserializer::from_str(json)).unwrap();
+        let text = document.policy.explain().guarded(&document.guards).to_string();
+        let lines: Vec<_> =
+            text.lines().filter_map(|line| line.strip_prefix("budget: ")).map(std::borrow::ToOwned::to_owned).collect();
+        assert_eq!(lines.len(), 1, "{json}");
+        lines[0].clone()
+    };
+    let of_loops = line("{}");
+    assert!(of_loops.starts_with("20 tokens, a retry costs 1, ") && of_loops.ends_with(", of the loop"), "{of_loops}");
+    assert_eq!(line(r#"{"preset": "default", "breaker": "time"}"#), of_loops);
+    for none in [r#"{"budget": "none"}"#, r#"{"deadline": "5m"}"#, r#"{"preset": "polly"}"#] {
+        assert_eq!(line(none), "none", "{none}");
+    }
+    assert!(line(r#"{"preset": "polly", "budget": 100}"#).starts_with("100 tokens, a retry costs 1, "));
+    assert!(line(r#"{"preset": "aws-adaptive"}"#).starts_with("500 tokens, a retry costs 5, "));
+    let told = r#"{"budget": {"kind": "token", "capacity": 20, "cost": 1, "timeout_cost": 10, "throttled_cost": 10, "hinted_cost": 0,
+        "reward": 1, "refill": 0.03, "grace": "1s", "returns": "all"}}"#;
+    assert_eq!(
+        line(told),
+        "20 tokens, a retry costs 1, after a timeout 10, after throttling 10, for a hint 0, a success returns what its call took and \
+         gives 1, a second 0.03, none is refused for 1s after it was full"
+    );
 }

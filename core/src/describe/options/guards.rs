@@ -33,6 +33,10 @@ impl Options {
                 guards.put(*field, number);
             }
         }
+        // A loop brings no budget to the preset of another system.
+        if self.is_foreign() && !self.names_budget() {
+            guards.put(Field::BudgetKind, 0);
+        }
         (guards.open_listed, guards.more_open) = (self.open_listed, self.more_open);
         guards
     }
@@ -51,7 +55,8 @@ impl Options {
         let (capacity, reward) = (self.count(Field::BudgetCapacity), self.real(Field::BudgetReward));
         let (ratio, window) = (self.real(Field::BudgetRatio), self.span(Field::BudgetWindow));
         let config = match kind {
-            "token" => BudgetConfig::token(capacity, self.retry_costs(), reward, self.real(Field::BudgetRefill)),
+            "token" => self.token_budget(capacity, reward),
+            "default" => BudgetConfig::of_loops_with(capacity),
             "throttle" => BudgetConfig::throttle(capacity, reward),
             "ratio" => BudgetConfig::ratio(ratio, window, self.real(Field::BudgetMinPerSecond)),
             "share" => BudgetConfig::share(ratio, self.count(Field::BudgetMinConcurrency)),
@@ -61,15 +66,48 @@ impl Options {
         config.map(Some)
     }
 
-    /// The budget that a loop brings to calls of `policy` under these guards: [`BudgetConfig::of_loops`]. `None` where they name
-    /// a budget, be it "none", and where the policy does not end by its attempts (spec 36.1).
+    fn token_budget(&self, capacity: u32, reward: f64) -> Result<BudgetConfig, Error> {
+        let mut config = BudgetConfig::token(capacity, self.retry_costs(), reward, self.real(Field::BudgetRefill))?
+            .with_grace(self.span(Field::BudgetGrace));
+        if self.is(Field::BudgetReturns, "all") {
+            config = config.with_all_returned();
+        }
+        match self.number(Field::BudgetHintedCost) {
+            Some(cost) => config.with_hinted_cost(cost as u32),
+            None => Ok(config),
+        }
+    }
+
+    /// The budget that a loop brings to calls of `policy` under these guards (spec 36.1): [`BudgetConfig::of_loops`], with the
+    /// capacity of a budget of kind "default". `None` where they name another kind, be it "none"; and unless they name a budget,
+    /// for every preset but the default one, and where the policy does not end by its attempts.
     pub fn budget_of_loops(&self, policy: &Policy) -> Option<BudgetConfig> {
-        (policy.ends_by_attempts() && !self.names_budget()).then(BudgetConfig::of_loops)
+        if self.names_budget() {
+            let is_default = self.is(Field::BudgetKind, "default");
+            return if is_default { self.budget().ok().flatten() } else { None };
+        }
+        (policy.ends_by_attempts() && !self.is_foreign()).then(BudgetConfig::of_loops)
+    }
+
+    /// The guards of a policy for its loop, which brings a budget of kind "default" by itself: these without such a budget.
+    pub fn beside_loop(&self) -> Self {
+        let mut guards = *self;
+        if self.names_budget() && self.is(Field::BudgetKind, "default") {
+            for field in Section::BUDGET.fields() {
+                *guards.word(field) &= !1_u64.wrapping_shl(field.code().into());
+            }
+        }
+        guards
     }
 
     /// True if a field of the budget is set, be it to "none".
     pub fn names_budget(&self) -> bool {
         self.any(Section::BUDGET)
+    }
+
+    /// True for the preset of another system.
+    fn is_foreign(&self) -> bool {
+        self.preset_code() > Preset::Default.code()
     }
 
     /// The tokens that a retry costs after a transient failure, a timeout and throttling.
@@ -323,6 +361,7 @@ impl Options {
         let rate = f64::from_bits(default);
         match field {
             Field::BudgetCapacity if self.is(Field::BudgetKind, "throttle") => 10,
+            Field::BudgetCapacity if self.is(Field::BudgetKind, "default") => 20,
             Field::BudgetReward if self.is(Field::BudgetKind, "throttle") => 0.1_f64.to_bits(),
             Field::BudgetTimeoutCost | Field::BudgetThrottledCost => self.or_default(Field::BudgetCost),
             Field::BudgetRatio if self.is(Field::BudgetKind, "share") => 0.2_f64.to_bits(),

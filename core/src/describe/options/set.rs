@@ -148,6 +148,13 @@ impl Options {
         if value == Value::Nothing && path.item.is_none() || value == Value::Empty && group {
             return Ok(());
         }
+        if let (Field::BudgetKind, "budget", Value::Number { .. }) = (field, path.parts.0, value) {
+            // spec 32.2: a number is the capacity of the budget of loops
+            let capacity = Field::BudgetCapacity.read(value)?;
+            self.put(Field::BudgetKind, Field::BudgetKind.read(Value::Text("default"))?);
+            self.put(Field::BudgetCapacity, capacity);
+            return Ok(());
+        }
         if !field.is_stages() && !in_stage {
             let number = field.read(value)?;
             match rule.and_then(|rule| nth(&mut self.manners, rule.into())) {

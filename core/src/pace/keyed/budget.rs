@@ -18,6 +18,10 @@ const MOST: usize = 1024;
 pub struct KeyedBudget {
     config: BudgetConfig,
     short: Keyed<String, Budget>,
+    /// The number of the latest refusal of all budgets.
+    refusals: u32,
+    /// The number with which a new budget begins: no budget that was dropped had refused after it.
+    floor: u32,
 }
 
 impl KeyedBudget {
@@ -25,7 +29,12 @@ impl KeyedBudget {
     pub fn new(config: BudgetConfig) -> Self {
         // A budget that is idle for longer is full again.
         let idle = config.fills_in().max(Span::from_nanos(1));
-        Self { config, short: Keyed::new(MOST, idle) }
+        Self { config, short: Keyed::new(MOST, idle), refusals: 0, floor: 0 }
+    }
+
+    /// The number of the latest refusal, which a call notes when it begins: see [`Budget::withdraw`].
+    pub const fn refusals(&self) -> u32 {
+        self.refusals
     }
 
     /// The configuration of each budget.
@@ -41,7 +50,7 @@ impl KeyedBudget {
 
     /// A call with that key succeeded at its first attempt, at `now`.
     pub fn succeed(&mut self, key: &str, now: Timestamp) {
-        self.short.collect_idle(now);
+        self.drop_idle(now);
         if self.short.peek(key, now).is_some() {
             self.lend(key, now, |config, budget| budget.succeed(config, now, None));
         }
@@ -55,16 +64,34 @@ impl KeyedBudget {
 
     /// Lends the budget of a key for one transition at `now`.
     pub fn lend<R>(&mut self, key: &str, now: Timestamp, run: impl FnOnce(&BudgetConfig, &mut Budget) -> R) -> R {
-        self.short.collect_idle(now);
+        self.drop_idle(now);
         let known = self.short.peek(key, now).copied();
-        let mut budget = known.unwrap_or_else(|| Budget::new(&self.config, 0, now));
+        let mut budget = known.unwrap_or_else(|| Budget::new(&self.config, 0, now).numbered(&self.config, self.floor));
+        let before = budget.refusals();
         let answer = run(&self.config, &mut budget);
+        if budget.refusals() != before {
+            self.refusals = self.refusals.wrapping_add(1);
+            budget = budget.numbered(&self.config, self.refusals);
+        }
         if budget.is_full(&self.config) {
             self.short.remove(key);
+            if budget.refusals().wrapping_sub(self.floor) as i32 > 0 {
+                self.floor = budget.refusals();
+            }
         } else {
+            if self.short.len() >= MOST && known.is_none() {
+                self.floor = self.refusals;
+            }
             *self.short.entry(key.into(), now, || budget) = budget;
         }
         answer
+    }
+
+    /// Drops the budgets that are full by time alone.
+    fn drop_idle(&mut self, now: Timestamp) {
+        if self.short.collect_idle(now) > 0 {
+            self.floor = self.refusals;
+        }
     }
 }
 
@@ -72,22 +99,46 @@ impl KeyedBudget {
 mod tests {
     use super::*;
     use crate::decide::failure::FailureKind;
+    use crate::decide::guards::budget::Withdrawal;
     use proptest::prelude::*;
-    use std::format;
+    use std::{format, vec};
 
     const SECOND: u64 = 1_000_000_000;
 
     fn withdraw(budgets: &mut KeyedBudget, key: &str, second: u64, kind: FailureKind) -> bool {
+        let noted = budgets.refusals();
+        withdraw_noted(budgets, key, second, kind, noted)
+    }
+
+    fn withdraw_noted(budgets: &mut KeyedBudget, key: &str, second: u64, kind: FailureKind, noted: u32) -> bool {
         let now = Timestamp::from_nanos(second * SECOND);
-        budgets.lend(key, now, |config, budget| budget.withdraw(config, now, kind).is_some())
+        budgets.lend(key, now, |config, budget| budget.withdraw(config, now, kind, noted).is_some())
     }
 
     #[test]
-    fn each_key_has_tokens_of_its_own() {
+    fn each_key_has_tokens_and_a_grace_of_its_own() {
         let mut budgets = KeyedBudget::new(BudgetConfig::of_loops());
         assert!((0..60).all(|_| withdraw(&mut budgets, "a", 0, FailureKind::Transient)));
-        assert!(!withdraw(&mut budgets, "a", 0, FailureKind::Transient));
-        assert!(withdraw(&mut budgets, "b", 0, FailureKind::Transient));
+        assert!(!withdraw(&mut budgets, "a", 1, FailureKind::Transient));
+        assert!((0..60).all(|_| withdraw(&mut budgets, "b", 1, FailureKind::Transient)));
+    }
+
+    #[test]
+    fn a_refusal_ends_the_grace_of_earlier_calls_with_its_key_alone() {
+        let mut budgets = KeyedBudget::new(BudgetConfig::of_loops());
+        assert!((0..30).all(|_| withdraw(&mut budgets, "b", 0, FailureKind::Transient)));
+        assert!((0..20).all(|_| withdraw(&mut budgets, "a", 0, FailureKind::Transient)));
+        let noted = budgets.refusals();
+        assert!(!withdraw(&mut budgets, "a", 1, FailureKind::Transient));
+        assert_eq!(budgets.refusals(), 1);
+        let all = Some(Withdrawal::from_raw(20_000));
+        let now = Timestamp::from_nanos(2 * SECOND);
+        budgets.lend("a", now, |config, budget| budget.succeed(config, now, all));
+        // A full budget is dropped, and its refusal is not forgotten.
+        assert!((0..20).all(|_| withdraw_noted(&mut budgets, "a", 2, FailureKind::Transient, noted)));
+        assert!(!withdraw_noted(&mut budgets, "a", 2, FailureKind::Transient, noted));
+        assert!(withdraw(&mut budgets, "a", 2, FailureKind::Transient));
+        assert_eq!(budgets.refusals(), 2);
     }
 
     #[test]
@@ -95,7 +146,7 @@ mod tests {
         let mut budgets = KeyedBudget::new(BudgetConfig::of_loops());
         budgets.succeed("a", Timestamp::ZERO);
         assert!(budgets.is_full());
-        assert!(withdraw(&mut budgets, "a", 0, FailureKind::Transient));
+        assert!(withdraw(&mut budgets, "a", 0, FailureKind::Timeout));
         for _ in 0..9 {
             budgets.succeed("a", Timestamp::ZERO);
             budgets.succeed("b", Timestamp::ZERO);
@@ -109,9 +160,9 @@ mod tests {
     fn a_budget_that_is_full_again_by_itself_is_forgotten_with_the_success_of_another_key() {
         let mut budgets = KeyedBudget::new(BudgetConfig::of_loops());
         assert!(withdraw(&mut budgets, "a", 0, FailureKind::Transient));
-        budgets.succeed("b", Timestamp::from_nanos(600 * SECOND));
+        budgets.succeed("b", Timestamp::from_nanos(666 * SECOND));
         assert!(!budgets.is_full());
-        budgets.succeed("b", Timestamp::from_nanos(602 * SECOND));
+        budgets.succeed("b", Timestamp::from_nanos(668 * SECOND));
         assert!(budgets.is_full());
     }
 
@@ -127,19 +178,26 @@ mod tests {
     proptest! {
         /// Storing only what is not full, and forgetting what is idle, changes no decision.
         #[test]
-        fn a_keyed_budget_decides_as_a_budget(steps in prop::collection::vec((0_u8..3, 0_u64..700, 0_usize..4), 1..300)) {
+        fn a_keyed_budget_decides_as_a_budget(
+            steps in prop::collection::vec((0_u8..3, 0_u64..700, 0_usize..4, 0_usize..3), 1..300)
+        ) {
             let config = BudgetConfig::of_loops();
             let (mut budgets, mut alone) = (KeyedBudget::new(config), Budget::new(&config, 0, Timestamp::ZERO));
             let mut second = 0;
-            for (step, gap, kind) in steps {
+            // What some calls noted, in both.
+            let mut noted = vec![(0, 0); 3];
+            for (step, gap, kind, call) in steps {
                 // Rare long gaps among many short ones.
-                second += if gap < 600 { gap / 100 } else { gap };
+                second += if gap < 600 { gap / 200 } else { gap };
                 let (now, kind) = (Timestamp::from_nanos(second * SECOND), FailureKind::ALL[kind]);
                 if step == 0 {
-                    budgets.succeed("a", Timestamp::ZERO);
+                    budgets.succeed("a", now);
                     alone.succeed(&config, now, None);
+                    noted[call] = (budgets.refusals(), alone.refusals());
                 } else {
-                    prop_assert_eq!(withdraw(&mut budgets, "a", second, kind), alone.withdraw(&config, now, kind).is_some());
+                    let (here, there) = noted[call];
+                    let allowed = alone.withdraw(&config, now, kind, there).is_some();
+                    prop_assert_eq!(withdraw_noted(&mut budgets, "a", second, kind, here), allowed);
                 }
             }
         }

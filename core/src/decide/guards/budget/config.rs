@@ -14,11 +14,14 @@ pub(super) const SHARE: u32 = 4;
 pub(super) const REQUESTS: u32 = 5;
 pub(super) const WINDOW: u32 = 6;
 
+/// The cost of a retry that sleeps for a hint is that of its failure.
+const BY_KIND: u64 = u64::MAX;
+
 /// Into how many slots the recent past is cut.
 pub(super) const SLOTS: usize = 10;
 
 /// How a budget counts, checked: 64 bytes, `Copy`, plain numbers; every bit pattern is valid. A kind that is none allows no
-/// retries. The default is a retry for every ten calls of the last ten seconds, and one every ten seconds in any case.
+/// retries. The default is the budget that loops bring, [`BudgetConfig::of_loops`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(C)]
 pub struct BudgetConfig {
@@ -31,13 +34,13 @@ pub struct BudgetConfig {
     pub(super) capacity: u64,
     /// Token, throttle: thousandths. Ratio: what a call deposits.
     pub(super) reward: u64,
-    /// Ratio: what a retry takes.
+    /// Ratio: what a retry takes. Token: thousandths for a retry that sleeps for a hint, [`BY_KIND`] for those of its failure.
     pub(super) withdrawal: u64,
-    /// Ratio: what there is in any case.
+    /// Ratio: what there is in any case. Token: 1 if a success returns all that its call took.
     pub(super) reserve: u64,
     /// Token: thousandths a second. Share: the ratio. Requests: k.
     pub(super) rate: f64,
-    /// Ratio, requests, window: nanoseconds.
+    /// Ratio, requests, window: nanoseconds. Token: those of the grace.
     pub(super) slot: u64,
 }
 
@@ -74,26 +77,70 @@ impl BudgetConfig {
             throttled_cost: tokens(Field::BudgetThrottledCost, throttled_cost)?,
             capacity: tokens(Field::BudgetCapacity, capacity)?.into(),
             reward: thousandths(checked!(BudgetReward.number(reward))?),
+            withdrawal: BY_KIND,
             rate: checked!(BudgetRefill.number(refill))? * 1000.0,
             ..Self::NONE
         })
     }
 
-    /// The budget of a loop whose policy names none: a purse of 60 tokens. A retry costs one, after a timeout five, because
-    /// scripts fail fast and storms are made of timeouts. A success earns a tenth of a token, and so does a second.
-    /// docs/storm.md shows why.
+    /// A token budget that refuses no retry for so long after it was full: the retry takes what tokens are left. No time unless
+    /// given.
+    #[must_use]
+    pub const fn with_grace(mut self, grace: Span) -> Self {
+        if self.kind == TOKEN {
+            self.slot = grace.as_nanos();
+        }
+        self
+    }
+
+    /// A token budget to which a success returns the sum of its call's withdrawals, and adds the reward. Unless given, a success
+    /// returns the latest withdrawal, or adds the reward if there was none.
+    #[must_use]
+    pub const fn with_all_returned(mut self) -> Self {
+        if self.kind == TOKEN {
+            self.reserve = 1;
+        }
+        self
+    }
+
+    /// A token budget in which a retry that sleeps for a server's hint costs so many tokens, 0 to 1,000,000. Unless given, it costs
+    /// what its failure costs.
+    ///
+    /// # Errors
+    /// [`ErrorCode::CountRange`] for another number.
+    pub fn with_hinted_cost(mut self, cost: u32) -> Result<Self, Error> {
+        let cost = tokens(Field::BudgetHintedCost, cost)?;
+        if self.kind == TOKEN {
+            self.withdrawal = cost.into();
+        }
+        Ok(self)
+    }
+
+    /// The budget of a loop whose policy names none. When calls begin to fail, every one may retry for a second. After that they
+    /// share 20 tokens: a retry costs 1, after a timeout or throttling 10; a success returns what its call took and adds 1; a
+    /// retry that sleeps for a server's hint is free. 0.03 tokens come back by themselves each second. docs/storm.md shows why.
     pub const fn of_loops() -> Self {
-        let (cost, timeout_cost, throttled_cost) = (1000, 5000, 1000);
+        let (cost, timeout_cost, throttled_cost) = (1000, 10_000, 10_000);
         Self {
             kind: TOKEN,
             cost,
             timeout_cost,
             throttled_cost,
-            capacity: 60_000,
-            reward: 100,
-            rate: 100.0,
-            ..Self::NONE
+            capacity: 20_000,
+            reward: 1000,
+            withdrawal: 0,
+            reserve: 1,
+            rate: 30.0,
+            slot: 1_000_000_000,
         }
+    }
+
+    /// The budget of loops with another capacity, 0 to 1,000,000 tokens: what `budget: 1000` in a document means.
+    ///
+    /// # Errors
+    /// [`ErrorCode::CountRange`] for another number.
+    pub fn of_loops_with(capacity: u32) -> Result<Self, Error> {
+        Ok(Self { capacity: tokens(Field::BudgetCapacity, capacity)?.into(), ..Self::of_loops() })
     }
 
     /// A purse of 1 to 1,000,000 tokens that each failure takes a token from and each success adds `reward` to (finite, from
@@ -105,7 +152,7 @@ impl BudgetConfig {
         if capacity == 0 {
             return Err(Error::new(ErrorCode::CountRange, Field::BudgetCapacity, Quantity::Number(0.0)));
         }
-        Ok(Self { kind: THROTTLE, ..Self::token(capacity, [0; 3], reward, 0.0)? })
+        Ok(Self { kind: THROTTLE, withdrawal: 0, ..Self::token(capacity, [0; 3], reward, 0.0)? })
     }
 
     /// `ratio` retries for each call of the last `window`, which is cut into ten slots, and `min_per_second` in any case.
@@ -116,8 +163,8 @@ impl BudgetConfig {
     pub fn ratio(ratio: f64, window: Span, min_per_second: f64) -> Result<Self, Error> {
         let ratio = checked!(BudgetRatio.number(ratio))?;
         let slot = slot(window, SLOTS as u64)?;
-        // The amounts of Finagle's RetryBudget.
-        let (reward, withdrawal) = if ratio > 0.0 { (1000, truncated(1000.0 / ratio).max(1)) } else { (0, 1) };
+        // As Finagle's RetryBudget, but cut in favour of the server: never more retries than `ratio` times the calls.
+        let (reward, withdrawal) = (cut(ratio, 1_000_000), 1_000_000);
         let least = checked!(BudgetMinPerSecond.number(min_per_second))? * (real(window.as_nanos()) / 1e9);
         Ok(Self { kind: RATIO, reward, withdrawal, reserve: truncated(least * real(withdrawal)), slot, ..Self::NONE })
     }
@@ -159,6 +206,27 @@ impl BudgetConfig {
         }
     }
 
+    /// The cost of a retry that sleeps for a hint, in thousandths; `None` for that of its failure.
+    pub(super) const fn hinted_cost(&self) -> Option<u32> {
+        if self.withdrawal > u32::MAX as u64 { None } else { Some(self.withdrawal as u32) }
+    }
+
+    /// True for a token budget that is not asked about a retry that sleeps for a server's hint.
+    pub const fn is_free_for_hints(&self) -> bool {
+        self.kind == TOKEN && self.withdrawal == 0
+    }
+
+    /// True for a token budget to which a success returns the sum of its call's withdrawals: then a call holds that sum, less what was
+    /// refunded.
+    pub const fn returns_all(&self) -> bool {
+        self.kind == TOKEN && self.reserve == 1
+    }
+
+    /// Token: nanoseconds after the budget was full in which it refuses no retry.
+    pub(super) const fn grace(&self) -> u64 {
+        self.slot
+    }
+
     /// How many retries at once that many active calls may have.
     pub(super) fn concurrency(&self, active: u32) -> u64 {
         truncated(self.rate * f64::from(active)).max(self.capacity)
@@ -188,8 +256,7 @@ impl BudgetConfig {
 
 impl Default for BudgetConfig {
     fn default() -> Self {
-        let (reward, withdrawal, reserve, slot) = (1000, 10_000, 10_000, 1_000_000_000);
-        Self { kind: RATIO, reward, withdrawal, reserve, slot, ..Self::NONE }
+        Self::of_loops()
     }
 }
 
@@ -203,9 +270,14 @@ fn slot(window: Span, slots: u64) -> Result<u64, Error> {
     Ok(checked!(BudgetWindow.span(window))?.checked_div(slots).unwrap_or(0).max(1))
 }
 
-/// The digits of a number up to the third after its point: the most thousandths that are not above it. A product alone
-/// would lose one where the double of the digits is below them.
+/// The digits of a number up to the third after its point.
 pub(super) fn thousandths(number: f64) -> u64 {
-    let near = truncated(number * 1000.0 + 0.5);
-    if real(near) / 1000.0 <= number { near } else { near.saturating_sub(1) }
+    cut(number, 1000)
+}
+
+/// A number in that many parts of one: the most that are not above it. A product alone would lose one where the double of the
+/// digits is below them.
+fn cut(number: f64, parts: u64) -> u64 {
+    let near = truncated(number * real(parts) + 0.5);
+    if real(near) / real(parts) <= number { near } else { near.saturating_sub(1) }
 }

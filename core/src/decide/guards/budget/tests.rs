@@ -35,7 +35,7 @@ fn ratio(ratio: f64, seconds: u64, min_per_second: f64) -> Result<BudgetConfig, 
 
 /// How many retries there are at once until one is refused, at most `most`.
 fn retries(config: &BudgetConfig, budget: &mut Budget, now: Timestamp, most: usize) -> usize {
-    (0..most).take_while(|_| budget.withdraw(config, now, KIND).is_some()).count()
+    (0..most).take_while(|_| budget.withdraw(config, now, KIND, budget.refusals()).is_some()).count()
 }
 
 #[test]
@@ -44,30 +44,137 @@ fn the_machine_is_its_bytes() {
 }
 
 #[test]
-fn the_default_allows_a_retry_for_ten_calls_and_one_in_any_case() {
-    assert_eq!(ratio(0.1, 10, 0.1), Ok(BudgetConfig::default()));
-    let (config, mut budget) = made(Ok(BudgetConfig::default()));
+fn a_tenth_allows_a_retry_for_ten_calls_and_one_in_any_case() {
+    let (config, mut budget) = made(ratio(0.1, 10, 0.1));
     (0..100).for_each(|_| budget.begin(&config, at(0)));
     assert_eq!(budget.balance(&config, at(0)), 11.0);
     assert_eq!(retries(&config, &mut budget, at(0), 100), 11);
 }
 
+/// The budget of loops, from which a first retry was taken at 0.
+fn failing() -> (BudgetConfig, Budget) {
+    let (config, mut budget) = made(Ok(BudgetConfig::of_loops()));
+    assert_eq!(budget.withdraw(&config, at(0), KIND, 0), Some(Withdrawal(1000)));
+    (config, budget)
+}
+
 #[test]
-fn the_budget_of_loops_gives_thirty_failing_calls_two_retries_each_and_six_that_time_out() {
-    let config = BudgetConfig::of_loops();
-    assert_eq!(BudgetConfig::token(60, [1, 5, 1], 0.1, 0.1), Ok(config));
-    for (kind, calls) in [(KIND, 30), (FailureKind::Throttled, 30), (FailureKind::Timeout, 6)] {
-        let (config, mut budget) = made(Ok(config));
-        let allowed = (0..).take_while(|_| budget.withdraw(&config, at(0), kind).is_some()).count();
-        assert_eq!(allowed, 2 * calls, "{kind:?}");
+fn the_budget_of_loops_is_its_document() {
+    let token = BudgetConfig::token(20, [1, 10, 10], 1.0, 0.03).unwrap();
+    let token = token.with_grace(Span::from_secs(1)).with_all_returned().with_hinted_cost(0);
+    assert_eq!(token, Ok(BudgetConfig::of_loops()));
+    assert_eq!(token, Ok(BudgetConfig::default()));
+    assert_eq!(token.map(|token| BudgetConfig { capacity: 1_000_000, ..token }), BudgetConfig::of_loops_with(1000));
+}
+
+#[test]
+fn after_the_grace_the_budget_of_loops_gives_ten_failing_calls_two_retries_each_and_one_that_times_out() {
+    for (kind, retries) in [(KIND, 19), (FailureKind::Throttled, 1), (FailureKind::Timeout, 1)] {
+        let (config, mut budget) = failing();
+        let allowed = (0..).take_while(|_| budget.withdraw(&config, at(1000), kind, 0).is_some()).count();
+        assert_eq!(allowed, retries, "{kind:?}");
     }
+}
+
+#[test]
+fn in_the_grace_a_retry_takes_what_is_left_and_none_is_refused() {
+    let (config, mut budget) = failing();
+    let grace_ends = |less: u64| Timestamp::from_nanos(1_000_000_000 - less);
+    assert_eq!(budget.withdraw(&config, at(1), FailureKind::Timeout, 0), Some(Withdrawal(10_000)));
+    // 9 are left, a price of 10.
+    assert_eq!(budget.withdraw(&config, at(1), FailureKind::Timeout, 0), Some(Withdrawal(9000)));
+    for _ in 0..1000 {
+        let allowed = budget.withdraw(&config, grace_ends(1), KIND, 0).unwrap();
+        assert!(allowed.as_raw() <= 29, "what comes back by itself: {allowed:?}");
+    }
+    assert_eq!(budget.refusals(), 0);
+    assert_eq!(budget.withdraw(&config, grace_ends(0), KIND, 0), None);
+    assert_eq!(budget.refusals(), 1);
+}
+
+#[test]
+fn a_time_before_the_budget_was_full_has_no_grace() {
+    let (config, _) = failing();
+    let mut budget = Budget::new(&config, 0, at(5000));
+    (0..20).for_each(|_| assert!(budget.withdraw(&config, at(5000), KIND, 0).is_some()));
+    assert_eq!(budget.withdraw(&config, at(4999), KIND, 0), None);
+    assert_eq!(budget.withdraw(&config, at(5999), KIND, 0), None, "a refusal ended it");
+    assert!(budget.withdraw(&config, at(5999), KIND, budget.refusals()).is_some());
+}
+
+#[test]
+fn a_call_from_before_a_refusal_has_no_grace() {
+    let (config, mut budget) = failing();
+    (0..19).for_each(|_| assert!(budget.withdraw(&config, at(1500), KIND, 0).is_some()));
+    assert_eq!(budget.withdraw(&config, at(1500), KIND, 0), None);
+    budget.succeed(&config, at(2000), Some(Withdrawal(20_000)));
+    // Full again, and a new spell: the calls that began before the refusal have the tokens alone.
+    assert!((0..20).all(|_| budget.withdraw(&config, at(2001), KIND, 0).is_some()));
+    assert_eq!(budget.withdraw(&config, at(2002), KIND, 0), None);
+    assert!(budget.withdraw(&config, at(2002), KIND, budget.refusals()).is_some());
+}
+
+#[test]
+fn a_budget_that_is_full_again_by_successes_has_a_new_grace() {
+    let (config, mut budget) = failing();
+    budget.succeed(&config, at(7000), None);
+    assert!(budget.is_full(&config));
+    assert!((0..100).all(|_| budget.withdraw(&config, at(9000), FailureKind::Timeout, 0).is_some()));
+    assert_eq!(budget.withdraw(&config, at(10_000), KIND, 0), None);
+}
+
+#[test]
+fn a_success_returns_all_that_its_call_took_and_the_reward() {
+    let (config, mut budget) = failing();
+    let first = budget.withdraw(&config, at(0), FailureKind::Timeout, 0).unwrap();
+    let second = budget.withdraw(&config, at(0), KIND, 0).unwrap();
+    let balance = |budget: &Budget| budget.balance(&config, at(0));
+    assert_eq!(balance(&budget), 8.0);
+    let mut refunded = budget;
+    refunded.refund(&config, at(0), second);
+    assert_eq!(balance(&refunded), 9.0);
+    budget.succeed(&config, at(0), Some(first.plus(second)));
+    assert_eq!(balance(&budget), 20.0);
+    (0..5).for_each(|_| _ = budget.withdraw(&config, at(0), KIND, 0));
+    budget.succeed(&config, at(0), Some(Withdrawal(2000)));
+    assert_eq!(balance(&budget), 18.0);
+    budget.succeed(&config, at(0), None);
+    assert_eq!(balance(&budget), 19.0);
+}
+
+#[test]
+fn a_purse_without_room_has_no_grace() {
+    let (config, mut budget) = made(BudgetConfig::of_loops_with(0));
+    assert_eq!(budget.withdraw(&config, at(0), KIND, 0), None);
+}
+
+#[test]
+fn a_hint_costs_what_its_failure_costs_unless_it_has_a_price() {
+    let token = BudgetConfig::token(20, [1, 10, 10], 1.0, 0.0).unwrap();
+    for (config, price, free) in [(token, 10_000, false), (token.with_hinted_cost(3).unwrap(), 3000, false)] {
+        let mut budget = Budget::new(&config, 0, at(0));
+        let withdrawal = budget.withdraw_hinted(&config, at(0), FailureKind::Throttled, 0);
+        assert_eq!((withdrawal, config.is_free_for_hints()), (Some(Withdrawal(price)), free));
+    }
+    assert!(token.with_hinted_cost(0).unwrap().is_free_for_hints());
+    assert!(!BudgetConfig::share(0.2, 3).unwrap().is_free_for_hints());
+}
+
+#[test]
+fn a_restored_budget_goes_on_in_its_grace() {
+    let (config, mut budget) = failing();
+    (0..19).for_each(|_| assert!(budget.withdraw(&config, at(0), KIND, 0).is_some()));
+    let restored = |then, now| Budget::restore(&budget.save(&config, at(then)), &config, at(now)).unwrap();
+    assert!(restored(999, 8000).withdraw(&config, at(8000), FailureKind::Timeout, 0).is_some());
+    assert_eq!(restored(999, 8000).withdraw(&config, at(8001), FailureKind::Timeout, 0), None);
+    assert_eq!(restored(999, 8000).refusals(), 0);
 }
 
 #[test]
 fn a_success_gives_back_what_the_latest_retry_cost() {
     let (config, mut budget) = made(aws(500));
-    budget.withdraw(&config, at(0), FailureKind::Timeout).unwrap();
-    let withdrawal = budget.withdraw(&config, at(0), FailureKind::Throttled);
+    budget.withdraw(&config, at(0), FailureKind::Timeout, budget.refusals()).unwrap();
+    let withdrawal = budget.withdraw(&config, at(0), FailureKind::Throttled, budget.refusals());
     assert_eq!(budget.balance(&config, at(0)), 485.0);
     budget.succeed(&config, at(0), withdrawal);
     assert_eq!(budget.balance(&config, at(0)), 490.0);
@@ -78,7 +185,7 @@ fn a_success_gives_back_what_the_latest_retry_cost() {
 #[test]
 fn a_retry_that_costs_more_than_there_is_costs_nothing() {
     let (config, mut budget) = made(aws(9));
-    assert_eq!(budget.withdraw(&config, at(0), FailureKind::Timeout), None);
+    assert_eq!(budget.withdraw(&config, at(0), FailureKind::Timeout, budget.refusals()), None);
     assert_eq!(budget.balance(&config, at(0)), 9.0);
 }
 
@@ -86,10 +193,10 @@ fn a_retry_that_costs_more_than_there_is_costs_nothing() {
 fn a_retry_that_never_ran_is_paid_back() {
     for kind in [aws(5), ratio(0.1, 10, 0.1), BudgetConfig::share(0.0, 1), windows(1)] {
         let (config, mut budget) = made(kind);
-        let withdrawal = budget.withdraw(&config, at(0), KIND).unwrap();
-        assert_eq!(budget.withdraw(&config, at(0), KIND), None, "{kind:?}");
+        let withdrawal = budget.withdraw(&config, at(0), KIND, budget.refusals()).unwrap();
+        assert_eq!(budget.withdraw(&config, at(0), KIND, budget.refusals()), None, "{kind:?}");
         budget.refund(&config, at(0), withdrawal);
-        assert!(budget.withdraw(&config, at(0), KIND).is_some(), "{kind:?}");
+        assert!(budget.withdraw(&config, at(0), KIND, budget.refusals()).is_some(), "{kind:?}");
     }
 }
 
@@ -145,14 +252,14 @@ fn a_throttle_allows_retries_above_half() {
     let (config, mut budget) = made(BudgetConfig::throttle(3, 0.5));
     let after = |budget: &mut Budget| {
         budget.fail(&config, at(0), KIND);
-        (budget.balance(&config, at(0)), budget.withdraw(&config, at(0), KIND).is_some())
+        (budget.balance(&config, at(0)), budget.withdraw(&config, at(0), KIND, budget.refusals()).is_some())
     };
     assert_eq!(after(&mut budget), (2.0, true));
     assert_eq!(after(&mut budget), (1.0, false));
     budget.succeed(&config, at(0), None);
-    assert_eq!(budget.withdraw(&config, at(0), KIND), None, "half is not more than half");
+    assert_eq!(budget.withdraw(&config, at(0), KIND, budget.refusals()), None, "half is not more than half");
     budget.succeed(&config, at(0), None);
-    assert!(budget.withdraw(&config, at(0), KIND).is_some());
+    assert!(budget.withdraw(&config, at(0), KIND, budget.refusals()).is_some());
     budget.fail(&config, at(0), FailureKind::Permanent);
     assert_eq!(budget.balance(&config, at(0)), 2.0);
 }
@@ -164,7 +271,7 @@ fn deposits_and_withdrawals_expire_with_their_slot() {
     assert_eq!(budget.balance(&config, at(9_999)), 1.0);
     assert_eq!(budget.balance(&config, at(10_000)), 0.0);
     let mut spent = budget;
-    spent.withdraw(&config, at(5_000), KIND).unwrap();
+    spent.withdraw(&config, at(5_000), KIND, 0).unwrap();
     assert_eq!(spent.balance(&config, at(10_000)), 0.0);
     spent.begin(&config, at(10_000));
     assert_eq!(spent.balance(&config, at(14_999)), 0.0, "the withdrawal outlives the deposit");
@@ -174,7 +281,7 @@ fn deposits_and_withdrawals_expire_with_their_slot() {
 #[test]
 fn a_refund_after_its_slot_has_expired_adds_nothing() {
     let (config, mut budget) = made(ratio(1.0, 10, 0.1));
-    let withdrawal = budget.withdraw(&config, at(0), KIND).unwrap();
+    let withdrawal = budget.withdraw(&config, at(0), KIND, budget.refusals()).unwrap();
     let mut late = budget;
     budget.refund(&config, at(9_999), withdrawal);
     assert_eq!(budget.balance(&config, at(9_999)), 1.0);
@@ -255,7 +362,7 @@ fn each_window_has_its_retries() {
         let there = if now == 19_999 { 0 } else { 2 };
         assert_eq!(retries(&config, &mut budget, at(now), 9), there, "{now}");
     }
-    let withdrawal = budget.withdraw(&config, at(1_010_000), KIND).unwrap();
+    let withdrawal = budget.withdraw(&config, at(1_010_000), KIND, budget.refusals()).unwrap();
     budget.refund(&config, at(1_020_000), withdrawal);
     assert_eq!(budget.balance(&config, at(1_020_000)), 2.0, "a refund into the next window adds nothing");
 }
@@ -289,7 +396,7 @@ fn everything(config: &BudgetConfig, budget: &mut Budget, now: Timestamp, withdr
     budget.admit(config, now);
     for kind in FailureKind::ALL {
         budget.fail(config, now, kind);
-        budget.withdraw(config, now, kind);
+        budget.withdraw(config, now, kind, budget.refusals());
     }
     budget.refund(config, now, withdrawal);
     budget.succeed(config, now, Some(withdrawal));
@@ -301,29 +408,41 @@ fn everything(config: &BudgetConfig, budget: &mut Budget, now: Timestamp, withdr
 
 #[test]
 fn a_shortage_says_what_is_spent_and_when_there_is_enough() {
-    let (config, mut budget) = made(Ok(BudgetConfig::of_loops()));
+    let (config, mut budget) = made(BudgetConfig::token(60, [1, 5, 1], 0.1, 0.1));
     assert!(budget.is_full(&config));
     assert_eq!(budget.shortage(&config, at(0), FailureKind::Timeout), None);
     for _ in 0..12 {
-        assert!(budget.withdraw(&config, at(0), FailureKind::Timeout).is_some());
+        assert!(budget.withdraw(&config, at(0), FailureKind::Timeout, budget.refusals()).is_some());
     }
     assert!(!budget.is_full(&config));
     let shortage = |budget: &Budget, kind| budget.shortage(&config, at(4000), kind).unwrap();
     let text = |budget: &Budget, kind| std::format!("{}", shortage(budget, kind));
-    let timeout = "59.6 of 60 tokens; a retry costs 5, there are enough again in 46s";
+    let timeout = "59.6 of 60 tokens; a retry costs 5, there are enough again in 46s; a larger `budget` allows more";
     assert_eq!(text(&budget, FailureKind::Timeout), timeout);
-    let transient = "59.6 of 60 tokens; a retry costs 1, there are enough again in 6s";
+    let transient = "59.6 of 60 tokens; a retry costs 1, there are enough again in 6s; a larger `budget` allows more";
     assert_eq!(text(&budget, FailureKind::Transient), transient);
     let [spent, capacity, cost, nanos] = shortage(&budget, FailureKind::Timeout).as_raw();
     assert_eq!(([spent, capacity, cost], nanos), ([59_600, 60_000, 5000], 46_000_000_001));
     let enough = at(4000).after(shortage(&budget, FailureKind::Transient).enough_in());
-    assert!(budget.withdraw(&config, enough, FailureKind::Transient).is_some());
+    assert!(budget.withdraw(&config, enough, FailureKind::Transient, budget.refusals()).is_some());
     let (config, mut budget) = made(BudgetConfig::token(1, [1, 5, 1], 0.1, 0.0));
-    budget.withdraw(&config, at(0), FailureKind::Transient);
+    budget.withdraw(&config, at(0), FailureKind::Transient, budget.refusals());
     let shortage = budget.shortage(&config, at(9), FailureKind::Transient).unwrap();
-    assert_eq!(std::format!("{shortage}"), "1 of 1 tokens; a retry costs 1, only successes bring more");
-    let (config, budget) = made(Ok(BudgetConfig::default()));
+    let text = "1 of 1 tokens for \"https://a:443\"; a retry costs 1, only successes bring more; a larger `budget` allows more";
+    assert_eq!(std::format!("{}", shortage.of_key("https://a:443")), text);
+    assert_eq!(std::format!("{shortage}"), text.replace(" for \"https://a:443\"", ""));
+    let (config, budget) = made(ratio(0.1, 10, 0.1));
     assert_eq!(budget.shortage(&config, at(0), FailureKind::Timeout), None);
+}
+
+#[test]
+fn a_ratio_above_one_pays_no_more_than_it_says() {
+    for (share, calls, most) in [(999.0, 1000, 999_000), (1.9, 10, 19), (2.5, 2, 5), (0.9, 1000, 900), (0.3, 1000, 300)]
+    {
+        let (config, mut budget) = made(ratio(share, 10, 0.0));
+        (0..calls).for_each(|_| budget.begin(&config, at(0)));
+        assert_eq!(retries(&config, &mut budget, at(0), 2_000_000), most, "{share}");
+    }
 }
 
 proptest! {
@@ -351,7 +470,7 @@ proptest! {
         for (op, now, kind) in ops {
             let kind = FailureKind::ALL[kind];
             match op {
-                0 => withdrawal.extend(budget.withdraw(&config, at(now), kind)),
+                0 => withdrawal.extend(budget.withdraw(&config, at(now), kind, budget.refusals())),
                 1 => budget.succeed(&config, at(now), withdrawal.pop()),
                 2 => if let Some(withdrawal) = withdrawal.pop() { budget.refund(&config, at(now), withdrawal) },
                 _ => budget.fail(&config, at(now), kind),
@@ -372,8 +491,8 @@ proptest! {
             budget.begin(&config, at(now));
             begun += 1.0;
             allowed += retries(&config, &mut budget, at(now), wanted) as f64;
-            // Withdrawals are cut to whole numbers: 1.9 is 526 of a thousand.
-            prop_assert!(allowed <= begun * share * 1.002 + f64::from(least));
+            // A product of doubles may be a hair too low.
+            prop_assert!(allowed <= begun * share + f64::from(least) + 1e-9);
         }
     }
 }

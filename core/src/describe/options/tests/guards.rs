@@ -50,7 +50,7 @@ fn a_wrong_value_is_explained() {
         (
             "budget",
             Value::Text("tokens"),
-            "budget.kind: must be one of none, token, throttle, ratio, share, requests, window; did you mean \"token\"?",
+            "budget.kind: must be one of none, token, throttle, ratio, share, requests, window, default; did you mean \"token\"?",
         ),
         ("breaker.size", number(129.0), "breaker.size = 129: must be a whole number from 1 to 128"),
         ("breaker.size", number(1.5), "breaker.size = 1.5: must be a whole number from 1 to 128"),
@@ -58,7 +58,7 @@ fn a_wrong_value_is_explained() {
         (
             "budget[0]",
             number(1.0),
-            "budget.kind = 1: must be one of none, token, throttle, ratio, share, requests, window",
+            "budget.kind = 1: must be one of none, token, throttle, ratio, share, requests, window, default",
         ),
         (
             "hedge",
@@ -114,7 +114,8 @@ fn a_word_alone_takes_the_defaults() {
     for (word, config) in [
         ("token", BudgetConfig::token(500, [5, 5, 5], 1.0, 0.0)),
         ("throttle", BudgetConfig::throttle(10, 0.1)),
-        ("ratio", Ok(BudgetConfig::default())),
+        ("ratio", BudgetConfig::ratio(0.1, second(10), 0.1)),
+        ("default", Ok(BudgetConfig::of_loops())),
         ("share", BudgetConfig::share(0.2, 3)),
         ("requests", BudgetConfig::requests(2.0, second(120))),
     ] {
@@ -256,7 +257,7 @@ fn a_presets_guards_are_where_a_document_starts() {
     assert_eq!(guards(r#"{"budget": {"capacity": 90}, "preset": "aws-standard-2.1"}"#).budget(), quota(90, 14, 14));
     assert_eq!(guards(r#"{"budget": "none", "preset": "aws-standard-2.1"}"#).budget(), Ok(None));
     let ratio = guards(r#"{"budget": "ratio", "preset": "aws-adaptive"}"#);
-    assert_eq!(ratio.budget(), Ok(Some(BudgetConfig::default())));
+    assert_eq!(ratio.budget(), BudgetConfig::ratio(0.1, Span::from_secs(10), 0.1).map(Some));
     assert_eq!(ratio.adaptive(), Ok(Some(AdaptiveConfig::default().with_refusal(Refusal::Wait))));
     for preset in Preset::ALL {
         assert_eq!(preset.guards().check_guards(), Ok(()), "{preset:?}");
@@ -337,13 +338,49 @@ proptest! {
 #[test]
 fn a_loop_brings_a_budget_where_none_is_named() {
     for of_loops in
-        ["{}", r#"{"attempts": 9}"#, r#"{"budget": {}}"#, r#"{"breaker": "time"}"#, r#"{"preset": "kubernetes"}"#]
+        ["{}", r#"{"attempts": 9}"#, r#"{"budget": {}}"#, r#"{"breaker": "time"}"#, r#"{"preset": "default"}"#]
     {
         assert_eq!(budget(of_loops), Some(BudgetConfig::of_loops()), "{of_loops}");
     }
     for named in [r#"{"budget": "none"}"#, r#"{"budget": "ratio"}"#, r#"{"preset": "aws-standard-2.1"}"#] {
         assert_eq!(budget(named), None, "{named}");
     }
+}
+
+#[test]
+fn a_loop_brings_no_budget_to_the_preset_of_another_system_unless_one_is_named() {
+    for preset in Preset::ALL {
+        let document = format!(r#"{{"preset": "{}", "attempts": 4}}"#, preset.name());
+        assert_eq!(budget(&document).is_some(), preset == Preset::Default, "{preset:?}");
+        let named = document.replace('}', r#", "budget": "default"}"#);
+        assert_eq!(budget(&named), Some(BudgetConfig::of_loops()), "{preset:?}");
+    }
+}
+
+#[test]
+fn a_number_is_the_capacity_of_the_budget_of_loops() {
+    let config = BudgetConfig::of_loops_with(1000).unwrap();
+    for document in [r#"{"budget": 1000}"#, r#"{"budget": {"kind": "default", "capacity": 1000}}"#] {
+        assert_eq!(budget(document), Some(config), "{document}");
+        assert_eq!(guards(document).budget(), Ok(Some(config)), "{document}");
+    }
+    assert_eq!(budget(r#"{"deadline": "5m", "budget": 1000}"#), Some(config));
+    let (most, least) = (r#"{"budget": 1000001}"#, r#"{"budget": 0.5}"#);
+    let range = "must be a whole number from 0 to 1000000, for a throttle from 1 on";
+    assert_eq!(wrong(most), format!("150 budget.capacity = 1000001: {range}"));
+    assert_eq!(wrong(least), format!("150 budget.capacity = 0.5: {range}"));
+}
+
+#[test]
+fn a_token_budget_has_a_grace_returns_and_a_price_of_hints_where_they_are_given() {
+    let token = BudgetConfig::token(500, [5, 5, 5], 1.0, 0.0).unwrap();
+    let given = r#"{"budget": {"kind": "token", "grace": "2s", "returns": "all", "hinted_cost": 3}}"#;
+    let config = token.with_grace(Span::from_secs(2)).with_all_returned().with_hinted_cost(3);
+    assert_eq!(guards(given).budget(), config.map(Some));
+    let none = r#"{"budget": {"kind": "token", "grace": "0s", "returns": "last"}}"#;
+    assert_eq!(guards(none).budget(), Ok(Some(token)));
+    let default = r#"{"budget": {"kind": "default", "grace": "2s"}}"#;
+    assert_eq!(wrong(default), "111 budget.grace = 2s: has no meaning for the chosen kind");
 }
 
 #[test]

@@ -259,7 +259,7 @@ fn sequence(seed: u64) {
                 held.extend(retry);
             }
             5 => {
-                let got = budget.withdraw(&config, time, kind);
+                let got = budget.withdraw(&config, time, kind, budget.refusals());
                 let expected = model.withdraw(rule, now, kind);
                 assert_eq!(got.is_some(), expected.is_some(), "seed {seed}: {rule:?}");
                 held.extend(retry);
