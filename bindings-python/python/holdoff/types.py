@@ -125,7 +125,7 @@ class Rule(_If, Manner, total=False):
     """How the delays grow, instead of the policy's ``backoff``."""
 
 
-BudgetConfig: TypeAlias = BudgetFields | BudgetKind | None
+BudgetConfig: TypeAlias = BudgetFields | BudgetKind | int | None
 """The budget section of a document. The other guards have the same kind of type."""
 BreakerConfig: TypeAlias = BreakerFields | BreakerKind | None
 LimiterConfig: TypeAlias = LimiterFields | None

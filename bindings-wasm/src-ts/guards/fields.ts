@@ -257,7 +257,7 @@ export interface NestedFields {
 /** The sections of guards: an object each, or its first field alone. */
 export interface GuardFields {
   /** How many retries there may be for the calls there are. */
-  budget?: Maybe<BudgetFields["kind"] | BudgetFields>;
+  budget?: Maybe<BudgetFields["kind"] | number | BudgetFields>;
   /** When a breaker stops calls to a server that keeps failing. */
   breaker?: Maybe<BreakerFields["kind"] | BreakerFields>;
   /** How many attempts there may be in a time. */

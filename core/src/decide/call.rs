@@ -441,7 +441,7 @@ impl Call {
 
     /// The caller wants the next attempt at `now` (a network is back): a sleep that the server did not ask for is over.
     pub fn hurry(&mut self, policy: &Policy, now: Timestamp) -> Step {
-        self.hurried(policy, &mut (), now)
+        self.hurried(policy, &mut NoGuards, now)
     }
 
     /// Ends a call that sleeps with reason `budget` (spec 29.5), for a host that has asked a budget of its own to pay for the retry.

@@ -39,7 +39,12 @@ pub(super) fn definitions() -> Map<String, Value> {
             json!({ "if": { "properties": { name: { "const": kind } }, "required": [name] }, "then": body(section, name, kind) })
         });
         object["allOf"] = conditions.collect();
-        all.insert(section.to_owned(), json!({ "anyOf": [{ "enum": words }, object] }));
+        let mut forms = vec![json!({ "enum": words }), object];
+        if section == "budget" {
+            // spec 32.2: a number is the capacity of the budget of loops
+            forms.insert(1, takes(Field::BudgetCapacity, ""));
+        }
+        all.insert(section.to_owned(), json!({ "anyOf": forms }));
         if let Some(kind) = unless {
             // An object without any field is not given at all.
             let bare = json!({ "not": given_any(section) });

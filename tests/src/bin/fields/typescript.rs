@@ -539,6 +539,8 @@ pub(super) fn guards() -> String {
     for section in Section::GUARDS.iter().filter(|section| section.name != "nested") {
         let Some((path, name, doc)) = group(section.name) else { continue };
         let alone = match section.first.takes() {
+            // spec 32.2: a number is the capacity of the budget of loops
+            Takes::Word(_) if section.name == "budget" => format!("{name}Fields[\"kind\"] | number"),
             Takes::Word(_) => format!("{name}Fields[\"kind\"]"),
             _ => type_of(section.first),
         };
