@@ -189,6 +189,21 @@ def test_all_hint_headers_count() -> None:
     assert taken_for(error) == holdoff.Failure("transient", hint=3)
 
 
+def test_a_date_counts_from_the_date_of_the_answer() -> None:
+    """A wrong clock of this machine does not matter, in whatever order the lines come."""
+    ahead = datetime.now(timezone.utc) + timedelta(hours=2)
+    said = [("Date", ahead), ("Retry-After", ahead + timedelta(seconds=2))]
+    lines = [(name, email.utils.format_datetime(when, usegmt=True)) for name, when in said]
+    for headers in (lines, lines[::-1]):
+        assert holdoff.hint_of(headers) == 2_000_000_000
+    assert taken_for(status(503, **dict(lines))) == holdoff.Failure("transient", hint=2)
+
+
+def test_a_fraction_of_a_second_rounds_up_to_a_millisecond() -> None:
+    for value, millis in (("0.503", 503), ("2.5", 2500), ("0.0001", 1)):
+        assert holdoff.hint_of({"Retry-After": value}) == millis * 1_000_000
+
+
 def test_a_date_is_held_against_the_clock_on_the_wall() -> None:
     date = email.utils.format_datetime(datetime.now(timezone.utc) + timedelta(seconds=90), usegmt=True)
     failure = taken_for(status(503, **{"Retry-After": date}))

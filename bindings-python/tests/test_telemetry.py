@@ -321,8 +321,8 @@ def test_a_delay_of_ones_own_replaces_the_policys(clock: VirtualTime) -> None:
         told.clear()
         with pytest.raises(ConnectionError):
             call(9, policy=policy, delay=delay, on_retry=told.append)
-        assert [(event.delay, event.cause) for event in told] == [(7.0, "hint"), (1.5, "hint"), (30.0, "hint")]
-        starts = enumerate((0.0, 7.0, 8.5, 38.5), 1)
+        assert [(event.delay, event.cause) for event in told] == [(7.0, "hint"), (1.5, "hint"), (120.0, "hint")]
+        starts = enumerate((0.0, 7.0, 8.5, 128.5), 1)
         # A hedged attempt begins at once after a failure, so that the failures come in other places.
         assert call is hedged or asked == [(n, "transient", at, (1,)) for n, at in starts]
 

@@ -117,6 +117,12 @@ test("whatever a server says about when to come back is read from its headers", 
   }
   const { hint } = classify({ status: 503, headers: { "Retry-After": date } });
   assert.ok(hint > 3_590_000 && hint <= 3_600_000, String(hint));
+  const ahead = new Date(at + 7_200_000).toUTCString();
+  const later = new Date(at + 7_202_000).toUTCString();
+  assert.equal(hintOf({ "Retry-After": later, Date: ahead }, { wall: at }), 2000);
+  const answer = { get: (name) => ({ date: ahead, "retry-after": later })[name] };
+  assert.equal(hintOf(answer, { wall: null }), 2000);
+  assert.equal(hintOf({ "Retry-After": "0.503" }), 503);
   assert.equal(hintOf({ "Retry-After": date }, { wall: at - 5000 }), 5000 - (at % 1000));
   assert.equal(hintOf({ "Retry-After": date }, { wall: null }), undefined);
   assert.equal(hintOf({ "grpc-retry-pushback-ms": "-1" }), "never");

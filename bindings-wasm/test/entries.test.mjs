@@ -147,6 +147,7 @@ test("Retry-After says the same with `holdoff/classify` and without", async () =
       "0",
       "5",
       "1.5",
+      "0.5031",
       "99999999999999999999",
       "+1",
       "soon",
@@ -157,6 +158,7 @@ test("Retry-After says the same with `holdoff/classify` and without", async () =
     fc.stringMatching(/^[0-9.,: -]{0,12}$/),
   );
   const name = fc.constantFrom(
+    "date",
     "retry-after",
     "Retry-After",
     "retry-after-ms",
