@@ -123,32 +123,31 @@ def test_a_call_waits_for_its_place_in_a_bulkhead() -> None:
     assert most == 1
 
 
-def test_calls_behind_a_probe_go_on_as_soon_as_it_has_come_back() -> None:
-    guards = holdoff.Guards(breaker={"failures": 1, "open_for": "1s", "refusal": "wait"})
+def test_calls_behind_a_probe_go_on_as_soon_as_it_has_come_back(clock: VirtualTime) -> None:
+    guards = holdoff.Guards(breaker={"failures": 1, "open_for": "10s", "refusal": "wait"})
     caller = FOUR.retrying(guards=guards)
     ends: list[float] = []
 
     async def probe() -> None:
-        await trio.sleep(0.05)
+        await clock.pause(0.1)
 
     async def behind() -> None:
-        await trio.sleep(0.02)
+        await clock.pause(0.05)
         assert await caller.call(Failing(0)) == 1
-        ends.append(time.monotonic())
+        ends.append(clock.now)
 
     async def all_calls() -> None:
         with pytest.raises(ConnectionError):
             await holdoff.Policy(attempts=1).retrying(guards=guards).call(Failing(9))
-        await trio.sleep(1)
+        await clock.pause(10)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(caller.call, probe)
             for _ in range(3):
                 nursery.start_soon(behind)
 
-    started = time.monotonic()
+    started = clock.now
     trio.run(all_calls)
-    assert len(ends) == 3
-    assert max(ends) - started < 1.9
+    assert [end - started for end in ends] == pytest.approx([10.1] * 3)
 
 
 def test_hedging_under_trio_is_refused_in_a_clear_sentence() -> None:

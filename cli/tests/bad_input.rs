@@ -12,7 +12,8 @@ fn ran(command: &[&str], content: &[u8]) -> Output {
     let host = Host { read: &read, list: &|_| Ok(Vec::new()), progress: &|_| {}, width: 80 };
     let Output { out, err, code, .. } = run(["holdoff"].iter().chain(command), host);
     let [out, err] = [out, err].map(|text| strip_str(&text).to_string());
-    assert!(begun.elapsed() < Duration::from_secs(10), "{command:?} took {:?}", begun.elapsed());
+    // An input that is looked at once for each of its bytes takes hours.
+    assert!(begun.elapsed() < Duration::from_secs(300), "{command:?} took {:?}", begun.elapsed());
     Output { out, err, code, ..Output::default() }
 }
 

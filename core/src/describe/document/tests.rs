@@ -119,5 +119,5 @@ fn a_form_with_very_many_names_that_it_ignores_is_read_in_linear_time() {
     let document = Document::read_form(Form::Dapr.reader(), &mut serde_json::Deserializer::from_str(&json)).unwrap();
     assert_eq!(document.policy.stages().count(), 1);
     // One look at each pair of names takes minutes.
-    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert!(begun.elapsed() < Duration::from_secs(60));
 }
