@@ -11,21 +11,26 @@ pub(crate) const SEED: u64 = 7;
 
 /// The demo with the packages that the tests have built.
 pub(crate) fn test() -> Result<()> {
-    demo(SEED, wasm::dist)
+    demo(SEED, || rust::build(&BINARIES), wasm::dist)
 }
 
 /// Builds what the hosts need and nothing else, starts the server, runs every host against it and compares.
 pub(crate) fn build_and_run(seed: u64) -> Result<()> {
     setup::demo()?;
-    demo(seed, wasm::main_entry)
+    let mut cargo = shell::cargo();
+    cargo.args(["build", "--quiet", "--package", "demo"]).args(BINARIES);
+    demo(seed, || shell::step("building the server and the Rust host", &mut cargo), wasm::main_entry)
 }
 
-fn demo(seed: u64, tarball: fn() -> Result<PathBuf>) -> Result<()> {
+/// The server, which compares the hosts, too, and the host in Rust.
+const BINARIES: [&str; 4] = ["--bin", "demo", "--bin", "host_rust"];
+
+fn demo(seed: u64, binaries: impl FnOnce() -> Result<()>, tarball: fn() -> Result<PathBuf>) -> Result<()> {
     let folder = shell::target().join("demo");
     fs::create_dir_all(&folder)?;
     // The hosts of Python and C take longest to build.
     let server_and_javascript = || {
-        rust::build(&["--bin", "demo", "--bin", "host_rust"])?;
+        binaries()?;
         javascript(&folder, &tarball()?)
     };
     let others = ("hosts of Python and C", || Ok((python_host(&folder)?, c_host(&folder)?)));
