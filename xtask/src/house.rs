@@ -1,10 +1,11 @@
-//! Faults that `cargo xtask check` finds by reading the sources: imports that go up, circles between files, long files, and words that have
-//! to be learned. Each fault is named by file and line.
+//! Faults that `cargo xtask check` finds by reading the sources: imports that go up, circles between files, long files, words that have to
+//! be learned, and tests that need a real clock. Each fault is named by file and line.
 
 use crate::shell::say;
 use anyhow::{Result, bail};
 use sources::{CODE, Fault, Files, has_ending, is_test};
 
+mod clocks;
 mod floors;
 mod riddles;
 mod rust;
@@ -26,6 +27,7 @@ pub(crate) fn check() -> Result<()> {
         ("imports in a circle", floors::circles(&arrows)),
         ("long files", long(&files)),
         ("riddles", riddles::riddles(&files, &parsed)),
+        ("tests by a real clock", clocks::faults(&files)?),
     ] {
         for Fault { path, line, message } in &faults {
             say!("{path}:{line}: {message}");

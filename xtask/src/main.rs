@@ -92,7 +92,7 @@ enum Task {
     /// Say whether any of it is stale, whether the sources keep the rules of the house, and whether something grew by more
     /// than a twentieth: the instructions of the hot paths, or the bytes of what is shipped.
     Check {
-        /// Only read the sources: imports that go up or in a circle, long files, words that a stranger would have to learn.
+        /// Only read the sources: imports that go up or in a circle, long files, words that a stranger would have to learn, tests by a real clock.
         #[arg(long)]
         house: bool,
         /// Accept what is measured now: write benches/baseline.json anew.
