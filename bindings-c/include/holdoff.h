@@ -43,6 +43,7 @@
 #define HOLDOFF_REASON_BULKHEAD 7 /**< Stop reason. As many calls run and wait as there may be. */
 #define HOLDOFF_REASON_HINT 8 /**< Stop reason. The server asked for a longer wait than the policy allows. */
 #define HOLDOFF_REASON_CANCELLED 9 /**< Stop reason. The caller cancelled. */
+#define HOLDOFF_REASON_BODY 10 /**< Stop reason. The body of the request cannot be sent again; only a host knows. */
 #define HOLDOFF_CAUSE_BACKOFF 1 /**< Cause of a sleep. The policy's backoff and jitter. */
 #define HOLDOFF_CAUSE_HINT 2 /**< Cause of a sleep. The server's hint moved it. */
 #define HOLDOFF_CAUSE_CLIP 3 /**< Cause of a sleep. The deadline cut it short. */

@@ -273,6 +273,9 @@ pub const HOLDOFF_REASON_HINT: u8 = 8;
 /// Stop reason. The caller cancelled.
 pub const HOLDOFF_REASON_CANCELLED: u8 = 9;
 
+/// Stop reason. The body of the request cannot be sent again; only a host knows.
+pub const HOLDOFF_REASON_BODY: u8 = 10;
+
 /// Cause of a sleep. The policy's backoff and jitter.
 pub const HOLDOFF_CAUSE_BACKOFF: u8 = 1;
 

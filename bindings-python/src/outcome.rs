@@ -49,7 +49,7 @@ methods! { Outcome(self, py);
         Ok(known.map(|now| convert::seconds(self.retry_at.since(now).as_nanos())))
     };
 
-    /// "permanent", "attempts", "deadline", "hint", "budget", "breaker", "limiter", "bulkhead" or "cancelled".
+    /// "permanent", "attempts", "deadline", "hint", "budget", "breaker", "limiter", "bulkhead", "body" or "cancelled".
     get reason: StopReason = StopReason(self.reason);
 
     /// The reason in a sentence; for a budget of tokens also how many are spent and when there are more.

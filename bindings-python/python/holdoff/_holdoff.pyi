@@ -1561,7 +1561,7 @@ class Outcome:
     @property
     def reason(self) -> StopReason:
         """
-        "permanent", "attempts", "deadline", "hint", "budget", "breaker", "limiter", "bulkhead" or "cancelled".
+        "permanent", "attempts", "deadline", "hint", "budget", "breaker", "limiter", "bulkhead", "body" or "cancelled".
         """
     @property
     def retry_at(self) -> float | None:

@@ -20,6 +20,7 @@ StopReason: TypeAlias = Literal[
     "bulkhead",
     "hint",
     "cancelled",
+    "body",
 ]
 """Why an operation stopped without success."""
 

@@ -62,7 +62,7 @@ pub(super) const FIELDS: [Field<Saved>; 22] = [
     Field(
         "reason",
         Takes::WordOrNone(StopReason::WORDS),
-        "must be one of none, permanent, attempts, deadline, budget, breaker, limiter, bulkhead, hint, cancelled",
+        "must be one of none, permanent, attempts, deadline, budget, breaker, limiter, bulkhead, hint, cancelled, body",
         member!(reason: u8),
     ),
 ];
