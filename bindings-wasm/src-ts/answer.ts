@@ -18,7 +18,7 @@ const nothing = () => {};
 
 /** The most bytes of a body that is read to its end, and the most milliseconds. */
 const SMALL = 65536;
-const SOON = 500;
+const LONGEST_DRAIN = 500;
 
 /** The part of a web stream, or of undici's, that is used. */
 interface Body {
@@ -60,7 +60,7 @@ async function drain(answer: WithBody, clock: Clock): Promise<void> {
     reader.cancel().catch(nothing);
     if (copy) cancel(answer.body).catch(nothing);
   };
-  const timer = clock.setTimeout(leave, SOON);
+  const timer = clock.setTimeout(leave, LONGEST_DRAIN);
   (timer as { unref?(): void } | undefined)?.unref?.();
   try {
     for (let left = SMALL; left >= 0; ) {

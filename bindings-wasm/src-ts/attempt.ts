@@ -14,7 +14,7 @@ export class Attempt implements AttemptContext {
   /** Judges it at its limit, where it has failed and the answer of a predicate is still to come. */
   judge: (() => void) | undefined;
   private controller: AbortController | undefined;
-  private given: AbortSignal | undefined;
+  private following: AbortSignal | undefined;
   private over: { reason: unknown } | undefined;
 
   constructor(attempt: number, abortAt = Infinity) {
@@ -23,12 +23,12 @@ export class Attempt implements AttemptContext {
   }
 
   get signal(): AbortSignal {
-    if (this.given === undefined) {
+    if (this.following === undefined) {
       this.controller = new AbortController();
       if (this.over) this.controller.abort(this.over.reason);
-      this.given = follow(this.controller, this.caller);
+      this.following = follow(this.controller, this.caller);
     }
-    return this.given;
+    return this.following;
   }
 
   get once(): <B>(body: B) => B {

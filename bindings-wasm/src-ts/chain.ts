@@ -1,4 +1,4 @@
-/** What an error says along its causes, whichever client has wrapped it. */
+/** Questions to an error, its causes and its answer: clients wrap errors. */
 import { outcomeOf } from "./errors.js";
 
 interface Link {
@@ -43,5 +43,5 @@ export function stop(error: unknown): never {
   throw final;
 }
 
-/** True for an error of {@link stop}, once: a retry around the one that has stopped judges the error as any other. */
+/** True for an error of {@link stop}, once: the retry that stops asks first, and a retry around it judges the error as any other. */
 export const isFinal = (error: unknown): boolean => some(error, (link) => finals.delete(link));

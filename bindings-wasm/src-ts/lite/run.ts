@@ -17,7 +17,7 @@ class Attempt implements AttemptContext {
   readonly attempt: number;
   private readonly caller: AbortSignal | null | undefined;
   private controller: AbortController | undefined;
-  private given: AbortSignal | undefined;
+  private following: AbortSignal | undefined;
 
   constructor(attempt: number, caller?: AbortSignal | null) {
     this.attempt = attempt;
@@ -25,7 +25,7 @@ class Attempt implements AttemptContext {
   }
 
   get signal(): AbortSignal {
-    return (this.given ??= follow(Attempt.control(this), this.caller));
+    return (this.following ??= follow(Attempt.control(this), this.caller));
   }
 
   static control(attempt: Attempt): AbortController {

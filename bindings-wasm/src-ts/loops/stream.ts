@@ -66,7 +66,7 @@ class Reader<T> {
     hear(context.signal, this);
   }
 
-  /** The attempt's signal has aborted, of which the stream need not hear. */
+  /** The attempt's signal has aborted. A stream may not listen to it. */
   cancel(): void {
     this.leave(this.context.signal.reason);
   }
@@ -79,7 +79,7 @@ class Reader<T> {
   async next(): Promise<IteratorResult<T, unknown>> {
     this.context.signal.throwIfAborted();
     const items = this.items as Items<T>;
-    // A stream that throws is closed, and one that does not answer cannot be.
+    // A stream that throws is closed. A stream that does not answer cannot be closed.
     this.items = undefined;
     const step = await this.answer(() => items.next(), items);
     if (!step.done) this.items = items;
@@ -140,7 +140,7 @@ async function* itemsOf<T>(
       throw error;
     }
   };
-  await retry(begin, ownOf(options, fn.name) as never);
+  await retry(begin, retryOptions(options, fn.name) as never);
   const { reader, held, isDone } = found as NonNullable<typeof found>;
   try {
     yield* held;
@@ -155,7 +155,7 @@ async function* itemsOf<T>(
 }
 
 /** The options for `retry`: without those of streams, and with the name of the function. */
-function ownOf<T>(options: StreamOptions<T>, name: string): object {
+function retryOptions<T>(options: StreamOptions<T>, name: string): object {
   const own: Record<string, unknown> = { name };
   for (const key in options) {
     if (key !== "commit" && key !== "idle") own[key] = options[key as keyof typeof options] ?? own[key];
