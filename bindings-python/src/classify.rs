@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::on::{On, OnResult};
 use crate::retrying::Retrying;
 use crate::{clock, convert, hints};
-use holdoff_core::{Document, Facts, Failure as Kind, FailureKind, GrpcCode, Hint, HintReader, TextList};
+use holdoff_core::{Clues, Document, Facts, Failure as Kind, FailureKind, GrpcCode, Hint, HintReader, TextList};
 use pyo3::exceptions::{
     PyConnectionAbortedError, PyConnectionError, PyConnectionRefusedError, PyConnectionResetError, PyException,
     PyOSError, PyRuntimeError, PyTimeoutError, PyTypeError,
@@ -106,7 +106,8 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
     if timed_out {
         return judged(Known::of(Kind::TIMEOUT)).map(Judged::Failure);
     }
-    let plain = builtin_failure(error).filter(|_| !BUILT_IN_REGISTERED.load(Ordering::Relaxed));
+    let plain = builtin_failure(error)
+        .filter(|_| !BUILT_IN_REGISTERED.load(Ordering::Relaxed) && optional(error, intern!(py, "__cause__")).is_none());
     let answer = if plain.is_some() { Registered::Unknown } else { registered(error, &settings.on)? };
     if matches!(answer, Registered::ControlFlow) {
         return Ok(Judged::ControlFlow);
@@ -154,13 +155,14 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
                     let retried = failure.kind != FailureKind::Permanent;
                     return Ok(if retried { Judged::Failure(failure) } else { Judged::Fault });
                 }
-                None => {
-                    let [ends, timeout, is_rpc] = by_names(error, refused)?;
-                    if ends {
-                        return Ok(Judged::Failure(if asked_for { Kind::TRANSIENT } else { Kind::PERMANENT }));
-                    }
-                    known(error, is_rpc, if timeout { Kind::TIMEOUT } else { Kind::TRANSIENT })?
+                None if has_class(error, |name| refused.iter().any(|refused| refused == name))? => {
+                    return Ok(Judged::Failure(if asked_for { Kind::TRANSIENT } else { Kind::PERMANENT }));
                 }
+                None => match known(error, &settings.on)? {
+                    Some(known) => known,
+                    None if asked_for => Known::of(Kind::TRANSIENT),
+                    None => return Ok(Judged::ControlFlow),
+                },
             }
         }
     };
@@ -240,31 +242,37 @@ pub(crate) fn judged(
 /// The same for an error, whose codes and the names of whose classes are looked up only if a rule names any.
 fn error_judged(error: &Bound<'_, PyAny>, document: &Document, facts: Facts, failure: Kind) -> PyResult<Kind> {
     let has = |list| document.rules.has_texts(list);
-    let asked = (error, has(TextList::Codes), has(TextList::Types), facts.http == 0);
+    let asked = (error, has(TextList::Codes), has(TextList::Types));
     let found = imported!(error.py(), "holdoff._facts", "details")?.call1(asked)?;
-    let (codes, types, unsent): (Vec<Bound<'_, PyAny>>, Vec<String>, bool) = found.extract()?;
+    let (codes, types): (Vec<Bound<'_, PyAny>>, Vec<String>) = found.extract()?;
     let codes: Vec<String> = codes.iter().filter_map(|code| code.extract().ok()).collect();
+    // Only an error that is known by its class alone comes without this fact.
+    let answered = facts.http != 0 || facts.grpc != Facts::NONE.grpc;
+    let unsent = facts.unsent || !answered && !facts.idempotent && clues(error)?.0.is_unsent();
     let facts = Facts { unsent, ..facts };
     let text = || error.str().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(judged(document, facts, failure, &codes, &types, text))
 }
 
-/// True if an error is never retried, if it is a timeout, and if it is one of gRPC, by the names of its classes: libraries have
-/// their own timeouts and cancellations.
-fn by_names(error: &Bound<'_, PyAny>, refused: &[String]) -> PyResult<[bool; 3]> {
-    let [mut ends, mut timeout, mut is_rpc] = [false; 3];
+/// True if an error's class or one of its base classes has such a name.
+fn has_class(error: &Bound<'_, PyAny>, mut is_it: impl FnMut(&str) -> bool) -> PyResult<bool> {
     for class in error.get_type().mro() {
-        let name = class.cast::<PyType>()?.name()?;
-        let name = name.to_string_lossy();
-        ends |= refused.iter().any(|refused| *refused == name);
-        match &*name {
-            "Cancelled" | "CancelledError" => ends = true,
-            "TimeoutError" | "TimeoutException" | "Timeout" => timeout = true,
-            "RpcError" => is_rpc = true,
-            _ => {}
+        if is_it(&class.cast::<PyType>()?.name()?.to_string_lossy()) {
+            return Ok(true);
         }
     }
-    Ok([ends, timeout, is_rpc])
+    Ok(false)
+}
+
+/// What an error and its causes say of themselves (spec 8.15), and true if the status in it is no server's.
+fn clues(error: &Bound<'_, PyAny>) -> PyResult<(Clues, bool)> {
+    let found = imported!(error.py(), "holdoff._facts", "clues")?.call1((error,))?;
+    let (names, messages, kind, is_local): (Vec<String>, Vec<String>, String, bool) = found.extract()?;
+    let names = names.iter().map(|name| Clues::of_name(name));
+    let all = names.chain(messages.iter().map(|text| Clues::of_message(text))).fold(Clues::NONE, Clues::and);
+    let by_number = if kind == FailureKind::Permanent.name() { Clues::PERMANENT } else { Clues::NONE };
+    // The answers of SMTP to several recipients say more than a name.
+    Ok((if kind.is_empty() { all } else { by_number }, is_local))
 }
 
 /// The failure that a user's function returned, or the word of its kind.
@@ -304,14 +312,33 @@ fn builtin_failure(error: &Bound<'_, PyAny>) -> Option<Kind> {
     plain.then_some(Kind::TRANSIENT)
 }
 
-/// The classification by the answer that an error carries; `otherwise` if no answer says that it failed.
-fn known(error: &Bound<'_, PyAny>, is_rpc: bool, otherwise: Kind) -> PyResult<Known> {
-    if let Some((status, headers)) = answer(error) {
-        return of_answer(error.py(), status, headers, otherwise);
+/// True if the user's types name a class of the error that is permanent by the client table, or one between it and the error's own.
+fn is_asked_for(error: &Bound<'_, PyAny>, types: &Py<PyAny>) -> PyResult<bool> {
+    let named = imported!(error.py(), "holdoff.classifiers", "named")?.call1((error, types))?;
+    Ok(named.extract::<Vec<String>>()?.iter().any(|name| Clues::of_name(name).has(Clues::PERMANENT)))
+}
+
+/// The classification by the answer that an error carries, and by the client table; none for a cancellation (spec 8.16, 8.17).
+fn known(error: &Bound<'_, PyAny>, on: &On) -> PyResult<Option<Known>> {
+    let (clues, is_local) = clues(error)?;
+    let mut otherwise = clues.kind().map_or(Kind::TRANSIENT, Kind::new);
+    if let (On::Types(types), FailureKind::Permanent) = (on, otherwise.kind)
+        && is_asked_for(error, types)?
+    {
+        otherwise = Kind::TRANSIENT;
     }
-    let Some((code, hint)) = end_of_rpc(error, is_rpc)? else { return Ok(Known::of(otherwise)) };
-    let failure = Kind::from_grpc(u32::from(code.code()), None).map_or(otherwise, |failure| failure.with_hint(hint));
-    Ok(Known { failure, facts: Facts { grpc: code.code(), ..Facts::NONE } })
+    if let Some((status, headers)) = answer(error).filter(|_| !is_local) {
+        let Known { failure, facts } = of_answer(error.py(), status, headers, otherwise)?;
+        let facts = Facts { unsent: clues.is_unsent(), ..facts };
+        return Ok(Some(Known { failure: clues.of_answer(failure), facts }));
+    }
+    if let Some((code, hint)) = end_of_rpc(error, has_class(error, |name| name == "RpcError")?)? {
+        let failure = Kind::from_grpc(u32::from(code.code()), None).map_or(otherwise, |failure| failure.with_hint(hint));
+        let facts = Facts { grpc: code.code(), ..Facts::NONE };
+        return Ok((code != GrpcCode::Cancelled).then_some(Known { failure, facts }));
+    }
+    let facts = Facts { unsent: clues.is_unsent(), ..Facts::NONE };
+    Ok((!clues.is_cancelled()).then_some(Known { failure: otherwise, facts }))
 }
 
 /// The failure of an answer by its status and headers; `otherwise` when the status is no failure.

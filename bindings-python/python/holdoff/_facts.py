@@ -1,6 +1,7 @@
-"""The facts about errors of other libraries, found by the names of their classes and attributes.
+"""The facts about errors of other libraries: names, codes and messages of an error and its causes.
 
-Loaded at the first error that is not a plain built-in one, or whose codes or classes a rule names.
+The client table in the core says what they mean. Loaded at the first error that is not a plain built-in one, or whose codes or
+classes a rule names.
 """
 
 from __future__ import annotations
@@ -19,25 +20,63 @@ _PROGRAMMING_ERRORS = """
 """
 PROGRAMMING_ERRORS = tuple(getattr(builtins, name) for name in _PROGRAMMING_ERRORS.split())
 """Errors of the program itself, which a retry cannot cure."""
-_UNSENT = """
-    ConnectionRefusedError gaierror ConnectError ConnectTimeout PoolTimeout NewConnectionError NameResolutionError
-    ConnectTimeoutError EmptyPoolError ClientConnectorError ConnectionTimeoutError EndpointConnectionError PoolError
-    TooManyConnectionsError
-"""
-UNSENT = frozenset(_UNSENT.split())
-"""Errors of connections that were never made: refused, of an unknown name, or for which the pool had no place."""
-_CAUSES = 5
+_CAUSES = 8
 """How many errors behind an error are looked at."""
+_IN_CONTEXT = frozenset(["botocore", "redis"])
+"""Packages whose errors have their cause as the context alone."""
+_CONNECTS = frozenset(["_tunnel", "create_connection", "do_handshake", "start_tls"])
+"""Functions in which no request has been sent yet."""
 
 
-def details(error: BaseException, codes: bool, types: bool, unsent: bool) -> tuple[list[Any], list[str], bool]:
-    """The codes of an error, the names of its classes, and whether its request was never sent, each if asked for."""
-    causes = _causes(error) if codes or unsent else []
+def clues(error: BaseException) -> tuple[list[str], list[str], str, bool]:
+    """The names and the messages of an error and its causes, for the client table; the word of its kind if its numbers say it; and True
+    if the status in it is no server's."""
+    names: list[str] = []
+    messages: list[str] = []
+    kind = ""
+    for cause in _causes(error):
+        names += _names(cause)
+        names += [code for code in _codes(cause) if isinstance(code, str)]
+        try:
+            messages.append(str(cause))
+        except Exception:
+            continue
+        if _is_connecting(cause):
+            names.append("connect")
+        kind = kind or _kind_by_number(cause)
+    return names, messages, kind, "BadHttpMessage" in names
+
+
+def details(error: BaseException, codes: bool, types: bool) -> tuple[list[Any], list[str]]:
+    """The codes of an error, and the names of its classes, each if asked for."""
     return (
-        [code for cause in causes for code in _codes(cause)] if codes else [],
+        [code for cause in _causes(error) for code in _codes(cause)] if codes else [],
         _names(error) if types else [],
-        unsent and not all(UNSENT.isdisjoint(_names(cause)) for cause in causes),
     )
+
+
+def _is_connecting(error: BaseException) -> bool:
+    """True if the error came before there was a connection, by the functions that it came through."""
+    # asyncio tries several addresses, and puts their errors into one message.
+    if type(error) is OSError and "Connect call failed" in str(error):
+        return True
+    traceback = error.__traceback__
+    while isinstance(error, OSError) and traceback is not None:
+        if traceback.tb_frame.f_code.co_name in _CONNECTS:
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
+def _kind_by_number(error: BaseException) -> str:
+    """The kind of an error of SMTP by the codes of its answers; "" for others."""
+    answers = _get(error, "recipients")
+    numbers = [_item(answer, 0) for answer in answers.values()] if isinstance(answers, dict) else []
+    if not numbers and "SMTPResponseException" in _names(error):
+        numbers = [_get(error, "smtp_code")]
+    if not numbers or not all(isinstance(number, int) for number in numbers):
+        return ""
+    return "permanent" if min(numbers) >= 500 else "transient"
 
 
 def end_of_rpc(error: Any, is_rpc: bool) -> tuple[Any, Any] | None:
@@ -77,19 +116,28 @@ def _item(of: Any, key: object) -> Any:
 
 def _names(error: BaseException) -> list[str]:
     """The names of an error's class and of its base classes."""
-    return [kind.__name__ for kind in type(error).__mro__]
+    names = [kind.__name__ for kind in type(error).__mro__]
+    if "PoolError" in names and type(error).__module__.startswith("urllib3."):
+        # The base of nearly all errors of a pool, and that of a refused connection, which took no time.
+        names.remove("PoolError")
+    if "NewConnectionError" in names and "ConnectTimeoutError" in names:
+        names.remove("ConnectTimeoutError")
+    return names
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """An error and the errors that caused it: its cause, ``reason`` (urllib, urllib3), ``orig`` (SQLAlchemy), or first
+    """An error and the errors that caused it: its cause, ``reason`` (urllib, urllib3), ``orig`` (SQLAlchemy), or an
     argument (requests)."""
     causes = [error]
     while len(causes) < _CAUSES:
-        for name in ("__cause__", "reason", "orig", "args"):
-            cause = _get(causes[-1], name)
-            if name == "args":
-                cause = _item(cause, 0)
-            if isinstance(cause, BaseException):
+        last = causes[-1]
+        behind = [_get(last, name) for name in ("__cause__", "reason", "orig")]
+        arguments = _get(last, "args")
+        behind += arguments if isinstance(arguments, tuple) else []
+        if type(last).__module__.partition(".")[0] in _IN_CONTEXT:
+            behind.append(_get(last, "__context__"))
+        for cause in behind:
+            if isinstance(cause, BaseException) and not any(cause is known for known in causes):
                 causes.append(cause)
                 break
         else:
@@ -98,8 +146,9 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _codes(error: BaseException) -> list[Any]:
-    """The codes of an error: a text in ``code``, ``sqlstate`` or ``pgcode``, the name of its errno, and botocore's."""
-    codes = [_get(error, name) for name in ("code", "sqlstate", "pgcode")]
+    """The codes of an error: a text in ``code``, ``sqlstate``, ``pgcode`` or ``sqlite_errorname``, the name of its errno, and
+    botocore's."""
+    codes = [_get(error, name) for name in ("code", "sqlstate", "pgcode", "sqlite_errorname")]
     number = _get(error, "errno")
     if isinstance(number, int):
         codes.append(errorcode.get(number))

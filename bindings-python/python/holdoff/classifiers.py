@@ -30,11 +30,10 @@ CONTROL_FLOW = """
     procrastinate.JobAborted procrastinate.JobRetry unittest.SkipTest
 """
 PERMANENT = """
-    asyncpg.IntegrityConstraintViolationError builtins.FileExistsError builtins.FileNotFoundError
-    builtins.IsADirectoryError builtins.NotADirectoryError builtins.PermissionError django.IntegrityError
-    httpx.InvalidURL mysql.IntegrityError psycopg.IntegrityError psycopg2.IntegrityError pymysql.IntegrityError
-    sqlalchemy.IntegrityError sqlite3.IntegrityError
+    builtins.FileExistsError builtins.FileNotFoundError builtins.IsADirectoryError builtins.NotADirectoryError
+    builtins.PermissionError
 """
+"""Errors of the local system; those of clients are in the client table."""
 
 
 def _refused(error: Any) -> Failure:
@@ -89,6 +88,11 @@ def find(error: Exception, on: Any) -> Any:
         if answer is not None:
             return answer
     return None
+
+
+def named(error: Exception, on: Any) -> list[str]:
+    """The names of the error's classes that the user's types name."""
+    return [kind.__name__ for kind in type(error).__mro__ if _is_named(kind, error, on)]
 
 
 def _is_named(kind: type, error: Exception, on: Any) -> bool:
