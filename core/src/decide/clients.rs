@@ -37,7 +37,7 @@ pub const CLIENT_ERRORS: [ClientErrors; 5] = [
             connect getaddrinfo 08001 53300 57P03
         ",
         messages: "before secure TLS|Proxy response (|REFUSED_STREAM",
-        python_messages: "Tunnel connection failed|error_code:7,|last_stream_id:0,",
+        python_messages: "Tunnel connection failed|Connection refused|error_code:7,|last_stream_id:0,",
         rust_messages: "(Connect)|failed to lookup address|host not found|Connection failed|CONNECT proxy failed|refused stream",
     },
     ClientErrors {
@@ -59,7 +59,7 @@ pub const CLIENT_ERRORS: [ClientErrors; 5] = [
         names: "
             *CertificateError SSLCertVerificationError CERT_* DEPTH_ZERO_* SELF_SIGNED_* UNABLE_TO_* HOSTNAME_MISMATCH
             ERR_TLS_* ERR_SSL_*
-            InvalidURL InvalidProxyURL InvalidHeader *Schema UnsupportedProtocol* URLSchemeUnknown LocationParseError
+            InvalidURL NonHttpUrl* InvalidProxyURL InvalidHeader *Schema UnsupportedProtocol* URLSchemeUnknown LocationParseError
             LocationValueError LocalProtocolError TooManyRedirects *_REDIRECTS
             ERR_INVALID_* ERR_UNSUPPORTED_* ERR_UNESCAPED_* ERR_BAD_OPTION* UND_ERR_INVALID_* UND_ERR_NOT_SUPPORTED
             UND_ERR_HEADERS_OVERFLOW UND_ERR_REQ_CONTENT_LENGTH_MISMATCH
