@@ -106,8 +106,9 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
     if timed_out {
         return judged(Known::of(Kind::TIMEOUT)).map(Judged::Failure);
     }
-    let plain = builtin_failure(error)
-        .filter(|_| !BUILT_IN_REGISTERED.load(Ordering::Relaxed) && optional(error, intern!(py, "__cause__")).is_none());
+    let plain = builtin_failure(error).filter(|_| {
+        !BUILT_IN_REGISTERED.load(Ordering::Relaxed) && optional(error, intern!(py, "__cause__")).is_none()
+    });
     let answer = if plain.is_some() { Registered::Unknown } else { registered(error, &settings.on)? };
     if matches!(answer, Registered::ControlFlow) {
         return Ok(Judged::ControlFlow);
@@ -333,7 +334,8 @@ fn known(error: &Bound<'_, PyAny>, on: &On) -> PyResult<Option<Known>> {
         return Ok(Some(Known { failure: clues.of_answer(failure), facts }));
     }
     if let Some((code, hint)) = end_of_rpc(error, has_class(error, |name| name == "RpcError")?)? {
-        let failure = Kind::from_grpc(u32::from(code.code()), None).map_or(otherwise, |failure| failure.with_hint(hint));
+        let failure =
+            Kind::from_grpc(u32::from(code.code()), None).map_or(otherwise, |failure| failure.with_hint(hint));
         let facts = Facts { grpc: code.code(), ..Facts::NONE };
         return Ok((code != GrpcCode::Cancelled).then_some(Known { failure, facts }));
     }

@@ -35,7 +35,6 @@ const PRINTED: [(&str, &[&str]); 29] = [
     ("bindings-python/src/help/hedge.txt", &["fields", "help", "hedge"]),
     ("docs/policy.md", &["fields", "docs"]),
     ("docs/clients.md", &["clients", "docs"]),
-    ("bindings-python/python/holdoff/_clients.py", &["clients", "python"]),
     ("bindings-wasm/src-ts/client_table.ts", &["clients", "typescript"]),
 ];
 

@@ -1,7 +1,7 @@
 """The facts about errors of other libraries: names, codes and messages of an error and its causes.
 
-The client table in the core says what they mean. Loaded at the first error that is not a plain built-in one, or whose codes or
-classes a rule names.
+The client table in the core says what they mean. Loaded at the first error that is not a plain built-in one, or whose
+codes or classes a rule names.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _CONNECTS = frozenset(["_tunnel", "create_connection", "do_handshake", "start_tl
 
 
 def clues(error: BaseException) -> tuple[list[str], list[str], str, bool]:
-    """The names and the messages of an error and its causes, for the client table; the word of its kind if its numbers say it; and True
-    if the status in it is no server's."""
+    """The names and the messages of an error and its causes, for the client table; the word of its kind if its numbers
+    say it; and True if the status in it is no server's."""
     names: list[str] = []
     messages: list[str] = []
     kind = ""
@@ -117,11 +117,12 @@ def _item(of: Any, key: object) -> Any:
 def _names(error: BaseException) -> list[str]:
     """The names of an error's class and of its base classes."""
     names = [kind.__name__ for kind in type(error).__mro__]
-    if "PoolError" in names and type(error).__module__.startswith("urllib3."):
-        # The base of nearly all errors of a pool, and that of a refused connection, which took no time.
+    if "PoolError" in names and "HTTPError" in names:
+        # The base of nearly all errors of urllib3's pools.
         names.remove("PoolError")
-    if "NewConnectionError" in names and "ConnectTimeoutError" in names:
-        names.remove("ConnectTimeoutError")
+    if "NewConnectionError" in names:
+        # Its base says timeout, also where a connection was refused.
+        names = [name for name in names if "Timeout" not in name]
     return names
 
 
@@ -146,8 +147,8 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _codes(error: BaseException) -> list[Any]:
-    """The codes of an error: a text in ``code``, ``sqlstate``, ``pgcode`` or ``sqlite_errorname``, the name of its errno, and
-    botocore's."""
+    """The codes of an error: a text in ``code``, ``sqlstate``, ``pgcode`` or ``sqlite_errorname``, the name of its
+    errno, and botocore's."""
     codes = [_get(error, name) for name in ("code", "sqlstate", "pgcode", "sqlite_errorname")]
     number = _get(error, "errno")
     if isinstance(number, int):

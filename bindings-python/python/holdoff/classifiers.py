@@ -31,9 +31,9 @@ CONTROL_FLOW = """
 """
 PERMANENT = """
     builtins.FileExistsError builtins.FileNotFoundError builtins.IsADirectoryError builtins.NotADirectoryError
-    builtins.PermissionError
+    builtins.PermissionError aiohttp.NonHttpUrlClientError
 """
-"""Errors of the local system; those of clients are in the client table."""
+"""Errors of the local system. Errors of clients are in the client table, but for names that no other client has."""
 
 
 def _refused(error: Any) -> Failure:

@@ -59,7 +59,7 @@ pub const CLIENT_ERRORS: [ClientErrors; 5] = [
         names: "
             *CertificateError SSLCertVerificationError CERT_* DEPTH_ZERO_* SELF_SIGNED_* UNABLE_TO_* HOSTNAME_MISMATCH
             ERR_TLS_* ERR_SSL_*
-            InvalidURL NonHttpUrl* InvalidProxyURL InvalidHeader *Schema UnsupportedProtocol* URLSchemeUnknown LocationParseError
+            InvalidURL InvalidProxyURL InvalidHeader *Schema UnsupportedProtocol* URLSchemeUnknown LocationParseError
             LocationValueError LocalProtocolError TooManyRedirects *_REDIRECTS
             ERR_INVALID_* ERR_UNSUPPORTED_* ERR_UNESCAPED_* ERR_BAD_OPTION* UND_ERR_INVALID_* UND_ERR_NOT_SUPPORTED
             UND_ERR_HEADERS_OVERFLOW UND_ERR_REQ_CONTENT_LENGTH_MISMATCH

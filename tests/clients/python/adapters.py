@@ -1,4 +1,4 @@
-"""One small adapter for each client: it asks for an address, reads the whole answer, and lets the client's own errors out."""
+"""One small adapter for each client: it asks for an address, reads the whole answer, and lets errors out."""
 
 from __future__ import annotations
 
@@ -281,9 +281,7 @@ IN_PATH = ("botocore", "openai", "anthropic")
 
 REFUSED: dict[str, Callable[[int], Any]] = {
     "psycopg": lambda port: psycopg.connect(f"host=127.0.0.1 port={port} dbname=d user=u password=p"),
-    "SQLAlchemy": lambda port: sqlalchemy.create_engine(
-        f"postgresql+psycopg://u:p@127.0.0.1:{port}/d"
-    ).connect(),
+    "SQLAlchemy": lambda port: sqlalchemy.create_engine(f"postgresql+psycopg://u:p@127.0.0.1:{port}/d").connect(),
     "redis": lambda port: redis.Redis(port=port, retry=None).ping(),
     "smtplib": lambda port: smtplib.SMTP("127.0.0.1", port),
 }
