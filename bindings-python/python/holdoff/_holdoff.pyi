@@ -1421,9 +1421,12 @@ class Operation:
     machine is made at the first failure; under guards it is made in `begin`: then call `resume` before the first attempt too,
     `succeed` after an attempt whose value is not judged, and `cancel` on every other way out.
     """
-    def __new__(cls, /, settings: Retrying, about: tuple[Any, ...] | None = None) -> Operation:
+    def __new__(
+        cls, /, settings: Retrying, about: tuple[Any, ...] | None = None, noted: int | None = None
+    ) -> Operation:
         """
-        An operation of the function and its arguments in `about`.
+        An operation of the function and its arguments in `about`. `noted` is the number of the latest refusal of its budgets before a first
+        attempt that has run.
         """
     @property
     def attempt(self) -> int:
@@ -1980,11 +1983,11 @@ class Retrying:
         """
     def reward(self) -> None:
         """
-        The first attempt succeeded, while `short` was not empty.
+        The first attempt succeeded, while a budget was short of tokens.
         """
-    def short(self) -> list[bool]:
+    def short(self) -> list[int]:
         """
-        A list that is empty while no budget of the loops is short of tokens.
+        A list: 1 if a budget of the loops is short of tokens, and the number of their latest refusal.
         """
     def with_options(self, **options: Unpack[RetryOptions]) -> Retrying:
         """
