@@ -100,7 +100,7 @@ pub fn io_failure(error: &io::Error) -> Failure {
     }
 }
 
-/// What the kind of an I/O error says. `Other`, and kinds that have no name yet, say nothing.
+/// Finds the clues in the kind of an I/O error. `Other`, and kinds that have no name yet, say nothing.
 fn clues_of_io(kind: io::ErrorKind) -> Clues {
     use io::ErrorKind as Kind;
     match kind {

@@ -1,4 +1,4 @@
-//! What the errors of well-known clients mean: one table of the names of their classes, their codes and phrases of their
+//! The meaning of the errors of well-known clients: one table of the names of their classes, their codes and phrases of their
 //! messages. Other languages get it printed (`cargo xtask generate`), so that all of them judge alike (spec 8.15 to 8.18).
 //!
 //! Classes are known by their names, because no client is loaded in order to judge its errors, and many clients share the names of
@@ -9,7 +9,7 @@ use crate::decide::failure::{Failure, FailureKind};
 /// The errors that mean one thing. An error may be in several lists.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientErrors {
-    /// What they mean.
+    /// Their meaning.
     pub means: Clues,
     /// Names of classes, codes, SQLSTATEs and system calls, separated by white space. A `*` stands for any text, and a `?` for one
     /// character.
@@ -87,7 +87,7 @@ pub const CLIENT_ERRORS: [ClientErrors; 5] = [
     },
 ];
 
-/// What an error and its causes say of themselves, put together.
+/// The meanings of an error and of its causes, put together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Clues(u8);
 
@@ -105,17 +105,17 @@ impl Clues {
     /// The server asks for less.
     pub const THROTTLED: Self = Self(16);
 
-    /// What the name of a class, a code, an SQLSTATE or a system call says.
+    /// Looks up the name of a class, a code, an SQLSTATE or a system call.
     pub fn of_name(name: &str) -> Self {
         Self::all(|list| list.names.split_ascii_whitespace().any(|pattern| matches(pattern, name)))
     }
 
-    /// What a message says, in any language but Rust.
+    /// Looks for the known parts of messages in a message of any language but Rust.
     pub fn of_message(message: &str) -> Self {
         Self::all(|list| has(list.messages, message) || has(list.python_messages, message))
     }
 
-    /// What the code of a libcurl call says, by its number in `curl.h` (spec 8.18).
+    /// Looks up the code of a libcurl call, by its number in `curl.h` (spec 8.18).
     pub const fn of_curl(code: u32) -> Self {
         match code {
             // CURLE_COULDNT_RESOLVE_PROXY, _RESOLVE_HOST, _CONNECT, _SSL_CONNECT_ERROR, _QUIC_CONNECT_ERROR, _PROXY
@@ -142,7 +142,7 @@ impl Clues {
         }
     }
 
-    /// What the `Display` of a Rust error says.
+    /// Looks for the known parts of messages in the `Display` of a Rust error.
     pub fn of_display(message: &str) -> Self {
         Self::all(|list| has(list.rust_messages, message) || has(list.messages, message))
     }

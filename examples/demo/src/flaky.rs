@@ -8,13 +8,11 @@ mod http2;
 pub mod play;
 mod ports;
 pub mod relay;
+mod shared;
 mod tls;
 
-use play::{Play, Visits};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// A running server. It stops with the runtime it was started in.
 #[derive(Debug)]
@@ -31,51 +29,7 @@ impl Flaky {
     /// # Errors
     /// When a port or a certificate cannot be had.
     pub async fn start() -> io::Result<Self> {
-        ports::open().await
-    }
-}
-
-/// What the services of a server share: the requests so far, by the name that their caller gave them.
-#[derive(Debug, Default)]
-struct Shared {
-    visits: Mutex<BTreeMap<String, Visits>>,
-    connections: AtomicU64,
-}
-
-impl Shared {
-    /// A number for a new connection.
-    fn connection(&self) -> u64 {
-        self.connections.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// Counts a request, and says whether its fault is to be played: only the first `times` requests of a name fail.
-    fn arrive(&self, play: &Play, method: &str, body: usize, connection: u64) -> bool {
-        let mut visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
-        let visits = visits.entry(play.id.clone()).or_default();
-        visits.arrive(method, body, connection);
-        play.times.is_none_or(|times| visits.requests <= times)
-    }
-
-    /// What is known of a name, as JSON.
-    fn seen(&self, id: &str) -> String {
-        let visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
-        visits.get(id).cloned().unwrap_or_default().to_json()
-    }
-}
-
-/// Starts a task for each connection to a port.
-async fn accept<F>(
-    listener: tokio::net::TcpListener,
-    shared: Arc<Shared>,
-    serve: impl Fn(tokio::net::TcpStream, Arc<Shared>) -> F,
-) where
-    F: Future<Output = ()> + Send + 'static,
-{
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => drop(tokio::spawn(serve(stream, Arc::clone(&shared)))),
-            // A refused accept (no descriptors left) passes when other connections end.
-            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(10)).await,
-        }
+        let (ports, authority) = ports::open().await?;
+        Ok(Self { ports, authority })
     }
 }

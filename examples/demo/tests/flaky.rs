@@ -40,8 +40,9 @@ async fn a_name_fails_as_often_as_it_asks_for_and_its_requests_are_counted() {
 #[tokio::test]
 async fn a_connection_is_kept_and_bodies_are_measured() {
     let flaky = Flaky::start().await.unwrap();
-    let chunked = "POST /kept?id=a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
-    let sized = "PUT /kept?id=a HTTP/1.1\r\nContent-Length: 4\r\n\r\nabcd";
+    let chunked =
+        "POST /keep-alive?id=a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
+    let sized = "PUT /keep-alive?id=a HTTP/1.1\r\nContent-Length: 4\r\n\r\nabcd";
     let (answer, end) = exchange(flaky.ports["http"], format!("{chunked}{sized}").as_bytes()).await;
     // The reset may overtake the answer before it.
     assert_eq!(end, Err(ErrorKind::ConnectionReset), "{answer:?}");

@@ -1,7 +1,7 @@
 //! HTTP/1.1, written byte by byte: no library would send what these answers are.
 
-use super::Shared;
 use super::play::{Fault, Play};
+use super::shared::Shared;
 use crate::server::connection::Fuse;
 use std::fmt::Write as _;
 use std::io;
@@ -133,14 +133,14 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin>(
         return Ok(true);
     }
     if let Some(id) = play.path.strip_prefix("/seen/") {
-        return whole(stream, &play, 200, &shared.seen(id), (false, head_only)).await;
+        return send_all(stream, &play, 200, &shared.seen(id), (false, head_only)).await;
     }
     let Some(fault) = play.fault else {
-        return whole(stream, &play, 404, "no such path\n", (false, head_only)).await;
+        return send_all(stream, &play, 404, "no such path\n", (false, head_only)).await;
     };
     let failed = shared.arrive(&play, &request.method, request.body, connection);
     if !failed {
-        return whole(stream, &play, 200, &play.body(false), (false, head_only)).await;
+        return send_all(stream, &play, 200, &play.body(false), (false, head_only)).await;
     }
     let lines = |status: u16, more: &str| {
         let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(status));
@@ -150,20 +150,20 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin>(
         head + more + "\r\n"
     };
     match fault {
-        Fault::Status(status) => return whole(stream, &play, status, &play.body(true), (true, head_only)).await,
+        Fault::Status(status) => return send_all(stream, &play, status, &play.body(true), (true, head_only)).await,
         Fault::Slow(time) => {
             tokio::time::sleep(time).await;
-            return whole(stream, &play, 200, &play.body(false), (true, head_only)).await;
+            return send_all(stream, &play, 200, &play.body(false), (true, head_only)).await;
         }
         Fault::Redirects => {
             let head = lines(302, &format!("location: {}\r\ncontent-length: 0\r\n", request.target));
             stream.write_all(head.as_bytes()).await?;
             return Ok(true);
         }
-        Fault::Kept if answered == 0 => {
-            return whole(stream, &play, 200, &play.body(false), (true, head_only)).await;
+        Fault::KeepAlive if answered == 0 => {
+            return send_all(stream, &play, 200, &play.body(false), (true, head_only)).await;
         }
-        Fault::Reset | Fault::Kept => fuse.blow(),
+        Fault::Reset | Fault::KeepAlive => fuse.blow(),
         Fault::Close => {}
         Fault::ResetBody | Fault::Truncated | Fault::StallBody => {
             stream.write_all(lines(200, &format!("content-length: {BODY}\r\n")).as_bytes()).await?;
@@ -190,7 +190,7 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin>(
         }
         Fault::Malformed => stream.write_all(b"HTTP/1.1 banana\r\nthis is no header\r\n\r\n").await?,
         Fault::Rst(_) | Fault::GoAway | Fault::Grpc(_) => {
-            return whole(stream, &play, 505, "only over HTTP/2\n", (false, head_only)).await;
+            return send_all(stream, &play, 505, "only over HTTP/2\n", (false, head_only)).await;
         }
     }
     stream.flush().await?;
@@ -203,8 +203,8 @@ async fn until_closed<S: AsyncRead + Unpin>(stream: &mut S) {
     while matches!(stream.read(&mut ignored).await, Ok(1..)) {}
 }
 
-/// A whole answer.
-async fn whole<S: AsyncWrite + Unpin>(
+/// Sends an answer to its end.
+async fn send_all<S: AsyncWrite + Unpin>(
     stream: &mut S,
     play: &Play,
     status: u16,

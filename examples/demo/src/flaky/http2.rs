@@ -1,7 +1,7 @@
 //! HTTP/2, and gRPC over it.
 
-use super::Shared;
 use super::play::{Fault, Play};
+use super::shared::Shared;
 use crate::server::connection::Fuse;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
@@ -69,12 +69,14 @@ async fn speak(stream: DuplexStream, fuse: Fuse, shared: Arc<Shared>, last: Arc<
                 let Some(Ok((request, respond))) = accepted else { return };
                 let (fuse, shared, ends) = (fuse.clone(), Arc::clone(&shared), ends.clone());
                 tokio::spawn(async move {
-                    if let Some(end) = answer(request, respond, &fuse, &shared, number).await {
-                        let _ = ends.send(end);
+                    let mut respond = respond;
+                    if let Some(end) = answer(request, &mut respond, &fuse, &shared, number).await {
+                        // A response that is dropped would reset its stream before the connection ends.
+                        let _ = ends.send((end, respond));
                     }
                 });
             }
-            Some(end) = ended.recv() => {
+            Some((end, _respond)) = ended.recv() => {
                 if let End::GoAway(stream) = end {
                     last.store(stream, Ordering::Release);
                 }
@@ -87,7 +89,7 @@ async fn speak(stream: DuplexStream, fuse: Fuse, shared: Arc<Shared>, last: Arc<
 /// Answers a request; the end of the connection if it asks for one.
 async fn answer(
     request: Request<RecvStream>,
-    mut respond: SendResponse<Bytes>,
+    respond: &mut SendResponse<Bytes>,
     fuse: &Fuse,
     shared: &Shared,
     connection: u64,
@@ -106,21 +108,21 @@ async fn answer(
         let _ = incoming.flow_control().release_capacity(data.len());
     }
     if let Some(id) = play.path.strip_prefix("/seen/") {
-        whole(&mut respond, &play, 200, shared.seen(id), false);
+        send_all(respond, &play, 200, shared.seen(id), false);
         return None;
     }
     let Some(fault) = play.fault else {
-        whole(&mut respond, &play, 404, "no such path\n".to_owned(), false);
+        send_all(respond, &play, 404, "no such path\n".to_owned(), false);
         return None;
     };
     let failed = shared.arrive(&play, head.method.as_str(), length, connection);
     match fault {
-        Fault::Grpc(code) => grpc(&mut respond, &play, if failed { code } else { 0 }),
-        _ if !failed => whole(&mut respond, &play, 200, play.body(false), false),
-        Fault::Status(status) => whole(&mut respond, &play, status, play.body(true), true),
+        Fault::Grpc(code) => grpc(respond, &play, if failed { code } else { 0 }),
+        _ if !failed => send_all(respond, &play, 200, play.body(false), false),
+        Fault::Status(status) => send_all(respond, &play, status, play.body(true), true),
         Fault::Slow(time) => {
             tokio::time::sleep(time).await;
-            whole(&mut respond, &play, 200, play.body(false), true);
+            send_all(respond, &play, 200, play.body(false), true);
         }
         Fault::Rst(code) => respond.send_reset(Reason::from(code)),
         Fault::GoAway => return Some(End::GoAway(u32::from(respond.stream_id()).saturating_sub(2))),
@@ -141,8 +143,8 @@ async fn answer(
                 let _ = std::future::poll_fn(|context| body.poll_reset(context)).await;
             }
         }
-        Fault::Truncated | Fault::CutChunk | Fault::Gzip | Fault::Malformed | Fault::Redirects | Fault::Kept => {
-            whole(&mut respond, &play, 505, "only over HTTP/1.1\n".to_owned(), false)
+        Fault::Truncated | Fault::CutChunk | Fault::Gzip | Fault::Malformed | Fault::Redirects | Fault::KeepAlive => {
+            send_all(respond, &play, 505, "only over HTTP/1.1\n".to_owned(), false)
         }
     }
     None
@@ -159,7 +161,7 @@ fn with_lines(play: &Play, status: u16, failed: bool) -> Response<()> {
     response
 }
 
-fn whole(respond: &mut SendResponse<Bytes>, play: &Play, status: u16, body: String, failed: bool) {
+fn send_all(respond: &mut SendResponse<Bytes>, play: &Play, status: u16, body: String, failed: bool) {
     if let Ok(mut stream) = respond.send_response(with_lines(play, status, failed), false) {
         let _ = stream.send_data(body.into(), true);
     }

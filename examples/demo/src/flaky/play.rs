@@ -1,4 +1,4 @@
-//! What a caller asks for: the address of a request, read.
+//! The fault and the settings that the address of a request asks for.
 //!
 //! An address is a fault (`/status/503`), and settings as its query (`?id=a&times=2`). A client that adds a path of its own to
 //! a base address gets the settings as a segment that begins with a semicolon: `/status/503/;id=a&times=2/chat/completions`.
@@ -13,7 +13,7 @@
 //! | `/stall`, `/stall-body` | no answer; a quarter of the body, and nothing more |
 //! | `/gzip`, `/malformed` | a body that is no gzip, an answer that is no HTTP |
 //! | `/redirects` | a redirect to itself |
-//! | `/kept` | the second request on a connection gets a reset |
+//! | `/keep-alive` | the second request on a connection gets a reset |
 //! | `/rst/N` | HTTP/2: a `RST_STREAM` with this code (7 is `REFUSED_STREAM`) |
 //! | `/goaway` | HTTP/2: a `GOAWAY` whose last stream is below this one |
 //! | `/flaky.Flaky/CODE` | gRPC: an end with this code by its name; metadata `id`, `times` and `pushback` are settings |
@@ -60,7 +60,7 @@ pub enum Fault {
     /// A redirect to itself.
     Redirects,
     /// A reset for the second request on a connection.
-    Kept,
+    KeepAlive,
     /// HTTP/2: a `RST_STREAM` with this code.
     Rst(u32),
     /// HTTP/2: a `GOAWAY` whose last stream is below this one.
@@ -132,7 +132,7 @@ impl Play {
             ["gzip", ..] => Some(Fault::Gzip),
             ["malformed", ..] => Some(Fault::Malformed),
             ["redirects", ..] => Some(Fault::Redirects),
-            ["kept", ..] => Some(Fault::Kept),
+            ["keep-alive", ..] => Some(Fault::KeepAlive),
             ["goaway", ..] => Some(Fault::GoAway),
             _ => None,
         };

@@ -1,7 +1,8 @@
 //! The ports: a service for each way in which a connection, a handshake or a proxy fails.
 
+use super::shared::{Shared, accept};
 use super::tls::Certificates;
-use super::{Flaky, Shared, accept, http1, http2};
+use super::{http1, http2};
 use crate::server::connection::{Connection, Fuse};
 use std::collections::BTreeMap;
 use std::io;
@@ -20,7 +21,8 @@ enum Cut {
     Reset,
 }
 
-pub(super) async fn open() -> io::Result<Flaky> {
+/// Opens all ports, and returns them by their names, with the certificate of the authority.
+pub(super) async fn open() -> io::Result<(BTreeMap<&'static str, u16>, String)> {
     let shared = Arc::new(Shared::default());
     let certificates = Certificates::new()?;
     let mut ports = BTreeMap::new();
@@ -68,7 +70,7 @@ pub(super) async fn open() -> io::Result<Flaky> {
 
     ports.insert("closed", closed()?);
     ports.insert("full", full().await?);
-    Ok(Flaky { ports, authority })
+    Ok((ports, authority))
 }
 
 async fn secure(acceptor: TlsAcceptor, stream: TcpStream, shared: Arc<Shared>, is_http2: bool) {

@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 
-/// What happens to connections, by the word of its control line.
+/// The treatment of connections, by the word of its control line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     /// All bytes pass.

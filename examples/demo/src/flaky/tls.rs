@@ -1,4 +1,4 @@
-//! Certificates: a good one, and those that no client may accept.
+//! Certificates: a good one, and bad ones, which no client may accept.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose};
 use std::io;
