@@ -28,7 +28,7 @@ fn clippy_of(what: &str, packages: &[&str]) -> Result<()> {
 
 /// The packages that the tests build together, with every feature. A build of others of them has other features, and would compile the
 /// core and all libraries once more.
-const PACKAGES: [&str; 9] = [
+const PACKAGES: [&str; 10] = [
     "holdoff-core",
     "holdoff",
     "conformance",
@@ -38,6 +38,7 @@ const PACKAGES: [&str; 9] = [
     "holdoff-c",
     "holdoff-cli",
     "holdoff-python",
+    "real-clients",
 ];
 
 /// Cargo, about to do something with all packages.

@@ -38,7 +38,8 @@ pub const CLIENT_ERRORS: [ClientErrors; 5] = [
         ",
         messages: "before secure TLS|Proxy response (|REFUSED_STREAM",
         python_messages: "Tunnel connection failed|Connection refused|error_code:7,|last_stream_id:0,",
-        rust_messages: "(Connect)|failed to lookup address|host not found|Connection failed|CONNECT proxy failed|refused stream",
+        rust_messages: "(Connect)|failed to lookup address|host not found|connection failed|Connection refused|No route to host|\
+            Network is unreachable|timeout: connect|timeout: resolve|CONNECT proxy failed|refused stream",
     },
     ClientErrors {
         means: Clues::TIMEOUT,
@@ -73,8 +74,8 @@ pub const CLIENT_ERRORS: [ClientErrors; 5] = [
         ",
         messages: "unknown scheme|bad port|redirect count exceeded|too many redirects|WRONGTYPE|WRONGPASS|NOAUTH|NOPERM",
         python_messages: "unknown url type|no host given|infinite loop|password authentication failed",
-        rust_messages: "certificate|URL scheme is not allowed|relative URL without a base|bad uri|invalid URL|\
-            invalid gzip header|scheme is not http",
+        rust_messages: "certificate|builder error|URL scheme is not allowed|relative URL without a base|bad uri|invalid URL|\
+            invalid gzip header|decompression|scheme is not http|invalid authority|invalid uri character|invalid port number",
     },
     // Codes of AWS, which come with status 400, too.
     ClientErrors {

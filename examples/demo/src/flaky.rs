@@ -32,4 +32,16 @@ impl Flaky {
         let (ports, authority) = ports::open().await?;
         Ok(Self { ports, authority })
     }
+
+    /// Puts the origin of each port in the place of its name in braces: `{http}/status/503`.
+    #[must_use]
+    pub fn expand(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (name, port) in &self.ports {
+            let secure = ["https", "h2", "self_signed", "expired", "wrong_name", "tls_cut", "tls_reset"].contains(name);
+            let origin = if secure { format!("https://localhost:{port}") } else { format!("http://127.0.0.1:{port}") };
+            text = text.replace(&format!("{{{name}}}"), &origin);
+        }
+        text
+    }
 }

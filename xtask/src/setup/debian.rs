@@ -100,7 +100,8 @@ fn wanted(needs: Needs) -> Vec<Package> {
     if needs.c {
         wanted.extend([GXX, CLANG, MAKE, VALGRIND, CMAKE, MESON, NINJA, RUBY, RUBY_FFI, QEMU_ARM, LIBCXX, LIBCXXABI]);
     }
-    if needs.demo {
+    // Tests of Rust play libcurl, too.
+    if needs.demo || needs.rust {
         wanted.push(CURL);
     }
     wanted
