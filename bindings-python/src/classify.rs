@@ -265,7 +265,7 @@ fn has_class(error: &Bound<'_, PyAny>, mut is_it: impl FnMut(&str) -> bool) -> P
     Ok(false)
 }
 
-/// What an error and its causes say of themselves (spec 8.15), and true if the status in it is no server's.
+/// Collects the meanings of the names and messages of an error and its causes (spec 8.15). True if the status in it is no server's.
 fn clues(error: &Bound<'_, PyAny>) -> PyResult<(Clues, bool)> {
     let found = imported!(error.py(), "holdoff._facts", "clues")?.call1((error,))?;
     let (names, messages, kind, is_local): (Vec<String>, Vec<String>, String, bool) = found.extract()?;

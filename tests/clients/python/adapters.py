@@ -230,7 +230,7 @@ def _sdk(module: Any, make_client: Callable[..., Any], call: Callable[[Any], Any
     return make
 
 
-def _ask_anthropic(client: Any) -> Any:
+def ask_anthropic(client: Any) -> Any:
     return client.messages.create(model="m", max_tokens=1, messages=[{"role": "user", "content": "Hi"}])
 
 
@@ -267,7 +267,7 @@ CLIENTS: dict[str, Any] = {
     "aiohttp": aiohttp_,
     "botocore": botocore_,
     "openai": _sdk(openai, openai.OpenAI, lambda client: client.models.list()),
-    "anthropic": _sdk(anthropic, anthropic.Anthropic, _ask_anthropic),
+    "anthropic": _sdk(anthropic, anthropic.Anthropic, ask_anthropic),
     "grpcio": grpcio,
     "google-api-core": google_api_core,
 }
