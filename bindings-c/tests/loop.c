@@ -382,29 +382,75 @@ static uint32_t fails(holdoff_loop_budget *budget, uint64_t now, uint32_t kind, 
   return result->attempts;
 }
 
-static void thirty_calls_under_a_budget_that_fail_fast_get_all_attempts(void) {
+static void ten_calls_under_a_budget_that_fail_fast_get_all_attempts(void) {
   holdoff_loop_budget budget;
   holdoff_result result;
   char text[128];
   holdoff_loop_budget_init(&budget, 0);
-  for (int call = 0; call < 30; call++) {
-    CHECK_NUMBER(fails(&budget, 0, HOLDOFF_TRANSIENT, &result), 3);
+  for (uint64_t call = 0; call < 10; call++) {
+    CHECK_NUMBER(fails(&budget, call * SECOND, HOLDOFF_TRANSIENT, &result), 3);
     CHECK_NUMBER(result.reason, HOLDOFF_REASON_ATTEMPTS);
   }
-  CHECK_NUMBER(fails(&budget, 0, HOLDOFF_TRANSIENT, &result), 1);
+  CHECK_NUMBER(fails(&budget, 10 * SECOND, HOLDOFF_TRANSIENT, &result), 1);
   CHECK_NUMBER(result.reason, HOLDOFF_REASON_BUDGET);
-  CHECK(holdoff_budget_shortage(&budget.budget, 0, HOLDOFF_TRANSIENT, text, sizeof text) > 0);
-  CHECK_TEXT(text, "60 of 60 tokens; a retry costs 1, there are enough again in 10s");
-  CHECK_NUMBER(fails(&budget, 10 * SECOND, HOLDOFF_TRANSIENT, &result), 2);
+  CHECK(holdoff_budget_shortage(&budget.budget, 10 * SECOND, HOLDOFF_TRANSIENT, text, sizeof text) > 0);
+  CHECK_TEXT(text, "19.7 of 20 tokens; a retry costs 1, there are enough again in 24s; a larger `budget` allows more");
+  CHECK_NUMBER(fails(&budget, 34 * SECOND, HOLDOFF_TRANSIENT, &result), 2);
 }
 
-static void six_calls_under_a_budget_that_time_out_get_all_attempts(void) {
+static void one_call_under_a_budget_that_times_out_gets_all_attempts(void) {
   holdoff_loop_budget budget;
   holdoff_result result;
   holdoff_loop_budget_init(&budget, 0);
-  for (int call = 0; call < 8; call++) {
-    CHECK_NUMBER(fails(&budget, 0, HOLDOFF_TIMEOUT, &result), call < 6 ? 3 : 1);
+  CHECK_NUMBER(fails(&budget, 0, HOLDOFF_TIMEOUT, &result), 3);
+  CHECK_NUMBER(fails(&budget, SECOND, HOLDOFF_TIMEOUT, &result), 1);
+}
+
+static void for_a_second_every_call_under_a_budget_may_retry(void) {
+  holdoff_loop_budget budget;
+  holdoff_result result;
+  holdoff_loop_budget_init(&budget, 0);
+  for (int call = 0; call < 1000; call++) {
+    CHECK_NUMBER(fails(&budget, 0, call % 2 == 0 ? HOLDOFF_TIMEOUT : HOLDOFF_TRANSIENT, &result), 3);
   }
+  CHECK_NUMBER(budget.refusals, 0);
+  CHECK_NUMBER(fails(&budget, SECOND, HOLDOFF_TRANSIENT, &result), 1);
+  CHECK_NUMBER(budget.refusals, 1);
+}
+
+/* An attempt during which the budget refuses another call, is full again, and is in a new grace. */
+static bool refused_meanwhile(void *context, const holdoff_attempt *attempt, holdoff_failure *failure) {
+  holdoff_loop_budget *budget = context;
+  holdoff_result result;
+  (void)attempt;
+  CHECK_NUMBER(fails(budget, 0, HOLDOFF_TIMEOUT, &result), 3);
+  CHECK_NUMBER(fails(budget, SECOND, HOLDOFF_TIMEOUT, &result), 1);
+  for (int call = 0; call < 20; call++) {
+    holdoff_budget_succeed(&budget->budget, SECOND, NULL);
+  }
+  CHECK_NUMBER(fails(budget, SECOND, HOLDOFF_TIMEOUT, &result), 3);
+  *failure = holdoff_failure_of(HOLDOFF_TRANSIENT);
+  return false;
+}
+
+static void a_call_that_began_before_a_refusal_has_no_grace(void) {
+  holdoff_policy policy = constant("1ms", 3);
+  holdoff_loop_budget budget;
+  holdoff_result result;
+  world here = a_world(9);
+  holdoff_host host;
+  holdoff_clock clock;
+  memset(&host, 0, sizeof host);
+  clock.now = world_now;
+  clock.sleep_until = world_sleep;
+  clock.state = &here;
+  here.now = SECOND;
+  holdoff_loop_budget_init(&budget, 0);
+  host.budget = &budget;
+  host.clock = &clock;
+  CHECK(!holdoff_run(&policy, &host, refused_meanwhile, &budget, &result));
+  CHECK_NUMBER(result.attempts, 1);
+  CHECK_NUMBER(result.reason, HOLDOFF_REASON_BUDGET);
 }
 
 static void a_first_success_under_a_full_budget_reads_no_clock(void) {
@@ -418,7 +464,7 @@ static void a_first_success_under_a_full_budget_reads_no_clock(void) {
   CHECK_NUMBER(here.clock_reads, 0);
   CHECK_NUMBER(fails(&budget, 0, HOLDOFF_TRANSIENT, &result), 3);
   CHECK(budget.is_short);
-  for (int call = 0; call < 20; call++) {
+  for (int call = 0; call < 2; call++) {
     here = a_world(0);
     here.now = 0;
     here.budget = &budget;
@@ -460,13 +506,14 @@ static void other_guards_have_the_budget_beside_them(void) {
   guards.breaker = &breaker;
   CHECK_NUMBER(holdoff_breaker_init_consecutive(&breaker, 1000, SECOND, 0), 0);
   holdoff_loop_budget_init(&budget, 0);
-  for (int call = 0; call < 8; call++) {
+  for (uint64_t call = 0; call < 3; call++) {
     world here = a_world(9);
+    here.now = call * SECOND;
     here.budget = &budget;
     here.guards = &guards;
     here.with = holdoff_failure_of(HOLDOFF_TIMEOUT);
     CHECK(!run(&policy, &here, &result));
-    CHECK_NUMBER(result.attempts, call < 6 ? 3 : 1);
+    CHECK_NUMBER(result.attempts, call < 1 ? 3 : 1);
   }
   CHECK(guards.budget == NULL);
 }
@@ -490,8 +537,10 @@ void loop_tests(void) {
   RUN(an_attempt_can_poll_for_its_cancellation);
   RUN(a_cancel_without_descriptors_touches_nobody_else_s);
   RUN(seeds_of_a_program_go_to_the_operations_that_fail);
-  RUN(thirty_calls_under_a_budget_that_fail_fast_get_all_attempts);
-  RUN(six_calls_under_a_budget_that_time_out_get_all_attempts);
+  RUN(ten_calls_under_a_budget_that_fail_fast_get_all_attempts);
+  RUN(one_call_under_a_budget_that_times_out_gets_all_attempts);
+  RUN(for_a_second_every_call_under_a_budget_may_retry);
+  RUN(a_call_that_began_before_a_refusal_has_no_grace);
   RUN(a_first_success_under_a_full_budget_reads_no_clock);
   RUN(a_retry_that_succeeds_or_is_cancelled_costs_a_budget_nothing);
   RUN(other_guards_have_the_budget_beside_them);

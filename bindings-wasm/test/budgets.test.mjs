@@ -23,47 +23,108 @@ async function fails(policy, error, options = {}) {
   return [made, outcomeOf(thrown)];
 }
 
-/** The attempts of calls that fail one after the other. */
+/** The attempts of calls that fail one after the other; the grace ends after the first one. */
 async function attempts(times, policy, error, options) {
   const made = [];
-  for (let call = 0; call < times; call++) made.push((await fails(policy, error, options))[0]);
+  const clock = options?.clock ?? new VirtualClock();
+  for (let call = 0; call < times; call++) {
+    made.push((await fails(policy, error, { ...options, clock }))[0]);
+    if (call === 0) clock.time += 1000;
+  }
   return made;
 }
 
 const spend = async (policy, options) => {
-  while ((await fails(policy, down, options))[0] > 1);
+  const { clock = new VirtualClock(), ...others } = options ?? {};
+  while ((await fails(policy, down, { ...others, clock }))[0] > 1) clock.time += 1000;
 };
 
-const SIX_OF_EIGHT = [3, 3, 3, 3, 3, 3, 1, 1];
+const MORE = "a larger `budget` allows more)";
+const ONE_OF_THREE = [3, 1, 1];
 
-test("thirty calls in a row that fail fast get all attempts", async () => {
+test("ten calls in a row that fail fast get all attempts", async () => {
   const policy = new Policy(FIELDS);
-  assert.deepEqual(await attempts(33, policy, down), [...Array(30).fill(3), 1, 1, 1]);
+  assert.deepEqual(await attempts(12, policy, down), [...Array(10).fill(3), 1, 1]);
   assert.equal((await fails(policy, down))[1].reason, "budget");
 });
 
-test("six calls that time out get all attempts", async () => {
-  assert.deepEqual(await attempts(8, new Policy(FIELDS), timeout), SIX_OF_EIGHT);
+test("one call that times out gets all attempts", async () => {
+  assert.deepEqual(await attempts(3, new Policy(FIELDS), timeout), ONE_OF_THREE);
   const limited = new Policy({ ...FIELDS, attemptTimeout: 1000 });
-  assert.deepEqual(await attempts(8, limited, timeout), SIX_OF_EIGHT);
+  assert.deepEqual(await attempts(3, limited, timeout), ONE_OF_THREE);
 });
 
-test("the outcome says what is spent and when there is more", async () => {
+test("a burst over a short outage loses no call", async () => {
+  for (const error of [down, timeout]) {
+    const policy = new Policy({ attempts: 5, jitter: "none" });
+    const clock = new VirtualClock();
+    const upAt = clock.time + 150;
+    const work = async () => {
+      if (clock.time < upAt) throw error();
+      return 1;
+    };
+    const burst = Promise.all(Array.from({ length: 1000 }, () => policy.retry(work, { clock })));
+    assert.deepEqual(await clock.settled(burst), Array(1000).fill(1));
+  }
+});
+
+test("a call that began before a refusal has no grace", async () => {
+  for (const extra of [{}, { breaker: { failures: 1000 } }, { limiter: { limit: 1000 } }]) {
+    for (const wrapping of [false, true]) {
+      const policy = new Policy({ ...FIELDS, ...extra, budget: 1 });
+      const clock = new VirtualClock();
+      let made = 0;
+      const work = async () => {
+        made++;
+        // The budget refuses another call, is full again, and is in a new grace.
+        assert.equal((await fails(policy, down, { clock }))[0], 3);
+        clock.time += 1000;
+        assert.equal((await fails(policy, down, { clock }))[0], 1);
+        assert.equal(await policy.retry(() => 1, { clock }), 1);
+        assert.equal((await fails(policy, down, { clock }))[0], 3);
+        throw down();
+      };
+      const call = wrapping ? wrap(work, { policy, clock })() : policy.retry(work, { clock });
+      await failure(clock.settled(call));
+      assert.equal(made, 1);
+    }
+  }
+});
+
+test("waiting for a hint is free", async () => {
+  const limited = () => Object.assign(down(), { status: 429, headers: { "retry-after": "2" } });
+  const policy = new Policy({ ...FIELDS, budget: 1 });
+  assert.deepEqual(await attempts(20, policy, limited), Array(20).fill(3));
+  assert.equal(policy.budgets.size, 0);
+});
+
+test("a number is the capacity of the budget, and needs no guards", async () => {
+  const large = new Policy({ ...FIELDS, budget: 1000 });
+  assert.equal(large.guards, undefined);
+  assert.deepEqual(await attempts(51, large, timeout), [...Array(50).fill(3), 1]);
+  assert.throws(() => new Policy({ budget: 0.5 }), /budget.capacity = 0.5/);
+  assert.throws(() => new Policy({ budget: 1_000_001 }), /budget.capacity = 1000001/);
+});
+
+test("a preset has no budget unless one is named", async () => {
+  assert.deepEqual(await attempts(20, new Policy("kubernetes"), timeout), Array(20).fill(4));
+  const named = new Policy({ preset: "kubernetes", budget: "default" });
+  assert.deepEqual(await attempts(3, named, timeout), [4, 1, 1]);
+});
+
+test("the outcome says what is spent, of which key, and when there is more", async () => {
   const clock = new VirtualClock();
   clock.setTimeout = (callback) => queueMicrotask(callback);
   const policy = new Policy(FIELDS);
-  const options = { clock };
-  await spend(policy, options);
+  const options = { clock, key: "https://a:443" };
+  await attempts(1, policy, timeout, options);
   const [, outcome] = await fails(policy, down, options);
   assert.deepEqual([outcome.reason, outcome.attempts], ["budget", 1]);
-  const text = "the budget for retries is spent (60 of 60 tokens; a retry costs 1, there are enough again in 10s)";
-  assert.equal(outcome.description, text);
-  clock.time += 1000;
-  assert.equal(
-    (await fails(policy, timeout, options))[1].description,
-    "the budget for retries is spent (59.9 of 60 tokens; a retry costs 5, there are enough again in 49s)",
-  );
-  clock.time += 600_000;
+  const text = (tokens, price, time) =>
+    `the budget for retries is spent (${tokens} of 20 tokens for "https://a:443"; a retry costs ${price}, there are enough again in ${time}; a larger \`budget\` allows more)`;
+  assert.equal(outcome.description, text(19.9, 1, "33s"));
+  assert.equal((await fails(policy, timeout, options))[1].description, text(19.9, 10, "333s"));
+  clock.time += 700_000;
   const [made, { reason, description }] = await fails(policy, down, options);
   assert.deepEqual([made, reason, description], [3, "attempts", undefined]);
 });
@@ -75,30 +136,32 @@ test("the outcome says it of a budget among guards, too", async () => {
   };
   const spent = "the budget for retries is spent (1 of 1 tokens; a retry costs 1, ";
   const token = { kind: "token", capacity: 1, cost: 1 };
-  assert.equal(await told(token), `${spent}only successes bring more)`);
-  assert.equal(await told({ ...token, refill: 0.5 }), `${spent}there are enough again in 2s)`);
-  assert.equal(await told({ ...token, refill: 1 / 120 }), `${spent}there are enough again in 2m)`);
-  assert.equal(await told({ ...token, refill: 1 / 7200 }), `${spent}there are enough again in 2h)`);
+  assert.equal(await told(token), `${spent}only successes bring more; ${MORE}`);
+  assert.equal(await told({ ...token, refill: 0.5 }), `${spent}there are enough again in 2s; ${MORE}`);
+  assert.equal(await told({ ...token, refill: 1 / 120 }), `${spent}there are enough again in 2m; ${MORE}`);
+  assert.equal(await told({ ...token, refill: 1 / 7200 }), `${spent}there are enough again in 2h; ${MORE}`);
   assert.equal(await told({ kind: "window", limit: 0 }), undefined);
 });
 
 test("a spent budget fills with time and with successes", async () => {
   const policy = new Policy(FIELDS);
   const clock = new VirtualClock();
-  await spend(policy, { clock });
-  clock.time += 10_000;
+  await attempts(11, policy, down, { clock });
+  clock.time += 34_000;
   assert.equal((await fails(policy, down, { clock }))[0], 2);
   const wrapped = wrap(async () => 1, { policy, clock });
   const { signal } = new AbortController();
-  for (let call = 0; call < 4; call++) {
-    assert.equal(await policy.retry(() => 1, { clock }), 1);
-    assert.equal(await wrapped(), 1);
+  for (const succeed of [
+    () => policy.retry(() => 1, { clock }),
+    () => wrapped(),
+    () => policy.retry(() => 1, { signal, clock }),
+    () => policy.retry(async () => 1, { whenResult: () => undefined, clock }),
+  ]) {
+    assert.equal(await succeed(), 1);
+    assert.equal((await fails(policy, down, { clock }))[0], 2);
   }
-  assert.equal(await policy.retry(() => 1, { signal, clock }), 1);
-  assert.equal(await policy.retry(async () => 1, { whenResult: () => undefined, clock }), 1);
-  assert.equal((await fails(policy, down, { clock }))[0], 2);
-  clock.time += 600_000;
-  assert.deepEqual(await attempts(30, policy, down, { clock }), Array(30).fill(3));
+  clock.time += 700_000;
+  assert.deepEqual(await attempts(10, policy, down, { clock }), Array(10).fill(3));
 });
 
 test("a call that succeeds at once asks no clock while no budget lacks tokens", async () => {
@@ -135,13 +198,12 @@ test("a retry that succeeds or is cancelled asleep is free", async () => {
     });
     await assert.rejects(call);
   }
-  assert.deepEqual(await attempts(31, policy, down), [...Array(30).fill(3), 1]);
+  assert.equal(policy.budgets.size, 0);
 });
 
 test("each key and each policy has a budget of its own", async () => {
   const policy = new Policy(FIELDS);
-  await attempts(7, policy, timeout, { key: "https://a:443" });
-  assert.equal((await fails(policy, timeout, { key: "https://a:443" }))[0], 1);
+  assert.deepEqual(await attempts(3, policy, timeout, { key: "https://a:443" }), ONE_OF_THREE);
   assert.equal((await fails(policy, timeout, { key: "https://b:443" }))[0], 3);
   assert.equal((await fails(policy, timeout))[0], 3);
   assert.equal((await fails(new Policy(FIELDS), timeout))[0], 3);
@@ -153,27 +215,55 @@ test("only budgets that lack tokens are stored, of 1024 keys at most", async () 
   const clock = new VirtualClock();
   for (let key = 0; key < 1100; key++) await fails(policy, timeout, { key: String(key), clock });
   assert.equal(policy.budgets.size, 1024);
-  clock.time += 600_000;
+  clock.time += 700_000;
   assert.equal(await policy.retry(() => 1, { key: "another", clock }), 1);
   assert.equal(policy.budgets.size, 0);
 });
 
-test("options that say the same share one budget, whatever their deadline", async () => {
-  for (const fields of [FIELDS, { ...FIELDS, rules: [{ if: { http: [404] }, retry: false }] }]) {
-    const made = [];
-    for (let call = 0; call < 8; call++) {
-      const clock = new VirtualClock();
-      let count = 0;
-      const options = { ...fields, attempts: 3, deadline: 60_000 + call, clock };
-      const work = () => {
+test("calls with options alone share one budget of the process for each key, however they are written", async () => {
+  const clock = new VirtualClock();
+  const call = async (options) => {
+    let count = 0;
+    const work = () => {
+      count++;
+      throw timeout();
+    };
+    await failure(clock.settled(retry(work, { clock, key: "identity", ...options })));
+    return count;
+  };
+  assert.equal(await call({ ...FIELDS, attempts: 3 }), 3);
+  clock.time += 1000;
+  assert.equal(await call({ attempts: 4, ...FIELDS }), 1);
+  for (let kind = 0; kind < 20; kind++)
+    assert.equal(await call({ ...FIELDS, deadline: 60_000 + kind, attempts: 3 + kind }), 1);
+  assert.equal(await call({ policy: { ...FIELDS } }), 1);
+  assert.equal(await call(undefined), 1);
+  assert.equal(await call({ ...FIELDS, key: "another" }), 3);
+  assert.equal(await call({ policy: new Policy(FIELDS) }), 3);
+});
+
+test("each wrapped function with options of its own has a budget of its own", async () => {
+  const clock = new VirtualClock();
+  const wrapped = () => {
+    let count = 0;
+    const run = wrap(
+      () => {
         count++;
         throw timeout();
-      };
-      await failure(clock.settled(retry(work, options)));
-      made.push(count);
-    }
-    assert.deepEqual(made, SIX_OF_EIGHT);
-  }
+      },
+      { ...FIELDS, clock },
+    );
+    return async () => {
+      count = 0;
+      await failure(clock.settled(run()));
+      return count;
+    };
+  };
+  const [one, other] = [wrapped(), wrapped()];
+  assert.equal(await one(), 3);
+  clock.time += 1000;
+  assert.equal(await one(), 1);
+  assert.equal(await other(), 3);
 });
 
 test("a policy that goes on whatever the number of its attempts has no budget", async () => {
@@ -194,7 +284,9 @@ test("a policy that goes on whatever the number of its attempts has no budget", 
     await hundred({ attempts: 2, deadline: "10m", limits: "last" }, options);
   }
   const counted = new Policy({ ...FIELDS, attempts: 100, deadline: "10m" });
-  assert.deepEqual((await fails(counted, timeout))[0], 13);
+  const clock = new VirtualClock();
+  await attempts(1, counted, timeout, { clock });
+  assert.deepEqual((await fails(counted, timeout, { clock }))[0], 1);
 });
 
 test("a policy without a budget says so", async () => {
@@ -204,7 +296,7 @@ test("a policy without a budget says so", async () => {
     assert.deepEqual(policy.toJSON().budget, budget);
   }
   for (const budget of [null, {}]) {
-    assert.deepEqual(await attempts(8, new Policy({ ...FIELDS, budget }), timeout), SIX_OF_EIGHT);
+    assert.deepEqual(await attempts(3, new Policy({ ...FIELDS, budget }), timeout), ONE_OF_THREE);
   }
   const document = Policy.fromJson({ jitter: "none", budget: "none", backoff: { kind: "constant", delay: "1ms" } });
   assert.deepEqual(await attempts(20, document, timeout), Array(20).fill(3));
@@ -241,16 +333,19 @@ test("other guards have the loop's budget beside them", async () => {
   ];
   for (const section of sections) {
     const policy = new Policy({ ...FIELDS, ...section });
-    assert.deepEqual(await attempts(8, policy, timeout), SIX_OF_EIGHT, JSON.stringify(section));
+    assert.deepEqual(await attempts(3, policy, timeout), ONE_OF_THREE, JSON.stringify(section));
     const [, { description }] = await fails(policy, timeout);
-    assert.match(description, /^the budget for retries is spent \(60 of 60 tokens; a retry costs 5, there are enough/);
+    assert.match(
+      description,
+      /^the budget for retries is spent \((20|19.9) of 20 tokens; a retry costs 10, there are enough/,
+    );
     const clock = new VirtualClock();
-    clock.time += 100_000;
-    assert.equal((await fails(policy, timeout, { clock }))[0], 3);
-    for (let call = 0; call < 50; call++) assert.equal(await policy.retry(() => 1, { clock }), 1);
+    clock.time += 340_000;
+    assert.equal((await fails(policy, timeout, { clock }))[0], 2);
+    for (let call = 0; call < 10; call++) assert.equal(await policy.retry(() => 1, { clock }), 1);
     assert.equal((await fails(policy, timeout, { clock }))[0], 2);
     const { signal } = new AbortController();
-    for (let call = 0; call < 50; call++) assert.equal(await policy.retry(() => 1, { clock, signal, key: "" }), 1);
+    for (let call = 0; call < 10; call++) assert.equal(await policy.retry(() => 1, { clock, signal, key: "" }), 1);
     assert.equal((await fails(policy, timeout, { clock }))[0], 2);
   }
 });
@@ -272,11 +367,13 @@ test("a retry under guards that succeeds or is cancelled asleep is free", async 
 test("calls with and without guards share the budget of their policy", async () => {
   const policy = new Policy(FIELDS);
   const guards = new Guards({ breaker: { failures: 1000 } });
+  const clock = new VirtualClock();
   const made = [];
-  for (let call = 0; call < 8; call++) {
-    made.push((await fails(policy, timeout, { key: "a", ...(call % 2 === 1 && { guards }) }))[0]);
+  for (let call = 0; call < 3; call++) {
+    made.push((await fails(policy, timeout, { key: "a", clock, ...(call % 2 === 1 && { guards }) }))[0]);
+    clock.time += 1000;
   }
-  assert.deepEqual(made, SIX_OF_EIGHT);
+  assert.deepEqual(made, ONE_OF_THREE);
   assert.deepEqual((await fails(policy, timeout, { guards, key: "b" }))[0], 3);
 });
 
@@ -306,7 +403,18 @@ test("a hedge is paid for by the budget of its loop", async () => {
 });
 
 test("calls decide with the loop's budget as under guards with the same budget", async () => {
-  const token = { kind: "token", capacity: 60, cost: 1, timeoutCost: 5, throttledCost: 1, reward: 0.1, refill: 0.1 };
+  const token = {
+    kind: "token",
+    capacity: 20,
+    cost: 1,
+    timeoutCost: 10,
+    throttledCost: 10,
+    hintedCost: 0,
+    reward: 1,
+    refill: 0.03,
+    grace: "1s",
+    returns: "all",
+  };
   const errors = [down, timeout, () => Object.assign(down(), { status: 429 })];
   const play = async (policy, options) => {
     const clock = new VirtualClock();
@@ -345,8 +453,8 @@ test("the switch for tests turns budgets off", async () => {
   assert.deepEqual(await attempts(20, policy, timeout), Array(20).fill(3));
   assert.deepEqual(await attempts(20, guarded, timeout), Array(20).fill(3));
   end();
-  assert.deepEqual(await attempts(8, policy, timeout), SIX_OF_EIGHT);
-  assert.deepEqual(await attempts(8, guarded, timeout), SIX_OF_EIGHT);
+  assert.deepEqual(await attempts(3, policy, timeout), ONE_OF_THREE);
+  assert.deepEqual(await attempts(3, guarded, timeout), ONE_OF_THREE);
 });
 
 test("policies that decide the same stay equal", async () => {

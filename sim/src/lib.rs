@@ -6,6 +6,7 @@
 
 mod agenda;
 pub mod bounds;
+pub mod bursts;
 pub mod contention;
 pub mod drawing;
 pub mod fleet;
@@ -17,6 +18,7 @@ pub mod scenes;
 pub mod server;
 pub mod single;
 pub mod strategy;
+pub mod sweep;
 
 /// A second in nanoseconds.
 pub const SECOND: u64 = 1_000_000_000;

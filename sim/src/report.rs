@@ -5,7 +5,8 @@ use crate::contention::contention;
 use crate::drawing::{Lane, draw};
 use crate::fleet::run;
 use crate::measure::Measures;
-use crate::scenes::{Drawing, Row, Table, tables};
+use crate::scenes::{Drawing, Row, Scenes, Table, scenes};
+use crate::{bursts, sweep};
 use anyhow::{Context as _, Result};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,7 +39,7 @@ pub struct Report {
 /// # Errors
 /// sim/storm.json is wrong.
 pub fn report(seed: u64) -> Result<Report> {
-    let tables = tables(include_str!("../storm.json"), seed).context("sim/storm.json")?;
+    let Scenes { tables, sweeps, strategies } = read(seed)?;
     let mut lines = at_once(tables.iter().flat_map(|table| table.rows.clone()).collect()).into_iter();
     let mut report = Report { text: format!("seed {seed}\n"), missed: Vec::new(), drawings: Vec::new() };
     for Table { title, rows, is_drawn, drawings } in tables {
@@ -52,6 +53,13 @@ pub fn report(seed: u64) -> Result<Report> {
         report.missed.extend(lines.iter().flat_map(|line| missed(&title, line)));
         report.drawings.extend(drawings.into_iter().map(|drawing| drawn(drawing, &title, &lines)));
     }
+    let (text, found) = sweep::sweeps(&sweeps, &strategies, seed, CALLS, false)?;
+    report.text += &text;
+    report.missed.extend(found);
+    let (text, found) = bursts::table(seed)?;
+    let _ =
+        write!(report.text, "\nCalls at once that the budget of loops loses, of those that no budget saves\n\n{text}");
+    report.missed.extend(found);
     let (text, worst) = contention(seed)?;
     let _ =
         write!(report.text, "\nClients that contend for one row, as in AWS's simulator: means of 100 runs\n\n{text}");
@@ -60,6 +68,28 @@ pub fn report(seed: u64) -> Result<Report> {
     }
     Ok(report)
 }
+
+/// The sweeps that tests play, with a thousand calls a second, and the bursts: only the bounds.
+///
+/// # Errors
+/// sim/storm.json is wrong.
+pub fn quick(seed: u64) -> Result<Report> {
+    let Scenes { sweeps, strategies, .. } = read(seed)?;
+    let (mut text, mut missed) = sweep::sweeps(&sweeps, &strategies, seed, QUICK_CALLS, true)?;
+    let (table, found) = bursts::table(seed)?;
+    text += &table;
+    missed.extend(found);
+    Ok(Report { text, missed, drawings: Vec::new() })
+}
+
+fn read(seed: u64) -> Result<Scenes> {
+    scenes(include_str!("../storm.json"), seed).context("sim/storm.json")
+}
+
+/// Calls a second of all clients of a sweep.
+const CALLS: f64 = 3000.0;
+/// The same in tests.
+const QUICK_CALLS: f64 = 1000.0;
 
 /// Runs each row, as many at once as the machine can.
 fn at_once(rows: Vec<Row>) -> Vec<Line> {
@@ -186,6 +216,22 @@ mod tests {
     use crate::strategy::Strategy;
 
     #[test]
+    fn every_page_says_the_same_of_where_the_budget_is_on() {
+        let sentence = "The budget is on by default in JavaScript, Python and Rust's `SharedPolicy`, and by one field of the host, \
+            `budget`, in C and C++. The preset of another system brings none unless you name one.";
+        for (name, page) in [
+            ("README.md", include_str!("../../README.md")),
+            ("docs/start.md", include_str!("../../docs/start.md")),
+            ("docs/storm.md", include_str!("../../docs/storm.md")),
+            ("docs/coming-from.md", include_str!("../../docs/coming-from.md")),
+            ("docs/concepts/budgets.md", include_str!("../../docs/concepts/budgets.md")),
+        ] {
+            let words: Vec<_> = page.split_whitespace().collect();
+            assert!(words.join(" ").contains(sentence), "{name}");
+        }
+    }
+
+    #[test]
     fn a_line_shows_its_numbers_in_eighths() {
         assert_eq!(sparkline([0.0, 0.125, 0.5, 1.0, 7.0, 0.01].into_iter()), " ▁▄██");
     }
@@ -207,9 +253,13 @@ mod tests {
         let snapshot = include_str!("../storm.txt");
         let (_, tables) = snapshot.split_once("\n\n").unwrap();
         let (first, rest) = tables.split_once("\n\nOther systems: ").unwrap();
-        let (peers, contention) = rest.split_once("\n\nClients that contend").unwrap();
+        let (peers, rest) = rest.split_once("\n\nShort outages").unwrap();
+        let (sweeps, contention) = rest.split_once("\n\nClients that contend").unwrap();
         let guide = include_str!("../../docs/storm.md");
-        assert!(guide.contains(first) && guide.contains(contention.trim_end()), "docs/storm.md is stale");
+        assert!(
+            [first, sweeps, contention.trim_end()].iter().all(|part| guide.contains(part)),
+            "docs/storm.md is stale"
+        );
         assert!(include_str!("../../docs/storm-peers.md").contains(peers), "docs/storm-peers.md is stale");
     }
 }

@@ -3,6 +3,7 @@
 use crate::bounds::Bound;
 use crate::scenario::Scenario;
 use crate::strategy::Strategy;
+use crate::sweep::Sweep;
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -55,6 +56,19 @@ struct File {
     /// Policy documents by the names that rows have for them.
     strategies: BTreeMap<String, Value>,
     tables: Vec<FileTable>,
+    #[serde(default)]
+    sweeps: Vec<Sweep>,
+}
+
+/// What the file says.
+#[derive(Clone, Debug)]
+pub struct Scenes {
+    /// Rows under titles.
+    pub tables: Vec<Table>,
+    /// One strategy under several outages.
+    pub sweeps: Vec<Sweep>,
+    /// The strategies by name.
+    pub strategies: BTreeMap<String, Strategy>,
 }
 
 #[derive(Deserialize)]
@@ -82,12 +96,12 @@ struct FileRow {
     scenario: Map<String, Value>,
 }
 
-/// All tables, with a seed.
+/// All tables and sweeps, with a seed.
 ///
 /// # Errors
 /// The file is wrong; its table and row are named.
-pub fn tables(file: &str, seed: u64) -> Result<Vec<Table>> {
-    let File { strategies, tables } = serde_json::from_str(file)?;
+pub fn scenes(file: &str, seed: u64) -> Result<Scenes> {
+    let File { strategies, tables, sweeps } = serde_json::from_str(file)?;
     let strategies = strategies.into_iter().map(|(name, document)| {
         let strategy = Strategy::read(&name, &document.to_string()).with_context(|| format!("strategy `{name}`"))?;
         Ok((name, strategy))
@@ -101,7 +115,7 @@ pub fn tables(file: &str, seed: u64) -> Result<Vec<Table>> {
         let (title, is_drawn, drawings) = (table.title.clone(), table.drawn, table.drawings);
         Ok(Table { rows: rows.collect::<Result<_>>()?, title, is_drawn, drawings })
     });
-    tables.collect()
+    Ok(Scenes { tables: tables.collect::<Result<_>>()?, sweeps, strategies: strategies.clone() })
 }
 
 impl FileRow {
@@ -123,7 +137,8 @@ mod tests {
         let file = format!(
             r#"{{"strategies": {{"one": {{}}}}, "tables": [{{"title": "T", "scenario": {{"lasts": 10}}, "rows": [{row}]}}]}}"#
         );
-        tables(&file, 7).map_or_else(|error| format!("{error:#}"), |tables| format!("{:?}", tables[0].rows[0].scenario))
+        scenes(&file, 7)
+            .map_or_else(|error| format!("{error:#}"), |scenes| format!("{:?}", scenes.tables[0].rows[0].scenario))
     }
 
     #[test]

@@ -17,6 +17,15 @@ pub enum Fault {
     Down,
     /// The same, and it comes back with a full queue of requests whose clients have given up.
     DownThenFull,
+    /// It is down, and refuses each request at once instead of not answering.
+    Refused,
+    /// The same, and it comes back with a full queue.
+    RefusedThenFull,
+    /// It is down and up in turn, for that many milliseconds each.
+    Flapping {
+        /// How long.
+        ms: f64,
+    },
     /// It works at half its speed.
     Slow,
     /// A share of the requests fails at once, each by itself.
@@ -52,7 +61,8 @@ impl Fault {
     /// Its numbers, with the ranges that they must be in.
     pub(crate) fn numbers(self) -> Vec<Number> {
         match self {
-            Self::Down | Self::DownThenFull | Self::Slow => Vec::new(),
+            Self::Down | Self::DownThenFull | Self::Refused | Self::RefusedThenFull | Self::Slow => Vec::new(),
+            Self::Flapping { ms } => vec![("fault.ms", ms, 1.0..1e6)],
             Self::Errors { share } | Self::Timeouts { share } => vec![("fault.share", share, 0.0..1.0)],
             Self::RateLimit { share, retry_after } => {
                 vec![("fault.share", share, 0.001..100.0), ("fault.retry_after", retry_after, 0.0..86_400.0)]
@@ -124,6 +134,14 @@ impl Server {
                 }
                 Fault::DownThenFull => {
                     self.free_at = self.ill.end + self.queue;
+                    return Fate::Lost;
+                }
+                Fault::Refused => return Fate::Failed,
+                Fault::RefusedThenFull => {
+                    self.free_at = self.ill.end + self.queue;
+                    return Fate::Failed;
+                }
+                Fault::Flapping { ms } if ((now - self.ill.start) / (ms * 1e6) as u64).is_multiple_of(2) => {
                     return Fate::Lost;
                 }
                 Fault::Errors { share } if self.rng.uniform() < share => return Fate::Failed,
@@ -206,6 +224,18 @@ mod tests {
         assert_eq!(server.offer(1990), Fate::Answered(2010));
         assert_eq!(server.offer(1990), Fate::Answered(2020));
     }
+    #[test]
+    fn a_server_may_refuse_at_once_or_flap() {
+        let mut server = Server::new(10, 30, Fault::RefusedThenFull, 1000..2000, 0);
+        assert_eq!(server.offer(1500), Fate::Failed);
+        assert_eq!(server.offer(2000), Fate::Answered(2040));
+        assert_eq!(Server::new(10, 30, Fault::Refused, 1000..2000, 0).offer(1500), Fate::Failed);
+        let mut server = Server::new(10, 30, Fault::Flapping { ms: 1.0 }, 1_000_000..9_000_000, 0);
+        let fates: Vec<Fate> = (1..5).map(|ms| server.offer(ms * 1_000_000)).collect();
+        let up = |ms: u64| Fate::Answered(ms * 1_000_000 + 10);
+        assert_eq!(fates, [Fate::Lost, up(2), Fate::Lost, up(4)]);
+    }
+
     #[test]
     fn a_server_comes_back_with_a_full_queue() {
         let mut server = Server::new(10, 30, Fault::DownThenFull, 1000..2000, 0);
