@@ -28,8 +28,10 @@ const HEADERS: readonly (readonly [name: string, read: Read])[] = [
   [
     "retry-after",
     (value, wall, from) => {
-      const moment = from === undefined ? undefined : momentOf(value, wall);
-      return moment === undefined ? decimal(value, SECOND, MILLISECOND) : moment > from! ? moment - from! : 0n;
+      const span = decimal(value, SECOND, MILLISECOND);
+      if (span !== undefined || from === undefined) return span;
+      const moment = momentOf(value, wall);
+      return moment !== undefined && moment < from ? 0n : moment && moment - from;
     },
   ],
   ["x-amz-retry-after", (value) => (/\./.test(value) ? undefined : millis(value, 0n, 0n))],

@@ -1,6 +1,10 @@
 use super::*;
+use crate::decide::call::Ticket;
+use crate::decide::guarded::{GuardedCall, Guards};
+use crate::decide::guards::breaker::{Breaker, BreakerState};
 use crate::decide::hint::Hint;
 use crate::describe::options::Options;
+use crate::fields::Field;
 use crate::value::Value;
 use proptest::prelude::*;
 use std::vec;
@@ -119,5 +123,21 @@ fn a_chosen_delay_is_exact_whatever_policy_stages_and_rules_say_of_hints() {
         let mut retry = Retry::new(1, Timestamp::ZERO);
         let never = retry.on_failure(&exact, Timestamp::ZERO, failure.with_hint(Hint::NEVER));
         assert!(matches!(never, Decision::GiveUp { reason: StopReason::Permanent, .. }));
+    }
+}
+
+/// spec 7.17: a delay that the program chose is no server's hint to a breaker either.
+#[test]
+fn a_chosen_delay_opens_no_breaker() {
+    let options = Options::NEW.with_field(Field::BreakerFailures, 9).unwrap();
+    let config = options.with_field(Field::BreakerHint, "open").unwrap().breaker().unwrap().unwrap();
+    let policy = Policy::default();
+    for (policy, state) in [(policy, BreakerState::Open), (policy.with_exact_hints(), BreakerState::Closed)] {
+        let mut breaker = Breaker::new(&config, 0, Timestamp::ZERO);
+        let guards = &mut Guards { breaker: Some((&config, &mut breaker)), ..Guards::none() };
+        let (mut call, _) = GuardedCall::begin(&policy, guards, 0, Timestamp::ZERO);
+        let asked = Failure::TRANSIENT.with_hint(Hint::after(Span::from_secs(3)));
+        call.fail(&policy, guards, Ticket::FIRST, Timestamp::ZERO, asked);
+        assert_eq!(breaker.state(&config, Timestamp::ZERO), state);
     }
 }
