@@ -7,6 +7,7 @@ import errno
 import smtplib
 import sqlite3
 import ssl
+import sys
 import urllib.error
 from types import SimpleNamespace
 from typing import Any
@@ -77,6 +78,16 @@ def test_an_error_is_known_by_its_names_its_codes_and_its_causes(error: Exceptio
     careful = holdoff.Retrying(idempotent=False).failure_of(error)
     assert careful is not None
     assert careful.kind == (kind if again else "permanent")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="sqlite3 has names of errors from 3.11 on")
+def test_a_statement_that_sqlite_refuses_comes_again_and_a_lock_goes() -> None:
+    with pytest.raises(sqlite3.OperationalError, match="no such table") as raised:
+        sqlite3.connect(":memory:").execute("select * from nowhere")
+    assert holdoff.Retrying().failure_of(raised.value) == holdoff.Failure("permanent")
+    locked: Any = sqlite3.OperationalError("database is locked")
+    locked.sqlite_errorname = "SQLITE_BUSY"
+    assert holdoff.Retrying().failure_of(locked) == holdoff.Failure("transient")
 
 
 @pytest.mark.parametrize("error", [concurrent.futures.CancelledError(), holdoff.Cancelled()])

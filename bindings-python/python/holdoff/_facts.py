@@ -69,7 +69,9 @@ def _is_connecting(error: BaseException) -> bool:
 
 
 def _kind_by_number(error: BaseException) -> str:
-    """The kind of an error of SMTP by the codes of its answers; "" for others."""
+    """The kind of an error of SMTP by the codes of its answers, or of a statement that SQLite refuses; "" for others."""
+    if _get(error, "sqlite_errorname") == "SQLITE_ERROR":
+        return "permanent"
     answers = _get(error, "recipients")
     numbers = [_item(answer, 0) for answer in answers.values()] if isinstance(answers, dict) else []
     if not numbers and "SMTPResponseException" in _names(error):
