@@ -69,7 +69,7 @@ def _is_connecting(error: BaseException) -> bool:
 
 
 def _kind_by_number(error: BaseException) -> str:
-    """The kind of an error of SMTP by the codes of its answers, or of a statement that SQLite refuses; "" for others."""
+    """The kind of an error of SMTP by its codes, or of a statement that SQLite refuses; "" for others."""
     if _get(error, "sqlite_errorname") == "SQLITE_ERROR":
         return "permanent"
     answers = _get(error, "recipients")
