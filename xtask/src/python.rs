@@ -131,6 +131,16 @@ pub(crate) fn test() -> Result<()> {
     shell::step("the dashboard's queries, asked of Prometheus", dashboard.current_dir(binding()))
 }
 
+/// The clients of other packages, against the flaky server, in an environment of their own.
+pub(crate) fn clients() -> Result<()> {
+    let interpreter = setup::clients()?;
+    shell::step("install the wheel", pip(&interpreter).args(["--force-reinstall", "--no-deps"]).arg(wheel()?))?;
+    let flaky = rust::program("flaky")?;
+    let mut tests = shell::command(interpreter);
+    tests.args(["-m", "pytest"]).env("FLAKY", flaky.get_program()).env("PYTHONDONTWRITEBYTECODE", "1");
+    shell::run(tests.current_dir(shell::root().join("tests/clients/python")))
+}
+
 /// Plays the vectors.
 pub(crate) fn vectors() -> Result<()> {
     shell::run(&mut runner(&shell::root().join("tests/vectors"))?)

@@ -84,6 +84,12 @@ pub(crate) fn conan() -> Result<()> {
     python_packages("venv-c", &["tests/packages/conan/requirements.txt"])
 }
 
+/// Installs the clients of the tests with real clients, and says where their Python is.
+pub(crate) fn clients() -> Result<PathBuf> {
+    python_packages("venv-clients", &["tests/clients/python/requirements.txt"])?;
+    Ok(shell::target().join("venv-clients/bin/python"))
+}
+
 /// The older versions of a test runner.
 pub(crate) const RUNTIMES: &[&str] = &["bindings-wasm/test/vitest2", "bindings-wasm/test/vitest3"];
 

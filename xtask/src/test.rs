@@ -80,6 +80,8 @@ const JOBS: &[Job] = &[
     job("js vectors", Lang::Wasm, Either, Push, wasm::vectors),
     job("js consumers", Lang::Wasm, Either, Push, wasm::consumers),
     job("bullmq", Lang::Wasm, Either, Push, engines::bullmq::test),
+    job("js clients", Lang::Wasm, Either, Push, wasm::clients),
+    job("py clients", Lang::Python, Either, Push, python::clients),
     job("py lint", Lang::Python, Either, Push, python::lint),
     job("py types", Lang::Python, Either, Push, python::types),
     job("py vectors", Lang::Python, Either, Push, python::vectors),

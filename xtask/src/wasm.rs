@@ -197,13 +197,27 @@ pub(crate) fn platforms() -> Result<()> {
     page::check(&package())
 }
 
+/// The clients of other packages, against the flaky server.
+pub(crate) fn clients() -> Result<()> {
+    let folder = "tests/clients/node";
+    setup::npm(&[folder])?;
+    dist()?;
+    let flaky = rust::program("flaky")?;
+    shell::step("clients in JavaScript", tests(&shell::root().join(folder))?.env("FLAKY", flaky.get_program()))
+}
+
 /// Runs the `test/*.test.mjs` of an npm package.
 pub(crate) fn unit_tests(package: &Path) -> Result<()> {
+    shell::step("unit and property tests", tests(&package.join("test"))?.current_dir(package))
+}
+
+/// Node, about to run the `*.test.mjs` of a folder.
+fn tests(folder: &Path) -> Result<Command> {
     let mut tests = shell::command("node");
-    tests.current_dir(package).args(["--test", "--expose-gc", "--test-reporter=spec"]);
-    let files = sorted(&package.join("test"))?;
+    tests.current_dir(folder).args(["--test", "--expose-gc", "--test-reporter=spec"]);
+    let files = sorted(folder)?;
     tests.args(files.iter().filter(|file| file.to_string_lossy().ends_with(".test.mjs")));
-    shell::step("unit and property tests", &mut tests)
+    Ok(tests)
 }
 
 /// The conformance runner for a folder of vectors, built and ready to start.

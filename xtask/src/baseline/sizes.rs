@@ -1,7 +1,7 @@
 //! Bytes: what is shipped, what a download weighs, and what a microcontroller's memory takes.
 
 use super::Figure;
-use crate::{c, python, shell, wasm};
+use crate::{c, python, setup, shell, wasm};
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use std::fs;
@@ -14,6 +14,7 @@ fn size(path: &Path) -> Result<u64> {
 
 /// The npm package: its tarball, and each module as it is and as a server sends it.
 pub(super) fn npm() -> Result<Vec<Figure>> {
+    setup::npm(&["benches/peers/js"])?;
     let tarball = wasm::dist()?;
     let mut figures = vec![Figure::bytes("npm", "tarball", size(&tarball)?)];
     let dist = shell::root().join("bindings-wasm/dist");
