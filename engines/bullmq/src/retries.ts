@@ -47,7 +47,7 @@ export interface BullRetriesOptions {
 /** A job's work. Its signal aborts when the attempt takes too long, or when the worker cancels the job. */
 export type JobWork<Data, Result, Name extends string> = (
   job: Job<Data, Result, Name>,
-  context: Omit<AttemptContext, "token"> & { readonly token: string | undefined },
+  context: Pick<AttemptContext, "attempt" | "signal"> & { readonly token: string | undefined },
 ) => Promise<Result>;
 
 /** The job has failed for good: BullMQ knows it by its name. Its `cause` is what the last attempt threw. */
