@@ -29,7 +29,7 @@ export type {
 } from "./fields.js";
 export type { HeadersLike } from "./headers.js";
 export type { AttemptEvent, ChangeEvent, ChangeHook, GiveUpEvent, Hooks, RetryEvent, SuccessEvent } from "./hooks.js";
-export type { AttemptContext, HostOptions, Work } from "./host.js";
+export type { AttemptContext, CallOptions, HostOptions, Work } from "./host.js";
 export { init } from "./hot.js";
 export { Policy } from "./policy.js";
 export { type RetryOptions, retry, type WrapOptions, type Wrapped, wrap } from "./retry.js";

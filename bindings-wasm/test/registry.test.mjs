@@ -70,3 +70,17 @@ test("an unknown name is refused with the nearest one", async () => {
   assert.throws(() => registry.define(5, {}), { path: "name" });
   assert.throws(() => registry.define("prices", { attempts: 0 }), { path: "attempts" });
 });
+
+test("options of one call replace fields of the policy that the name has", async () => {
+  const registry = new Registry();
+  registry.define("api", { attempts: 3, backoff: { kind: "constant", delay: 0 } });
+  let calls = 0;
+  const down = async () => {
+    calls++;
+    throw new Error("down");
+  };
+  await assert.rejects(registry.retry("api", down, { attempts: 1 }));
+  await assert.rejects(registry.wrap("api", down, { attempts: 2 })());
+  await assert.rejects(registry.retry("api", down, { deadline: 0 }), { name: "TimeoutError" });
+  assert.equal(calls, 3);
+});

@@ -2,7 +2,7 @@
 import "../index.js";
 import { ConfigError, NOT_AN_OBJECT, NOT_JSON, problem, UNKNOWN_WORD, wrongType } from "../errors.js";
 import type { PolicyFields, PresetName } from "../fields.js";
-import { checkWork, type HostOptions, type Work } from "../host.js";
+import { type CallOptions, checkWork, type Work } from "../host.js";
 import { nearest } from "../nearest.js";
 import { Policy } from "../policy.js";
 import { isFields } from "../values.js";
@@ -49,7 +49,7 @@ export class Registry {
   }
 
   /** Runs `fn` as `retry` does, under the policy that the name has now. */
-  async retry<T>(name: string, fn: Work<T>, options?: HostOptions<Awaited<T>, Awaited<T>>): Promise<Awaited<T>> {
+  async retry<T>(name: string, fn: Work<T>, options?: CallOptions<Awaited<T>, Awaited<T>>): Promise<Awaited<T>> {
     return this.get(name).retry(fn, options);
   }
 
@@ -57,7 +57,7 @@ export class Registry {
   wrap<This, Args extends readonly unknown[], T>(
     name: string,
     fn: (this: This, ...args: Args) => T,
-    options?: HostOptions<Awaited<T>, Awaited<T>>,
+    options?: CallOptions<Awaited<T>, Awaited<T>>,
   ): (this: This, ...args: Args) => Promise<Awaited<T>> {
     checkWork(fn);
     const own = { ...options, name: options?.name ?? fn.name };
