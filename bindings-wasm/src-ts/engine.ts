@@ -104,18 +104,21 @@ export class Unguarded<V, F> implements Engine, Keeper {
     return readStep();
   }
 
-  tick(now: number, tick = functions.tick): Step {
+  tick(now: number): Step {
     write(NOW, now);
     writePolicy(this.policy.words);
     call.load(this);
-    tick();
+    functions.tick();
     const step = readStep();
     if ((step.codes & 255) === ATTEMPT) this.isWaiting = false;
     return step;
   }
 
   hurry(now: number): Step {
-    return this.tick(now, functions.hurry);
+    write(NOW, now);
+    call.load(this);
+    functions.hurry();
+    return this.tick(now);
   }
 
   delay(step: Step): number {

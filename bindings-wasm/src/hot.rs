@@ -89,8 +89,8 @@ exports! {
     };
     /// Time has passed for `call` until `now`; `step`.
     fn tick() = |memory, now| memory.step = memory.call.tick(&memory.policy, now).into();
-    /// The same, where the caller wants a sleep of `call` to end at `now`; `step`.
-    fn hurry() = |memory, now| memory.step = memory.call.hurry(&memory.policy, now).into();
+    /// The caller wants a sleep of `call` to end at `now`; a tick follows.
+    fn hurry() = |memory, now| memory.call.hurry(now);
     /// 1 if a loop brings `policy` a budget, unless it names one.
     fn brings_budget() -> u32 = |memory| memory.policy.ends_by_attempts().into();
     /// `budget` := full, with that number of its latest refusal.

@@ -257,7 +257,10 @@ export class Guarded<T> implements Engine, Waiter {
   }
 
   hurry(now: number): Step {
-    return this.move(now, (mask) => memory().core.call_hurry(mask));
+    return this.move(now, (mask) => {
+      memory().core.call_hurry();
+      memory().core.call_tick(mask);
+    });
   }
 
   shortage(): string | undefined {

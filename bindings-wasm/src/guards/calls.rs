@@ -52,10 +52,8 @@ exports! {
     fn call_tick(guards: u32) = |memory, now| {
         step(memory, guards, |call, policy, guards, _| call.tick(policy, guards, now));
     };
-    /// The same, where the caller wants a sleep of `call` to end at that time; `step`.
-    fn call_hurry(guards: u32) = |memory, now| {
-        step(memory, guards, |call, policy, guards, _| call.hurry(policy, guards, now));
-    };
+    /// The caller wants a sleep of `call` to end at the time in slot 0; a tick follows.
+    fn call_hurry() = |memory, now| memory.call.hurry(now);
     /// `call` is cancelled at the time in slot 0; `step`.
     fn call_cancel(guards: u32) = |memory, now| step(memory, guards, |call, _, guards, _| call.cancel(guards, now));
     /// The permit of the first attempt of `call`, which has just begun.

@@ -290,20 +290,6 @@ impl<F: Copy> Machine<F> {
         }
     }
 
-    /// Ends a sleep that neither the server nor a guard asked for, then does what [`Machine::ticked`] does (spec 10.10).
-    pub(crate) fn hurried<G: CallGuards<Flight = F>>(
-        &mut self,
-        policy: &Policy,
-        guards: &mut G,
-        now: Timestamp,
-    ) -> Step {
-        let now = self.retry.observe(now);
-        if self.phase == SLEEPING && matches!(Cause::read(self.cause), Cause::Backoff | Cause::Clip) {
-            self.at = self.at.min(now);
-        }
-        self.ticked(policy, guards, now)
-    }
-
     /// Goes on after a sleep, at a time that has been observed.
     #[inline(always)]
     pub(crate) fn wake<G: CallGuards<Flight = F>>(&mut self, policy: &Policy, guards: &mut G, now: Timestamp) -> Step {
@@ -378,6 +364,15 @@ impl<F: Copy> Machine<F> {
         }
     }
 
+    /// The caller wants the next attempt at `now` (a network is back): a sleep that neither the server nor a guard asked for is over,
+    /// and a tick starts the attempt (spec 10.10).
+    pub fn hurry(&mut self, now: Timestamp) {
+        let now = self.retry.observe(now);
+        if self.phase == SLEEPING && matches!(Cause::read(self.cause), Cause::Backoff | Cause::Clip) {
+            self.at = self.at.min(now);
+        }
+    }
+
     /// The latest attempt that has been started, counted from 1.
     pub const fn attempt(&self) -> u32 {
         self.attempt
@@ -437,11 +432,6 @@ impl Call {
     #[inline(always)]
     pub fn tick(&mut self, policy: &Policy, now: Timestamp) -> Step {
         self.ticked(policy, &mut NoGuards, now)
-    }
-
-    /// The caller wants the next attempt at `now` (a network is back): a sleep that the server did not ask for is over.
-    pub fn hurry(&mut self, policy: &Policy, now: Timestamp) -> Step {
-        self.hurried(policy, &mut NoGuards, now)
     }
 
     /// Ends a call that sleeps with reason `budget` (spec 29.5), for a host that has asked a budget of its own to pay for the retry.

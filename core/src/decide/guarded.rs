@@ -279,11 +279,6 @@ impl GuardedCall {
         self.ticked(policy, guards, now)
     }
 
-    /// The caller wants the next attempt at `now`, as in [`crate::Call::hurry`]; a sleep for a guard goes on, too.
-    pub fn hurry(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Step {
-        self.hurried(policy, guards, now)
-    }
-
     /// The caller cancels, at any moment.
     pub fn cancel(&mut self, guards: &mut Guards<'_>, now: Timestamp) -> Step {
         self.cancelled(guards, now)

@@ -72,12 +72,15 @@ fn a_retry_that_is_refused_ends_the_call_and_only_asleep() {
 fn a_call_in_a_hurry_sleeps_no_longer_unless_the_server_asked_for_it() {
     let policy = policy();
     let (mut call, _) = Call::begin(&policy, 0, at(0));
-    assert_eq!(call.hurry(&policy, at(0)), WAIT);
+    call.hurry(at(0));
+    assert_eq!(call.tick(&policy, at(0)), WAIT);
     call.fail(&policy, Ticket(1), at(2), Failure::TRANSIENT);
-    assert_eq!(call.hurry(&policy, at(2)), attempt(2, 4));
+    call.hurry(at(2));
+    assert_eq!(call.tick(&policy, at(2)), attempt(2, 4));
     let hinted = call.fail(&policy, Ticket(2), at(3), Failure::TRANSIENT.with_hint(Hint::after(Span::from_secs(5))));
     assert_eq!(hinted, Step::Sleep { until: at(8), cause: Cause::Hint });
-    assert_eq!(call.hurry(&policy, at(4)), hinted);
+    call.hurry(at(4));
+    assert_eq!(call.tick(&policy, at(4)), hinted);
     assert_eq!(call.tick(&policy, at(8)), attempt(3, 10));
 }
 
