@@ -420,7 +420,7 @@ static void for_a_second_every_call_under_a_budget_may_retry(void) {
 
 /* An attempt during which the budget refuses another call, is full again, and is in a new grace. */
 static bool refused_meanwhile(void *context, const holdoff_attempt *attempt, holdoff_failure *failure) {
-  holdoff_loop_budget *budget = context;
+  holdoff_loop_budget *budget = (holdoff_loop_budget *)context;
   holdoff_result result;
   (void)attempt;
   CHECK_NUMBER(fails(budget, 0, HOLDOFF_TIMEOUT, &result), 3);

@@ -5,8 +5,8 @@ use holdoff::{Policy, SharedPolicy, VirtualTime};
 
 #[test]
 fn a_test_suite_turns_budgets_off() {
-    let shared = SharedPolicy::new(Policy::default());
-    let fails = || shared.retry(|| Err::<(), _>("down")).sleeper(VirtualTime::new()).call().unwrap_err().attempts();
+    let (shared, time) = (SharedPolicy::new(Policy::default()), VirtualTime::new());
+    let fails = || shared.retry(|| Err::<(), _>("down")).sleeper(time.clone()).call().unwrap_err().attempts();
     assert!((0..100).any(|_| fails() == 1));
     without_budgets();
     assert!((0..100).all(|_| fails() == 3));
