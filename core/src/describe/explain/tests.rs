@@ -375,6 +375,7 @@ fn each_guard_has_a_line() {
 }
 
 #[test]
+#[cfg(feature = "serde")]
 fn the_budget_that_acts_is_a_line_of_every_explanation() {
     let line = |json: &str| {
         let document = crate::Document::read(&mut serde_json::Deserializer::from_str(json)).unwrap();
