@@ -7,7 +7,6 @@ import contextlib
 import inspect
 import sys
 import threading
-import time as real
 from collections.abc import Callable, Coroutine
 from typing import Any
 from unittest import mock

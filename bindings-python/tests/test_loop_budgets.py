@@ -140,7 +140,7 @@ def test_a_call_that_began_before_a_refusal_has_no_grace(clock: VirtualTime, opt
             nonlocal made
             made += 1
             if made == 1:
-                refused_meanwhile(shared, clock)
+                refused_meanwhile(shared, clock)  # noqa: B023
             raise Down
 
         async def awaited_fails() -> None:
@@ -296,7 +296,7 @@ def test_a_number_is_its_capacity(clock: VirtualTime, call: Call) -> None:
     large = policy(budget=1000)
     assert in_a_row(clock, lambda: call(large, TimeoutError()), 51) == [3] * 50 + [1]
     assert large.guards is None
-    with pytest.raises(ValueError, match="budget.capacity = 0.5"):
+    with pytest.raises(ValueError, match=r"budget\.capacity = 0\.5"):
         policy(budget=0.5)
 
 
@@ -307,7 +307,7 @@ def test_a_burst_over_a_short_outage_loses_no_call(clock: VirtualTime) -> None:
 
         @shared.retrying()
         async def call() -> int:
-            if clock.now < up_at:
+            if clock.now < up_at:  # noqa: B023
                 raise error  # noqa: B023
             return 1
 
@@ -355,8 +355,8 @@ def test_the_outcome_says_what_is_spent_and_when_there_is_more(clock: VirtualTim
     assert outcome is not None
     assert (outcome.reason, outcome.attempts) == ("budget", 1)
     text = (
-        'the budget for retries is spent (19.7 of 20 tokens for "https://a:443"; a retry costs 1, there are enough again in 24s; '
-        "a larger `budget` allows more)"
+        'the budget for retries is spent (19.7 of 20 tokens for "https://a:443"; a retry costs 1, there are enough '
+        "again in 24s; a larger `budget` allows more)"
     )
     assert outcome.description == text
     assert pickle.loads(pickle.dumps(outcome)) == outcome

@@ -168,9 +168,10 @@ pub(crate) fn lint() -> Result<()> {
 }
 
 /// Everything written in Python, from the root.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     "bindings-python",
     "engines",
+    "tests/clients/python",
     "tests/runners/python",
     "tests/packages",
     "examples/python",

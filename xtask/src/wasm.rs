@@ -151,9 +151,10 @@ pub(crate) fn lint() -> Result<()> {
 }
 
 /// Everything written in JavaScript, from the root.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     "bindings-wasm",
     "engines/bullmq",
+    "tests/clients/node",
     "tests/runners/node",
     "tests/packages",
     "examples/javascript",

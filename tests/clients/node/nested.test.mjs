@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { after, test } from "node:test";
-import Anthropic from "@anthropic-ai/sdk";
 import { createOpenAI } from "@ai-sdk/openai";
+import Anthropic from "@anthropic-ai/sdk";
 import { generateText } from "ai";
 import OpenAI from "openai";
 import "../../../bindings-wasm/dist/esm/guards.js";
@@ -34,7 +34,11 @@ const sdks = {
   openai: (fetch) =>
     new OpenAI({ apiKey: "k", baseURL, maxRetries: 0, fetch }).chat.completions.create({ model: "m", messages }),
   anthropic: (fetch) =>
-    new Anthropic({ apiKey: "k", baseURL, maxRetries: 0, fetch }).messages.create({ model: "m", max_tokens: 5, messages }),
+    new Anthropic({ apiKey: "k", baseURL, maxRetries: 0, fetch }).messages.create({
+      model: "m",
+      max_tokens: 5,
+      messages,
+    }),
   ai: (fetch) =>
     generateText({ model: createOpenAI({ apiKey: "k", baseURL, fetch }).chat("m"), prompt: "Hi", maxRetries: 0 }),
 };
