@@ -4,8 +4,12 @@ import { test } from "node:test";
 import { ConfigError, outcomeOf, Policy, retry, Schedule, wrap } from "holdoff";
 import "holdoff/classify";
 import "holdoff/presets";
+import { withoutBudgets } from "holdoff/testing";
 import { fromForm, toJson } from "holdoff/tools";
 import { failure } from "./virtual.mjs";
+
+// Calls of a process share one budget, and here most of them fail.
+withoutBudgets();
 
 const refused = (fields) => {
   try {
@@ -224,12 +228,12 @@ test("a schedule shows a policy's delays", () => {
 
 test("a preset is a policy by its name, and where other fields start", () => {
   const kubernetes = { backoff: { initial: 10, factor: 5, max: "none" }, jitter: { kind: "additive", factor: 0.1 } };
-  const spelt = new Policy({ ...kubernetes, cap: "before_jitter", attempts: 4 });
+  const spelt = new Policy({ ...kubernetes, cap: "before_jitter", attempts: 4, budget: "none" });
   assert.deepEqual(new Policy("kubernetes"), spelt);
   assert.deepEqual(new Policy({ preset: "kubernetes" }), spelt);
   assert.deepEqual(
     new Policy({ preset: "kubernetes", attempts: 9 }),
-    new Policy({ ...kubernetes, cap: "before_jitter", attempts: 9 }),
+    new Policy({ ...kubernetes, cap: "before_jitter", attempts: 9, budget: "none" }),
   );
   assert.match(refused("kubernets"), /^preset = "kubernets": .*did you mean "kubernetes"\?$/);
   assert.match(refused({ preset: "polly", jitter: "full" }), /^jitter.kind/);

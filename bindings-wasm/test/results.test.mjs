@@ -3,7 +3,11 @@ import { test } from "node:test";
 import { ConfigError, OUTCOME, outcomeOf, Policy, retry, Schedule, wrap } from "holdoff";
 import "holdoff/classify";
 import "holdoff/presets";
+import { withoutBudgets } from "holdoff/testing";
 import { failure, VirtualClock } from "./virtual.mjs";
+
+// Calls of a process share one budget, and here most of them fail.
+withoutBudgets();
 
 /** Answers with these, one an attempt, and with the last one ever after; errors are thrown. */
 const answers = (...values) => {

@@ -350,7 +350,8 @@ test("other options leave the guards and the budget of a wrapped function", asyn
   await failure(load());
   assert.equal((await failure(patient())).reason, "breaker");
   assert.equal((await failure(load.withOptions({ breaker: { failures: 2 } })())).message, "down");
-  const ends = wrap(down, { clock, backoff: { initial: 0 } });
+  const budget = { kind: "token", capacity: 30, cost: 1, refill: 0 };
+  const ends = wrap(down, { clock, backoff: { initial: 0 }, budget });
   const more = ends.withOptions({ attempts: 50 });
   await failure(clock.settled(more()));
   await failure(clock.settled(ends.withOptions({ attempts: 20 })()));
@@ -410,7 +411,7 @@ test("fields of one call replace those of a shared policy, and leave its guards 
   }
   for (let n = 0; n < 2; n++) await failure(clock.settled(policy.retry(fails(9), { clock })));
   assert.equal((await failure(policy.retry(fails(1), { clock, attempts: 2 }))).name, "Refused");
-  const budget = { kind: "token", capacity: 3, refill: 0 };
+  const budget = { kind: "token", capacity: 3, cost: 1, refill: 0 };
   const shared = new Policy({ attempts: 9, backoff: { kind: "constant", delay: 0 }, budget });
   const reasons = [];
   for (const fields of [{ attempts: 3 }, { attempts: 2 }, { attempts: 4 }, {}])
