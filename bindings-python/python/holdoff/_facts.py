@@ -72,8 +72,11 @@ def _kind_by_number(error: BaseException) -> str:
     """The kind of an error of SMTP by its codes, or of a statement that SQLite refuses; "" for others."""
     if _get(error, "sqlite_errorname") == "SQLITE_ERROR":
         return "permanent"
-    answers = _get(error, "recipients")
-    numbers = [_item(answer, 0) for answer in answers.values()] if isinstance(answers, dict) else []
+    answers: Any = _get(error, "recipients")
+    try:
+        numbers = [_item(answer, 0) for answer in answers.values()]
+    except Exception:
+        numbers = []
     if not numbers and "SMTPResponseException" in _names(error):
         numbers = [_get(error, "smtp_code")]
     if not numbers or not all(isinstance(number, int) for number in numbers):
