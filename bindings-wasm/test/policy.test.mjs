@@ -279,7 +279,7 @@ test("stages and lists are told by their places", () => {
     [{ rules: [{ if: { http: [999] } }] }, /^rules\[0\].if.http\[0\] = 999: must be a status/],
     [{ rules: [{ if: [{ grpc: ["UNAVAILABEL"] }] }] }, /did you mean "UNAVAILABLE"\?/],
     [{ rules: [{ if: { patterns: "timeout" } }] }, /^rules\[0\].if.patterns = "timeout": must be a list/],
-    [{ retryOn: { http: [503] } }, /^retryOn.http\[0\] = 503: is a rule now: "rules": \[\{"if": \{"http"/],
+    [{ retryOn: { http: [503] } }, /^retryOn.http\[0\] = 503: is a rule: "rules": \[\{"if": \{"http"/],
   ]) {
     assert.match(refused(fields), message);
   }

@@ -188,7 +188,7 @@ words! {
         /// Attempts of a rule outside 1 to 65535.
         RuleAttempts = 182 "rule_attempts" "must be a whole number from 1 to 65535, or \"forever\"";
         /// A field of an earlier form of the document.
-        Replaced = 183 "replaced" "is written as a rule now";
+        Replaced = 183 "replaced" "is written as a rule";
         /// A null pointer where an object is needed.
         NullPointer = 200 "null_pointer" "a pointer is null";
         /// Memory that holds no policy: zeroed, stale or foreign.

@@ -155,7 +155,7 @@ fn read<'de, D: Deserializer<'de>>(
     mut set: impl for<'v> FnMut(&str, Value<'v>) -> Result<Option<HostText<'v>>, Error>,
 ) -> Result<Document, (D::Error, Option<DocumentError>)> {
     let mut document = Document::default();
-    // The entries of lists that are rules now, all of which their error shows, and the first error about one.
+    // The entries of lists that are rules, all of which their error shows, and the first error about one.
     let (mut entries, mut replaced) = (Vec::new(), None);
     let rules = DocumentRules { unit: f64::NAN, groups: None, repeats: false };
     read_values(input, rules, |DocumentValue { path, value, text, broken }| {

@@ -43,13 +43,13 @@ fn what_is_wrong_is_said_with_path_value_and_rule() {
         (r#"{"version": 2}"#, "version = 2: must be 1"),
         (
             r#"{"retry_on": {"non_idempotent": {"http": [503]}}}"#,
-            "retry_on.non_idempotent.http[0] = 503: is a rule now: \"rules\": [{\"if\": {\"http\": [...], \"idempotent\": \
+            "retry_on.non_idempotent.http[0] = 503: is a rule: \"rules\": [{\"if\": {\"http\": [...], \"idempotent\": \
              false}, \"retry\": true}, {\"if\": {\"idempotent\": false}, \"retry\": false}]: {\"if\": {\"http\": [503], \
              \"idempotent\": false}, \"retry\": true}",
         ),
         (
             r#"{"retry_on": {"http": [408, "5xx"], "patterns": ["reset"]}, "attempts": 5}"#,
-            "retry_on.http[0] = 408: is a rule now: \"rules\": [{\"if\": {\"http\": [...]}, \"retry\": true}, {\"if\": {}, \
+            "retry_on.http[0] = 408: is a rule: \"rules\": [{\"if\": {\"http\": [...]}, \"retry\": true}, {\"if\": {}, \
              \"retry\": false}]: {\"if\": [{\"http\": [408, \"5xx\"]}, {\"patterns\": [\"reset\"]}], \"retry\": true}",
         ),
         (r#"{"attempts": [[3]]}"#, "attempts[0][0] = 3: is no field of a policy"),

@@ -117,7 +117,9 @@ impl Options {
     pub fn set_field(&mut self, name: &str, value: Value<'_>) -> Result<(), Error> {
         let path = Path::read(name);
         let Some((field, in_stage)) = path.field() else {
-            return Err(Error { nearest: path.nearest(name), ..Error::of_use(ErrorCode::UnknownField) });
+            let special_rule = is_one_of(RETRIES, path.parts.0).then_some(ONE_MORE);
+            let nearest = path.nearest(name);
+            return Err(Error { nearest, special_rule, ..Error::of_use(ErrorCode::UnknownField) });
         };
         self.set_at(&path, field, in_stage, None, value)
     }
@@ -250,9 +252,27 @@ impl Field {
     ];
 }
 
-/// True if a name is one of a peer, which has neither capitals nor underscores.
-fn same_name(peer: &str, name: &str) -> bool {
-    peer.bytes().eq(name.bytes().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase()))
+/// Paths, with the names that libraries of Python have for them; no program in JavaScript carries these.
+const PYTHON_PEERS: [(&str, &str); 8] = [
+    ("attempts", "stopmaxattempt stopmaxattemptnumber"),
+    ("deadline", "stopmaxdelay"),
+    ("backoff", "waitstrategy"),
+    ("backoff.initial", "waitfixed waitinitial waitmin"),
+    ("backoff.max", "maxwait maxvalue waitmax waitexponentialmax backoffmax"),
+    ("backoff.factor", "waitexpbase waitexponentialmultiplier"),
+    ("jitter", "waitjitter backoffjitter waitrandom"),
+    ("hint", "respectretryafterheader"),
+];
+
+/// The names by which others count retries.
+const RETRIES: &str = "retries maxretries numretries";
+/// The rule for such a name.
+const ONE_MORE: &str = "is no field of a policy, and attempts count the first one: give one more than the retries";
+
+/// True if a name is one of these names of peers, which have neither capitals nor underscores.
+fn is_one_of(peers: &str, name: &str) -> bool {
+    let plain = || name.bytes().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase());
+    peers.split(' ').any(|peer| peer.bytes().eq(plain()))
 }
 
 /// The names of what a rule has.
@@ -319,9 +339,10 @@ impl<'n> Path<'n> {
         if guards {
             return nearest(self.parts.0, names);
         }
-        if let Some((meant, _)) =
-            Field::PEERS.iter().find(|(_, peers)| peers.split(' ').any(|peer| same_name(peer, name)))
-        {
+        let in_backoff = self.parts.1.strip_prefix('.').filter(|_| self.parts.0 == BACKOFF);
+        let (theirs, group) = in_backoff.map_or((self.parts.0, ""), |field| (field, "backoff."));
+        let mut known = Field::PEERS.iter().chain(&PYTHON_PEERS);
+        if let Some((meant, _)) = known.find(|(meant, peers)| meant.starts_with(group) && is_one_of(peers, theirs)) {
             return Some(meant);
         }
         if self.stage.is_none() {

@@ -1,4 +1,4 @@
-//! The errors of names that rules have taken the place of.
+//! The errors of names of lists, in whose place a policy has rules.
 
 use crate::error::{Error, ErrorCode};
 use crate::value::Value;
@@ -7,21 +7,21 @@ use crate::value::Value;
 macro_rules! condition {
     ($name:literal) => {
         concat!(
-            "is a rule now: \"rules\": [{\"if\": {\"",
+            "is a rule: \"rules\": [{\"if\": {\"",
             $name,
             "\": [...]}, \"retry\": true}, {\"if\": {}, \"retry\": false}]"
         )
     };
     (once $name:literal) => {
         concat!(
-            "is a rule now: \"rules\": [{\"if\": {\"",
+            "is a rule: \"rules\": [{\"if\": {\"",
             $name,
             "\": [...], \"idempotent\": false}, \"retry\": true}, {\"if\": {\"idempotent\": false}, \"retry\": false}]"
         )
     };
 }
 
-/// The names that are rules now, each with the rule in words.
+/// Names of lists, each with the rule in words.
 const NAMES: [(&str, &str); 9] = [
     ("retry_on.non_idempotent.http", condition!(once "http")),
     ("retry_on.non_idempotent.grpc", condition!(once "grpc")),
@@ -34,10 +34,10 @@ const NAMES: [(&str, &str); 9] = [
     ("retry_on", ANY),
 ];
 
-const ANY: &str = "is a list of rules now: \"rules\": [{\"if\": {...}, \"retry\": true}]";
-const ON: &str = "is a rule now: \"rules\": [{\"if\": {\"kinds\": [...]}, \"backoff\": {...}}]";
+const ANY: &str = "is a list of rules: \"rules\": [{\"if\": {...}, \"retry\": true}]";
+const ON: &str = "is a rule: \"rules\": [{\"if\": {\"kinds\": [...]}, \"backoff\": {...}}]";
 
-/// The error of a name that is written as a rule now; `None` of every other name.
+/// The error of a name that is written as a rule; `None` of every other name.
 pub(crate) fn replaced(name: &str, value: Value<'_>) -> Option<Error> {
     let is = |known: &str| name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
     let (stage, field) = name.split_once('.').unwrap_or((name, ""));

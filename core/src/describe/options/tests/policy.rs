@@ -258,7 +258,23 @@ fn what_cannot_be_set_is_said_with_its_index() {
         ),
         ("backoff[00].max", Value::Nothing, "this name: is no field of a policy"),
         ("backoff[+0].max", Value::Nothing, "this name: is no field of a policy"),
-        ("max_retries", Value::Nothing, "this name: is no field of a policy; did you mean \"attempts\"?"),
+        (
+            "max_retries",
+            Value::Nothing,
+            "this name: is no field of a policy, and attempts count the first one: give one more than the retries; did you mean \"attempts\"?",
+        ),
+        ("stop_max_attempt", Value::Nothing, "this name: is no field of a policy; did you mean \"attempts\"?"),
+        (
+            "backoff.initialDelay",
+            Value::Nothing,
+            "this name: is no field of a policy; did you mean \"backoff.initial\"?",
+        ),
+        (
+            "backoff[1].multiplier",
+            Value::Nothing,
+            "this name: is no field of a policy; did you mean \"backoff.factor\"?",
+        ),
+        ("status_forcelist[0]", Value::Nothing, "this name: is no field of a policy; did you mean \"rules\"?"),
         ("maxDelay", Value::Nothing, "this name: is no field of a policy; did you mean \"backoff.max\"?"),
         ("wait", Value::Nothing, "this name: is no field of a policy; did you mean \"backoff\"?"),
         ("min", Value::Nothing, "this name: is no field of a policy; did you mean \"backoff.initial\"?"),
@@ -268,13 +284,13 @@ fn what_cannot_be_set_is_said_with_its_index() {
         (
             "retry_on.http[0]",
             Value::Number { value: 409.0, unit: 1.0 },
-            "this name = 409: is a rule now: \"rules\": [{\"if\": {\"http\": [...]}, \"retry\": true}, {\"if\": {}, \"retry\": \
+            "this name = 409: is a rule: \"rules\": [{\"if\": {\"http\": [...]}, \"retry\": true}, {\"if\": {}, \"retry\": \
              false}]; did you mean \"rules\"?",
         ),
         (
             "backoff[1].on",
             Value::Text("throttled"),
-            "this name: is a rule now: \"rules\": [{\"if\": {\"kinds\": [...]}, \"backoff\": {...}}]; did you mean \"rules\"?",
+            "this name: is a rule: \"rules\": [{\"if\": {\"kinds\": [...]}, \"backoff\": {...}}]; did you mean \"rules\"?",
         ),
         (
             "attempts[0]",
