@@ -16,9 +16,12 @@ fn main() -> Result<()> {
         Some("guards_table.ts") => print!("{}", typescript::guards_table()),
         Some("python") => print!("{}", python::types()),
         Some("docs") => print!("{}", page::page(&std::fs::read_to_string("docs/policy.md")?)?),
+        Some("guide") => print!("{}", python::guide(&std::fs::read_to_string("docs/guide-python.md")?)?),
         Some("help") => print!("{}", python::help(&std::env::args().nth(2).unwrap_or_default())?),
         other => {
-            bail!("policy.ts, table.ts, presets.ts, guards.ts, guards_table.ts, python, docs or help, not {other:?}")
+            bail!(
+                "policy.ts, table.ts, presets.ts, guards.ts, guards_table.ts, python, docs, guide or help, not {other:?}"
+            )
         }
     }
     Ok(())

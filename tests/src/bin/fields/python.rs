@@ -299,3 +299,65 @@ fn guard_help(of: &str) -> Result<String> {
     }
     Ok(out)
 }
+
+/// Where docs/guide-python.md says more about a field or an option.
+const MORE: [(&str, &str); 27] = [
+    ("backoff", "backoffs-and-chains"),
+    ("preset", "presets-and-documents"),
+    ("rules", "rules-of-the-policy"),
+    ("budget", "the-budget-of-a-policy"),
+    ("breaker", "guards"),
+    ("limiter", "guards"),
+    ("adaptive", "guards"),
+    ("bulkhead", "guards"),
+    ("stretch", "guards"),
+    ("hedge", "hedging"),
+    ("nested", "retries-in-retries"),
+    ("policy", "options"),
+    ("on", "what-is-retried"),
+    ("classify", "what-is-retried"),
+    ("on_result", "values-that-are-failures"),
+    ("on_attempt", "hooks-and-telemetry"),
+    ("on_retry", "hooks-and-telemetry"),
+    ("on_success", "hooks-and-telemetry"),
+    ("on_give_up", "hooks-and-telemetry"),
+    ("delay", "a-delay-of-your-own"),
+    ("name", "hooks-and-telemetry"),
+    ("fallback", "what-comes-out"),
+    ("cancel", "limits-and-cancellation"),
+    ("idempotent", "rules-of-the-policy"),
+    ("seed", "the-same-run-again"),
+    ("guards", "guards"),
+    ("key", "the-budget-of-a-policy"),
+];
+
+/// docs/guide-python.md with its two tables, each between a marker and `<!-- end -->`.
+pub(super) fn guide(page: &str) -> Result<String> {
+    let name = |name: &str| match MORE.iter().find(|more| more.0 == name) {
+        Some((_, section)) => format!("[`{name}`](#{section})"),
+        None => format!("`{name}`"),
+    };
+    let mut fields = "| field | takes | meaning |\n|---|---|---|\n".to_owned();
+    for (field, takes, default, doc) in top_fields() {
+        // The fields of a group have tables of their own.
+        let doc = match group(&field) {
+            Some(group) if default == "None" => group.2.to_owned(),
+            Some(group) => format!("{} Default: {}.", group.2, default.trim_matches('\'')),
+            None => doc,
+        };
+        let takes = takes.replace('|', "\\|");
+        let _ = writeln!(fields, "| {} | {takes} | {doc} |", name(&field));
+    }
+    let mut options = "| option | meaning |\n|---|---|\n".to_owned();
+    for (option, _, doc) in OPTIONS {
+        let _ = writeln!(options, "| {} | {doc} |", name(option));
+    }
+    let (marks, end) = ([("<!-- all fields -->\n", fields), ("<!-- all options -->\n", options)], "<!-- end -->");
+    let mut out = page.to_owned();
+    for (mark, table) in marks {
+        let (before, rest) = out.split_once(mark).context("the guide has a mark for each table")?;
+        let (_, after) = rest.split_once(end).context("a table has an end")?;
+        out = format!("{before}{mark}{table}{end}{after}");
+    }
+    Ok(out)
+}
