@@ -1,7 +1,7 @@
 # The part of `_holdoff.pyi` that PyO3 cannot print: `cargo xtask generate` puts it in front of the printed part.
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Generic, Literal, ParamSpec, TypeVar, final, overload
+from typing import Any, Literal, ParamSpec, TypeVar, final, overload
 
 from matplotlib.axes import Axes
 from numpy import float64
@@ -22,6 +22,7 @@ from .types import (
     BulkheadConfig,
     BulkheadFields,
     CallOptions,
+    Decorated,
     FormName,
     GrpcCode,
     GuardOptions,
@@ -30,6 +31,7 @@ from .types import (
     HedgeFields,
     LimiterConfig,
     LimiterFields,
+    Method,
     PolicyFields,
     RetryingOptions,
     RetryOptions,
@@ -40,24 +42,10 @@ from .types import (
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-@final
-class Retried(Generic[_P, _R]):
-    """A decorated function."""
-
-    __dict__: dict[str, Any]
-    __module__: str
-    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
-    def __get__(self, instance: object, owner: type | None = None, /) -> Callable[..., _R]: ...
-    def __reduce__(self) -> str: ...
-    @property
-    def __wrapped__(self) -> Callable[_P, _R]:
-        """The function without retries."""
-    @property
-    def holdoff(self) -> Decoration:
-        """The policy and the options."""
-
 @overload
-def retry(function: Callable[_P, _R], /, **options: Unpack[RetryOptions]) -> Callable[_P, _R]:
+def retry(function: Method, /, **options: Unpack[RetryOptions]) -> Method: ...
+@overload
+def retry(function: Callable[_P, _R], /, **options: Unpack[RetryOptions]) -> Decorated[_P, _R]:
     """Retry a function: a decorator, bare or with options and with the fields of a policy."""
 
 @overload

@@ -14,26 +14,58 @@ functions! { py;
     fn attempts(
         policy: Option<&Bound<'py, PyAny>> as "Policy | PresetName | None" = None; **options as "Unpack[AttemptsOptions]"
     ) -> PyResult<Attempts> = {
-        let retrying = Retrying::of_calls(&Options::new(py, options)?.with_policy(policy))?;
+        let options = Options::new(py, options)?;
+        for (name, instead) in [
+            ("on_result", "a block of code returns no value: raise an error in the block"),
+            ("fallback", "a block of code returns no value: write `try` and `except` around the loop"),
+        ] {
+            if options.has(name)? {
+                return Err(PyTypeError::new_err(format!("attempts() takes no {name}; {instead}")));
+            }
+        }
+        let retrying = Retrying::of_calls(&options.with_policy(policy))?;
         if retrying.hedges(py) {
             let message = "attempts() cannot hedge: a block of code does not run twice at once; use a function";
             return Err(PyTypeError::new_err(message));
         }
-        let noted = retrying.refusals();
-        let operation = Py::new(py, Operation::of(Py::new(py, retrying)?, None, noted))?;
-        Ok(Attempts { operation, latest: None, asynchronous: false })
+        Ok(Attempts(Py::new(py, retrying)?))
     };
 }
 
+/// Attempts at a block of code. Each loop over it is an operation of its own.
+#[pyclass(frozen, module = "holdoff")]
+pub(crate) struct Attempts(Py<Retrying>);
+
+impl Attempts {
+    fn begin(&self, py: Python<'_>, asynchronous: bool) -> PyResult<AttemptIterator> {
+        let operation = Py::new(py, Operation::of(self.0.clone_ref(py), None, self.0.get().refusals()))?;
+        Ok(AttemptIterator { operation, latest: None, asynchronous })
+    }
+}
+
+methods! { Attempts(self, py);
+    impl {
+        fn __iter__(&self, py: Python<'_>) -> PyResult<AttemptIterator> {
+            self.begin(py, false)
+        }
+
+        fn __aiter__(&self, py: Python<'_>) -> PyResult<AttemptIterator> {
+            self.begin(py, true)
+        }
+    }
+
+    visits &self.0;
+}
+
 /// One operation, an attempt at a time; it ends with the attempt that succeeds or with the last error.
-#[pyclass(module = "holdoff")]
-pub(crate) struct Attempts {
+#[pyclass(module = "holdoff._holdoff")]
+pub(crate) struct AttemptIterator {
     operation: Py<Operation>,
     latest: Option<Py<Attempt>>,
     asynchronous: bool,
 }
 
-methods! { Attempts(self, py);
+methods! { AttemptIterator(self, py);
     impl {
         fn __iter__(slf: Py<Self>) -> Py<Self> {
             slf
@@ -49,8 +81,7 @@ methods! { Attempts(self, py);
             self._next(py, None).map(Some)
         }
 
-        fn __aiter__(mut slf: PyRefMut<'_, Self>) -> PyRefMut<'_, Self> {
-            slf.asynchronous = true;
+        fn __aiter__(slf: Py<Self>) -> Py<Self> {
             slf
         }
 

@@ -2,20 +2,20 @@
 
 use crate::context::{self, Kind};
 use crate::convert::in_context;
+use crate::coroutine::{ASYNC_GENERATOR, COROUTINE, GENERATOR, close, code_flags, is_coroutine, not_awaited, plain};
 use crate::failure::Failure;
 use crate::guards::set::Guards;
 use crate::on::{OnResult, is_class};
 use crate::operation::events::BLOCKING;
 use crate::operation::{Ended, Next, Operation};
 use crate::policy::Policy;
-use crate::retried::{ASYNC_GENERATOR, COROUTINE, Decoration, GENERATOR, Retried, code_flags};
+use crate::retried::Decoration;
 use crate::retrying::{Options, Retrying};
 use crate::vectorcall::{Arguments, Attempted, Calls, Invocation, Returned, counted};
-use crate::{classify, telemetry};
+use crate::{classify, config, telemetry};
 use holdoff_core::{Timestamp, Token};
 use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
 impl Retrying {
@@ -65,7 +65,8 @@ impl Retrying {
             (Err(error), Some(fallback)) if operation.gave_up => {
                 let py = slf.py();
                 let last = error.into_value(py).into_any();
-                fallback.bind(py).call1((&last,)).map_err(|own| in_context(py, own, &last))
+                let value = fallback.bind(py).call1((&last,)).and_then(|value| plain("fallback", value));
+                value.map_err(|own| in_context(py, own, &last))
             }
             (result, _) => result,
         }
@@ -106,6 +107,9 @@ impl Retrying {
                 }
                 Err(error) if !error.is_instance_of::<PyException>() => return Err(raised(error)),
                 Err(error) => {
+                    if let Err(own) = slf.get().refuse_asynchronous(py) {
+                        return Err(in_context(py, own, &error.into_any().unbind()));
+                    }
                     describe(operation, call)?;
                     match operation.failed(&error, Ended { gave_up, ..Ended::default() }, None)? {
                         Next::Sleep(now) => now,
@@ -146,19 +150,7 @@ impl Retrying {
     /// Decorates a function.
     pub(crate) fn decorate<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> Returned<'py> {
         let py = slf.py();
-        let class = function.get_type();
-        let name = class.name()?;
-        if name == "classmethod" || name == "staticmethod" {
-            return Err(PyTypeError::new_err(format!("put @{name} above the retry, which decorates the function")));
-        }
-        let hint = match () {
-            () if function.is_instance_of::<Policy>() => "; give it as policy=",
-            () if is_class::<PyBaseException>(function) => "; give it as on=",
-            () => "",
-        };
-        if !function.is_callable() || !hint.is_empty() {
-            return Err(PyTypeError::new_err(format!("cannot retry {}, which is no function{hint}", function.repr()?)));
-        }
+        refuse_misuse(function)?;
         let flags = code_flags(function)?;
         let generates = flags & (GENERATOR | ASYNC_GENERATOR) != 0;
         if generates && (slf.get().fallback.is_some() || slf.get().hedges(py)) {
@@ -167,24 +159,63 @@ impl Retrying {
             ));
         }
         let wrap = match () {
-            () if flags & GENERATOR != 0 => Some(imported!(py, "holdoff._generators", "wrap")?),
-            () if flags & ASYNC_GENERATOR != 0 => Some(imported!(py, "holdoff._generators", "wrap_asynchronous")?),
-            () if flags & COROUTINE != 0 => Some(imported!(py, "holdoff._async", "wrap")?),
-            () => None,
+            () if flags & GENERATOR != 0 => imported!(py, "holdoff._generators", "wrap")?,
+            () if flags & ASYNC_GENERATOR != 0 => imported!(py, "holdoff._generators", "wrap_asynchronous")?,
+            () if flags & COROUTINE != 0 => imported!(py, "holdoff._async", "wrap")?,
+            () => imported!(py, "holdoff._functions", "wrap")?,
         };
-        if let Some(wrap) = wrap {
-            let retried = wrap.call1((slf, function))?;
-            retried.setattr("holdoff", Decoration::new(slf, function))?;
-            return Ok(retried);
-        }
-        let retried = Retried::of(slf, function)?;
-        for name in ["__module__", "__name__", "__qualname__", "__doc__"] {
-            if let Some(value) = function.getattr_opt(name)? {
-                retried.setattr(name, value)?;
-            }
-        }
+        let retried = wrap.call1((slf, function))?;
+        let decoration = Decoration::new(py, slf.clone().unbind(), function.clone().unbind());
+        retried.setattr("holdoff", Bound::new(py, decoration)?)?;
         Ok(retried)
     }
+}
+
+/// Refuses to decorate an object that is no function, and says what to write.
+#[cold]
+fn refuse_misuse(function: &Bound<'_, PyAny>) -> PyResult<()> {
+    let class = function.get_type();
+    let name = class.name()?;
+    let name = name.to_string_lossy();
+    if let "classmethod" | "staticmethod" | "property" | "cached_property" = &*name {
+        return Err(PyTypeError::new_err(format!("put @{name} above the retry, which decorates the function")));
+    }
+    let instead = match &*name {
+        _ if is_class::<PyBaseException>(function) || is_tuple_of_errors(function) => "; give it as on=",
+        _ if function.is_instance_of::<PyType>() => {
+            "; decorate its __init__ or a function that makes the object, or write policy.call(Class, ...)"
+        }
+        _ if function.is_instance_of::<Policy>() => "; give it as policy=",
+        _ if function.is_instance_of::<Retrying>() => "; it decorates by itself: write @retrying",
+        _ if function.is_instance_of::<Guards>() => "; give it as guards=",
+        _ if function.is_callable() => return Ok(()),
+        "coroutine" | "generator" | "async_generator" => {
+            "; decorate the function and then call it: holdoff.retry(fetch)(url), not holdoff.retry(fetch(url))"
+        }
+        "str" => "; give the name of a preset as policy=",
+        "int" => "; give the number of attempts as attempts=",
+        "float" | "timedelta" => "; give a time as deadline= or attempt_timeout=",
+        _ => "",
+    };
+    let is = if function.is_instance_of::<PyType>() { "a class and no function" } else { "no function" };
+    let shown = config::shown(function);
+    close(function);
+    Err(PyTypeError::new_err(format!("cannot retry {shown}, which is {is}{instead}")))
+}
+
+/// Refuses to call an object that is no function, and says what to write.
+#[cold]
+fn refuse_call(function: &Bound<'_, PyAny>) -> PyErr {
+    let coroutine = is_coroutine(function);
+    let instead =
+        if coroutine { ": give the function and its arguments, call(fetch, url) and not call(fetch(url))" } else { "" };
+    let shown = config::shown(function);
+    close(function);
+    PyTypeError::new_err(format!("cannot call {shown}, which is no function{instead}"))
+}
+
+fn is_tuple_of_errors(value: &Bound<'_, PyAny>) -> bool {
+    value.cast::<PyTuple>().is_ok_and(|all| !all.is_empty() && all.iter().all(|one| is_class::<PyBaseException>(&one)))
 }
 
 /// Keeps the function and its arguments for events.
@@ -217,6 +248,12 @@ impl Calls for Retrying {
 
     #[cold]
     fn after<'py>(slf: &Bound<'py, Self>, first: Attempted<'py>, call: Invocation<'_, 'py>) -> Returned<'py> {
+        if !call.function.is_callable() {
+            return Err(counted(slf.py(), || {
+                drop(first);
+                refuse_call(call.function)
+            }));
+        }
         match first {
             Ok(value) if !is_coroutine(&value) => slf.get().succeeded_at_once(slf.py()).map(|()| value),
             first => Self::run_after(slf, first, call),
@@ -224,6 +261,9 @@ impl Calls for Retrying {
     }
 
     fn calls<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>, decorated: bool) -> Returned<'py> {
+        if !call.function.is_callable() {
+            return Err(counted(slf.py(), || refuse_call(call.function)));
+        }
         // The guards of an asynchronous function must not be asked twice.
         if slf.get().guards.is_some() && !decorated {
             let awaiting = counted(slf.py(), || {
@@ -279,7 +319,7 @@ methods! { Retrying(self, py);
 
     impl {
         /// The function, retried.
-        #[pyo3(signature = (function: "Callable[_P, _R]", /) -> "Callable[_P, _R]")]
+        #[pyo3(signature = (function: "Callable[_P, _R]", /) -> "Decorated[_P, _R]")]
         fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> Returned<'py> {
             Self::decorate(slf, function)
         }
@@ -305,6 +345,13 @@ methods! { Retrying(self, py);
     ref short() -> PyResult<Bound<'py, PyList>> as "list[int]" = match &self.budgets {
         Some(budgets) => budgets.shown(py).cloned(),
         None => PyList::new(py, [0, 0]),
+    };
+
+    /// Pickled with its policy and its options.
+    special __reduce__() -> Returned<'py> = {
+        let options = self.options.as_ref().map_or_else(|| PyDict::new(py), |options| options.bind(py).clone());
+        let make = py.import("holdoff._holdoff")?.getattr("unpickled_retrying")?;
+        Ok((make, (&self.policy, options)).into_pyobject(py)?.into_any())
     };
 
     visits
@@ -354,18 +401,20 @@ fn attempt<'py>(
     Ok((result, gave_up))
 }
 
+impl Retrying {
+    /// Refuses asynchronous functions that a blocking loop would have to await.
+    fn refuse_asynchronous(&self, py: Python<'_>) -> PyResult<()> {
+        for (name, function) in [("fallback", &self.fallback), ("sleep", &self.sleep)] {
+            if let Some(function) = function
+                && code_flags(function.bind(py))? & COROUTINE != 0
+            {
+                return Err(not_awaited(name));
+            }
+        }
+        Ok(())
+    }
+}
+
 fn raised(error: Bound<'_, PyBaseException>) -> PyErr {
     PyErr::from_value(error.into_any())
-}
-
-static COROUTINE_TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-
-/// Found once, so that a coroutine is recognized by one comparison.
-pub(crate) fn find_coroutine_type(py: Python<'_>) -> PyResult<()> {
-    COROUTINE_TYPE.import(py, "types", "CoroutineType").map(drop)
-}
-
-#[inline]
-fn is_coroutine(value: &Bound<'_, PyAny>) -> bool {
-    COROUTINE_TYPE.get(value.py()).is_some_and(|coroutine| value.get_type_ptr() == coroutine.as_ptr().cast())
 }

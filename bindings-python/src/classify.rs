@@ -398,3 +398,9 @@ fn end_of_rpc(error: &Bound<'_, PyAny>, is_rpc: bool) -> PyResult<Option<(GrpcCo
 fn status(value: Option<Bound<'_, PyAny>>) -> Option<u16> {
     value?.extract().ok()
 }
+
+functions! { py;
+    /// The HTTP status of a response; None for every other value.
+    fn status_of[value: &Bound<'_, PyAny> as "object"]() -> Option<u16> =
+        response(value).or_else(|| answer_itself(value)).map(|(status, _)| status);
+}

@@ -3,7 +3,7 @@
 use holdoff_core::{Document, Error, ErrorCode, Field, Options, Quantity, Span, Subject, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDelta, PyDeltaAccess as _, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDelta, PyDeltaAccess as _, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple, PyType};
 
 /// The nanoseconds in a bare number where a time is needed: in code it counts seconds.
 pub(crate) const SECOND: f64 = 1e9;
@@ -48,9 +48,12 @@ pub(crate) fn exception(
         text.push_str(&format!(" = {value}"));
     }
     text.push_str(&format!(": {}", error.rule()));
-    if let Some(nearest) = our_name(error.code, path).or(error.nearest) {
+    let (ours, remark) = our_name(error.code, path).unwrap_or_default();
+    let nearest = ours.or(error.nearest);
+    if let Some(nearest) = nearest {
         text.push_str(&format!("; did you mean \"{nearest}\"?"));
     }
+    text.push_str(remark);
     if let Some(cause) = cause {
         text.push_str(&format!(": {cause}"));
     }
@@ -59,25 +62,42 @@ pub(crate) fn exception(
     made.setattr("name", error.code.name())?;
     made.setattr("path", path)?;
     made.setattr("rule", error.rule())?;
-    made.setattr("nearest", error.nearest)?;
+    made.setattr("nearest", nearest)?;
     if let Subject::Event(number) = error.subject {
         made.setattr("sequence", number)?;
     }
     Ok(PyErr::from_value(made))
 }
 
-/// The names that other libraries have for the options of a call, each list with our name.
-const OTHER_NAMES: [(&str, &str); 4] = [
-    ("exceptions exception errors retry retry_on_exception retry_exceptions expected", "on"),
-    ("before_sleep on_backoff on_failure", "on_retry"),
-    ("retry_on_result retry_if_result", "on_result"),
-    ("circuit_breaker", "breaker"),
+/// The names that other libraries have for the options of a call, each list with our name, if there is one, and a remark. The core
+/// knows their names for the fields of a policy.
+const OTHER_NAMES: [(&str, Option<&str>, &str); 12] = [
+    ("exceptions exception errors retry retry_on_exception retry_exceptions expected", Some("on"), ""),
+    ("giveup", Some("on"), " It says which errors to retry, so turn the condition round"),
+    ("before_sleep on_backoff on_failure after", Some("on_retry"), ""),
+    ("before", Some("on_attempt"), ""),
+    ("on_giveup", Some("on_give_up"), ""),
+    ("retry_error_callback", Some("fallback"), " It gets the last error"),
+    ("retry_on_result retry_if_result predicate", Some("on_result"), ""),
+    ("circuit_breaker", Some("breaker"), ""),
+    ("multiplier backoff_factor", Some("backoff.initial"), " It is the first delay; \"backoff.factor\" is its growth"),
+    (
+        "reraise raise_on_giveup retry_error_cls wrap_exception raise_on_status raise_on_redirect",
+        None,
+        "; leave it out: the last error always comes out",
+    ),
+    ("allowed_methods method_whitelist", Some("idempotent"), " It is False for a function that must not run twice"),
+    (
+        "logger log_level backoff_log_level giveup_log_level",
+        None,
+        "; give the logger to holdoff.telemetry.log(logger=...)",
+    ),
 ];
 
-/// Our name for an option of another library.
-fn our_name(code: ErrorCode, name: &str) -> Option<&'static str> {
-    let known = OTHER_NAMES.iter().find(|(others, _)| others.split(' ').any(|other| other == name));
-    known.filter(|_| code == ErrorCode::UnknownField).map(|known| known.1)
+/// Our name for an option of another library, and a remark.
+fn our_name(code: ErrorCode, name: &str) -> Option<(Option<&'static str>, &'static str)> {
+    let known = OTHER_NAMES.iter().find(|(others, ..)| others.split(' ').any(|other| other == name));
+    known.filter(|_| code == ErrorCode::UnknownField).map(|known| (known.1, known.2))
 }
 
 /// The name of a value's type, for a message.
@@ -202,8 +222,10 @@ impl<'py> Reading<'py> {
     fn set(&mut self, name: &str, value: &Bound<'py, PyAny>) -> PyResult<()> {
         let mut text = String::new();
         let converted = converted(value, Some(self.unit), &mut text)?;
-        let stored =
-            self.options.set(name, converted).map_err(|error| raised(value.py(), &error, name, Some(value)))?;
+        let stored = self
+            .options
+            .set(name, converted)
+            .map_err(|error| misplaced(name, value).unwrap_or_else(|| raised(value.py(), &error, name, Some(value))))?;
         self.document.store(stored);
         if converted != Value::Nothing {
             self.settings.push((name.to_owned(), value.clone()));
@@ -229,6 +251,23 @@ impl<'py> Reading<'py> {
         let given = self.settings.iter().find(|(name, _)| canonical(name) == path).map(|(_, value)| value);
         raised(py, error, "", given)
     }
+}
+
+/// The error of an object in the place of its fields or of its name.
+fn misplaced(name: &str, value: &Bound<'_, PyAny>) -> Option<PyErr> {
+    let class = type_name(value);
+    if let Ok(class) = value.cast::<PyType>()
+        && name.contains(".types[")
+    {
+        let class = class.name().ok()?;
+        return Some(PyTypeError::new_err(format!("{name} takes the name of a class: write \"{class}\"")));
+    }
+    if class.to_lowercase() == name && value.get_type().module().is_ok_and(|module| module == "holdoff") {
+        let message =
+            format!("{name} takes the fields of a {name}; give a holdoff.{class} as guards={{\"{name}\": {name}}}");
+        return Some(PyTypeError::new_err(message));
+    }
+    None
 }
 
 /// A name as errors have it: `backoff[1].delay` is `backoff[1].initial`.

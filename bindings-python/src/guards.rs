@@ -4,8 +4,9 @@
 //! stretch, hedge.
 
 use crate::parameters::{Now, Seed};
+use crate::vectorcall::Returned;
 use crate::{clock, config, seeds};
-use holdoff_core::{Error, Options, Timestamp};
+use holdoff_core::{Document, Error, Options, Timestamp};
 use notify::Line;
 use pyo3::PyClass;
 use pyo3::exceptions::PyTypeError;
@@ -41,6 +42,15 @@ macro_rules! guard {
                 Ok($fresh.map(|(config, state)| Self($crate::guards::Shared::new(config, state)$(.renewed_by(|$n_config, $n_state| $renew))?)))
             }
 
+            fn of_options(mut self, options: &Arc<Options>) -> Self {
+                self.0.options = Some(Arc::clone(options));
+                self
+            }
+
+            fn options(&self) -> Option<&Arc<Options>> {
+                self.0.options.as_ref()
+            }
+
             fn bytes(&self, $s_now: Timestamp) -> Vec<u8> {
                 self.0.with(|$s_config, $s_state| $save.into())
             }
@@ -72,6 +82,9 @@ macro_rules! guard {
             ) -> PyResult<Self> = $crate::guards::restored(config, state, now);
 
             special __repr__() -> String = $this.0.with(|$p_config, $p_state| format!($format, $($shown),+));
+
+            /// Pickled with its state: a copy in another process goes on from there by itself.
+            special __reduce__() -> $crate::vectorcall::Returned<'py> = $crate::guards::pickled($py, $this);
 
             $($sections)*
         }
@@ -111,12 +124,15 @@ pub(crate) struct Shared<C, S> {
     pub(crate) line: Arc<Line>,
     /// Begins a state anew that counts attempts which run.
     renew: Option<fn(&C, &mut S)>,
+    /// The options that the configuration was read from, for pickle.
+    pub(crate) options: Option<Arc<Options>>,
 }
 
 impl<C, S> Shared<C, S> {
     pub(crate) fn new(config: C, state: S) -> Self {
         let forks = AtomicU32::new(FORKS.load(Ordering::Relaxed));
-        Self { config, state: Mutex::new(state), forks, heard: AtomicU8::new(0), line: Arc::default(), renew: None }
+        let (state, heard) = (Mutex::new(state), AtomicU8::new(0));
+        Self { config, state, forks, heard, line: Arc::default(), renew: None, options: None }
     }
 
     /// The same; after a fork, that function begins the child's state anew.
@@ -174,6 +190,34 @@ pub(crate) trait Guard: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> 
 
     /// A guard with the same configuration and the saved state.
     fn resumed(&self, bytes: &[u8], now: Timestamp) -> Result<Self, Error>;
+
+    /// The guard, which was read from these options.
+    fn of_options(self, options: &Arc<Options>) -> Self;
+
+    /// The options that the guard was read from, if known.
+    fn options(&self) -> Option<&Arc<Options>>;
+}
+
+/// The parts of a guard for pickle: its section, a document and its state.
+fn pickled<'py, G: Guard>(py: Python<'py>, guard: &G) -> Returned<'py> {
+    let Some(options) = guard.options() else {
+        return Err(PyTypeError::new_err(format!("this {} cannot be pickled: its options are not known", G::SECTION)));
+    };
+    let document = Document { guards: **options, ..Document::default() }.to_json();
+    let state = PyBytes::new(py, &guard.bytes(clock::now(py)?));
+    let make = py.import("holdoff._holdoff")?.getattr("unpickled_guard")?;
+    Ok((make, (G::SECTION, document, state)).into_pyobject(py)?.into_any())
+}
+
+/// The guard of a document, with a saved state.
+fn unpickled<'py, G: Guard>(document: &Document, state: &Bound<'py, PyBytes>) -> Returned<'py> {
+    let (py, options) = (state.py(), Arc::new(document.guards));
+    let now = clock::now(py)?;
+    let guard = config::valid(py, G::fresh(&options, seeds::from_system()?, now))?;
+    let guard = guard.ok_or_else(|| PyTypeError::new_err(format!("no {} was pickled", G::SECTION)))?;
+    let state = state.as_bytes();
+    let guard = if state.is_empty() { guard } else { config::valid(py, guard.resumed(state, now))? };
+    Ok(Bound::new(py, guard.of_options(&options))?.into_any())
 }
 
 /// The seed and the time that a guard starts with.
@@ -191,15 +235,21 @@ fn new<G: Guard>(
     start: Start,
 ) -> PyResult<G> {
     let builder = config::guard(py, G::SECTION, config, fields.map(|fields| fields.as_mapping()))?;
+    let builder = Arc::new(builder);
     let guard = G::fresh(&builder, seeds::of(start.seed)?, clock::at(py, start.now)?);
     config::valid(py, guard)?
+        .map(|guard| guard.of_options(&builder))
         .ok_or_else(|| PyTypeError::new_err(format!("there is no {} of kind \"none\"; leave it out", G::SECTION)))
 }
 
 fn restored<G: Guard>(config: &Bound<'_, PyAny>, bytes: &Bound<'_, PyBytes>, now: Now) -> PyResult<G> {
     let py = config.py();
     let guard: G = new(py, Some(config), None, Start { seed: None, now })?;
-    config::valid(py, guard.resumed(bytes.as_bytes(), clock::at(py, now)?))
+    let made = config::valid(py, guard.resumed(bytes.as_bytes(), clock::at(py, now)?))?;
+    Ok(match guard.options() {
+        Some(options) => made.of_options(options),
+        None => made,
+    })
 }
 
 /// The time of the clock, for a `__repr__`.

@@ -20,6 +20,7 @@ mod clock;
 mod config;
 mod context;
 mod convert;
+mod coroutine;
 mod event;
 mod explain;
 mod failure;
@@ -66,12 +67,13 @@ mod _holdoff {
 
     #[pymodule_export]
     use super::{
-        attempts::{Attempt, Attempts, attempts},
+        attempts::{Attempt, AttemptIterator, Attempts, attempts},
         caller::retry,
-        classify::classify_built_in,
+        classify::{classify_built_in, status_of},
         clock::{monotonic_ns, overridden_time, override_time},
         config::parse_duration,
         context::{Scope, enter_limit, enter_token, leave_scope, limit_nanos, remaining, token},
+        coroutine::is_coroutine_function,
         event::Event,
         explain::{Explanation, Lint, Row, Rows, lint_nested, preset_names},
         failure::Failure,
@@ -84,7 +86,7 @@ mod _holdoff {
         guards::loops::override_budgets,
         guards::nested::Token,
         guards::notify::Notify,
-        guards::set::Guards,
+        guards::set::{Guards, unpickled_guard, unpickled_guards},
         hints::{grpc_failure, hint_of, http_failure},
         layers::{Layered, Layers},
         machine::{Call, Decision, Retry, Schedule, Step},
@@ -93,10 +95,10 @@ mod _holdoff {
         periodic::{LoopBackoff, Periodic, PeriodicStep, WaitBackoff},
         policy::Policy,
         recorder::{Recorder, replay},
-        retried::Decoration,
-        retrying::Retrying,
+        retried::{Decoration, bind},
+        retrying::{Retrying, unpickled_retrying},
         seeds::{override_uniform, seed, seed_at},
-        telemetry::tell_of,
+        telemetry::{report_unraisable, tell_of},
         testing::{Chaos, jittered, next_at, override_attempts, pinned},
         wheel::Wheel,
     };
@@ -111,12 +113,11 @@ mod _holdoff {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
         refuse_subinterpreter(py)?;
-        caller::find_coroutine_type(py)?;
+        coroutine::find_coroutine_type(py)?;
         if let Some(register) = py.import("os")?.getattr_opt("register_at_fork")? {
             let forked = [("after_in_child", module.getattr("forked")?)].into_py_dict(py)?;
             register.call((), Some(&forked))?;
         }
-        module.add("Retried", &retried::Retried::class(py)?.class)?;
         vectorcall::quicken::<Retrying>(py)?;
         vectorcall::quicken::<Policy>(py)
     }

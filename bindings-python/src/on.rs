@@ -1,6 +1,6 @@
 //! The options `on` and `on_result`: errors to retry, and values that are failures.
 
-use crate::config::must_be;
+use crate::config::{must_be, shown};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
@@ -66,7 +66,7 @@ fn exception_type(value: &Bound<'_, PyAny>) -> PyResult<()> {
     if is_class::<PyException>(value) {
         return Ok(());
     }
-    let given = value.repr()?;
+    let given = shown(value);
     Err(PyTypeError::new_err(format!("on takes types of Exception, which is all that is ever retried; not {given}")))
 }
 

@@ -511,8 +511,9 @@ impl Operation {
     }
 
     fn end(&mut self, py: Python<'_>, failed: &Failed, outcome: Outcome) -> PyResult<()> {
-        if let Failed::Error(error) = failed {
-            outcome::attach(error.bind(py), outcome.clone())?;
+        match failed {
+            Failed::Error(error) => outcome::attach(error.bind(py), outcome.clone())?,
+            Failed::Value(value) => outcome::remember(value.bind(py), outcome.clone())?,
         }
         let failure = self.failure;
         self.tell(py, GIVE_UP, outcome.attempts, None, |fields| {

@@ -70,6 +70,15 @@ pub(crate) fn of<'py>(error: &Bound<'py, PyAny>) -> Option<Bound<'py, Outcome>> 
     optional(error, intern!(error.py(), "__holdoff__"))?.cast_into().ok()
 }
 
+/// The outcome of an error or of a value, if there is one.
+fn known<'py>(ended: &Bound<'py, PyAny>) -> Option<Bound<'py, Outcome>> {
+    if ended.is_instance_of::<PyBaseException>() {
+        return of(ended);
+    }
+    let recall = imported!(ended.py(), "holdoff._outcomes", "recall").ok()?;
+    recall.call1((ended,)).ok()?.cast_into().ok()
+}
+
 /// The most errors behind an error that are looked at.
 const BEHIND: usize = 64;
 
@@ -84,7 +93,7 @@ pub(crate) fn gave_up(failed: &Bound<'_, PyAny>, handled: usize) -> bool {
             continue;
         }
         seen.push(address);
-        if of(&object).is_some_and(|outcome| outcome.get().reason != holdoff_core::StopReason::Cancelled) {
+        if known(&object).is_some_and(|outcome| outcome.get().reason != holdoff_core::StopReason::Cancelled) {
             return true;
         }
         if object.is_instance_of::<PyBaseException>() {
@@ -118,15 +127,22 @@ pub(crate) fn refused<'py>(
 }
 
 functions! { py;
-    /// The outcome of the operation that raised this error; None for other errors.
+    /// The outcome of the operation that raised this error or returned this value when it gave up; None for others.
     ///
-    /// It is the attribute `__holdoff__` of the error, which engines with loops of their own may set, too.
-    fn outcome_of[error: &Bound<'_, PyBaseException>]() -> Option<Py<Outcome>> = of(error).map(Bound::unbind);
+    /// It is the attribute `__holdoff__` of an error, which engines with loops of their own may set, too. Values keep no
+    /// attribute: their outcomes are known for as long as the value lives, if Python can have weak references to it. A
+    /// response of an HTTP client can, a dict or a str cannot.
+    fn outcome_of[ended: &Bound<'_, PyAny> as "object"]() -> Option<Py<Outcome>> = known(ended).map(Bound::unbind);
 
     /// True if a retry gave up on this error or answer, on an error that led to it, or on the answer in one.
     ///
     /// For the predicates of other retries around this one: what a retry has given up on needs no more attempts.
     fn given_up[failed: &Bound<'_, PyAny> as "object"]() -> bool = gave_up(failed, 0);
+}
+
+/// Keeps the outcome of an operation that gave up with a value.
+pub(crate) fn remember(value: &Bound<'_, PyAny>, outcome: Outcome) -> PyResult<()> {
+    imported!(value.py(), "holdoff._outcomes", "remember")?.call1((value, outcome)).map(drop)
 }
 
 /// Attaches the outcome to the error: as an attribute and, from Python 3.11 on, as a note. An exception whose class refuses

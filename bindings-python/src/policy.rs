@@ -3,11 +3,13 @@
 mod methods;
 
 use crate::guards::loops::LoopBudgets;
+use crate::on::is_class;
 use crate::{config, json};
 use holdoff_core::{Document, Nesting};
+use pyo3::exceptions::{PyBaseException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyInt, PyString};
 #[cfg(feature = "stub")]
 use pyo3::{inspect::PyStaticExpr, type_hint_identifier, type_hint_union};
 use std::sync::Arc;
@@ -78,7 +80,14 @@ pub(crate) fn of_option<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
     if value.is_instance_of::<PyString>() {
         return Bound::new(value.py(), Policy::of(config::document(value.py(), Some(value), None, config::SECOND)?));
     }
-    Err(config::must_be("policy", "a holdoff.Policy or the name of a preset", value))
+    let hint = match () {
+        () if value.is_instance_of::<PyInt>() => "; the number of attempts is attempts=",
+        () if is_class::<PyBaseException>(value) => "; the errors to retry are on=",
+        () if value.is_instance_of::<PyDict>() => "; give the fields themselves, or Policy(**fields)",
+        () => "",
+    };
+    let given = config::type_name(value);
+    Err(PyTypeError::new_err(format!("policy must be a holdoff.Policy or the name of a preset, not {given}{hint}")))
 }
 
 /// The policy with these fields.

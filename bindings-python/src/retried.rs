@@ -1,19 +1,18 @@
-//! A decorated function: called like the function that it retries.
+//! The native part of a decorated blocking function, and the attribute `holdoff` of every decorated function.
 
 use crate::policy::Policy;
 use crate::retrying::{Options, Retrying};
 use crate::vectorcall::{Arguments, Callable, Called, Calls as _, Invocation, Returned};
 use pyo3::exceptions::PyTypeError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyTuple};
 
-/// A decorated function. Python sees a derived class (see [`Callable`]), which is called faster.
+/// A function with its caller. Python sees a derived class (see [`Callable`]), which is called faster.
 ///
-/// The fields are always there but between the allocation of the object and its beginning: CPython allocates the dict in
+/// The fields are always there but between the allocation of the object and its beginning: CPython allocates the object in
 /// between, which may collect garbage, which visits the object while it is all zeroes. Zeroes are `None`.
-#[pyclass(frozen, dict, weakref, subclass, name = "_Retried", module = "holdoff")]
+#[pyclass(frozen, subclass, name = "_Retried", module = "holdoff._holdoff")]
 pub(crate) struct Retried {
     retrying: Option<Py<Retrying>>,
     function: Option<Py<PyAny>>,
@@ -23,12 +22,7 @@ impl Retried {
     /// The class that Python sees.
     pub(crate) fn class(py: Python<'_>) -> PyResult<&Callable> {
         static CLASS: PyOnceLock<Callable> = PyOnceLock::new();
-        CLASS.get_or_try_init(py, || Callable::of::<Self>(py, c"holdoff.Retried"))
-    }
-
-    pub(crate) fn of<'py>(retrying: &Bound<'py, Retrying>, function: &Bound<'py, PyAny>) -> Returned<'py> {
-        let py = retrying.py();
-        Self::class(py)?.make(&(retrying, function).into_pyobject(py)?)
+        CLASS.get_or_try_init(py, || Callable::of::<Self>(py, c"holdoff._holdoff.Retried"))
     }
 
     /// The function and its caller, for what is not a call.
@@ -58,54 +52,35 @@ methods! { Retried(self, py);
             let (retrying, function) = self.known(py)?;
             Retrying::run(retrying, Invocation { function, with: Arguments::Packed(args, kwargs), noted: 0 }, true)
         }
-    }
 
-    impl {
-        /// A method of an object binds like any function.
-        fn __get__<'py>(
-            slf: &Bound<'py, Self>, instance: &Bound<'py, PyAny>, _owner: Option<&Bound<'py, PyAny>>
-        ) -> Returned<'py> {
-            if instance.is_none() {
-                return Ok(slf.clone().into_any());
-            }
-            imported!(slf.py(), "types", "MethodType")?.call1((slf, instance))
+        /// For libraries that pickle functions by value.
+        fn __reduce__<'py>(&self, py: Python<'py>) -> Returned<'py> {
+            let make = py.import("holdoff._holdoff")?.getattr("bind")?;
+            Ok((make, self.known(py)?).into_pyobject(py)?.into_any())
         }
     }
-
-    /// The function without retries.
-    get __wrapped__: Returned<'py> = Ok(self.known(py)?.1.clone());
-
-    /// The policy and the options.
-    get holdoff: PyResult<Decoration> = {
-        let (retrying, function) = self.known(py)?;
-        Ok(Decoration::new(retrying, function))
-    };
-
-    /// Other attributes of the function.
-    special __getattr__(name: &Bound<'py, PyString>) -> Returned<'py> = self.known(py)?.1.getattr(name);
-
-    /// Pickled by name, like a function.
-    special __reduce__() -> Returned<'py> = self.known(py)?.1.getattr(intern!(py, "__qualname__"));
-
-    special __repr__() -> PyResult<String> = Ok(format!("<retried {}>", self.known(py)?.1.repr()?));
 
     visits &self.retrying, &self.function;
 }
 
+functions! { py;
+    /// The function with its caller: the native part of a decorated blocking function.
+    fn bind[retrying: &Bound<'py, Retrying>, function: &Bound<'py, PyAny>]() -> Returned<'py> as "Callable[..., Any]" =
+        Retried::class(py)?.make(&(retrying, function).into_pyobject(py)?);
+}
+
 /// The attribute `holdoff` of a decorated function: its policy and its options.
-#[pyclass(frozen, module = "holdoff")]
+#[pyclass(frozen, module = "holdoff._holdoff")]
 pub(crate) struct Decoration {
     retrying: Py<Retrying>,
     function: Py<PyAny>,
 }
 
-impl Decoration {
-    pub(crate) fn new(retrying: &Bound<'_, Retrying>, function: &Bound<'_, PyAny>) -> Self {
-        Self { retrying: retrying.clone().unbind(), function: function.clone().unbind() }
-    }
-}
-
 methods! { Decoration(self, py);
+    new(retrying: Py<Retrying>, function: Py<PyAny>) -> Self = Self { retrying, function };
+
+    special __getnewargs__() -> (Py<Retrying>, Py<PyAny>) = (self.retrying.clone_ref(py), self.function.clone_ref(py));
+
     /// The function, retried with the given options and fields instead of its own; all others stay.
     ref with_options(; **options as "Unpack[RetryOptions]") -> Returned<'py> as "Callable[..., Any]" = {
         let retrying = Bound::new(py, self.retrying.get().changed(&Options::new(py, options)?)?)?;
@@ -119,33 +94,4 @@ methods! { Decoration(self, py);
     get retrying: Py<Retrying> = self.retrying.clone_ref(py);
 
     visits &self.retrying, &self.function;
-}
-
-pub(crate) const GENERATOR: u32 = 0x20;
-pub(crate) const COROUTINE: u32 = 0x80;
-pub(crate) const ASYNC_GENERATOR: u32 = 0x200;
-
-/// The flags of the code that calling it runs: through partial objects, methods and callable objects.
-pub(crate) fn code_flags(function: &Bound<'_, PyAny>) -> PyResult<u32> {
-    let py = function.py();
-    let mut inner = function.clone();
-    // Deeper than anybody nests, and an end for objects that have every attribute.
-    for _ in 0..16 {
-        if let Some(code) = inner.getattr_opt(intern!(py, "__code__"))? {
-            return Ok(code.getattr_opt(intern!(py, "co_flags"))?.and_then(|flags| flags.extract().ok()).unwrap_or(0));
-        }
-        let next = match inner.getattr_opt(intern!(py, "func"))? {
-            Some(next) => Some(next),
-            None => inner.getattr_opt(intern!(py, "__func__"))?,
-        };
-        match next {
-            Some(next) => inner = next,
-            None if inner.is_instance_of::<PyType>() => return Ok(0),
-            None => match inner.get_type().getattr_opt(intern!(py, "__call__"))? {
-                Some(call) => inner = call,
-                None => return Ok(0),
-            },
-        }
-    }
-    Ok(0)
 }

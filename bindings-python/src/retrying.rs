@@ -7,8 +7,7 @@ use crate::on::{On, OnResult};
 use crate::policy::{self, Policy};
 use crate::{clock, context, convert, telemetry};
 use holdoff_core::{Permit, Timestamp};
-use pyo3::exceptions::PyTypeError;
-use pyo3::intern;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 use std::sync::Arc;
@@ -62,7 +61,9 @@ retrying! {
     on_success: Option<Py<PyAny>> = None, function;
     on_give_up: Option<Py<PyAny>> = None, function;
     /// The name of its operations in events, instead of the function's.
-    name: Option<Py<PyAny>> = None, |name, value| text(name, value).map(|_| Some(value.clone().unbind()));
+    name: Option<Py<PyAny>> = None, |name, value| {
+        text(name, value).map(|text| Some(PyString::new(value.py(), &text).into_any().unbind()))
+    };
     /// The user's own function of delays.
     delay: Option<Py<PyAny>> = None, function;
     /// The sleep in place of Python's.
@@ -124,8 +125,9 @@ impl<'py> Options<'py> {
         Self { policy: policy.filter(|policy| !policy.is_none()).cloned().or(self.policy), ..self }
     }
 
-    fn has_guards(&self) -> PyResult<bool> {
-        self.options.contains(intern!(self.options.py(), "guards"))
+    /// True if an option is given.
+    pub(crate) fn has(&self, name: &str) -> PyResult<bool> {
+        self.options.contains(name)
     }
 
     /// The name of a policy or a field that is given.
@@ -163,8 +165,9 @@ impl Retrying {
         if made.guards.as_ref().is_some_and(|guards| guards.get().names_budget) {
             made.budgets = None;
         }
+        made.take_key()?;
         if let (Some(options), Some(guards)) = (options, &made.guards)
-            && options.has_guards()?
+            && options.has("guards")?
         {
             // Callers that are made from this one share the set.
             options.options.set_item("guards", guards)?;
@@ -176,6 +179,24 @@ impl Retrying {
         let only_breaker = made.guards.as_ref().is_none_or(|guards| guards.get().only_breaker);
         made.quick = made.guarded && !looks && only_breaker;
         Ok(made)
+    }
+
+    /// Guards of a key imply it.
+    fn take_key(&mut self) -> PyResult<()> {
+        let Some(key) = self.guards.as_ref().and_then(|guards| guards.get().key.as_deref()) else { return Ok(()) };
+        if self.key.is_empty() {
+            self.key = key.to_owned();
+        } else if self.key != key {
+            let given = &self.key;
+            let message = format!("key = {given:?}: the guards are those of the key {key:?}; leave key out");
+            return Err(PyValueError::new_err(message));
+        }
+        Ok(())
+    }
+
+    /// The name of its breaker in events: the key of the guards, if they are a key's own.
+    pub(crate) fn breaker_name(&self) -> Option<&str> {
+        self.guards.as_ref()?.get().key.as_deref()
     }
 
     /// The policy of the options, else the default one, with these options.
@@ -196,7 +217,7 @@ impl Retrying {
     }
 
     pub(crate) fn of_policy(policy: &Bound<'_, Policy>, options: &Options<'_>) -> PyResult<Self> {
-        let own = if !options.has_guards()? { set::of_policy(policy)? } else { None };
+        let own = if !options.has("guards")? { set::of_policy(policy)? } else { None };
         Self::with(policy, own, Some(options))
     }
 
@@ -208,7 +229,7 @@ impl Retrying {
         let all = self.options.as_ref().map_or_else(|| Ok(PyDict::new(py)), |options| options.bind(py).copy())?;
         all.update(options.options.as_mapping())?;
         let all = Options { options: all, policy: None, fields: None };
-        if !all.has_guards()? && policy.get().document.guards == own.get().document.guards {
+        if !all.has("guards")? && policy.get().document.guards == own.get().document.guards {
             let guards = self.guards.as_ref().map(|guards| guards.clone_ref(py));
             return Self::with(&policy, guards, Some(&all));
         }
@@ -324,4 +345,11 @@ fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
 fn token(value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let known = value.is_instance(imported!(value.py(), "holdoff._cancel", "Cancel")?)?;
     if known { Ok(value.clone().unbind()) } else { Err(must_be("cancel", "a holdoff.Cancel", value)) }
+}
+
+functions! { py;
+    /// For pickle: a caller with this policy and these options.
+    fn unpickled_retrying[
+        policy: &Bound<'py, Policy>, options: Bound<'py, PyDict> as "dict[str, object]"
+    ]() -> PyResult<Retrying> = Retrying::of_policy(policy, &Options { options, policy: None, fields: None });
 }

@@ -1,5 +1,6 @@
 //! The events of operations, told to hooks and listeners. Nothing is built and no clock is read while nobody listens.
 
+use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,6 +15,10 @@ functions! { py;
         LISTENS.store(listens, Ordering::Relaxed);
         LOGS.store(logs, Ordering::Relaxed);
     };
+
+    /// Hands an error that nobody can handle to ``sys.unraisablehook``, with the object that raised it.
+    fn report_unraisable(error: &Bound<'py, PyBaseException> as "BaseException", object: &Bound<'py, PyAny> as "object") =
+        PyErr::from_value(error.clone().into_any()).write_unraisable(py, Some(object));
 }
 
 /// True while somebody listens to all operations.

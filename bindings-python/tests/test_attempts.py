@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -70,7 +72,7 @@ def test_an_attempt_knows_how_long_it_has(time: VirtualTime) -> None:
                 seen.append(attempt.remaining)
     assert seen == [6, 6]
     assert holdoff.remaining() is None
-    assert next(holdoff.attempts()).remaining is None
+    assert next(iter(holdoff.attempts())).remaining is None
 
 
 def test_waking_after_the_deadline_raises_the_last_error() -> None:
@@ -101,13 +103,99 @@ def test_an_attempt_that_is_not_made_is_a_mistake() -> None:
 
 
 def test_an_attempt_is_made_once() -> None:
-    attempts = holdoff.attempts(CONSTANT)
+    attempts = iter(holdoff.attempts(CONSTANT))
     attempt = next(attempts)
     with attempt:
         pass
     with pytest.raises(RuntimeError, match="already"), attempt:
         pass
     assert list(attempts) == []
+
+
+@pytest.mark.parametrize("fails", [0, 1, 2])
+def test_every_loop_is_an_operation_of_its_own(fails: int) -> None:
+    shared = holdoff.attempts(CONSTANT, on=OSError)
+    seen: list[tuple[str, int]] = []
+    for name in ("first", "second"):
+        for attempt in shared:
+            with attempt:
+                seen.append((name, attempt.number))
+                if attempt.number <= fails:
+                    raise OSError(name)
+    numbers = range(1, fails + 2)
+    assert seen == [(name, number) for name in ("first", "second") for number in numbers]
+
+
+def test_a_loop_inside_a_loop_over_the_same_attempts_is_another_operation() -> None:
+    shared = holdoff.attempts(CONSTANT, on=OSError)
+    seen: list[tuple[int, int]] = []
+    for outer in shared:
+        with outer:
+            for inner in shared:
+                with inner:
+                    seen.append((outer.number, inner.number))
+                    if inner.number < 2:
+                        raise OSError
+            if outer.number < 2:
+                raise OSError
+    assert seen == [(1, 1), (1, 2), (2, 1), (2, 2)]
+
+
+def test_a_loop_after_one_that_gave_up_or_was_left_begins_anew() -> None:
+    shared = holdoff.attempts(CONSTANT, guards={"bulkhead": 1})
+    with pytest.raises(OSError, match="down"):
+        for attempt in shared:
+            with attempt:
+                raise OSError("down")
+    for attempt in shared:
+        with attempt:
+            break
+    del attempt
+    assert [attempt.number for attempt in shared if not attempt.__enter__().__exit__(None, None, None)] == [1]
+
+
+def test_coroutines_and_threads_may_share_attempts() -> None:
+    shared = holdoff.attempts(CONSTANT, on=OSError)
+    numbers: dict[int, list[int]] = {}
+
+    async def block(fails: int) -> None:
+        async for attempt in shared:
+            with attempt:
+                numbers.setdefault(fails, []).append(attempt.number)
+                await asyncio.sleep(0)
+                if attempt.number <= fails:
+                    raise OSError
+
+    def blocking(fails: int) -> None:
+        for attempt in shared:
+            with attempt:
+                numbers.setdefault(fails, []).append(attempt.number)
+                if attempt.number <= fails:
+                    raise OSError
+
+    async def together() -> None:
+        await asyncio.gather(*(block(fails) for fails in range(3)))
+
+    asyncio.run(together())
+    expected = {fails: list(range(1, fails + 2)) for fails in range(3)}
+    assert numbers == expected
+    numbers.clear()
+    threads = [threading.Thread(target=blocking, args=(fails,)) for fails in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert numbers == expected
+
+
+def test_a_block_returns_no_value() -> None:
+    options: Any
+    for options, instead in (
+        ({"on_result": bool}, "raise an error in the block"),
+        ({"fallback": str}, "`try` and `except` around"),
+    ):
+        with pytest.raises(TypeError, match=f"attempts.. takes no {next(iter(options))}; .* {instead}"):
+            holdoff.attempts(CONSTANT, **options)
 
 
 def test_what_is_no_policy_is_refused() -> None:

@@ -59,7 +59,7 @@ def test_the_numbers_of_a_document_are_read_exactly(factor: float) -> None:
         ({"rules": [{"if": {"patterns": "timeout"}}]}, "rules[0].if.patterns = 'timeout': must be a list"),
         ({"rules": [{"retry": 1}]}, "rules[0].retry = 1: must be true or false"),
         ({"rules": [{"retries": 1}]}, "rules[0].retries = 1: "),
-        ({"retry_on": {"http": [503]}}, 'retry_on.http[0] = 503: is a rule now: "rules": [{"if": {"http": [...]}'),
+        ({"retry_on": {"http": [503]}}, 'retry_on.http[0] = 503: is a rule: "rules": [{"if": {"http": [...]}'),
         ({"preset": "kubernets"}, "preset = 'kubernets': must be one of default, langgraphgo"),
     ],
 )
@@ -81,7 +81,7 @@ def test_presets_are_policies_by_name() -> None:
         assert policy == Policy(preset=name) == Policy.from_json(policy.to_json()) == eval(repr(policy))
         assert str(policy.explain()).count("\n") > 3
         assert holdoff.retry(policy=name)(lambda: 1)() == 1
-        with next(holdoff.attempts(name)) as attempt:
+        with next(iter(holdoff.attempts(name))) as attempt:
             assert attempt.number == 1
     assert list(holdoff.presets()) == holdoff._holdoff.preset_names() == list(get_args(PresetName))
     assert Policy("default") == Policy()

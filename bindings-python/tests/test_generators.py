@@ -76,7 +76,7 @@ def test_a_generator_is_retried_until_its_first_item(clock: VirtualTime) -> None
         ("on_success", "Source.numbers", (3,)),
     ]
     assert told[-1].value == 0
-    assert numbers.holdoff.policy is THREE  # type: ignore[attr-defined]
+    assert numbers.holdoff.policy is THREE
     with pytest.raises(ConnectionError, match="None"):
         list(holdoff.retry(Source(3).numbers, policy=THREE)(1))
 

@@ -768,7 +768,8 @@ def test_a_failure_counts_only_for_the_breaker_that_let_it_through(voided: bool)
 
     decorate = holdoff.retry(attempts=1, guards=guards)
     blocking, awaiting = decorate(operation), decorate(operation_async)
-    for call in (blocking, lambda: asyncio.run(awaiting())):
+    calls: list[Any] = [blocking, lambda: asyncio.run(awaiting())]
+    for call in calls:
         guards.breaker.reset()
         with pytest.raises(ConnectionError):
             call()

@@ -112,7 +112,7 @@ def test_a_spent_budget_fills_with_time_and_with_successes(clock: VirtualTime, c
 
     assert shared.call(int, "1") == 1
     assert call(shared, Down()) == 2
-    assert shared.retrying()(int)("1") == 1
+    assert shared.retrying()(lambda: 1)() == 1
     assert call(shared, Down()) == 2
     assert asyncio.run(answers()) == 1
     assert call(shared, Down()) == 2

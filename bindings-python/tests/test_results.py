@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import urllib.error
 import weakref
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from typing import Any
 import holdoff
 import httpx
 import pytest
+from holdoff import _outcomes
 from holdoff.telemetry import GiveUpEvent
 from holdoff.testing import VirtualTime, virtual_time
 from holdoff.types import Rule
@@ -189,7 +191,7 @@ def test_the_hook_tells_an_error_from_a_value() -> None:
 def test_an_event_shows_the_value() -> None:
     shown: list[str] = []
     CONSTANT.retrying(on_result=pending, on_retry=lambda event: shown.append(repr(event))).call(giving(PENDING, 1))
-    assert shown == ["<RetryEvent attempt 1: 'pending', next in 2s (backoff)>"]
+    assert shown == ["<RetryEvent attempt 1: str, next in 2s (backoff)>"]
 
 
 @every_way
@@ -424,3 +426,37 @@ def test_a_seed_is_drawn_for_the_first_failure_only() -> None:
         caller.call(giving(PENDING, PENDING, "done"))
     delays = holdoff.Schedule(caller.policy, 7)
     assert time.sleeps == [next(delays) / 1e9, next(delays) / 1e9]
+
+
+@every_way
+def test_the_outcome_of_a_value_that_gave_up(run: Run, time: VirtualTime) -> None:
+    answers = [httpx.Response(503) for _ in range(4)]
+    last = run(CONSTANT.retrying(on_result=True), giving(*answers))
+    assert last is answers[-1]
+    outcome = holdoff.outcome_of(last)
+    assert outcome is not None
+    assert (outcome.reason, outcome.attempts) == ("attempts", 4)
+    assert holdoff.outcome_of(answers[0]) is None
+    assert not hasattr(last, "__holdoff__")
+
+
+def test_values_without_an_outcome_have_none() -> None:
+    for value in (None, 5, "text", {"state": "pending"}, httpx.Response(200), int, object()):
+        assert holdoff.outcome_of(value) is None
+    pending: dict[str, str] = {"state": "pending"}
+    assert CONSTANT.retrying(on_result=lambda _: True).call(lambda: pending) is pending
+    # Python has no weak references to a dict.
+    assert holdoff.outcome_of(pending) is None
+
+
+def test_the_outcome_of_a_value_goes_with_it() -> None:
+    def known() -> int:
+        gc.collect()
+        return len(_outcomes._KNOWN)
+
+    before = known()
+    values = [CONSTANT.retrying(on_result=True).call(httpx.Response, 503)]
+    assert holdoff.outcome_of(values[0]) is not None
+    assert known() == before + 1
+    values.clear()
+    assert known() == before

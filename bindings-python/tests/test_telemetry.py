@@ -144,7 +144,7 @@ def test_the_name_of_an_operation(heard: list[Any]) -> None:
     def fetch() -> None: ...
 
     fetch()
-    holdoff.Policy().retrying(name="search").call(fetch.__wrapped__)  # type: ignore[attr-defined]
+    holdoff.Policy().retrying(name="search").call(fetch.__wrapped__)
     for attempt in holdoff.attempts(name="block"):
         with attempt:
             pass
@@ -258,7 +258,7 @@ def test_retries_are_logged_unless_somebody_does(clock: VirtualTime, caplog: pyt
     called(1, policy=THREE)
     (record,) = caplog.records
     assert (record.name, record.levelno) == ("holdoff", logging.WARNING)
-    failed = "failing.<locals>.operation: attempt 1 failed with ConnectionError('down')"
+    failed = "failing.<locals>.operation: attempt 1 failed with ConnectionError: down"
     assert record.getMessage() == f"{failed}; the next one begins in 2 s (backoff)"
     called(1, policy=THREE, on_retry=lambda _: None)
     called(0, policy=THREE)
@@ -271,9 +271,10 @@ def test_retries_are_logged_unless_somebody_does(clock: VirtualTime, caplog: pyt
 
 
 STRUCTLOG = """
-import holdoff, structlog
+import holdoff, holdoff.telemetry, structlog
 from holdoff.testing import failing, virtual_time
 
+holdoff.telemetry.log(logger=structlog.get_logger("holdoff"))
 with structlog.testing.capture_logs() as logs, virtual_time():
     holdoff.retry(failing(1, ConnectionError), backoff={"delays": [2]}, jitter="none", name="search")()
 (entry,) = logs
@@ -281,7 +282,7 @@ print(entry["event"], entry["log_level"], entry["operation"], entry["attempt"], 
 """
 
 
-def test_structlog_logs_where_the_program_has_it() -> None:
+def test_structlog_logs_where_the_program_asks_for_it() -> None:
     ran = subprocess.run([sys.executable, "-c", STRUCTLOG], capture_output=True, text=True)
     assert (ran.stdout, ran.stderr) == ("holdoff.retry warning search 1 2.0\n", "")
 
@@ -464,3 +465,180 @@ def test_a_sleep_of_ones_own() -> None:
     asyncio.run(holdoff.retry(awaiting(1), policy=THREE, sleep=sleep)())
     asyncio.run(holdoff.retry(awaiting(1), policy=THREE, sleep=slept.append)())
     assert slept == pytest.approx([2.0] * 5, abs=0.01)
+
+
+class Silent(Exception):
+    """An error whose texts cannot be had."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("repr")
+
+    def __str__(self) -> str:
+        raise RuntimeError("str")
+
+
+class Rows:
+    """A value whose repr does work, as that of a QuerySet of Django does."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("asks the database")
+
+
+class Named:
+    """A function whose name cannot be had."""
+
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError(name)
+
+    def __call__(self) -> object:
+        raise Silent
+
+
+def block(function: Callable[[], Any]) -> None:
+    for attempt in holdoff.attempts(THREE):
+        with attempt:
+            function()
+
+
+WAYS: list[Any] = [
+    lambda function: THREE.call(function),
+    lambda function: holdoff.retry(policy=THREE)(function)(),
+    lambda function: awaits(function),
+    block,
+]
+
+
+def awaits(function: Callable[[], Any]) -> None:
+    @THREE.retrying()
+    async def awaited() -> Any:
+        return function()
+
+    async def ended() -> Silent | None:
+        # The error must not be the task's own: asyncio asks for the repr of its tasks.
+        try:
+            await awaited()
+        except Silent as error:
+            return error
+        return None
+
+    error = asyncio.run(ended())
+    if error is not None:
+        raise error
+
+
+@pytest.mark.parametrize("way", WAYS, ids=["call", "decorator", "async", "block"])
+def test_an_error_without_texts_is_retried_and_comes_out(
+    clock: VirtualTime, caplog: pytest.LogCaptureFixture, way: Any
+) -> None:
+    calls: list[int] = []
+    error = Silent()
+
+    def fails() -> None:
+        calls.append(1)
+        raise error
+
+    shown: list[str] = []
+    holdoff.telemetry.listen(lambda event: shown.append(repr(event)))
+    try:
+        with pytest.raises(Silent) as raised:
+            way(fails)
+    finally:
+        holdoff._events.LISTENERS.clear()
+        holdoff.telemetry.log(True)
+    assert raised.value is error
+    outcome = holdoff.outcome_of(error)
+    assert outcome is not None
+    assert (outcome.reason, outcome.attempts, len(calls)) == ("attempts", 3, 3)
+    assert "Silent: <its text failed with RuntimeError>" in caplog.records[0].getMessage()
+    assert any("Silent" in text for text in shown)
+
+
+def test_a_function_without_a_name_and_a_value_without_a_repr_are_retried(
+    clock: VirtualTime, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(Silent):
+        THREE.call(Named())
+    assert caplog.records[0].getMessage().startswith("Named: attempt 1 failed with Silent")
+    assert isinstance(THREE.retrying(on_result=lambda _: True).call(Rows), Rows)
+    assert "failed with Rows;" in caplog.records[-1].getMessage()
+
+
+def test_the_log_shows_no_values_and_one_line_of_an_error(clock: VirtualTime, caplog: pytest.LogCaptureFixture) -> None:
+    class Response:
+        def __init__(self, status_code: int) -> None:
+            self.status_code = status_code
+            self.headers: dict[str, str] = {}
+
+        def __repr__(self) -> str:
+            return "<secret>"
+
+    values = [{"access_token": "secret"}, "secret", Response(503), ["secret"] * 2000]
+    for value in values:
+        THREE.retrying(on_result=lambda _: True).call(lambda value=value: value)  # type: ignore[misc]
+
+    def fails() -> None:
+        raise OSError("one\nforged line \x1b[31m" + "x" * 10_000)
+
+    with pytest.raises(OSError, match="one"):
+        THREE.call(fails)
+    messages = [record.getMessage() for record in caplog.records]
+    assert not any("secret" in message for message in messages)
+    shown = [message.split(" failed with ")[1].split(";")[0] for message in messages]
+    assert shown[:8:2] == ["dict", "str", "Response with status 503", "list"]
+    assert r"OSError: one\nforged line \x1b[31mxxx" in messages[-1]
+    assert len(messages[-1]) < 400
+
+
+def test_a_log_that_fails_does_not_replace_the_error(clock: VirtualTime, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+
+    def broken(record: logging.LogRecord) -> bool:
+        raise KeyError("a filter of the program")
+
+    logger = logging.getLogger("holdoff")
+    logger.addFilter(broken)
+    try:
+        with pytest.raises(ConnectionError):
+            called(9, policy=THREE)
+    finally:
+        logger.removeFilter(broken)
+    assert [type(one.exc_value) for one in told] == [KeyError] * 2
+
+
+def test_a_logger_of_the_users_choice(clock: VirtualTime, caplog: pytest.LogCaptureFixture) -> None:
+    lines: list[tuple[Any, Any]] = []
+
+    class Structured:
+        def warning(self, event: str, **fields: object) -> None:
+            lines.append((event, fields))
+
+    own = logging.getLogger("own")
+    wrong: Any = 5
+    with pytest.raises(TypeError, match="logger must have a method warning"):
+        holdoff.telemetry.log(logger=wrong)
+    try:
+        assert holdoff.telemetry.log(logger=own)
+        called(1, policy=THREE)
+        assert [record.name for record in caplog.records] == ["own"]
+        holdoff.telemetry.log(logger=Structured())
+        called(1, policy=THREE)
+        ((event, fields),) = lines
+        assert (event, fields["attempt"], fields["failed"]) == ("holdoff.retry", 1, "ConnectionError: down")
+    finally:
+        holdoff.telemetry.log(logger=logging.getLogger("holdoff"))
+
+
+UNASKED = """
+import io, logging, contextlib, structlog, holdoff
+from holdoff.testing import failing, virtual_time
+
+logging.getLogger("holdoff").setLevel(logging.CRITICAL)
+with virtual_time():
+    holdoff.retry(failing(1, ConnectionError), backoff={"delays": [2]})()
+"""
+
+
+def test_an_import_of_structlog_changes_nothing() -> None:
+    ran = subprocess.run([sys.executable, "-c", UNASKED], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")

@@ -71,6 +71,9 @@ fn joined(written: &str, printed: &str) -> String {
     let (imports, written) = written.split_at(written.find("\n_P").unwrap_or_default());
     // PyO3 prints the protocols that its conversions accept.
     let plain = [("SupportsFloat | SupportsIndex", "float"), ("SupportsIndex", "int"), ("self, /", "self")];
+    // PyO3 prints no overloads.
+    let caller = "    def __call__(self, function: \"Callable[_P, _R]\"";
+    let of_method = "    @overload\n    def __call__(self, function: Method, /) -> Method: ...\n    @overload\n";
     let mut imports: String = imports.lines().skip(1).map(|line| format!("{line}\n")).collect();
     let (mut body, mut names, mut skips) = (String::new(), BTreeSet::new(), false);
     // For the interpreter a doc begins with the signature, which the stub has beside it.
@@ -85,6 +88,9 @@ fn joined(written: &str, printed: &str) -> String {
             skips = item == "def __getattr__" || (item.starts_with("def ") && written.contains(&format!("{item}(")));
         }
         if !skips {
+            if line.starts_with(caller) {
+                body.push_str(of_method);
+            }
             let line = plain.iter().fold(line.to_owned(), |line, (protocol, plain)| line.replace(protocol, plain));
             body.push_str(&format!("{line}\n"));
         }

@@ -7,11 +7,12 @@ from asyncio import sleep as asyncio_sleep
 from asyncio import wait as asyncio_wait
 from functools import wraps
 from inspect import isawaitable
+from weakref import ref
 
-from ._events import LISTENERS
+from . import _events, _limit
 from ._guard import Guard, trio_module
 from ._holdoff import Operation, Retrying, monotonic_ns, overridden_time
-from ._limit import SCOPE
+
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable
     from typing import Any, ParamSpec, TypeVar
 
-    from ._holdoff import Attempt, Attempts, Notify
+    from ._holdoff import Attempt, AttemptIterator, Notify
 
     _P = ParamSpec("_P")
     _R = TypeVar("_R")
@@ -36,7 +37,8 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
     async def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         failed: Exception | None = None
         noted = short[1]
-        if direct and not LISTENERS and SCOPE.get() is None:
+        # Not the list itself: libraries that pickle functions by value would copy it.
+        if direct and not _events.LISTENERS and _limit.SCOPE.get() is None:
             try:
                 # A call with `**` makes a dict, even of nothing.
                 value = await (call(*args, **kwargs) if kwargs else call(*args))
@@ -330,19 +332,27 @@ async def _listen(guard: Guard, notify: Notify, place: int, seen: int, seconds: 
     """Wait that long under the guard, or until the call at that place of the line can go on."""
     loop = get_running_loop()
     notified: Future[None] = loop.create_future()
+    operation = guard._operation
+    # The line must not keep the tasks of a closed loop alive, nor the places that they hold.
+    weak_loop, weakly_notified = ref(loop), ref(notified)
 
     def notice() -> None:
-        if not notified.done():
-            notified.set_result(None)
+        future = weakly_notified()
+        if future is not None and not future.done():
+            future.set_result(None)
 
     def wake() -> None:
         """Called in any thread."""
-        if not loop.is_closed():
-            try:  # noqa: SIM105 (contextlib is slow to import)
+        try:
+            loop = weak_loop()
+            if loop is not None:
                 loop.call_soon_threadsafe(notice)
-            except RuntimeError:
-                # Closed since.
-                pass
+                return
+        except RuntimeError:
+            # The loop is closed.
+            pass
+        # The call never runs again, so its turn is the next one's.
+        operation.cancel()
 
     waiter = notify.add_waiter(place, seen, wake)
     if waiter is None:
@@ -358,7 +368,7 @@ async def _listen(guard: Guard, notify: Notify, place: int, seen: int, seconds: 
         notify.remove_waiter(place, waiter)
 
 
-async def next_attempt(attempts: Attempts, operation: Operation) -> Attempt:
+async def next_attempt(attempts: AttemptIterator, operation: Operation) -> Attempt:
     """The next attempt at a block of code."""
     await hear(operation)
     if not attempts._goes_on():

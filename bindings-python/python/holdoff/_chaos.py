@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 from . import classifiers
-from ._holdoff import Chaos, Failure, Policy, overridden_time
+from ._holdoff import Chaos, Failure, Policy, is_coroutine_function, overridden_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def chaos(
 
     def wrap(function: Any) -> Any:
         from functools import wraps
-        from inspect import iscoroutinefunction
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -76,7 +75,7 @@ def chaos(
             fail(k)
             return await function(*args, **kwargs)
 
-        return awaited if iscoroutinefunction(function) else call
+        return awaited if is_coroutine_function(function) else call
 
     return wrap
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ._holdoff import status_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,12 +15,37 @@ if TYPE_CHECKING:
 LISTENERS: list[Callable[[Any], object]] = []
 """Called with the events of all operations."""
 
+_SHOWN = 200
+"""How many characters of an error's text are shown."""
+
+
+def shown_failure(error: BaseException | None, value: object) -> str:
+    """A failed attempt for logs: the type of its error and the beginning of the error's text, or the type and the HTTP
+    status of its value, which may be long or secret."""
+    if error is None:
+        status = status_of(value)
+        return type(value).__name__ + ("" if status is None else f" with status {status}")
+    # In one line: the text may be a server's.
+    text = repr(text_of(error))[1:-1]
+    return type(error).__name__ + (f": {text}" if text else "")
+
+
+def text_of(error: BaseException) -> str:
+    """The beginning of an error's text, which may fail in its own ways."""
+    try:
+        text = str.__str__(str(error))
+    except Exception as failed:
+        return f"<its text failed with {type(failed).__name__}>"
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+
 
 class CallEvent:
     """An event of an operation."""
 
     hook: ClassVar[str] = ""
     """The name of the option that takes such events."""
+    key: str = ""
+    """The server that is called: the option ``key``, else the key of the guards; empty without either."""
 
     def __init__(
         self, operation: str, args: tuple[Any, ...], kwargs: dict[str, Any], attempt: int, elapsed: float, **fields: Any
@@ -90,8 +117,8 @@ class RetryEvent(_FailedEvent):
         return self.delay_ns / 1e9
 
     def __repr__(self) -> str:
-        failed = self.value if self.error is None else self.error
-        return f"<RetryEvent attempt {self.attempt}: {failed!r}, next in {self.delay:.3g}s ({self.cause})>"
+        failed = shown_failure(self.error, self.value)
+        return f"<RetryEvent attempt {self.attempt}: {failed}, next in {self.delay:.3g}s ({self.cause})>"
 
 
 _GUARDS = ("budget", "breaker", "limiter", "bulkhead")
@@ -129,9 +156,12 @@ class ChangeEvent:
     hook: ClassVar[str] = "on_change"
     """The kind of the event."""
 
-    def __init__(self, name: str, before: BreakerState, after: BreakerState, at: int) -> None:
+    def __init__(self, name: str, before: BreakerState, after: BreakerState, at: int, key: str = "") -> None:
         self.name = name
-        """The option ``name`` of the operation, else its ``key``."""
+        """The key of the `KeyedGuards` that the breaker belongs to, else the option ``name`` of the operation, else its
+        ``key``."""
+        self.key = key
+        """The key of the operation; empty without one."""
         self.before = before
         """The state that listeners heard last: "closed", "open", "half_open" or "isolated"."""
         self.after = after

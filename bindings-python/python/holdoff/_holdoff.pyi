@@ -1,7 +1,7 @@
 # Printed by `cargo xtask generate`.
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Generic, Literal, ParamSpec, TypeVar, final, overload
+from typing import Any, Final, Literal, ParamSpec, TypeVar, final, overload
 
 from _typeshed import SupportsGetItem
 from matplotlib.axes import Axes
@@ -36,6 +36,7 @@ from .types import (
     BulkheadFields,
     CallOptions,
     DecisionKind,
+    Decorated,
     Duration,
     FormName,
     GrpcCode,
@@ -47,6 +48,7 @@ from .types import (
     Limit,
     LimiterConfig,
     LimiterFields,
+    Method,
     NextStep,
     OutcomeWord,
     PeriodicKind,
@@ -61,6 +63,7 @@ from .types import (
 __all__ = [
     "Adaptive",
     "Attempt",
+    "AttemptIterator",
     "Attempts",
     "Breaker",
     "Bucket",
@@ -93,7 +96,6 @@ __all__ = [
     "PeriodicStep",
     "Policy",
     "Recorder",
-    "Retried",
     "Retry",
     "Retrying",
     "Row",
@@ -107,6 +109,7 @@ __all__ = [
     "Wheel",
     "__version__",
     "attempts",
+    "bind",
     "classify_built_in",
     "enter_limit",
     "enter_token",
@@ -115,6 +118,7 @@ __all__ = [
     "grpc_failure",
     "hint_of",
     "http_failure",
+    "is_coroutine_function",
     "jittered",
     "leave_scope",
     "limit_nanos",
@@ -132,34 +136,25 @@ __all__ = [
     "preset_names",
     "remaining",
     "replay",
+    "report_unraisable",
     "retry",
     "seed",
     "seed_at",
+    "status_of",
     "tell_of",
     "token",
+    "unpickled_guard",
+    "unpickled_guards",
+    "unpickled_retrying",
 ]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-@final
-class Retried(Generic[_P, _R]):
-    """A decorated function."""
-
-    __dict__: dict[str, Any]
-    __module__: str
-    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
-    def __get__(self, instance: object, owner: type | None = None, /) -> Callable[..., _R]: ...
-    def __reduce__(self) -> str: ...
-    @property
-    def __wrapped__(self) -> Callable[_P, _R]:
-        """The function without retries."""
-    @property
-    def holdoff(self) -> Decoration:
-        """The policy and the options."""
-
 @overload
-def retry(function: Callable[_P, _R], /, **options: Unpack[RetryOptions]) -> Callable[_P, _R]:
+def retry(function: Method, /, **options: Unpack[RetryOptions]) -> Method: ...
+@overload
+def retry(function: Callable[_P, _R], /, **options: Unpack[RetryOptions]) -> Decorated[_P, _R]:
     """Retry a function: a decorator, bare or with options and with the fields of a policy."""
 
 @overload
@@ -176,6 +171,10 @@ class Adaptive:
     def __new__(
         cls, config: AdaptiveConfig = None, /, *, now: int | None = None, **fields: Unpack[AdaptiveFields]
     ) -> Adaptive: ...
+    def __reduce__(self) -> Any:
+        """
+        Pickled with its state: a copy in another process goes on from there by itself.
+        """
     def __repr__(self) -> str: ...
     def give_back(self, cost: float = 1.0, now: int | None = None) -> None:
         """
@@ -258,13 +257,13 @@ class Attempt:
         """
 
 @final
-class Attempts:
+class AttemptIterator:
     """
     One operation, an attempt at a time; it ends with the attempt that succeeds or with the last error.
     """
-    def __aiter__(self) -> Attempts: ...
+    def __aiter__(self) -> AttemptIterator: ...
     def __anext__(self) -> Awaitable[Attempt]: ...
-    def __iter__(self) -> Attempts: ...
+    def __iter__(self) -> AttemptIterator: ...
     def __next__(self) -> Attempt: ...
     def _goes_on(self) -> bool:
         """
@@ -274,6 +273,14 @@ class Attempts:
         """
         The next attempt, under that guard if it is asynchronous.
         """
+
+@final
+class Attempts:
+    """
+    Attempts at a block of code. Each loop over it is an operation of its own.
+    """
+    def __aiter__(self) -> AttemptIterator: ...
+    def __iter__(self) -> AttemptIterator: ...
 
 @final
 class Breaker:
@@ -289,6 +296,10 @@ class Breaker:
         now: int | None = None,
         **fields: Unpack[BreakerFields],
     ) -> Breaker: ...
+    def __reduce__(self) -> Any:
+        """
+        Pickled with its state: a copy in another process goes on from there by itself.
+        """
     def __repr__(self) -> str: ...
     def abandon(self, permit: int, now: int | None = None) -> None:
         """
@@ -383,6 +394,10 @@ class Budget:
         now: int | None = None,
         **fields: Unpack[BudgetFields],
     ) -> Budget: ...
+    def __reduce__(self) -> Any:
+        """
+        Pickled with its state: a copy in another process goes on from there by itself.
+        """
     def __repr__(self) -> str: ...
     def admit(self, now: int | None = None) -> bool:
         """
@@ -440,6 +455,10 @@ class Bulkhead:
     How many attempts may run at once. All calls that use the object share it.
     """
     def __new__(cls, config: BulkheadConfig = None, /, **fields: Unpack[BulkheadFields]) -> Bulkhead: ...
+    def __reduce__(self) -> Any:
+        """
+        Pickled without the attempts that run: a copy in another process has places of its own.
+        """
     def __repr__(self) -> str: ...
     def enter(self) -> Literal["entered", "refused"] | int:
         """
@@ -605,6 +624,8 @@ class Decoration:
     """
     The attribute `holdoff` of a decorated function: its policy and its options.
     """
+    def __getnewargs__(self) -> tuple[Retrying, Any]: ...
+    def __new__(cls, /, retrying: Retrying, function: Any) -> Decoration: ...
     @property
     def policy(self) -> Policy:
         """
@@ -1009,6 +1030,10 @@ class Guards:
     def __new__(
         cls, /, *, seed: int | None = None, now: int | None = None, **guards: Unpack[GuardOptions]
     ) -> Guards: ...
+    def __reduce__(self) -> Any:
+        """
+        Pickled with the guards and their states.
+        """
     def __repr__(self) -> str: ...
     @property
     def adaptive(self) -> Adaptive | None:
@@ -1063,6 +1088,10 @@ class Hedge:
     A second attempt beside a slow one. All calls that use the object share it.
     """
     def __new__(cls, config: HedgeConfig = None, /, **fields: Unpack[HedgeFields]) -> Hedge: ...
+    def __reduce__(self) -> Any:
+        """
+        Pickled with its state: a copy in another process goes on from there by itself.
+        """
     def __repr__(self) -> str: ...
     @property
     def attempts(self) -> int:
@@ -1169,7 +1198,8 @@ class KeyedGuards:
         """
     def of(self, key: str, /, now: int | None = None) -> Guards:
         """
-        The guards of a key: the same ones each time, for as long as the key is known.
+        The guards of a key: the same ones each time, for as long as the key is known. Calls under them have that key: for their
+        budget and in their events.
         """
 
 @final
@@ -1275,6 +1305,10 @@ class Limiter:
     def __new__(
         cls, config: LimiterConfig = None, /, *, now: int | None = None, **fields: Unpack[LimiterFields]
     ) -> Limiter: ...
+    def __reduce__(self) -> Any:
+        """
+        Pickled with its state: a copy in another process goes on from there by itself.
+        """
     def __repr__(self) -> str: ...
     def give_back(self, count: int = 1, now: int | None = None) -> None:
         """
@@ -1943,11 +1977,18 @@ class Retrying:
     """
     A policy with the options of one use: call functions with it, or decorate them.
     """
-    def __call__(self, function: Callable[_P, _R], /) -> Callable[_P, _R]:
+    @overload
+    def __call__(self, function: Method, /) -> Method: ...
+    @overload
+    def __call__(self, function: Callable[_P, _R], /) -> Decorated[_P, _R]:
         """
         The function, retried.
         """
     def __new__(cls, policy: Policy | PresetName | None = None, /, **options: Unpack[RetryingOptions]) -> Retrying: ...
+    def __reduce__(self) -> Any:
+        """
+        Pickled with its policy and its options.
+        """
     def call(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """
         Call the function until it succeeds or the policy gives up.
@@ -2138,6 +2179,10 @@ class Stretch:
     def __new__(
         cls, config: StretchConfig = None, /, *, now: int | None = None, **fields: Unpack[StretchFields]
     ) -> Stretch: ...
+    def __reduce__(self) -> Any:
+        """
+        Pickled with its state: a copy in another process goes on from there by itself.
+        """
     def __repr__(self) -> str: ...
     def counts(self, now: int | None = None) -> tuple[int, int]:
         """
@@ -2336,6 +2381,11 @@ def attempts(policy: Policy | PresetName | None = None, **options: Unpack[Attemp
     Attempts at a block of code, to loop over with `for` or `async for`: each is a context manager.
     """
 
+def bind(retrying: Retrying, function: Any, /) -> Callable[..., Any]:
+    """
+    The function with its caller: the native part of a decorated blocking function.
+    """
+
 def classify_built_in() -> None:
     """
     From now on, plain built-in errors are looked up in `holdoff.classifiers`, too.
@@ -2385,6 +2435,12 @@ def http_failure(
     an answer that is no failure.
     """
 
+def is_coroutine_function(function: object, /) -> bool:
+    """
+    True if calling the function makes a coroutine: an `async def`, also inside partial objects, methods and callable
+    objects.
+    """
+
 def jittered(
     policy: Policy | PresetName, delay: int, u: float = 0.0, *, longest: int | None = None, drawn: int | None = None
 ) -> int:
@@ -2419,11 +2475,13 @@ def next_at(schedule: Schedule, kind: Word, u: float) -> int | None:
     The next delay of a schedule after a failure of this kind if the generator drew u from [0, 1); None at the end.
     """
 
-def outcome_of(error: BaseException, /) -> Outcome | None:
+def outcome_of(ended: object, /) -> Outcome | None:
     """
-    The outcome of the operation that raised this error; None for other errors.
+    The outcome of the operation that raised this error or returned this value when it gave up; None for others.
 
-    It is the attribute `__holdoff__` of the error, which engines with loops of their own may set, too.
+    It is the attribute `__holdoff__` of an error, which engines with loops of their own may set, too. Values keep no
+    attribute: their outcomes are known for as long as the value lives, if Python can have weak references to it. A
+    response of an HTTP client can, a dict or a str cannot.
     """
 
 def overridden_time() -> Any | None:
@@ -2486,6 +2544,11 @@ def replay(
     keeps the recorded decision and "verify" raises ReplayError. `any_policy` accepts a log of another policy.
     """
 
+def report_unraisable(error: BaseException, object: object) -> None:
+    """
+    Hands an error that nobody can handle to ``sys.unraisablehook``, with the object that raised it.
+    """
+
 def seed(n: int | None, /) -> None:
     """
     Make every later operation repeatable: the k-th operation that fails, or that begins under guards, gets the k-th seed of
@@ -2499,6 +2562,11 @@ def seed_at(n: int, k: int, /) -> int:
     The seed of the k-th failing operation, k from 0, of a program seeded with n.
     """
 
+def status_of(value: object, /) -> int | None:
+    """
+    The HTTP status of a response; None for every other value.
+    """
+
 def tell_of(listens: bool, logs: bool) -> None:
     """
     Says whether there are listeners, and whether retries are logged.
@@ -2507,4 +2575,19 @@ def tell_of(listens: bool, logs: bool) -> None:
 def token() -> Token | None:
     """
     The token of the attempt that runs now, to be sent as a header; None outside of an attempt with a token.
+    """
+
+def unpickled_guard(section: str, document: str, state: bytes, /) -> object:
+    """
+    For pickle: the guard of that section of a document, with its state.
+    """
+
+def unpickled_guards(guards: dict[str, object], names_budget: bool, key: str | None, /) -> Guards:
+    """
+    For pickle: the set of these guards.
+    """
+
+def unpickled_retrying(policy: Policy, options: dict[str, object], /) -> Retrying:
+    """
+    For pickle: a caller with this policy and these options.
     """

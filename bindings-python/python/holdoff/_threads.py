@@ -29,7 +29,14 @@ def race(retrying: Retrying, function: Callable[..., Any], args: tuple[Any, ...]
         fallback = operation.fallback
         if fallback is None:
             raise
-        return fallback(error)
+        value = fallback(error)
+        if hasattr(value, "__await__"):
+            if hasattr(value, "close"):
+                value.close()
+            raise TypeError(
+                "fallback: a blocking function cannot await an asynchronous function; give a plain function"
+            ) from error
+        return value
 
 
 class _Race:

@@ -22,10 +22,11 @@ async def listen(guard: Any, notify: Notify, place: int, seen: int, seconds: flo
 
     def wake() -> None:
         """Called in any thread."""
-        try:  # noqa: SIM105 (contextlib is slow to import)
+        try:
             token.run_sync_soon(notified.set)
         except trio.RunFinishedError:
-            pass
+            # This call never runs again, so its turn is the next one's.
+            guard._operation.cancel()
 
     waiter = notify.add_waiter(place, seen, wake)
     if waiter is None:

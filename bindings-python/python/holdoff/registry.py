@@ -15,12 +15,11 @@ import json
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import wraps
-from inspect import iscoroutinefunction
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from ._errors import ConfigError
-from ._holdoff import Policy
+from ._holdoff import Policy, is_coroutine_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,7 +108,7 @@ class Registry:
             async def call_later(*args: Any, **kwargs: Any) -> Any:
                 return await retried()(*args, **kwargs)
 
-            return cast("Callable[_P, _R]", call_later if iscoroutinefunction(function) else call)
+            return cast("Callable[_P, _R]", call_later if is_coroutine_function(function) else call)
 
         return decorate
 

@@ -7,11 +7,21 @@ holdoff.telemetry.log(False)  # no warning for each retry
 
 from __future__ import annotations
 
-import sys
 from _thread import RLock
 
-from ._events import LISTENERS, AttemptEvent, CallEvent, ChangeEvent, DelayEvent, GiveUpEvent, RetryEvent, SuccessEvent
-from ._holdoff import tell_of
+from ._events import (
+    LISTENERS,
+    AttemptEvent,
+    CallEvent,
+    ChangeEvent,
+    DelayEvent,
+    GiveUpEvent,
+    RetryEvent,
+    SuccessEvent,
+    shown_failure,
+    text_of,
+)
+from ._holdoff import report_unraisable, tell_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +50,7 @@ __all__ = [
 
 _EVENTS: dict[str, Any] = {kind.hook: kind for kind in (AttemptEvent, RetryEvent, SuccessEvent, GiveUpEvent)}
 _logs = True
+_own_logger: Any = None
 
 
 def listen(listener: _L) -> _L:
@@ -62,19 +73,27 @@ def unlisten(listener: Callable[[Any], object]) -> None:
     tell_of(bool(LISTENERS), _logs)
 
 
-def log(on: bool) -> bool:
+def log(on: bool = True, *, logger: Any = None) -> bool:
     """Turns the warning for each retry without a hook ``on_retry`` on or off. Returns True if it was on.
 
-    It comes from the logger ``holdoff``, of structlog if the program has imported that.
+    ``logger`` takes the warnings from now on, instead of the logger ``holdoff`` of logging. One of logging gets a line
+    of text. Any other, of structlog for instance, gets ``warning("holdoff.retry", operation=..., attempt=..., ...)``.
     """
-    global _logs
+    global _logs, _own_logger
+    if logger is not None:
+        if not callable(getattr(logger, "warning", None)):
+            raise TypeError(f"logger must have a method warning, which {type(logger).__name__} has not")
+        _own_logger = logger
     before, _logs = _logs, on
     tell_of(bool(LISTENERS), _logs)
     return before
 
 
 def _named(function: Any) -> str:
-    return str(getattr(function, "__qualname__", type(function).__qualname__))
+    try:
+        return str(function.__qualname__)
+    except Exception:
+        return type(function).__qualname__
 
 
 def tell(
@@ -128,7 +147,7 @@ def tell_change(
     name: str | None, key: str, before: BreakerState, after: BreakerState, at: int
 ) -> list[tuple[str, Awaitable[object]]] | None:
     """Tells a change of a breaker to all listeners."""
-    return _call(LISTENERS, ChangeEvent(name or key, before, after, at))
+    return _call(LISTENERS, ChangeEvent(name or key, before, after, at, key))
 
 
 async def wait_for(awaited: list[tuple[str, Awaitable[object]]]) -> None:
@@ -155,24 +174,32 @@ def _annotate(which: str, error: BaseException) -> None:
 
 
 def _logger() -> Any:
-    structlog: Any = sys.modules.get("structlog")
-    if structlog is not None:
-        return structlog.get_logger("holdoff")
     import logging
 
-    logger = logging.getLogger("holdoff")
-    return logger if logger.isEnabledFor(logging.WARNING) else None
+    logger: Any = logging.getLogger("holdoff") if _own_logger is None else _own_logger
+    return None if _is_plain(logger) and not logger.isEnabledFor(logging.WARNING) else logger
+
+
+def _is_plain(logger: Any) -> bool:
+    """True for a logger of logging."""
+    import logging
+
+    return isinstance(logger, (logging.Logger, logging.LoggerAdapter))
 
 
 def _warn(logger: Any, event: RetryEvent) -> None:
-    failed = repr(event.value if event.error is None else event.error)
-    if type(logger).__module__.partition(".")[0] == "structlog":
-        fields = {"operation": event.operation, "attempt": event.attempt, "failed": failed, "kind": event.kind}
-        logger.warning("holdoff.retry", **fields, delay=event.delay, cause=event.cause)
-        return
-    operation = f"{event.operation}: " if event.operation else ""
-    text = "%sattempt %d failed with %s; the next one begins in %.3g s (%s)"
-    logger.warning(text, operation, event.attempt, failed, event.delay, event.cause)
+    failed = shown_failure(event.error, event.value)
+    try:
+        if not _is_plain(logger):
+            fields = {"operation": event.operation, "attempt": event.attempt, "failed": failed, "kind": event.kind}
+            logger.warning("holdoff.retry", **fields, delay=event.delay, cause=event.cause)
+            return
+        operation = f"{event.operation}: " if event.operation else ""
+        text = "%sattempt %d failed with %s; the next one begins in %.3g s (%s)"
+        logger.warning(text, operation, event.attempt, failed, event.delay, event.cause)
+    except Exception as error:
+        # A filter of the program's failed. The error of the attempt is what must come out.
+        report_unraisable(error, logger)
 
 
 class Statistics:
@@ -276,7 +303,7 @@ def opentelemetry(meter: Any = None) -> Callable[[Any], None]:
             return
         facts = {**attributes, "holdoff.attempt": event.attempt, "holdoff.elapsed": event.elapsed}
         if event.error is not None:
-            facts |= {"error.type": type(event.error).__qualname__, "error.message": str(event.error)}
+            facts |= {"error.type": type(event.error).__qualname__, "error.message": text_of(event.error)}
         name = "holdoff.give_up"
         if isinstance(event, RetryEvent):
             name = "holdoff.retry"

@@ -351,7 +351,8 @@ def failing(times: int, error: Exception | type[Exception], function: Callable[.
     It is asynchronous if the function is. Its attribute ``calls`` counts the calls.
     """
     from functools import wraps
-    from inspect import iscoroutinefunction
+
+    from ._holdoff import is_coroutine_function
 
     def call(*args: Any, **kwargs: Any) -> Any:
         made.calls += 1
@@ -362,7 +363,7 @@ def failing(times: int, error: Exception | type[Exception], function: Callable[.
     async def awaited(*args: Any, **kwargs: Any) -> Any:
         return await call(*args, **kwargs)
 
-    made: Any = awaited if iscoroutinefunction(function) else call
+    made: Any = awaited if function is not None and is_coroutine_function(function) else call
     if function is not None:
         made = wraps(function)(made)
     made.calls = 0

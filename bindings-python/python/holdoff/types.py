@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, ParamSpec, Protocol, TypeAlias, TypedDict, TypeVar
 
 from ._cancel import Cancel
 from ._events import AttemptEvent, DelayEvent, GiveUpEvent, RetryEvent, SuccessEvent
@@ -28,6 +28,7 @@ from ._holdoff import (
     Breaker,
     Budget,
     Bulkhead,
+    Decoration,
     Failure,
     Guards,
     Hedge,
@@ -49,6 +50,44 @@ from ._literals import JitterKind as JitterKind
 from ._literals import PresetName as PresetName
 from ._literals import Refusal as Refusal
 from ._literals import Word as Word
+
+_P = ParamSpec("_P")
+_R_co = TypeVar("_R_co", covariant=True)
+
+
+class _Method(Protocol):
+    def __call__(_own, self: Any, *args: Any, **kwargs: Any) -> Any: ...
+
+
+class _ClassMethod(Protocol):
+    def __call__(_own, cls: Any, *args: Any, **kwargs: Any) -> Any: ...
+
+
+Method = TypeVar("Method", bound=_Method | _ClassMethod)
+"""A function whose first parameter is called ``self`` or ``cls``: type checkers bind and override plain functions only,
+so they see a decorated method as the method itself."""
+
+
+class Decorated(Protocol[_P, _R_co]):
+    """A function that `holdoff.retry` has decorated: the same function, with its policy as ``function.holdoff``."""
+
+    __name__: str
+    __qualname__: str
+
+    @property
+    def __wrapped__(self) -> Callable[_P, _R_co]:
+        """The function without retries."""
+        raise NotImplementedError
+
+    @property
+    def holdoff(self) -> Decoration:
+        """The policy and the options."""
+        raise NotImplementedError
+
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R_co:
+        """Call the function until it succeeds or the policy gives up."""
+        raise NotImplementedError
+
 
 Limit: TypeAlias = Duration | Literal["none"]
 """A length of time, or "none" for no limit."""

@@ -1,9 +1,11 @@
 //! The limit of attempts at once.
 
 use super::{Guard, Shared, Start};
+use crate::vectorcall::Returned;
 use holdoff_core::{BulkheadConfig, Entry, Error, Options, QueuePlace, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use std::sync::Arc;
 
 #[doc = include_str!("../help/bulkhead.txt")]
 #[pyclass(frozen, module = "holdoff")]
@@ -44,6 +46,15 @@ impl Guard for Bulkhead {
     fn resumed(&self, _bytes: &[u8], _now: Timestamp) -> Result<Self, Error> {
         Ok(Self::of(self.0.config))
     }
+
+    fn of_options(mut self, options: &Arc<Options>) -> Self {
+        self.0.options = Some(Arc::clone(options));
+        self
+    }
+
+    fn options(&self) -> Option<&Arc<Options>> {
+        self.0.options.as_ref()
+    }
 }
 
 fn word(py: Python<'_>, entry: Entry) -> PyResult<Bound<'_, PyAny>> {
@@ -61,6 +72,9 @@ methods! { Bulkhead(self, py);
     new[config: Option<&Bound<'_, PyAny>> as "BulkheadConfig" = None](
         ; **fields as "Unpack[BulkheadFields]"
     ) -> PyResult<Self> = super::new(py, config, fields, Start::default());
+
+    /// Pickled without the attempts that run: a copy in another process has places of its own.
+    special __reduce__() -> Returned<'py> = super::pickled(py, self);
 
     /// Asks for a place: "entered", "refused", or a place in the queue.
     ref enter() -> PyResult<Bound<'py, PyAny>> as "Literal['entered', 'refused'] | int" =

@@ -32,7 +32,8 @@ methods! { KeyedGuards(self, py);
         Ok(Self { sets: Shared::new(recipe, (holdoff_core::Keyed::new(most, idle), 0)), seed: seeds::of(seed)? })
     };
 
-    /// The guards of a key: the same ones each time, for as long as the key is known.
+    /// The guards of a key: the same ones each time, for as long as the key is known. Calls under them have that key: for their
+    /// budget and in their events.
     ref of[key: String](now: Now = None) -> PyResult<Py<Guards>> = {
         let now = clock::at(py, now)?;
         let seed = {
@@ -48,7 +49,9 @@ methods! { KeyedGuards(self, py);
             seed
         };
         // Not under the lock: making an object may collect garbage, and that may run anything.
-        let made = Py::new(py, self.sets.config.make(py, seed, now)?)?;
+        let mut made = self.sets.config.make(py, seed, now)?;
+        made.key = Some(key.clone());
+        let made = Py::new(py, made)?;
         Ok(self.sets.with(|_, (sets, _)| sets.entry(key, now, || made.clone_ref(py)).clone_ref(py)))
     };
 

@@ -9,6 +9,7 @@ use holdoff_core::{
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::sync::Arc;
 
 fn or_transient(kind: Option<Kind>) -> FailureKind {
     kind.map_or(FailureKind::Transient, |kind| kind.0)
@@ -173,11 +174,13 @@ guard! {
         rate: f64 = 0.0, tokens: f64 = 0.0, measured: f64 = 0.0, last_max_rate: f64 = 0.0,
         throttled_at: Option<ThrottleTime> = None, limits: bool = true, now: Now = None
     ) -> PyResult<Self> = {
-        let config = super::new::<Self>(py, Some(config), None, Start { seed: None, now })?.0.config;
+        let mut made = super::new::<Self>(py, Some(config), None, Start { seed: None, now })?;
+        let config = made.0.config;
         let now = clock::at(py, now)?;
         let throttled_at = throttled_at.map_or(now, |at| at.0);
         let start = AdaptiveStart { rate, tokens, measured, last_max_rate, throttled_at, limits };
-        Ok(Self(Shared::new(config, holdoff_core::Adaptive::started(&config, start, now))))
+        let options = made.0.options.take();
+        Ok(Self(Shared { options, ..Shared::new(config, holdoff_core::Adaptive::started(&config, start, now)) }))
     };
 
     /// Takes `cost` tokens; returns True if they were there. If not, nothing is taken.

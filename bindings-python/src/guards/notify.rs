@@ -3,7 +3,8 @@
 use holdoff_core::QueuePlace;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -56,22 +57,41 @@ impl Line {
     pub(crate) fn let_through(&self, py: Python<'_>, (before, after): (u32, u32)) {
         if after > before || after > 0 && !self.waiters().1.is_empty() {
             self.notify(py, |waiters| {
-                (0..after).map_while(|_| waiters.pop_first()).map(|(_, waiter)| waiter).collect()
+                (0..after).map_while(|_| waiters.pop_first()).map(|(_, (_, waker))| waker).collect()
             });
         }
     }
 
     /// Notifies the waiter at that place. If there is none, the call at it is about to ask anyway, and then the next one is notified.
+    ///
+    /// The waiter stays until it removes itself: its event loop may close before it asks, and then the next notification finds that
+    /// out.
     #[cold]
     pub(crate) fn let_in(&self, py: Python<'_>, place: QueuePlace) {
-        self.notify(py, |waiters| waiters.remove(&place.as_raw()).into_iter().collect());
+        self.notify(py, |waiters| {
+            waiters.get(&place.as_raw()).map(|waiter| waiter.1.clone_ref(py)).into_iter().collect()
+        });
     }
 
+    /// Calls the wakers one after the other, and not one in the other: a waiter that never runs again passes its turn on, which
+    /// notifies the next one.
     #[cold]
-    fn notify(&self, py: Python<'_>, take: impl FnOnce(&mut Waiters) -> Vec<(u64, Py<PyAny>)>) {
+    fn notify(&self, py: Python<'_>, take: impl FnOnce(&mut Waiters) -> Vec<Py<PyAny>>) {
+        thread_local! {
+            /// The wakers that this thread is calling.
+            static CALLING: RefCell<Option<VecDeque<Py<PyAny>>>> = const { RefCell::new(None) };
+        }
         self.count.fetch_add(1, Ordering::SeqCst);
         let woken = take(&mut self.waiters().1);
-        for (_, waker) in woken {
+        let begins = CALLING.with_borrow_mut(|calling| {
+            let begins = calling.is_none();
+            calling.get_or_insert_default().extend(woken);
+            begins
+        });
+        if !begins {
+            return;
+        }
+        while let Some(waker) = CALLING.with_borrow_mut(|calling| calling.as_mut()?.pop_front()) {
             if let Err(error) = waker.call0(py) {
                 // An interrupt may come between the waker's lines; the waiter must be woken all the same.
                 if let Err(again) = waker.call0(py) {
@@ -80,6 +100,7 @@ impl Line {
                 report(py, error);
             }
         }
+        CALLING.set(None);
     }
 
     fn waiters(&self) -> MutexGuard<'_, (u64, Waiters)> {

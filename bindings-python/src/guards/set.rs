@@ -6,7 +6,8 @@ use super::locked::{Adaptive, Breaker, Budget, Hedge, Limiter, Stretch};
 use super::notify::{Line, Waiting};
 use crate::parameters::{Now, Seed};
 use crate::policy::Policy;
-use crate::{clock, config, seeds};
+use crate::vectorcall::Returned;
+use crate::{clock, config, json, seeds};
 use holdoff_core::{
     AdaptiveConfig, BreakerConfig, BreakerState, BudgetConfig, BulkheadConfig, GuardedCall, HedgeConfig, Latency,
     LimiterConfig, Options, Permit, QueuePlace, Span, StretchConfig, Timestamp, Verdict,
@@ -21,7 +22,7 @@ enum Source<G> {
     /// An object that other sets may share.
     Object(Py<G>),
     /// A section of a builder: a guard of this set alone.
-    Config(Box<Options>),
+    Config(Arc<Options>),
     Nothing,
 }
 
@@ -32,7 +33,7 @@ impl<G: Guard + pyo3::PyTypeInfo> Source<G> {
             return Ok(Self::Object(guard.clone().unbind()));
         }
         let builder = config::guard(value.py(), G::SECTION, Some(&value), None)?;
-        Ok(Self::Config(Box::new(builder)))
+        Ok(Self::Config(Arc::new(builder)))
     }
 
     fn make(&self, py: Python<'_>, seed: u64, now: Timestamp) -> PyResult<Option<Py<G>>> {
@@ -41,7 +42,7 @@ impl<G: Guard + pyo3::PyTypeInfo> Source<G> {
             Self::Object(guard) => Ok(Some(guard.clone_ref(py))),
             Self::Config(builder) => {
                 let guard = config::valid(py, G::fresh(builder, seed, now))?;
-                guard.map(|guard| Py::new(py, guard)).transpose()
+                guard.map(|guard| Py::new(py, guard.of_options(builder))).transpose()
             }
         }
     }
@@ -92,6 +93,8 @@ macro_rules! set {
             pub(crate) only_breaker: bool,
             /// True if a budget is named, be it "none": then a loop brings none.
             pub(crate) names_budget: bool,
+            /// The key of a set of `KeyedGuards`.
+            pub(crate) key: Option<String>,
         }
 
         /// The sources of all guards of a set.
@@ -110,8 +113,8 @@ macro_rules! set {
 
             /// The sections of a policy.
             fn of_builder(builder: &Options) -> Self {
-                let names_budget = builder.names_budget();
-                Self { $($guard: Source::Config(Box::new(*builder)),)* names_budget }
+                let (names_budget, builder) = (builder.names_budget(), Arc::new(*builder));
+                Self { $($guard: Source::Config(Arc::clone(&builder)),)* names_budget }
             }
 
             pub(crate) fn make(&self, py: Python<'_>, seed: u64, now: Timestamp) -> PyResult<Guards> {
@@ -119,6 +122,7 @@ macro_rules! set {
                     $($guard: self.$guard.make(py, seed, now)?,)*
                     only_breaker: false,
                     names_budget: self.names_budget,
+                    key: None,
                 };
                 let untimed = made.breaker.as_ref().is_some_and(|breaker| breaker.get().0.config.is_untimed());
                 made.only_breaker = untimed && made.names().len() == 1;
@@ -158,6 +162,27 @@ macro_rules! set {
                     }),
                 )* }
             }
+        }
+
+        functions! { py;
+            /// For pickle: the guard of that section of a document, with its state.
+            fn unpickled_guard[
+                section: &str, document: &Bound<'py, PyAny> as "str", state: &Bound<'py, PyBytes> as "bytes"
+            ]() -> Returned<'py> as "object" = {
+                let document = json::document(document, None)?;
+                match section {
+                    $($class::SECTION => super::unpickled::<$class>(&document, state),)*
+                    _ => Err(PyTypeError::new_err(format!("{section} is no guard"))),
+                }
+            };
+
+            /// For pickle: the set of these guards.
+            fn unpickled_guards[
+                guards: &Bound<'py, PyDict> as "dict[str, object]", names_budget: bool, key: Option<String>
+            ]() -> PyResult<Guards> = {
+                let made = Recipe::of(guards.as_mapping())?.make(py, 0, clock::now(py)?)?;
+                Ok(Guards { names_budget, key, ..made })
+            };
         }
 
         impl Guards {
@@ -212,6 +237,14 @@ macro_rules! set {
                 let names = self.names();
                 format!("<Guards {}>", if names.is_empty() { "none".to_owned() } else { names.join(", ") })
             };
+
+            /// Pickled with the guards and their states.
+            special __reduce__() -> Returned<'py> = {
+                let guards = PyDict::new(py);
+                $(if let Some(guard) = &self.$guard { guards.set_item($class::SECTION, guard)?; })*
+                let make = py.import("holdoff._holdoff")?.getattr("unpickled_guards")?;
+                Ok((make, (guards, self.names_budget, &self.key)).into_pyobject(py)?.into_any())
+            };
         }
     };
 }
@@ -241,7 +274,7 @@ fn check_names(mapping: &Bound<'_, PyMapping>) -> PyResult<()> {
     for name in mapping.keys()? {
         let known = name.extract::<String>().is_ok_and(|name| SECTIONS.contains(&name.as_str()));
         if !known {
-            let (known, name) = (SECTIONS.join(", "), name.repr()?);
+            let (known, name) = (SECTIONS.join(", "), config::shown(&name));
             return Err(PyTypeError::new_err(format!("{name} is no guard; there are {known}")));
         }
     }
@@ -328,11 +361,12 @@ pub(crate) fn lend<T>(
     answer
 }
 
-/// Unlocks the guards, and notifies waiters if there are fewer attempts or waiters than before, or if the breaker lets more through.
+/// Unlocks the guards, and notifies waiters if there are fewer attempts or other waiters than before, or if the breaker lets more
+/// through. A call that queues although there is a place reminds the first one of the queue, whose event loop may have closed.
 #[inline(never)]
 fn notify_freed(py: Python<'_>, guards: &Guards, locked: &mut Locked<'_>, before: (u32, u32, u32)) {
     let after = locked.places();
-    let entrant = if after.0 < before.0 || after.1 < before.1 { locked.entrant() } else { None };
+    let entrant = if after.0 < before.0 || after.1 != before.1 { locked.entrant() } else { None };
     locked.unlock();
     let [bulkhead, breaker] = guards.lines();
     if let (Some(first), Some(line)) = (entrant, bulkhead) {

@@ -5,7 +5,7 @@ use crate::retrying::{ATTEMPT, Hook, RETRY};
 use crate::{config, telemetry};
 use holdoff_core::{Failure, FailureKind, Hint, Policy, Timestamp};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict};
+use pyo3::types::{PyBool, PyDict, PyString};
 
 /// Where a blocking loop tells hooks.
 pub(crate) const BLOCKING: &str = "by a blocking function";
@@ -29,6 +29,7 @@ impl Operation {
         let now = now.map_or_else(|| self.now(py), Ok)?;
         let elapsed = now.since(self.began.unwrap_or(now)).as_nanos();
         let fields = PyDict::new(py);
+        fields.set_item("key", &settings.get().key)?;
         fill(&fields)?;
         let told = (which, hook, &settings.get().name, &self.about, attempt, elapsed, fields);
         let awaited = imported!(py, "holdoff.telemetry", "tell")?.call1(told)?;
@@ -51,6 +52,7 @@ impl Operation {
         let (Some(delay), Some(known)) = (&settings.delay, asked) else { return Ok((failure, None)) };
         let elapsed = now.since(self.began.unwrap_or(now)).as_nanos();
         let fields = PyDict::new(py);
+        fields.set_item("key", &settings.key)?;
         failed.describe(&fields, failure)?;
         let told = (delay, &settings.name, &self.about, attempt, elapsed, fields);
         let answer = imported!(py, "holdoff.telemetry", "ask")?.call1(told)?;
@@ -95,7 +97,9 @@ impl Operation {
     fn tell_change(&mut self, py: Python<'_>) -> PyResult<()> {
         let Some((before, after, at)) = self.changed.take() else { return Ok(()) };
         let settings = self.settings.get();
-        let fields = (&settings.name, &settings.key, before.name(), after.name(), at.as_nanos());
+        let name = settings.breaker_name().map(|name| PyString::new(py, name).into_any());
+        let name = name.or_else(|| settings.name.as_ref().map(|name| name.bind(py).clone()));
+        let fields = (name, &settings.key, before.name(), after.name(), at.as_nanos());
         let awaited = imported!(py, "holdoff.telemetry", "tell_change")?.call1(fields)?;
         self.keep(awaited, false)
     }

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import holdoff.machines
 from holdoff.types import PolicyFields, RetryOptions
+
+T = TypeVar("T")
 
 
 @holdoff.retry
@@ -22,6 +24,43 @@ class Client:
     @holdoff.retry(backoff={"kind": "linear", "initial": "50ms"}, jitter="equal")
     def get(self, path: str) -> str:
         return path
+
+    @classmethod
+    @holdoff.retry
+    def make(cls, path: str) -> str:
+        return path
+
+    @staticmethod
+    @holdoff.retry
+    def join(path: str) -> str:
+        return path
+
+
+class Derived(Client):
+    @holdoff.retry(attempts=2)
+    def get(self, path: str) -> str:
+        return super().get(path)
+
+
+class Plain(Client):
+    def get(self, path: str) -> str:
+        return path
+
+
+@holdoff.retry
+def same(value: T) -> T:
+    return value
+
+
+def shows_its_policy(response: object) -> str | None:
+    policies: list[holdoff.Policy] = [bare.holdoff.policy, awaited.holdoff.policy, same.holdoff.retrying.policy]
+    once: bytes = bare.holdoff.with_options(attempts=1)("url")
+    plain: Callable[[str], Coroutine[Any, Any, int]] = awaited.__wrapped__
+    texts: list[str] = [Client.make("/"), Client().make("/"), Client.join("/"), Client().join("/"), Derived().get("/")]
+    outcome = holdoff.outcome_of(response)
+    number: int = same(3)
+    print(policies, once, plain, texts, number, bare.__name__, Client.get(Client(), "/"), Plain().get("/"))
+    return None if outcome is None else outcome.reason
 
 
 def keeps_types() -> None:

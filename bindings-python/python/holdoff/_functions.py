@@ -1,0 +1,28 @@
+"""Blocking functions, retried. Loaded when the first one is decorated."""
+
+from __future__ import annotations
+
+from functools import wraps
+
+from ._holdoff import bind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import ParamSpec, TypeVar
+
+    from ._holdoff import Retrying
+
+    _P = ParamSpec("_P")
+    _R = TypeVar("_R")
+
+
+def wrap(retrying: Retrying, function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """The function, retried. It is a function of Python, because mocks and picklers know only those."""
+    call: Callable[_P, _R] = bind(retrying, function)
+
+    @wraps(function)
+    def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return call(*args, **kwargs)
+
+    return retried
