@@ -18,7 +18,7 @@ import holdoff
 import pytest
 from holdoff.testing import VirtualTime, virtual_time
 
-CONSTANT = holdoff.Policy(attempts=4, backoff={"kind": "constant", "delay": 2}, jitter="none")
+CONSTANT = holdoff.Policy(attempts=4, backoff={"kind": "constant", "delay": 2}, jitter="none", budget="none")
 
 
 @pytest.fixture(autouse=True)

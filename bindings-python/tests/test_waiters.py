@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
+from collections.abc import Iterator
 from typing import Any
 
 import holdoff
@@ -15,6 +17,13 @@ from holdoff.testing import VirtualTime
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 POLICY = holdoff.Policy(attempts=4, backoff={"kind": "constant", "delay": 1}, jitter="none")
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """No task of a test is left for the next one."""
+    yield
+    gc.collect()
 
 
 async def answers() -> int:
@@ -126,3 +135,6 @@ def test_those_behind_a_probe_whose_event_loop_closed_let_others_through(clock: 
     run_one(guards, "blocking")
     for task in kept:
         task._log_destroy_pending = False
+        # The virtual time still knows the sleep of the task.
+        with contextlib.suppress(RuntimeError):
+            task.get_coro().close()

@@ -13,7 +13,6 @@ from . import _events, _limit
 from ._guard import Guard, trio_module
 from ._holdoff import Operation, Retrying, monotonic_ns, overridden_time
 
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import Future, Task

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import subprocess
 import sys
@@ -480,14 +481,33 @@ class Service:
 
 
 def ways(service: Service, guards: Any, **fields: Any) -> dict[str, Callable[[], int]]:
-    """A blocking call and one that is awaited."""
+    """A blocking call, and calls that are awaited."""
     fields = {"backoff": {"initial": "1ms"}, "attempts": 4, **fields}
-    blocking = retry(guards, **fields)(service.call)
-    awaited = retry(guards, **fields)(service.call_async)
-    return {"blocking": blocking, "awaited": lambda: asyncio.run(awaited())}
+
+    class Callable:
+        async def __call__(self) -> int:
+            return await service.call_async()
+
+    asynchronous: dict[str, Any] = {
+        "awaited": service.call_async,
+        "object": Callable(),
+        "partial": functools.partial(Callable()),
+        "lambda": lambda: service.call_async(),
+    }
+
+    def awaits(function: Any) -> Any:
+        decorated = retry(guards, **fields)(function)
+
+        async def called() -> Any:
+            return await decorated()
+
+        return lambda: asyncio.run(called())
+
+    decorated = {name: awaits(function) for name, function in asynchronous.items()}
+    return {"blocking": retry(guards, **fields)(service.call), **decorated}
 
 
-EVERY_WAY = pytest.mark.parametrize("way", ["blocking", "awaited"])
+EVERY_WAY = pytest.mark.parametrize("way", ["blocking", "awaited", "object", "partial", "lambda"])
 
 
 @EVERY_WAY

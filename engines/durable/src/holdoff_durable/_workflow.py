@@ -11,7 +11,7 @@ from hashlib import sha256
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union, cast, get_args, get_origin, get_type_hints, overload
 
-from holdoff import Cancel, Guards, Policy
+from holdoff import Cancel, Guards, Policy, is_coroutine_function
 
 from ._entries import is_storable
 from ._errors import DefinitionError
@@ -101,7 +101,7 @@ class Step:
         self.seed = options.get("seed")
         self.guards = options.get("guards")
         self.compensate = options.get("compensate")
-        self.is_async = _is_async(function)
+        self.is_async = is_coroutine_function(function)
         idempotent = options.get("idempotent", True)
         self.retrying = policy.retrying(on=options.get("on"), classify=options.get("classify"), idempotent=idempotent)
         """Classifies the errors of the step."""
@@ -124,7 +124,7 @@ class Step:
         undo.function, undo.compensate = self.compensate, None
         undo.after = (self.name,)
         undo.before = (*self.before, self.name)
-        undo.is_async = _is_async(self.compensate)
+        undo.is_async = is_coroutine_function(self.compensate)
         undo._parameters = _parameters(undo.name, self.compensate, {*undo.before, "input"})
         _check_result(undo.name, self.compensate)
         return undo
@@ -262,11 +262,6 @@ _NAME = "1 to 200 characters, none of them NUL or half a surrogate pair"
 
 def _is_name(name: object) -> bool:
     return isinstance(name, str) and 0 < len(name) <= 200 and is_storable(name)
-
-
-def _is_async(function: Callable[..., Any]) -> bool:
-    call = getattr(function, "__call__", None)  # noqa: B004 (what a call does, not whether there is one)
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
 def _parameters(name: str, function: Callable[..., Any], known: set[str]) -> tuple[tuple[str, str | None], ...]:

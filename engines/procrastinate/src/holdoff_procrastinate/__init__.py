@@ -16,11 +16,11 @@ import asyncio
 import logging
 from datetime import datetime, timezone
 from functools import wraps
-from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, cast
 
 import procrastinate
 from asgiref.sync import async_to_sync
+from holdoff import is_coroutine_function
 from holdoff_shared import StoreDown
 from holdoff_shared.jobs import DOWN, AttemptTimeout, GaveUp, Job, JobFields, Settings, attempt, date_of, limited
 from procrastinate.exceptions import ConnectorException, JobAborted
@@ -176,7 +176,7 @@ class Retries(procrastinate.BaseRetryStrategy):
 
     def _wrap(self, function: Callable[..., Any], with_context: bool) -> Callable[..., Any]:
         """The function as procrastinate runs it: with all that is done before and after."""
-        if iscoroutinefunction(function):
+        if is_coroutine_function(function):
 
             @wraps(function)
             async def awaited(context: procrastinate.JobContext, *args: Any, **kwargs: Any) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from functools import wraps
-from inspect import iscoroutinefunction
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
-from holdoff import Outcome, Refused
+from holdoff import Outcome, Refused, is_coroutine_function
 
 from .jobs import AttemptTimeout, Job, Settings, limited
 
@@ -45,7 +45,7 @@ def retry(
     settings = Settings(policy, on=on, classify=classify, idempotent=idempotent, guards=guards, **fields)
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        if iscoroutinefunction(function):
+        if is_coroutine_function(function):
 
             @wraps(function)
             async def awaited(*args: Any, **kwargs: Any) -> Any:
@@ -55,14 +55,15 @@ def retry(
 
         @wraps(function)
         def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            return _drive(settings, function, args, kwargs)
+            value: _R = _drive(settings, function, args, kwargs)
+            return value
 
         return called
 
     return decorate
 
 
-def _drive(settings: Settings, function: Callable[..., _R], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _R:
+def _drive(settings: Settings, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     job = Job(settings, uuid4().hex, b"")
     error: Exception | None = None
     job.start(job.now())
@@ -80,6 +81,9 @@ def _drive(settings: Settings, function: Callable[..., _R], args: tuple[Any, ...
                 error = raised
                 job.end(job.now(), error)
                 continue
+            if isinstance(value, CoroutineType):
+                # A lambda around an asynchronous function, for instance: the attempt has yet to be awaited.
+                return _drive_async(settings, function, args, kwargs, job, value)
             job.end(job.now(), None)
             return value
     except BaseException:
@@ -91,11 +95,18 @@ def _drive(settings: Settings, function: Callable[..., _R], args: tuple[Any, ...
 
 
 async def _drive_async(
-    settings: Settings, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    settings: Settings,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    job: Job | None = None,
+    attempt: Any = None,
 ) -> Any:
-    job = Job(settings, uuid4().hex, b"")
+    """Retry the function. With a job, its first attempt is there and has yet to be awaited."""
     error: Exception | None = None
-    await job.start_async(job.now())
+    if job is None:
+        job = Job(settings, uuid4().hex, b"")
+        await job.start_async(job.now())
     try:
         while True:
             while job.step.kind == "sleep":
@@ -105,7 +116,8 @@ async def _drive_async(
                 raise _last(job, error)
             try:
                 with job.running():
-                    value, timed_out = await limited(function(*args, **kwargs), job), False
+                    attempt = function(*args, **kwargs) if attempt is None else attempt
+                    value, timed_out = await limited(attempt, job), False
             except AttemptTimeout as raised:
                 error, timed_out = raised, True
             except Exception as raised:
@@ -113,6 +125,7 @@ async def _drive_async(
             else:
                 await job.end_async(job.now(), None)
                 return value
+            attempt = None
             await job.end_async(job.now(), error, timed_out=timed_out)
     except BaseException:
         if job.step.kind != "stop":

@@ -4,7 +4,6 @@ was faster."""
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import time
 from threading import Lock
@@ -22,6 +21,7 @@ from holdoff import (
     Retry,
     SaveError,
     Stretch,
+    is_coroutine_function,
     parse_duration,
 )
 from holdoff.clock import monotonic_ns
@@ -223,6 +223,6 @@ class _Silent(StoreDown):
 
 
 async def _asked(question: Callable[..., Any], *arguments: Any) -> Any:
-    if inspect.iscoroutinefunction(question):
+    if is_coroutine_function(question):
         return await question(*arguments)
     return await asyncio.to_thread(question, *arguments)
