@@ -10,6 +10,9 @@ import { Guards, retry as guardedRetry } from "holdoff/guards";
 import { disabled, failing, limited, VirtualClock, withoutBudgets } from "holdoff/testing";
 import { failure } from "./virtual.mjs";
 
+// Calls of a process share one budget, and here most of them fail.
+withoutBudgets();
+
 const HOURS = { attempts: 5, backoff: { kind: "constant", delay: "1h" }, jitter: "none" };
 const down = new Error("down");
 
