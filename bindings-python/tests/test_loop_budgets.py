@@ -146,7 +146,8 @@ def test_a_call_that_began_before_a_refusal_has_no_grace(clock: VirtualTime, opt
         async def awaited_fails() -> None:
             fails()
 
-        caller = shared.retrying(key="").with_options(**{**options, "key": ""})
+        of_the_host: CallOptions = {**options, "key": ""}
+        caller = shared.retrying(key="").with_options(**of_the_host)
         with pytest.raises(Down):
             if asynchronous:
                 asyncio.run(caller(awaited_fails)())
