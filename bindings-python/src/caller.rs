@@ -2,7 +2,9 @@
 
 use crate::context::{self, Kind};
 use crate::convert::in_context;
-use crate::coroutine::{ASYNC_GENERATOR, COROUTINE, GENERATOR, close, code_flags, is_coroutine, not_awaited, plain};
+use crate::coroutine::{
+    ASYNC_GENERATOR, COROUTINE, GENERATOR, close, code_flags, is_coroutine, not_awaited, refuse_coroutine,
+};
 use crate::failure::Failure;
 use crate::guards::set::Guards;
 use crate::on::{OnResult, is_class};
@@ -65,7 +67,7 @@ impl Retrying {
             (Err(error), Some(fallback)) if operation.gave_up => {
                 let py = slf.py();
                 let last = error.into_value(py).into_any();
-                let value = fallback.bind(py).call1((&last,)).and_then(|value| plain("fallback", value));
+                let value = fallback.bind(py).call1((&last,)).and_then(|value| refuse_coroutine("fallback", value));
                 value.map_err(|own| in_context(py, own, &last))
             }
             (result, _) => result,

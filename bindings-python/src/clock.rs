@@ -2,7 +2,7 @@
 //! Tests can replace both.
 
 use crate::convert::seconds;
-use crate::coroutine::plain;
+use crate::coroutine::refuse_coroutine;
 use crate::guards::notify::Waiting;
 use crate::parameters::{Now, Time};
 use crate::vectorcall::counted;
@@ -97,7 +97,7 @@ pub(crate) fn wait(
         let (notify, place, seen) = waiting.arguments();
         imported!(py, "holdoff._cancel", "listen")?.call1((notify, place, seen, seconds, cancel))?;
     } else if let Some(sleep) = sleep {
-        plain("sleep", sleep.bind(py).call1((seconds,))?)?;
+        refuse_coroutine("sleep", sleep.bind(py).call1((seconds,))?)?;
     } else if let Some(cancel) = cancel {
         cancel.call_method1(intern!(py, "wait"), (seconds,))?;
     } else {

@@ -62,7 +62,7 @@ pub(crate) fn close(coroutine: &Bound<'_, PyAny>) {
 }
 
 /// The answer of a user's function that a blocking loop has called.
-pub(crate) fn plain<'py>(function: &str, answer: Bound<'py, PyAny>) -> Returned<'py> {
+pub(crate) fn refuse_coroutine<'py>(function: &str, answer: Bound<'py, PyAny>) -> Returned<'py> {
     if !is_coroutine(&answer) {
         return Ok(answer);
     }

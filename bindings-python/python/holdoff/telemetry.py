@@ -50,7 +50,7 @@ __all__ = [
 
 _EVENTS: dict[str, Any] = {kind.hook: kind for kind in (AttemptEvent, RetryEvent, SuccessEvent, GiveUpEvent)}
 _logs = True
-_own_logger: Any = None
+_chosen_logger: Any = None
 
 
 def listen(listener: _L) -> _L:
@@ -79,11 +79,11 @@ def log(on: bool = True, *, logger: Any = None) -> bool:
     ``logger`` takes the warnings from now on, instead of the logger ``holdoff`` of logging. One of logging gets a line
     of text. Any other, of structlog for instance, gets ``warning("holdoff.retry", operation=..., attempt=..., ...)``.
     """
-    global _logs, _own_logger
+    global _logs, _chosen_logger
     if logger is not None:
         if not callable(getattr(logger, "warning", None)):
             raise TypeError(f"logger must have a method warning, which {type(logger).__name__} has not")
-        _own_logger = logger
+        _chosen_logger = logger
     before, _logs = _logs, on
     tell_of(bool(LISTENERS), _logs)
     return before
@@ -176,11 +176,11 @@ def _annotate(which: str, error: BaseException) -> None:
 def _logger() -> Any:
     import logging
 
-    logger: Any = logging.getLogger("holdoff") if _own_logger is None else _own_logger
-    return None if _is_plain(logger) and not logger.isEnabledFor(logging.WARNING) else logger
+    logger: Any = logging.getLogger("holdoff") if _chosen_logger is None else _chosen_logger
+    return None if _is_of_logging(logger) and not logger.isEnabledFor(logging.WARNING) else logger
 
 
-def _is_plain(logger: Any) -> bool:
+def _is_of_logging(logger: Any) -> bool:
     """True for a logger of logging."""
     import logging
 
@@ -190,7 +190,7 @@ def _is_plain(logger: Any) -> bool:
 def _warn(logger: Any, event: RetryEvent) -> None:
     failed = shown_failure(event.error, event.value)
     try:
-        if not _is_plain(logger):
+        if not _is_of_logging(logger):
             fields = {"operation": event.operation, "attempt": event.attempt, "failed": failed, "kind": event.kind}
             logger.warning("holdoff.retry", **fields, delay=event.delay, cause=event.cause)
             return
