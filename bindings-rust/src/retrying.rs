@@ -469,3 +469,15 @@ where
         }
     }
 }
+
+/// Sentences that do not compile, each with a message of ours first: an operation that cannot fail, and options that are not built.
+///
+/// ```compile_fail,E0277
+/// let _ = holdoff::retry(holdoff::Policy::default(), || 5);
+/// ```
+///
+/// ```compile_fail,E0277
+/// let _ = holdoff::retry(holdoff::Policy::options().attempts(3), || Ok::<_, ()>(5));
+/// ```
+#[cfg(doctest)]
+struct MessagesOfTheCompiler;
