@@ -248,6 +248,18 @@ impl FromJs for FullPolicy {
             }
         }
         full.guards = guards_of(&property(&object, "guardFields")?)?;
+        // The budget that its loop brings, or none, is no field of its guards.
+        let budgets = property(&object, "budgets")?;
+        if !full.guards.names_budget() {
+            let named = if budgets.is_undefined() {
+                Some(Value::Text("none"))
+            } else {
+                property(&budgets, "capacity")?.as_f64().map(|value| Value::Number { value, unit: f64::NAN })
+            };
+            if let Some(named) = named {
+                full.guards.set_field("budget", named).map_err(|error| fail(&error, "budget", &budgets))?;
+            }
+        }
         Ok(full)
     }
 }
