@@ -1,23 +1,13 @@
-/** The kind of a failure by its HTTP status, or by the error's name alone. */
+/** The kind of a failure by its HTTP status, or by what an error and its causes say of themselves. */
+import { CANCELLED, PERMANENT as CERTAIN, THROTTLED as THROTTLING, TIMEOUT as LATE, UNSENT } from "./client_table.js";
 import { PERMANENT, THROTTLED, TIMEOUT, TRANSIENT } from "./codes.js";
 
 /** How browsers and runtimes word a lost connection, for which they all throw a TypeError. */
-const NETWORK =
+export const NETWORK =
   /^(fetch failed|failed to fetch|networkerror|network error|network request failed|network connection lost|a network error|load failed|terminated|the (internet|network) connection)/i;
 
-/** The names of errors about the program itself, and of an abort; axios and got have names of their own for it. */
-const PROGRAM_ERRORS = /^(Type|Reference|Syntax|Range|Eval|URI|Assertion|Config|Abort|Cancell?(ed)?|DataClone)Error$/;
-
-/** The names of errors of AWS by which a service asks for less; their statuses are 400 and others. */
-const THROTTLED_NAMES = /Throttl|TooManyRequests|LimitExceeded|ThroughputExceeded|SlowDown/;
-
-/**
- * The HTTP status of an error of the AWS SDK, 429 where the service throttles; undefined for another error.
- */
-export function statusOfAws(error: { name?: unknown; $metadata?: { httpStatusCode?: unknown } | null }): unknown {
-  const { $metadata, name } = error;
-  return $metadata && (THROTTLED_NAMES.test(String(name)) ? 429 : $metadata.httpStatusCode);
-}
+/** The names of errors about the program itself. */
+const PROGRAM_ERRORS = /^(Type|Reference|Syntax|Range|Eval|URI|Assertion|Config|DataClone)Error$/;
 
 /**
  * True if two attempts in a row failed with the same `DOMException`: it is the reason of a signal that the attempts got from
@@ -26,12 +16,64 @@ export function statusOfAws(error: { name?: unknown; $metadata?: { httpStatusCod
 export const isAbortAgain = (error: unknown, latest: unknown): boolean =>
   error === latest && error instanceof DOMException;
 
-/** The kind of an error with this name and code: a timeout, a mistake of the program's own, which is permanent, or another. */
-export function natureOf(name: unknown, code: unknown, error: { message?: unknown }): number {
-  if (name === "TimeoutError" || code === "ETIMEDOUT") return TIMEOUT;
-  if (name === "Error" || typeof name !== "string" || !PROGRAM_ERRORS.test(name)) return TRANSIENT;
-  return name === "TypeError" && NETWORK.test(String(error.message)) ? TRANSIENT : PERMANENT;
+/** What an error and its causes say of themselves: the bits of the client table's lists, one for a program's own mistake, and none. */
+export const IS_UNSENT = 1;
+const IS_TIMEOUT = 2;
+const IS_CANCELLED = 4;
+const IS_PERMANENT = 8;
+const IS_THROTTLED = 16;
+const IS_MISTAKE = 32;
+const LISTS = [UNSENT, LATE, CANCELLED, CERTAIN, THROTTLING];
+
+interface ErrorLike {
+  name?: unknown;
+  message?: unknown;
+  code?: unknown;
+  Code?: unknown;
+  sqlState?: unknown;
+  syscall?: unknown;
+  cause?: unknown;
+  lastError?: unknown;
+  errors?: unknown;
 }
+
+/** The bits of an error, and of those that caused it. A thrown text or number is the reason of an abort. */
+export function cluesOf(error: unknown, depth = 0): number {
+  if (typeof error !== "object" || error === null) return /^[sn]/.test(typeof error) && depth === 0 ? IS_CANCELLED : 0;
+  const { name, message, code, Code, sqlState, syscall, cause, lastError, errors } = error as ErrorLike;
+  const texts = [name, message, code, Code, sqlState, syscall];
+  for (let of = error; (of = Object.getPrototypeOf(of)); ) texts.push(of.constructor?.name);
+  const isNetwork = name === "TypeError" && NETWORK.test(String(message));
+  let clues = depth === 0 && !isNetwork && PROGRAM_ERRORS.test(String(name)) ? IS_MISTAKE : 0;
+  for (const text of new Set(texts))
+    if (typeof text === "string") for (const [at, list] of LISTS.entries()) if (list.test(text)) clues |= 1 << at;
+  if (depth === 4) return clues;
+  for (const inner of [cause, lastError]) clues |= cluesOf(inner, depth + 1);
+  if (!Array.isArray(errors) || errors.length === 0) return clues;
+  // Of several causes together all must say that the request was never sent.
+  const all = errors.map((one) => cluesOf(one, depth + 1));
+  return clues | all.reduce((bits, one) => ((bits | one) & ~IS_UNSENT) | (bits & one & IS_UNSENT));
+}
+
+export const isCancelled = (clues: number): boolean => (clues & (IS_CANCELLED | IS_TIMEOUT | IS_UNSENT)) === IS_CANCELLED;
+
+/** True for a program's own mistake and for a caller's wish. */
+export const isOwn = (clues: number): boolean => isCancelled(clues) || (clues & (IS_MISTAKE | IS_TIMEOUT | IS_PERMANENT)) === IS_MISTAKE;
+
+/** The kind of an error without an answer (spec 8.16). */
+export function kindOfClues(clues: number): number {
+  if (clues & IS_TIMEOUT) return TIMEOUT;
+  if (isCancelled(clues) || clues & (IS_PERMANENT | IS_MISTAKE)) return PERMANENT;
+  return clues & IS_THROTTLED ? THROTTLED : TRANSIENT;
+}
+
+/** The kind of an answer's error, whose status has this kind (spec 8.17). */
+export const kindOfAnswer = (kind: number, clues: number): number =>
+  clues & IS_THROTTLED ? THROTTLED : kind === PERMANENT && clues & IS_TIMEOUT ? TIMEOUT : kind;
+
+/** The kind of a gRPC status, 0 when it is no failure (spec 8.3). */
+export const kindOfGrpc = (code: number): number =>
+  code === 0 ? 0 : code === 4 ? TIMEOUT : code === 8 ? THROTTLED : code === 14 ? TRANSIENT : PERMANENT;
 
 /** The kind of an HTTP status, 0 when it is no failure (spec 8.2). */
 export function kindOfStatus(status: number): number {

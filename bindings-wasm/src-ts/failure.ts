@@ -1,7 +1,7 @@
 /** From an error to what a decision needs of it: its kind and what the server said. */
 import { answerOf } from "./answer.js";
 import { PERMANENT, TIMEOUT, TRANSIENT } from "./codes.js";
-import { kindOfStatus, natureOf, statusOfAws } from "./error_names.js";
+import { cluesOf, IS_UNSENT, isCancelled, isOwn, kindOfAnswer, kindOfClues, kindOfGrpc, kindOfStatus } from "./error_names.js";
 import { NOT_A_DURATION, needs, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND, wrongType } from "./errors.js";
 import { type HeadersLike, type Line, linesOf, wallNow } from "./headers.js";
 import { hot } from "./hot.js";
@@ -78,10 +78,6 @@ export const LONGEST_NUMBER = 2 ** 63;
 export interface Classifier {
   /** The policy of these fields. */
   policy(values: readonly FieldValue[], names: (path: string) => string): ReadPolicy;
-  /** The hint of header lines; Infinity where they have none. */
-  hint(lines: readonly Line[], status: number, wall: bigint | undefined): Nanos;
-  /** The kind of a gRPC status, 0 when it is no failure. */
-  grpc(code: number): number;
   /** The kind of a failure by rules, and above it the number of its rule; `write` notes its hint and says its kind. */
   judge(rules: Rules, seen: Seen, idempotent: boolean, write: () => number, error: unknown, names?: Names): number;
   isFailure(rules: Rules, status: number, idempotent: boolean): boolean;
@@ -149,7 +145,8 @@ export function noteAgain(nanos: Nanos, bits: number): void {
 /** Notes the hint of header lines. */
 function noteLines(lines: readonly Line[], status: number, wall: bigint | undefined): void {
   rule = 0;
-  hint = classifier ? classifier.hint(lines, status, wall) : readLines(lines, wall);
+  const read = readLines(lines, wall, status);
+  hint = read === "never" ? NEVER : read;
 }
 
 /** The noted hint, in milliseconds. */
@@ -270,12 +267,12 @@ export function httpFailure(status: number, said?: HeadersLike | string | null):
 /** The failure of a gRPC status; undefined for OK. `pushback` is its `grpc-retry-pushback-ms`. */
 export function grpcFailure(code: number, pushback?: string | null): Failure | undefined {
   noteLines(typeof pushback === "string" ? [["grpc-retry-pushback-ms", pushback]] : [], 0, undefined);
-  const kind = classifierFor("grpc").grpc(integer(code, 2));
+  const kind = kindOfGrpc(integer(code, 2));
   return kind === 0 ? undefined : readFailure(kind);
 }
 
 /**
- * The hint of header lines: `Retry-After` and its forms in milliseconds, and with `holdoff/classify` quotas and gRPC's, too. A date
+ * The hint of header lines: `Retry-After`, its forms in milliseconds, quotas (`RateLimit` and its like) and gRPC's pushback. A date
  * needs the time: `wall`, milliseconds like `Date.now()`, which it is unless given, nanoseconds as a bigint, or null for unknown. A
  * quota counts for less when the answer's `status` is neither 429 nor 503.
  */
@@ -324,18 +321,22 @@ export interface ErrorLike {
   message?: unknown;
   code?: unknown;
   cause?: unknown;
+  lastError?: unknown;
   sqlState?: unknown;
   status?: unknown;
   statusCode?: unknown;
   headers?: unknown;
+  responseHeaders?: unknown;
   metadata?: unknown;
   $metadata?: { httpStatusCode?: unknown } | null;
   $response?: { headers?: unknown } | null;
-  response?: { status?: unknown; headers?: unknown } | null;
+  response?: { status?: unknown; statusCode?: unknown; headers?: unknown } | null;
 }
 
 /** The facts of an error. All of them are read before the core is called: a getter may run other operations. */
 export interface Seen {
+  /** What the error and its causes say of themselves: bits of the client table. */
+  readonly clues: number;
   /** The kind of an error that has neither status nor code. */
   readonly kind: number;
   readonly statuses: readonly number[];
@@ -350,6 +351,7 @@ export interface Seen {
 }
 
 export const NO_FACTS: Seen = {
+  clues: 0,
   kind: TRANSIENT,
   statuses: [],
   lines: [],
@@ -359,9 +361,6 @@ export const NO_FACTS: Seen = {
   shouldRetry: 0,
 };
 
-/** The codes of requests that were never sent. */
-const UNSENT = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"];
-
 /** The value of the last header `x-should-retry`. */
 function shouldRetryOf(lines: readonly Line[]): number {
   let last = 0;
@@ -370,17 +369,6 @@ function shouldRetryOf(lines: readonly Line[]): number {
     if (said) last = said[1] === "true" ? 1 : 2;
   }
   return last;
-}
-
-/** True if an error, or an error that caused it, says that the request was never sent. */
-function isUnsent(error: unknown): boolean {
-  let inner = error;
-  for (let depth = 0; depth < 5 && typeof inner === "object" && inner !== null; depth++) {
-    const { code, cause } = inner as ErrorLike;
-    if (UNSENT.includes(code as string)) return true;
-    inner = cause;
-  }
-  return false;
 }
 
 /** The facts of an error; none where reading them throws, so that the user's own error comes out. */
@@ -393,56 +381,61 @@ function look(error: unknown): Seen {
 }
 
 function facts(error: unknown): Seen {
-  if (typeof error !== "object" || error === null) return NO_FACTS;
+  const clues = cluesOf(error);
+  if (typeof error !== "object" || error === null) return { ...NO_FACTS, clues, kind: kindOfClues(clues) };
   const known = error as ErrorLike;
-  const { name, code, status, statusCode, response } = known;
-  const answer = typeof response === "object" && response !== null ? response : undefined;
-  const given = [status, statusCode, answer?.status, statusOfAws(known)];
-  const statuses = given.filter((one) => typeof one === "number");
+  const { code, metadata } = known;
+  let statuses: unknown[] = [];
   let lines: Line[] = [];
-  let grpc: number | undefined;
-  if (typeof code === "number") {
-    // Other errors have numbers for codes, too: a DOMException, say.
-    const { metadata } = known;
-    if (typeof metadata === "object" && metadata !== null) {
-      grpc = code;
-      if (statuses.length === 0) lines = linesOf(metadata);
-    }
+  // The error of a client that has retried holds the latest one.
+  for (const { status, statusCode, headers, responseHeaders, response, $metadata, $response } of [known, Object(known.lastError)]) {
+    if (statuses.length > 0) break;
+    const given = [status, statusCode, response?.status, response?.statusCode, $metadata?.httpStatusCode];
+    statuses = given.filter((one) => typeof one === "number");
+    for (const one of [headers, responseHeaders, response?.headers, $response?.headers])
+      if (statuses.length > 0 && lines.length === 0) lines = linesOf(one);
   }
-  if (statuses.length > 0) lines = linesOf(known.headers);
-  if (statuses.length > 0 && lines.length === 0) lines = linesOf((answer ?? known.$response)?.headers);
-  const kind = natureOf(name, code, known);
+  // octokit gives 500 to an error without an answer.
+  if ((known.name === "HttpError" || isCancelled(clues)) && !known.response) statuses = [];
+  // Other errors have numbers for codes, too: a DOMException, say.
+  const grpc = typeof code === "number" && typeof metadata === "object" && metadata !== null ? code : undefined;
+  if (grpc !== undefined && statuses.length === 0) lines = linesOf(metadata);
   const answered = statuses.length > 0 || grpc !== undefined;
-  const unsent = !answered && isUnsent(error);
-  const programError = kind === PERMANENT && !answered;
-  return { kind, statuses, lines, grpc, programError, unsent, shouldRetry: shouldRetryOf(lines) };
+  return {
+    clues,
+    kind: kindOfClues(clues),
+    statuses: statuses as number[],
+    lines,
+    grpc,
+    programError: grpc === 1 || (!answered && isOwn(clues)),
+    unsent: !answered && (clues & IS_UNSENT) > 0,
+    shouldRetry: shouldRetryOf(lines),
+  };
 }
 
-/** True if an error is a program's own mistake, which says nothing about the other side. */
+/** True if an error is a program's own mistake or a caller's wish, which say nothing about the other side. */
 export function isProgramError(error: unknown): boolean {
-  return look(error).programError;
+  const { programError, clues } = look(error);
+  return programError || isCancelled(clues);
 }
 
 /** The kind of what was seen, and its hint noted. */
-function writeSeen({ kind, statuses, lines, grpc }: Seen): number {
-  if (statuses.length > 0) {
-    for (const status of statuses) {
-      const code = integer(status);
-      const found = kindOfStatus(code);
-      if (found !== 0) {
-        noteLines(lines, code, wallNow());
-        return found;
-      }
-    }
-  } else if (grpc !== undefined && classifier !== undefined) {
-    const found = classifier.grpc(integer(grpc, 2));
+function writeSeen({ clues, kind: otherwise, statuses, lines, grpc }: Seen): number {
+  let kind = otherwise;
+  for (const status of statuses) {
+    const code = integer(status);
+    const found = kindOfStatus(code);
     if (found !== 0) {
-      noteLines(lines, 0, undefined);
-      return found;
+      noteLines(lines, code, wallNow());
+      return kindOfAnswer(found, clues);
     }
   }
-  noteHint(undefined);
-  return kind;
+  // A client that throws about a redirect follows no further one.
+  if (statuses.some((status) => status >= 300)) kind = PERMANENT;
+  const found = statuses.length === 0 && grpc !== undefined ? kindOfGrpc(integer(grpc, 2)) : 0;
+  if (found !== 0) noteLines(lines, 0, undefined);
+  else noteHint(undefined);
+  return found || kind;
 }
 
 function writeJudged(error: unknown, rules: Rules | undefined, idempotent: boolean): number {
@@ -468,7 +461,8 @@ export function judged(
   const kind = write();
   rule = 0;
   const advice = seen.programError ? 0 : seen.shouldRetry;
-  const safe = idempotent || seen.unsent;
+  // A server says by 425 that it has not begun (RFC 8470).
+  const safe = idempotent || seen.unsent || seen.statuses.includes(425);
   // Few failures need the core here.
   return safe && advice === 0 ? kind : hot().advised(kind, advice, safe ? 1 : 0);
 }

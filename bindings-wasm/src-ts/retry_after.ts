@@ -1,4 +1,4 @@
-/** The hints that most servers send: `Retry-After` and its forms in milliseconds. Spec 7.6 and 7.9, as core/src/decide/hint has it. */
+/** The hints in header lines. Spec 7.6 to 7.13, as core/src/decide/hint has them. */
 import type { Line } from "./headers.js";
 import { LONGEST } from "./table.js";
 import type { Nanos } from "./times.js";
@@ -21,34 +21,129 @@ function decimal(value: string, unit: bigint, step = 1n): bigint | undefined {
 
 const millis: Read = (value) => decimal(value, MILLISECOND);
 
+/** The span from the server's time to a moment; no time at all when it is past. */
+const until = (moment: bigint | undefined, from: Wall): bigint | undefined =>
+  moment === undefined || from === undefined ? undefined : moment > from ? moment - from : 0n;
+
 /** The headers in the order in which they count. */
 const HEADERS: readonly (readonly [name: string, read: Read])[] = [
   ["retry-after-ms", millis],
   ["x-ms-retry-after-ms", millis],
-  [
-    "retry-after",
-    (value, wall, from) => {
-      const span = decimal(value, SECOND, MILLISECOND);
-      if (span !== undefined || from === undefined) return span;
-      const moment = momentOf(value, wall);
-      return moment !== undefined && moment < from ? 0n : moment && moment - from;
-    },
-  ],
+  ["retry-after", (value, wall, from) => decimal(value, SECOND, MILLISECOND) ?? until(momentOf(value, wall), from)],
   ["x-amz-retry-after", (value) => (/\./.test(value) ? undefined : millis(value, 0n, 0n))],
 ];
 
-/** The hint of header lines; Infinity where they have none. */
-export function readLines(lines: readonly Line[], wall: Wall): Nanos {
+/** The hint of the lines of an answer with that status, 0 if it is not known; Infinity where they have none. */
+export function readLines(lines: readonly Line[], wall: Wall, status: number): Nanos | "never" {
+  // gRPC: what is no number says never, and so does a second line.
+  const [pushback, ...more] = lines.filter(([name]) => /^grpc-retry-pushback-ms$/i.test(name));
+  if (pushback) {
+    const digits = pushback[1].trim().replace(/^\+/, "");
+    const isNumber = more.length === 0 && /^\d+$/.test(digits) && BigInt(digits) <= LONGEST;
+    return isNumber ? spanOf(BigInt(digits) * MILLISECOND) : "never";
+  }
   // The answer's own clock, so that a wrong one of this machine does not matter.
   const from = latest(lines, "date", momentOf, wall, wall) ?? wall;
   for (const [name, read] of HEADERS) {
     const found = latest(lines, name, read, wall, from);
-    if (found !== undefined) {
-      const span = found < LONGEST ? found : LONGEST;
-      return span <= Number.MAX_SAFE_INTEGER ? Number(span) : span;
-    }
+    if (found !== undefined) return spanOf(found);
   }
-  return Infinity;
+  return readQuotas(lines, wall, from, status);
+}
+
+/** A span as a number where that is exact, and at most the longest one. */
+function spanOf(nanos: bigint): Nanos {
+  const span = nanos < LONGEST ? nanos : LONGEST;
+  return span <= Number.MAX_SAFE_INTEGER ? Number(span) : span;
+}
+
+/** A quota: 1 if it is spent, 0 if something is left, undefined if it does not say; and the time to its reset. */
+interface Quota {
+  spent?: bigint | undefined;
+  reset?: bigint | undefined;
+}
+
+/** The part of a name behind `RateLimit-`, with the resource before the word or after it. */
+const QUOTA =
+  /^(?:anthropic-|x-)?rate-?limit-(requests-|tokens-|input-tokens-|output-tokens-)?(remaining|reset|reset-after|retry-after)(-requests|-tokens|-input-tokens|-output-tokens)?$/i;
+
+/** The longest time to the reset of a spent quota, else to that of a quota that does not say how much is left. */
+function readQuotas(lines: readonly Line[], wall: Wall, from: Wall, status: number): Nanos {
+  const quotas: Record<string, Quota> = {};
+  const all: Quota[] = [];
+  for (const line of lines) {
+    const [name, value] = line;
+    if (/^ratelimit$/i.test(name)) all.push(...quotasOf(value));
+    const [, before = "", word, after = ""] = QUOTA.exec(name) ?? [];
+    if (word === undefined || (before && after)) continue;
+    const quota = (quotas[(before + after).toLowerCase().replace(/^-|-$/g, "")] ??= {});
+    const [field, read]: [keyof Quota, Read] = /g$/i.test(word) ? ["spent", spentOf] : ["reset", resetOf];
+    quota[field] = latest([line], name.toLowerCase(), read, wall, from) ?? quota[field];
+  }
+  all.push(...Object.values(quotas));
+  let longest = -1n;
+  const look = (wanted: bigint | undefined): void => {
+    for (const { spent, reset = -1n } of all) if (spent === wanted && reset > longest) longest = reset;
+  };
+  look(1n);
+  if (longest < 0n && [0, 429, 503].includes(status)) look(undefined);
+  return longest < 0n ? Infinity : spanOf(longest);
+}
+
+/** 1 for a remaining amount of zero or below, 0 for another. */
+const spentOf: Read = (value) =>
+  /^-?\d+(?:\.\d+)?$/.test(value) ? (/^-|^[0.]+$/.test(value) ? 1n : 0n) : undefined;
+
+const UNITS: Record<string, bigint> = {
+  ns: 1n,
+  us: 1000n,
+  "\u00b5s": 1000n,
+  ms: MILLISECOND,
+  s: SECOND,
+  m: 60n * SECOND,
+  h: 3600n * SECOND,
+  d: 86_400n * SECOND,
+};
+
+/** A reset: seconds from now, a moment in seconds or milliseconds since 1970, numbers with units, or a date. */
+const resetOf: Read = (value, wall, from) => {
+  const seconds = decimal(value, SECOND);
+  if (seconds !== undefined)
+    return seconds < 10n ** 18n ? seconds : until(seconds < 10n ** 21n ? seconds : decimal(value, MILLISECOND), from);
+  let span = 0n;
+  const rest = value.replace(/(\d+(?:\.\d+)?)(ns|us|\u00b5s|ms|s|m|h|d)/g, (_, number, unit) => {
+    span += decimal(number, UNITS[unit] as bigint) as bigint;
+    return "";
+  });
+  return rest === "" && value !== "" ? span : until(momentOf(value, wall), from);
+};
+
+/** The quotas of a `RateLimit` field: of its policies, as in `"default";r=0;t=30`, and the one quota of draft 7, as in `remaining=0, reset=30`. */
+function quotasOf(field: string): Quota[] {
+  const all: Quota[] = [];
+  const named: Quota = {};
+  let isFormed = true;
+  // The contents of a quoted text have no meaning here.
+  for (const member of field.replace(/"(?:[^"\\]|\\.?)*(?:"|$)/g, '""').split(",")) {
+    const [policy = "", ...parts] = member.split(";").map((part) => part.trim());
+    const isNamed = parameter(named, policy, "remaining", "reset");
+    isFormed &&= isNamed ?? true;
+    const quota: Quota = {};
+    const isWhole = parts.every((part) => parameter(quota, part, "r", "t") ?? part !== "");
+    if (isNamed === undefined && isWhole && policy !== "") all.push(quota);
+  }
+  return isFormed ? [named, ...all] : all;
+}
+
+/** Reads `key=value` into a quota. False for a value that is no number, undefined for what is no parameter. */
+function parameter(quota: Quota, part: string, left: string, reset: string): boolean | undefined {
+  const [key, value, more] = part.split("=").map((half) => half.trim());
+  if (value === undefined || more !== undefined) return undefined;
+  if (key !== left && key !== reset) return true;
+  if (!/^\d+$/.test(value)) return false;
+  if (key === left) quota.spent = /[^0]/.test(value) ? 0n : 1n;
+  else quota.reset = BigInt(value) * SECOND;
+  return true;
 }
 
 /** The last readable value of a header, of those between commas, too. A date may have a comma of its own. */

@@ -40,8 +40,10 @@ test("a timeout is a timeout", () => {
 
 test("any other error is transient", () => {
   const code = Object.assign(new Error("read"), { code: "ECONNRESET" });
-  all("transient", [new Error("no"), code, "text", undefined, null, 0, {}, () => {}]);
+  all("transient", [new Error("no"), code, undefined, null, {}, () => {}]);
 });
+
+test("a thrown text or number is the reason of an abort", () => all("permanent", ["text", "", 0, 7]));
 
 test("an HTTP status decides, wherever the client keeps it", () => {
   const headers = new Headers({ "Retry-After": "2" });
@@ -77,7 +79,7 @@ test("a request that the caller canceled is permanent, whatever the client calls
   const axios = Object.assign(new Error("canceled"), { name: "CanceledError", code: "ERR_CANCELED" });
   const got = Object.assign(new Error("Promise was canceled"), { name: "CancelError", code: "ERR_CANCELED" });
   all("permanent", [axios, got]);
-  all("transient", [Object.assign(new Error("timeout of 5ms exceeded"), { name: "AxiosError", code: "ECONNABORTED" })]);
+  all("timeout", [Object.assign(new Error("timeout of 5ms exceeded"), { name: "AxiosError", code: "ECONNABORTED" })]);
 });
 
 test("statuses and headers are read by the core's rules", () => {

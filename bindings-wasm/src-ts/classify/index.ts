@@ -28,10 +28,6 @@ export { type Facts, grpcFailure } from "../failure.js";
 
 const FIELDS = ["args", "problem", "rules", "policy", "reader", "name", "text"] as const;
 type Name =
-  | "grpc"
-  | "header"
-  | "headers"
-  | "hint"
   | "is_failure"
   | "judge"
   | "options_build"
@@ -45,9 +41,6 @@ const memory = () => (made ??= new ModuleMemory<Name, (typeof FIELDS)[number]>(m
 const HOST_KEEPS = 0x80000000;
 const BEGINS = 1;
 const KEEPS_TEXT = 2;
-
-const UNKNOWN = (1n << 64n) - 1n;
-const LEAST_INEXACT = BigInt(Number.MAX_SAFE_INTEGER);
 
 function writeName(text: string): number {
   const { name } = memory().words;
@@ -144,18 +137,6 @@ const classifier: Classifier = {
     const rules = memory().copy("rules");
     return { words: memory().copy("policy"), rules: rules.some(Boolean) ? { words: rules, texts } : undefined };
   },
-
-  hint(lines, status, wall) {
-    const { core } = memory();
-    memory().writeNumbers(wall ?? UNKNOWN);
-    core.headers();
-    for (const [name, value] of lines) core.header(writeName(name), memory().writeText(value));
-    core.hint(status);
-    const hint = memory().readNumber();
-    return hint === UNKNOWN ? Infinity : hint > LEAST_INEXACT ? hint : Number(hint);
-  },
-
-  grpc: (code) => memory().core.grpc(code),
 
   judge(rules, seen, idempotent, write, error, names) {
     // The user's code comes first: a getter may run other operations, and the core's memory is shared.

@@ -1,7 +1,7 @@
 /** The kind and hint of a failure: the answer of `when`, or else the facts of the error. */
 
-import { PERMANENT, TRANSIENT } from "../codes.js";
-import { kindOfStatus, natureOf, statusOfAws } from "../error_names.js";
+import { PERMANENT, TIMEOUT, TRANSIENT } from "../codes.js";
+import { kindOfStatus, NETWORK } from "../error_names.js";
 import type { Verdict } from "./options.js";
 import { broken } from "./policy.js";
 import { KINDS } from "./rules.js";
@@ -12,20 +12,37 @@ interface ErrorLike {
   code?: unknown;
   status?: unknown;
   statusCode?: unknown;
-  response?: { status?: unknown } | null;
+  response?: { status?: unknown; statusCode?: unknown } | null;
   $metadata?: { httpStatusCode?: unknown } | null;
+}
+
+/** The names of errors about the program itself, and of an abort; clients have names of their own for it. */
+const PROGRAM_ERRORS =
+  /^(Type|Reference|Syntax|Range|Eval|URI|Assertion|Config|(\w+User)?Abort|Cancell?(ed)?|DataClone)Error$/;
+
+/** The names of errors of AWS by which a service asks for less; their statuses are 400 and others. */
+const THROTTLED_NAMES = /Throttl|TooManyRequests|LimitExceeded|ThroughputExceeded|SlowDown/;
+
+/** The kind of an error with this name and code. */
+function natureOf({ name, code, message }: ErrorLike): number {
+  if (/TimeoutError$/.test(String(name)) || code === "ETIMEDOUT") return TIMEOUT;
+  if (!PROGRAM_ERRORS.test(String(name))) return TRANSIENT;
+  return name === "TypeError" && NETWORK.test(String(message)) ? TRANSIENT : PERMANENT;
 }
 
 /** By its HTTP status if it has one, and else by its name. An error that throws when it is looked at is transient. */
 function kindOf(error: unknown): number {
   try {
+    // The reason of an abort.
+    if (/^[sn]/.test(typeof error)) return PERMANENT;
     const known = Object(error) as ErrorLike;
-    const { name, code, status, statusCode, response } = known;
-    for (const number of [status, statusCode, response?.status, statusOfAws(known)]) {
+    const { name, status, statusCode, response, $metadata } = known;
+    const ofAws = $metadata && (THROTTLED_NAMES.test(String(name)) ? 429 : $metadata.httpStatusCode);
+    for (const number of [status, statusCode, response?.status, response?.statusCode, ofAws]) {
       const kind = typeof number === "number" && kindOfStatus(number);
       if (kind) return kind;
     }
-    return natureOf(name, code, known);
+    return natureOf(known);
   } catch {
     return TRANSIENT;
   }
