@@ -36,7 +36,7 @@ pub const CLIENT_ERRORS: [ClientErrors; 5] = [
             UND_ERR_CONNECT_TIMEOUT ERR_SOCKET_CONNECTION_TIMEOUT ERR_HTTP2_GOAWAY_SESSION
             connect getaddrinfo 08001 53300 57P03
         ",
-        messages: "before secure TLS|Proxy response (|REFUSED_STREAM",
+        messages: "before secure TLS|awaiting 'connect'|Proxy response (|REFUSED_STREAM",
         python_messages: "Tunnel connection failed|Connection refused|error_code:7,|last_stream_id:0,",
         rust_messages: "(Connect)|failed to lookup address|host not found|connection failed|Connection refused|No route to host|\
             Network is unreachable|timeout: connect|timeout: resolve|CONNECT proxy failed|refused stream",
@@ -44,7 +44,7 @@ pub const CLIENT_ERRORS: [ClientErrors; 5] = [
     ClientErrors {
         means: Clues::TIMEOUT,
         names: "*Timeout *TimeoutE* *TimedOut *_TIMEOUT *TIMEDOUT 57014",
-        messages: "timed out|timeout of |timeout ex",
+        messages: "timed out|imeout of |timeout ex",
         python_messages: "",
         rust_messages: "timeout: |Timeout expired|deadline has elapsed",
     },
@@ -72,7 +72,7 @@ pub const CLIENT_ERRORS: [ClientErrors; 5] = [
             *AuthenticationError SMTPNotSupportedError EAUTH
             ENOENT EEXIST EISDIR ENOTDIR EACCES EPERM
         ",
-        messages: "unknown scheme|bad port|redirect count exceeded|too many redirects|WRONGTYPE|WRONGPASS|NOAUTH|NOPERM",
+        messages: "unknown scheme|nsupported protocol|bad port|redirect count exceeded|too many redirects|WRONGTYPE|WRONGPASS|NOAUTH|NOPERM",
         python_messages: "unknown url type|no host given|infinite loop|password authentication failed",
         rust_messages: "certificate|builder error|URL scheme is not allowed|relative URL without a base|bad uri|invalid URL|\
             invalid gzip header|decompression|scheme is not http|invalid authority|invalid uri character|invalid port number",
