@@ -9,8 +9,7 @@ export const TIMEOUT =
   /^(?:.*Timeout|.*TimeoutE.*|.*TimedOut|.*_TIMEOUT|.*TIMEDOUT|57014)$|timed out|imeout of |timeout ex/;
 
 /** Finds callers that want no answer any more. */
-export const CANCELLED =
-  /^(?:.*AbortError|Cancel.*|ABORTED)$/;
+export const CANCELLED = /^(?:.*AbortError|Cancel.*|ABORTED)$/;
 
 /** Finds failures that come again. */
 export const PERMANENT =

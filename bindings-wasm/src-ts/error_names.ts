@@ -1,5 +1,5 @@
-/** The kind of a failure by its HTTP status, or by what an error and its causes say of themselves. */
-import { CANCELLED, PERMANENT as CERTAIN, THROTTLED as THROTTLING, TIMEOUT as LATE, UNSENT } from "./client_table.js";
+/** The kind of a failure by its HTTP status, or by the client table. */
+import { CANCELLED, PERMANENT as CERTAIN, TIMEOUT as LATE, THROTTLED as THROTTLING, UNSENT } from "./client_table.js";
 import { PERMANENT, THROTTLED, TIMEOUT, TRANSIENT } from "./codes.js";
 
 /** How browsers and runtimes word a lost connection, for which they all throw a TypeError. */
@@ -16,7 +16,7 @@ const PROGRAM_ERRORS = /^(Type|Reference|Syntax|Range|Eval|URI|Assertion|Config|
 export const isAbortAgain = (error: unknown, latest: unknown): boolean =>
   error === latest && error instanceof DOMException;
 
-/** What an error and its causes say of themselves: the bits of the client table's lists, one for a program's own mistake, and none. */
+/** Bits for the lists of the client table that have an error or a cause of it, and one for a program's own mistake. */
 export const IS_UNSENT = 1;
 const IS_TIMEOUT = 2;
 const IS_CANCELLED = 4;
@@ -37,7 +37,7 @@ interface ErrorLike {
   errors?: unknown;
 }
 
-/** The bits of an error, and of those that caused it. A thrown text or number is the reason of an abort. */
+/** The bits of an error and of its causes. A thrown text or number is the reason of an abort. */
 export function cluesOf(error: unknown, depth = 0): number {
   if (typeof error !== "object" || error === null) return /^[sn]/.test(typeof error) && depth === 0 ? IS_CANCELLED : 0;
   const { name, message, code, Code, sqlState, syscall, cause, lastError, errors } = error as ErrorLike;
@@ -55,10 +55,12 @@ export function cluesOf(error: unknown, depth = 0): number {
   return clues | all.reduce((bits, one) => ((bits | one) & ~IS_UNSENT) | (bits & one & IS_UNSENT));
 }
 
-export const isCancelled = (clues: number): boolean => (clues & (IS_CANCELLED | IS_TIMEOUT | IS_UNSENT)) === IS_CANCELLED;
+export const isCancelled = (clues: number): boolean =>
+  (clues & (IS_CANCELLED | IS_TIMEOUT | IS_UNSENT)) === IS_CANCELLED;
 
 /** True for a program's own mistake and for a caller's wish. */
-export const isOwn = (clues: number): boolean => isCancelled(clues) || (clues & (IS_MISTAKE | IS_TIMEOUT | IS_PERMANENT)) === IS_MISTAKE;
+export const isFaultOrAbort = (clues: number): boolean =>
+  isCancelled(clues) || (clues & (IS_MISTAKE | IS_TIMEOUT | IS_PERMANENT)) === IS_MISTAKE;
 
 /** The kind of an error without an answer (spec 8.16). */
 export function kindOfClues(clues: number): number {

@@ -1,7 +1,16 @@
 /** From an error to what a decision needs of it: its kind and what the server said. */
 import { answerOf } from "./answer.js";
 import { PERMANENT, TIMEOUT, TRANSIENT } from "./codes.js";
-import { cluesOf, IS_UNSENT, isCancelled, isOwn, kindOfAnswer, kindOfClues, kindOfGrpc, kindOfStatus } from "./error_names.js";
+import {
+  cluesOf,
+  IS_UNSENT,
+  isCancelled,
+  isFaultOrAbort,
+  kindOfAnswer,
+  kindOfClues,
+  kindOfGrpc,
+  kindOfStatus,
+} from "./error_names.js";
 import { NOT_A_DURATION, needs, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND, wrongType } from "./errors.js";
 import { type HeadersLike, type Line, linesOf, wallNow } from "./headers.js";
 import { hot } from "./hot.js";
@@ -335,7 +344,7 @@ export interface ErrorLike {
 
 /** The facts of an error. All of them are read before the core is called: a getter may run other operations. */
 export interface Seen {
-  /** What the error and its causes say of themselves: bits of the client table. */
+  /** The lists of the client table that have the error or a cause of it, as bits. */
   readonly clues: number;
   /** The kind of an error that has neither status nor code. */
   readonly kind: number;
@@ -388,7 +397,10 @@ function facts(error: unknown): Seen {
   let statuses: unknown[] = [];
   let lines: Line[] = [];
   // The error of a client that has retried holds the latest one.
-  for (const { status, statusCode, headers, responseHeaders, response, $metadata, $response } of [known, Object(known.lastError)]) {
+  for (const { status, statusCode, headers, responseHeaders, response, $metadata, $response } of [
+    known,
+    Object(known.lastError),
+  ]) {
     if (statuses.length > 0) break;
     const given = [status, statusCode, response?.status, response?.statusCode, $metadata?.httpStatusCode];
     statuses = given.filter((one) => typeof one === "number");
@@ -407,7 +419,7 @@ function facts(error: unknown): Seen {
     statuses: statuses as number[],
     lines,
     grpc,
-    programError: grpc === 1 || (!answered && isOwn(clues)),
+    programError: grpc === 1 || (!answered && isFaultOrAbort(clues)),
     unsent: !answered && (clues & IS_UNSENT) > 0,
     shouldRetry: shouldRetryOf(lines),
   };

@@ -91,8 +91,7 @@ function readQuotas(lines: readonly Line[], wall: Wall, from: Wall, status: numb
 }
 
 /** 1 for a remaining amount of zero or below, 0 for another. */
-const spentOf: Read = (value) =>
-  /^-?\d+(?:\.\d+)?$/.test(value) ? (/^-|^[0.]+$/.test(value) ? 1n : 0n) : undefined;
+const spentOf: Read = (value) => (/^-?\d+(?:\.\d+)?$/.test(value) ? (/^-|^[0.]+$/.test(value) ? 1n : 0n) : undefined);
 
 const UNITS: Record<string, bigint> = {
   ns: 1n,

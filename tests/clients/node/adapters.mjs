@@ -26,7 +26,7 @@ const SHORT = 150;
 const signalOf = ({ signal, limit }) => (limit === "read" ? AbortSignal.timeout(SHORT) : signal);
 
 /** Does `request` once before, where the situation wants a kept connection. */
-async function kept({ first }, request) {
+async function afterFirst({ first }, request) {
   if (first) await request();
   return request();
 }
@@ -98,7 +98,7 @@ export const adapters = {
     play: (request) =>
       request.name === "consumed-body"
         ? fetch(consumed)
-        : kept(request, async () => bodyOf(await fetch(request.url, { signal: signalOf(request) }))),
+        : afterFirst(request, async () => bodyOf(await fetch(request.url, { signal: signalOf(request) }))),
   },
   undici: {
     package: "undici",
@@ -112,7 +112,7 @@ export const adapters = {
         ? new undici.ProxyAgent(proxy)
         : new undici.Agent({ connect, allowH2, ...limits }).compose(undici.interceptors.redirect({ maxRedirections: 5, throwOnMaxRedirect: true }));
       try {
-        return await kept(request, async () => {
+        return await afterFirst(request, async () => {
           const answer = await undici.request(url, { signal, dispatcher });
           await answer.body.text();
           return answer;
@@ -122,11 +122,11 @@ export const adapters = {
       }
     },
   },
-  "node-http": { answers: true, play: (request) => kept(request, () => nodeRequest(request)) },
+  "node-http": { answers: true, play: (request) => afterFirst(request, () => nodeRequest(request)) },
   axios: {
     package: "axios",
     play: (request) =>
-      kept(request, () =>
+      afterFirst(request, () =>
         axios.get(request.url, { signal: request.signal, proxy: false, ...(request.limit && { timeout: SHORT }) }),
       ),
   },
@@ -134,7 +134,7 @@ export const adapters = {
     package: "got",
     play: (request) => {
       const timeout = request.limit === "connect" ? { connect: SHORT } : { response: SHORT, read: SHORT, socket: SHORT };
-      return kept(request, () =>
+      return afterFirst(request, () =>
         got(request.url, { retry: { limit: 0 }, signal: request.signal, ...(request.limit && { timeout }) }),
       );
     },
@@ -142,7 +142,7 @@ export const adapters = {
   ky: {
     package: "ky",
     play: (request) =>
-      kept(request, () =>
+      afterFirst(request, () =>
         // Its own time limit ends with the headers.
         ky(request.url, { retry: 0, signal: signalOf(request), timeout: request.limit ? SHORT * 2 : false }).text(),
       ),
@@ -150,7 +150,7 @@ export const adapters = {
   ofetch: {
     package: "ofetch",
     play: (request) =>
-      kept(request, () =>
+      afterFirst(request, () =>
         // Its own time limit ends with the headers.
         ofetch(request.url, { retry: 0, signal: signalOf(request) }),
       ),
@@ -158,7 +158,7 @@ export const adapters = {
   superagent: {
     package: "superagent",
     play: (request) =>
-      kept(request, () => {
+      afterFirst(request, () => {
         const call = superagent.get(request.url);
         return request.limit ? call.timeout({ response: SHORT, deadline: SHORT * 2 }) : call;
       }),

@@ -16,11 +16,8 @@ const read = (path) => JSON.parse(readFileSync(here(path), "utf8"));
 const flaky = spawn(process.env.FLAKY ?? here("../../../target/debug/flaky"), { stdio: ["pipe", "pipe", "inherit"] });
 const [line] = await once(createInterface(flaky.stdout), "line");
 const { ports, authority } = JSON.parse(line);
-after(() => {
-  flaky.kill();
-  // Agents of clients keep their connections.
-  setTimeout(() => process.exit(), 100).unref();
-});
+// With the server the connections that agents keep end, too.
+after(() => flaky.kill());
 
 // The server's authority, for all clients.
 const { createSecureContext } = tls;
@@ -52,7 +49,7 @@ const clock = { now: () => 0, setTimeout: (callback) => setImmediate(callback), 
 let next = 0;
 
 /** Plays a situation twice if there is another attempt. Returns how the attempts were judged. */
-async function played(adapter, situation, idempotent) {
+async function play(adapter, situation, idempotent) {
   const id = `node${++next}`;
   const url = situation.url && named(filled(situation.url), id);
   const controller = new AbortController();
@@ -108,7 +105,7 @@ for (const file of files) {
     test(`${client}: ${name}`, { timeout: 10_000 }, async () => {
       const { kind, again, hint_ms: hint, raises } = expected;
       for (const idempotent of [true, false]) {
-        const judged = await played(adapter, { ...expected, name, raises }, idempotent);
+        const judged = await play(adapter, { ...expected, name, raises }, idempotent);
         const isAgain = again === "always" || (again === "idempotent" && idempotent);
         const told = `${judged.error?.name} ${judged.error?.code} ${judged.error?.message}`;
         const permanent = kind === "cancelled" || (!idempotent && !isAgain && kind !== "success") ? "permanent" : kind;
