@@ -1,6 +1,6 @@
 //! A retry inside a retry: the outer one learns what became of the inner ones (spec 30.4).
 
-use holdoff::core::{Backoff, Jitter, Nesting, StopReason};
+use holdoff::core::{Backoff, Jitter, Nesting};
 use holdoff::{Attempt, Failure, Policy, Stopped, VirtualTime, given_up};
 use std::cell::Cell;
 use std::error::Error;
@@ -126,7 +126,7 @@ async fn awaited_retries_tell_their_attempts_too() {
     .nested(Nesting::Innermost, None)
     .await
     .unwrap_err();
-    assert_eq!((stopped.attempts(), stopped.reason(), requests.get()), (1, StopReason::Permanent, 3));
+    assert_eq!((stopped.attempts(), stopped.reason(), requests.get()), (1, holdoff::core::StopReason::Permanent, 3));
 }
 
 #[test]

@@ -152,6 +152,7 @@ fn a_policy_that_names_a_budget_gets_none() {
 }
 
 #[test]
+#[cfg(feature = "serde")]
 fn a_preset_has_none_unless_one_is_named() {
     let preset = |document: &str| {
         let mut input = serde_json::Deserializer::from_str(document);

@@ -4,7 +4,8 @@
 //! docs/policy.md and the typed options of JavaScript and Python are printed from them. Fields stand in the order in which
 //! they are written, and in which errors about several of them are told.
 
-use crate::words::{nth, one_of, same};
+pub use crate::field_words::Words;
+use crate::words::{nth, one_of};
 use core::ops::RangeInclusive;
 
 /// The number of "none" or "forever" where a field takes such a word beside its values.
@@ -58,49 +59,10 @@ pub enum Range {
     Share,
 }
 
-/// The words that a field takes. A word's number is its place in the list, counted from `first`.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Words {
-    /// The rule, and then the words. One text needs one address, which a loader has to fill in.
-    texts: &'static str,
-    first: u8,
-}
-
 macro_rules! words {
     ($first:literal: $word:literal $(, $more:literal)*) => {
-        Words { texts: concat!(one_of!($word $(, $more)*), "\0", $word $(, "\0", $more)*), first: $first }
+        Words::new(concat!(one_of!($word $(, $more)*), "\0", $word $(, "\0", $more)*), $first)
     };
-}
-
-impl Words {
-    /// Each word with its number.
-    pub fn iter(self) -> impl Iterator<Item = (&'static str, u8)> + Clone {
-        self.texts.split('\0').skip(1).zip(self.first..)
-    }
-
-    /// The word with that number; empty for any other number.
-    const fn word(self, number: u8) -> &'static str {
-        match number.checked_sub(self.first) {
-            Some(place) => nth(self.texts, (place as usize).wrapping_add(1)),
-            None => "",
-        }
-    }
-
-    /// The bits of some of the words, by their numbers. Evaluated at compile time: a word that is none stops it.
-    const fn bits(self, some: &[&str]) -> u16 {
-        let mut bits = 0;
-        let mut some = some;
-        while let [word, others @ ..] = some {
-            let mut number = self.first;
-            while !same(self.word(number).as_bytes(), word.as_bytes()) {
-                assert!(!self.word(number).is_empty(), "a kind that is no word of its section");
-                number = number.wrapping_add(1);
-            }
-            bits |= 1_u16.wrapping_shl(number as u32);
-            some = others;
-        }
-        bits
-    }
 }
 
 const BACKOFFS: Words = words!(1: "constant", "linear", "exponential", "polynomial", "fibonacci", "list", "decorrelated", "decorrelated_v2");

@@ -52,6 +52,7 @@ extern crate std;
 mod decide;
 mod describe;
 mod error;
+mod field_words;
 mod fields;
 mod json;
 mod nearest;

@@ -60,7 +60,7 @@ struct File {
     sweeps: Vec<Sweep>,
 }
 
-/// What the file says.
+/// The content of the file.
 #[derive(Clone, Debug)]
 pub struct Scenes {
     /// Rows under titles.

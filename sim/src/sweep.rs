@@ -30,7 +30,7 @@ pub struct Sweep {
     lasts: Vec<u64>,
     /// Calls a second of each client.
     rates: Vec<f64>,
-    bounds: Vec<Held>,
+    bounds: Vec<FromRate>,
     /// Played by the tests, too.
     #[serde(default)]
     quick: bool,
@@ -39,7 +39,7 @@ pub struct Sweep {
 /// A bound, and from which rate of calls on it holds.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Held {
+struct FromRate {
     bound: SweepBound,
     #[serde(default)]
     from: f64,
@@ -49,7 +49,7 @@ struct Held {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged)]
 enum SweepBound {
-    Own(Bound),
+    Absolute(Bound),
     Beside(Beside),
 }
 
@@ -60,22 +60,23 @@ enum Beside {
     /// The share of successful calls in the whole run may be less by so much.
     SuccessLess(f64),
     /// The share of successful calls among those of the outage is at least so many times that of the other.
-    KeptTimes(f64),
+    #[serde(rename = "kept_times")]
+    Ratio(f64),
 }
 
 impl SweepBound {
     fn missed(self, figures: &Figures, beside: &Figures) -> Option<String> {
         let (share, least) = match self {
-            Self::Own(bound) => return bound.missed(figures),
+            Self::Absolute(bound) => return bound.missed(figures),
             Self::Beside(Beside::SuccessLess(less)) => (figures.success, beside.success - less),
-            Self::Beside(Beside::KeptTimes(times)) => (figures.success_in_fault, beside.success_in_fault * times),
+            Self::Beside(Beside::Ratio(times)) => (figures.success_in_fault, beside.success_in_fault * times),
         };
         (share < least)
             .then(|| format!("{:.2} % of the calls succeed, fewer than {:.2} %", 100.0 * share, 100.0 * least))
     }
 }
 
-/// Runs sweeps, those that tests play if `quick`, with that many calls a second of all clients. Returns the tables, and each bound that
+/// Runs sweeps, only the ones of the tests if `quick`, with that many calls a second of all clients. Returns the tables, and each bound that
 /// is missed.
 ///
 /// # Errors
@@ -121,7 +122,7 @@ impl Sweep {
             let _ = write!(text, "{:<9}", format!("{lasts} s"));
             for ((figures, other), rate) in row.iter().zip(&self.rates) {
                 let cell =
-                    format!("{} {:.2} {} [{}]", back(figures), figures.load_in_fault, kept(figures), kept(other));
+                    format!("{} {:.2} {} [{}]", back(figures), figures.load_in_fault, success(figures), success(other));
                 let _ = write!(text, " {cell:>24}");
                 let bounds = self.bounds.iter().filter(|held| *rate >= held.from);
                 missed.extend(
@@ -140,7 +141,7 @@ fn back(figures: &Figures) -> String {
     figures.back.map_or("never".to_owned(), |after| format!("{after} s"))
 }
 
-fn kept(figures: &Figures) -> String {
+fn success(figures: &Figures) -> String {
     format!("{:.1}", 100.0 * figures.success)
 }
 

@@ -417,7 +417,7 @@ impl GuardedCall {
         let admitted = entered
             && guards.budget.as_mut().is_none_or(|(config, budget)| {
                 // spec 29.9: nothing has failed, so there is no grace.
-                withdrawal = budget.withdraw_plain(config, now, FailureKind::Transient);
+                withdrawal = budget.withdraw_without_grace(config, now, FailureKind::Transient);
                 withdrawal.is_some() && budget.admit(config, now)
             });
         let permit = if admitted { guards.permit(now).ok() } else { None };

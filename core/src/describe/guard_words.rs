@@ -116,7 +116,7 @@ impl fmt::Display for GuardWords<'_> {
     }
 }
 
-/// What there is to say of the budget of loops, whatever its capacity.
+/// The words about the budget of loops, whatever its capacity.
 const OF_LOOPS: &str = ", a retry costs 1, after a timeout or throttling 10, for a hint 0, a success returns what its call took and \
     gives 1, a second 0.03, none is refused for 1s after it was full";
 

@@ -160,7 +160,7 @@ impl Budget {
         if config.kind == TOKEN {
             return self.take(config, now, config.cost(kind), noted);
         }
-        self.withdraw_plain(config, now, kind)
+        self.withdraw_without_grace(config, now, kind)
     }
 
     /// Withdraws the cost of a retry that sleeps for a server's hint: of a token budget `hinted_cost`. `None` if the call may not
@@ -178,8 +178,8 @@ impl Budget {
         }
     }
 
-    /// Withdraws the cost of a retry without a grace, and numbers no refusal: for an attempt beside one that still runs.
-    pub(crate) fn withdraw_plain(
+    /// Withdraws the cost of a retry without a grace, and numbers no refusal: for an attempt beside another.
+    pub(crate) fn withdraw_without_grace(
         &mut self,
         config: &BudgetConfig,
         now: Timestamp,

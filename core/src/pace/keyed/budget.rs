@@ -184,7 +184,7 @@ mod tests {
             let config = BudgetConfig::of_loops();
             let (mut budgets, mut alone) = (KeyedBudget::new(config), Budget::new(&config, 0, Timestamp::ZERO));
             let mut second = 0;
-            // What some calls noted, in both.
+            // The notes of some calls, in both.
             let mut noted = vec![(0, 0); 3];
             for (step, gap, kind, call) in steps {
                 // Rare long gaps among many short ones.
