@@ -77,31 +77,6 @@ class guards {
                          [](void *mutex) { static_cast<std::mutex *>(mutex)->unlock(); }, &mutex_, nullptr};
 };
 
-/** The budget for the retries of all calls to one server, which the loops of other languages bring by themselves: docs/storm.md. Locks
- * itself; stays where it is. */
-class retry_budget {
- public:
-  /** Makes a full one. `now` is the time of the host's clock. */
-  explicit retry_budget(time_point now = clock::now()) { holdoff_loop_budget_init(&budget_, to_ns(now)); }
-  retry_budget(const retry_budget &) = delete;
-  retry_budget &operator=(const retry_budget &) = delete;
-
-  /** Returns the tokens that are left. */
-  double balance(time_point now = clock::now()) {
-    const std::lock_guard<std::mutex> held(mutex_);
-    return holdoff_budget_balance(&budget_.budget, to_ns(now));
-  }
-  /** Returns the C library's budget and its lock, for a holdoff_host of one's own. */
-  holdoff_loop_budget *get() noexcept { return &budget_; }
-  holdoff_shared *shared() noexcept { return &shared_; }
-
- private:
-  std::mutex mutex_;
-  holdoff_loop_budget budget_;
-  holdoff_shared shared_{[](void *mutex) { static_cast<std::mutex *>(mutex)->lock(); },
-                         [](void *mutex) { static_cast<std::mutex *>(mutex)->unlock(); }, &mutex_, nullptr};
-};
-
 /** A retry that is about to be slept for. */
 struct retrying {
   /** The attempt that failed, from 1; 0 when guards let the first one wait. */
