@@ -72,8 +72,9 @@ pub(crate) fn of<'py>(error: &Bound<'py, PyAny>) -> Option<Bound<'py, Outcome>> 
 
 /// The outcome of an error or of a value, if there is one.
 fn known<'py>(ended: &Bound<'py, PyAny>) -> Option<Bound<'py, Outcome>> {
-    if ended.is_instance_of::<PyBaseException>() {
-        return of(ended);
+    let attached = of(ended);
+    if attached.is_some() || ended.is_instance_of::<PyBaseException>() {
+        return attached;
     }
     let recall = imported!(ended.py(), "holdoff._outcomes", "recall").ok()?;
     recall.call1((ended,)).ok()?.cast_into().ok()
