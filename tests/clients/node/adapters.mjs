@@ -48,7 +48,8 @@ function nodeRequest({ url, signal, limit }) {
       response.on("end", () => resolve(response));
       response.resume();
     });
-    if (limit) request.setTimeout(SHORT, () => request.destroy(Object.assign(new Error("read"), { code: "ETIMEDOUT" })));
+    if (limit)
+      request.setTimeout(SHORT, () => request.destroy(Object.assign(new Error("read"), { code: "ETIMEDOUT" })));
     request.on("error", reject);
   });
 }
@@ -110,7 +111,9 @@ export const adapters = {
       const allowH2 = /refused-stream|goaway|stream-error/.test(request.name);
       const dispatcher = proxy
         ? new undici.ProxyAgent(proxy)
-        : new undici.Agent({ connect, allowH2, ...limits }).compose(undici.interceptors.redirect({ maxRedirections: 5, throwOnMaxRedirect: true }));
+        : new undici.Agent({ connect, allowH2, ...limits }).compose(
+            undici.interceptors.redirect({ maxRedirections: 5, throwOnMaxRedirect: true }),
+          );
       try {
         return await afterFirst(request, async () => {
           const answer = await undici.request(url, { signal, dispatcher });
@@ -133,7 +136,8 @@ export const adapters = {
   got: {
     package: "got",
     play: (request) => {
-      const timeout = request.limit === "connect" ? { connect: SHORT } : { response: SHORT, read: SHORT, socket: SHORT };
+      const timeout =
+        request.limit === "connect" ? { connect: SHORT } : { response: SHORT, read: SHORT, socket: SHORT };
       return afterFirst(request, () =>
         got(request.url, { retry: { limit: 0 }, signal: request.signal, ...(request.limit && { timeout }) }),
       );
@@ -175,7 +179,12 @@ export const adapters = {
     package: "openai",
     base: true,
     play: (request) => {
-      const client = new OpenAI({ apiKey: "x", baseURL: request.url, maxRetries: 0, ...(request.limit && { timeout: SHORT }) });
+      const client = new OpenAI({
+        apiKey: "x",
+        baseURL: request.url,
+        maxRetries: 0,
+        ...(request.limit && { timeout: SHORT }),
+      });
       return client.chat.completions.create({ model: "m", messages: [] }, { signal: request.signal });
     },
   },

@@ -80,7 +80,9 @@ async function play(adapter, situation, idempotent) {
     onGiveUp: ({ kind, reason, error }) => Object.assign(judged, { kind, reason, error }),
   };
   const options = { attempts: 2, jitter: "none", budget: "none", idempotent, clock, ...hooks };
-  const result = await retry(work, adapter.answers ? { ...options, whenResult: true } : options).catch((error) => error);
+  const result = await retry(work, adapter.answers ? { ...options, whenResult: true } : options).catch(
+    (error) => error,
+  );
   if (adapter.answers) judged.outcome = outcomeOf(result);
   judged.requests = url?.includes(id) ? (await seen(id)).requests : undefined;
   return judged;
@@ -97,7 +99,7 @@ for (const file of files) {
   if (only && only !== name) continue;
   const adapter = adapters[name];
   if (adapter.package) {
-    test(`${client} is version ${version}`, () => 
+    test(`${client} is version ${version}`, () =>
       assert.equal(read(`node_modules/${adapter.package}/package.json`).version, version));
   }
   for (const { situation: name, ...other } of cases) {
