@@ -196,8 +196,7 @@ fields! {
     BackoffInitial = 2 "backoff.initial" ["backoff.delay"] (span), default millis(100),
         for BACKOFFS ["constant" "linear" "exponential" "polynomial" "fibonacci" "decorrelated" "decorrelated_v2"];
     /// The number that each failure multiplies the delay by.
-    BackoffFactor = 3 "backoff.factor" [] (number from 0.0), default real(2.0), but "decorrelated: 3",
-        for BACKOFFS ["exponential" "decorrelated"];
+    BackoffFactor = 3 "backoff.factor" [] (number from 0.0), default real(2.0), but "decorrelated: 3", for BACKOFFS ["exponential" "decorrelated"];
     /// The time that each failure adds to the delay.
     BackoffIncrement = 4 "backoff.increment" [] (span), but "the first delay", for BACKOFFS ["linear"];
     /// The longest delay.
@@ -209,8 +208,7 @@ fields! {
     BackoffTimes = 17 "backoff.times" [] (whole 1 to 268435455), but "the last stage stays",
         for BACKOFFS ["constant" "linear" "exponential" "polynomial" "fibonacci" "decorrelated" "decorrelated_v2"];
     /// The shortest delay: the range of a delay is raised to it, and draws stay uniform above it.
-    BackoffFloor = 18 "backoff.floor" [] (span), default 0,
-        for BACKOFFS ["constant" "linear" "exponential" "polynomial" "fibonacci" "list"];
+    BackoffFloor = 18 "backoff.floor" [] (span), default 0, for BACKOFFS ["constant" "linear" "exponential" "polynomial" "fibonacci" "list"];
     /// The time that is added to each delay after the jitter, before the cap.
     BackoffOffset = 85 "backoff.offset" [] (span), default 0;
     /// The number that the first delay of a polynomial is the power of.
@@ -279,16 +277,13 @@ fields! {
     /// The tokens that a retry after throttling costs.
     BudgetThrottledCost = 29 "budget.throttled_cost" [] (whole 0 to 1000000), but "the cost", for BUDGETS ["token"];
     /// The tokens that a success gives; of a token budget that returns `last` only a success without a retry.
-    BudgetReward = 30 "budget.reward" [] (number from 0.0), default real(1.0), but "throttle: 0.1",
-        for BUDGETS ["token" "throttle"];
+    BudgetReward = 30 "budget.reward" [] (number from 0.0), default real(1.0), but "throttle: 0.1", for BUDGETS ["token" "throttle"];
     /// The tokens that come back by themselves each second.
     BudgetRefill = 31 "budget.refill" [] (number from 0.0), default real(0.0), for BUDGETS ["token"];
     /// The retries for each call.
-    BudgetRatio = 32 "budget.ratio" [] (number from 0.0), default real(0.1), but "share: 0.2",
-        for BUDGETS ["ratio" "share"];
+    BudgetRatio = 32 "budget.ratio" [] (number from 0.0), default real(0.1), but "share: 0.2", for BUDGETS ["ratio" "share"];
     /// How far back calls count.
-    BudgetWindow = 33 "budget.window" [] (span above zero), default seconds(10), but "requests: 2m",
-        for BUDGETS ["ratio" "requests" "window"];
+    BudgetWindow = 33 "budget.window" [] (span above zero), default seconds(10), but "requests: 2m", for BUDGETS ["ratio" "requests" "window"];
     /// The retries a second that are allowed in any case.
     BudgetMinPerSecond = 34 "budget.min_per_second" [] (number from 0.0), default real(0.1), for BUDGETS ["ratio"];
     /// The retries at once that are allowed in any case.
