@@ -369,7 +369,7 @@ pub const HOLDOFF_LINT_MANY_ATTEMPTS: u32 = 304;
 /// Lint. The sleeps alone take longer than the deadline, without jitter.
 pub const HOLDOFF_LINT_WAIT_ABOVE_DEADLINE: u32 = 305;
 
-/// Lint. Some attempts can never happen: not even the shortest sleeps end before the deadline.
+/// Lint. Not all attempts fit before the deadline, even with the shortest sleeps. An attempt counts with its limit if it has one, and as taking no time otherwise.
 pub const HOLDOFF_LINT_UNREACHABLE_ATTEMPTS: u32 = 306;
 
 /// Lint. An attempt may take as long as the whole operation, so that its own limit says nothing.
@@ -405,7 +405,7 @@ pub const HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT: u32 = 316;
 /// Lint. Retries inside retries multiply attempts.
 pub const HOLDOFF_LINT_NESTED_RETRIES: u32 = 317;
 
-/// Lint. The attempts are used long before the deadline: even the longest sleeps take less than a tenth of it.
+/// Lint. The attempts are used long before the deadline: with the longest sleeps, and every attempt as long as its limit, they take less than a tenth of it.
 pub const HOLDOFF_LINT_ATTEMPTS_BEFORE_DEADLINE: u32 = 318;
 
 /// Lint. No attempt may run long enough to begin the operation anew.

@@ -61,7 +61,10 @@
 #define HOLDOFF_LINT_MANY_ATTEMPTS 304U /**< Lint. More than 10 attempts (Aster's linter has this number). */
 /** Lint. The sleeps alone take longer than the deadline, without jitter. */
 #define HOLDOFF_LINT_WAIT_ABOVE_DEADLINE 305U
-/** Lint. Some attempts can never happen: not even the shortest sleeps end before the deadline. */
+/**
+ * Lint. Not all attempts fit before the deadline, even with the shortest sleeps. An attempt counts with its limit if it
+ * has one, and as taking no time otherwise.
+ */
 #define HOLDOFF_LINT_UNREACHABLE_ATTEMPTS 306U
 /** Lint. An attempt may take as long as the whole operation, so that its own limit says nothing. */
 #define HOLDOFF_LINT_ATTEMPT_TIMEOUT_ABOVE_DEADLINE 307U
@@ -85,7 +88,10 @@
 /** Lint. The sleeps alone take longer than the caller waits, whatever the deadline. */
 #define HOLDOFF_LINT_WAIT_ABOVE_TIMEOUT 316U
 #define HOLDOFF_LINT_NESTED_RETRIES 317U /**< Lint. Retries inside retries multiply attempts. */
-/** Lint. The attempts are used long before the deadline: even the longest sleeps take less than a tenth of it. */
+/**
+ * Lint. The attempts are used long before the deadline: with the longest sleeps, and every attempt as long as its
+ * limit, they take less than a tenth of it.
+ */
 #define HOLDOFF_LINT_ATTEMPTS_BEFORE_DEADLINE 318U
 #define HOLDOFF_LINT_RESET_NEVER 319U /**< Lint. No attempt may run long enough to begin the operation anew. */
 #define HOLDOFF_LINT_HIDDEN_RULE 320U /**< Lint. A rule never takes a failure, because an earlier one takes them all. */
