@@ -53,9 +53,9 @@ impl Memory {
         Timestamp::from_nanos(self.now)
     }
 
-    /// The budget of loops with the capacity that is asked for.
+    /// The budget of loops with the capacity that is asked for. Its kind is a constant, so the module has no other kind's code.
     fn config(&self) -> BudgetConfig {
-        BudgetConfig::of_loops_with(self.capacity as u32).unwrap_or_default()
+        BudgetConfig::of_loops_checked(self.capacity as u32)
     }
 
     /// The same moment on the budget's clock.

@@ -140,7 +140,12 @@ impl BudgetConfig {
     /// # Errors
     /// [`ErrorCode::CountRange`] for another number.
     pub fn of_loops_with(capacity: u32) -> Result<Self, Error> {
-        Ok(Self { capacity: tokens(Field::BudgetCapacity, capacity)?.into(), ..Self::of_loops() })
+        Ok(Self::of_loops_checked(Field::BudgetCapacity.count(capacity)?))
+    }
+
+    /// The same for a capacity that was checked before: a larger one than 4,294,967 tokens is cut.
+    pub const fn of_loops_checked(capacity: u32) -> Self {
+        Self { capacity: capacity.saturating_mul(1000) as u64, ..Self::of_loops() }
     }
 
     /// A purse of 1 to 1,000,000 tokens that each failure takes a token from and each success adds `reward` to (finite, from
