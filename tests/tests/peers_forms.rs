@@ -215,7 +215,11 @@ fn a_route_of_istio_retries_what_envoy_does() {
 
 #[test]
 fn an_instance_of_resilience4j_is_read_as_spring_reads_it() {
-    same(Form::Resilience4j, "{}", r#"{ "preset": "resilience4j", "cap": "clip" }"#);
+    same(
+        Form::Resilience4j,
+        "{}",
+        r#"{ "backoff": {"kind": "constant", "delay": "500ms"}, "jitter": "none", "cap": "clip", "attempts": 3 }"#,
+    );
     same(
         Form::Resilience4j,
         r#"{ "resilience4j": {"retry": {"instances": {"backend-a": {
@@ -251,7 +255,8 @@ fn a_pipeline_of_polly_is_read_with_its_timeouts_and_its_breaker() {
              "ShouldRetryAfterHeader": true}, "AttemptTimeout": {"Timeout": "00:00:10"},
              "TotalRequestTimeout": {"Timeout": "00:00:30"},
              "CircuitBreaker": {"FailureRatio": 0.2, "BreakDuration": "00:00:05"} }"#,
-        r#"{ "preset": "polly", "cap": "clip", "attempt_timeout": "10s", "deadline": "30s", "attempts": 4,
+        r#"{ "backoff": {"kind": "decorrelated_v2", "initial": "2s", "max": "none"}, "jitter": "none",
+             "hint": {"mode": "exact", "max": "none"}, "cap": "clip", "attempt_timeout": "10s", "deadline": "30s", "attempts": 4,
              "breaker": {"kind": "time", "failure_rate": 0.2, "min_calls": 100, "window": "30s", "open_for": "5s"} }"#,
     );
     same(
