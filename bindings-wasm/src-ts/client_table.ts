@@ -2,7 +2,7 @@
 
 /** Finds requests that were never sent. */
 export const UNSENT =
-  /^(?:ConnectError|ConnectionRefused.*|gaierror|NewConnectionError|NameResolutionError|ClientConnectorError|ClientProxyConnectionError|ClientHttpProxyError|EndpointConnectionError|.*ProxyError|ProxyConnectionError|ConnectTimeout.*|ConnectionTimeout.*|PoolTimeout|EmptyPoolError|PoolError|TooManyConnectionsError|CannotConnectNowError|ECONNREFUSED|ENOTFOUND|EAI_.*|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ERR_SOCKET_CONNECTION_TIMEOUT|ERR_HTTP2_GOAWAY_SESSION|connect|getaddrinfo|08001|53300|57P03)$|before secure TLS|awaiting 'connect'|Proxy response \(|REFUSED_STREAM/;
+  /^(?:ConnectionRefused.*|ConnectTimeout.*|ConnectionTimeout.*|ECONNREFUSED|ENOTFOUND|EAI_.*|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ERR_SOCKET_CONNECTION_TIMEOUT|ERR_HTTP2_GOAWAY_SESSION|connect|getaddrinfo|08001|53300|57P03)$|before secure TLS|awaiting 'connect'|Proxy response \(|REFUSED_STREAM/;
 
 /** Finds answers that did not come in time. */
 export const TIMEOUT =
@@ -13,7 +13,7 @@ export const CANCELLED = /^(?:.*AbortError|Cancel.*|ABORTED)$/;
 
 /** Finds failures that come again. */
 export const PERMANENT =
-  /^(?:.*CertificateError|SSLCertVerificationError|CERT_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|UNABLE_TO_.*|HOSTNAME_MISMATCH|ERR_TLS_.*|ERR_SSL_.*|InvalidURL|InvalidProxyURL|InvalidHeader|.*Schema|UnsupportedProtocol.*|URLSchemeUnknown|LocationParseError|LocationValueError|LocalProtocolError|TooManyRedirects|.*_REDIRECTS|ERR_INVALID_.*|ERR_UNSUPPORTED_.*|ERR_UNESCAPED_.*|ERR_BAD_OPTION.*|UND_ERR_INVALID_.*|UND_ERR_NOT_SUPPORTED|UND_ERR_HEADERS_OVERFLOW|UND_ERR_REQ_CONTENT_LENGTH_MISMATCH|.*DecodingError|DecodeError|ContentEncodingError|ContentTypeError|JSONDecodeError|ERR_BODY_PARSE_FAILURE|Z_DATA_ERROR|StreamConsumed.*|UnrewindableBodyError|CookieConflict.*|.*CredentialsError|NoRegionError|Integrity.*Error|ProgrammingError|DataError|NotSupportedError|.*DoesNotExist|MultipleObjectsReturned|NoResultFound|MultipleResultsFound|.*ValidationError|Http404|PermissionDenied|SuspiciousOperation|ImproperlyConfigured|FieldError|0A000|22...|23...|28...|3D000|42...|SQLITE_CONSTRAINT.*|.*AuthenticationError|SMTPNotSupportedError|EAUTH|ENOENT|EEXIST|EISDIR|ENOTDIR|EACCES|EPERM)$|unknown scheme|nsupported protocol|bad port|redirect count exceeded|too many redirects|WRONGTYPE|WRONGPASS|NOAUTH|NOPERM/;
+  /^(?:CERT_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|UNABLE_TO_.*|HOSTNAME_MISMATCH|ERR_TLS_.*|ERR_SSL_.*|UnsupportedProtocol.*|.*_REDIRECTS|ERR_INVALID_.*|ERR_UNSUPPORTED_.*|ERR_UNESCAPED_.*|ERR_BAD_OPTION.*|UND_ERR_INVALID_.*|UND_ERR_NOT_SUPPORTED|UND_ERR_HEADERS_OVERFLOW|UND_ERR_REQ_CONTENT_LENGTH_MISMATCH|ERR_BODY_PARSE_FAILURE|Z_DATA_ERROR|NotSupportedError|.*ValidationError|.*AuthenticationError|0A000|22...|23...|28...|3D000|42...|SQLITE_CONSTRAINT.*|EAUTH|ENOENT|EEXIST|EISDIR|ENOTDIR|EACCES|EPERM)$|unknown scheme|nsupported protocol|bad port|redirect count exceeded|too many redirects|WRONGTYPE|WRONGPASS|NOAUTH|NOPERM/;
 
 /** Finds servers that ask for less. */
 export const THROTTLED =

@@ -14,6 +14,8 @@ pub struct ClientErrors {
     /// Names of classes, codes, SQLSTATEs and system calls, separated by white space. A `*` stands for any text, and a `?` for one
     /// character.
     pub names: &'static str,
+    /// The same for names that only Python has. Pages do without them: each byte of the smallest module counts.
+    pub python_names: &'static str,
     /// Parts of messages, where neither a class nor a code says it; separated by `|`.
     pub messages: &'static str,
     /// The same for messages that only Python has.
@@ -28,13 +30,15 @@ pub const CLIENT_ERRORS: [ClientErrors; 5] = [
     ClientErrors {
         means: Clues::UNSENT,
         names: "
-            ConnectError ConnectionRefused* gaierror NewConnectionError NameResolutionError ClientConnectorError
-            ClientProxyConnectionError ClientHttpProxyError EndpointConnectionError *ProxyError ProxyConnectionError
-            ConnectTimeout* ConnectionTimeout* PoolTimeout EmptyPoolError PoolError TooManyConnectionsError
-            CannotConnectNowError
+            ConnectionRefused* ConnectTimeout* ConnectionTimeout*
             ECONNREFUSED ENOTFOUND EAI_* EHOSTUNREACH ENETUNREACH EHOSTDOWN ENETDOWN EADDRNOTAVAIL
             UND_ERR_CONNECT_TIMEOUT ERR_SOCKET_CONNECTION_TIMEOUT ERR_HTTP2_GOAWAY_SESSION
             connect getaddrinfo 08001 53300 57P03
+        ",
+        python_names: "
+            ConnectError gaierror NewConnectionError NameResolutionError ClientConnectorError ClientProxyConnectionError
+            ClientHttpProxyError EndpointConnectionError *ProxyError ProxyConnectionError PoolTimeout EmptyPoolError PoolError
+            TooManyConnectionsError CannotConnectNowError
         ",
         messages: "before secure TLS|awaiting 'connect'|Proxy response (|REFUSED_STREAM",
         python_messages: "Tunnel connection failed|Connection refused|error_code:7,|last_stream_id:0,",
@@ -44,6 +48,7 @@ pub const CLIENT_ERRORS: [ClientErrors; 5] = [
     ClientErrors {
         means: Clues::TIMEOUT,
         names: "*Timeout *TimeoutE* *TimedOut *_TIMEOUT *TIMEDOUT 57014",
+        python_names: "",
         messages: "timed out|imeout of |timeout ex",
         python_messages: "",
         rust_messages: "timeout: |Timeout expired|deadline has elapsed",
@@ -51,6 +56,7 @@ pub const CLIENT_ERRORS: [ClientErrors; 5] = [
     ClientErrors {
         means: Clues::CANCELLED,
         names: "*AbortError Cancel* ABORTED",
+        python_names: "",
         messages: "",
         python_messages: "",
         rust_messages: "",
@@ -58,19 +64,23 @@ pub const CLIENT_ERRORS: [ClientErrors; 5] = [
     ClientErrors {
         means: Clues::PERMANENT,
         names: "
-            *CertificateError SSLCertVerificationError CERT_* DEPTH_ZERO_* SELF_SIGNED_* UNABLE_TO_* HOSTNAME_MISMATCH
-            ERR_TLS_* ERR_SSL_*
-            InvalidURL InvalidProxyURL InvalidHeader *Schema UnsupportedProtocol* URLSchemeUnknown LocationParseError
-            LocationValueError LocalProtocolError TooManyRedirects *_REDIRECTS
+            CERT_* DEPTH_ZERO_* SELF_SIGNED_* UNABLE_TO_* HOSTNAME_MISMATCH ERR_TLS_* ERR_SSL_*
+            UnsupportedProtocol* *_REDIRECTS
             ERR_INVALID_* ERR_UNSUPPORTED_* ERR_UNESCAPED_* ERR_BAD_OPTION* UND_ERR_INVALID_* UND_ERR_NOT_SUPPORTED
-            UND_ERR_HEADERS_OVERFLOW UND_ERR_REQ_CONTENT_LENGTH_MISMATCH
-            *DecodingError DecodeError ContentEncodingError ContentTypeError JSONDecodeError ERR_BODY_PARSE_FAILURE Z_DATA_ERROR
-            StreamConsumed* UnrewindableBodyError CookieConflict* *CredentialsError NoRegionError
-            Integrity*Error ProgrammingError DataError NotSupportedError *DoesNotExist MultipleObjectsReturned NoResultFound
-            MultipleResultsFound *ValidationError Http404 PermissionDenied SuspiciousOperation ImproperlyConfigured FieldError
+            UND_ERR_HEADERS_OVERFLOW UND_ERR_REQ_CONTENT_LENGTH_MISMATCH ERR_BODY_PARSE_FAILURE Z_DATA_ERROR
+            NotSupportedError *ValidationError *AuthenticationError
             0A000 22??? 23??? 28??? 3D000 42??? SQLITE_CONSTRAINT*
-            *AuthenticationError SMTPNotSupportedError EAUTH
-            ENOENT EEXIST EISDIR ENOTDIR EACCES EPERM
+            EAUTH ENOENT EEXIST EISDIR ENOTDIR EACCES EPERM
+        ",
+        python_names: "
+            *CertificateError SSLCertVerificationError
+            InvalidURL InvalidProxyURL InvalidHeader *Schema URLSchemeUnknown LocationParseError LocationValueError
+            LocalProtocolError TooManyRedirects
+            *DecodingError DecodeError ContentEncodingError ContentTypeError JSONDecodeError
+            StreamConsumed* UnrewindableBodyError CookieConflict* *CredentialsError NoRegionError
+            Integrity*Error ProgrammingError DataError *DoesNotExist MultipleObjectsReturned NoResultFound
+            MultipleResultsFound Http404 PermissionDenied SuspiciousOperation ImproperlyConfigured FieldError
+            SMTPNotSupportedError
         ",
         messages: "unknown scheme|nsupported protocol|bad port|redirect count exceeded|too many redirects|WRONGTYPE|WRONGPASS|NOAUTH|NOPERM",
         python_messages: "unknown url type|no host given|infinite loop|password authentication failed",
@@ -82,6 +92,7 @@ pub const CLIENT_ERRORS: [ClientErrors; 5] = [
         means: Clues::THROTTLED,
         names: "*Throttl* TooManyRequests* RequestLimitExceeded BandwidthLimitExceeded LimitExceededException
             ProvisionedThroughputExceeded* SlowDown PriorRequestNotComplete TransactionInProgressException RateLimit*",
+        python_names: "",
         messages: "",
         python_messages: "",
         rust_messages: "",
@@ -108,7 +119,8 @@ impl Clues {
 
     /// Looks up the name of a class, a code, an SQLSTATE or a system call.
     pub fn of_name(name: &str) -> Self {
-        Self::all(|list| list.names.split_ascii_whitespace().any(|pattern| matches(pattern, name)))
+        let has = |names: &str| names.split_ascii_whitespace().any(|pattern| matches(pattern, name));
+        Self::all(|list| has(list.names) || has(list.python_names))
     }
 
     /// Looks for the known parts of messages in a message of any language but Rust.
