@@ -64,7 +64,7 @@ const inlined = {
     })),
 };
 
-const shared = { target: "es2022", platform: "neutral", legalComments: "none", sourcemap: true };
+const shared = { target: "es2022", minifySyntax: true, platform: "neutral", legalComments: "none", sourcemap: true };
 /** The modules beside `index.ts` that several entries need. */
 const modules = readdirSync("src-ts")
   .filter((name) => !/^(index|main|node|hot_wasm|powers_wasm|wasm\.d)\.ts$/.test(name) && name.endsWith(".ts"))

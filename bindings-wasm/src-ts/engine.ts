@@ -32,20 +32,20 @@ export class Unguarded<V, F> implements Engine, Keeper {
   readonly discardsAsleep = true;
   /** The core's state, while that of another operation is in the core's memory. */
   state: Uint32Array | undefined = undefined;
-  private readonly policy: CompiledPolicy;
-  private readonly limit: number;
-  private readonly seed: number | bigint | null | undefined;
-  private readonly options: HostOptions<V, F> | undefined;
+  readonly #policy: CompiledPolicy;
+  readonly #limit: number;
+  readonly #seed: number | bigint | null | undefined;
+  readonly #options: HostOptions<V, F> | undefined;
   /** True once the core knows of this operation. */
-  private known = false;
+  #known = false;
   /** The time of the latest failure. */
-  private failedAt = 0;
+  #failedAt = 0;
   /** The price of the latest retry, and that of all, in thousandths of a token; 0 if there was none, or no budget. */
-  private price = 0;
-  private paid = 0;
-  private readonly noted: number;
+  #price = 0;
+  #paid = 0;
+  readonly #noted: number;
   /** True if that retry has been paid for and has not begun. */
-  private isWaiting = false;
+  #isWaiting = false;
 
   /**
    * `limit` and `seed` are those of policy and options. A constructor that looks them up costs a tenth of an operation. `noted` is the
@@ -58,47 +58,47 @@ export class Unguarded<V, F> implements Engine, Keeper {
     options: HostOptions<V, F> | undefined,
     noted: number,
   ) {
-    this.noted = noted;
-    this.policy = policy;
-    this.limit = limit;
-    this.seed = seed;
-    this.options = options;
+    this.#noted = noted;
+    this.#policy = policy;
+    this.#limit = limit;
+    this.#seed = seed;
+    this.#options = options;
   }
 
-  private get key(): string {
-    return this.options?.key ?? "";
+  get #key(): string {
+    return this.#options?.key ?? "";
   }
 
-  private get clock(): Clock {
-    return this.options?.clock ?? system;
+  get #clock(): Clock {
+    return this.#options?.clock ?? system;
   }
 
   begin(): Step {
-    return { codes: ATTEMPT, at: this.limit < NO_LIMIT ? this.limit : Infinity, wakeAt: Infinity, attempt: 1 };
+    return { codes: ATTEMPT, at: this.#limit < NO_LIMIT ? this.#limit : Infinity, wakeAt: Infinity, attempt: 1 };
   }
 
   fail({ attempt }: Attempt, kind: number, _failure: unknown, now: number, epoch: number, isExact: boolean): Step {
     const core = hot();
-    const { words, budgets } = this.policy;
+    const { words, budgets } = this.#policy;
     call.load(this);
-    if (!this.known) {
-      const { low, high }: Seed = seedOf(this.seed);
+    if (!this.#known) {
+      const { low, high }: Seed = seedOf(this.#seed);
       writeWords(SEED, low, high);
       core.underway();
-      this.known = true;
+      this.#known = true;
     }
     write(HINT, hintNanos());
     write(NOW, now);
     writePolicy(isExact ? withExactHints(words) : words);
     core.fail(attempt, kind | ruleBits());
-    this.failedAt = now;
+    this.#failedAt = now;
     const codes = stepCodes();
     // A sleep for a server's hint is free, and its budget is not asked.
     if ((codes & 255) === SLEEP && codes >>> 24 !== HINTED && budgets?.isFor(words)) {
-      this.price = budgets.withdraw(this.key, kind, nanosOf(epoch), this.noted);
-      if (this.price !== REFUSED) {
-        this.paid += this.price;
-        this.isWaiting = true;
+      this.#price = budgets.withdraw(this.#key, kind, nanosOf(epoch), this.#noted);
+      if (this.#price !== REFUSED) {
+        this.#paid += this.#price;
+        this.#isWaiting = true;
       }
     }
     return readStep();
@@ -106,11 +106,11 @@ export class Unguarded<V, F> implements Engine, Keeper {
 
   tick(now: number): Step {
     write(NOW, now);
-    writePolicy(this.policy.words);
+    writePolicy(this.#policy.words);
     call.load(this);
     functions.tick();
     const step = readStep();
-    if ((step.codes & 255) === ATTEMPT) this.isWaiting = false;
+    if ((step.codes & 255) === ATTEMPT) this.#isWaiting = false;
     return step;
   }
 
@@ -122,7 +122,7 @@ export class Unguarded<V, F> implements Engine, Keeper {
   }
 
   delay(step: Step): number {
-    return step.at - this.failedAt;
+    return step.at - this.#failedAt;
   }
 
   context(attempt: number, abortAt: number): Attempt {
@@ -135,28 +135,28 @@ export class Unguarded<V, F> implements Engine, Keeper {
 
   end(): void {
     call.forget(this);
-    if (this.isWaiting) this.refund();
+    if (this.#isWaiting) this.#refund();
   }
 
   /** Gives back the price of a retry that never ran. */
-  private refund(): void {
-    this.isWaiting = false;
+  #refund(): void {
+    this.#isWaiting = false;
     let now = 0;
     try {
-      now = nanosOf(this.clock.now());
+      now = nanosOf(this.#clock.now());
     } catch {
       // Its tokens go back all the same, at the latest time that the budget has seen.
     }
-    this.policy.budgets?.refund(this.key, this.price, now);
+    this.#policy.budgets?.refund(this.#key, this.#price, now);
   }
 
   succeed(): void {
-    const { budgets } = this.policy;
-    if (budgets?.isShort) budgets.succeed(this.key, this.paid, this.clock);
+    const { budgets } = this.#policy;
+    if (budgets?.isShort) budgets.succeed(this.#key, this.#paid, this.#clock);
   }
 
   shortage(): string {
-    return shortage(readShortage(), 0, this.key);
+    return shortage(readShortage(), 0, this.#key);
   }
 
   follows(): void {}

@@ -38,45 +38,47 @@ let hasWarned = false;
 const nothing = () => {};
 const timedOut = (text: string) => new DOMException(text, "TimeoutError");
 
+type Ending<T> = { value: Awaited<T> | PromiseLike<Awaited<T>> } | { error: unknown };
+
 /**
  * One operation that is watched: under guards, a limit or a signal from its beginning, otherwise from its first failure. Timers and
  * signals fire in anybody's async context, so they only post what to do: the loop does it, in the caller's.
  */
 export class Operation<T> {
-  private readonly engine: Engine;
-  private readonly fn: Work<T>;
-  private readonly policy: CompiledPolicy;
-  private readonly options: HostOptions<Awaited<T>, Awaited<T>>;
-  private readonly clock: Clock;
-  private readonly alarm: Alarm;
+  readonly #engine: Engine;
+  readonly #fn: Work<T>;
+  readonly #policy: CompiledPolicy;
+  readonly #options: HostOptions<Awaited<T>, Awaited<T>>;
+  readonly #clock: Clock;
+  readonly #alarm: Alarm;
   /** How the operation ended. */
-  private ending: { value: Awaited<T> | PromiseLike<Awaited<T>> } | { error: unknown } | undefined = undefined;
+  #ending: Ending<T> | undefined = undefined;
   /** The attempts that the loop has to start and the functions that it has to call, and the function that wakes it. */
-  private readonly inbox: (Attempt | (() => void))[] = [];
-  private turn: () => void = nothing;
+  readonly #inbox: (Attempt | (() => void))[] = [];
+  #turn: () => void = nothing;
   /** Settles the ended operation without waiting for its hooks or its fallback any longer. */
-  private finish: () => void = nothing;
+  #finish: () => void = nothing;
   // Every field has a value from the beginning: objects of one shape are quicker.
   /** True once its end is decided. */
   ended = false;
   /** The number of the latest attempt. */
-  private attempt = 0;
-  private running: Attempt[] = [];
+  #attempt = 0;
+  #running: Attempt[] = [];
   /** When to tick. */
-  private wakeAt = Infinity;
-  private signal: AbortSignal | undefined = undefined;
+  #wakeAt = Infinity;
+  #signal: AbortSignal | undefined = undefined;
   /** The attempt of another retry in which this operation runs. */
-  private readonly around: Mark | undefined;
+  readonly #around: Mark | undefined;
   /** When the operation began, if anybody is told about it. */
-  private begun: number | undefined = undefined;
+  #begun: number | undefined = undefined;
   /** The number of steps that the operation has followed. */
-  private steps = 0;
+  #steps = 0;
   /** The kind of the latest failure. */
-  private kind = 0;
+  #kind = 0;
   /** How the latest failed attempt ended: with an error, or with a value that is no success. */
-  private lastError: unknown = undefined;
-  private lastResult: Awaited<T> | undefined = undefined;
-  private returned = false;
+  #lastError: unknown = undefined;
+  #lastResult: Awaited<T> | undefined = undefined;
+  #returned = false;
 
   constructor(
     engine: Engine,
@@ -85,96 +87,96 @@ export class Operation<T> {
     options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
     epoch?: number,
   ) {
-    this.engine = engine;
-    this.fn = fn;
-    this.policy = policy;
-    this.options = options ?? NO_OPTIONS;
-    this.clock = this.options.clock ?? system;
-    this.alarm = new Alarm(this, this.clock, this.options.unref, epoch);
-    this.around = this.options.token ?? around.current?.();
+    this.#engine = engine;
+    this.#fn = fn;
+    this.#policy = policy;
+    this.#options = options ?? NO_OPTIONS;
+    this.#clock = this.#options.clock ?? system;
+    this.#alarm = new Alarm(this, this.#clock, this.#options.unref, epoch);
+    this.#around = this.#options.token ?? around.current?.();
   }
 
   /** From its beginning on. */
   begin(): Promise<Awaited<T>> {
-    const { signal } = this.options;
-    if (signal) this.signal = signal;
+    const { signal } = this.#options;
+    if (signal) this.#signal = signal;
     this.safely(() => {
-      if (isHeard(this.options)) this.begun = this.now();
+      if (isHeard(this.#options)) this.#begun = this.now();
       if (signal?.aborted) {
-        this.giveUp("cancelled");
+        this.#giveUp("cancelled");
         return;
       }
       if (signal) hear(signal, this);
-      const { limit } = this.policy;
+      const { limit } = this.#policy;
       if (limit < Infinity) this.now();
-      if (limit > 0) this.follow(this.engine.begin());
-      else this.giveUp("deadline", undefined, undefined, timedOut("the deadline is over"));
+      if (limit > 0) this.follow(this.#engine.begin());
+      else this.#giveUp("deadline", undefined, undefined, timedOut("the deadline is over"));
     });
-    return this.loop();
+    return this.#loop();
   }
 
   /** From a step on that the engine has just decided. */
   goOn(step: Step): Promise<Awaited<T>> {
     this.safely(() => this.follow(step));
-    return this.loop();
+    return this.#loop();
   }
 
   /** From the failure of the first attempt on, which nobody could abort. */
   rescue(error: unknown, now?: number): Promise<Awaited<T>> {
-    const context = new Attempt((this.attempt = 1));
-    this.running.push(context);
-    this.failed(context, error, false, now);
-    return this.loop();
+    const context = new Attempt((this.#attempt = 1));
+    this.#running.push(context);
+    this.#failed(context, error, false, now);
+    return this.#loop();
   }
 
   /**
    * Starts the attempts and does what was posted, in the caller's async context, until the operation has ended. It awaits the attempts
    * in flight, so that the stacks of their errors name the functions that wait for the operation.
    */
-  private async loop(): Promise<Awaited<T>> {
-    while (this.ending === undefined) {
-      const next = this.inbox.shift();
-      if (next === undefined) await this.change();
+  async #loop(): Promise<Awaited<T>> {
+    while (this.#ending === undefined) {
+      const next = this.#inbox.shift();
+      if (next === undefined) await this.#change();
       else if (typeof next === "function") this.safely(next);
-      else if (!this.running.includes(next)) continue;
-      else if (this.running.length > 1 || this.alarm.isSet || this.signal) this.start(next);
+      else if (!this.#running.includes(next)) continue;
+      else if (this.#running.length > 1 || this.#alarm.isSet || this.#signal) this.#start(next);
       else {
         // Nothing can interrupt it.
         let value: Awaited<T>;
         try {
-          value = await this.engine.run(this.fn, next);
+          value = await this.#engine.run(this.#fn, next);
         } catch (error) {
-          this.failed(next, error, false);
+          this.#failed(next, error, false);
           continue;
         }
-        this.succeeded(next, value);
+        this.#succeeded(next, value);
       }
     }
-    if ("error" in this.ending) throw this.ending.error;
-    return this.ending.value;
+    if ("error" in this.#ending) throw this.#ending.error;
+    return this.#ending.value;
   }
 
   /** Waits for the end of an attempt in flight, or for the timer or the signal. */
-  private change(): Promise<void> {
+  #change(): Promise<void> {
     return new Promise((resolve) => {
-      this.turn = resolve;
+      this.#turn = resolve;
       // V8 finds the waiting functions for a stack only where the handler is `resolve` itself.
-      for (const attempt of this.running) attempt.flight?.then(resolve);
+      for (const attempt of this.#running) attempt.flight?.then(resolve);
     });
   }
 
   /** Has the loop start an attempt or call a function. */
   post(next: Attempt | (() => void)): void {
-    this.inbox.push(next);
-    this.turn();
+    this.#inbox.push(next);
+    this.#turn();
   }
 
   /** Leaves no timer and no listener. */
-  private settle(ending: NonNullable<typeof this.ending>): void {
-    this.ending ??= ending;
-    this.alarm.clear();
-    if (this.signal) hearNoMore(this.signal, this);
-    this.turn();
+  #settle(ending: Ending<T>): void {
+    this.#ending ??= ending;
+    this.#alarm.clear();
+    if (this.#signal) hearNoMore(this.#signal, this);
+    this.#turn();
   }
 
   /** Runs code, whose error ends the operation. */
@@ -182,34 +184,34 @@ export class Operation<T> {
     try {
       step();
     } catch (raised) {
-      this.raise(raised);
+      this.#raise(raised);
     }
   }
 
   /** An error of a hook or of the clock ends the operation. */
-  private raise(error: unknown): void {
+  #raise(error: unknown): void {
     if (!this.ended) {
-      this.end();
-      this.abortAll();
+      this.#end();
+      this.#abortAll();
     }
-    this.settle({ error });
+    this.#settle({ error });
   }
 
   /** An event of an attempt. */
-  private event(attempt: number, facts?: object, now = this.now()): object {
-    const elapsedMs = (now - (this.begun as number)) / 1e6;
-    return { operation: this.options.name ?? this.fn.name, attempt, elapsedMs, ...facts };
+  #event(attempt: number, facts?: object, now = this.now()): object {
+    const elapsedMs = (now - (this.#begun as number)) / 1e6;
+    return { operation: this.#options.name ?? this.#fn.name, attempt, elapsedMs, ...facts };
   }
 
   /** Tells hooks about an event. An error of theirs ends the operation. The promise of asynchronous hooks never rejects. */
-  private tell(hook: keyof Hooks, attempt: number, facts?: object, wake?: () => void): Promise<unknown> | undefined {
-    if (this.begun === undefined) return undefined;
-    const failed = (error: unknown) => this.raise(new HookError(hook, error, this.lastError));
+  #tell(hook: keyof Hooks, attempt: number, facts?: object, wake?: () => void): Promise<unknown> | undefined {
+    if (this.#begun === undefined) return undefined;
+    const failed = (error: unknown) => this.#raise(new HookError(hook, error, this.#lastError));
     try {
-      const event = this.event(attempt, facts);
+      const event = this.#event(attempt, facts);
       // Events are copied to other threads, which no function can be.
       if (wake) Object.defineProperty(event, "wake", { value: wake });
-      return tell([this.options as Hooks, ...listeners], hook, event, failed);
+      return tell([this.#options as Hooks, ...listeners], hook, event, failed);
     } catch (error) {
       failed(error);
       return undefined;
@@ -217,265 +219,267 @@ export class Operation<T> {
   }
 
   /** Goes on after hooks. */
-  private after(told: Promise<unknown> | false | undefined, next: () => void): void {
+  #after(told: Promise<unknown> | false | undefined, next: () => void): void {
     if (told) told.then(() => this.safely(next));
     else next();
   }
 
   /** Settles after hooks; at the deadline, or when the caller's signal aborts, without them. */
-  private close(told: Promise<unknown> | undefined, settle: () => void): void {
-    this.finish = () => {
-      this.finish = nothing;
-      this.alarm.clear();
-      if (!this.ending) this.safely(settle);
+  #close(told: Promise<unknown> | undefined, settle: () => void): void {
+    this.#finish = () => {
+      this.#finish = nothing;
+      this.#alarm.clear();
+      if (!this.#ending) this.safely(settle);
     };
-    if (!told) this.finish();
+    if (!told) this.#finish();
     else {
-      this.armForDeadline();
-      told.then(() => this.finish());
+      this.#armForDeadline();
+      told.then(() => this.#finish());
     }
   }
 
   follow(step: Step): void {
-    this.steps++;
+    this.#steps++;
     const { codes, at } = step;
-    this.engine.follows(step);
+    this.#engine.follows(step);
     switch (codes & 255) {
       case ATTEMPT:
-        this.wakeAt = step.wakeAt;
-        this.attempt = step.attempt;
-        this.launch(this.engine.context(step.attempt, at));
+        this.#wakeAt = step.wakeAt;
+        this.#attempt = step.attempt;
+        this.#launch(this.#engine.context(step.attempt, at));
         break;
       case SLEEP:
       case WAIT:
-        this.wakeAt = at;
-        this.arm();
+        this.#wakeAt = at;
+        this.#arm();
         break;
       default:
-        if (((codes >> 8) & 255) === GAVE_UP) this.gaveUp(REASONS[(codes >> 16) & 255] as StopReason, at);
+        if (((codes >> 8) & 255) === GAVE_UP) this.#gaveUp(REASONS[(codes >> 16) & 255] as StopReason, at);
     }
   }
 
-  private launch(attempt: Attempt): void {
-    attempt.caller = this.signal;
-    this.running.push(attempt);
-    this.arm();
-    if (this.begun === undefined) this.post(attempt);
-    else this.after(this.tell("onAttempt", attempt.attempt), () => this.post(attempt));
+  #launch(attempt: Attempt): void {
+    attempt.caller = this.#signal;
+    this.#running.push(attempt);
+    this.#arm();
+    if (this.#begun === undefined) this.post(attempt);
+    else this.#after(this.#tell("onAttempt", attempt.attempt), () => this.post(attempt));
   }
 
-  private start(context: Attempt): void {
-    const failed = (error: unknown) => this.failed(context, error, false);
+  #start(context: Attempt): void {
+    const failed = (error: unknown) => this.#failed(context, error, false);
     try {
-      const result = promised<T>(this.engine.run(this.fn, context));
-      context.flight = result.then((value) => this.succeeded(context, value), failed);
+      const result = promised<T>(this.#engine.run(this.#fn, context));
+      context.flight = result.then((value) => this.#succeeded(context, value), failed);
     } catch (error) {
       failed(error);
     }
   }
 
   /** True if the operation has ended, or will by the caller's signal. */
-  private get isOver(): boolean {
-    return this.ended || this.isCancelled;
+  get #isOver(): boolean {
+    return this.ended || this.#isCancelled;
   }
 
-  private get isCancelled(): boolean {
-    return this.signal?.aborted === true;
+  get #isCancelled(): boolean {
+    return this.#signal?.aborted === true;
   }
 
   /** True if the result of an attempt is awaited; from then on it is not. */
-  private lands(attempt: Attempt): boolean {
-    const { running } = this;
-    const at = this.isOver ? -1 : running.indexOf(attempt);
+  #lands(attempt: Attempt): boolean {
+    const running = this.#running;
+    const at = this.#isOver ? -1 : running.indexOf(attempt);
     if (at < 0) return false;
     if (at === running.length - 1) running.pop();
     else running.splice(at, 1);
     return true;
   }
 
-  private succeeded(context: Attempt, value: Awaited<T>): void {
-    const { whenResult } = this.options;
-    if (this.isOver || !this.running.includes(context)) {
+  #succeeded(context: Attempt, value: Awaited<T>): void {
+    const { whenResult } = this.#options;
+    if (this.#isOver || !this.#running.includes(context)) {
       // Nobody will read it, unless the winner returned the same value.
-      if (this.isOver && value !== this.lastResult) discard(value, this.clock);
+      if (this.#isOver && value !== this.#lastResult) discard(value, this.#clock);
       return;
     }
     this.safely(() => {
-      if (whenResult) this.asked(context, value, whenResult);
-      else if (this.lands(context)) this.succeed(context.attempt, value);
+      if (whenResult) this.#asked(context, value, whenResult);
+      else if (this.#lands(context)) this.#succeed(context.attempt, value);
     });
   }
 
-  private succeed(attempt: number, value: Awaited<T>): void {
-    this.engine.succeed(attempt);
-    this.failedWith(undefined, value, false);
-    if (this.around) this.around.isGivenUp = false;
-    this.end();
-    this.abortAll();
-    this.close(this.tell("onSuccess", attempt, { value }), () => this.settle({ value }));
+  #succeed(attempt: number, value: Awaited<T>): void {
+    this.#engine.succeed(attempt);
+    this.#failedWith(undefined, value, false);
+    if (this.#around) this.#around.isGivenUp = false;
+    this.#end();
+    this.#abortAll();
+    this.#close(this.#tell("onSuccess", attempt, { value }), () => this.#settle({ value }));
   }
 
   /** Judges a value: a success, or a failure of some kind. */
-  private asked(context: Attempt, value: Awaited<T>, whenResult: true | ((value: Awaited<T>) => Judgement)): void {
-    const rules = this.policy.rules;
-    const idempotent = this.options.idempotent ?? true;
+  #asked(context: Attempt, value: Awaited<T>, whenResult: true | ((value: Awaited<T>) => Judgement)): void {
+    const rules = this.#policy.rules;
+    const idempotent = this.#options.idempotent ?? true;
     const asksAll = whenResult === true;
-    this.answered(context, asksAll ? undefined : whenResult(value), (given) => {
+    this.#answered(context, asksAll ? undefined : whenResult(value), (given) => {
       const isUsual = given === undefined || given === null;
       const verdict = isUsual ? isFailedAnswer(value, rules, idempotent, asksAll) : given;
       if (!verdict) {
         remember(value, undefined);
-        this.succeed(context.attempt, value);
+        this.#succeed(context.attempt, value);
         return;
       }
-      this.failedWith(undefined, value, true);
+      this.#failedWith(undefined, value, true);
       const now = this.now();
       const write = () => (isUsual ? writeAnswer(value, rules, idempotent) : writeResult(verdict, value));
-      this.decide(context, write, false, now);
+      this.#decide(context, write, false, now);
     });
   }
 
   /** Goes on with the answer of a predicate, if its attempt is still awaited: it is in flight until then. */
-  private answered(context: Attempt, answer: Judgement, next: (verdict: Verdict) => void): void {
+  #answered(context: Attempt, answer: Judgement, next: (verdict: Verdict) => void): void {
     const judged = (verdict: Verdict) => {
-      if (this.lands(context)) this.safely(() => next(verdict));
+      if (this.#lands(context)) this.safely(() => next(verdict));
     };
     if (typeof (answer as PromiseLike<Verdict> | undefined)?.then !== "function") judged(answer as Verdict);
     else {
       // Its function has ended: the loop waits for the answer.
       context.flight = undefined;
       (answer as PromiseLike<Verdict>).then(judged, (raised) => {
-        if (this.lands(context)) this.raise(raised);
+        if (this.#lands(context)) this.#raise(raised);
       });
     }
   }
 
   /** Judges an error: a failure of some kind, or an error of the program's own. */
-  private failed(context: Attempt, error: unknown, timeout: boolean, at?: number): void {
-    if (this.isOver || !this.running.includes(context)) return;
+  #failed(context: Attempt, error: unknown, timeout: boolean, at?: number): void {
+    if (this.#isOver || !this.#running.includes(context)) return;
     this.safely(() => {
-      if (context.attempt > 1 && isUsedBody(error)) this.unsent(context);
-      else this.judge(context, error, timeout, at);
+      if (context.attempt > 1 && isUsedBody(error)) this.#unsent(context);
+      else this.#judge(context, error, timeout, at);
     });
   }
 
-  private judge(context: Attempt, error: unknown, timeout: boolean, at: number | undefined): void {
-    const isAgain = isAbortAgain(error, this.lastError);
-    this.failedWith(error, undefined, false);
-    const { when } = this.options;
-    const idempotent = this.options.idempotent ?? true;
-    const rules = this.policy.rules;
+  #judge(context: Attempt, error: unknown, timeout: boolean, at: number | undefined): void {
+    const isAgain = isAbortAgain(error, this.#lastError);
+    this.#failedWith(error, undefined, false);
+    const { when } = this.#options;
+    const idempotent = this.#options.idempotent ?? true;
+    const rules = this.#policy.rules;
     let now = at;
     const judged = (verdict: Verdict) => {
       // Meanwhile an attempt beside this one may have failed, too.
-      if (now === undefined) this.failedWith(error, undefined, false);
+      if (now === undefined) this.#failedWith(error, undefined, false);
       const write = () =>
         timeout
           ? writeTimeout(error, rules, idempotent)
           : writeVerdict(verdict ?? (isAgain ? false : undefined), error, rules, idempotent);
       try {
-        this.decide(context, write, !timeout && (verdict === undefined || verdict === null), now ?? this.now());
+        this.#decide(context, write, !timeout && (verdict === undefined || verdict === null), now ?? this.now());
       } catch (raised) {
         // An answer that is no verdict.
         if (raised instanceof ConfigError && raised.cause === undefined) raised.cause = error;
-        this.raise(raised);
+        this.#raise(raised);
       }
     };
     now ??= this.now();
     // The user's code comes first: it may run other operations, and the core's memory is shared.
     const answer = isFinal(error) ? false : when && !timeout ? when(error) : undefined;
     // The error is the attempt's end, also where the predicate does not answer in time.
-    context.judge = () => this.answered(context, undefined, judged);
-    this.answered(context, answer, judged);
+    context.judge = () => this.#answered(context, undefined, judged);
+    this.#answered(context, answer, judged);
     // The time of an answer that is still to come counts.
     now = undefined;
   }
 
   /** The body of an attempt's request was used up by an earlier one: the earlier failure comes out, unless an attempt still runs. */
-  private unsent(context: Attempt): void {
-    this.lands(context);
-    if (this.running.length > 0) this.decide(context, () => writeFailure("transient"), false, this.now());
-    else this.giveUp("body");
+  #unsent(context: Attempt): void {
+    this.#lands(context);
+    if (this.#running.length > 0) this.#decide(context, () => writeFailure("transient"), false, this.now());
+    else this.#giveUp("body");
   }
 
   /** Remembers how an attempt ended. The value of an earlier one is of no use now, unless it was returned again or freed in the sleep. */
-  private failedWith(error: unknown, result: Awaited<T> | undefined, returned: boolean): void {
-    if (this.returned && this.lastResult !== result && !this.engine.discardsAsleep)
-      discard(this.lastResult, this.clock);
-    this.lastError = error;
-    this.lastResult = result;
-    this.returned = returned;
+  #failedWith(error: unknown, result: Awaited<T> | undefined, returned: boolean): void {
+    if (this.#returned && this.#lastResult !== result && !this.#engine.discardsAsleep)
+      discard(this.#lastResult, this.#clock);
+    this.#lastError = error;
+    this.#lastResult = result;
+    this.#returned = returned;
   }
 
   /** Asks the engine about a failure. `write` writes its hint and returns its kind; by default if nobody else has judged it. */
-  private decide(context: Attempt, write: () => number, byDefault: boolean, now: number): void {
+  #decide(context: Attempt, write: () => number, byDefault: boolean, now: number): void {
     // The user's code that was asked may have cancelled this.
-    if (this.isOver) return;
-    const { lastError: error, lastResult: value, engine } = this;
+    if (this.#isOver) return;
+    const error = this.#lastError;
+    const value = this.#lastResult;
+    const engine = this.#engine;
     const { attempt } = context;
-    const { delay } = this.options;
+    const { delay } = this.#options;
     let hint: ReturnType<typeof readHint>;
     let step: Step;
     try {
-      const kind = (this.kind = write());
+      const kind = (this.#kind = write());
       // So may getters of the error.
-      if (this.isOver) return;
-      if (this.begun !== undefined) hint = readHint();
+      if (this.#isOver) return;
+      if (this.#begun !== undefined) hint = readHint();
       const facts = { error, value, kind: KINDS[kind], hint };
       const asks = kind !== PERMANENT && delay;
-      const isExact = !!asks && askDelay(asks, this.event(attempt, facts, now), error);
+      const isExact = !!asks && askDelay(asks, this.#event(attempt, facts, now), error);
       // So may the function of delays.
-      if (this.isOver) return;
+      if (this.#isOver) return;
       step =
         (byDefault && kind === PERMANENT && engine.abandon(attempt, error, now)) ||
-        engine.fail(context, kind, this.returned ? value : error, now, this.alarm.epoch as number, isExact);
+        engine.fail(context, kind, this.#returned ? value : error, now, this.#alarm.epoch as number, isExact);
     } catch (refused) {
       if (!isRefusal(refused)) throw refused;
       // The browser compiles small modules only: without a decision there is no other attempt.
       if (!hasWarned) console.warn((refused as ConfigError).message);
       hasWarned = true;
-      this.giveUp("permanent", undefined, { engineError: refused });
+      this.#giveUp("permanent", undefined, { engineError: refused });
       return;
     }
     const next = step.codes & 255;
     const isLast = attempt >= switches.attempts && (next === SLEEP || next === ATTEMPT);
     if (isLast || next !== SLEEP) {
-      if (isLast) this.giveUp("attempts");
+      if (isLast) this.#giveUp("attempts");
       else this.follow(step);
       return;
     }
-    const { steps } = this;
+    const steps = this.#steps;
     const hurry = () => {
-      if (!this.ended && this.steps - steps < 2) this.follow(engine.hurry(this.now()));
+      if (!this.ended && this.#steps - steps < 2) this.follow(engine.hurry(this.now()));
     };
     const wake = () => this.post(hurry);
     const told =
-      this.begun !== undefined &&
-      this.tell(
+      this.#begun !== undefined &&
+      this.#tell(
         "onRetry",
         attempt,
         {
           error,
           value,
-          kind: KINDS[this.kind],
+          kind: KINDS[this.#kind],
           hint,
           delayMs: engine.delay(step) / 1e6,
           cause: CAUSES[step.codes >>> 24],
         },
         wake,
       );
-    if (told) this.armForDeadline();
-    this.after(told, () => {
+    if (told) this.#armForDeadline();
+    this.#after(told, () => {
       // The hook may have begun to read the value.
-      if (this.returned && engine.discardsAsleep) discard(value, this.clock);
+      if (this.#returned && engine.discardsAsleep) discard(value, this.#clock);
       // Meanwhile an attempt beside this one may have led to another step.
-      if (!this.ended && this.steps === steps) this.follow(step);
+      if (!this.ended && this.#steps === steps) this.follow(step);
     });
   }
 
-  private gaveUp(reason: StopReason, at: number): void {
-    const description = reason === "budget" ? this.engine.shortage() : undefined;
-    this.giveUp(
+  #gaveUp(reason: StopReason, at: number): void {
+    const description = reason === "budget" ? this.#engine.shortage() : undefined;
+    this.#giveUp(
       reason,
       at === Infinity ? undefined : (at - this.now()) / 1e6,
       description !== undefined && { description },
@@ -483,16 +487,18 @@ export class Operation<T> {
   }
 
   /** `early` is the error of an operation that made no attempt. */
-  private giveUp(
+  #giveUp(
     reason: StopReason,
     retryInMs?: number,
     more?: Pick<Outcome, "description" | "engineError"> | false,
     early?: unknown,
   ): void {
-    const { attempt, lastError, lastResult } = this;
+    const attempt = this.#attempt;
+    const lastError = this.#lastError;
+    const lastResult = this.#lastResult;
     const retryAt = retryInMs === undefined ? undefined : Date.now() + retryInMs;
     const cancelled = reason === "cancelled";
-    const returned = this.returned && !cancelled;
+    const returned = this.#returned && !cancelled;
     const value = lastResult as Awaited<T>;
     const outcome: Outcome = {
       outcome: cancelled ? reason : "gave_up",
@@ -503,47 +509,47 @@ export class Operation<T> {
       lastResult,
       ...more,
     };
-    this.end();
-    this.abortAll(cancelled ? this.signal : undefined);
+    this.#end();
+    this.#abortAll(cancelled ? this.#signal : undefined);
     let error: unknown;
     if (returned) remember(value, outcome);
-    else if (cancelled) error = attach(this.signal?.reason, outcome);
-    else error = attach(attempt === 0 ? (early ?? this.engine.refused(reason, retryAt)) : lastError, outcome);
-    const told = this.tell("onGiveUp", attempt, {
+    else if (cancelled) error = attach(this.#signal?.reason, outcome);
+    else error = attach(attempt === 0 ? (early ?? this.#engine.refused(reason, retryAt)) : lastError, outcome);
+    const told = this.#tell("onGiveUp", attempt, {
       error,
       value,
-      kind: KINDS[this.kind] || undefined,
+      kind: KINDS[this.#kind] || undefined,
       reason,
       refusedBy: /^(b[ru]|l)/.test(reason) ? reason : undefined,
       retryInMs,
     });
-    this.close(told, () => {
-      const { fallback } = this.options;
+    this.#close(told, () => {
+      const { fallback } = this.#options;
       const settle = () => {
-        if (this.around && !cancelled) this.around.isGivenUp = true;
-        this.settle(returned ? { value } : { error });
+        if (this.#around && !cancelled) this.#around.isGivenUp = true;
+        this.#settle(returned ? { value } : { error });
       };
-      if (!fallback || returned || this.isCancelled) settle();
+      if (!fallback || returned || this.#isCancelled) settle();
       else {
-        const failed = (error: unknown) => this.settle({ error });
-        promised<Awaited<T>>(fallback(error)).then((value) => this.settle({ value }), failed);
+        const failed = (error: unknown) => this.#settle({ error });
+        promised<Awaited<T>>(fallback(error)).then((value) => this.#settle({ value }), failed);
         // An abort ends the wait for it.
-        this.finish = settle;
+        this.#finish = settle;
       }
     });
   }
 
   /** Aborts attempts whose results are of no interest. */
-  private abortAll(by?: AbortSignal): void {
-    if (this.running.length === 0) return;
+  #abortAll(by?: AbortSignal): void {
+    if (this.#running.length === 0) return;
     const reason = by ? by.reason : new DOMException("the operation is over", "AbortError");
-    for (const attempt of this.running.splice(0)) Attempt.abort(attempt, reason);
+    for (const attempt of this.#running.splice(0)) Attempt.abort(attempt, reason);
   }
 
-  private timeOut(attempt: Attempt, now: number): void {
-    const error = timedOut(`attempt ${attempt.attempt} took longer than its limit${this.clock.note ?? ""}`);
+  #timeOut(attempt: Attempt, now: number): void {
+    const error = timedOut(`attempt ${attempt.attempt} took longer than its limit${this.#clock.note ?? ""}`);
     if (attempt.judge) attempt.judge();
-    else this.failed(attempt, error, true, now);
+    else this.#failed(attempt, error, true, now);
     // Only now, so that an error which the abort makes the attempt throw is no second failure.
     Attempt.abort(attempt, error);
   }
@@ -551,48 +557,48 @@ export class Operation<T> {
   /** The caller's signal has aborted. */
   cancel(): void {
     this.post(() => {
-      if (this.ended) this.finish();
-      else this.giveUp("cancelled");
+      if (this.ended) this.#finish();
+      else this.#giveUp("cancelled");
     });
   }
 
   /** Leaves no timer and nothing that the engine has borrowed. */
-  private end(): void {
+  #end(): void {
     this.ended = true;
-    this.alarm.clear();
-    this.engine.end();
+    this.#alarm.clear();
+    this.#engine.end();
   }
 
   /** Sets the timer to the deadline, which ends a wait for hooks. */
-  private armForDeadline(): void {
-    this.wakeAt = (this.begun as number) + readLong(this.policy.words, DEADLINE);
-    this.arm(false);
+  #armForDeadline(): void {
+    this.#wakeAt = (this.#begun as number) + readLong(this.#policy.words, DEADLINE);
+    this.#arm(false);
   }
 
   /** Sets the timer to what comes first: the limit of an attempt, or the time to tick. */
-  private arm(isSleep = this.running.length === 0): void {
-    let at = this.wakeAt;
-    for (const { abortAt } of this.running) at = Math.min(at, abortAt);
-    this.alarm.set(at, isSleep);
+  #arm(isSleep = this.#running.length === 0): void {
+    let at = this.#wakeAt;
+    for (const { abortAt } of this.#running) at = Math.min(at, abortAt);
+    this.#alarm.set(at, isSleep);
   }
 
   /** The timer has fired. */
   wake(now: number): void {
     // Aborted attempts are nobody's timeouts.
     for (;;) {
-      if (this.isCancelled && !this.ended) return;
-      const over = this.running.find(({ abortAt }) => abortAt <= now);
+      if (this.#isCancelled && !this.ended) return;
+      const over = this.#running.find(({ abortAt }) => abortAt <= now);
       if (over === undefined) break;
-      this.timeOut(over, now);
+      this.#timeOut(over, now);
     }
-    if (this.alarm.isSet || this.ending) return;
-    if (now < this.wakeAt) this.arm(false);
-    else if (this.ended) this.finish();
-    else this.follow(this.engine.tick(now));
+    if (this.#alarm.isSet || this.#ending) return;
+    if (now < this.#wakeAt) this.#arm(false);
+    else if (this.ended) this.#finish();
+    else this.follow(this.#engine.tick(now));
   }
 
   /** Nanoseconds since the epoch of this operation. */
   now(): number {
-    return this.alarm.now();
+    return this.#alarm.now();
   }
 }

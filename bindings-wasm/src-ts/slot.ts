@@ -8,37 +8,39 @@ export interface Keeper {
  * before a transition, and back when another one needs the slot, so that nothing in wasm memory belongs to one object for good.
  */
 export class Slot {
-  private readonly memory: () => Uint32Array;
-  private readonly at: number;
-  private readonly length: number;
-  private keeper: Keeper | undefined = undefined;
+  readonly #memory: () => Uint32Array;
+  readonly #at: number;
+  readonly #length: number;
+  #keeper: Keeper | undefined = undefined;
 
   /** `at` and `length` are in words of the memory. */
   constructor(memory: () => Uint32Array, at: number, length: number) {
-    this.memory = memory;
-    this.at = at;
-    this.length = length;
+    this.#memory = memory;
+    this.#at = at;
+    this.#length = length;
   }
 
   /** Puts the state there back to its owner, and this owner's there if it has begun. */
   load(keeper: Keeper | undefined): void {
-    const { keeper: before, at, length } = this;
+    const before = this.#keeper;
+    const at = this.#at;
+    const length = this.#length;
     if (before === keeper) return;
-    const words = this.memory();
+    const words = this.#memory();
     if (before) copy((before.state ??= new Uint32Array(length)), 0, words, at, length);
     if (keeper?.state) copy(words, at, keeper.state, 0, length);
-    this.keeper = keeper;
+    this.#keeper = keeper;
   }
 
   /** The state of an owner as it is now. */
   stateOf(keeper: Keeper): Uint32Array {
-    if (this.keeper === keeper) this.load(undefined);
+    if (this.#keeper === keeper) this.load(undefined);
     return keeper.state as Uint32Array;
   }
 
   /** Nobody asks for this state again. */
   forget(keeper: Keeper): void {
-    if (this.keeper === keeper) this.keeper = undefined;
+    if (this.#keeper === keeper) this.#keeper = undefined;
   }
 }
 
