@@ -39,8 +39,7 @@ export class ConfigError extends TypeError {
     nearest?: string,
     cause?: unknown,
   ) {
-    const first = nearest === "attempts" && /etries$/i.test(path) ? ", which counts the first one, too" : "";
-    const meant = nearest === undefined ? "" : `; did you mean "${nearest}"${first}?`;
+    const meant = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
     super(`${path || "what was given"}${value}: ${rule}${meant}`, cause === undefined ? undefined : { cause });
     this.code = code;
     this.word = word;

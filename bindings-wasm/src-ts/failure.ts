@@ -267,7 +267,7 @@ export function writeTimeout(error: unknown, rules: Rules | undefined, idempoten
  */
 export function httpFailure(status: number, said?: HeadersLike | string | null): Failure | undefined {
   const code = integer(status);
-  if (typeof said === "string") noteLines([["retry-after", said]], code, undefined);
+  if (typeof said === "string") noteLines(linesOf({ "retry-after": said }), code, undefined);
   else noteLines(linesOf(said), code, wallNow());
   const kind = kindOfStatus(code);
   return kind === 0 ? undefined : readFailure(kind);

@@ -16,10 +16,11 @@ const ASKED = ["date", "retry-after", "grpc-retry-pushback-ms"];
 export function linesOf(headers: unknown): Line[] {
   const lines: Line[] = [];
   if (typeof headers !== "object" || headers === null) return lines;
+  // `trim` would remove white space beyond ASCII, too, which is part of a value.
   const add = (name: unknown, value: unknown) => {
     for (const one of Array.isArray(value) ? value : [value]) {
       if (typeof name === "string" && (typeof one === "string" || typeof one === "number"))
-        lines.push([name, `${one}`]);
+        lines.push([name, `${one}`.replace(/[^\S \t\n\f\r]/g, "?")]);
     }
   };
   const { get, [Symbol.iterator]: iterate } = headers as { get?: unknown; [Symbol.iterator]?: unknown };

@@ -14,6 +14,7 @@ import { type Nanos, spanOf, spanOfNumber } from "./times.js";
 import { camel, EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, snake, TEXT, UNITLESS } from "./values.js";
 
 const COUNTED = 2 ** 28 - 1;
+const ONE_MORE = ", and attempts count the first one: give one more than the retries";
 const FOREVER = 2 ** 32 - 1;
 
 // Where times are in a policy's words.
@@ -137,7 +138,9 @@ export class Options {
     const near = isSnake ? suggestion : suggestion ? camel(suggestion) : optionFor(name);
     const [word, rule] = this.rule(code);
     const wanted = row && (code === Rule.WRONG_TYPE || code === Rule.UNKNOWN_WORD) ? this.wants(row) : rule;
-    throw new ConfigError(code, word, path || name, value === undefined ? "" : ` = ${value}`, wanted, near);
+    // Other libraries count the attempts after the first one.
+    const more = !row && /^(max|num)?_?retries$/i.test(name) ? ONE_MORE : "";
+    throw new ConfigError(code, word, path || name, value === undefined ? "" : ` = ${value}`, wanted + more, near);
   }
 
   /** The path of a field in a stage and in a list. */

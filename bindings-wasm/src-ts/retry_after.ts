@@ -16,7 +16,7 @@ function decimal(value: string, unit: bigint, step = 1n): bigint | undefined {
   const [, digits, more = ""] = /^(\d+)(?:\.(\d+))?$/.exec(value) ?? [];
   if (digits === undefined) return undefined;
   const parts = 10n ** BigInt(more.length) * step;
-  return BigInt(digits) * unit + ((BigInt(more) * unit + parts - 1n) / parts) * step;
+  return ((BigInt(digits + more) * unit + parts - 1n) / parts) * step;
 }
 
 const millis: Read = (value) => decimal(value, MILLISECOND);
@@ -34,18 +34,20 @@ const HEADERS: readonly (readonly [name: string, read: Read])[] = [
 ];
 
 /** The hint of the lines of an answer with that status, 0 if it is not known; Infinity where they have none. */
-export function readLines(lines: readonly Line[], wall: Wall, status: number): Nanos | "never" {
+export function readLines(all: readonly Line[], wall: Wall, status: number): Nanos | "never" {
+  const lines = all.map(([name, value]): Line => [name.toLowerCase(), value]);
+  const valuesOf = (wanted: string) => lines.filter(([name]) => name === wanted).map(([, value]) => value);
   // gRPC: what is no number says never, and so does a second line.
-  const [pushback, ...more] = lines.filter(([name]) => /^grpc-retry-pushback-ms$/i.test(name));
-  if (pushback) {
-    const digits = pushback[1].trim().replace(/^\+/, "");
+  const [pushback, ...more] = valuesOf("grpc-retry-pushback-ms");
+  if (pushback !== undefined) {
+    const digits = pushback.trim().replace(/^\+/, "");
     const isNumber = more.length === 0 && /^\d+$/.test(digits) && BigInt(digits) <= LONGEST;
     return isNumber ? spanOf(BigInt(digits) * MILLISECOND) : "never";
   }
   // The answer's own clock, so that a wrong one of this machine does not matter.
-  const from = latest(lines, "date", momentOf, wall, wall) ?? wall;
+  const from = latest(valuesOf("date"), momentOf, wall, wall) ?? wall;
   for (const [name, read] of HEADERS) {
-    const found = latest(lines, name, read, wall, from);
+    const found = latest(valuesOf(name), read, wall, from);
     if (found !== undefined) return spanOf(found);
   }
   return readQuotas(lines, wall, from, status);
@@ -63,22 +65,21 @@ interface Quota {
   reset?: bigint | undefined;
 }
 
-/** The part of a name behind `RateLimit-`, with the resource before the word or after it. */
+/** The part of a name behind `ratelimit-`, with the resource before the word or after it. */
 const QUOTA =
-  /^(?:anthropic-|x-)?rate-?limit-(requests-|tokens-|input-tokens-|output-tokens-)?(remaining|reset|reset-after|retry-after)(-requests|-tokens|-input-tokens|-output-tokens)?$/i;
+  /^(?:anthropic-|x-)?rate-?limit-(?:(requests|(?:(?:in|out)put-)?tokens)-)?(remaining|reset|reset-after|retry-after)(?:-(requests|(?:(?:in|out)put-)?tokens))?$/;
 
 /** The longest time to the reset of a spent quota, else to that of a quota that does not say how much is left. */
 function readQuotas(lines: readonly Line[], wall: Wall, from: Wall, status: number): Nanos {
   const quotas: Record<string, Quota> = {};
   const all: Quota[] = [];
-  for (const line of lines) {
-    const [name, value] = line;
-    if (/^ratelimit$/i.test(name)) all.push(...quotasOf(value));
-    const [, before = "", word, after = ""] = QUOTA.exec(name) ?? [];
+  for (const [name, value] of lines) {
+    if (name === "ratelimit") all.push(...quotasOf(value));
+    const [, before, word, after] = QUOTA.exec(name) ?? [];
     if (word === undefined || (before && after)) continue;
-    const quota = (quotas[(before + after).toLowerCase().replace(/^-|-$/g, "")] ??= {});
-    const [field, read]: [keyof Quota, Read] = /g$/i.test(word) ? ["spent", spentOf] : ["reset", resetOf];
-    quota[field] = latest([line], name.toLowerCase(), read, wall, from) ?? quota[field];
+    const quota = (quotas[before ?? after ?? ""] ??= {});
+    if (word === "remaining") quota.spent = latest([value], spentOf, wall, from) ?? quota.spent;
+    else quota.reset = latest([value], resetOf, wall, from) ?? quota.reset;
   }
   all.push(...Object.values(quotas));
   let longest = -1n;
@@ -110,7 +111,7 @@ const resetOf: Read = (value, wall, from) => {
   if (seconds !== undefined)
     return seconds < 10n ** 18n ? seconds : until(seconds < 10n ** 21n ? seconds : decimal(value, MILLISECOND), from);
   let span = 0n;
-  const rest = value.replace(/(\d+(?:\.\d+)?)(ns|us|\u00b5s|ms|s|m|h|d)/g, (_, number, unit) => {
+  const rest = value.replace(/(\d+(?:\.\d+)?)([mnu\u00b5]?s|[mhd])/g, (_, number, unit) => {
     span += decimal(number, UNITS[unit] as bigint) as bigint;
     return "";
   });
@@ -145,18 +146,14 @@ function parameter(quota: Quota, part: string, left: string, reset: string): boo
   return true;
 }
 
-/** The last readable value of a header, of those between commas, too. A date may have a comma of its own. */
-function latest(lines: readonly Line[], name: string, read: Read, wall: Wall, now: Wall): bigint | undefined {
+/** The last readable one of values, of those between commas, too. A date may have a comma of its own. */
+function latest(lists: readonly string[], read: Read, wall: Wall, now: Wall): bigint | undefined {
   let found: bigint | undefined;
-  for (const [known, list] of lines) {
-    if (known.toLowerCase() !== name) continue;
-    let from = 0;
-    let before = 0;
-    for (const part of list.split(",")) {
-      const to = from + part.length;
-      found = read(list.slice(from, to).trim(), wall, now) ?? read(list.slice(before, to).trim(), wall, now) ?? found;
-      before = from;
-      from = to + 1;
+  for (const list of lists) {
+    const parts = list.split(",");
+    for (const [at, part] of parts.entries()) {
+      const two = parts.slice(Math.max(at - 1, 0), at + 1).join();
+      found = read(part.trim(), wall, now) ?? read(two.trim(), wall, now) ?? found;
     }
   }
   return found;
@@ -164,19 +161,17 @@ function latest(lines: readonly Line[], name: string, read: Read, wall: Wall, no
 
 /** The formats of a date: the three of HTTP (RFC 9110, 5.6.7) and ISO 8601 as RFC 3339 has it. */
 const FORMATS = [
-  /^(?:sun|mon|tue|wed|thu|fri|sat), (?<day>\d\d) (?<month>[a-z]{3}) (?<year>\d{4}) (?<clock>[\d:]{8}) gmt$/i,
-  /^(?:sun|mon|tues|wednes|thurs|fri|satur)day, (?<day>\d\d)-(?<month>[a-z]{3})-(?<year>\d\d) (?<clock>[\d:]{8}) gmt$/i,
-  /^(?:sun|mon|tue|wed|thu|fri|sat) (?<month>[a-z]{3}) (?<day> \d|\d\d) (?<clock>[\d:]{8}) (?<year>\d{4})$/i,
-  /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)[t ](?<clock>[\d:]{8})(?:\.(?<more>\d+))?(?:z|(?<sign>[+-])(?<zone>\d\d:\d\d))$/i,
+  /^(?:sun|mon|tue|wed|thu|fri|sat), (?<day>\d\d) (?<month>[a-z]{3}) (?<year>\d{4}) (?<clock>\d\d:\d\d:\d\d) gmt$/i,
+  /^(?:sun|mon|tues|wednes|thurs|fri|satur)day, (?<day>\d\d)-(?<month>[a-z]{3})-(?<year>\d\d) (?<clock>\d\d:\d\d:\d\d) gmt$/i,
+  /^(?:sun|mon|tue|wed|thu|fri|sat) (?<month>[a-z]{3}) (?<day> \d|\d\d) (?<clock>\d\d:\d\d:\d\d) (?<year>\d{4})$/i,
+  /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)[t ](?<clock>\d\d:\d\d:\d\d)(?<more>\.\d+)?(?:z|(?<sign>[+-])(?<zone>\d\d:\d\d))$/i,
 ];
 const MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec";
 
-/** Seconds of `08:49:37` or `08:49`; undefined when it is no time of a day. */
-function clock(text: string): number | undefined {
-  const [, hour, minute, second = 0] = /^(\d\d):(\d\d)(?::(\d\d))?$/.exec(text)?.map(Number) ?? [];
-  if (hour === undefined || minute === undefined) return undefined;
-  const right = hour < 24 && minute < 60 && (Number.isNaN(second) || second <= 60);
-  return right ? hour * 3600 + minute * 60 + (second || 0) : undefined;
+/** Seconds of `08:49:37` or `08:49`; NaN when it is no time of a day. */
+function clock(text: string): number {
+  const [hour, minute, second = 0] = text.split(":").map(Number) as [number, number, number?];
+  return hour < 24 && minute < 60 && second <= 60 ? hour * 3600 + minute * 60 + second : Number.NaN;
 }
 
 /** The moment of a date, in nanoseconds since 1970. The time on the wall says the century of a year with two digits. */
@@ -184,15 +179,14 @@ function momentOf(text: string, wall: Wall): bigint | undefined {
   let found: Record<string, string | undefined> | undefined;
   for (const format of FORMATS) found ??= format.exec(text)?.groups;
   if (found === undefined) return undefined;
-  const { year: digits = "", month: name = "", more = "", sign, zone } = found;
-  const at = MONTHS.indexOf(name.toLowerCase());
-  const month = /\d/.test(name) ? Number(name) - 1 : at % 3 === 0 ? at / 3 : -1;
+  const { year: digits = "", month: name = "", more = "", sign, zone = "00:00" } = found;
+  const month = (Number(name) || MONTHS.indexOf(name.toLowerCase()) / 3 + 1) - 1;
   const day = Number(found["day"]);
+  const second = clock(found["clock"] as string);
+  const offset = clock(zone);
+  if (!Number.isInteger(month) || month > 11 || Number.isNaN(second + offset)) return undefined;
   // A calendar repeats itself every 400 years.
   const has = (year: number): boolean => new Date(Date.UTC(year + 400, month, day)).getUTCDate() === day;
-  const second = clock(found["clock"] as string);
-  const offset = clock(zone ?? "00:00");
-  if (month < 0 || month > 11 || second === undefined || offset === undefined) return undefined;
   let year = Number(digits);
   if (digits.length === 2) {
     if (wall === undefined) return undefined;
@@ -200,15 +194,12 @@ function momentOf(text: string, wall: Wall): bigint | undefined {
     const now = new Date(Number(wall / MILLISECOND));
     const latest = now.getUTCFullYear() + 50;
     year = latest - ((latest - year) % 100);
-    const within = (month: number, day: number, second: number) => (month * 31 + day) * 86_401 + second;
-    const passed = Number((wall / SECOND) % 86_400n);
-    const isLate = within(month, day, second) > within(now.getUTCMonth(), now.getUTCDate(), passed);
-    if (year === latest && isLate) year -= 100;
+    // A leap year has every day.
+    if (year === latest && Date.UTC(2000, month, day) + second * 1000 > now.setUTCFullYear(2000)) year -= 100;
     for (let century = 0; century < 4 && !has(year); century++) year -= 100;
   }
   if (!has(year)) return undefined;
   if (year < 1970) return 0n;
   const seconds = Date.UTC(year, month, day) / 1000 + second - (sign === "-" ? -offset : offset);
-  const unit = 10n ** BigInt(more.length);
-  return BigInt(Math.max(seconds, 0)) * SECOND + (BigInt(more) * SECOND + unit - 1n) / unit;
+  return decimal(Math.max(seconds, 0) + more, SECOND);
 }
