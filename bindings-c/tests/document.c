@@ -117,7 +117,7 @@ static void what_is_wrong_with_a_document_is_said_with_path_value_and_rule(void)
              "rules[0].if.grpc[0] = \"UNAVAILABEL\": must be a gRPC code from 0 to 16, or its name, such as \"UNAVAILABLE\"; "
              "did you mean \"UNAVAILABLE\"?");
   CHECK_TEXT(line_of("{\"rules\": [{\"retry\": 1}]}"), "rules[0].retry = 1: must be true or false");
-  CHECK(strncmp(line_of("{\"retry_on\": {\"http\": [503]}}"), "retry_on.http[0] = 503: is a rule now: \"rules\": [{\"if\": ", 55) == 0);
+  CHECK(strncmp(line_of("{\"retry_on\": {\"http\": [503]}}"), "retry_on.http[0] = 503: is a rule: \"rules\": [{\"if\": ", 52) == 0);
 }
 
 static void documents_of_any_depth_and_any_bytes_are_refused_without_harm(void) {

@@ -69,7 +69,7 @@ async def hour(clock: VirtualTime, registry: CollectorRegistry) -> dict[str, Met
     tasks: set[asyncio.Task[None]] = set()
 
     async def call(caller: holdoff.Retrying, function: Callable[[], Awaitable[None]]) -> None:
-        with suppress(InjectedError, holdoff.Refused):
+        with suppress(InjectedError, holdoff.Refused, TimeoutError):
             await caller.call(function)
 
     async def calls(rate: float, caller: holdoff.Retrying, function: Callable[[], Awaitable[None]]) -> None:

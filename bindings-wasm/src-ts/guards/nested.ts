@@ -16,7 +16,7 @@ export class Token implements Mark {
   static readonly GRPC = "grpc-previous-rpc-attempts";
 
   private readonly words: Uint32Array;
-  /** @internal */
+  /** True once a retry inside the attempt has given up. */
   declare isGivenUp: boolean;
 
   private constructor(words: Uint32Array) {

@@ -313,10 +313,10 @@ impl FormReader {
             values.remove(Item::Deadline);
         }
         let options = match self.form {
-            Form::StepFunctions => return step_functions::import(&self.values, self.rules),
-            form => (form.system().import)(&values)?,
+            Form::StepFunctions => step_functions::import(&self.values, self.rules)?,
+            form => (form.system().import)(&values)?.with_rules(self.rules(&values)),
         };
-        Ok(options.with_rules(self.rules(&values)))
+        Ok(options.without_budget_of_loops())
     }
 
     /// The form's rules about which errors are retried.

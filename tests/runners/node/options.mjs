@@ -30,8 +30,9 @@ function outcome(make, show) {
     return show(make());
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const { code, word, path, rule, nearest = null } = error;
-    return { code, word, path, rule, nearest };
+    const { code, word, path, rule, nearest } = error;
+    // A program is told the option's name as JavaScript has it.
+    return { code, word, path, rule, nearest: nearest?.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) ?? null };
   }
 }
 

@@ -211,10 +211,12 @@ fn guarded(document: &Map<String, Value>, unit: f64) -> Value {
         for (name, value) in document {
             set(&mut options, name, value, unit)?;
         }
+        // The budget that a loop brings is no guard.
+        let beside = options.beside_loop();
         let mut configs = Map::new();
         macro_rules! add {
             ($($guard:ident)*) => {
-                $(if let Some(config) = options.$guard().map_err(|error| (error, String::new()))? {
+                $(if let Some(config) = beside.$guard().map_err(|error| (error, String::new()))? {
                     configs.insert(stringify!($guard).to_owned(), json!(bytes_of(&config)));
                 })*
             };

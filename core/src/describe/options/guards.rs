@@ -33,9 +33,8 @@ impl Options {
                 guards.put(*field, number);
             }
         }
-        // A loop brings no budget to the preset of another system.
-        if self.is_foreign() && !self.names_budget() {
-            guards.put(Field::BudgetKind, 0);
+        if self.is_foreign() {
+            guards = guards.without_budget_of_loops();
         }
         (guards.open_listed, guards.more_open) = (self.open_listed, self.more_open);
         guards
@@ -103,6 +102,15 @@ impl Options {
     /// True if a field of the budget is set, be it to "none".
     pub fn names_budget(&self) -> bool {
         self.any(Section::BUDGET)
+    }
+
+    /// The same options of another system's policy, to which a loop brings no budget (spec 36.1): unless they name a budget, they name
+    /// "none".
+    pub(crate) fn without_budget_of_loops(mut self) -> Self {
+        if !self.names_budget() {
+            self.put(Field::BudgetKind, 0);
+        }
+        self
     }
 
     /// True for the preset of another system.

@@ -164,7 +164,7 @@ impl Options {
                 None => self.put(field, number),
             }
             if field == Field::BreakerOpenFor {
-                self.open_listed = 0;
+                (self.open_listed, self.more_open) = (0, [0; OPEN_TIMES - 1]);
             }
             return Ok(());
         }

@@ -101,7 +101,7 @@ mod tests {
     use crate::decide::failure::FailureKind;
     use crate::decide::guards::budget::Withdrawal;
     use proptest::prelude::*;
-    use std::{format, vec};
+    use std::format;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -185,7 +185,7 @@ mod tests {
             let (mut budgets, mut alone) = (KeyedBudget::new(config), Budget::new(&config, 0, Timestamp::ZERO));
             let mut second = 0;
             // The notes of some calls, in both.
-            let mut noted = vec![(0, 0); 3];
+            let mut noted = [(0, 0); 3];
             for (step, gap, kind, call) in steps {
                 // Rare long gaps among many short ones.
                 second += if gap < 600 { gap / 200 } else { gap };
