@@ -1,6 +1,10 @@
 /** A value that looks like an HTTP answer: a `Response`, or what other clients make of one. */
 import type { Clock } from "./clock.js";
 
+/** The most bytes of a body that is read to its end, and the most milliseconds. */
+const SMALL = 65536;
+const LONGEST_DRAIN = 500;
+
 export interface Answer {
   readonly status: number;
   readonly headers: unknown;
@@ -15,10 +19,6 @@ export function answerOf(value: unknown): Answer | undefined {
 }
 
 const nothing = () => {};
-
-/** The most bytes of a body that is read to its end, and the most milliseconds. */
-const SMALL = 65536;
-const LONGEST_DRAIN = 500;
 
 /** The part of a web stream, or of undici's, that is used. */
 interface Body {

@@ -2,23 +2,11 @@
  * The budgets that loops bring to a policy that names none (spec 36), one for each key. A full budget is as good as a new one, so
  * only budgets that lack tokens are stored.
  */
+
 import { type Clock, nanosOf } from "./clock.js";
-import {
-  BUDGET,
-  BUDGET_WORDS,
-  CAPACITY,
-  functions,
-  hot,
-  NOTED,
-  NOW,
-  ORIGIN,
-  REFUSALS,
-  readRefusals,
-  budget as slot,
-  write,
-  writePolicy,
-} from "./hot.js";
+import { functions, hot, readRefusals, budget as slot, write, writePolicy } from "./hot.js";
 import { readLong } from "./options.js";
+import { BUDGET, BUDGET_WORDS, CAPACITY, NOTED, NOW, ORIGIN, REFUSALS } from "./places.js";
 import type { Keeper } from "./slot.js";
 import { switches } from "./switches.js";
 

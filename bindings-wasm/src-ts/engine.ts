@@ -1,4 +1,5 @@
 /** The engine of operations without guards. It loads the core at the first failure. */
+
 import { Attempt } from "./attempt.js";
 import { REFUSED, shortage } from "./budgets.js";
 import { type Clock, nanosOf, system } from "./clock.js";
@@ -9,11 +10,8 @@ import type { CompiledPolicy, HostOptions, Work } from "./host.js";
 import {
   call,
   functions,
-  HINT,
   hot,
-  NOW,
   readShortage,
-  SEED,
   stepAt,
   stepAttempt,
   stepCodes,
@@ -22,6 +20,7 @@ import {
   writeWords,
 } from "./hot.js";
 import { NO_LIMIT } from "./options.js";
+import { HINT, NOW, SEED } from "./places.js";
 import { type Seed, seedOf } from "./seed.js";
 import type { Keeper } from "./slot.js";
 

@@ -1,5 +1,18 @@
 /** The memory of operations without guards: one operation's call lies there at a time, under one policy. */
+
 import { readLong, writeLong } from "./options.js";
+import {
+  BUDGET,
+  BUDGET_WORDS,
+  CALL_AT,
+  CALL_WORDS,
+  POLICY,
+  REFUSALS,
+  SHORTAGE,
+  SHORTAGE_WORDS,
+  STEP,
+  WORDS,
+} from "./places.js";
 import { Slot } from "./slot.js";
 import type { Nanos } from "./times.js";
 
@@ -21,25 +34,6 @@ interface Exports {
 /** Its functions; `hot()` before the first use. */
 export let functions: Exports;
 let words: Uint32Array;
-
-// Offsets of fields in words; the module asserts the same numbers.
-export const SEED = 0;
-export const NOW = 2;
-export const HINT = 4;
-const STEP = 6;
-const POLICY = 12;
-const CALL = 140;
-const CALL_WORDS = 20;
-export const ORIGIN = 160;
-export const BUDGET = 162;
-export const BUDGET_WORDS = 32;
-const SHORTAGE = 194;
-const SHORTAGE_WORDS = 8;
-export const CAPACITY = 202;
-export const NOTED = 204;
-const WORDS = 206;
-/** The number of the latest refusal in the state of a budget. */
-export const REFUSALS = 8;
 
 function take(exports: object): Exports {
   functions = exports as Exports;
@@ -123,7 +117,7 @@ export function writePolicy(wanted: Uint32Array): void {
 }
 
 /** The call in the memory. */
-export const call = new Slot(() => words, CALL, CALL_WORDS);
+export const call = new Slot(() => words, CALL_AT, CALL_WORDS);
 
 /** Kind, outcome, reason and cause of the step, a byte each from the lowest. */
 export const stepCodes = (): number => words[STEP] as number;

@@ -2,6 +2,7 @@
  * One operation: the loop of this package. It runs attempts, waits, aborts, cancels and says what happened; what to do next it
  * asks its {@link Engine}.
  */
+
 import { Alarm } from "./alarm.js";
 import { discard } from "./answer.js";
 import { around, type Mark } from "./around.js";
@@ -28,7 +29,8 @@ import {
 import { type Hooks, isHeard, listeners, tell } from "./hooks.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
 import { isRefusal } from "./module.js";
-import { DEADLINE, readLong } from "./options.js";
+import { readLong } from "./options.js";
+import { DEADLINE } from "./places.js";
 import { switches } from "./switches.js";
 import { CAUSES, KINDS, REASONS, type StopReason } from "./words.js";
 

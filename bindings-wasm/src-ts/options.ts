@@ -5,9 +5,11 @@
  * values that it takes; {@link numberOf} reads them. A rule of the backoff stands in `stage`, a rule between fields in `check`, and the
  * field's place in the policy in `words`. Lists of delays, backoffs of several stages and presets are read in `stages.ts`.
  */
+
 import * as Rule from "./codes.js";
 import { ConfigError, needs, ruleOf, shown } from "./errors.js";
 import { nearest } from "./nearest.js";
+import { ATTEMPT_TIMEOUT, DEADLINE, DRAWS, FIRST_LIMIT, LIMITED, MIN_ATTEMPT, PATH, RULED } from "./places.js";
 import * as Field from "./table.js";
 import { FIELDS, LONGEST, OTHERS, PEERS, type Row, RULE_OF, SECTIONS } from "./table.js";
 import { type Nanos, spanOf, spanOfNumber } from "./times.js";
@@ -16,17 +18,6 @@ import { camel, EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, snake, TEXT, 
 const COUNTED = 2 ** 28 - 1;
 const ONE_MORE = ", and attempts count the first one: give one more than the retries";
 const FOREVER = 2 ** 32 - 1;
-
-// Where times are in a policy's words.
-export const DEADLINE = 10;
-export const MIN_ATTEMPT = 12;
-export const ATTEMPT_TIMEOUT = 14;
-export const FIRST_LIMIT = 28;
-/** The word of hints and of the path, and the bits of the path: random numbers are drawn; rules decide; an attempt may be aborted. */
-export const PATH = 26;
-export const DRAWS = 1 << 16;
-export const RULED = 4 << 16;
-export const LIMITED = 16 << 16;
 
 /** True if a policy needs the module of `holdoff/powers`: it has lists or stages, or its delays need a power function. */
 export const needsPowers = (words: Uint32Array): boolean =>

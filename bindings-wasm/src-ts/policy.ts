@@ -1,4 +1,5 @@
 /** Policies: what to do after a failure, checked once. */
+
 import { budgetsOfCalls, CAPACITY_OF_LOOPS, LoopBudgets } from "./budgets.js";
 import { COUNT_RANGE } from "./codes.js";
 import { ConfigError, NOT_AN_OBJECT, NOT_JSON, NOT_SUPPORTED, needs, problem, wrongType } from "./errors.js";
@@ -25,13 +26,10 @@ import {
 import { checkModule, takeModule } from "./hot.js";
 import { maker } from "./maker.js";
 import {
-  ATTEMPT_TIMEOUT,
   entryOf,
-  FIRST_LIMIT,
   isGuard,
   isRuled,
   isStaged,
-  MIN_ATTEMPT,
   NO_LIMIT,
   needsPowers,
   presets,
@@ -39,6 +37,7 @@ import {
   readLong,
   writeDeadline,
 } from "./options.js";
+import { ATTEMPT_TIMEOUT, FIRST_LIMIT, MIN_ATTEMPT } from "./places.js";
 import { run } from "./run.js";
 import { BUDGET_KIND } from "./table.js";
 import { type Nanos, spanOf, spanOfNumber } from "./times.js";

@@ -1,22 +1,20 @@
 /** Lists of delays, backoffs of several stages, and the policies that presets begin with: what few options have. */
+
 import * as Rule from "./codes.js";
 import { needs, ruleOf } from "./errors.js";
 import {
   type Base,
-  DRAWS,
   isReal,
   isStages,
-  LIMITED,
   Options,
-  PATH,
   presets,
-  RULED,
   readOptionsBy,
   STEPS,
   type Stage,
   type Values,
   widest,
 } from "./options.js";
+import { DRAWS, LIMITED, PATH, RULED } from "./places.js";
 import * as Field from "./table.js";
 import { FIELDS, LONGEST, type Row, STAGE_RULES } from "./table.js";
 import type { Nanos } from "./times.js";

@@ -3,39 +3,6 @@
 /** The longest time, in nanoseconds. */
 export const LONGEST = 9223372036854775807n;
 
-/** A field: number, names, the kinds that have a use for it as bits, default, and the values that it takes. */
-export type Row = readonly [number, string, number, number | bigint | undefined, string];
-
-export const FIELDS: readonly Row[] = [
-  [1, "backoff.kind backoff", 65534, 3, "word 1 constant linear exponential polynomial fibonacci list decorrelated decorrelated_v2"],
-  [2, "backoff.initial backoff.delay", 446, 100000000, "span"],
-  [3, "backoff.factor", 136, 2, "number"],
-  [4, "backoff.increment", 4, undefined, "span"],
-  [5, "backoff.max", 444, 5000000000, "longest"],
-  [16, "backoff.exponent", 16, 2, "number"],
-  [17, "backoff.times", 446, undefined, "whole 1 268435455"],
-  [19, "backoff.delays", 64, undefined, "spans"],
-  [6, "jitter.kind jitter", 65534, 1, "word 0 none full equal additive proportional bounded subtractive"],
-  [7, "jitter.factor", 88, undefined, "number"],
-  [20, "jitter.bound", 32, undefined, "span"],
-  [21, "cap", 65534, 0, "word 0 keep_spread before_jitter clip"],
-  [8, "attempts", 65534, 3, "attempts"],
-  [9, "deadline", 65534, Infinity, "limit"],
-  [10, "min_attempt", 65534, 0, "span"],
-  [11, "on_deadline", 65534, 0, "word 0 stop clip"],
-  [12, "attempt_timeout", 65534, Infinity, "limit"],
-  [13, "hint.mode hint", 65534, 0, "word 0 floor replace ignore exact at_least"],
-  [14, "hint.max", 65534, 60000000000, "longest"],
-  [15, "hint.over", 65534, 0, "word 0 stop clamp ignore"],
-  [22, "hint.reach", 65534, Infinity, "limit"],
-  [23, "preset", 65534, 1, "preset"],
-  [24, "version", 65534, 1, "version"],
-];
-
-/** The fields that few policies have: the core reads them. */
-export const OTHERS =
-  "backoff.floor backoff.offset backoff.from backoff.until backoff.repeat jitter.grows total deadline_from limits abort_at_deadline delay_from reset_after";
-
 /** The numbers of the fields. */
 export const BACKOFF_KIND = 1;
 export const BACKOFF_INITIAL = 2;
@@ -83,15 +50,48 @@ export const CLIP_CAP = 2;
 export const STOP_ON_DEADLINE = 0;
 export const CLIP_ON_DEADLINE = 1;
 
+/** The number of the field that names a budget, also in a preset. */
+export const BUDGET_KIND = 25;
+
+/** A field: number, names, the kinds that have a use for it as bits, default, and the values that it takes. */
+export type Row = readonly [number, string, number, number | bigint | undefined, string];
+
+export const FIELDS: readonly Row[] = [
+  [1, "backoff.kind backoff", 65534, 3, "word 1 constant linear exponential polynomial fibonacci list decorrelated decorrelated_v2"],
+  [2, "backoff.initial backoff.delay", 446, 100000000, "span"],
+  [3, "backoff.factor", 136, 2, "number"],
+  [4, "backoff.increment", 4, undefined, "span"],
+  [5, "backoff.max", 444, 5000000000, "longest"],
+  [16, "backoff.exponent", 16, 2, "number"],
+  [17, "backoff.times", 446, undefined, "whole 1 268435455"],
+  [19, "backoff.delays", 64, undefined, "spans"],
+  [6, "jitter.kind jitter", 65534, 1, "word 0 none full equal additive proportional bounded subtractive"],
+  [7, "jitter.factor", 88, undefined, "number"],
+  [20, "jitter.bound", 32, undefined, "span"],
+  [21, "cap", 65534, 0, "word 0 keep_spread before_jitter clip"],
+  [8, "attempts", 65534, 3, "attempts"],
+  [9, "deadline", 65534, Infinity, "limit"],
+  [10, "min_attempt", 65534, 0, "span"],
+  [11, "on_deadline", 65534, 0, "word 0 stop clip"],
+  [12, "attempt_timeout", 65534, Infinity, "limit"],
+  [13, "hint.mode hint", 65534, 0, "word 0 floor replace ignore exact at_least"],
+  [14, "hint.max", 65534, 60000000000, "longest"],
+  [15, "hint.over", 65534, 0, "word 0 stop clamp ignore"],
+  [22, "hint.reach", 65534, Infinity, "limit"],
+  [23, "preset", 65534, 1, "preset"],
+  [24, "version", 65534, 1, "version"],
+];
+
+/** The fields that few policies have: the core reads them. */
+export const OTHERS =
+  "backoff.floor backoff.offset backoff.from backoff.until backoff.repeat jitter.grows total deadline_from limits abort_at_deadline delay_from reset_after";
+
 /** The sections of guards. */
 export const SECTIONS = "budget breaker limiter bulkhead adaptive stretch hedge nested";
 
 /** Paths, each before the names that other libraries have for it, without capitals and underscores. */
 export const PEERS =
   "attempts retries maxretries retry tries maxtries maxattempts stop numretries stopafterattempt limit numofattempts,deadline stopafterdelay maxtime maxelapsed maxelapsedtime maxduration totaltimeout maxretrytime,attempt_timeout timeout pertrytimeout,backoff wait,backoff.initial delay base basedelay initialdelay interval mintimeout min sleep mindelay retrydelay startingdelay initialinterval,backoff.max maxdelay maxinterval maxtimeout backofflimit,backoff.factor multiplier expbase coefficient backofffactor exponentialbase timemultiple,jitter randomize,rules retryif retryable statusforcelist statuscodes,hint retryafter respectretryafter,hint.max maxretryafter";
-
-/** The number of the field that names a budget, also in a preset. */
-export const BUDGET_KIND = 25;
 
 /** The number of the error whose words are the rule of a field that takes no words. */
 export const RULE_OF: Readonly<Record<number, number>> = {

@@ -33,7 +33,7 @@ struct Memory {
 /// The price of a retry that was refused.
 const REFUSED: u32 = u32::MAX;
 
-// The same numbers as in `src-ts/hot.ts`.
+// The same numbers as in `src-ts/places.ts`.
 const _: () = {
     assert!(offset_of!(Memory, step) == 24);
     assert!(offset_of!(Memory, policy) == 48 && size_of::<Policy>() == 512);

@@ -356,18 +356,11 @@ pub(super) fn table() -> String {
     let mut out = format!(
         "/** The fields of policies and the rules about them, for the checks in JavaScript. {GENERATED} */\n\n\
          /** The longest time, in nanoseconds. */\n\
-         export const LONGEST = 9223372036854775807n;\n\n\
-         /** A field: number, names, the kinds that have a use for it as bits, default, and the values that it takes. */\n\
-         export type Row = readonly [number, string, number, number | bigint | undefined, string];\n\n\
-         export const FIELDS: readonly Row[] = [\n"
+         export const LONGEST = 9223372036854775807n;\n"
     );
     let fields = Field::ALL.iter().copied().filter(|field| !field.is_guards());
     let (here, others): (Vec<Field>, Vec<Field>) = fields.partition(|field| is_read_by_javascript(*field));
-    for field in &here {
-        let _ = writeln!(out, "  {},", row(*field));
-    }
-    out += "];\n\n/** The fields that few policies have: the core reads them. */\nexport const OTHERS =\n  ";
-    let _ = writeln!(out, "{:?};", others.iter().map(|field| field.path()).collect::<Vec<_>>().join(" "));
+    // Constants come first: a build puts only those of a file's beginning in line.
     out += "\n/** The numbers of the fields. */\n";
     for field in &here {
         let _ = writeln!(out, "export const {} = {};", field.path().replace('.', "_").to_uppercase(), field.code());
@@ -380,13 +373,21 @@ pub(super) fn table() -> String {
             let _ = writeln!(out, "export const {}_{of} = {number};", word.to_uppercase());
         }
     }
+    out += "\n/** The number of the field that names a budget, also in a preset. */\n";
+    let _ = writeln!(out, "export const BUDGET_KIND = {};\n", Field::BudgetKind.code());
+    out += "/** A field: number, names, the kinds that have a use for it as bits, default, and the values that it takes. */\n\
+            export type Row = readonly [number, string, number, number | bigint | undefined, string];\n\n\
+            export const FIELDS: readonly Row[] = [\n";
+    for field in &here {
+        let _ = writeln!(out, "  {},", row(*field));
+    }
+    out += "];\n\n/** The fields that few policies have: the core reads them. */\nexport const OTHERS =\n  ";
+    let _ = writeln!(out, "{:?};", others.iter().map(|field| field.path()).collect::<Vec<_>>().join(" "));
     out += "\n/** The sections of guards. */\nexport const SECTIONS = ";
     let _ = writeln!(out, "{:?};\n", Section::GUARDS.map(|section| section.name).join(" "));
     out += "/** Paths, each before the names that other libraries have for it, without capitals and underscores. */\n";
     let peers = Field::PEERS.map(|(path, names)| format!("{path} {names}")).join(",");
     let _ = writeln!(out, "export const PEERS =\n  {peers:?};\n");
-    out += "/** The number of the field that names a budget, also in a preset. */\n";
-    let _ = writeln!(out, "export const BUDGET_KIND = {};\n", Field::BudgetKind.code());
     out += "/** The number of the error whose words are the rule of a field that takes no words. */\n";
     out += "export const RULE_OF: Readonly<Record<number, number>> = {\n";
     for field in here {
