@@ -143,7 +143,7 @@ class BudgetFields(TypedDict, total=False):
     """The time after the budget was full in which it refuses no retry: the retry takes what tokens are left. For
     token. Default: 0s.
     """
-    returns: Refusal | None
+    returns: Literal["last", "all"] | None
     """The withdrawals that a success returns: the latest of its call, or all of them, and then it gives the reward,
     too. For token. Default: last.
     """

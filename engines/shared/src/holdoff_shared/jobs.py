@@ -15,7 +15,7 @@ from hashlib import blake2b
 from time import time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdoff import Event, Failure, Guards, Outcome, Policy, Recorder, Retrying, replay, within
+from holdoff import NEVER, Event, Failure, Guards, Outcome, Policy, Recorder, Retrying, replay, within
 from holdoff.clock import monotonic_ns
 from holdoff.types import PolicyFields
 
@@ -196,7 +196,7 @@ class Job:
     def seconds_left(self) -> float | None:
         """How long the attempt may still take; None without a limit."""
         abort_at = self.step.abort_at
-        return None if abort_at is None else max(abort_at - self.log_now(), 0) / 1e9
+        return None if abort_at in (None, NEVER) else max(abort_at - self.log_now(), 0) / 1e9
 
     @contextmanager
     def running(self) -> Generator[None]:
