@@ -1,27 +1,24 @@
-//! The module of `holdoff/classify`: policies with rules, gRPC statuses, and every hint that header lines have. With it comes the
-//! module of `holdoff`, by its other file.
+//! The module of `holdoff/classify`: policies with rules. With it comes the module of `holdoff`, by its other file.
 #![allow(unsafe_code)]
 
 use crate::memory::{Shared, exports};
 use core::fmt::{self, Write as _};
 use core::mem::offset_of;
 use holdoff_core::{
-    Error, Facts, Failure, FailureKind, HintReader, HostText, Options, Policy, Quantity, Rules, TextList,
-    Value as Given,
+    Error, Facts, Failure, FailureKind, HostText, Options, Policy, Quantity, Rules, TextList, Value as Given,
 };
 
 /// The values that go in and out, and one state of each machine. JavaScript reads the offsets from [`PLACES`].
 #[repr(C)]
 struct Memory {
-    /// The time on the wall, then the hint that was found; or the bits of a number.
+    /// The bits of a number.
     args: [u64; 1],
     /// The number of the error that the text describes.
     problem: u64,
     rules: Rules,
     options: Options,
     policy: Policy,
-    reader: HintReader,
-    /// A field's or a header's name, and a value. Longer names, words and headers than fit are no valid ones.
+    /// A field's name, and a value. Longer names and words than fit are no valid ones.
     name: [u8; 1024],
     text: [u8; 4096],
 }
@@ -31,11 +28,11 @@ static MEMORY: Shared<Memory> = unsafe { Shared::zeroed() };
 
 /// The offset and the length of each field, in bytes.
 #[unsafe(no_mangle)]
-static PLACES: [[u32; 2]; 7] = {
+static PLACES: [[u32; 2]; 6] = {
     macro_rules! places {
         ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
     }
-    places!(args: [u64; 1], problem: u64, rules: Rules, policy: Policy, reader: HintReader, name: [u8; 1024], text: [u8; 4096])
+    places!(args: [u64; 1], problem: u64, rules: Rules, policy: Policy, name: [u8; 1024], text: [u8; 4096])
 };
 
 /// The address of the memory, which never changes.
@@ -140,20 +137,6 @@ exports! {
         }
         Err(error) => memory.explain(&error),
     };
-
-    /// Begins to read the header lines of an answer that came at the first argument by the clock on the wall.
-    fn headers() = |memory| memory.reader = HintReader::new(memory.args[0]);
-
-    /// Takes one header line: its name, and its value as the text.
-    fn header(name: u32, value: u32) = |memory| {
-        memory.reader.header(first(&memory.name, name), first(&memory.text, value));
-    };
-
-    /// Writes the hint of the header lines, for an answer with that status, 0 for none, into the first argument.
-    fn hint(status: u32) = |memory| memory.args = [memory.reader.hint_for(status).as_raw()];
-
-    /// The kind of a gRPC status, 0 when it is no failure.
-    fn grpc(code: u32) -> u32 = |_memory| Failure::from_grpc(code, None).map_or(0, |failure| failure.kind.code().into());
 
     /// The kind that `rules` give a failure of that kind with these facts, and above it the number of the rule that takes it:
     /// codes, and above them types, as masks; patterns, and above them whether the operation can run twice, the request was never

@@ -26,7 +26,7 @@ import { checkWasm, make, makeLater } from "./wasm.js";
 
 export { type Facts, grpcFailure } from "../failure.js";
 
-const FIELDS = ["args", "problem", "rules", "policy", "reader", "name", "text"] as const;
+const FIELDS = ["args", "problem", "rules", "policy", "name", "text"] as const;
 type Name = "is_failure" | "judge" | "options_build" | "options_set" | "options_start";
 
 let made: ModuleMemory<Name, (typeof FIELDS)[number]> | undefined;
