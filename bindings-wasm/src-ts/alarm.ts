@@ -13,7 +13,7 @@ export class Alarm {
   readonly #clock: Clock;
   readonly #unref: boolean | null | undefined;
   readonly #owner: Owner;
-  #timer: unknown = undefined;
+  #timer: unknown;
   /** The number of timers that were set or cleared: an old one is not heard. */
   #count = 0;
   /** The clock's time, in milliseconds, from which nanoseconds are counted; undefined until the clock is read first. */

@@ -4,7 +4,7 @@ import { PERMANENT, THROTTLED, TIMEOUT, TRANSIENT } from "./codes.js";
 
 /** How browsers and runtimes word a lost connection, for which they all throw a TypeError. */
 export const NETWORK =
-  /^(fetch failed|failed to fetch|networkerror|network error|network request failed|network connection lost|a network error|load failed|terminated|the (internet|network) connection)/i;
+  /^(fetch failed|failed to fetch|(a )?network ?(error|request failed|connection lost)|load failed|terminated|the (internet|network) connection)/i;
 
 /** The names of errors about the program itself. */
 const PROGRAM_ERRORS = /^(Type|Reference|Syntax|Range|Eval|URI|Assertion|Config|DataClone)Error$/;

@@ -54,7 +54,7 @@ export class Operation<T> {
   readonly #clock: Clock;
   readonly #alarm: Alarm;
   /** How the operation ended. */
-  #ending: Ending<T> | undefined = undefined;
+  #ending: Ending<T> | undefined;
   /** The attempts that the loop has to start and the functions that it has to call, and the function that wakes it. */
   readonly #inbox: (Attempt | (() => void))[] = [];
   #turn: () => void = nothing;
@@ -68,18 +68,18 @@ export class Operation<T> {
   #running: Attempt[] = [];
   /** When to tick. */
   #wakeAt = Infinity;
-  #signal: AbortSignal | undefined = undefined;
+  #signal: AbortSignal | undefined;
   /** The attempt of another retry in which this operation runs. */
   readonly #around: Mark | undefined;
   /** When the operation began, if anybody is told about it. */
-  #begun: number | undefined = undefined;
+  #begun: number | undefined;
   /** The number of steps that the operation has followed. */
   #steps = 0;
   /** The kind of the latest failure. */
   #kind = 0;
   /** How the latest failed attempt ended: with an error, or with a value that is no success. */
-  #lastError: unknown = undefined;
-  #lastResult: Awaited<T> | undefined = undefined;
+  #lastError: unknown;
+  #lastResult: Awaited<T> | undefined;
   #returned = false;
 
   constructor(
@@ -445,31 +445,17 @@ export class Operation<T> {
     }
     const next = step.codes & 255;
     const isLast = attempt >= switches.attempts && (next === SLEEP || next === ATTEMPT);
-    if (isLast || next !== SLEEP) {
-      if (isLast) this.#giveUp("attempts");
-      else this.follow(step);
-      return;
-    }
+    if (isLast) this.#giveUp("attempts");
+    else if (next !== SLEEP) this.follow(step);
+    if (isLast || next !== SLEEP) return;
     const steps = this.#steps;
     const hurry = () => {
       if (!this.ended && this.#steps - steps < 2) this.follow(engine.hurry(this.now()));
     };
     const wake = () => this.post(hurry);
-    const told =
-      this.#begun !== undefined &&
-      this.#tell(
-        "onRetry",
-        attempt,
-        {
-          error,
-          value,
-          kind: KINDS[this.#kind],
-          hint,
-          delayMs: engine.delay(step) / 1e6,
-          cause: CAUSES[step.codes >>> 24],
-        },
-        wake,
-      );
+    const delayMs = engine.delay(step) / 1e6;
+    const cause = CAUSES[step.codes >>> 24];
+    const told = this.#tell("onRetry", attempt, { error, value, kind: KINDS[this.#kind], hint, delayMs, cause }, wake);
     if (told) this.#armForDeadline();
     this.#after(told, () => {
       // The hook may have begun to read the value.

@@ -222,9 +222,12 @@ function build(fields: unknown, reading: Reading): Built {
   if (needsPowers(words) && !takeModule("powers")) throw needs("backoff.kind", isStaged(words) ? "stages" : "powers");
   // Only presets have rules among the policies that are read here.
   if (isRuled(words) && !takeModule("rules")) throw needs("preset", "classify");
+  let isForeign = false;
   for (const field of own) {
     const { path, value, kind } = field;
-    const numbers = path === "preset" && kind === TEXT ? presets?.[value as string]?.guards : undefined;
+    if (path !== "preset" || kind !== TEXT) continue;
+    isForeign ||= value !== "default";
+    const numbers = presets?.[value as string]?.guards;
     if (numbers) guardFields.push({ ...field, numbers });
   }
   if (guardFields.length > 0) maker?.check(guardFields);
@@ -234,7 +237,6 @@ function build(fields: unknown, reading: Reading): Built {
   const capacity = capacityOf(named);
   // A budget of loops is no guard, so it needs no import.
   const given = capacity === undefined ? all : all.filter((field) => field.numbers || !named.includes(field));
-  const isForeign = own.some(({ path, value, kind }) => path === "preset" && kind === TEXT && value !== "default");
   const isBrought = capacity !== undefined || (named.length === 0 && !isForeign);
   const budgets = isBrought ? new LoopBudgets(capacity) : undefined;
   const built = { words, limit: readLong(words, FIRST_LIMIT), rules, values, budgets };

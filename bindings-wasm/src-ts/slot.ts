@@ -11,7 +11,7 @@ export class Slot {
   readonly #memory: () => Uint32Array;
   readonly #at: number;
   readonly #length: number;
-  #keeper: Keeper | undefined = undefined;
+  #keeper: Keeper | undefined;
 
   /** `at` and `length` are in words of the memory. */
   constructor(memory: () => Uint32Array, at: number, length: number) {
