@@ -203,8 +203,9 @@ pub(crate) fn clients() -> Result<()> {
     let folder = "tests/clients/node";
     setup::npm(&[folder])?;
     dist()?;
-    let flaky = rust::program("flaky")?;
-    shell::step("clients in JavaScript", tests(&shell::root().join(folder))?.env("FLAKY", flaky.get_program()))
+    let (flaky, chromium) = (rust::program("flaky")?, shell::browser().context("no Chromium is installed")?);
+    let mut tests = tests(&shell::root().join(folder))?;
+    shell::step("clients in JavaScript", tests.env("FLAKY", flaky.get_program()).env("CHROMIUM", chromium))
 }
 
 /// Runs the `test/*.test.mjs` of an npm package.

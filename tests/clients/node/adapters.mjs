@@ -18,26 +18,7 @@ import OpenAI from "openai";
 import pg from "pg";
 import superagent from "superagent";
 import * as undici from "undici";
-
-/** How long a client waits in situations with a limit, in milliseconds. */
-const SHORT = 150;
-
-/** The caller's signal, or one that aborts at the client's limit. */
-const signalOf = ({ signal, limit }) => (limit === "read" ? AbortSignal.timeout(SHORT) : signal);
-
-/** Does `request` once before, where the situation wants a kept connection. */
-async function afterFirst({ first }, request) {
-  if (first) await request();
-  return request();
-}
-
-const bodyOf = async (response) => {
-  if (response.ok) await response.text();
-  return response;
-};
-
-const consumed = new Request("http://127.0.0.1/", { method: "POST", body: "read" });
-await consumed.text();
+import fetch, { afterFirst, SHORT, signalOf } from "./fetch.mjs";
 
 /** Calls the node:http family, and reads the body. */
 function nodeRequest({ url, signal, limit }) {
@@ -94,13 +75,7 @@ const grpcCall = ({ grpc: code, pushback, url, origin, id }) =>
   });
 
 export const adapters = {
-  fetch: {
-    answers: true,
-    play: (request) =>
-      request.name === "consumed-body"
-        ? fetch(consumed)
-        : afterFirst(request, async () => bodyOf(await fetch(request.url, { signal: signalOf(request) }))),
-  },
+  fetch,
   undici: {
     package: "undici",
     answers: true,
