@@ -264,7 +264,9 @@ impl Retry {
     /// Decides what to do about an attempt that failed at `now` (spec 9.1 for the order of the tests).
     #[inline(always)]
     pub fn on_failure(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
-        if failure.hint.is_none()
+        // A build without rules is one that has to be small: it has the other path alone.
+        if cfg!(feature = "rules")
+            && failure.hint.is_none()
             && failure.kind as u8 != FailureKind::Permanent as u8
             && let Some(until) = self.at_once(policy, now)
         {
