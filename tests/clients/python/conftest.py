@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from databases import Databases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[3]
+BINARY = os.environ.get("FLAKY", str(ROOT / "target/debug/flaky"))
 LOCAL = ("http", "h2c", "closed", "full", "silent", "proxy_refuses")
 """The ports without TLS."""
 
@@ -61,11 +63,17 @@ class Flaky:
 @pytest.fixture(scope="session")
 def flaky(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flaky]:
     """The server of this run."""
-    binary = os.environ.get("FLAKY", str(ROOT / "target/debug/flaky"))
-    with subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen([BINARY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         said = json.loads(server.stdout.readline())
         authority = tmp_path_factory.mktemp("flaky") / "authority.pem"
         authority.write_text(said["authority"])
         os.environ["AWS_CA_BUNDLE"] = str(authority)
         yield Flaky(said["ports"], authority, count())
+
+
+@pytest.fixture(scope="session")
+def databases() -> Iterator[Databases]:
+    """The real servers of this run."""
+    with Databases(BINARY) as running:
+        yield running

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 import adapters
 import holdoff
 import pytest
+from databases import FAILS
 from holdoff.testing import virtual_time
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from conftest import Flaky
 
 logging.getLogger("holdoff").setLevel(logging.ERROR)
@@ -88,10 +91,12 @@ class Played:
             self.error = error
 
 
-def play(flaky: Flaky, client: str, case: dict[str, Any], played: Played, raises: bool) -> str | None:
+def play(
+    flaky: Flaky, client: str, case: dict[str, Any], played: Played, raises: bool, failing: Callable[[], None]
+) -> str | None:
     """Plays the case; the name under which the server counted its requests, if it is an address of the server's."""
     if "raises" in case or "error" in case:
-        played.run(lambda: fail(flaky, client, case))
+        played.run(failing)
         return None
     make = adapters.CLIENTS[client]
     options = adapters.Options(flaky, case.get("proxy"), case.get("limit"), "{h2}" in case.get("url", ""))
@@ -138,28 +143,37 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 """What the constructors of classes want, but for a text."""
 
 
-def fail(flaky: Flaky, client: str, case: dict[str, Any]) -> None:
-    """Fails as the case's text says, by the client's own class."""
-    name = case.get("raises")
-    if name is None:
-        assert case["situation"].endswith("refused"), case
-        adapters.REFUSED[client](flaky.ports["closed"])
-        return
+def class_of(name: str) -> Any:
+    """The class of that name."""
     module, _, attribute = name.rpartition(".")
-    if name.startswith("sqlalchemy."):
-        inner = importlib.import_module("psycopg.errors")
-        original = getattr(inner, case["original"]) if "original" in case else inner.Error
-        raise getattr(importlib.import_module(module), attribute)("select", {}, original("no"))
-    raise getattr(importlib.import_module(module), attribute)(*ARGUMENTS.get(name, ("no",)))
+    return getattr(importlib.import_module(module), attribute)
+
+
+def raise_named(name: str) -> None:
+    """Raises the class of that name."""
+    raise class_of(name)(*ARGUMENTS.get(name, ("no",)))
+
+
+def how_it_fails(request: pytest.FixtureRequest, flaky: Flaky, client: str, case: dict[str, Any]) -> Callable[[], None]:
+    """Fails as the case's text says: by a real server, or where there is none by the client's own class."""
+    if "raises" not in case:
+        return lambda: adapters.REFUSED[client](flaky.ports["closed"])
+    if client not in FAILS:
+        return lambda: raise_named(case["raises"])
+    make, servers = FAILS[client][case["situation"]], request.getfixturevalue("databases")
+    return lambda: make(servers)
 
 
 @pytest.mark.parametrize(("client", "case"), cases())
-def test_a_case(flaky: Flaky, client: str, case: dict[str, Any]) -> None:
+def test_a_case(request: pytest.FixtureRequest, flaky: Flaky, client: str, case: dict[str, Any]) -> None:
+    failing = how_it_fails(request, flaky, client, case)
     ways = [False] if client in adapters.ONLY_VALUES else [True, False]
     for raises, idempotent in itertools.product(ways, (True, False)):
         with virtual_time():
             played = Played(idempotent, judges=not raises)
-            name = play(flaky, client, case, played, raises)
+            name = play(flaky, client, case, played, raises, failing)
+        if "raises" in case:
+            assert isinstance(played.error, class_of(case["raises"])), repr(played.error)
         said = f"{played.error!r} idempotent={idempotent} raises={raises}"
         again = case["again"] == "always" or (case["again"] == "idempotent" and idempotent)
         # What may not run twice is permanent, whatever it is.
