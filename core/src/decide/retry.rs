@@ -264,9 +264,11 @@ impl Retry {
     /// Decides what to do about an attempt that failed at `now` (spec 9.1 for the order of the tests).
     #[inline(always)]
     pub fn on_failure(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
-        // A build without rules is one that has to be small: it has the other path alone.
-        if cfg!(feature = "rules")
-            && failure.hint.is_none()
+        // A build without rules is one that has to be small: it has one path.
+        if !cfg!(feature = "rules") {
+            return self.decide(policy, now, failure, None);
+        }
+        if failure.hint.is_none()
             && failure.kind as u8 != FailureKind::Permanent as u8
             && let Some(until) = self.at_once(policy, now)
         {
