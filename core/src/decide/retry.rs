@@ -264,7 +264,7 @@ impl Retry {
     /// Decides what to do about an attempt that failed at `now` (spec 9.1 for the order of the tests).
     #[inline(always)]
     pub fn on_failure(&mut self, policy: &Policy, now: Timestamp, failure: Failure) -> Decision {
-        // A build without rules is one that has to be small: it has one path.
+        // A build without rules has to be small, so it has one path.
         if !cfg!(feature = "rules") {
             return self.decide(policy, now, failure, None);
         }
