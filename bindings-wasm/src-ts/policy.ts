@@ -39,7 +39,7 @@ import {
 } from "./options.js";
 import { ATTEMPT_TIMEOUT, FIRST_LIMIT, MIN_ATTEMPT } from "./places.js";
 import { run } from "./run.js";
-import { BUDGET_KIND } from "./table.js";
+import { BUDGET_KIND, BUDGET_LIMIT } from "./table.js";
 import { type Nanos, spanOf, spanOfNumber } from "./times.js";
 import {
   collect,
@@ -236,13 +236,13 @@ function build(fields: unknown, reading: Reading): Built {
   const named = all.filter(namesBudget);
   const capacity = capacityOf(named);
   // A budget of loops is no guard, so it needs no import.
-  const given = capacity === undefined ? all : all.filter((field) => field.numbers || !named.includes(field));
+  const given = capacity === undefined ? all : all.flatMap(withoutBudget);
   const isBrought = capacity !== undefined || (named.length === 0 && !isForeign);
   const budgets = isBrought ? new LoopBudgets(capacity) : undefined;
   const built = { words, limit: readLong(words, FIRST_LIMIT), rules, values, budgets };
   // The word "none" alone makes no guard, so it needs no import.
   const isNone = given.length === 1 && given.every((field) => namesBudget(field) && field.value === "none");
-  return given.length > 0 && !isNone ? { ...built, guardFields } : built;
+  return given.length > 0 && !isNone ? { ...built, guardFields: given } : built;
 }
 
 /** The capacity of a budget of loops that is named: a number, or the kind "default"; undefined for other budgets and none. */
@@ -262,6 +262,13 @@ function capacityOf(named: readonly GuardField[]): number | undefined {
 function checkCapacity(capacity: unknown): number {
   if (Number.isInteger(capacity) && (capacity as number) >= 0 && (capacity as number) <= 1e6) return capacity as number;
   throw problem(COUNT_RANGE, "budget.capacity", capacity);
+}
+
+/** What a field says of other guards than the budget. */
+function withoutBudget(field: GuardField): GuardField[] {
+  if (!field.numbers) return namesBudget(field) ? [] : [field];
+  const others = Object.entries(field.numbers).filter(([at]) => +at < BUDGET_KIND || +at > BUDGET_LIMIT);
+  return others.length > 0 ? [{ ...field, numbers: Object.fromEntries(others) }] : [];
 }
 
 /** True for a field of the budget, and for a preset that has one. */

@@ -52,6 +52,7 @@ export const CLIP_ON_DEADLINE = 1;
 
 /** The number of the field that names a budget, also in a preset. */
 export const BUDGET_KIND = 25;
+export const BUDGET_LIMIT = 37;
 
 /** A field: number, names, the kinds that have a use for it as bits, default, and the values that it takes. */
 export type Row = readonly [number, string, number, number | bigint | undefined, string];

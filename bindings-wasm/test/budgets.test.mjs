@@ -467,3 +467,21 @@ test("policies that decide the same stay equal", async () => {
   assert.deepEqual(one, other);
   assert.equal(guardedRetry, retry);
 });
+
+test("a budget of loops that is named beside guards is none of them", () => {
+  for (const fields of [
+    { breaker: "count", budget: "default" },
+    { breaker: "count", budget: 7 },
+    { breaker: "count", budget: { kind: "default", capacity: 7 } },
+  ]) {
+    const policy = new Policy(fields);
+    assert.equal(policy.guards.budget, undefined);
+    assert.notEqual(policy.guards.breaker, undefined);
+    assert.equal(policy.budgets.capacity, fields.budget === "default" ? 20 : 7);
+  }
+  const quota = new Policy({ preset: "aws-standard-2.0" });
+  assert.notEqual(quota.guards.budget, undefined);
+  const named = new Policy({ preset: "aws-standard-2.0", budget: "default" });
+  assert.equal(named.guards, undefined, "the budget takes the place of the preset's");
+  assert.equal(named.budgets.capacity, 20);
+});

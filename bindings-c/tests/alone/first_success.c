@@ -54,6 +54,26 @@ uint64_t holdoff_seed_at(uint64_t n, uint64_t k) {
   abort();
 }
 
+uint32_t holdoff_budget_refusals(const holdoff_budget *budget) {
+  (void)budget;
+  abort();
+}
+
+int holdoff_guarded_call_note(holdoff_guarded_call *call, uint32_t refusals) {
+  (void)call, (void)refusals;
+  abort();
+}
+
+holdoff_failure holdoff_nesting_after_inner(const holdoff_nesting *nesting, holdoff_failure failure) {
+  (void)nesting, (void)failure;
+  abort();
+}
+
+int holdoff_policy_set_exact_hints(holdoff_policy *policy) {
+  (void)policy;
+  abort();
+}
+
 holdoff_failure holdoff_failure_of(uint32_t kind) {
   (void)kind;
   abort();

@@ -32,7 +32,13 @@ function outcome(make, show) {
     if (!(error instanceof ConfigError)) throw error;
     const { code, word, path, rule, nearest } = error;
     // A program is told the option's name as JavaScript has it.
-    return { code, word, path, rule, nearest: nearest?.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) ?? null };
+    return {
+      code,
+      word,
+      path,
+      rule,
+      nearest: nearest?.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) ?? null,
+    };
   }
 }
 

@@ -211,8 +211,9 @@ fn guarded(document: &Map<String, Value>, unit: f64) -> Value {
         for (name, value) in document {
             set(&mut options, name, value, unit)?;
         }
+        options.check_guards().map_err(|error| (error, String::new()))?;
         // The budget that a loop brings is no guard.
-        let beside = options.beside_loop();
+        let beside = options.guards().beside_loop();
         let mut configs = Map::new();
         macro_rules! add {
             ($($guard:ident)*) => {
@@ -222,7 +223,6 @@ fn guarded(document: &Map<String, Value>, unit: f64) -> Value {
             };
         }
         add!(budget breaker limiter bulkhead adaptive stretch hedge);
-        options.check_guards().map_err(|error| (error, String::new()))?;
         Ok(configs)
     };
     configs().map_or_else(|wrong| told(&wrong), Value::from)

@@ -374,7 +374,8 @@ pub(super) fn table() -> String {
         }
     }
     out += "\n/** The number of the field that names a budget, also in a preset. */\n";
-    let _ = writeln!(out, "export const BUDGET_KIND = {};\n", Field::BudgetKind.code());
+    let _ = writeln!(out, "export const BUDGET_KIND = {};", Field::BudgetKind.code());
+    let _ = writeln!(out, "export const BUDGET_LIMIT = {};\n", Field::BudgetLimit.code());
     out += "/** A field: number, names, the kinds that have a use for it as bits, default, and the values that it takes. */\n\
             export type Row = readonly [number, string, number, number | bigint | undefined, string];\n\n\
             export const FIELDS: readonly Row[] = [\n";
