@@ -264,7 +264,7 @@ function checkCapacity(capacity: unknown): number {
   throw problem(COUNT_RANGE, "budget.capacity", capacity);
 }
 
-/** What a field says of other guards than the budget. */
+/** A field without its numbers of a budget; none if it has no others. */
 function withoutBudget(field: GuardField): GuardField[] {
   if (!field.numbers) return namesBudget(field) ? [] : [field];
   const others = Object.entries(field.numbers).filter(([at]) => +at < BUDGET_KIND || +at > BUDGET_LIMIT);
