@@ -27,7 +27,7 @@ from holdoff import (
 from holdoff.clock import monotonic_ns
 
 from ._snapshots import GuardState, Parts, view
-from ._stores import AsyncStore, Snapshot, Store, StoreDown
+from ._stores import AsyncStore, Snapshot, Store, StoreDown, short, stored_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,9 +60,9 @@ class _Change(Generic[R]):
             before = stored.by(now)
             guards = parts.restored(before, now)
         except SaveError as error:
-            raise SaveError(f"the shared guard {self._shared.key!r}: {error}") from error
+            raise SaveError(f"the shared guard {short(self._shared.key)}: {error}") from error
         except ValueError as error:
-            raise ValueError(f"the shared guard {self._shared.key!r}: {error}") from error
+            raise ValueError(f"the shared guard {short(self._shared.key)}: {error}") from error
         old = guards.save(now)
         self.answer = self._change(view(guards, self._shared.guard), now)
         new = guards.save(now)
@@ -77,7 +77,8 @@ class _Change(Generic[R]):
         decision = self._retry.on_failure(self._shared.race, now, _RACED)
         if decision.until is None:
             tries = self._retry.failures
-            raise SharedBusy(f"{self._shared.key!r} was changed by others each of the {tries} times that it was tried")
+            key = short(self._shared.key)
+            raise SharedBusy(f"{key} was changed by others each of the {tries} times that it was tried")
         return max(decision.until - monotonic_ns(), 0) / 1e9
 
 
@@ -116,6 +117,7 @@ class SharedGuard(Generic[G]):
         self.guard: G = guard
         self.store = store
         self.key = key
+        self._stored_key = stored_key(key)
         self.parts = Parts(guard)
         self.race = Policy(
             attempts="forever", deadline=patience, backoff={"initial": "200us", "max": "20ms"}, hint="ignore"
@@ -135,12 +137,12 @@ class SharedGuard(Generic[G]):
         under_way = _Change(self, change)
         try:
             self._check()
-            snapshot: Snapshot = store.load(self.key)
+            snapshot: Snapshot = store.load(self._stored_key)
             if not isinstance(snapshot, Snapshot):  # pyright: ignore[reportUnnecessaryIsInstance]
                 snapshot.close()
                 raise TypeError(f"{type(store).__name__} is asynchronous: use update_async")
             while (state := under_way.make(snapshot)) is not None:
-                now: Snapshot | None = store.swap(self.key, snapshot.version, state)
+                now: Snapshot | None = store.swap(self._stored_key, snapshot.version, state)
                 if now is None:
                     break
                 snapshot = now
@@ -156,9 +158,9 @@ class SharedGuard(Generic[G]):
         under_way = _Change(self, change)
         try:
             self._check()
-            snapshot: Snapshot = await _asked(store.load, self.key)
+            snapshot: Snapshot = await _asked(store.load, self._stored_key)
             while (state := under_way.make(snapshot)) is not None:
-                now: Snapshot | None = await _asked(store.swap, self.key, snapshot.version, state)
+                now: Snapshot | None = await _asked(store.swap, self._stored_key, snapshot.version, state)
                 if now is None:
                     break
                 snapshot = now
@@ -188,11 +190,11 @@ class SharedGuard(Generic[G]):
 
     def forget(self) -> None:
         """Begin anew, for all that share it."""
-        self.store.remove(self.key)
+        self.store.remove(self._stored_key)
 
     async def forget_async(self) -> None:
         """The same in a coroutine."""
-        await _asked(self.store.remove, self.key)
+        await _asked(self.store.remove, self._stored_key)
 
     def _check(self) -> None:
         if self._open and time.monotonic_ns() < self._ask_at:
@@ -214,7 +216,7 @@ class SharedGuard(Generic[G]):
             if self._on_down is not None:
                 self._on_down(error)
             else:
-                _LOG.warning("%s; the guards %r go on in this process alone", error, self.key)
+                _LOG.warning("%s; the guards %s go on in this process alone", error, short(self.key))
         return self.update_locally(change)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, contextmanager
+from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -67,6 +68,29 @@ class AsyncStore(Protocol):
     async def remove(self, key: str, /) -> None:
         """Forget the state under that key. Raises `StoreDown`."""
         ...
+
+
+LONGEST_KEY = 255
+"""Characters. A longer key is stored as its beginning and its SHA-256: longer than any key that is stored as it is."""
+
+
+def stored_key(key: str) -> str:
+    """The key as every store takes it. Raises for a value that is no text, or that no store can keep."""
+    if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"a key is text, not {short(key)}")
+    if (found := key.find("\0")) >= 0:
+        raise ValueError(f"the key {short(key)} has a NUL (at character {found}), which no store keeps")
+    try:
+        encoded = key.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the key {short(key)} has half of a surrogate pair (at character {error.start})") from None
+    return key if len(key) <= LONGEST_KEY else f"{key[:LONGEST_KEY]}#sha256:{sha256(encoded).hexdigest()}"
+
+
+def short(key: object) -> str:
+    """A key for a message: callers choose keys, of any length."""
+    text = repr(key[:80] if isinstance(key, str) else key)[:200]
+    return f"{text}... ({len(key)} characters)" if isinstance(key, str) and len(key) > 80 else text
 
 
 def missing(what: str, extra: str, error: ImportError) -> ImportError:
@@ -214,8 +238,25 @@ def _postgres_errors() -> Generator[None]:
         yield
     except _outrun_errors():
         raise
-    except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction, OSError) as error:
+    except (psycopg.Error, OSError) as error:
+        if isinstance(error, psycopg.Error) and not _is_away(error):
+            raise
         raise StoreDown(f"PostgreSQL does not answer: {error}") from error
+
+
+_AWAY = ("08", "25006", "53", "55P03", "57", "58")
+"""The first characters of the SQLSTATE of a server that is away or can keep nothing now: no connection, read-only, no
+disk or memory left, a lock or a statement over its time limit, a shutdown, an error of its system."""
+
+
+def _is_away(error: psycopg.Error) -> bool:
+    """True for an error of the server's state. Any other error is about the statement, and is raised as it is."""
+    import psycopg
+
+    if error.sqlstate is not None:
+        return error.sqlstate.startswith(_AWAY)
+    # The client has no connection, or got none in time. A pool that the program has closed is the program's error.
+    return isinstance(error, psycopg.OperationalError) and type(error).__name__ != "PoolClosed"
 
 
 def _outrun_errors() -> tuple[type[Exception], ...]:
