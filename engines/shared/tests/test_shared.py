@@ -351,17 +351,6 @@ def test_a_server_that_can_keep_nothing_is_a_store_that_is_down() -> None:
             client.config_set(name, good)
 
 
-def test_what_is_kept_and_cannot_be_read_is_named(redis: Redis) -> None:
-    import redis as library
-
-    client: Any = library.Redis.from_url(redis.url)
-    shared = SharedGuard(holdoff.Limiter(limit=3), RedisStore(client), "spoilt")
-    for state in ("garbage", "[]", '{"layout":1,"at":"0","guards":{"limiter":"AAAA"}}'):
-        client.hset("holdoff:spoilt", mapping={"version": "1", "state": state})
-        with pytest.raises(ValueError, match="the shared guard 'spoilt'"):
-            shared.update(take)
-
-
 def test_servers_that_are_down_are_stores_that_are_down() -> None:
     with Redis() as redis, Postgres() as postgres:
         connection = psycopg.connect(postgres.url, autocommit=True)
@@ -413,21 +402,6 @@ def test_a_clock_that_is_set_back_does_not_stop_the_guards() -> None:
 def test_guards_that_count_what_runs_now_cannot_be_shared(guard: Any, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         SharedGuard(guard, Memory(), "k")
-
-
-def test_a_guard_of_another_kind_under_the_same_key_is_an_error() -> None:
-    store = Memory()
-    assert SharedGuard(holdoff.Limiter(limit=1), store, "k").update(take)
-    with pytest.raises(holdoff.SaveError):
-        SharedGuard(holdoff.Limiter(kind="window", limit=1), store, "k").update(take)
-
-
-def test_what_is_no_shared_guard_is_an_error() -> None:
-    store = Memory()
-    for state in ["", "[]", '{"layout":9}', '{"layout":1}']:
-        store.kept["k"] = (1, state)
-        with pytest.raises(ValueError, match="no shared guard of this version of holdoff"):
-            SharedGuard(holdoff.Limiter(limit=1), store, "k").update(take)
 
 
 def test_a_connection_in_a_transaction_is_refused(postgres: Postgres) -> None:

@@ -18,6 +18,7 @@ from ._stores import (
     RedisStore,
     Snapshot,
     Store,
+    StoreDamaged,
     StoreDown,
 )
 
@@ -31,6 +32,7 @@ __all__ = [
     "SharedGuard",
     "Snapshot",
     "Store",
+    "StoreDamaged",
     "StoreDown",
     "retry",
 ]

@@ -27,7 +27,7 @@ from holdoff import (
 from holdoff.clock import monotonic_ns
 
 from ._snapshots import GuardState, Parts, view
-from ._stores import AsyncStore, Snapshot, Store, StoreDown, short, stored_key
+from ._stores import AsyncStore, Snapshot, Store, StoreDamaged, StoreDown, short, stored_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,10 +59,8 @@ class _Change(Generic[R]):
             stored = parts.first(now) if snapshot.state is None else GuardState.read(snapshot.state)
             before = stored.by(now)
             guards = parts.restored(before, now)
-        except SaveError as error:
-            raise SaveError(f"the shared guard {short(self._shared.key)}: {error}") from error
-        except ValueError as error:
-            raise ValueError(f"the shared guard {short(self._shared.key)}: {error}") from error
+        except (SaveError, ValueError) as error:
+            raise StoreDamaged(self._shared.key, error) from error
         old = guards.save(now)
         self.answer = self._change(view(guards, self._shared.guard), now)
         new = guards.save(now)
@@ -98,7 +96,8 @@ class SharedGuard(Generic[G]):
     shared one was last seen; "closed" raises `StoreDown`. `on_down` is told of the error, each time that the store was
     asked in vain; without it, it is logged. Then the store is not asked again for `again_after`. When it answers, what
     the guard of this process alone has learned is forgotten. A store counts as down, with `SharedBusy`, also when
-    others were faster each time for as long as `patience`.
+    others were faster each time for as long as `patience`, and with `StoreDamaged` when it has something else under
+    the key than a state of such guards.
     """
 
     def __init__(

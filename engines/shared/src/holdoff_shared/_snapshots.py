@@ -28,6 +28,8 @@ NAMES = {
 _KIND = slice(8, 12)
 _SHARE = 4
 _MOST_PROBES = 1000
+_LONGEST = 1 << 24
+"""Characters of a stored state: those of the longest log, of a million calls, and half as many more."""
 
 
 class Out(NamedTuple):
@@ -65,19 +67,37 @@ class GuardState(NamedTuple):
 
     @staticmethod
     def read(text: str) -> GuardState:
-        """The state in a text that `text()` made."""
+        """The state in a text that `text()` made. Raises `ValueError` for other text: anybody may have written it."""
+        if len(text) > _LONGEST:
+            raise ValueError(f"the text has {len(text)} characters, and a state at most {_LONGEST}")
         try:
-            document: dict[str, Any] = json.loads(text)
+            document: dict[str, Any] = json.loads(text, parse_int=_number)
             layout = document["layout"]
             if layout != LAYOUT:
-                raise ValueError(f"the layout is {layout}, and not {LAYOUT}")
+                raise ValueError(f"the layout is {layout!r:.40}, and not {LAYOUT}")
             saved = {name: b64decode(state) for name, state in document["guards"].items()}
-            out = document.get("out")
-            return GuardState(
-                int(document["at"]), saved, NONE_OUT if out is None else Out(int(out["permits"]), int(out["until"]))
-            )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"what is stored is no shared guard of this version of holdoff: {error}") from error
+            if unknown := saved.keys() - NAMES.values():
+                raise ValueError(f"{min(unknown)!r:.40} is no guard that can be shared")
+            return GuardState(_number(document["at"]), saved, _read_out(document.get("out")))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            reason = f"{type(error).__name__}: {error!s:.200}"
+            raise ValueError(f"this is no shared guard of this version of holdoff ({reason})") from error
+
+
+def _number(digits: str) -> int:
+    """A number from 0 with at most 20 digits: as many as a time has."""
+    if len(digits) > 20 or (number := int(digits)) < 0:
+        raise ValueError(f"the number {digits:.30} is out of range")
+    return number
+
+
+def _read_out(out: Any) -> Out:
+    if out is None:
+        return NONE_OUT
+    permits = out["permits"]
+    if not (isinstance(permits, int) and 0 < permits <= 1 + _MOST_PROBES):
+        raise ValueError(f"{permits!r:.30} permits are out")
+    return Out(permits, _number(out["until"]))
 
 
 class Parts:
@@ -114,7 +134,8 @@ class Parts:
         guards = Guards.restore(self._options(), {**self._first, **state.saved}, now=state.at)
         if guards.breaker is not None and state.out.until > now:
             for _ in range(state.out.permits):
-                guards.breaker.acquire(state.at)
+                if guards.breaker.acquire(state.at) is None:
+                    break
         return guards
 
     def state_of(self, guards: Guards, before: GuardState, now: int, saved: dict[str, bytes]) -> GuardState:
@@ -135,7 +156,7 @@ class Parts:
         out = 1 + _places(fresh.breaker, permit, now) - _places(breaker, permit, now)
         if out <= 0:
             return NONE_OUT
-        return Out(out, before.out.until if out == before.out.permits and before.out.until > now else until)
+        return Out(out, min(before.out.until, until) if out == before.out.permits and before.out.until > now else until)
 
 
 def _places(breaker: Breaker, permit: int | None, now: int) -> int:

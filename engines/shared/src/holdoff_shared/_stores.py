@@ -28,6 +28,20 @@ class StoreDown(Exception):
     """A store of shared guards that does not answer; its cause is what the client raised."""
 
 
+class StoreDamaged(StoreDown):
+    """The store has something under a key that is no state of these guards: as good as a store that is down.
+
+    `SharedGuard.forget` removes it. Its cause is the error that found it, if there was one.
+    """
+
+    def __init__(self, key: str, reason: object) -> None:
+        super().__init__(key, reason)
+
+    def __str__(self) -> str:
+        key, reason = self.args
+        return f"the store has no state of the guards {short(key)}: {reason}"
+
+
 class Snapshot(NamedTuple):
     """The state under a key."""
 
@@ -117,10 +131,27 @@ return false
 _REMOVE = "return redis.call('DEL', KEYS[1])"
 
 
-def _snapshot(answer: Any) -> Snapshot:
+def _snapshot(key: str, answer: Any) -> Snapshot:
     seconds, micros, version, state = answer
-    text = state.decode() if isinstance(state, bytes) else state
-    return Snapshot(int(version or 0), text, (int(seconds) * 1_000_000 + int(micros)) * 1000)
+    try:
+        text = state.decode() if isinstance(state, bytes) else state
+        written = "0" if version is None else version.decode() if isinstance(version, bytes) else version
+    except UnicodeDecodeError as error:
+        raise StoreDamaged(key, error) from error
+    number = int(written) if written.isascii() and written.isdigit() and len(written) < 20 else -1
+    if str(number) != written:
+        raise StoreDamaged(key, f"its version is {short(written)}")
+    return _checked(key, number, text, (int(seconds) * 1_000_000 + int(micros)) * 1000)
+
+
+_LAST_VERSION = 1 << 62
+
+
+def _checked(key: str, version: int, state: str | None, now: int) -> Snapshot:
+    """The snapshot, unless its version is out of range: no change would ever be swapped in."""
+    if not (0 < version < _LAST_VERSION or (version == 0 and state is None)):
+        raise StoreDamaged(key, f"its version is {version}")
+    return Snapshot(version, state, now)
 
 
 _UNABLE = ("BUSY ", "MISCONF ", "NOREPLICAS ", "OOM ", "TRYAGAIN ")
@@ -128,8 +159,8 @@ _UNABLE = ("BUSY ", "MISCONF ", "NOREPLICAS ", "OOM ", "TRYAGAIN ")
 
 
 @contextmanager
-def _redis_errors() -> Generator[None]:
-    """Raises `StoreDown` for errors of a server that is away or cannot keep anything now."""
+def _redis_errors(key: str) -> Generator[None]:
+    """Raises `StoreDown` for errors of a server that is away or cannot keep anything now, or keeps something else."""
     from redis import exceptions
 
     down = (exceptions.ConnectionError, exceptions.TimeoutError, exceptions.ReadOnlyError, exceptions.ClusterDownError)
@@ -142,7 +173,11 @@ def _redis_errors() -> Generator[None]:
     except exceptions.ResponseError as error:
         if str(error).startswith(_UNABLE):
             raise StoreDown(f"Redis does not answer: {error}") from error
+        if "WRONGTYPE" in str(error):
+            raise StoreDamaged(key, error) from error
         raise
+    except UnicodeDecodeError as error:
+        raise StoreDamaged(key, error) from error
 
 
 class _RedisClient(Protocol):
@@ -181,18 +216,18 @@ class RedisStore(_RedisScripts):
 
     def load(self, key: str, /) -> Snapshot:
         """The state under that key."""
-        with _redis_errors():
-            return _snapshot(self._load(keys=[self._prefix + key]))
+        with _redis_errors(key):
+            return _snapshot(key, self._load(keys=[self._prefix + key]))
 
     def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
         """Keep that state if the version is still that."""
-        with _redis_errors():
+        with _redis_errors(key):
             answer = self._swap(**self._change(key, version, state))
-        return None if answer is None else _snapshot(answer)
+        return None if answer is None else _snapshot(key, answer)
 
     def remove(self, key: str, /) -> None:
         """Forget the state under that key."""
-        with _redis_errors():
+        with _redis_errors(key):
             self._remove(keys=[self._prefix + key])
 
 
@@ -201,18 +236,18 @@ class AsyncRedisStore(_RedisScripts):
 
     async def load(self, key: str, /) -> Snapshot:
         """The state under that key."""
-        with _redis_errors():
-            return _snapshot(await self._load(keys=[self._prefix + key]))
+        with _redis_errors(key):
+            return _snapshot(key, await self._load(keys=[self._prefix + key]))
 
     async def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
         """Keep that state if the version is still that."""
-        with _redis_errors():
+        with _redis_errors(key):
             answer = await self._swap(**self._change(key, version, state))
-        return None if answer is None else _snapshot(answer)
+        return None if answer is None else _snapshot(key, answer)
 
     async def remove(self, key: str, /) -> None:
         """Forget the state under that key."""
-        with _redis_errors():
+        with _redis_errors(key):
             await self._remove(keys=[self._prefix + key])
 
 
@@ -266,9 +301,9 @@ def _outrun_errors() -> tuple[type[Exception], ...]:
     return psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected
 
 
-def _row(row: tuple[Any, ...] | None) -> Snapshot:
+def _row(key: str, row: tuple[Any, ...] | None) -> Snapshot:
     micros, version, state = row or (0, None, None)
-    return Snapshot(version or 0, state, micros * 1000)
+    return _checked(key, version or 0, state, micros * 1000)
 
 
 class _PostgresQueries:
@@ -317,7 +352,7 @@ class PostgresStore(_PostgresQueries):
     def load(self, key: str, /) -> Snapshot:
         """The state under that key."""
         with self._connected() as connection:
-            return _row(connection.cursor(row_factory=_tuples()).execute(self._select, [key]).fetchone())
+            return _row(key, connection.cursor(row_factory=_tuples()).execute(self._select, [key]).fetchone())
 
     def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
         """Keep that state if the version is still that."""
@@ -369,7 +404,7 @@ class AsyncPostgresStore(_PostgresQueries):
         """The state under that key."""
         async with self._connected() as connection:
             cursor = await connection.cursor(row_factory=_tuples()).execute(self._select, [key])
-            return _row(await cursor.fetchone())
+            return _row(key, await cursor.fetchone())
 
     async def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
         """Keep that state if the version is still that."""

@@ -259,6 +259,9 @@ class Job:
         return replay(self.policy, events, any_policy=True) if events else None
 
     def _started(self, interruptions: int) -> _Transition:
+        # A message says how many there were: more than these change nothing.
+        interruptions = min(interruptions, self.settings.reruns + 1)
+
         def start(recorder: Recorder | None, guards: Guards | None, now: int) -> Made:
             recorder = self._replayed()
             each_guards = self._guards_by_run(guards, interruptions)
