@@ -26,7 +26,7 @@ class Memory:
         version, state = self.kept.get(key, (0, None))
         return Snapshot(version, state, self.now + (time.monotonic_ns() if self.ticking else 0))
 
-    def swap(self, key: str, version: int, state: str) -> Snapshot | None:
+    def swap(self, key: str, version: int, state: str, expire: int | None) -> Snapshot | None:
         if self.down:
             raise StoreDown("it is down")
         self.before_swap()

@@ -19,7 +19,8 @@ class Dictionary:
         version, state = self._states.get(key, (0, None))
         return Snapshot(version, state, time.time_ns())
 
-    def swap(self, key: str, version: int, state: str) -> Snapshot | None:
+    def swap(self, key: str, version: int, state: str, expire: int | None) -> Snapshot | None:
+        # It may forget the state after `expire` milliseconds; this one forgets nothing.
         with self._lock:
             if self._states.get(key, (0, None))[0] == version:
                 self._states[key] = (version + 1, state)

@@ -71,8 +71,8 @@ class Noting:
     def load(self, key: str) -> Snapshot:
         return self.note(self.store.load(key))
 
-    def swap(self, key: str, version: int, state: str) -> Snapshot | None:
-        now = self.store.swap(key, version, state)
+    def swap(self, key: str, version: int, state: str, expire: int | None) -> Snapshot | None:
+        now = self.store.swap(key, version, state, expire)
         self.changed = now is None
         if now is None:
             return None

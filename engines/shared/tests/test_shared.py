@@ -96,18 +96,9 @@ def test_what_is_forgotten_begins_anew_and_an_old_change_of_it_comes_too_late(st
     assert shared.update(take)
     new = store.load("k")
     assert new.version != old.version
-    beaten = store.swap("k", old.version, "late")
+    beaten = store.swap("k", old.version, "late", None)
     assert beaten is not None
     assert beaten[:2] == new[:2]
-
-
-def test_an_idle_guard_is_forgotten_by_redis_if_it_is_to_be(redis: Redis) -> None:
-    import redis as library
-
-    shared = SharedGuard(holdoff.Limiter(limit=1), RedisStore.from_url(redis.url, prefix="idle:", expire=90), "k")
-    shared.update(take)
-    client: Any = library.Redis.from_url(redis.url)
-    assert 80 < client.ttl("idle:k") <= 90
 
 
 def test_the_time_is_that_of_the_server(store: Any) -> None:

@@ -114,14 +114,14 @@ def test_an_error_of_the_server_that_is_there_is_no_store_that_is_down(postgres:
     with psycopg.connect(postgres.url, autocommit=True) as connection:
         store = PostgresStore(connection, table="own_errors").create()
         with pytest.raises(errors.ProgramLimitExceeded):
-            store.swap(LONG * 4, 0, "{}")
+            store.swap(LONG * 4, 0, "{}", None)
         with pytest.raises(errors.UndefinedTable):
             limit_of_one(PostgresStore(connection, table="missing"), "k").update(take)
         connection.execute("set lock_timeout = 10")
         with psycopg.connect(postgres.url) as other:
             other.execute("lock table own_errors")
             with pytest.raises(StoreDown, match="lock timeout"):
-                store.swap("k", 0, "{}")
+                store.swap("k", 0, "{}", None)
     with psycopg_pool.ConnectionPool(postgres.url, min_size=1, open=True) as pool:
         store = PostgresStore(pool, table="own_errors")
     with pytest.raises(psycopg_pool.PoolClosed):

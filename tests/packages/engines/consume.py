@@ -74,7 +74,7 @@ class Store:
     def load(self, key: str) -> Snapshot:
         return Snapshot(self.version, self.state or None, time.time_ns())
 
-    def swap(self, key: str, version: int, state: str) -> None:
+    def swap(self, key: str, version: int, state: str, expire: int | None) -> None:
         self.version, self.state = version + 1, state
 
     def remove(self, key: str) -> None:

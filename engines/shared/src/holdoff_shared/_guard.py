@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -51,6 +52,7 @@ class _Change(Generic[R]):
         self._change = change
         self._retry: Retry | None = None
         self.answer: R
+        self.expire: int | None = None
 
     def make(self, snapshot: Snapshot) -> str | None:
         """Make it: what to swap in, or None when that is what is there."""
@@ -64,6 +66,7 @@ class _Change(Generic[R]):
         old = guards.save(now)
         self.answer = self._change(view(guards, self._shared.guard), now)
         new = guards.save(now)
+        self.expire = parts.expiry(guards, now, self._shared.lifetime)
         state = parts.state_of(guards, before, now, new)
         return None if new == old and state.out == before.out and before is stored else state.text()
 
@@ -98,6 +101,10 @@ class SharedGuard(Generic[G]):
     the guard of this process alone has learned is forgotten. A store counts as down, with `SharedBusy`, also when
     others were faster each time for as long as `patience`, and with `StoreDamaged` when it has something else under
     the key than a state of such guards.
+
+    A state that nobody changes for `expire` is forgotten, so that keys which nobody uses any more cost nothing. Unless
+    given, that is a day, or twice the longest time of the configuration if that is longer: then the guard is as new,
+    anyway. An open breaker is kept that much longer than it is open, an isolated one for ever.
     """
 
     def __init__(
@@ -110,6 +117,7 @@ class SharedGuard(Generic[G]):
         on_down: Callable[[StoreDown], object] | None = None,
         again_after: str | float = "1s",
         patience: str | float = "10s",
+        expire: str | float | None = None,
     ) -> None:
         if when_down not in ("open", "closed"):
             raise ValueError(f"when_down is 'open' or 'closed', not {when_down!r}")
@@ -118,13 +126,16 @@ class SharedGuard(Generic[G]):
         self.key = key
         self._stored_key = stored_key(key)
         self.parts = Parts(guard)
+        self.lifetime = None if expire is None else _nanos(expire)
+        if self.lifetime is not None and not 0 < self.lifetime < math.inf:
+            raise ValueError(f"expire is a time above 0, such as '1h' or 3600, not {expire!r}")
         self.race = Policy(
             attempts="forever", deadline=patience, backoff={"initial": "200us", "max": "20ms"}, hint="ignore"
         )
         self._open = when_down == "open"
         self._on_down = on_down
-        self._again_after = parse_duration(again_after) if isinstance(again_after, str) else round(again_after * 1e9)
-        self._ask_at = 0
+        self._again_after = _nanos(again_after)
+        self._ask_at: float = 0
         self._seen: GuardState | None = None
         # The store's clock, as far as this process knows it: so much more than its own that only goes ahead.
         self._ahead = time.time_ns() - time.monotonic_ns()
@@ -141,7 +152,7 @@ class SharedGuard(Generic[G]):
                 snapshot.close()
                 raise TypeError(f"{type(store).__name__} is asynchronous: use update_async")
             while (state := under_way.make(snapshot)) is not None:
-                now: Snapshot | None = store.swap(self._stored_key, snapshot.version, state)
+                now: Snapshot | None = store.swap(self._stored_key, snapshot.version, state, under_way.expire)
                 if now is None:
                     break
                 snapshot = now
@@ -159,7 +170,9 @@ class SharedGuard(Generic[G]):
             self._check()
             snapshot: Snapshot = await _asked(store.load, self._stored_key)
             while (state := under_way.make(snapshot)) is not None:
-                now: Snapshot | None = await _asked(store.swap, self._stored_key, snapshot.version, state)
+                now: Snapshot | None = await _asked(
+                    store.swap, self._stored_key, snapshot.version, state, under_way.expire
+                )
                 if now is None:
                     break
                 snapshot = now
@@ -217,6 +230,10 @@ class SharedGuard(Generic[G]):
             else:
                 _LOG.warning("%s; the guards %s go on in this process alone", error, short(self.key))
         return self.update_locally(change)
+
+
+def _nanos(time: str | float) -> float:
+    return parse_duration(time) if isinstance(time, str) else time * 1e9
 
 
 class _Silent(StoreDown):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from base64 import b64decode, b64encode
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdoff import Adaptive, Breaker, Budget, Guards, Hedge, Limiter, Stretch
+from holdoff import NEVER, Adaptive, Breaker, Budget, Guards, Hedge, Limiter, Stretch, parse_duration
 
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
+    from collections.abc import Iterator
+    from typing import TypeAlias
 
     from holdoff.types import GuardOptions
 
+    _Field: TypeAlias = str | float | dict[str, "_Field"] | list["_Field"]
     _Guard: TypeAlias = Budget | Breaker | Limiter | Adaptive | Stretch | Hedge
 
 LAYOUT = 1
@@ -28,6 +32,8 @@ NAMES = {
 _KIND = slice(8, 12)
 _SHARE = 4
 _MOST_PROBES = 1000
+_DAY = 86_400 * 10**9
+_LONGEST_LIFE = 100 * 365 * _DAY
 _LONGEST = 1 << 24
 """Characters of a stored state: those of the longest log, of a million calls, and half as many more."""
 
@@ -100,6 +106,31 @@ def _read_out(out: Any) -> Out:
     return Out(permits, _number(out["until"]))
 
 
+def _lifetime(guard: _Guard) -> float:
+    """Nanoseconds for which an unchanged guard is kept: a day, or twice the longest time of its configuration."""
+    name, policy, _ = guard.__reduce__()[1]
+    fields: dict[str, Any] = json.loads(policy)[name]
+    longest: float = max(_times(fields), default=0)
+    # The time in which a spent limiter, or a spent budget of tokens, is full again.
+    if (burst := fields.get("burst")) is not None:
+        limit = fields["limit"]
+        longest = max(longest, parse_duration(fields.get("per", "1s")) * burst / limit if limit else math.inf)
+    if refill := fields.get("refill"):
+        longest = max(longest, fields.get("capacity", 0) / refill * 1e9)
+    return max(_DAY, 2 * longest)
+
+
+def _times(value: _Field) -> Iterator[int]:
+    """The durations in the fields of a guard, in nanoseconds."""
+    if isinstance(value, str):
+        # The other texts are names of kinds.
+        with suppress(ValueError):
+            yield parse_duration(value)
+    elif isinstance(value, (dict, list)):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _times(one)
+
+
 class Parts:
     """The guards that are shared, as they were given: their configurations, and the states to begin with."""
 
@@ -115,6 +146,7 @@ class Parts:
             self.parts[NAMES[type(guard)]] = guard
         if not self.parts:
             raise ValueError("there is no guard to share")
+        self._lifetime = max(map(_lifetime, self.parts.values()))
         self._first = Guards(**self._options()).save()
         budget = self._first.get("budget")
         if budget is not None and int.from_bytes(budget[_KIND], "little") == _SHARE:
@@ -137,6 +169,14 @@ class Parts:
                 if guards.breaker.acquire(state.at) is None:
                     break
         return guards
+
+    def expiry(self, guards: Guards, now: int, lifetime: float | None) -> int | None:
+        """Milliseconds after which the state may be forgotten; None for never. An open breaker is open until then."""
+        nanos = self._lifetime if lifetime is None else lifetime
+        retry_at = 0 if guards.breaker is None else guards.breaker.retry_at
+        if retry_at == NEVER or nanos > _LONGEST_LIFE:
+            return None
+        return round(max(retry_at - now, 0) + nanos) // 1_000_000 or 1
 
     def state_of(self, guards: Guards, before: GuardState, now: int, saved: dict[str, bytes]) -> GuardState:
         """The state to store, with the guards of others under that key. Do not use these guards afterwards."""

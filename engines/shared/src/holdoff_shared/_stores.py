@@ -59,8 +59,11 @@ class Store(Protocol):
         """The state under that key. Raises `StoreDown`."""
         ...
 
-    def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
-        """Keep that state if the version is still that: None then, else what is there now. Raises `StoreDown`."""
+    def swap(self, key: str, version: int, state: str, expire: int | None, /) -> Snapshot | None:
+        """Keep that state if the version is still that: None then, else what is there now. Raises `StoreDown`.
+
+        `expire`: milliseconds after which the state may be forgotten if nobody has changed it; None for never.
+        """
         ...
 
     def remove(self, key: str, /) -> None:
@@ -75,7 +78,7 @@ class AsyncStore(Protocol):
         """The state under that key. Raises `StoreDown`."""
         ...
 
-    async def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
+    async def swap(self, key: str, version: int, state: str, expire: int | None, /) -> Snapshot | None:
         """Keep that state if the version is still that: None then, else what is there now. Raises `StoreDown`."""
         ...
 
@@ -125,7 +128,7 @@ if (kept[1] or '0') ~= ARGV[1] then return {{time[1], time[2], kept[1], kept[2]}
 if not kept[1] then redis.call('HSET', KEYS[1], 'version', time[1] .. string.format('%06d', time[2])) end
 redis.call('HINCRBY', KEYS[1], 'version', 1)
 redis.call('HSET', KEYS[1], 'state', ARGV[2])
-if ARGV[3] ~= '0' then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+if ARGV[3] == '' then redis.call('PERSIST', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
 return false
 """
 _REMOVE = "return redis.call('DEL', KEYS[1])"
@@ -189,40 +192,42 @@ class _RedisClient(Protocol):
 class _RedisScripts:
     """The scripts of both Redis stores. Each change is one script, which Redis runs without interruption."""
 
-    def __init__(self, client: _RedisClient, *, prefix: str = "holdoff:", expire: float | None = None) -> None:
-        """Keys are begun with `prefix`, and forgotten when nothing has changed them for `expire` seconds."""
+    def __init__(self, client: _RedisClient, *, prefix: str = "holdoff:") -> None:
+        """Keys begin with `prefix`."""
         self._prefix = prefix
-        self._expire = 0 if expire is None else max(round(expire * 1000), 1)
         self._load: Callable[..., Any] = client.register_script(_LOAD)
         self._swap: Callable[..., Any] = client.register_script(_SWAP)
         self._remove: Callable[..., Any] = client.register_script(_REMOVE)
 
-    def _change(self, key: str, version: int, state: str) -> dict[str, list[str]]:
-        return {"keys": [self._prefix + key], "args": [str(version), state, str(self._expire)]}
+    def _change(self, key: str, version: int, state: str, expire: int | None) -> dict[str, list[str]]:
+        return {"keys": [self._prefix + key], "args": [str(version), state, "" if expire is None else str(expire)]}
 
 
 class RedisStore(_RedisScripts):
-    """Keeps shared guards in Redis (5 or later): a hash a guard, of its version and its state."""
+    """Keeps shared guards in Redis (5 or later): a hash a guard, of its version and its state.
+
+    A full Redis refuses changes (`StoreDown`), or forgets the guards that its `maxmemory-policy` chooses.
+    """
 
     @classmethod
-    def from_url(cls, url: str, *, prefix: str = "holdoff:", expire: float | None = None, **options: Any) -> RedisStore:
+    def from_url(cls, url: str, *, prefix: str = "holdoff:", **options: Any) -> RedisStore:
         """With a client of its own, made by `redis.Redis.from_url`."""
         try:
             import redis
         except ImportError as error:
             raise missing("RedisStore", "redis", error) from error
         client: Any = redis.Redis.from_url(url, **options)  # pyright: ignore[reportUnknownMemberType]
-        return cls(client, prefix=prefix, expire=expire)
+        return cls(client, prefix=prefix)
 
     def load(self, key: str, /) -> Snapshot:
         """The state under that key."""
         with _redis_errors(key):
             return _snapshot(key, self._load(keys=[self._prefix + key]))
 
-    def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
+    def swap(self, key: str, version: int, state: str, expire: int | None, /) -> Snapshot | None:
         """Keep that state if the version is still that."""
         with _redis_errors(key):
-            answer = self._swap(**self._change(key, version, state))
+            answer = self._swap(**self._change(key, version, state, expire))
         return None if answer is None else _snapshot(key, answer)
 
     def remove(self, key: str, /) -> None:
@@ -239,10 +244,10 @@ class AsyncRedisStore(_RedisScripts):
         with _redis_errors(key):
             return _snapshot(key, await self._load(keys=[self._prefix + key]))
 
-    async def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
+    async def swap(self, key: str, version: int, state: str, expire: int | None, /) -> Snapshot | None:
         """Keep that state if the version is still that."""
         with _redis_errors(key):
-            answer = await self._swap(**self._change(key, version, state))
+            answer = await self._swap(**self._change(key, version, state, expire))
         return None if answer is None else _snapshot(key, answer)
 
     async def remove(self, key: str, /) -> None:
@@ -251,17 +256,57 @@ class AsyncRedisStore(_RedisScripts):
             await self._remove(keys=[self._prefix + key])
 
 
-_CREATE = """create table if not exists {table} (
-    key text primary key,
-    version bigint not null,
-    state text not null
-)"""
-_NOW = "(extract(epoch from clock_timestamp()) * 1000000)::bigint"
-_SELECT = f"select {_NOW}, kept.version, kept.state from (select 1) as one left join {{table}} as kept on kept.key = %s"
-_UPDATE = "update {table} set version = version + 1, state = %s where key = %s and version = %s"
-# As above: a version of a key that was forgotten is never met again.
-_INSERT = f"insert into {{table}} (key, version, state) values (%s, {_NOW}, %s) on conflict (key) do nothing"
-_DELETE = "delete from {table} where key = %s"
+# No name in a statement below is looked up in the search path, where others may have made a table or an operator.
+_NOW = "(extract(epoch from pg_catalog.clock_timestamp()) operator(pg_catalog.*) 1000000)::bigint"
+_SELECT = f"""select {_NOW}, kept.version, kept.state from (select 1) as one
+    left join {{table}} as kept on kept.key operator(pg_catalog.=) %s"""
+_UPDATE = f"""update {{table}} set version = version operator(pg_catalog.+) 1, state = %s,
+    due = {_NOW} operator(pg_catalog.+) %s::bigint
+    where key operator(pg_catalog.=) %s and version operator(pg_catalog.=) %s"""
+# As in Redis, a version of a key that was forgotten is never met again. Each new key makes room for ten.
+_INSERT = f"""with gone as (
+        delete from {{table}} as old using (
+            select key from {{table}} where due operator(pg_catalog.<) {_NOW} order by due limit 10
+            for update skip locked
+        ) as idle where old.key operator(pg_catalog.=) idle.key
+    )
+    insert into {{table}} (key, version, state, due) values (%s, {_NOW}, %s, {_NOW} operator(pg_catalog.+) %s::bigint)
+    on conflict (key) do nothing"""
+_DELETE = "delete from {table} where key operator(pg_catalog.=) %s"
+
+# Two that create at once trip over each other in spite of "if not exists".
+_LOCK = "select pg_advisory_xact_lock(7454206238716945513), set_config('search_path', 'pg_catalog', true)"
+_CREATE = """
+create table {table} (key text primary key, version bigint not null, state text not null, due bigint);
+create index on {table} (due)
+"""
+_FIND = """
+select c.relkind::text, owner.rolname, current_user,
+    c.relowner = mine.oid or owner.rolsuper
+        or (not mine.rolsuper and (c.relowner = base.datdba or pg_has_role(mine.oid, c.relowner, 'member'))),
+    array(select attname::text from pg_attribute where attrelid = c.oid)
+from pg_class as c
+join pg_namespace as schema on schema.oid = c.relnamespace
+join pg_roles as owner on owner.oid = c.relowner
+join pg_roles as mine on mine.rolname = current_user
+join pg_database as base on base.datname = current_database()
+where schema.nspname = %s and c.relname = %s
+"""
+_COLUMNS = {"key", "version", "state", "due"}
+
+
+def _check_table(name: str, row: tuple[Any, ...]) -> None:
+    """Raises unless this role may trust the table that is there: its owner could have it run anything as this role."""
+    kind, owner, mine, trusted, columns = row
+    if not trusted:
+        raise ValueError(
+            f"the table {name} belongs to the role {owner}, whose triggers would run with the rights of {mine}: "
+            f"alter table {name} owner to {mine}, give another table=, or call create() as {owner} only"
+        )
+    if kind not in ("r", "p"):
+        raise ValueError(f"{name} is {'a view' if kind in ('v', 'm') else 'no table'}: give another table=")
+    if missing := _COLUMNS.difference(columns):
+        raise ValueError(f"the table {name} has no columns {', '.join(sorted(missing))}: give another table=")
 
 
 @contextmanager
@@ -306,6 +351,15 @@ def _row(key: str, row: tuple[Any, ...] | None) -> Snapshot:
     return _checked(key, version or 0, state, micros * 1000)
 
 
+def _path(table: str) -> list[str]:
+    """The schema and the name of the table."""
+    path = ["public", table] if "." not in table else table.split(".")
+    # PostgreSQL cuts a longer name, so that two tables would be one.
+    if len(path) > 2 or not all(0 < len(part.encode(errors="ignore")) < 64 and "\0" not in part for part in path):
+        raise ValueError(f"table is the name of a table, or schema.table, each of 1 to 63 bytes, not {short(table)}")
+    return path
+
+
 class _PostgresQueries:
     """The queries of both PostgreSQL stores."""
 
@@ -314,12 +368,19 @@ class _PostgresQueries:
             from psycopg import sql
         except ImportError as error:
             raise missing("PostgresStore", "postgres", error) from error
-        name = sql.Identifier(*table.split("."))
+        self._path = _path(table)
+        name = sql.Identifier(*self._path)
         self._create = sql.SQL(_CREATE).format(table=name)
         self._select = sql.SQL(_SELECT).format(table=name)
         self._update = sql.SQL(_UPDATE).format(table=name)
         self._insert = sql.SQL(_INSERT).format(table=name)
         self._delete = sql.SQL(_DELETE).format(table=name)
+
+    def _change(self, key: str, version: int, state: str, expire: int | None) -> tuple[Any, list[Any]]:
+        micros = None if expire is None else expire * 1000
+        if version == 0:
+            return self._insert, [key, state, micros]
+        return self._update, [state, micros, key, version]
 
 
 def _check_idle(connection: Any) -> None:
@@ -333,7 +394,9 @@ def _check_idle(connection: Any) -> None:
 class PostgresStore(_PostgresQueries):
     """Keeps shared guards in a table of PostgreSQL: a row a guard.
 
-    `source` is a psycopg connection of its own, or a pool. `create()` makes the table.
+    `source` is a psycopg connection of its own, or a pool. `create()` makes the table, in the schema `public` unless
+    `table` is `schema.table`. Each new key removes up to ten expired guards, so that they never pile up. A server whose
+    disk or memory is full is a store that is down (`StoreDown`).
     """
 
     def __init__(self, source: _Source, *, table: str = "holdoff_guards") -> None:
@@ -342,11 +405,15 @@ class PostgresStore(_PostgresQueries):
         self._lock = Lock()
 
     def create(self) -> PostgresStore:
-        """Make the table if it is not there."""
-        with self._connected() as connection:
-            # Two that create at once trip over each other in spite of "if not exists".
-            connection.execute("select pg_advisory_xact_lock(7454206238716945513)")
-            connection.execute(self._create)
+        """Make the table if it is not there. A table of a role with fewer rights than this one is refused."""
+        with self._connected() as connection, connection.transaction():
+            cursor = connection.cursor(row_factory=_tuples())
+            cursor.execute(_LOCK)
+            found = cursor.execute(_FIND, self._path).fetchone()
+            if found is None:
+                cursor.execute(self._create)
+            else:
+                _check_table(".".join(self._path), found)
         return self
 
     def load(self, key: str, /) -> Snapshot:
@@ -354,11 +421,11 @@ class PostgresStore(_PostgresQueries):
         with self._connected() as connection:
             return _row(key, connection.cursor(row_factory=_tuples()).execute(self._select, [key]).fetchone())
 
-    def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
+    def swap(self, key: str, version: int, state: str, expire: int | None, /) -> Snapshot | None:
         """Keep that state if the version is still that."""
         try:
             with self._connected() as connection:
-                change = (self._insert, [key, state]) if version == 0 else (self._update, [state, key, version])
+                change = self._change(key, version, state, expire)
                 if connection.execute(*change).rowcount == 1:
                     return None
         except _outrun_errors():
@@ -394,10 +461,15 @@ class AsyncPostgresStore(_PostgresQueries):
         self._lock = asyncio.Lock()
 
     async def create(self) -> AsyncPostgresStore:
-        """Make the table if it is not there."""
-        async with self._connected() as connection:
-            await connection.execute("select pg_advisory_xact_lock(7454206238716945513)")
-            await connection.execute(self._create)
+        """Make the table if it is not there. A table of a role with fewer rights than this one is refused."""
+        async with self._connected() as connection, connection.transaction():
+            cursor = connection.cursor(row_factory=_tuples())
+            await cursor.execute(_LOCK)
+            found = await (await cursor.execute(_FIND, self._path)).fetchone()
+            if found is None:
+                await cursor.execute(self._create)
+            else:
+                _check_table(".".join(self._path), found)
         return self
 
     async def load(self, key: str, /) -> Snapshot:
@@ -406,11 +478,11 @@ class AsyncPostgresStore(_PostgresQueries):
             cursor = await connection.cursor(row_factory=_tuples()).execute(self._select, [key])
             return _row(key, await cursor.fetchone())
 
-    async def swap(self, key: str, version: int, state: str, /) -> Snapshot | None:
+    async def swap(self, key: str, version: int, state: str, expire: int | None, /) -> Snapshot | None:
         """Keep that state if the version is still that."""
         try:
             async with self._connected() as connection:
-                change = (self._insert, [key, state]) if version == 0 else (self._update, [state, key, version])
+                change = self._change(key, version, state, expire)
                 if (await connection.execute(*change)).rowcount == 1:
                     return None
         except _outrun_errors():
