@@ -46,7 +46,11 @@ SHORT = 100_000_000
 MOST_ATTEMPTS = 1000
 """As many fit into the headers of a message, where RabbitMQ takes 128 KiB: some 60 KB."""
 LONGEST = 60_000
-"""Of a log with what the failures said, in bytes."""
+"""Of a compressed log with what the failures said, in bytes."""
+LONGEST_HEADER = 1 << 17
+"""Characters of a log in a header that is read: RabbitMQ takes no longer one."""
+LONGEST_LOG = 1 << 22
+"""Bytes of a log: of 1,000 attempts with the longest texts."""
 
 
 class RetryTask(Task[..., Any]):
@@ -113,7 +117,7 @@ class RetryTask(Task[..., Any]):
         request = self.request
         if request.called_directly:
             return super().__call__(*args, **kwargs)
-        interruptions = self._header(INTERRUPTIONS, 0)
+        interruptions = self._interruptions()
         log = self._log()
         if (request.delivery_info or {}).get("redelivered"):
             # Its worker died, perhaps in the attempt. A message cannot be changed, so another one takes its place: were
@@ -197,7 +201,13 @@ class RetryTask(Task[..., Any]):
 
     def _log(self) -> bytes:
         text = self._header(LOG, "")
-        return zlib.decompress(b64decode(text)) if text else b""
+        return b"" if text == "" else _unpacked(text)
+
+    def _interruptions(self) -> int:
+        count: Any = self._header(INTERRUPTIONS, 0)
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            raise ValueError(f"the header {INTERRUPTIONS} of the message is {count!r:.40}, not a count")
+        return count
 
     def _header(self, name: str, default: Any) -> Any:
         return (self.request.headers or {}).get(name, default)
@@ -206,9 +216,29 @@ class RetryTask(Task[..., Any]):
 def _packed(log: bytes) -> str:
     """As a header; when it gets too long, without what the failures said."""
     packed = zlib.compress(log)
-    if len(packed) > LONGEST:
+    if len(packed) > LONGEST or len(log) > LONGEST_LOG:
         packed = zlib.compress(b"".join(event.to_bytes() for event, _ in Event.read_all(log)))
     return b64encode(packed).decode()
+
+
+def _unpacked(text: Any) -> bytes:
+    """The log of a header. Anybody who may send messages may have written it, so its length is bounded twice."""
+    about = f"the header {LOG} of the message"
+    if not isinstance(text, str):
+        raise ValueError(f"{about} is {text!r:.40}, not text")
+    if len(text) > LONGEST_HEADER:
+        raise ValueError(f"{about} has {len(text):,} characters, and a log at most {LONGEST_HEADER:,}")
+    unpack = zlib.decompressobj()
+    try:
+        log = unpack.decompress(b64decode(text, validate=True), LONGEST_LOG + 1)
+        if len(log) > LONGEST_LOG:
+            raise ValueError(f"it has more than {LONGEST_LOG:,} bytes")
+        if not unpack.eof or unpack.unused_data:
+            raise ValueError("it is not whole")
+        Event.read_all(log)
+    except (ValueError, zlib.error) as error:
+        raise ValueError(f"{about} is no log: {error!s:.200}") from error
+    return log
 
 
 def _check_names(kind: type) -> None:
