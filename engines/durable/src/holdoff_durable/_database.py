@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import stat
+from contextlib import suppress
 from pathlib import Path
 from shutil import disk_usage
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -82,8 +85,7 @@ class Database:
         if self.path is not None:
             if "\0" in str(self.path):
                 raise ValueError("the path of a journal has no NUL")
-            if self.path.is_dir():
-                raise NotAJournal("this is a folder", str(self.path), "give the path of a file in it")
+            _check_kind(self.path)
             if str(self.path) in ("", ".", ":memory:"):
                 raise ValueError("a journal in memory would keep nothing: give it the path of a file")
             if schema:
@@ -92,6 +94,16 @@ class Database:
             # Of now: the working directory may change.
             self._absolute_path = self.path.absolute()
             self.engine = _sqlite(self.path, read_only, synchronous, busy_timeout)
+
+    def make_file(self) -> None:
+        """Make the file, unless it is there, so that only its user may read it: it has inputs, results and errors.
+
+        SQLite gives the two files beside it the same rights.
+        """
+        assert self._absolute_path is not None
+        # Closing a file drops the locks that this process has on it, so no other journal may have any yet.
+        with _MAKING, suppress(OSError):
+            os.close(os.open(os.path.realpath(self._absolute_path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
     @property
     def is_file(self) -> bool:
@@ -183,6 +195,21 @@ class Database:
             return self.path is not None and disk_usage(self.path.parent).free < _FULL_BELOW
         except OSError:
             return False
+
+
+_MAKING = Lock()
+
+
+def _check_kind(path: Path) -> None:
+    """Only a file is opened: a pipe would be waited for without end."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return
+    if not stat.S_ISREG(mode):
+        kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+        kind = kinds.get(stat.S_IFMT(mode), "a device")
+        raise NotAJournal(f"this is {kind}", str(path), "give the path of a file")
 
 
 def _sqlite(path: Path, read_only: bool, synchronous: str, busy_timeout: float) -> Engine:

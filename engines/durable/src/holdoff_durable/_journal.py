@@ -93,7 +93,9 @@ class Journal:
     """The events of workflows, append-only.
 
     ``Journal("orders.db")`` is a file of SQLite, ``Journal("postgresql://user@host/name")`` a database of PostgreSQL.
-    May be shared by threads; a file may be shared by the processes of one machine.
+    May be shared by threads; a file may be shared by the processes of one machine. A new file can be read by its user
+    only, since it has the inputs, the results and the errors of all workflows. A journal grows until `remove`; when the
+    disk is full, an append raises `JournalFull` and what was recorded before is safe.
 
     An append returns when the events are on the disk. One transaction has all that belongs together, and appending the
     same again changes nothing. ``synchronous="NORMAL"`` lets a file's last commits be lost when the machine loses power
@@ -137,6 +139,8 @@ class Journal:
                 raise JournalUnavailable(
                     "its folder does not exist", self.where, f"make {path.absolute().parent} first"
                 )
+        if path is not None and not read_only:
+            self._database.make_file()
         options = {} if read_only else {WRITES: True}
         try:
             with self._database.engine.connect().execution_options(**options) as connection, connection.begin():
