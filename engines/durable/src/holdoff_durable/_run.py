@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
-from concurrent.futures import CancelledError as FutureCancelled
-from dataclasses import dataclass, field
-from functools import partial
 from hashlib import sha256
-from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
-from holdoff import NEVER, Cancel, Event, EventError, Recorder, ReplayError, replay, within
-from holdoff.clock import monotonic_ns, time_ns
+from holdoff import NEVER, Event, EventError, Recorder, ReplayError, replay
+from holdoff.clock import time_ns
 
+from ._attempt import Attempt, StepRun
 from ._entries import CHANGED, ENDS, FAILURES, KINDS, Entry, as_read, reason_of
 from ._errors import DefinitionChanged, JournalDamaged, PayloadError, WorkflowCancelled, WorkflowFailed
 from ._journal import ENDED
 from ._places import SLOT
-from ._workflow import UNDO, StepContext
+from ._workflow import UNDO
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from holdoff import Failure, Guards, Step
+    from holdoff import Cancel, Failure, Step
 
-    from ._clock import Sleep
     from ._entries import JournalEvent
     from ._host import Host
     from ._lease import Lease
@@ -35,37 +29,6 @@ if TYPE_CHECKING:
 
 POLL = 1_000_000_000
 """Nanoseconds between two looks at a place in a bulkhead that others than this runner may give back."""
-
-
-@dataclass(slots=True, eq=False)
-class StepRun:
-    """The progress of a step."""
-
-    definition: Definition
-    guards: Guards | None
-    guards_name: str | None
-    """The name under which the journal keeps the guards' state; None for guards that it does not keep."""
-    recorder: Recorder | None = None
-    step: Step | None = None
-    log: list[JournalEvent] = field(default_factory=list["JournalEvent"])
-    outcome: str | None = None
-    """ "succeeded", "gave_up", "cancelled" or "skipped", once that is recorded."""
-    reason: str = ""
-    result: Any = None
-    error: Exception | None = None
-    ended_at: int = 0
-    """The number of its last event among those of the workflow."""
-    task: asyncio.Task[None] | None = None
-    sleep: Sleep | None = None
-    attempting: bool = False
-    abortable: bool = False
-    """True while a coroutine of its attempt runs, which can be cancelled."""
-    timed_out: bool = False
-    stopping: bool = False
-
-    @property
-    def name(self) -> str:
-        return self.definition.name
 
 
 class Run:
@@ -79,7 +42,7 @@ class Run:
         self.input = input
         self.cancel = cancel
         self.where = f"{host.journal.where}, workflow {lease.workflow_id!r}"
-        self._host = host
+        self.host = host
         self._loop = asyncio.get_running_loop()
         # The first event was written when it began.
         self._workflow_events = max(1, sum(event.step == "" for event in events))
@@ -103,7 +66,7 @@ class Run:
                 self._behind[name].append(run)
 
     def _step(self, definition: Definition) -> StepRun:
-        return StepRun(definition, *self._host.guards_of(self.flow, definition))
+        return StepRun(definition, *self.host.guards_of(self.flow, definition))
 
     # From the journal.
 
@@ -160,9 +123,9 @@ class Run:
     def _replayed(self, run: StepRun) -> Recorder:
         try:
             log = [Event.from_dict(event.event) for event in run.log]
-            return replay(run.definition.policy, log, any_policy=self._host.options.any_policy)
+            return replay(run.definition.policy, log, any_policy=self.host.options.any_policy)
         except ReplayError as error:
-            if error.name == "log_policy" and not self._host.options.any_policy:
+            if error.name == "log_policy" and not self.host.options.any_policy:
                 raise DefinitionChanged(
                     f"step {run.name!r} began under another policy",
                     self.where,
@@ -273,12 +236,12 @@ class Run:
         task = self._loop.create_task(self._driven(run))
         run.task = task
         self._tasks.add(task)
-        self._host.timer.enter()
+        self.host.timer.enter()
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        self._host.timer.leave()
+        self.host.timer.leave()
         error: BaseException | None = None
         if not task.cancelled():
             error = task.exception()
@@ -304,7 +267,7 @@ class Run:
 
     async def _driven(self, run: StepRun) -> None:
         """One step to its end."""
-        slot = await self._host.slot()
+        slot = await self.host.slot()
         SLOT.set(slot)
         events: Sequence[Event]
         undoing = run.name.startswith(UNDO)
@@ -319,10 +282,10 @@ class Run:
                 )
             else:
                 step, events = run.recorder.resume(
-                    run.definition.policy, time_ns(), reruns=self._host.options.reruns, guards=run.guards
+                    run.definition.policy, time_ns(), reruns=self.host.options.reruns, guards=run.guards
                 )
                 if any(event.kind == "ATTEMPT_FAILED" for event in events):
-                    run.reason = f"interrupted {self._host.options.reruns + 1} times"
+                    run.reason = f"interrupted {self.host.options.reruns + 1} times"
             while True:
                 run.step = step
                 if step.kind == "stop":
@@ -356,12 +319,12 @@ class Run:
 
         It lasts no longer than was decided, although the wall clock may be set back, before it or in it.
         """
-        timer = self._host.timer
+        timer = self.host.timer
         until = NEVER if step.until is None else step.until
-        queue = self._host.queues.get(id(run.guards)) if step.cause == "bulkhead" else None
+        queue = self.host.queues.get(id(run.guards)) if step.cause == "bulkhead" else None
         if step.cause == "bulkhead":
             until = min(until, time_ns() + POLL)
-            queue = self._host.queues.setdefault(id(run.guards), {})
+            queue = self.host.queues.setdefault(id(run.guards), {})
         left = recorder.remaining(time_ns())
         run.sleep = sleep = timer.sleep(until, left if step.cause != "bulkhead" else min(left, POLL))
         if queue is not None:
@@ -386,7 +349,7 @@ class Run:
         ticket = step.ticket or 0
         run.timed_out = run.stopping = False
         try:
-            result = await self._called(run, recorder, step)
+            result = await Attempt(self, run, recorder, step).result()
             result = as_read(result, self.where, f"the result of step {run.name!r}")
         except Exception as error:
             now = time_ns()
@@ -403,7 +366,7 @@ class Run:
             run.error, run.reason = None, ""
             run.result = result
             answer = recorder.succeed(ticket, time_ns(), guards=guards)
-        self._host.wake_queue(guards)
+        self.host.wake_queue(guards)
         return answer
 
     def _failure(self, run: StepRun, error: Exception) -> Failure | None:
@@ -416,94 +379,6 @@ class Run:
             classifier_error.__context__ = error
             run.error, run.reason = classifier_error, reason_of(classifier_error)
             return None
-
-    async def _called(self, run: StepRun, recorder: Recorder, step: Step) -> Any:
-        definition = run.definition
-        abort_at = None if step.abort_at in (None, NEVER) else step.abort_at
-        context = StepContext(
-            workflow_id=self.lease.workflow_id,
-            step=run.name,
-            attempt=step.attempt or 0,
-            rerun=recorder.reruns,
-            input=self.input,
-            # An id may have colons, and so may a step: only the first one parts them.
-            key=f"{quote(self.lease.workflow_id, safe=_KEY_CHARACTERS)}:{run.name}",
-            _results=lambda: {name: self.steps[name].result for name in definition.after},
-            _abort_at=abort_at,
-            _now=time_ns,
-            _cancel=self.cancel,
-        )
-        function = partial(definition.function, **definition.arguments(context, self._result))
-        limit = None if abort_at is None else abort_at - time_ns()
-        run.attempting = True
-        try:
-            with within(None if limit is None else limit / 1e9):
-                if not definition.is_async:
-                    return await self._in_thread(run, function, abort_at, limit)
-                return await self._awaited(run, function, limit)
-        finally:
-            run.attempting = False
-
-    def _result(self, name: str) -> Any:
-        return self.steps[name].result
-
-    async def _in_thread(self, run: StepRun, function: partial[Any], abort_at: int | None, limit: int | None) -> Any:
-        """A blocking function: nothing can abort it. A late success is a success."""
-
-        def call() -> tuple[Any, Exception | None]:
-            # A future does not take these errors, or takes them for its own end: so they are returned.
-            try:
-                return function(), None
-            except FutureCancelled as error:
-                return None, error
-            except (StopIteration, asyncio.CancelledError) as error:
-                raised = RuntimeError(f"the attempt raised {reason_of(error)}")
-                raised.__cause__ = error
-                return None, raised
-            finally:
-                self.threads.discard(run.name)
-
-        self.threads.add(run.name)
-        began = monotonic_ns()
-        try:
-            value, error = await self._loop.run_in_executor(self._host.threads, contextvars.copy_context().run, call)
-            if error is not None:
-                raise error
-        except Exception:
-            run.timed_out = abort_at is not None and time_ns() >= abort_at
-            raise
-        if not isawaitable(value):
-            return value
-        # A function that turned out to be asynchronous.
-        awaited: Awaitable[Any] = value
-        return await self._awaited(run, lambda: awaited, None if limit is None else limit - (monotonic_ns() - began))
-
-    async def _awaited(self, run: StepRun, function: Callable[[], Awaitable[Any]], limit: int | None) -> Any:
-        """A coroutine, in the step's own task."""
-        handle = None
-        run.abortable = True
-        if limit is not None:
-            handle = self._loop.call_later(max(limit, 0) / 1e9, self._time_out, run)
-        try:
-            return await function()
-        except asyncio.CancelledError as error:
-            if not (run.timed_out or run.stopping):
-                if run.task is not None and _cancelling(run.task):
-                    raise
-                raise RuntimeError("the attempt was cancelled from inside") from error
-            _uncancel(run.task)
-            if run.stopping:
-                raise RuntimeError("the workflow was cancelled") from error
-            raise TimeoutError("the attempt took longer than it may") from error
-        finally:
-            run.abortable = False
-            if handle is not None:
-                handle.cancel()
-
-    def _time_out(self, run: StepRun) -> None:
-        if run.abortable and run.task is not None and not run.stopping:
-            run.timed_out = True
-            run.task.cancel()
 
     # Writing.
 
@@ -571,22 +446,8 @@ class Run:
         guards = None
         if run is not None and run.guards is not None and run.guards_name is not None:
             guards = {run.guards_name: run.guards.save(time_ns())}
-        return await self._host.append(self.lease, entries, status, guards)
+        return await self.host.append(self.lease, entries, status, guards)
 
 
-_KEY_CHARACTERS = "".join(chr(code) for code in range(33, 127) if chr(code) not in ":%")
-"""The characters of an id that stay as they are in a key."""
 _SAFE = "nothing was written; restore the journal, or run the workflow again under a new id"
 _OUTCOME_WORDS = {"gave_up": "gave up", "cancelled": "was cancelled", "skipped": "was skipped"}
-
-
-def _cancelling(task: asyncio.Task[None]) -> bool:
-    # Python 3.10 does not tell: then it was the task.
-    cancelling = getattr(task, "cancelling", None)
-    return cancelling is None or cancelling() > 0
-
-
-def _uncancel(task: asyncio.Task[None] | None) -> None:
-    uncancel = getattr(task, "uncancel", None)
-    if uncancel is not None:
-        uncancel()

@@ -1,0 +1,178 @@
+"""One attempt of a step: the call of its function, in a thread or as a coroutine, within the attempt's limit."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from concurrent.futures import CancelledError as FutureCancelled
+from dataclasses import dataclass, field
+from functools import partial
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from holdoff import NEVER, within
+from holdoff.clock import monotonic_ns, time_ns
+
+from ._entries import reason_of
+from ._workflow import StepContext
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from holdoff import Guards, Recorder, Step
+
+    from ._clock import Sleep
+    from ._entries import JournalEvent
+    from ._run import Run
+    from ._workflow import Step as Definition
+
+
+@dataclass(slots=True, eq=False)
+class StepRun:
+    """The progress of a step."""
+
+    definition: Definition
+    guards: Guards | None
+    guards_name: str | None
+    """The name under which the journal keeps the guards' state; None for guards that it does not keep."""
+    recorder: Recorder | None = None
+    step: Step | None = None
+    log: list[JournalEvent] = field(default_factory=list["JournalEvent"])
+    outcome: str | None = None
+    """ "succeeded", "gave_up", "cancelled" or "skipped", once that is recorded."""
+    reason: str = ""
+    result: Any = None
+    error: Exception | None = None
+    ended_at: int = 0
+    """The number of its last event among those of the workflow."""
+    task: asyncio.Task[None] | None = None
+    sleep: Sleep | None = None
+    attempting: bool = False
+    abortable: bool = False
+    """True while a coroutine of its attempt runs, which can be cancelled."""
+    timed_out: bool = False
+    stopping: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+
+class Attempt:
+    """An attempt in the middle of its run."""
+
+    def __init__(self, workflow: Run, run: StepRun, recorder: Recorder, step: Step) -> None:
+        self._workflow = workflow
+        self._run = run
+        self._loop = asyncio.get_running_loop()
+        self._abort_at = None if step.abort_at in (None, NEVER) else step.abort_at
+        self._context = StepContext(
+            workflow_id=workflow.lease.workflow_id,
+            step=run.name,
+            attempt=step.attempt or 0,
+            rerun=recorder.reruns,
+            input=workflow.input,
+            # An id may have colons, and so may a step: only the first one parts them.
+            key=f"{quote(workflow.lease.workflow_id, safe=_KEY_CHARACTERS)}:{run.name}",
+            _results=lambda: {name: workflow.steps[name].result for name in run.definition.after},
+            _abort_at=self._abort_at,
+            _now=time_ns,
+            _cancel=workflow.cancel,
+        )
+
+    async def result(self) -> Any:
+        """Calls the function of the step, and returns what it returns."""
+        run, definition = self._run, self._run.definition
+        function = partial(definition.function, **definition.arguments(self._context, self._result_of))
+        limit = None if self._abort_at is None else self._abort_at - time_ns()
+        run.attempting = True
+        try:
+            with within(None if limit is None else limit / 1e9):
+                if not definition.is_async:
+                    return await self._in_thread(function, limit)
+                return await self._awaited(function, limit)
+        finally:
+            run.attempting = False
+
+    def _result_of(self, name: str) -> Any:
+        return self._workflow.steps[name].result
+
+    async def _in_thread(self, function: partial[Any], limit: int | None) -> Any:
+        """A blocking function: nothing can abort it. A late success is a success."""
+        run, threads = self._run, self._workflow.threads
+
+        def call() -> tuple[Any, Exception | None]:
+            # A future does not take these errors, or takes them for its own end: so they are returned.
+            try:
+                return function(), None
+            except FutureCancelled as error:
+                return None, error
+            except (StopIteration, asyncio.CancelledError) as error:
+                raised = RuntimeError(f"the attempt raised {reason_of(error)}")
+                raised.__cause__ = error
+                return None, raised
+            finally:
+                threads.discard(run.name)
+
+        threads.add(run.name)
+        began = monotonic_ns()
+        try:
+            pool = self._workflow.host.threads
+            value, error = await self._loop.run_in_executor(pool, contextvars.copy_context().run, call)
+            if error is not None:
+                raise error
+        except Exception:
+            run.timed_out = self._abort_at is not None and time_ns() >= self._abort_at
+            raise
+        if not isawaitable(value):
+            return value
+        # A function that turned out to be asynchronous.
+        awaited: Awaitable[Any] = value
+        return await self._awaited(lambda: awaited, None if limit is None else limit - (monotonic_ns() - began))
+
+    async def _awaited(self, function: Callable[[], Awaitable[Any]], limit: int | None) -> Any:
+        """A coroutine, in the step's own task."""
+        run = self._run
+        handle = None
+        run.abortable = True
+        if limit is not None:
+            handle = self._loop.call_later(max(limit, 0) / 1e9, self._time_out)
+        try:
+            return await function()
+        except asyncio.CancelledError as error:
+            if not (run.timed_out or run.stopping):
+                if run.task is not None and _cancelling(run.task):
+                    raise
+                raise RuntimeError("the attempt was cancelled from inside") from error
+            uncancel(run.task)
+            if run.stopping:
+                raise RuntimeError("the workflow was cancelled") from error
+            raise TimeoutError("the attempt took longer than it may") from error
+        finally:
+            run.abortable = False
+            if handle is not None:
+                handle.cancel()
+
+    def _time_out(self) -> None:
+        run = self._run
+        if run.abortable and run.task is not None and not run.stopping:
+            run.timed_out = True
+            run.task.cancel()
+
+
+_KEY_CHARACTERS = "".join(chr(code) for code in range(33, 127) if chr(code) not in ":%")
+"""The characters of an id that stay as they are in a key."""
+
+
+def _cancelling(task: asyncio.Task[None]) -> bool:
+    # Python 3.10 does not tell: then it was the task.
+    cancelling = getattr(task, "cancelling", None)
+    return cancelling is None or cancelling() > 0
+
+
+def uncancel(task: asyncio.Task[None] | None) -> None:
+    """Forgets that the task was cancelled, where Python counts that."""
+    uncancel = getattr(task, "uncancel", None)
+    if uncancel is not None:
+        uncancel()
