@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from holdoff import NEVER, within
-from holdoff.clock import monotonic_ns, time_ns
+from holdoff.clock import monotonic_ns
 
 from ._entries import reason_of
 from ._workflow import StepContext
@@ -48,6 +48,8 @@ class StepRun:
     """The number of its last event among those of the workflow."""
     task: asyncio.Task[None] | None = None
     sleep: Sleep | None = None
+    pause: int = 0
+    """Nanoseconds that the next sleep lasts longer than was decided."""
     attempting: bool = False
     abortable: bool = False
     """True while a coroutine of its attempt runs, which can be cancelled."""
@@ -77,7 +79,7 @@ class Attempt:
             key=f"{quote(workflow.lease.workflow_id, safe=_KEY_CHARACTERS)}:{run.name}",
             _results=lambda: {name: workflow.steps[name].result for name in run.definition.after},
             _abort_at=self._abort_at,
-            _now=time_ns,
+            _now=workflow.host.now,
             _cancel=workflow.cancel,
         )
 
@@ -85,7 +87,7 @@ class Attempt:
         """Calls the function of the step, and returns what it returns."""
         run, definition = self._run, self._run.definition
         function = partial(definition.function, **definition.arguments(self._context, self._result_of))
-        limit = None if self._abort_at is None else self._abort_at - time_ns()
+        limit = None if self._abort_at is None else self._abort_at - self._workflow.host.now()
         run.attempting = True
         try:
             with within(None if limit is None else limit / 1e9):
@@ -123,7 +125,7 @@ class Attempt:
             if error is not None:
                 raise error
         except Exception:
-            run.timed_out = self._abort_at is not None and time_ns() >= self._abort_at
+            run.timed_out = self._abort_at is not None and self._workflow.host.now() >= self._abort_at
             raise
         if not isawaitable(value):
             return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdoff import NEVER
-from holdoff.clock import time_ns, virtual_time
+from holdoff.clock import monotonic_ns, time_ns, virtual_time
 from holdoff.machines import Wheel
 
 if TYPE_CHECKING:
@@ -14,36 +14,47 @@ if TYPE_CHECKING:
 CHUNK = 1.0
 """Seconds after which the wall clock is looked at again, whatever it said before: it may have been set."""
 
-LATE = 0.01
-"""Seconds by which an alarm is later than its sleep."""
+
+class Steady:
+    """The clock of a runner: the wall clock when its work began, and from then on the monotonic clock.
+
+    A wall clock that is set forward ends no deadline early, and one that is set back moves no guard.
+    """
+
+    def __init__(self) -> None:
+        self._ahead = 0
+        self.set()
+
+    def __call__(self) -> int:
+        """Nanoseconds since 1970."""
+        return monotonic_ns() + self._ahead
+
+    def set(self) -> None:
+        """Takes over the wall clock. Only while nothing counts on this one."""
+        self._ahead = time_ns() - monotonic_ns()
 
 
 class Sleep:
-    """A sleep until a time."""
+    """A sleep of some length."""
 
-    __slots__ = ("_timer", "alarm", "future", "key", "lasted")
+    __slots__ = ("_timer", "future", "key", "lasted")
 
     def __init__(self, timer: Timer, key: int, future: Future[None]) -> None:
         self._timer = timer
         self.key = key
         self.future = future
-        self.alarm: TimerHandle | None = None
         self.lasted = False
-        """True once it has lasted as long as it may, whatever the wall clock says."""
+        """True once its time has come."""
 
     def wake(self) -> None:
         """End it before its time."""
         self._timer.end(self)
 
-    def last(self) -> None:
-        """It has lasted as long as it may."""
-        self.lasted = True
-        self.wake()
-
 
 class Timer:
-    """All sleeps of one event loop, by the wall clock, on one timer of the loop.
+    """All sleeps of one event loop, on one timer of the loop.
 
+    They last no longer than they were to, also where the wall clock is set back; where it is set forward, they end by it.
     ``active`` counts the steps that are doing something: when all sleep, virtual time goes on to the next that is due.
     """
 
@@ -54,6 +65,12 @@ class Timer:
         self._handle: TimerHandle | None = None
         self._armed: int | None = None
         self._active = 0
+        self._ahead = 0
+
+    def _now(self) -> int:
+        """The wall clock, but that it is never set back."""
+        self._ahead = max(self._ahead, time_ns() - monotonic_ns())
+        return monotonic_ns() + self._ahead
 
     def enter(self) -> None:
         """Something is being done."""
@@ -65,16 +82,29 @@ class Timer:
         if self._active == 0 and self._sleeps and virtual_time() is not None:
             self._loop.call_soon(self._jump)
 
-    def sleep(self, until: int, longest: int) -> Sleep:
-        """A sleep until that time, of `longest` nanoseconds at most; await its future between `leave` and `enter`."""
-        key = self._wheel.insert(until)
+    def sleep(self, length: int) -> Sleep:
+        """A sleep of so many nanoseconds; await its future between `leave` and `enter`."""
+        key = self._wheel.insert(min(self._now() + length, NEVER))
         sleep = Sleep(self, key, self._loop.create_future())
         self._sleeps[key] = sleep
-        if until != NEVER and virtual_time() is None:
-            # Later than the wheel, unless the wall clock was set back.
-            sleep.alarm = self._loop.call_later(longest / 1e9 + LATE, sleep.last)
         self._arm()
         return sleep
+
+    async def pause(self, length: int) -> None:
+        """Waits so many nanoseconds by the monotonic clock, whatever the wall clock says."""
+        end = monotonic_ns() + length
+        self.enter()
+        try:
+            while (left := end - monotonic_ns()) > 0:
+                sleep = self.sleep(left)
+                self.leave()
+                try:
+                    await sleep.future
+                finally:
+                    # Does nothing where the sleep is over, and it enters in any case.
+                    sleep.wake()
+        finally:
+            self.leave()
 
     def end(self, sleep: Sleep) -> None:
         """The sleep is over, whether its time has come or not."""
@@ -85,8 +115,6 @@ class Timer:
 
     def _wake(self, sleep: Sleep) -> None:
         self.enter()
-        if sleep.alarm is not None:
-            sleep.alarm.cancel()
         if not sleep.future.done():
             sleep.future.set_result(None)
 
@@ -101,15 +129,16 @@ class Timer:
             self._handle = None
         self._armed = due
         if due is not None:
-            seconds = (due - time_ns()) / 1e9
+            seconds = (due - self._now()) / 1e9
             self._handle = self._loop.call_later(min(max(seconds, 0.0), CHUNK), self._fire)
 
-    def _fire(self) -> None:
+    def _fire(self, now: int = 0) -> None:
         self._handle = None
-        now = time_ns()
+        now = max(now, self._now())
         while (fired := self._wheel.pop(now)) is not None:
             sleep = self._sleeps.pop(fired[0], None)
             if sleep is not None:
+                sleep.lasted = True
                 self._wake(sleep)
         self._arm()
 
@@ -118,8 +147,6 @@ class Timer:
         due = self._wheel.next_wake
         if self._active or virtual is None or due is None:
             return
-        virtual.sleep(max(due - virtual.time_ns(), 0) / 1e9)
+        virtual.sleep(max(due - self._now(), 0) / 1e9)
         # Seconds as a float may fall short by some nanoseconds.
-        if virtual.time_ns() < due:
-            virtual.sleep(1e-6)
-        self._fire()
+        self._fire(due)

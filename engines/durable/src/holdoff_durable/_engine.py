@@ -7,7 +7,6 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from holdoff import Policy
-from holdoff.clock import time_ns
 
 from ._entries import CHANGED
 from ._errors import DefinitionChanged, JournalConflict, JournalDamaged, JournalError, WorkflowBusy
@@ -61,6 +60,8 @@ class Engine:
         progress: Progress | None,
     ) -> dict[str, Any]:
         """One workflow from where it is to its end."""
+        if not self._options.running:
+            self._options.clock.set()
         # The lease does not tell: it is the runner's, in whichever of its loops and threads.
         mine = object()
         if self._options.running.setdefault(workflow_id, mine) is not mine:
@@ -116,7 +117,7 @@ class Engine:
             input=input,
             definition=flow.fingerprint,
             steps=flow.shape,
-            at=time_ns(),
+            at=self.host.now(),
             owner=self._options.owner,
             lasting=self._options.lease,
         )

@@ -10,9 +10,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from holdoff import Guards, SaveError
-from holdoff.clock import time_ns
 
-from ._clock import Timer
+from ._clock import Steady, Timer
 from ._errors import DefinitionChanged, JournalError
 from ._places import Slot
 from ._workflow import UNDO
@@ -42,6 +41,7 @@ class Options:
     lease: float
     patient: Retrying
     guards: Guards | GuardOptions | None
+    clock: Steady = field(default_factory=Steady)
     made: dict[str, Guards] = field(default_factory=dict[str, Guards])
     """Guards whose state the journal keeps, by name."""
     running: dict[str, object] = field(default_factory=dict[str, object])
@@ -55,6 +55,7 @@ class Host:
         concurrency = options.concurrency
         self.options = options
         self.journal = options.journal
+        self.now = options.clock
         self.timer = Timer(asyncio.get_running_loop())
         self.threads = ThreadPoolExecutor(max_workers=concurrency or 64, thread_name_prefix="holdoff-step")
         self.queues: dict[int, dict[int, Sleep]] = {}
@@ -89,7 +90,7 @@ class Host:
             if not given or isinstance(given, Guards) or name in self.options.made:
                 continue
             saved = await self.tried(partial(self._saved_guards, name))
-            now = time_ns()
+            now = self.now()
             # Another workflow may have been quicker.
             if name not in self.options.made:
                 self.options.made[name] = (

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from copy import copy
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from holdoff import NEVER, Event, EventError, Recorder, ReplayError, replay
-from holdoff.clock import time_ns
 
 from ._attempt import Attempt, StepRun
 from ._entries import CHANGED, ENDS, FAILURES, KINDS, Entry, as_read, reason_of
@@ -17,18 +18,25 @@ from ._places import SLOT
 from ._workflow import UNDO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from holdoff import Cancel, Failure, Step
 
     from ._entries import JournalEvent
     from ._host import Host
     from ._lease import Lease
+    from ._places import Slot
     from ._workflow import Step as Definition
     from ._workflow import Workflow
 
+    Move = tuple[Step, Sequence[Event]]
+    """A step, and the events of the transition to it."""
+
 POLL = 1_000_000_000
-"""Nanoseconds between two looks at a place in a bulkhead that others than this runner may give back."""
+"""Nanoseconds after which a guard that did not say when it lets an attempt through is asked again."""
+
+BUDGET_PAUSE = 60 * POLL
+"""Nanoseconds by which a retry that its budget refuses is later."""
 
 
 class Run:
@@ -214,7 +222,7 @@ class Run:
     def _ending(self, status: str) -> Entry:
         self._workflow_events += 1
         payload = {"failures": self._failures()} if self._failed else {}
-        return Entry("", self._workflow_events, f"WORKFLOW_{status}", time_ns(), payload=payload)
+        return Entry("", self._workflow_events, f"WORKFLOW_{status}", self.host.now(), payload=payload)
 
     # Cancelling.
 
@@ -269,45 +277,103 @@ class Run:
         """One step to its end."""
         slot = await self.host.slot()
         SLOT.set(slot)
-        events: Sequence[Event]
-        undoing = run.name.startswith(UNDO)
         try:
-            if run.recorder is None:
-                if self.cancel.cancelled and not undoing:
-                    await self._skip(run)
-                    return
-                seed = run.definition.seed
-                run.recorder, step, events = Recorder.begin(
-                    run.definition.policy, self._seed(run) if seed is None else seed, time_ns(), guards=run.guards
-                )
-            else:
-                step, events = run.recorder.resume(
-                    run.definition.policy, time_ns(), reruns=self.host.options.reruns, guards=run.guards
-                )
-                if any(event.kind == "ATTEMPT_FAILED" for event in events):
-                    run.reason = f"interrupted {self.host.options.reruns + 1} times"
-            while True:
+            if run.recorder is None and self._is_cancelled(run):
+                await self._skip(run)
+                return
+            move = await self._asked(run, slot, self._begin if run.recorder is None else self._resume)
+            while move is not None and run.recorder is not None:
+                step, events = move
                 run.step = step
                 if step.kind == "stop":
                     await self._finish(run, step, events)
                     return
                 if events:
                     await self._record(run, events)
-                if self.cancel.cancelled and not undoing:
-                    step, events = run.recorder.cancel(time_ns(), guards=run.guards)
+                if self._is_cancelled(run):
+                    move = run.recorder.cancel(self.host.now(), guards=run.guards)
                 elif step.kind == "attempt":
-                    step, events = await self._attempt(run, run.recorder, step)
+                    move = await self._attempt(run, run.recorder, step)
                 else:
                     slot.release()
-                    now = await self._sleep(run, run.recorder, step)
+                    due = await self._sleep(run, run.recorder, step)
                     await slot.take()
-                    if not (self.cancel.cancelled and not undoing):
-                        now = max(now, time_ns())
-                        step, events = run.recorder.tick(run.definition.policy, now, guards=run.guards)
-                    else:
-                        events = ()
+                    move = await self._asked(run, slot, partial(self._tick, due=due))
         finally:
             slot.close()
+
+    def _is_cancelled(self, run: StepRun) -> bool:
+        return self.cancel.cancelled and not run.name.startswith(UNDO)
+
+    def _begin(self, run: StepRun) -> Move:
+        policy, seed = run.definition.policy, run.definition.seed
+        seed = self._seed(run) if seed is None else seed
+        run.recorder, step, events = Recorder.begin(policy, seed, self.host.now(), guards=run.guards)
+        return step, events
+
+    def _resume(self, run: StepRun) -> Move:
+        recorder, reruns = _recorder(run), self.host.options.reruns
+        step, events = recorder.resume(run.definition.policy, self.host.now(), reruns=reruns, guards=run.guards)
+        if any(event.kind == "ATTEMPT_FAILED" for event in events):
+            run.reason = f"interrupted {reruns + 1} times"
+        return step, events
+
+    def _tick(self, run: StepRun, due: int) -> Move:
+        recorder = _recorder(run)
+        if self._is_cancelled(run):
+            return recorder.step, ()
+        return recorder.tick(run.definition.policy, max(due, self.host.now()), guards=run.guards)
+
+    # Guards.
+
+    async def _asked(self, run: StepRun, slot: Slot, move: Callable[[StepRun], Move]) -> Move | None:
+        """A transition that needs the guards' leave, once they give it; None if the workflow is cancelled before.
+
+        A workflow outlives what guards refuse: it asks again when they may have changed.
+        """
+        while True:
+            before = copy(run.recorder)
+            step, events = move(run)
+            if not _is_refused(run, step):
+                return step, events
+            run.recorder = before
+            if before is not None and before.step.kind == "sleep":
+                # For the guards its call was over.
+                before.resume(run.definition.policy, self.host.now(), guards=run.guards)
+            slot.release()
+            await self._wait_for_guards(run, step)
+            await slot.take()
+            if self._is_cancelled(run):
+                if before is not None:
+                    return before.cancel(self.host.now(), guards=run.guards)
+                await self._skip(run)
+                return None
+
+    async def _wait_for_guards(self, run: StepRun, refused: Step) -> None:
+        """Until the guards that refused an attempt may let it through."""
+        now = self.host.now()
+        if refused.reason == "budget":
+            until = now + BUDGET_PAUSE
+        elif refused.retry_at is None or refused.retry_at == NEVER:
+            until = now + POLL
+        else:
+            until = refused.retry_at
+        if run.definition.policy.to_dict().get("deadline") is not None:
+            until = min(until, now + POLL)
+        await self._slept(run, max(until - now, 1), queued=refused.reason == "bulkhead")
+
+    def _failed_attempt(self, run: StepRun, recorder: Recorder, ticket: int, failure: Failure) -> Move:
+        policy, now = run.definition.policy, self.host.now()
+        before = copy(recorder)
+        step, events = recorder.fail(policy, ticket, now, failure, guards=run.guards)
+        if _is_refused(run, step):
+            # The guards have counted the failure. The policy alone says when they are asked about the next attempt.
+            refused_by, run.recorder = step.reason, before
+            step, events = before.fail(policy, ticket, now, failure)
+            if step.kind == "sleep":
+                run.pause = BUDGET_PAUSE if refused_by == "budget" else 0
+                before.resume(policy, now, guards=run.guards)
+        return step, events
 
     def _seed(self, run: StepRun) -> int:
         """A step draws the same in whichever process it begins."""
@@ -319,14 +385,19 @@ class Run:
 
         It lasts no longer than was decided, although the wall clock may be set back, before it or in it.
         """
-        timer = self.host.timer
+        now = self.host.now()
+        queued = step.cause == "bulkhead"
+        left = min(recorder.remaining(now), POLL) if queued else recorder.remaining(now) + run.pause
+        run.pause = 0
+        lasted = await self._slept(run, left, queued=queued)
         until = NEVER if step.until is None else step.until
-        queue = self.host.queues.get(id(run.guards)) if step.cause == "bulkhead" else None
-        if step.cause == "bulkhead":
-            until = min(until, time_ns() + POLL)
-            queue = self.host.queues.setdefault(id(run.guards), {})
-        left = recorder.remaining(time_ns())
-        run.sleep = sleep = timer.sleep(until, left if step.cause != "bulkhead" else min(left, POLL))
+        return until if lasted and not queued else 0
+
+    async def _slept(self, run: StepRun, left: int, *, queued: bool) -> bool:
+        """Sleeps that long, or until something wakes the step: True if the whole sleep is over."""
+        timer = self.host.timer
+        queue = self.host.queues.setdefault(id(run.guards), {}) if queued else None
+        run.sleep = sleep = timer.sleep(left)
         if queue is not None:
             queue[sleep.key] = sleep
         if self.cancel.cancelled:
@@ -341,31 +412,30 @@ class Run:
             run.sleep = None
             if queue is not None:
                 queue.pop(sleep.key, None)
-        return until if sleep.lasted else 0
+        return sleep.lasted
 
-    async def _attempt(self, run: StepRun, recorder: Recorder, step: Step) -> tuple[Step, Sequence[Event]]:
+    async def _attempt(self, run: StepRun, recorder: Recorder, step: Step) -> Move:
         """One attempt, and what follows from how it ended."""
-        policy, guards = run.definition.policy, run.guards
+        guards = run.guards
         ticket = step.ticket or 0
         run.timed_out = run.stopping = False
         try:
             result = await Attempt(self, run, recorder, step).result()
             result = as_read(result, self.where, f"the result of step {run.name!r}")
         except Exception as error:
-            now = time_ns()
             run.error, run.reason = error, reason_of(error)
-            if self.cancel.cancelled and not run.name.startswith(UNDO):
-                answer = recorder.cancel(now, guards=guards)
+            if self._is_cancelled(run):
+                answer: Move = recorder.cancel(self.host.now(), guards=guards)
             else:
                 failure = self._failure(run, error)
                 if failure is None:
-                    answer = recorder.abandon(ticket, now, guards=guards)
+                    answer = recorder.abandon(ticket, self.host.now(), guards=guards)
                 else:
-                    answer = recorder.fail(policy, ticket, now, failure, guards=guards)
+                    answer = self._failed_attempt(run, recorder, ticket, failure)
         else:
             run.error, run.reason = None, ""
             run.result = result
-            answer = recorder.succeed(ticket, time_ns(), guards=guards)
+            answer = recorder.succeed(ticket, self.host.now(), guards=guards)
         self.host.wake_queue(guards)
         return answer
 
@@ -440,14 +510,25 @@ class Run:
         return skipped
 
     def _skipping(self, run: StepRun, reason: str) -> Entry:
-        return Entry(run.name, 1, "SKIPPED", time_ns(), 0, payload={"taskId": run.name, "reason": reason})
+        return Entry(run.name, 1, "SKIPPED", self.host.now(), 0, payload={"taskId": run.name, "reason": reason})
 
     async def _write(self, entries: list[Entry], run: StepRun | None = None, status: str | None = None) -> list[int]:
         guards = None
         if run is not None and run.guards is not None and run.guards_name is not None:
-            guards = {run.guards_name: run.guards.save(time_ns())}
+            guards = {run.guards_name: run.guards.save(self.host.now())}
         return await self.host.append(self.lease, entries, status, guards)
 
 
 _SAFE = "nothing was written; restore the journal, or run the workflow again under a new id"
 _OUTCOME_WORDS = {"gave_up": "gave up", "cancelled": "was cancelled", "skipped": "was skipped"}
+_GUARDS = frozenset({"breaker", "limiter", "bulkhead", "budget"})
+"""The reasons of steps that a guard has refused."""
+
+
+def _is_refused(run: StepRun, step: Step) -> bool:
+    return run.guards is not None and step.kind == "stop" and step.reason in _GUARDS
+
+
+def _recorder(run: StepRun) -> Recorder:
+    assert run.recorder is not None
+    return run.recorder
