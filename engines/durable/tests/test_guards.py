@@ -124,9 +124,9 @@ def test_a_cancelled_workflow_waits_for_no_guard(tmp_path: Path, clock: VirtualT
             cancel.cancel()
 
     guards: Any = {"breaker": {"failures": 1, "open_for": "1h"}}
-    with virtual_time(give_up), Runner(Journal(tmp_path / "journal.db"), guards=guards) as runner:
-        with pytest.raises(WorkflowCancelled):
-            runner.run(flow, "1", cancel=cancel)
+    runner = Runner(Journal(tmp_path / "journal.db"), guards=guards)
+    with virtual_time(give_up), runner, pytest.raises(WorkflowCancelled):
+        runner.run(flow, "1", cancel=cancel)
 
 
 def test_a_full_bulkhead_without_a_queue_is_waited_for(tmp_path: Path) -> None:

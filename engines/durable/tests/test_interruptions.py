@@ -17,9 +17,7 @@ from holdoff_durable import (
     JournalUnavailable,
     LeaseLost,
     Runner,
-    StepContext,
     WorkflowBusy,
-    WorkflowFailed,
 )
 from holdoff_durable import Workflow as Flow
 from holdoff_durable._lease import new_owner
@@ -69,29 +67,6 @@ def test_after_a_crash_at_any_event_everything_goes_on_as_if_nothing_had_happene
         assert decisions(after) == decisions(events)
         ended = {event.step for event in before if event.type == "SUCCEEDED"}
         assert not {call.split()[0] for call in order.calls} & ended
-
-
-def test_an_attempt_that_was_interrupted_runs_again_under_its_number_and_not_for_ever(
-    tmp_path: Path, clock: VirtualTime
-) -> None:
-    flow = Flow("fatal", policy={"attempts": 2, "backoff": {"kind": "constant", "delay": "1s"}, "jitter": "none"})
-    attempts: list[tuple[int, int]] = []
-
-    @flow.step
-    async def die(context: StepContext) -> None:
-        attempts.append((context.attempt, context.rerun))
-        raise KeyboardInterrupt
-
-    journal = Journal(tmp_path / "journal.db")
-    for _ in range(8):
-        with pytest.raises(KeyboardInterrupt):
-            Runner(journal, reruns=3).run(flow, "1")
-    with pytest.raises(WorkflowFailed, match="die: interrupted 4 times"):
-        Runner(journal, reruns=3).run(flow, "1")
-    assert attempts == [(attempt, rerun) for attempt in (1, 2) for rerun in range(4)]
-    failed = [event.event for event in journal.events("1") if event.type == "ATTEMPT_FAILED"]
-    assert [(one["failure"], one["failureReason"]) for one in failed] == [("timeout", "interrupted 4 times")] * 2
-    journal.close()
 
 
 def test_another_definition_is_refused_with_what_has_changed(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from ._errors import (
     WorkflowBusy,
     WorkflowCancelled,
     WorkflowFailed,
+    WorkflowInterrupted,
     WorkflowUnknown,
 )
 from ._journal import Journal, Snapshot, WorkflowRecord
@@ -61,6 +62,7 @@ __all__ = [
     "WorkflowBusy",
     "WorkflowCancelled",
     "WorkflowFailed",
+    "WorkflowInterrupted",
     "WorkflowRecord",
     "WorkflowUnknown",
 ]

@@ -19,13 +19,17 @@ from ._workflow import StepContext
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from typing import TypeVar
 
     from holdoff import Guards, Recorder, Step
 
     from ._clock import Sleep
     from ._entries import JournalEvent
     from ._run import Run
+    from ._suspects import Suspicion
     from ._workflow import Step as Definition
+
+    _T = TypeVar("_T")
 
 
 @dataclass(slots=True, eq=False)
@@ -47,6 +51,10 @@ class StepRun:
     ended_at: int = 0
     """The number of its last event among those of the workflow."""
     task: asyncio.Task[None] | None = None
+    suspicion: Suspicion | None = None
+    """What is held against the attempt that comes next, if it was in flight when its process died."""
+    waiting: bool = False
+    """True while it waits for a place."""
     sleep: Sleep | None = None
     pause: int = 0
     """Nanoseconds that the next sleep lasts longer than was decided."""
@@ -110,7 +118,8 @@ class Attempt:
                 return function(), None
             except FutureCancelled as error:
                 return None, error
-            except (StopIteration, asyncio.CancelledError) as error:
+            except (StopIteration, SystemExit, asyncio.CancelledError) as error:
+                # Of SystemExit, too: it is the step's own, as no signal is handled in this thread.
                 raised = RuntimeError(f"the attempt raised {reason_of(error)}")
                 raised.__cause__ = error
                 return None, raised
@@ -121,7 +130,8 @@ class Attempt:
         began = monotonic_ns()
         try:
             pool = self._workflow.host.threads
-            value, error = await self._loop.run_in_executor(pool, contextvars.copy_context().run, call)
+            future = self._loop.run_in_executor(pool, contextvars.copy_context().run, call)
+            value, error = await self._ended(future)
             if error is not None:
                 raise error
         except Exception:
@@ -132,6 +142,23 @@ class Attempt:
         # A function that turned out to be asynchronous.
         awaited: Awaitable[Any] = value
         return await self._awaited(lambda: awaited, None if limit is None else limit - (monotonic_ns() - began))
+
+    async def _ended(self, future: asyncio.Future[_T]) -> _T:
+        """The end of a blocking attempt. Whoever cancels its task gives it the runner's grace to end by itself."""
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            if self._workflow.grace_is_over or future.cancelled():
+                raise
+            self._workflow.stop()
+            await asyncio.wait([future], timeout=self._workflow.host.options.grace)
+            if not future.done():
+                raise
+            uncancel(self._run.task)
+            return future.result()
+        finally:
+            # Nobody waits for it any more.
+            future.cancel()
 
     async def _awaited(self, function: Callable[[], Awaitable[Any]], limit: int | None) -> Any:
         """A coroutine, in the step's own task."""

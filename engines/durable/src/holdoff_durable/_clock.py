@@ -54,7 +54,7 @@ class Sleep:
 class Timer:
     """All sleeps of one event loop, on one timer of the loop.
 
-    They last no longer than they were to, also where the wall clock is set back; where it is set forward, they end by it.
+    None lasts longer than it was to, also when the wall clock is set back. When it is set forward, they end by it.
     ``active`` counts the steps that are doing something: when all sleep, virtual time goes on to the next that is due.
     """
 

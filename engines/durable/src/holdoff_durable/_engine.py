@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from holdoff import Policy
 
 from ._entries import CHANGED
-from ._errors import DefinitionChanged, JournalConflict, JournalDamaged, JournalError, WorkflowBusy
+from ._errors import DefinitionChanged, JournalConflict, JournalDamaged, JournalError, WorkflowBusy, WorkflowInterrupted
 from ._host import Host
 from ._journal import ENDED
 from ._lease import Lease
-from ._places import SLOT, Slot
+from ._places import SLOT
 from ._run import Run
 from ._workflow import changes
 
@@ -60,6 +60,8 @@ class Engine:
         progress: Progress | None,
     ) -> dict[str, Any]:
         """One workflow from where it is to its end."""
+        if self._options.stop.cancelled:
+            raise WorkflowInterrupted(workflow_id)
         if not self._options.running:
             self._options.clock.set()
         # The lease does not tell: it is the runner's, in whichever of its loops and threads.
@@ -71,7 +73,7 @@ class Engine:
                 "nothing was run; wait for the one that is under way",
             )
         try:
-            async with SLOT.get(Slot(None)).share(self.host.places):
+            async with SLOT.get(self.host.slot()).share(self.host.places, self._options.gate):
                 return await self._run(flow, workflow_id, input, has_input, cancel, progress)
         finally:
             del self._options.running[workflow_id]
@@ -105,8 +107,9 @@ class Engine:
         finally:
             if progress is not None and run is not None:
                 _shown(progress.end, run.lease.status if run.lease.status in ENDED else "interrupted")
-            if lease is not None and (run is None or not run.threads):
-                # With a blocking attempt still going nobody else may begin: then the lease ends with its time.
+            if lease is not None and (run is None or not (run.threads or run.exits)):
+                # With a blocking attempt still going nobody else may begin: then the lease ends with its time. A step
+                # that exits takes its process along, as one that kills it does.
                 await self._give_back(lease)
             self._leave()
 

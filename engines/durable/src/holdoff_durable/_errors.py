@@ -138,6 +138,17 @@ class WorkflowFailed(Exception):
         )
 
 
+class WorkflowInterrupted(Exception):
+    """A workflow whose runner was stopped before it ended. Run again, it goes on from what was recorded."""
+
+    def __init__(self, workflow_id: str) -> None:
+        self.workflow_id = workflow_id
+        super().__init__(f"workflow {workflow_id!r} was interrupted, as its runner was stopped: run it again")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.workflow_id,))
+
+
 class WorkflowCancelled(Exception):
     """A workflow that was cancelled before it ended."""
 

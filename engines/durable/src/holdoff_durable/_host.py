@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from holdoff import Guards, SaveError
+from holdoff import Cancel, Guards, SaveError
 
 from ._clock import Steady, Timer
 from ._errors import DefinitionChanged, JournalError
-from ._places import Slot
+from ._places import Slot, Threads
+from ._suspects import Gate
 from ._workflow import UNDO
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ class Options:
     lease: float
     patient: Retrying
     guards: Guards | GuardOptions | None
+    grace: float
+    stop: Cancel = field(default_factory=Cancel)
+    """Cancelled once the runner is to end."""
+    gate: Gate = field(default_factory=Gate)
     clock: Steady = field(default_factory=Steady)
     made: dict[str, Guards] = field(default_factory=dict[str, Guards])
     """Guards whose state the journal keeps, by name."""
@@ -57,16 +61,14 @@ class Host:
         self.journal = options.journal
         self.now = options.clock
         self.timer = Timer(asyncio.get_running_loop())
-        self.threads = ThreadPoolExecutor(max_workers=concurrency or 64, thread_name_prefix="holdoff-step")
+        self.threads = Threads(concurrency or 64)
         self.queues: dict[int, dict[int, Sleep]] = {}
         """The sleeps that wait for a place in a bulkhead, by the id of its guards."""
         self.places = None if concurrency is None else asyncio.Semaphore(concurrency)
 
-    async def slot(self) -> Slot:
-        """A place for an attempt, when there is one."""
-        slot = Slot(self.places)
-        await slot.take()
-        return slot
+    def slot(self) -> Slot:
+        """A place for an attempt, to be taken."""
+        return Slot(self.places, self.options.gate)
 
     def guards_of(self, flow: Workflow, step: Step) -> tuple[Guards | None, str | None]:
         """The guards of a step, and under which name their state is kept; guards that came made are not."""

@@ -503,7 +503,8 @@ class Journal:
             )
             if swapped.rowcount != 1:
                 raise WorkflowBusy("another runner was quicker", about, "it goes on with it")
-            return Lease(workflow_id, owner, number, row.last_sequence, row.status)
+            died = holder is not None and holder != owner
+            return Lease(workflow_id, owner, number, row.last_sequence, row.status, died)
 
         return take
 

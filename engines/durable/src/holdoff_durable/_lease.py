@@ -38,6 +38,8 @@ class Lease:
     last_sequence: int
     """Of the workflow's events: only who has the lease writes them."""
     status: str
+    died: bool = False
+    """True if the runner that had it before did not give it back: its process died, or is cut off."""
     snapshot_at: int = 0
     """The event at which the next snapshot is taken; 0 when that has to be worked out."""
     context: dict[str, dict[str, Any]] | None = None

@@ -8,25 +8,27 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from holdoff import NEVER, Event, EventError, Recorder, ReplayError, replay
+from holdoff import NEVER, Recorder
 
-from ._attempt import Attempt, StepRun
-from ._entries import CHANGED, ENDS, FAILURES, KINDS, Entry, as_read, reason_of
-from ._errors import DefinitionChanged, JournalDamaged, PayloadError, WorkflowCancelled, WorkflowFailed
+from ._attempt import Attempt
+from ._entries import FAILURES, Entry, as_read, reason_of
+from ._errors import PayloadError, WorkflowInterrupted
 from ._journal import ENDED
 from ._places import SLOT
+from ._recorded import Recorded
+from ._suspects import INTERRUPTED, ISOLATION_ENDED
 from ._workflow import UNDO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from holdoff import Cancel, Failure, Step
+    from holdoff import Cancel, Event, Failure, Step
 
+    from ._attempt import StepRun
     from ._entries import JournalEvent
     from ._host import Host
     from ._lease import Lease
     from ._places import Slot
-    from ._workflow import Step as Definition
     from ._workflow import Workflow
 
     Move = tuple[Step, Sequence[Event]]
@@ -39,116 +41,39 @@ BUDGET_PAUSE = 60 * POLL
 """Nanoseconds by which a retry that its budget refuses is later."""
 
 
-class Run:
+class Run(Recorded):
     """A workflow in hand, from what the journal has of it to its end."""
 
     def __init__(
         self, host: Host, flow: Workflow, lease: Lease, input: Any, events: Sequence[JournalEvent], cancel: Cancel
     ) -> None:
-        self.flow = flow
-        self.lease = lease
+        super().__init__(host, flow, lease, events)
         self.input = input
         self.cancel = cancel
-        self.where = f"{host.journal.where}, workflow {lease.workflow_id!r}"
-        self.host = host
         self._loop = asyncio.get_running_loop()
-        # The first event was written when it began.
-        self._workflow_events = max(1, sum(event.step == "" for event in events))
-        self._failed: list[StepRun] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._broken: BaseException | None = None
         self._stopped = False
         """True if this object cancelled its tasks."""
+        self._stopping = False
+        """True once nothing may begin any more: the runner is stopped."""
+        self.grace_is_over = False
+        self._mark: asyncio.Task[list[int]] | None = None
         self._quiet = asyncio.Event()
-        self._was_cancelled = False
         self.threads: set[str] = set()
         """Steps with a blocking attempt under way, which nobody can end."""
-        self.steps = {name: self._step(definition) for name, definition in flow.steps.items()}
-        self.undone: dict[str, StepRun] = {}
-        self._restore(events)
-        self._check_end()
         self._left = sum(run.outcome != "succeeded" for run in self.steps.values())
         self._behind: dict[str, list[StepRun]] = {name: [] for name in self.steps}
         for run in self.steps.values():
             for name in run.definition.after:
                 self._behind[name].append(run)
 
-    def _step(self, definition: Definition) -> StepRun:
-        return StepRun(definition, *self.host.guards_of(self.flow, definition))
-
-    # From the journal.
-
-    def _restore(self, events: Sequence[JournalEvent]) -> None:
-        for event in events:
-            if not event.step:
-                self._was_cancelled = self._was_cancelled or event.type == "WORKFLOW_CANCELLING"
-                continue
-            run = self._known(event.step)
-            if event.type in KINDS:
-                run.log.append(event)
-                if event.failure_reason is not None:
-                    run.reason = event.failure_reason
-                if event.type == "SUCCEEDED":
-                    run.result = event.payload.get("result")
-            elif event.type == "SKIPPED":
-                run.outcome = "skipped"
-            run.ended_at = event.sequence
-        for run in [*self.steps.values(), *self.undone.values()]:
-            if run.log:
-                run.recorder = self._replayed(run)
-                run.step = run.recorder.step
-                # A log that ends before its end was decided is of a store that writes by halves: then that comes first.
-                if run.log[-1].type in ENDS:
-                    run.outcome = run.step.outcome
-        gave_up = [run for run in self._all() if run.outcome == "gave_up"]
-        self._failed = sorted(gave_up, key=lambda run: run.ended_at)
-
-    def _check_end(self) -> None:
-        """A workflow that has ended has no step that has not."""
-        open_ones = [run.name for run in self.steps.values() if run.outcome is None]
-        if self.lease.status in ENDED and open_ones:
-            problem = f"it is {self.lease.status}, and step {open_ones[0]!r} has no end"
-            raise JournalDamaged(problem, self.where, CHANGED)
-
-    def _all(self) -> list[StepRun]:
-        return [*self.steps.values(), *self.undone.values()]
-
-    def _known(self, name: str) -> StepRun:
-        if name in self.steps:
-            return self.steps[name]
-        if name in self.undone:
-            return self.undone[name]
-        if name.startswith(UNDO) and name[len(UNDO) :] in self.steps:
-            undoing = self.steps[name[len(UNDO) :]].definition.undoing()
-            if undoing is not None:
-                return self.undone.setdefault(name, self._step(undoing))
-        raise DefinitionChanged(
-            f"step {name!r} is under way, and the workflow {self.flow.name!r} has no such step any more",
-            self.where,
-            "nothing was written; run it under the definition it was begun with",
-        )
-
-    def _replayed(self, run: StepRun) -> Recorder:
-        try:
-            log = [Event.from_dict(event.event) for event in run.log]
-            return replay(run.definition.policy, log, any_policy=self.host.options.any_policy)
-        except ReplayError as error:
-            if error.name == "log_policy" and not self.host.options.any_policy:
-                raise DefinitionChanged(
-                    f"step {run.name!r} began under another policy",
-                    self.where,
-                    "nothing was written; run it under the policy it began with, or go on under the new one with "
-                    "Runner(any_policy=True)",
-                ) from error
-            raise JournalDamaged(f"the log of step {run.name!r}: {error}", self.where, _SAFE) from error
-        except EventError as error:
-            raise JournalDamaged(f"the log of step {run.name!r}: {error}", self.where, _SAFE) from error
-
     # The whole.
 
     async def go(self) -> dict[str, Any]:
         """To the end: the results, or `WorkflowFailed` or `WorkflowCancelled`."""
         self.cancel.subscribe(self, self._cancelled_from_outside)
+        self.host.options.stop.subscribe(self, self._stopped_from_outside)
         try:
             await self._skip_forgotten()
             for run in self.steps.values():
@@ -164,27 +89,8 @@ class Run:
             raise
         finally:
             self.cancel.unsubscribe(self)
+            self.host.options.stop.unsubscribe(self)
         return self.results_or_raise()
-
-    def results_or_raise(self) -> dict[str, Any]:
-        """The results of a workflow that has ended, or the error that it ended with."""
-        results = {name: run.result for name, run in self.steps.items() if run.outcome == "succeeded"}
-        if len(results) == len(self.steps):
-            return results
-        outcomes = {name: run.outcome or "" for name, run in self.steps.items()}
-        for name, undone in self.undone.items():
-            if undone.outcome == "succeeded":
-                outcomes[name[len(UNDO) :]] = "compensated"
-        if not self._failed:
-            raise WorkflowCancelled(self.lease.workflow_id, outcomes, results)
-        failures = self._failures()
-        errors = {run.name: run.error for run in self._failed if run.error is not None}
-        failed = WorkflowFailed(self.lease.workflow_id, failures, outcomes, results, errors)
-        raise failed from next(iter(errors.values()), None)
-
-    def _failures(self) -> dict[str, str]:
-        """Why each step gave up: its last error, or what ended it before there was one."""
-        return {run.name: run.reason or f"gave up: {run.step and run.step.reason}" for run in self._failed}
 
     async def _until_quiet(self) -> None:
         while self._tasks:
@@ -192,14 +98,60 @@ class Run:
             await self._quiet.wait()
         if self._broken is not None:
             raise self._broken
+        if self._stopping and any(run.outcome is None for run in self._all()):
+            raise WorkflowInterrupted(self.lease.workflow_id)
 
     async def _interrupt(self) -> None:
-        """As a crash does, only that nothing is left running: what was in flight runs again another time."""
-        self._stopped = True
+        """Ends all that runs: coroutines at once, blocking attempts within the grace. The rest runs again later."""
+        self._stopped = self._stopping = True
+        self._start_mark(only_threads=True)
         while self._tasks:
             for task in self._tasks:
                 task.cancel()
             await asyncio.wait(self._tasks)
+        if self._mark is not None:
+            # Where a thread goes on, the mark alone says that its end is no crash.
+            await asyncio.wait([self._mark], timeout=1 if self.threads else 0)
+            self._mark.cancel()
+
+    @property
+    def exits(self) -> bool:
+        """True if a step ended its process, by SystemExit."""
+        return isinstance(self._broken, SystemExit)
+
+    # Stopping.
+
+    def _stopped_from_outside(self) -> None:
+        """From any thread, or a signal handler."""
+        self._loop.call_soon_threadsafe(self._stop_within_grace)
+
+    def _stop_within_grace(self) -> None:
+        self.stop()
+        self._loop.call_later(self.host.options.grace, self._end_grace)
+
+    def stop(self) -> None:
+        """Lets the attempts in flight end, and begins nothing any more."""
+        self._stopping = True
+        self._start_mark(only_threads=False)
+        for run in self._all():
+            if run.sleep is not None:
+                run.sleep.wake()
+            elif run.waiting and run.task is not None:
+                run.task.cancel()
+
+    def _end_grace(self) -> None:
+        self.grace_is_over = self._stopped = True
+        for task in self._tasks:
+            task.cancel()
+
+    def _start_mark(self, *, only_threads: bool) -> None:
+        """Writes that the attempts in flight were interrupted on purpose, before somebody loses patience and kills."""
+        if self._mark is None and (self.threads if only_threads else any(run.attempting for run in self._all())):
+            self._workflow_events += 1
+            entry = Entry("", self._workflow_events, INTERRUPTED, self.host.now())
+            self._mark = self._loop.create_task(self._write([entry]))
+            # It is of no use where it cannot be written.
+            self._mark.add_done_callback(lambda mark: mark.cancelled() or mark.exception())
 
     async def _compensate(self) -> None:
         """Undo the steps that have succeeded, the last step first."""
@@ -253,7 +205,7 @@ class Run:
         error: BaseException | None = None
         if not task.cancelled():
             error = task.exception()
-        elif not self._stopped:
+        elif not (self._stopped or self._stopping):
             # By somebody else, perhaps the attempt itself: an interruption, and no end of the workflow.
             error = asyncio.CancelledError()
         if error is not None and self._broken is None:
@@ -267,7 +219,7 @@ class Run:
     def _start_ready(self, among: Iterable[StepRun]) -> None:
         """Every one of these that waits for nothing any more."""
         for run in among:
-            if run.outcome is None and run.task is None and self._is_ready(run):
+            if run.outcome is None and run.task is None and self._is_ready(run) and not self._stopping:
                 self._start(run)
 
     def _is_ready(self, run: StepRun) -> bool:
@@ -275,9 +227,12 @@ class Run:
 
     async def _driven(self, run: StepRun) -> None:
         """One step to its end."""
-        slot = await self.host.slot()
+        slot = self.host.slot()
         SLOT.set(slot)
         try:
+            await self._take(slot, run)
+            if self._stopping:
+                return
             if run.recorder is None and self._is_cancelled(run):
                 await self._skip(run)
                 return
@@ -290,6 +245,8 @@ class Run:
                     return
                 if events:
                     await self._record(run, events)
+                if self._stopping:
+                    return
                 if self._is_cancelled(run):
                     move = run.recorder.cancel(self.host.now(), guards=run.guards)
                 elif step.kind == "attempt":
@@ -297,10 +254,18 @@ class Run:
                 else:
                     slot.release()
                     due = await self._sleep(run, run.recorder, step)
-                    await slot.take()
+                    await self._take(slot, run)
                     move = await self._asked(run, slot, partial(self._tick, due=due))
         finally:
             slot.close()
+
+    async def _take(self, slot: Slot, run: StepRun) -> None:
+        run.waiting = not self._stopping
+        try:
+            if run.waiting:
+                await slot.take(suspect=run.suspicion is not None)
+        finally:
+            run.waiting = False
 
     def _is_cancelled(self, run: StepRun) -> bool:
         return self.cancel.cancelled and not run.name.startswith(UNDO)
@@ -312,15 +277,17 @@ class Run:
         return step, events
 
     def _resume(self, run: StepRun) -> Move:
-        recorder, reruns = _recorder(run), self.host.options.reruns
+        recorder, suspect = _recorder(run), run.suspicion
+        guilty = suspect is not None and suspect.died and suspect.deaths >= self.host.options.reruns
+        reruns = 0 if guilty else recorder.reruns + 1
         step, events = recorder.resume(run.definition.policy, self.host.now(), reruns=reruns, guards=run.guards)
-        if any(event.kind == "ATTEMPT_FAILED" for event in events):
-            run.reason = f"interrupted {reruns + 1} times"
+        if guilty and suspect is not None:
+            run.reason, run.suspicion = f"its process died in it {suspect.deaths + 1} times", None
         return step, events
 
     def _tick(self, run: StepRun, due: int) -> Move:
         recorder = _recorder(run)
-        if self._is_cancelled(run):
+        if self._is_cancelled(run) or self._stopping:
             return recorder.step, ()
         return recorder.tick(run.definition.policy, max(due, self.host.now()), guards=run.guards)
 
@@ -342,7 +309,9 @@ class Run:
                 before.resume(run.definition.policy, self.host.now(), guards=run.guards)
             slot.release()
             await self._wait_for_guards(run, step)
-            await slot.take()
+            await self._take(slot, run)
+            if self._stopping:
+                return None
             if self._is_cancelled(run):
                 if before is not None:
                     return before.cancel(self.host.now(), guards=run.guards)
@@ -400,7 +369,7 @@ class Run:
         run.sleep = sleep = timer.sleep(left)
         if queue is not None:
             queue[sleep.key] = sleep
-        if self.cancel.cancelled:
+        if self.cancel.cancelled or self._stopping:
             sleep.wake()
         timer.leave()
         try:
@@ -419,6 +388,7 @@ class Run:
         guards = run.guards
         ticket = step.ticket or 0
         run.timed_out = run.stopping = False
+        isolation = self._isolated(run, SLOT.get())
         try:
             result = await Attempt(self, run, recorder, step).result()
             result = as_read(result, self.where, f"the result of step {run.name!r}")
@@ -436,8 +406,36 @@ class Run:
             run.error, run.reason = None, ""
             run.result = result
             answer = recorder.succeed(ticket, self.host.now(), guards=guards)
+        finally:
+            run.suspicion = None
+            if isolation is not None:
+                isolation.cancel()
         self.host.wake_queue(guards)
         return answer
+
+    def _isolated(self, run: StepRun, slot: Slot) -> asyncio.Task[None] | None:
+        """Ends the isolation of a suspect when it has lasted long enough, or when the suspect waits for others."""
+        suspect = run.suspicion
+        if suspect is None:
+            return None
+
+        async def end() -> None:
+            if slot.alone:
+                slot.alone = False
+                self._workflow_events += 1
+                number, now = self._workflow_events, self.host.now()
+                await self._write([Entry("", number, ISOLATION_ENDED, now, payload={"step": run.name})])
+            slot.open()
+
+        async def end_in_time() -> None:
+            await asyncio.sleep(suspect.seconds)
+            await end()
+
+        slot.end_isolation = end
+        task = self._loop.create_task(end_in_time())
+        # An event that cannot be written stops the whole workflow elsewhere.
+        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        return task
 
     def _failure(self, run: StepRun, error: Exception) -> Failure | None:
         if isinstance(error, PayloadError):
@@ -458,6 +456,8 @@ class Run:
             kind = event.kind
             reason = (run.reason or None) if kind in FAILURES else None
             payload = {"result": run.result} if kind == "SUCCEEDED" else {}
+            if kind == "RESUMED" and run.suspicion is not None:
+                payload = run.suspicion.payload(alone=SLOT.get().alone)
             entries.append(Entry.recorded(run.name, event, reason, payload))
         return entries
 
@@ -519,7 +519,6 @@ class Run:
         return await self.host.append(self.lease, entries, status, guards)
 
 
-_SAFE = "nothing was written; restore the journal, or run the workflow again under a new id"
 _OUTCOME_WORDS = {"gave_up": "gave up", "cancelled": "was cancelled", "skipped": "was skipped"}
 _GUARDS = frozenset({"breaker", "limiter", "bulkhead", "budget"})
 """The reasons of steps that a guard has refused."""

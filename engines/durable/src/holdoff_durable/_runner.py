@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
 import time
-from typing import TYPE_CHECKING, Any, NoReturn
+from contextlib import contextmanager
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
 from holdoff import Cancel, Policy
 
 from ._engine import LOG, Engine
-from ._errors import JournalError, WorkflowBusy, WorkflowCancelled, WorkflowFailed
+from ._errors import JournalError, WorkflowBusy, WorkflowCancelled, WorkflowFailed, WorkflowInterrupted
 from ._host import Options
 from ._lease import new_owner
 from ._workflow import to_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping
+    from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
     from types import TracebackType
     from typing import TypeVar
 
@@ -43,7 +47,8 @@ class Runner:
 
     `concurrency` is how many attempts run at once. `guards` is what all steps share: options as those of
     `holdoff.Guards`, then their state is kept in the journal, or a `holdoff.Guards`, whose state is not. `lease` is how
-    many seconds another runner leaves a workflow alone after a sign of life of this one. `journal_policy` says how long
+    many seconds another runner leaves a workflow alone after a sign of life of this one. `grace` is how many seconds
+    attempts in flight have to end after `stop`, SIGTERM or Ctrl-C. `journal_policy` says how long
     a journal that cannot be written to is waited for: for ever, unless it is given. `any_policy` goes on with steps
     whose policy has changed.
     """
@@ -56,6 +61,7 @@ class Runner:
         guards: Guards | GuardOptions | None = None,
         reruns: int = 3,
         lease: float = 30.0,
+        grace: float = 8.0,
         journal_policy: AnyPolicy | None = None,
         any_policy: bool = False,
     ) -> None:
@@ -63,14 +69,28 @@ class Runner:
             raise ValueError("concurrency is at least 1, or None for no limit")
         if lease <= 0:
             raise ValueError("lease is a number of seconds above 0")
+        if not (isfinite(grace) and grace >= 0):
+            raise ValueError("grace is a number of seconds, 0 or above")
         self.journal = journal
         policy = PATIENCE if journal_policy is None else to_policy(journal_policy)
         if policy.guards is None:
             # All steps wait for one journal: a budget would end the wait.
             policy = Policy.from_dict({**policy.to_dict(), "budget": "none"})
         patient = policy.retrying(on=_is_transient, on_retry=_Teller())
-        self._options = Options(journal, new_owner(), concurrency, reruns, any_policy, lease, patient, guards)
+        self._options = Options(journal, new_owner(), concurrency, reruns, any_policy, lease, patient, guards, grace)
         self._engines: dict[asyncio.AbstractEventLoop, Engine] = {}
+
+    def stop(self) -> None:
+        """Ends the work of this runner for good: from any thread, or a signal handler. Again changes nothing.
+
+        Attempts in flight have `grace` seconds to end and are recorded; nothing else begins, and the leases are given
+        back. Whoever waits for a workflow that has not ended gets `WorkflowInterrupted`. An interrupted attempt runs
+        again later, and that never counts against `reruns`.
+
+        SIGTERM does the same while `run`, `resume_all` or `watch` is called in the main thread of a program that does
+        not handle SIGTERM itself. Any other program calls `stop`: ``loop.add_signal_handler(SIGTERM, runner.stop)``.
+        """
+        self._options.stop.cancel()
 
     # One workflow.
 
@@ -87,9 +107,10 @@ class Runner:
 
         A workflow that has ended before answers as it did then. Raises `WorkflowFailed` when a step gave up,
         `WorkflowCancelled`, or a `JournalError`; after that, and when the program is interrupted, it can be run again
-        and goes on from what was recorded. With `progress` the terminal shows what is going on.
+        and goes on from what was recorded. With `progress` the terminal shows what is going on. After a SIGTERM it
+        raises `SystemExit`, once the attempts in flight have ended: see `stop`.
         """
-        return _sync(self.run_async(flow, workflow_id, input, cancel=cancel, progress=progress))
+        return self._sync(self.run_async(flow, workflow_id, input, cancel=cancel, progress=progress))
 
     async def run_async(
         self,
@@ -100,7 +121,10 @@ class Runner:
         cancel: Cancel | None = None,
         progress: bool = False,
     ) -> dict[str, Any]:
-        """The same for a coroutine. Cancelling its task interrupts the workflow, as a crash does; `cancel` ends it."""
+        """The same for a coroutine. Cancelling its task interrupts the workflow; `cancel` ends it.
+
+        A coroutine of a step is cancelled, too; a blocking attempt has `grace` seconds to end and is recorded.
+        """
         view = None
         if progress:
             from ._progress import Progress
@@ -122,7 +146,7 @@ class Runner:
 
         Answers with the results of each, or with the exception that it ended with.
         """
-        return _sync(self.resume_all_async(flows))
+        return self._sync(self.resume_all_async(flows))
 
     async def resume_all_async(self, flows: Iterable[Workflow]) -> dict[str, dict[str, Any] | Exception]:
         """The same for a coroutine."""
@@ -137,15 +161,16 @@ class Runner:
         return answers
 
     def watch(self, flows: Iterable[Workflow], *, every: float | None = None) -> None:
-        """Goes on with every workflow of these definitions that no runner has, now and later, until it is interrupted.
+        """Goes on with every workflow of these definitions that no runner has, now and later, until it is stopped.
 
         It looks every `every` seconds; unless given, as often as a lease lasts. So it takes over workflows that another
-        process or machine begins and leaves. It logs what ends with an exception.
+        process or machine begins and leaves. It logs what ends with an exception. It returns after `stop` or a SIGTERM.
         """
-        _sync(self.watch_async(flows, every=every))
+        with _sigterm(self.stop):
+            _run(self.watch_async(flows, every=every))
 
-    async def watch_async(self, flows: Iterable[Workflow], *, every: float | None = None) -> NoReturn:
-        """The same for a coroutine. Cancelling its task interrupts the workflows, as a crash does."""
+    async def watch_async(self, flows: Iterable[Workflow], *, every: float | None = None) -> None:
+        """The same for a coroutine. Cancelling its task interrupts the workflows, as that of `run_async` does."""
         pause = self._options.lease if every is None else every
         if pause <= 0:
             raise ValueError("every is a number of seconds above 0")
@@ -159,14 +184,29 @@ class Runner:
                 if warned.get(workflow_id) == str(answer):
                     return
                 warned[workflow_id] = str(answer)
-            if isinstance(answer, Exception):
+            if isinstance(answer, Exception) and not isinstance(answer, WorkflowInterrupted):
                 LOG.warning("%s", answer)
 
+        loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+        self._options.stop.subscribe(stopped, lambda: loop.call_soon_threadsafe(stopped.set))
+        waiter = asyncio.ensure_future(stopped.wait())
         try:
-            while True:
-                await self._resume(by_name, tell, tasks)
-                await asyncio.sleep(pause)
+            while not stopped.is_set():
+                look = asyncio.ensure_future(self._resume(by_name, tell, tasks))
+                tasks.add(look)
+                await asyncio.wait([look, waiter], return_when=asyncio.FIRST_COMPLETED)
+                if look.done():
+                    tasks.discard(look)
+                    look.result()
+                    await asyncio.wait([waiter], timeout=pause)
+                else:
+                    # The journal may be away.
+                    look.cancel()
+            while tasks:
+                await asyncio.wait(tasks)
         finally:
+            self._options.stop.unsubscribe(stopped)
+            waiter.cancel()
             await _cancelled(tasks)
 
     async def _resume(
@@ -182,7 +222,7 @@ class Runner:
                 tell(workflow_id, await self.run_async(flow, workflow_id))
             except WorkflowBusy:
                 return
-            except (WorkflowFailed, WorkflowCancelled, JournalError) as error:
+            except (WorkflowFailed, WorkflowCancelled, WorkflowInterrupted, JournalError) as error:
                 tell(workflow_id, error)
 
         engine = self._engine()
@@ -212,6 +252,15 @@ class Runner:
                     del self._engines[loop]
             engine.close()
 
+    def _sync(self, coroutine: Coroutine[Any, Any, _R]) -> _R:
+        """Runs a coroutine; once a SIGTERM has come and all is recorded, the program ends as it asks."""
+        with _sigterm(self.stop) as came:
+            try:
+                return _run(coroutine)
+            finally:
+                if came:
+                    raise SystemExit(128 + signal.SIGTERM)
+
     def close(self) -> None:
         """Closes the journal."""
         self.journal.close()
@@ -225,7 +274,31 @@ class Runner:
         self.close()
 
 
-def _sync(coroutine: Coroutine[Any, Any, _R]) -> _R:
+@contextmanager
+def _sigterm(stop: Callable[[], None]) -> Generator[list[bool], None, None]:
+    """Has SIGTERM call `stop` in the main thread, where the program has no handler of its own.
+
+    Answers with a list that has an item once the signal has come.
+    """
+    came: list[bool] = []
+
+    def handle(*_: object) -> None:
+        came.append(True)
+        stop()
+
+    def is_in_force(handler: object) -> bool:
+        return threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is handler
+
+    if is_in_force(signal.SIG_DFL):
+        signal.signal(signal.SIGTERM, handle)
+    try:
+        yield came
+    finally:
+        if is_in_force(handle):
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _run(coroutine: Coroutine[Any, Any, _R]) -> _R:
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from holdoff.types import BudgetFields, GuardOptions, Word
 
-Doom = Literal["", "permanent", "exhausted", "hint", "deadline", "budget", "breaker"]
+Doom = Literal["", "permanent", "exhausted", "hint", "deadline"]
 
 MOST_REST_MS = 12
 """How long an attempt takes at the most, for a kill to find it at work."""
@@ -142,16 +142,15 @@ POLICIES: tuple[Mapping[str, Any], ...] = (
     {"attempts": 4, "backoff": {"kind": "list", "delays": ["1ms", "10ms", "20ms"]}, "jitter": "none"},
 )
 
-DOOMS: tuple[Doom, ...] = ("permanent", "exhausted", "hint", "deadline", "budget", "breaker")
+DOOMS: tuple[Doom, ...] = ("permanent", "exhausted", "hint", "deadline")
 
 COSTS: BudgetFields = {"kind": "token", "cost": 5, "timeout_cost": 5, "throttled_cost": 5}
 
-# Guards that are never in the way, and those that end it at the third failure.
-GUARDS: Mapping[Doom, GuardOptions] = {
-    "": {"budget": {**COSTS, "capacity": 500}, "breaker": {"kind": "consecutive", "failures": 50}},
-    "budget": {"budget": {**COSTS, "capacity": 12}},
-    "breaker": {"breaker": {"kind": "consecutive", "failures": 3, "open_for": "60s"}},
-}
+# Guards that are never in the way, and a breaker that is: what it refuses waits.
+GUARDS: tuple[GuardOptions, ...] = (
+    {"budget": {**COSTS, "capacity": 500}, "breaker": {"kind": "consecutive", "failures": 50}},
+    {"breaker": {"kind": "consecutive", "failures": 2, "open_for": "20ms"}},
+)
 
 
 def flows(seed: int, number: int, count: int) -> list[FlowPlan]:
@@ -170,5 +169,5 @@ def _flow(seed: int, name: str, chance: Random) -> FlowPlan:
 def _step(seed: int, flow: str, name: str, after: tuple[str, ...], doomed: bool, chance: Random) -> StepPlan:
     doom: Doom = chance.choice(DOOMS) if doomed else ""
     policies = [policy for policy in POLICIES if doom != "deadline" or "deadline" in policy]
-    guards = GUARDS[doom] if doom in ("budget", "breaker") or (not doom and chance.random() < 0.2) else None
+    guards = chance.choice(GUARDS) if not doom and chance.random() < 0.2 else None
     return StepPlan(flow, name, after, chance.choice(policies), guards, doom, chance.random() < 0.3, seed)
