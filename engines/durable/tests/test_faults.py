@@ -287,7 +287,11 @@ def test_a_terminal_that_is_gone_loses_no_answer(runner: Runner, monkeypatch: py
     assert record.owner is None
 
 
-def test_who_was_overtaken_and_did_the_same_is_told_so(path: Path) -> None:
+def test_who_was_overtaken_and_did_the_same_is_told_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def at_once(timer: Timer, length: int) -> None:
+        return
+
+    monkeypatch.setattr(Timer, "pause", at_once)
     flow = Workflow("slow")
     began, end = threading.Event(), threading.Event()
 

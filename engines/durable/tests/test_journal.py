@@ -382,9 +382,9 @@ def test_a_file_of_another_kind_is_refused_and_not_touched(tmp_path: Path) -> No
 def test_another_version_of_the_tables_is_refused(tmp_path: Path) -> None:
     Journal(tmp_path / "journal.db").close()
     with sqlite3.connect(tmp_path / "journal.db") as database:
-        database.execute("UPDATE schema_version SET version = 2")
+        database.execute("UPDATE schema_version SET version = 3")
     database.close()
-    with pytest.raises(JournalVersion, match=r"tables are of version 2.*reads version 1\n.*use a newer holdoff"):
+    with pytest.raises(JournalVersion, match=r"tables are of version 3.*reads version 2\n.*use a newer holdoff"):
         Journal(tmp_path / "journal.db")
 
 

@@ -110,6 +110,33 @@ def test_a_lease_is_by_the_time_of_the_server(journal: Journal) -> None:
     assert journal.append("1", [entry(1)], lease=quick) == [2]
 
 
+def test_an_append_renews_the_lease_by_the_time_of_the_server(journal: Journal) -> None:
+    begin(journal)
+    lease = journal.take("1", "me", 1000)
+    ends: list[int] = []
+    for number in (1, 2):
+        journal._do(lambda connection: connection.exec_driver_sql("UPDATE holdoff.workflows SET lease_until = 1"))
+        # The second goes the slow way, as its lease does not know the last event.
+        lease.last_sequence = 1
+        journal.append("1", [entry(number)], lease=lease)
+        record = journal.workflow("1")
+        assert record is not None
+        ends.append(record.lease_until)
+    assert all(abs(end - time.time_ns() - 1000 * 10**9) < 600 * 10**9 for end in ends)
+
+
+def test_a_lease_that_is_longer_than_it_may_be_has_ended(journal: Journal) -> None:
+    begin(journal)
+    journal.take("1", "before the clock was set back")
+    hour = 3600 * 10**9
+    journal._do(
+        lambda connection: connection.exec_driver_sql(
+            f"UPDATE holdoff.workflows SET lease_until = lease_until + {hour}"
+        )
+    )
+    assert journal.take("1", "next").number == 2
+
+
 def test_only_one_of_many_takes_a_workflow(journal: Journal, server: Postgres) -> None:
     begin(journal)
     others = [Journal(server.url) for _ in range(4)]

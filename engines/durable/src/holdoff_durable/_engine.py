@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 from holdoff import Policy
 
 from ._entries import CHANGED
-from ._errors import DefinitionChanged, JournalConflict, JournalDamaged, JournalError, WorkflowBusy, WorkflowInterrupted
+from ._errors import (
+    DefinitionChanged,
+    JournalConflict,
+    JournalDamaged,
+    JournalError,
+    WorkflowBusy,
+    WorkflowInterrupted,
+    WorkflowSilent,
+)
 from ._host import Host
 from ._journal import ENDED
 from ._lease import Lease
@@ -33,6 +41,9 @@ if TYPE_CHECKING:
 
 LEAVING = Policy(attempts=3, backoff={"initial": "20ms"}, budget="none")
 """How a lease is given back: without it the next runner only waits a little."""
+
+UNSEEN = (0, 0)
+"""The end of no lease, and since when it is known."""
 
 LOG = logging.getLogger("holdoff.durable")
 
@@ -58,6 +69,7 @@ class Engine:
         has_input: bool,
         cancel: Cancel,
         progress: Progress | None,
+        seen: tuple[int, int] = UNSEEN,
     ) -> dict[str, Any]:
         """One workflow from where it is to its end."""
         if self._options.stop.cancelled:
@@ -74,7 +86,7 @@ class Engine:
             )
         try:
             async with SLOT.get(self.host.slot()).share(self.host.places, self._options.gate):
-                return await self._run(flow, workflow_id, input, has_input, cancel, progress)
+                return await self._run(flow, workflow_id, input, has_input, cancel, progress, seen)
         finally:
             del self._options.running[workflow_id]
 
@@ -86,12 +98,13 @@ class Engine:
         has_input: bool,
         cancel: Cancel,
         progress: Progress | None,
+        seen: tuple[int, int],
     ) -> dict[str, Any]:
         self._enter()
         lease: Lease | None = None
         run: Run | None = None
         try:
-            record, lease = await self.tried(lambda: self._take(flow, workflow_id, input))
+            record, lease = await self._take(flow, workflow_id, input, seen)
             self._check(flow, record, input, has_input)
             events: list[JournalEvent] = []
             if record.last_sequence > 1:
@@ -113,18 +126,38 @@ class Engine:
                 await self._give_back(lease)
             self._leave()
 
-    async def _take(self, flow: Workflow, workflow_id: str, input: object) -> tuple[WorkflowRecord, Lease | None]:
-        taken: tuple[WorkflowRecord, Lease | None] = await self.journal.begin_and_take_async(
-            workflow_id,
-            name=flow.name,
-            input=input,
-            definition=flow.fingerprint,
-            steps=flow.shape,
-            at=self.host.now(),
-            owner=self._options.owner,
-            lasting=self._options.lease,
-        )
-        return taken
+    async def _take(
+        self, flow: Workflow, workflow_id: str, input: object, seen: tuple[int, int]
+    ) -> tuple[WorkflowRecord, Lease | None]:
+        """Takes the lease: from an owner that has lost it, only after some time without a sign of life."""
+
+        async def take() -> tuple[WorkflowRecord, Lease | None]:
+            nonlocal seen
+            try:
+                return await self.journal.begin_and_take_async(
+                    workflow_id,
+                    name=flow.name,
+                    input=input,
+                    definition=flow.fingerprint,
+                    steps=flow.shape,
+                    at=self.host.now(),
+                    owner=self._options.owner,
+                    lasting=self._options.lease,
+                    seen=seen,
+                )
+            except JournalError as error:
+                if error.transient:
+                    # While the journal is away nobody can give one.
+                    seen = UNSEEN
+                raise
+
+        while True:
+            try:
+                taken: tuple[WorkflowRecord, Lease | None] = await self.tried(take)
+                return taken
+            except WorkflowSilent as silent:
+                seen = (silent.until, silent.length)
+                await self.host.timer.pause(silent.length // 3)
 
     def _check(self, flow: Workflow, record: WorkflowRecord, input: object, has_input: bool) -> None:
         where = f"{self.journal.where}, workflow {record.workflow_id!r}"
@@ -191,7 +224,8 @@ class Engine:
         while True:
             await asyncio.sleep(self._options.lease / 3)
             try:
-                await self.journal.renew_async(self._options.owner, self._options.lease)
+                # At once when the journal is back: others wait no longer than that for a sign of life.
+                await self.tried(lambda: self.journal.renew_async(self._options.owner, self._options.lease))
             except JournalError as error:
                 LOG.warning("leases could not be renewed: %s", error)
 

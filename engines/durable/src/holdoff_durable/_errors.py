@@ -96,6 +96,15 @@ class WorkflowBusy(JournalError):
     """Another runner has the workflow."""
 
 
+class WorkflowSilent(WorkflowBusy):
+    """The lease of another runner has ended, and whether that runner is alive is to be seen. Runners wait for that."""
+
+    until: int = 0
+    """The end of the lease."""
+    length: int = 0
+    """How many nanoseconds the lease lasted."""
+
+
 class LeaseLost(JournalError):
     """Another runner has taken the workflow over: this one must not write, and stops."""
 

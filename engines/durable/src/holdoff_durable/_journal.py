@@ -24,6 +24,7 @@ from ._errors import (
     JournalVersion,
     NotAJournal,
     WorkflowBusy,
+    WorkflowSilent,
     WorkflowUnknown,
 )
 from ._lease import Lease, is_gone, owner_name
@@ -67,6 +68,7 @@ class WorkflowRecord:
     owner: str | None
     """The process that runs it, for people; None if nobody does, or if that process of this machine has ended."""
     lease_until: int
+    """The end of its lease, in nanoseconds since 1970. It changes with every sign of life of its runner."""
     started_at: int
     updated_at: int
 
@@ -116,7 +118,8 @@ class Journal:
             url_or_path, read_only=read_only, synchronous=synchronous, busy_timeout=busy_timeout, schema=schema
         )
         self._tables = Tables(self._database.schema)
-        self._clock = clock
+        # By the server's clock unless given, so that the clocks of several machines need not agree.
+        self._clock = time.time_ns if clock is None and self._database.is_file else clock
         self._process = os.getpid()
         self.where = self._database.where
         """The file or the server, without a password."""
@@ -126,7 +129,7 @@ class Journal:
             self._database.engine.dispose()
             raise
         self._database.stay()
-        self._writer = Writer(self._database, self._tables)
+        self._writer = Writer(self._database, self._tables, self._clock)
 
     # Opening.
 
@@ -454,6 +457,7 @@ class Journal:
             "last_sequence": 1,
             "owner": None,
             "lease_until": 0,
+            "lease_length": 0,
             "lease_number": 0,
             "started_at": at,
             "updated_at": at,
@@ -472,11 +476,15 @@ class Journal:
 
     def take(self, workflow_id: str, owner: str, lasting: float = 30.0) -> Lease:
         """The lease of a workflow for so many seconds; `WorkflowBusy` while another runner has it."""
-        lease: Lease = self._do(self._taking(workflow_id, owner, lasting))
+        lease: Lease = self._do(self._taking(workflow_id, owner, lasting, None))
         return lease
 
-    def _taking(self, workflow_id: str, owner: str, lasting: float) -> Callable[[Connection], Lease]:
+    def _taking(
+        self, workflow_id: str, owner: str, lasting: float, seen: tuple[int, int] | None
+    ) -> Callable[[Connection], Lease]:
+        """`seen` is an end of the lease, and since how many nanoseconds it is known; None takes any that has ended."""
         workflows = self._tables.workflows
+        length = round(lasting * 1e9)
         about = f"{self.where}, workflow {workflow_id!r}"
 
         def take(connection: Connection) -> Lease:
@@ -485,12 +493,16 @@ class Journal:
             if row is None:
                 raise WorkflowUnknown("there is no such workflow", about, "run it first")
             holder: str | None = row.owner
-            is_leased = holder is not None and holder != owner and row.lease_until > row.now
-            if is_leased and holder is not None and not is_gone(holder):
-                left = (row.lease_until - row.now) / 1e9
-                raise WorkflowBusy(
-                    f"{owner_name(holder)} runs it", about, f"if that process is gone, its lease ends in {left:.0f} s"
-                )
+            if holder is not None and holder != owner and not is_gone(holder):
+                busy: tuple[str, str] = (f"{owner_name(holder)} runs it", about)
+                left = row.lease_until - row.now
+                # A lease that is longer than it may be is of a clock that was set back.
+                if 0 < left <= row.lease_length:
+                    raise WorkflowBusy(*busy, f"if that process is gone, its lease ends in {left / 1e9:.0f} s")
+                if seen is not None and (seen[0] != row.lease_until or seen[1] < row.lease_length // 3):
+                    silent = WorkflowSilent(*busy, "its lease has ended; wait for a sign of life of that process")
+                    silent.until, silent.length = row.lease_until, row.lease_length
+                    raise silent
             number: int = row.lease_number + 1
             swapped = connection.execute(
                 update(workflows)
@@ -499,12 +511,12 @@ class Journal:
                     workflows.c.lease_number == row.lease_number,
                     workflows.c.lease_until == row.lease_until,
                 )
-                .values(owner=owner, lease_number=number, lease_until=row.now + round(lasting * 1e9))
+                .values(owner=owner, lease_number=number, lease_until=row.now + length, lease_length=length)
             )
             if swapped.rowcount != 1:
                 raise WorkflowBusy("another runner was quicker", about, "it goes on with it")
             died = holder is not None and holder != owner
-            return Lease(workflow_id, owner, number, row.last_sequence, row.status, died)
+            return Lease(workflow_id, owner, number, row.last_sequence, row.status, length, died)
 
         return take
 
@@ -519,10 +531,11 @@ class Journal:
         at: int,
         owner: str,
         lasting: float,
+        seen: tuple[int, int] | None = None,
     ) -> tuple[WorkflowRecord, Lease | None]:
         """Both in one transaction, for a coroutine; a workflow that has ended is not taken."""
         begin = self._beginning(workflow_id, name, input, definition, steps, at)
-        take = self._taking(workflow_id, owner, lasting)
+        take = self._taking(workflow_id, owner, lasting, seen)
 
         def both(connection: Connection) -> tuple[WorkflowRecord, Lease | None]:
             record = begin(connection)
@@ -547,12 +560,14 @@ class Journal:
 
     def _renewing(self, owner: str, lasting: float) -> Callable[[Connection], int]:
         workflows = self._tables.workflows
-        renewed = (
-            update(workflows)
-            .where(workflows.c.owner == owner)
-            .values(lease_until=self._now() + literal(round(lasting * 1e9)))
-        )
-        return lambda connection: connection.execute(renewed).rowcount
+        length = round(lasting * 1e9)
+
+        def renew(connection: Connection) -> int:
+            # The time of now, however long this has waited.
+            until = {"lease_until": self._now() + literal(length), "lease_length": length}
+            return connection.execute(update(workflows).where(workflows.c.owner == owner).values(until)).rowcount
+
+        return renew
 
     def release(self, lease: Lease) -> None:
         """Gives a workflow back; if it was lost before there is nothing to give."""
@@ -572,6 +587,4 @@ class Journal:
         return lambda connection: connection.execute(released).rowcount
 
     def _now(self) -> Any:
-        if self._clock is None and not self._database.is_file:
-            return self._database.server_time()
-        return literal(self._clock() if self._clock is not None else time.time_ns())
+        return self._database.server_time() if self._clock is None else literal(self._clock())

@@ -2,11 +2,14 @@
 
 The rule, in full:
 
-1. A runner may take a workflow when it has no owner, when the lease of its owner has ended, or when its owner was a
-   process of this machine that has ended. Taking it is one compare-and-swap in the database, and counts
-   `lease_number` up.
-2. The owner renews the lease every third of its length.
-3. Every append compares owner and `lease_number` in its own transaction. A runner that has been overtaken gets
+1. A runner may take a workflow when it has no owner, when its owner was a process of this machine that has ended, or
+   when the lease of its owner has ended. Taking it is one compare-and-swap in the database, and counts `lease_number`
+   up.
+2. A lease has ended when its time is past, or lies further ahead than a lease lasts: then the clock was set back. While
+   the database is away the owner cannot renew, and a clock may be set forward. So the other runner first looks at the
+   lease again, a third of its length later: an owner that is alive has renewed it by then.
+3. The owner renews the lease every third of its length, and with every append.
+4. Every append compares owner and `lease_number` in its own transaction. A runner that has been overtaken gets
    `LeaseLost` and writes nothing: the history stays one history even when a clock was wrong or a machine was suspended.
    Its work outside of the journal cannot be taken back: at least once, never exactly once.
 
@@ -38,6 +41,8 @@ class Lease:
     last_sequence: int
     """Of the workflow's events: only who has the lease writes them."""
     status: str
+    length: int = 0
+    """Nanoseconds that it lasts when it is taken and after each append."""
     died: bool = False
     """True if the runner that had it before did not give it back: its process died, or is cut off."""
     snapshot_at: int = 0

@@ -11,8 +11,9 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from holdoff import Cancel, Policy
+from holdoff.clock import monotonic_ns
 
-from ._engine import LOG, Engine
+from ._engine import LOG, UNSEEN, Engine
 from ._errors import JournalError, WorkflowBusy, WorkflowCancelled, WorkflowFailed, WorkflowInterrupted
 from ._host import Options
 from ._lease import new_owner
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from holdoff import Guards, RetryEvent
     from holdoff.types import GuardOptions
 
-    from ._journal import Journal
+    from ._journal import Journal, WorkflowRecord
     from ._workflow import AnyPolicy, Workflow
 
     _R = TypeVar("_R")
@@ -78,6 +79,9 @@ class Runner:
             policy = Policy.from_dict({**policy.to_dict(), "budget": "none"})
         patient = policy.retrying(on=_is_transient, on_retry=_Teller())
         self._options = Options(journal, new_owner(), concurrency, reruns, any_policy, lease, patient, guards, grace)
+        self._seen: dict[str, tuple[int, int]] = {}
+        """The end of each lease of another runner, and since when it is known."""
+        self._looked_at = 0
         self._engines: dict[asyncio.AbstractEventLoop, Engine] = {}
 
     def stop(self) -> None:
@@ -217,23 +221,50 @@ class Runner:
     ) -> None:
         """Begins a task for each workflow that has not ended and that this runner does not run."""
 
-        async def one(workflow_id: str, flow: Workflow) -> None:
+        async def one(workflow_id: str, flow: Workflow, seen: tuple[int, int]) -> None:
+            engine = self._engine()
             try:
-                tell(workflow_id, await self.run_async(flow, workflow_id))
+                tell(workflow_id, await engine.run(flow, workflow_id, None, False, Cancel(), None, seen))
             except WorkflowBusy:
                 return
             except (WorkflowFailed, WorkflowCancelled, WorkflowInterrupted, JournalError) as error:
                 tell(workflow_id, error)
+            finally:
+                self._retire(engine)
+
+        async def look() -> list[WorkflowRecord]:
+            try:
+                return await asyncio.to_thread(self.journal.workflows)
+            except JournalError:
+                self._seen.clear()
+                raise
 
         engine = self._engine()
         try:
-            for record in await engine.tried(lambda: asyncio.to_thread(self.journal.workflows)):
+            records: list[WorkflowRecord] = await engine.tried(look)
+            known = self._known(records)
+            for record in records:
                 if not record.ended and record.name in by_name and record.workflow_id not in self._options.running:
-                    task = asyncio.ensure_future(one(record.workflow_id, by_name[record.name]))
+                    begun = one(record.workflow_id, by_name[record.name], known.get(record.workflow_id, UNSEEN))
+                    task = asyncio.ensure_future(begun)
                     tasks.add(task)
                     task.add_done_callback(tasks.discard)
         finally:
             self._retire(engine)
+
+    def _known(self, records: Iterable[WorkflowRecord]) -> dict[str, tuple[int, int]]:
+        """The end of each lease, and for how long it has been like that without a gap between two looks."""
+        now = monotonic_ns()
+        # In a longer gap the journal may have been away for a whole lease, so that nobody could renew.
+        before = self._seen if now - self._looked_at <= 1.5e9 * self._options.lease else {}
+        self._looked_at = now
+        self._seen = {}
+        for record in records:
+            if record.owner is not None:
+                until, since = before.get(record.workflow_id, UNSEEN)
+                same = until == record.lease_until
+                self._seen[record.workflow_id] = (record.lease_until, since if same else now)
+        return {name: (until, now - since) for name, (until, since) in self._seen.items()}
 
     # The engine of a loop.
 

@@ -16,7 +16,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 1
+VERSION = 2
 """Of the tables. A journal of another version is refused, never guessed at."""
 
 SNAPSHOT_EVERY = 100
@@ -46,9 +46,11 @@ class Tables:
             Column("definition", String(64), nullable=False),
             Column("steps", Text, nullable=False),
             Column("last_sequence", BigInteger, nullable=False),
-            # The runner that has it, the end of its lease, and how often it has changed hands: the fence.
+            # The runner that has it, the end of its lease and how long that lasts when it is renewed, and how often the
+            # workflow has changed hands: the fence.
             Column("owner", Text, nullable=True),
             Column("lease_until", BigInteger, nullable=False),
+            Column("lease_length", BigInteger, nullable=False),
             Column("lease_number", BigInteger, nullable=False),
             Column("started_at", BigInteger, nullable=False),
             Column("updated_at", BigInteger, nullable=False),

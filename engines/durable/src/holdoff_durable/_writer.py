@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import BigInteger, bindparam, literal, select, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from ._database import WRITES
@@ -54,9 +54,11 @@ class Overtaken(Exception):
 class Writer:
     """The thread, its connection and its queue."""
 
-    def __init__(self, database: Database, tables: Tables) -> None:
+    def __init__(self, database: Database, tables: Tables, clock: Callable[[], int] | None) -> None:
         self._database = database
         self._tables = tables
+        self._clock = clock
+        now = database.server_time() if clock is None else bindparam("the_time", type_=BigInteger)
         self._queue: SimpleQueue[Request | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
@@ -72,7 +74,11 @@ class Writer:
                 workflows.c.last_sequence == bindparam("the_last"),
             )
             .values(
-                last_sequence=bindparam("new_last"), status=bindparam("new_status"), updated_at=bindparam("new_time")
+                last_sequence=bindparam("new_last"),
+                status=bindparam("new_status"),
+                updated_at=bindparam("new_time"),
+                # Each append is a sign of life.
+                lease_until=now + bindparam("the_length", type_=BigInteger),
             )
         )
         self._insert = database.bulk_insert(tables.events)
@@ -227,6 +233,8 @@ class Writer:
                 "new_last": last,
                 "new_status": status,
                 "new_time": times[key],
+                "the_length": lease.length,
+                **({} if self._clock is None else {"the_time": self._clock()}),
             }
             for key, (lease, last, status) in ordered
         ]
@@ -285,10 +293,14 @@ class Writer:
         status = request.status or workflow.status
         if missing or status != workflow.status:
             _check_fence(workflow, lease, where)
+            values: dict[str, Any] = {"last_sequence": last, "status": status}
+            if lease is not None:
+                now = self._database.server_time() if self._clock is None else literal(self._clock())
+                values["lease_until"] = now + literal(lease.length)
             connection.execute(
                 update(workflows)
                 .where(workflows.c.workflow_id == request.workflow_id)
-                .values(last_sequence=last, status=status, updated_at=request.rows[-1]["occurred_at"])
+                .values(updated_at=request.rows[-1]["occurred_at"], **values)
             )
             if missing:
                 self._insert(connection, missing)
