@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from concurrent.futures import CancelledError as FutureCancelled
-from dataclasses import dataclass, field
 from functools import partial
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
 from holdoff import NEVER, within
@@ -21,58 +20,34 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import TypeVar
 
-    from holdoff import Guards, Recorder, Step
+    from holdoff import Cancel, Recorder, Step
 
-    from ._clock import Sleep
-    from ._entries import JournalEvent
-    from ._run import Run
-    from ._suspects import Suspicion
-    from ._workflow import Step as Definition
+    from ._host import Host
+    from ._lease import Lease
+    from ._step_run import StepRun
 
     _T = TypeVar("_T")
 
 
-@dataclass(slots=True, eq=False)
-class StepRun:
-    """The progress of a step."""
+class WorkflowInHand(Protocol):
+    """The parts of a workflow under way that an attempt needs."""
 
-    definition: Definition
-    guards: Guards | None
-    guards_name: str | None
-    """The name under which the journal keeps the guards' state; None for guards that it does not keep."""
-    recorder: Recorder | None = None
-    step: Step | None = None
-    log: list[JournalEvent] = field(default_factory=list["JournalEvent"])
-    outcome: str | None = None
-    """ "succeeded", "gave_up", "cancelled" or "skipped", once that is recorded."""
-    reason: str = ""
-    result: Any = None
-    error: Exception | None = None
-    ended_at: int = 0
-    """The number of its last event among those of the workflow."""
-    task: asyncio.Task[None] | None = None
-    suspicion: Suspicion | None = None
-    """What is held against the attempt that comes next, if it was in flight when its process died."""
-    waiting: bool = False
-    """True while it waits for a place."""
-    sleep: Sleep | None = None
-    pause: int = 0
-    """Nanoseconds that the next sleep lasts longer than was decided."""
-    attempting: bool = False
-    abortable: bool = False
-    """True while a coroutine of its attempt runs, which can be cancelled."""
-    timed_out: bool = False
-    stopping: bool = False
+    lease: Lease
+    input: Any
+    steps: dict[str, StepRun]
+    cancel: Cancel
+    host: Host
+    threads: set[str]
+    grace_is_over: bool
 
-    @property
-    def name(self) -> str:
-        return self.definition.name
+    def stop(self) -> None:
+        """Begins nothing any more."""
 
 
 class Attempt:
     """An attempt in the middle of its run."""
 
-    def __init__(self, workflow: Run, run: StepRun, recorder: Recorder, step: Step) -> None:
+    def __init__(self, workflow: WorkflowInHand, run: StepRun, recorder: Recorder, step: Step) -> None:
         self._workflow = workflow
         self._run = run
         self._loop = asyncio.get_running_loop()
@@ -144,7 +119,7 @@ class Attempt:
         return await self._awaited(lambda: awaited, None if limit is None else limit - (monotonic_ns() - began))
 
     async def _ended(self, future: asyncio.Future[_T]) -> _T:
-        """The end of a blocking attempt. Whoever cancels its task gives it the runner's grace to end by itself."""
+        """The end of a blocking attempt. When its task is cancelled, it has the runner's grace to end by itself."""
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
@@ -157,7 +132,7 @@ class Attempt:
             uncancel(self._run.task)
             return future.result()
         finally:
-            # Nobody waits for it any more.
+            # The attempt goes on in its thread, and its end is not awaited any more.
             future.cancel()
 
     async def _awaited(self, function: Callable[[], Awaitable[Any]], limit: int | None) -> Any:

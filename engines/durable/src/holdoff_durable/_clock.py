@@ -18,7 +18,7 @@ CHUNK = 1.0
 class Steady:
     """The clock of a runner: the wall clock when its work began, and from then on the monotonic clock.
 
-    A wall clock that is set forward ends no deadline early, and one that is set back moves no guard.
+    So no deadline ends early when the wall clock is set forward, and no guard stands still when it is set back.
     """
 
     def __init__(self) -> None:

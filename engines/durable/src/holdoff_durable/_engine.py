@@ -122,7 +122,7 @@ class Engine:
                 _shown(progress.end, run.lease.status if run.lease.status in ENDED else "interrupted")
             if lease is not None and (run is None or not (run.threads or run.exits)):
                 # With a blocking attempt still going nobody else may begin: then the lease ends with its time. A step
-                # that exits takes its process along, as one that kills it does.
+                # that exits ends its process, like a step that kills it.
                 await self._give_back(lease)
             self._leave()
 

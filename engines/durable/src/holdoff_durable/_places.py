@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Slot:
     """A place, or none: a step has one while it does not sleep."""
 
-    __slots__ = ("_borrowers", "_closed", "_gate", "_places", "_suspect", "_taken", "alone", "end_isolation")
+    __slots__ = ("_borrowers", "_closed", "_gate", "_places", "_suspect", "_taken", "end_isolation", "isolated")
 
     def __init__(self, places: asyncio.Semaphore | None, gate: Gate) -> None:
         self._places = places
@@ -33,7 +33,7 @@ class Slot:
         self._closed = False
         self._suspect = False
         self._borrowers = 0
-        self.alone = False
+        self.isolated = False
         """True while no other attempt is in flight, as this is a suspect's."""
         self.end_isolation: Callable[[], Awaitable[None]] | None = None
 
@@ -45,7 +45,7 @@ class Slot:
             await self._places.acquire()
         try:
             if suspect:
-                self.alone = await self._gate.isolate()
+                self.isolated = await self._gate.isolate()
             else:
                 await self._gate.enter()
         except BaseException:
@@ -61,7 +61,7 @@ class Slot:
     def open(self) -> None:
         """Lets others in beside a suspect, whose turn is over."""
         if self._suspect:
-            self._suspect = self.alone = False
+            self._suspect = self.isolated = False
             self._gate.open()
 
     def release(self) -> None:
@@ -89,7 +89,7 @@ class Slot:
             yield
             return
         self._borrowers += 1
-        if self.alone and self.end_isolation is not None:
+        if self.isolated and self.end_isolation is not None:
             await self.end_isolation()
         self.release()
         try:

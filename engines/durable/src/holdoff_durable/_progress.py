@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from ._attempt import StepRun
     from ._run import Run
+    from ._step_run import StepRun
 
 MOST = 20
 """Steps that are shown one by one: those at which something goes on first."""

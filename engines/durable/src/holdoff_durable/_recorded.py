@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from holdoff import Event, EventError, ReplayError, replay
 
-from ._attempt import StepRun
 from ._entries import CHANGED, ENDS, KINDS
 from ._errors import DefinitionChanged, JournalDamaged, WorkflowCancelled, WorkflowFailed
 from ._journal import ENDED
+from ._step_run import StepRun
 from ._suspects import suspicion
 from ._workflow import UNDO
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from holdoff import Cancel, Event, Failure, Step
 
-    from ._attempt import StepRun
     from ._entries import JournalEvent
     from ._host import Host
     from ._lease import Lease
     from ._places import Slot
+    from ._step_run import StepRun
     from ._workflow import Workflow
 
     Move = tuple[Step, Sequence[Event]]
@@ -420,8 +420,8 @@ class Run(Recorded):
             return None
 
         async def end() -> None:
-            if slot.alone:
-                slot.alone = False
+            if slot.isolated:
+                slot.isolated = False
                 self._workflow_events += 1
                 number, now = self._workflow_events, self.host.now()
                 await self._write([Entry("", number, ISOLATION_ENDED, now, payload={"step": run.name})])
@@ -457,7 +457,7 @@ class Run(Recorded):
             reason = (run.reason or None) if kind in FAILURES else None
             payload = {"result": run.result} if kind == "SUCCEEDED" else {}
             if kind == "RESUMED" and run.suspicion is not None:
-                payload = run.suspicion.payload(alone=SLOT.get().alone)
+                payload = run.suspicion.payload(alone=SLOT.get().isolated)
             entries.append(Entry.recorded(run.name, event, reason, payload))
         return entries
 

@@ -88,7 +88,7 @@ class Runner:
         """Ends the work of this runner for good: from any thread, or a signal handler. Again changes nothing.
 
         Attempts in flight have `grace` seconds to end and are recorded; nothing else begins, and the leases are given
-        back. Whoever waits for a workflow that has not ended gets `WorkflowInterrupted`. An interrupted attempt runs
+        back. A call that waits for a workflow raises `WorkflowInterrupted`. An interrupted attempt runs
         again later, and that never counts against `reruns`.
 
         SIGTERM does the same while `run`, `resume_all` or `watch` is called in the main thread of a program that does

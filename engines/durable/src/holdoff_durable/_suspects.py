@@ -1,7 +1,7 @@
 """Attempts that were in flight when their process died, any of which may have been the cause: the suspects.
 
-A suspect runs alone, so that only the one that is the cause is blamed: when the process dies again while a suspect is
-alone, that death counts against it, and no other death does. So that a long attempt does not hold up the others for
+A suspect runs alone, so that only the cause is blamed: when the process dies again while a suspect is alone, that death
+counts against it, and no other death does. So that a long attempt does not hold up the others for
 ever, it is alone for the length of a lease, and for twice as long each time that the process dies after that.
 """
 
@@ -47,7 +47,7 @@ class Suspicion:
 def suspicion(
     log: Sequence[JournalEvent], events: Sequence[JournalEvent], died: bool, seconds: float
 ) -> Suspicion | None:
-    """What is held against the attempt that the log of a step ends in, or in whose rerun; None if nothing is."""
+    """The history of the attempt in which the log of a step ends, or whose rerun waits; None for no suspect."""
     begun = next(event for event in reversed(log) if event.type in ("STARTED", "RESUMED"))
     after = [event for event in events if event.sequence > begun.sequence]
     died = died and begun is log[-1] and not any(event.type == INTERRUPTED for event in after)
