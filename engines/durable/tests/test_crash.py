@@ -34,6 +34,21 @@ def test_a_round_that_was_killed_comes_to_its_end_as_if_nothing_had_happened(kil
     assert 0 < sum(map(len, killed.snapshots[0].values())) < found.counts["events"]
 
 
+def test_a_round_of_deploys_runs_no_attempt_again() -> None:
+    moments = [Moment(0.001, commit, deploy=True) for commit in (12, 12)]
+    with places("sqlite") as place_of:
+        deployed = one_round(place_of, SEED, 1, moments)
+    assert [(end.killed, end.stopped) for end in deployed.ends] == [(False, True), (False, True), (False, False)]
+    found = deployed.check()
+    assert found.problems == []
+    assert (found.counts["again"], found.counts["lost"]) == (0, 0)
+    assert found.counts["attempts"] > 20
+    effect = next(effect for effect in deployed.effects if effect.life == 1)
+    forgetful = [deployed.snapshots[0], {**deployed.snapshots[1], effect.flow: []}]
+    problems = replace(deployed, snapshots=forgetful).check().problems
+    assert any("ended in a deploy, and that was not recorded" in problem for problem in problems)
+
+
 def without(events: Sequence[JournalEvent], number: int) -> list[JournalEvent]:
     return [*events[:number], *events[number + 1 :]]
 

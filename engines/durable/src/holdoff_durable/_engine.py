@@ -221,13 +221,18 @@ class Engine:
             self._renewer = None
 
     async def _renew(self) -> None:
+        lease = self._options.lease
+        wait = lease / 3
         while True:
-            await asyncio.sleep(self._options.lease / 3)
+            await asyncio.sleep(wait)
             try:
-                # At once when the journal is back: others wait no longer than that for a sign of life.
-                await self.tried(lambda: self.journal.renew_async(self._options.owner, self._options.lease))
+                await self.journal.renew_async(self._options.owner, lease)
+                wait = lease / 3
             except JournalError as error:
-                LOG.warning("leases could not be renewed: %s", error)
+                if wait == lease / 3:
+                    LOG.warning("leases could not be renewed: %s", error)
+                # When the journal is back, other runners wait a third of the lease for a sign of life.
+                wait = lease / 10
 
     @property
     def idle(self) -> bool:

@@ -17,6 +17,7 @@ ROWS = (
     ("rounds", "rounds"),
     ("processes", "processes"),
     ("kills", "of them killed"),
+    ("deploys", "of them deployed"),
     ("in a commit", "within a commit"),
     ("workflows", "workflows"),
     ("steps", "steps"),

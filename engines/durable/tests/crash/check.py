@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .model import Said, difference, expected, uninterrupted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from holdoff_durable import JournalEvent
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Events = Mapping[str, Sequence[JournalEvent]]
 
 DECISIONS = ("RETRY_SCHEDULED", "SUCCEEDED", "GAVE_UP")
+ENDS = ("ATTEMPT_FAILED", "SUCCEEDED")
 BEGINS = ("STARTED", "RESUMED")
 
 
@@ -34,10 +35,17 @@ class Findings:
             self.problems.append(problem)
 
 
-def check(plans: Sequence[FlowPlan], snapshots: Sequence[Events], final: Events, effects: Sequence[Effect]) -> Findings:
+def check(
+    plans: Sequence[FlowPlan],
+    snapshots: Sequence[Events],
+    final: Events,
+    effects: Sequence[Effect],
+    deployed: Collection[int] = (),
+) -> Findings:
     """Compares the journal at the end, and as each killed process left it, with the plan and with what attempts did.
 
-    `snapshots[n]` is what was in the journal after process n had been killed, `final` what the last one left.
+    `snapshots[n]` is what was in the journal after process n had been killed, `final` what the last one left. The
+    processes in `deployed` were stopped, and had time to end what they did.
     """
     found = Findings()
     for plan in plans:
@@ -49,7 +57,11 @@ def check(plans: Sequence[FlowPlan], snapshots: Sequence[Events], final: Events,
             _kept(plan, life, snapshot.get(plan.id, ()), events, found)
         for step in plan.steps:
             _step(plan, step, [event for event in events if event.step == step.name], found)
-            _runs(step, snapshots, final, [e for e in effects if (e.flow, e.step) == (plan.id, step.name)], found)
+            of_step = [e for e in effects if (e.flow, e.step) == (plan.id, step.name)]
+            _runs(step, snapshots, final, of_step, found)
+            for effect in of_step:
+                if effect.life in deployed:
+                    _ended(effect, snapshots[effect.life], found)
     return found
 
 
@@ -123,6 +135,14 @@ def _runs(
         for life in lives:
             if life < len(snapshots):
                 _in_flight(where, step, attempt, life, snapshots[life], lives, found)
+
+
+def _ended(effect: Effect, snapshot: Events, found: Findings) -> None:
+    """A process that was stopped has recorded the ends of all attempts that it began."""
+    events = [event for event in snapshot.get(effect.flow, ()) if event.step == effect.step]
+    ends = [e for e in events if e.type in ENDS and e.attempt_number == effect.attempt]
+    where = f"{effect.flow}/{effect.step}"
+    found.must(bool(ends), f"{where}: attempt {effect.attempt} ended in a deploy, and that was not recorded")
 
 
 def _in_flight(

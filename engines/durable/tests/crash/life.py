@@ -29,6 +29,9 @@ PATIENCE = 90.0
 MOST_KILLS = 4
 """In a row, of the processes that go on with the same workflows."""
 
+STOPPED = 143
+"""The exit code of a process that a SIGTERM has stopped."""
+
 COMMITS = struct.Struct("=qqq")
 """What a process tells of its commits: how many it has begun, how many are over, and the nanoseconds of all those."""
 
@@ -39,18 +42,25 @@ class Moment:
 
     seconds: float
     commit: int | None = None
+    deploy: bool = False
+    """True for a SIGTERM, after which attempts in flight may end, in the place of a kill."""
 
     @classmethod
     def some(cls, chance: Random, like: End, share: float) -> Moment:
-        """Anywhere in that share of a run like this one; half of them in a commit, where the least of the time is."""
+        """Anywhere in that share of a run like this one; half of them in a commit, where the least of the time is.
+
+        One in four is a deploy.
+        """
+        deploy = chance.random() < 0.25
         if chance.random() < 0.5:
-            return cls(chance.random() * like.seconds * share)
-        return cls(chance.random() * like.commit_seconds, chance.randrange(1, max(2, round(like.ended * share))))
+            return cls(chance.random() * like.seconds * share, None, deploy)
+        commit = chance.randrange(1, max(2, round(like.ended * share)))
+        return cls(chance.random() * like.commit_seconds, commit, deploy)
 
 
 @dataclass(frozen=True)
 class End:
-    """How a process ended: by itself or killed; and its commits, begun and come to their end."""
+    """How a process ended: by itself, killed or stopped; and its commits, begun and come to their end."""
 
     killed: bool
     code: int
@@ -61,8 +71,17 @@ class End:
     seconds: float
 
     @property
+    def stopped(self) -> bool:
+        """True if a deploy ended it before its work was over."""
+        return self.code == STOPPED
+
+    @property
     def in_commit(self) -> bool:
         return self.killed and self.begun > self.ended
+
+
+class Stopped(Exception):
+    """The work was stopped by a deploy."""
 
 
 class Process:
@@ -109,6 +128,12 @@ class Process:
             _, self._status = os.waitpid(self._id, 0)
             self._killed = os.WIFSIGNALED(self._status)
 
+    def stop(self) -> None:
+        """A deploy: has it end what it does."""
+        if not self.is_over():
+            os.kill(self._id, signal.SIGTERM)
+            self.wait()
+
     def wait(self, holds: Callable[[], bool] = lambda: False, poll: float = 0.002) -> bool:
         """Until something holds or it has ended; whether the former came first."""
         while not self.is_over():
@@ -142,6 +167,8 @@ def live(work: Callable[[], None], moment: Moment | None, errors: Path) -> End:
             process.wait(lambda: process.commits >= commit, poll=0)
             begin = process.seconds
         process.wait(lambda: process.seconds >= begin + moment.seconds, poll=0)
+        if moment.deploy:
+            process.stop()
         process.kill()
         return process.end()
 
@@ -153,8 +180,13 @@ def _child(work: Callable[[], None], shared: mmap, errors: Path) -> None:
             # A process that hangs says where.
             faulthandler.dump_traceback_later(PATIENCE - 10, file=log)
             count_commits(shared)
+            signal.pthread_sigmask(signal.SIG_SETMASK, [])
+            # Nothing is under way before the work has its own handler.
+            signal.signal(signal.SIGTERM, lambda *_: os._exit(STOPPED))
             work()
             code = 0
+        except Stopped:
+            code = STOPPED
         except BaseException:
             traceback.print_exc(file=log)
         finally:

@@ -12,7 +12,7 @@ from holdoff_durable import Journal, NotAJournal
 from servers import Postgres
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from .check import Events
 
@@ -47,11 +47,12 @@ class File(Place):
 
     database = "sqlite"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clock: Callable[[], int] | None = None) -> None:
         self.path = folder / "journal.db"
+        self._clock = clock
 
     def journal(self, *, read_only: bool = False) -> Journal:
-        return Journal(self.path, read_only=read_only)
+        return Journal(self.path, read_only=read_only, clock=self._clock)
 
     @contextmanager
     def looked_at(self) -> Generator[Journal]:

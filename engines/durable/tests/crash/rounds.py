@@ -54,6 +54,7 @@ class Report:
         self.counts["rounds"] += 1
         self.counts["processes"] += len(ends)
         self.counts["kills"] += sum(end.killed for end in ends)
+        self.counts["deploys"] += sum(end.stopped for end in ends)
         self.counts["in a commit"] += sum(end.in_commit for end in ends)
 
 
@@ -70,7 +71,8 @@ class Round:
 
     def check(self) -> Findings:
         """What is wrong with it."""
-        found = check(self.plans, self.snapshots, self.final, self.effects)
+        deployed = {life for life, end in enumerate(self.ends) if end.stopped}
+        found = check(self.plans, self.snapshots, self.final, self.effects, deployed)
         found.problems += self.ended.problems
         found.counts.update(self.ended.counts)
         return found
@@ -110,7 +112,7 @@ def one_round(place_of: PlaceOf, seed: int, number: int, moments: Sequence[Momen
         for moment in (*moments, None):
             task = partial(work, place, plans, folder / "effects", len(ends), folder / "log")
             ends.append(live(task, moment, folder / "errors"))
-            if not ends[-1].killed:
+            if not (ends[-1].killed or ends[-1].stopped):
                 break
             snapshots.append(place.snapshot(names))
         found = Findings()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -19,12 +20,12 @@ import psycopg
 from servers import Postgres, give
 from sqlalchemy import Connection, Engine, event
 
-from . import effects
+from . import effects, takeover
 from .check import Findings, check
-from .life import Process
+from .life import MOST_KILLS, Process
 from .places import File, Schema
 from .plan import flows
-from .worker import look, work
+from .worker import POISON, look, work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -39,6 +40,9 @@ FULL = 2.0
 """Seconds that a disk stays full after the runner has said so."""
 
 FLOWS = 6
+
+MOST_DEATHS = 2 * MOST_KILLS
+"""Of the processes with a poisonous step."""
 
 
 @dataclass
@@ -61,6 +65,8 @@ def wanted(*, sqlite: bool, postgres: bool, short: bool) -> list[Trouble]:
     """Those of the databases that are tried; the short form has one full disk and one server that is away."""
     chosen: list[Trouble] = []
     if sqlite:
+        chosen += [Trouble("poison, sqlite", poison), Trouble("takeover, sqlite", taken_over)]
+        chosen += [Trouble("takeover, clock set back, sqlite", partial(taken_over, set_back=True))]
         disk = Trouble("full disk, sqlite", full_file)
         pages = Trouble("no more pages, sqlite", full_pages)
         killed = Trouble("killed on a full disk, sqlite", partial(full_file, kill=True))
@@ -75,6 +81,7 @@ def wanted(*, sqlite: bool, postgres: bool, short: bool) -> list[Trouble]:
         stopped = Trouble("server away, postgres", outage)
         crashed = Trouble("server killed, postgres", partial(outage, hard=True))
         chosen += [crashed] if short else [stopped, crashed]
+        chosen += [Trouble("takeover, outage, postgres", taken_over_after_an_outage)]
     return chosen
 
 
@@ -94,9 +101,10 @@ class Scene:
         # In the middle of it, wherever that is.
         self.commit = Random(f"{self.seed}/{self.number}").randrange(4, 20)
 
-    def start(self, before: Callable[[], None] = lambda: None) -> Process:
+    def start(self, before: Callable[[], None] = lambda: None, *, poisoned: bool = False) -> Process:
         """A process that runs the workflows to their end."""
-        task = partial(work, self.place, self.plans, self.folder / "effects", self.lives, self.folder / "log")
+        files = (self.folder / "effects", self.lives, self.folder / "log")
+        task = partial(work, self.place, self.plans, *files, poisoned=poisoned)
         self.lives += 1
 
         def whole() -> None:
@@ -210,6 +218,39 @@ def outage(seed: int, *, hard: bool = False) -> Told:
         if not said:
             told.problems.append("the runner did not say so")
         return told
+
+
+def poison(seed: int) -> Told:
+    """A workflow whose step kills the process, beside others: each process but the last one dies of it."""
+    with _folder() as folder:
+        scene = Scene(File(folder), folder, seed, 1_006)
+        while scene.lives <= MOST_DEATHS:
+            with scene.start(poisoned=True) as process:
+                process.wait()
+                if process.end().code == -signal.SIGKILL:
+                    scene.kill(process)
+                    continue
+                told = scene.over(process, f"died {scene.lives - 1} times")
+                with scene.place.looked_at() as journal:
+                    failed = [record.workflow_id for record in journal.workflows("FAILED")]
+                wanted = [plan.id for plan in scene.plans if not plan.succeeds()] + [POISON]
+                if sorted(failed) != sorted(wanted):
+                    told.problems.append(f"failed are {failed}, and should be {wanted}")
+                told.summary += ", 0 innocents failed"
+                return told
+        return Told("", [f"it still dies after {scene.lives} processes"])
+
+
+def taken_over(seed: int, *, set_back: bool = False) -> Told:
+    """A workflow of a process that is killed on another machine."""
+    with _folder() as folder:
+        return Told(*takeover.after_a_kill(folder, set_back=set_back))
+
+
+def taken_over_after_an_outage(seed: int) -> Told:
+    """The same, after the database was away for longer than the lease."""
+    with _folder() as folder:
+        return Told(*takeover.after_an_outage(folder))
 
 
 def _times(scene: Scene) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import signal
 import time
 from typing import TYPE_CHECKING
 
 from holdoff import Policy
-from holdoff_durable import Runner, StepContext, Workflow, WorkflowFailed
+from holdoff_durable import Runner, StepContext, Workflow, WorkflowFailed, WorkflowInterrupted
 
 from .effects import Effects
-from .life import MOST_KILLS
+from .life import MOST_KILLS, Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
     Begin = Callable[[str, str, int], None]
 
 
+GRACE = 60.0
+"""Seconds that attempts in flight have to end after a SIGTERM: all of them do."""
+
+
 class Scripted(Exception):
     """A failure that the plan has."""
 
@@ -35,21 +41,29 @@ class Scripted(Exception):
         self.failure = failure
 
 
-def work(place: Place, plans: Sequence[FlowPlan], file: Path, life: int, log: Path) -> None:
-    """All workflows, to their end."""
+def work(place: Place, plans: Sequence[FlowPlan], file: Path, life: int, log: Path, *, poisoned: bool = False) -> None:
+    """All workflows, to their end; with `poisoned`, beside one whose step kills the process."""
     logging.basicConfig(filename=log, format="%(asctime)s %(message)s", level=logging.WARNING)
     effects = Effects(file, life)
     workflows = [_workflow(plan, effects.begin) for plan in plans]
+    poison = [_poison()] if poisoned else []
     # As many reruns as there are kills: an attempt that was interrupted too often counts as failed.
-    with Runner(place.journal(), reruns=MOST_KILLS) as runner:
+    with Runner(place.journal(), reruns=MOST_KILLS, grace=GRACE) as runner:
+        # A program with a handler of its own.
+        signal.signal(signal.SIGTERM, lambda *_: runner.stop())
         if life:
-            runner.resume_all(workflows)
-        asyncio.run(_run_all(runner, plans, workflows))
+            runner.resume_all([*workflows, *poison])
+        asyncio.run(_run_all(runner, plans, workflows, poison))
 
 
-async def _run_all(runner: Runner, plans: Sequence[FlowPlan], workflows: Sequence[Workflow]) -> None:
+async def _run_all(
+    runner: Runner, plans: Sequence[FlowPlan], workflows: Sequence[Workflow], poison: Sequence[Workflow]
+) -> None:
     runs = (runner.run_async(flow, plan.id, plan.shape) for plan, flow in zip(plans, workflows, strict=True))
-    answers = await asyncio.gather(*runs, return_exceptions=True)
+    beside = (runner.run_async(flow, flow.name) for flow in poison)
+    answers = (await asyncio.gather(*runs, *beside, return_exceptions=True))[: len(plans)]
+    if any(isinstance(answer, WorkflowInterrupted) for answer in answers):
+        raise Stopped
     for plan, answer in zip(plans, answers, strict=True):
         if isinstance(answer, BaseException) and not isinstance(answer, WorkflowFailed):
             raise answer
@@ -58,6 +72,21 @@ async def _run_all(runner: Runner, plans: Sequence[FlowPlan], workflows: Sequenc
         else:
             assert isinstance(answer, WorkflowFailed), f"{plan.id}: {answer!r}"
             assert {*answer.failures} == {step.name for step in plan.steps if step.doom}
+
+
+POISON = "poison"
+
+
+def _poison() -> Workflow:
+    flow = Workflow(POISON)
+
+    @flow.step
+    def kill() -> None:
+        # In the middle of what the others do.
+        time.sleep(0.03)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    return flow
 
 
 def _workflow(plan: FlowPlan, begin: Begin) -> Workflow:
