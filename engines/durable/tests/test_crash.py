@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from crash.deadly import RERUNS, lives_and_log
 from crash.effects import Effect
-from crash.life import STOPPED, Moment
+from crash.life import STOPPED, Moment, live
 from crash.model import Said, difference, expected, uninterrupted
 from crash.plan import DOOMS, StepPlan, flows
 from crash.rounds import Round, one_round, places
@@ -162,6 +164,11 @@ def test_an_attempt_that_never_ran_is_found_out(killed: Round) -> None:
     rest = [e for e in killed.effects if (e.flow, e.step, e.attempt) != (one.flow, one.step, one.attempt)]
     problems = replace(killed, effects=rest).check().problems
     assert any("never ran" in problem for problem in problems)
+
+
+def test_a_deploy_in_the_first_moment_of_a_process_is_a_deploy(tmp_path: Path) -> None:
+    ended = [live(signal.pause, Moment(0, None, deploy=True), tmp_path / "errors") for _ in range(20)]
+    assert [end.code for end in ended] == [STOPPED] * 20
 
 
 def test_an_attempt_that_ends_its_process_counts_as_a_timeout_in_the_end() -> None:

@@ -93,9 +93,12 @@ class Process:
         self._began = time.monotonic()
         self._killed = False
         sys.stdout.flush()
+        # A signal before the child has its handler waits for that.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
         self._id = os.fork()
         if self._id == 0:
             _child(work, self._shared, errors)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def __enter__(self) -> Self:
         return self
@@ -180,9 +183,9 @@ def _child(work: Callable[[], None], shared: mmap, errors: Path) -> None:
             # A process that hangs says where.
             faulthandler.dump_traceback_later(PATIENCE - 10, file=log)
             count_commits(shared)
-            signal.pthread_sigmask(signal.SIG_SETMASK, [])
             # Nothing is under way before the work has its own handler.
             signal.signal(signal.SIGTERM, lambda *_: os._exit(STOPPED))
+            signal.pthread_sigmask(signal.SIG_SETMASK, [])
             work()
             code = 0
         except Stopped:
