@@ -107,7 +107,7 @@ pub fn watched(scenario: &Scenario, strategy: &Strategy, watch: &dyn Fn(u64)) ->
         let age = scaled(starts.uniform(), AGES);
         processes.start(strategy, seed_at(seeds, u64::from(number)), Timestamp::from_nanos(START - age));
     }
-    let ill = scenario.begins * SECOND..(scenario.begins + scenario.lasts) * SECOND;
+    let ill = scenario.begins * SECOND..scenario.begins * SECOND + (scenario.lasts * SECOND as f64) as u64;
     let service = (SECOND as f64 / scenario.capacity()) as u64;
     let servers = (0..scenario.servers()).map(|number| {
         let hundredth = Fault::Errors { share: 0.01 };

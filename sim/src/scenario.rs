@@ -23,7 +23,7 @@ pub struct Scenario {
     /// When the fault begins, in seconds.
     pub begins: u64,
     /// How long it lasts, in seconds.
-    pub lasts: u64,
+    pub lasts: f64,
     /// How many seconds after it calls still come.
     pub after: u64,
     /// How many seconds a client waits for the answer to an attempt, unless its policy says less.
@@ -64,7 +64,7 @@ impl Default for Scenario {
             load: 0.8,
             fault: Fault::Down,
             begins: 30,
-            lasts: 30,
+            lasts: 30.0,
             after: 40,
             patience: 1.0,
             restarts: None,
@@ -92,7 +92,7 @@ impl Scenario {
         within("load", self.load, 0.01..100.0)?;
         // The level before the fault is measured in the seconds before it, and the recovery in those after it.
         within("begins", self.begins as f64, 5.0..3600.0)?;
-        within("lasts", self.lasts as f64, 1.0..3600.0)?;
+        within("lasts", self.lasts, 0.1..3600.0)?;
         within("after", self.after as f64, 10.0..3600.0)?;
         within("patience", self.patience, 0.001..3600.0)?;
         within("herd", self.herd, 0.0..1000.0)?;
@@ -100,16 +100,16 @@ impl Scenario {
         self.fault.numbers().into_iter().try_for_each(|(name, value, range)| within(name, value, range))
     }
 
-    /// When the server has its fault, in seconds.
+    /// The seconds in which the server has its fault; it may have it for a part of the last one.
     #[must_use]
-    pub const fn ill(&self) -> Range<u64> {
-        self.begins..self.begins + self.lasts
+    pub fn ill(&self) -> Range<u64> {
+        self.begins..self.begins + self.lasts.ceil() as u64
     }
 
     /// When the last call comes, in seconds.
     #[must_use]
-    pub const fn end(&self) -> u64 {
-        self.begins + self.lasts + self.after
+    pub fn end(&self) -> u64 {
+        self.ill().end + self.after
     }
 
     /// How many requests a second the server with the fault can answer.

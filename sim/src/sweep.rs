@@ -27,7 +27,7 @@ pub struct Sweep {
     #[serde(default)]
     scenario: Map<String, Value>,
     /// The lengths of the outage, in seconds.
-    lasts: Vec<u64>,
+    lasts: Vec<f64>,
     /// Calls a second of each client.
     rates: Vec<f64>,
     bounds: Vec<FromRate>,
