@@ -1,5 +1,6 @@
 /* What an answer's headers and a gRPC status say. */
 #include "check.h"
+#include <time.h>
 
 /* 2026-11-21T00:00:00Z */
 #define WALL UINT64_C(1795219200000000000)
@@ -43,6 +44,34 @@ static void a_date_without_a_clock_says_nothing(void) {
   CHECK_NUMBER(holdoff_headers_hint(&headers, 503, NULL), HOLDOFF_HINT_NONE);
 }
 
+/* Of ten megabytes the end is read. What the clock says is the time of the processor, whatever else the machine does. */
+static void a_header_of_any_length_is_read_from_its_end(void) {
+  static const char *const pieces[] = {",", "1,", "Mon,", "x", " "};
+  static char value[10000000];
+  size_t at;
+  for (at = 0; at < sizeof pieces / sizeof *pieces; at++) {
+    const size_t length = strlen(pieces[at]);
+    const clock_t began = clock();
+    holdoff_headers headers;
+    uint64_t ns = 0;
+    size_t byte;
+    for (byte = 0; byte < sizeof value; byte++) {
+      value[byte] = pieces[at][byte % length];
+    }
+    memcpy(value + sizeof value - 4, ", 7", 4);
+    holdoff_headers_begin(&headers, WALL);
+    holdoff_headers_add(&headers, "Retry-After", value);
+    CHECK_NUMBER(holdoff_headers_hint(&headers, 503, &ns), HOLDOFF_HINT_AFTER);
+    CHECK_NUMBER(ns, 7 * SECOND);
+    value[sizeof value - 2] = 'x';
+    holdoff_headers_begin(&headers, WALL);
+    holdoff_headers_add(&headers, "Retry-After", value);
+    holdoff_headers_add(&headers, "RateLimit", value);
+    (void)holdoff_headers_hint(&headers, 503, &ns);
+    CHECK((clock() - began) / CLOCKS_PER_SEC < 1);
+  }
+}
+
 static void wrong_use_of_headers_is_an_error(void) {
   holdoff_headers headers;
   memset(&headers, 0, sizeof headers);
@@ -73,6 +102,7 @@ void headers_tests(void) {
   RUN(headers_are_read_whatever_their_order);
   RUN(lines_are_taken_as_they_come_over_the_wire);
   RUN(a_date_without_a_clock_says_nothing);
+  RUN(a_header_of_any_length_is_read_from_its_end);
   RUN(wrong_use_of_headers_is_an_error);
   RUN(a_grpc_status_becomes_a_failure);
 }

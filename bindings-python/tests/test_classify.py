@@ -13,6 +13,7 @@ import json
 import re
 import socket
 import sqlite3
+import time
 import unittest
 import urllib.error
 from datetime import datetime, timedelta, timezone
@@ -187,6 +188,18 @@ def test_all_hint_headers_count() -> None:
     twice = httpx.Response(503, headers=[("Retry-After", "2"), ("Retry-After", "3")])
     error = httpx.HTTPStatusError("status", request=REQUEST, response=twice)
     assert taken_for(error) == holdoff.Failure("transient", hint=3)
+
+
+@pytest.mark.parametrize("piece", [b",", b"1,", b"Mon,", b"Sun, 06 Nov 1994 08:49:37 GMX,", b"x", b" "])
+def test_a_header_of_any_length_is_read_from_its_end(piece: bytes) -> None:
+    line = piece * (10_000_000 // len(piece))
+    began = time.process_time()
+    assert holdoff.hint_of([("Retry-After", line + b", 7")], status=503) == 7_000_000_000
+    for name in ("Retry-After", "RateLimit", "X-RateLimit-Reset", "grpc-retry-pushback-ms"):
+        holdoff.hint_of([(name, line)], status=503)
+    # 95 lines of 64 KB pass through requests.
+    holdoff.http_failure(503, headers=[("Retry-After", line[:65_000])] * 95)
+    assert time.process_time() - began < 1
 
 
 def test_a_date_counts_from_the_date_of_the_answer() -> None:

@@ -10,6 +10,10 @@ type Read = (value: string, wall: Wall, from: Wall) => bigint | undefined;
 
 const SECOND = 1_000_000_000n;
 const MILLISECOND = 1_000_000n;
+/** The most characters of a value that are read (spec 7.8). */
+const MOST = 4096;
+/** The characters of the shortest date; the part of a date after its own comma has more. */
+const SHORTEST_DATE = 20;
 
 /** A number of some units, perhaps with a fraction, rounded up to whole steps. */
 function decimal(value: string, unit: bigint, step = 1n): bigint | undefined {
@@ -40,9 +44,9 @@ export function readLines(all: readonly Line[], wall: Wall, status: number): Nan
   // gRPC: what is no number says never, and so does a second line.
   const [pushback, ...more] = valuesOf("grpc-retry-pushback-ms");
   if (pushback !== undefined) {
-    const digits = pushback.trim().replace(/^\+/, "");
-    const isNumber = more.length === 0 && /^\d+$/.test(digits) && BigInt(digits) <= LONGEST;
-    return isNumber ? spanOf(BigInt(digits) * MILLISECOND) : "never";
+    const text = pushback.trim();
+    const isNumber = more.length === 0 && text.length <= MOST && /^\+?\d+$/.test(text) && BigInt(text) <= LONGEST;
+    return isNumber ? spanOf(BigInt(text) * MILLISECOND) : "never";
   }
   // The answer's own clock, so that a wrong one of this machine does not matter.
   const from = latest(valuesOf("date"), momentOf, wall, wall) ?? wall;
@@ -111,7 +115,8 @@ const resetOf: Read = (value, wall, from) => {
   if (seconds !== undefined)
     return seconds < 10n ** 18n ? seconds : until(seconds < 10n ** 21n ? seconds : decimal(value, MILLISECOND), from);
   let span = 0n;
-  const rest = value.replace(/(\d+(?:\.\d+)?)([mnu\u00b5]?s|[mhd])/g, (_, number, unit) => {
+  // Sticky: one number with a unit directly after the other.
+  const rest = value.replace(/(\d+(?:\.\d+)?)([mnu\u00b5]?s|[mhd])/gy, (_, number, unit) => {
     span += decimal(number, UNITS[unit] as bigint) as bigint;
     return "";
   });
@@ -123,8 +128,10 @@ function quotasOf(field: string): Quota[] {
   const all: Quota[] = [];
   const named: Quota = {};
   let isFormed = true;
+  if (field.trim().length > MOST) return all;
   // The contents of a quoted text have no meaning here.
   for (const member of field.replace(/"(?:[^"\\]|\\.?)*(?:"|$)/g, '""').split(",")) {
+    if (!member.includes("=")) continue;
     const [policy = "", ...parts] = member.split(";").map((part) => part.trim());
     const isNamed = parameter(named, policy, "remaining", "reset");
     isFormed &&= isNamed ?? true;
@@ -149,11 +156,14 @@ function parameter(quota: Quota, part: string, left: string, reset: string): boo
 /** The last readable one of values, of those between commas, too. A date may have a comma of its own. */
 function latest(lists: readonly string[], read: Read, wall: Wall, now: Wall): bigint | undefined {
   let found: bigint | undefined;
-  for (const list of lists) {
-    const parts = list.split(",");
-    for (const [at, part] of parts.entries()) {
-      const two = parts.slice(Math.max(at - 1, 0), at + 1).join();
-      found = read(part.trim(), wall, now) ?? read(two.trim(), wall, now) ?? found;
+  for (let line = lists.length; found === undefined && line--; ) {
+    const list = (lists[line] as string).trim();
+    const parts = (list.length > MOST ? list.slice(-MOST).replace(/^[^,]*,?/, "") : list).split(",");
+    while (found === undefined && parts.length > 0) {
+      const part = parts.pop() as string;
+      if (!/\d/.test(part)) continue;
+      found = read(part.trim(), wall, now);
+      if (part.length >= SHORTEST_DATE) found ??= read(`${parts.at(-1)},${part}`.trim(), wall, now);
     }
   }
   return found;
@@ -177,7 +187,7 @@ function clock(text: string): number {
 /** The moment of a date, in nanoseconds since 1970. The time on the wall says the century of a year with two digits. */
 function momentOf(text: string, wall: Wall): bigint | undefined {
   let found: Record<string, string | undefined> | undefined;
-  for (const format of FORMATS) found ??= format.exec(text)?.groups;
+  if (text.length >= SHORTEST_DATE) for (const format of FORMATS) found ??= format.exec(text)?.groups;
   if (found === undefined) return undefined;
   const { year: digits = "", month: name = "", more = "", sign, zone = "00:00" } = found;
   const month = (Number(name) || MONTHS.indexOf(name.toLowerCase()) / 3 + 1) - 1;

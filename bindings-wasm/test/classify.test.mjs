@@ -344,3 +344,16 @@ test("an answer below 400 is a failure where a rule names its status", () => {
   assert.equal(policy.classify({ status: 202 }).kind, "transient");
   for (const odd of [Number.NaN, -1, 2 ** 40]) assert.equal(policy.isFailure(odd), false);
 });
+
+test("a header of any length is read from its end", () => {
+  for (const piece of [",", "1,", "Mon,", "Sun, 06 Nov 1994 08:49:37 GMX,", "1ms", "9", '"\\', "x", " "]) {
+    const line = piece.repeat(10_000_000 / piece.length);
+    const { user, system } = process.cpuUsage();
+    assert.equal(hintOf({ "retry-after": `${line}, 7` }, { status: 503 }), 7000);
+    for (const name of ["retry-after", "ratelimit", "x-ratelimit-reset", "grpc-retry-pushback-ms", "date"])
+      hintOf({ [name]: line }, { status: 503 });
+    httpFailure(503, Array(95).fill(["retry-after", line.slice(0, 65_000)]));
+    const took = process.cpuUsage({ user, system });
+    assert.ok(took.user + took.system < 1_000_000, `${JSON.stringify(piece)}: ${took.user + took.system} us`);
+  }
+});
