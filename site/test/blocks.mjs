@@ -4,16 +4,17 @@
 // and the text block behind it is what `holdoff explain` prints; `--update` writes these blocks anew. Code of other libraries has the
 // word "before" behind its language and is only parsed. A block with "part" is a part of the program above it, and is not run.
 //
+// The programs of README.md, start.md and the tasks are also played against a server that stalls in the middle of its first body, and
+// against one that sends the first caller away for a second.
+//
 // Guides explain one option after the other by fragments. Their programs in C and Rust are run, their fragments in JavaScript and Python
 // are parsed; the first examples in JavaScript and Python are run by the tests of those languages.
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { WebSocketServer } from "ws";
+import { flaky } from "./server.mjs";
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "../..");
@@ -21,31 +22,9 @@ const TARGET = process.env.TARGET ?? join(ROOT, "target");
 const PYTHON = join(TARGET, "venv/bin/python");
 const DOCS = join(ROOT, "docs");
 const PAGES = [/^(start|which-policy|patterns|coming-from)\.md$/, /^(tasks|concepts)\/.*\.md$/, /^\.\.\/README\.md$/];
+const PLAYED = [/^start\.md$/, /^tasks\/.*\.md$/, /^\.\.\/README\.md$/];
 const GUIDES = [/^(guide-.*|durable|engines)\.md$/];
 const scratch = mkdtempSync(join(tmpdir(), "holdoff-blocks-"));
-
-/** A server that fails at first. What it does depends on the path, and begins anew for each block. */
-async function flaky() {
-  let calls = 0;
-  const server = createServer((request, response) => {
-    calls += 1;
-    const answer = (status, headers = {}, body = "hello") => response.writeHead(status, headers).end(body);
-    if (request.url.startsWith("/quota")) return calls === 1 ? answer(429, { "retry-after": "1" }) : answer(200, {}, "{}");
-    if (request.url.startsWith("/jobs")) return answer(200, {}, JSON.stringify({ state: calls < 3 ? "running" : "done" }));
-    if (request.url.startsWith("/export")) return answer(calls < 3 ? 202 : 200);
-    if (request.url.startsWith("/slow")) return setTimeout(() => answer(200), calls === 1 ? 2000 : 0);
-    if (request.url.startsWith("/charges")) return answer(calls === 1 ? 429 : 201, {}, `{"key": "${request.headers["idempotency-key"] ?? ""}"}`);
-    return answer(calls < 3 ? 503 : 200);
-  });
-  const sockets = new WebSocketServer({ noServer: true });
-  server.on("upgrade", (request, socket, head) => {
-    calls += 1;
-    if (calls < 3) return socket.end("HTTP/1.1 503 Service Unavailable\r\n\r\n");
-    sockets.handleUpgrade(request, socket, head, (client) => client.send("hello"));
-  });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  return { port: server.address().port, close: () => (server.closeAllConnections(), server.close()) };
-}
 
 const matches = (page, patterns) => patterns.some((pattern) => pattern.test(page));
 
@@ -63,20 +42,23 @@ const options = { timeout: 60_000, cwd: scratch };
 const file = (name, text) => (writeFileSync(join(scratch, name), text), join(scratch, name));
 let next = 0;
 
-/** How a program of each language is run; the text is the program against the flaky server. */
+/** Makes a program of each language, and returns how it is run; the text is the program against the flaky server. */
 const LANGUAGES = {
-  js: (code) => run("node", ["--input-type=module", "--eval", code], { ...options, cwd: join(ROOT, "bindings-wasm") }),
-  python: (code) => run(PYTHON, [file(`block${(next += 1)}.py`, code)], options),
+  js: (code) => () => run("node", ["--input-type=module", "--eval", code], { ...options, cwd: join(ROOT, "bindings-wasm") }),
+  python(code) {
+    const source = file(`block${(next += 1)}.py`, code);
+    return () => run(PYTHON, [source], options);
+  },
   async c(code) {
     const source = file(`block${(next += 1)}.c`, code);
     const prefix = join(TARGET, "dist/c");
     const { stdout } = await run("pkg-config", ["--cflags", "--libs", "holdoff", "libcurl"], {
       env: { ...process.env, PKG_CONFIG_PATH: join(prefix, "lib/pkgconfig") },
     });
-    await run("cc", ["-Wall", "-Werror", source, ...stdout.trim().split(/\s+/), "-o", `${source}.out`], options);
-    return run(`${source}.out`, [], { ...options, env: { ...process.env, LD_LIBRARY_PATH: join(prefix, "lib") } });
+    await run("cc", ["-Wall", "-Wextra", "-Werror", source, ...stdout.trim().split(/\s+/), "-o", `${source}.out`], options);
+    return () => run(`${source}.out`, [], { ...options, env: { ...process.env, LD_LIBRARY_PATH: join(prefix, "lib") } });
   },
-  rust: (code, name) => run(join(TARGET, "debug", name), [], options),
+  rust: (code, name) => () => run(join(TARGET, "debug", name), [], options),
 };
 
 /** All programs in Rust are one package, because a build of each would take minutes. They read the server's address as they start. */
@@ -121,16 +103,37 @@ async function document(block) {
   writeFileSync(path, text.replace(old, () => `${block.code}\`\`\`\n\n\`\`\`text\n${printed}\`\`\``));
 }
 
+/** Puts the address of a server into a program. */
+async function serve(block) {
+  block.server = await flaky();
+  const here = `127.0.0.1:${block.server.port}`;
+  block.code = block.code.replaceAll("https://example.com", `http://${here}`).replaceAll("wss://example.com", `ws://${here}`);
+}
+
 async function program(block) {
-  const server = await flaky();
-  try {
-    const here = `127.0.0.1:${server.port}`;
-    const code = block.code.replaceAll("https://example.com", `http://${here}`).replaceAll("wss://example.com", `ws://${here}`);
-    const { stdout } = await LANGUAGES[block.lang](code, block.name);
-    if (block.printed !== undefined && stdout !== block.printed) throw new Error(`prints\n${stdout}`);
-  } finally {
-    server.close();
+  if (!block.server) await serve(block);
+  block.run = await LANGUAGES[block.lang](block.code, block.name);
+  const { stdout } = await block.run();
+  if (block.printed !== undefined && stdout !== block.printed) throw new Error(`prints\n${stdout}`);
+}
+
+/** The limits of a program cover the body of its answer: the program comes through by another attempt, or ends as a timeout. */
+async function stalled({ run, server, code }) {
+  server.begin("stalls");
+  const error = await run().then(() => undefined, (error) => error);
+  const requests = server.arrivals.length;
+  if (error ? !/time(d )?-?out/i.test(error.stderr) : requests < 2 && !code.includes("body?.cancel()")) {
+    throw new Error(`the first body stalls; ${requests} requests, and at the end: ${error?.stderr || error?.message || "no error"}`);
   }
+}
+
+/** A program obeys Retry-After. Those in Rust and C on the front page do not read it, and a hedge may have begun before. */
+async function throttled({ page, lang, run, server }) {
+  server.begin("throttles");
+  const { stderr } = await run();
+  const [first, second] = server.arrivals;
+  if (page === "tasks/hedge.md" || (page === "../README.md" && ["c", "rust"].includes(lang))) return;
+  if (!(second - first >= 1000)) throw new Error(`comes back after ${second - first} ms, not after a second: ${stderr}`);
 }
 
 /** Code that cannot run here, because it is a fragment or needs another library: it must at least be code. */
@@ -170,23 +173,26 @@ async function work() {
   }
 }
 
+const working = (workers) => Promise.all(Array.from({ length: workers }, work));
+
 if (rust.length > 0) {
-  const servers = await Promise.all(rust.map(flaky));
-  for (const [index, block] of rust.entries()) {
-    block.code = block.code.replaceAll("https://example.com", `http://127.0.0.1:${servers[index].port}`);
-  }
+  await Promise.all(rust.map(serve));
   try {
     await buildRust(rust);
-    for (const block of rust) {
-      await LANGUAGES.rust(block.code, block.name).catch((error) => failures.push(`${block.place}: ${error.stderr || error.message}`));
-    }
+    queue.push(...rust.map((block) => [block, program]));
   } catch (error) {
     failures.push(`Rust: ${error.stderr || error.message}`);
   }
-  for (const server of servers) server.close();
 }
-await Promise.all(Array.from({ length: process.argv.includes("--update") ? 1 : availableParallelism() }, work));
+await working(process.argv.includes("--update") ? 1 : availableParallelism());
+// A program that meets a stalled body waits most of the time.
+const played = blocks.filter(({ page, run, code }) => run && matches(page, PLAYED) && /fetch|urlopen|httpx|ureq|curl/.test(code));
+for (const check of [stalled, throttled]) {
+  queue.push(...played.map((block) => [block, check]));
+  await working(4 * availableParallelism());
+}
+for (const { server } of blocks) server?.close();
 rmSync(scratch, { recursive: true });
 for (const failure of failures) console.error(failure);
-console.log(`${count} blocks of ${pages.length} pages, ${failures.length} failed`);
+console.log(`${count} blocks of ${pages.length} pages, ${played.length} of them against a body that stalls, ${failures.length} failed`);
 process.exitCode = failures.length > 0 ? 1 : 0;
