@@ -1,6 +1,7 @@
 //! Classification: from an exception or a value to a failure and the server's hint.
 
 use crate::convert::optional;
+use crate::coroutine::{close, is_coroutine};
 use crate::failure::Failure;
 use crate::on::{On, OnResult};
 use crate::retrying::Retrying;
@@ -290,7 +291,11 @@ fn failure_from(answer: &Bound<'_, PyAny>, function: &str) -> PyResult<Kind> {
         _ => "None",
     };
     let given = crate::config::type_name(answer);
-    Err(PyTypeError::new_err(format!("{function} must return a Failure, the word of its kind or {or}, not {given}")))
+    let instead =
+        if is_coroutine(answer) { ", which nothing can await before a decision: give a plain function" } else { "" };
+    close(answer);
+    let message = format!("{function} must return a Failure, the word of its kind or {or}, not {given}{instead}");
+    Err(PyTypeError::new_err(message))
 }
 
 /// The types of the errors of the program itself.

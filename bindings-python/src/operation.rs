@@ -6,7 +6,8 @@ use crate::outcome::{self, Outcome};
 use crate::retrying::{Begun, GIVE_UP, RETRY, Retrying, SUCCESS};
 use crate::{classify, clock, context, seeds, testing};
 use holdoff_core::{
-    BreakerState, Failure, GuardedCall, Nesting, Permit, Shortage, Span, Step, StopReason, Ticket, Timestamp, Token,
+    BreakerState, DeadlineFrom, Failure, GuardedCall, Nesting, Permit, Shortage, Span, Step, StopReason, Ticket,
+    Timestamp, Token,
 };
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::intern;
@@ -177,6 +178,17 @@ impl Operation {
     /// The policy of this operation.
     fn policy(&self) -> &holdoff_core::Policy {
         self.around.as_deref().map_or_else(|| self.settings.get().core(), |around| &around.policy)
+    }
+
+    /// When the operation must be over, for waits for the user's own functions: a deadline that does not count from the start counts
+    /// from now.
+    pub(crate) fn deadline(&self, py: Python<'_>) -> PyResult<Timestamp> {
+        let policy = self.policy();
+        let Some(length) = policy.deadline() else { return Ok(Timestamp::NEVER) };
+        let counts_from_start = policy.deadline_from() == DeadlineFrom::Start && policy.reset_after().is_none();
+        let start = self.started.or(self.began).filter(|_| counts_from_start);
+        let at = start.map_or_else(|| self.now(py), Ok)?.after(length);
+        Ok(Timestamp::from_nanos(at.as_nanos().saturating_sub(self.ahead.as_nanos())))
     }
 
     /// Adapts the policy to the limit and the retry around the operation, which started at that time, or starts now.

@@ -10,7 +10,7 @@ from inspect import isawaitable
 from weakref import ref
 
 from . import _events, _limit
-from ._guard import Guard, trio_module
+from ._guard import Guard, Wait, trio_module
 from ._holdoff import Operation, Retrying, monotonic_ns, overridden_time
 
 TYPE_CHECKING = False
@@ -111,14 +111,14 @@ async def drive(
                 if guard.cancelled:
                     raise
                 follows = operation.fail(error, timed_out=guard.timed_out, gave_up=guard.gave_up)
-                if hears:
+                if hears and follows:
                     await hear(operation)
                 if not follows:
                     raise
             else:
                 follows = operation.reject(value, gave_up=guard.gave_up)
                 if hears:
-                    await hear(operation)
+                    await hear(operation, is_last=not follows)
                 if not follows:
                     return value
                 del value
@@ -130,32 +130,60 @@ async def drive(
                 return last
     except Exception as error:
         operation.cancel()
-        await hear(operation)
+        await hear(operation, is_last=True)
         fallback = operation.fallback
         if fallback is None:
             raise
-        instead: _R = await _instead(fallback, error)
+        instead: _R = await _instead(operation, fallback, error)
         return instead
     except BaseException:
         operation.cancel()
         raise
     finally:
         failed = None
+        _close_hooks(operation)
 
 
-async def hear(operation: Operation) -> None:
-    """Await the asynchronous hooks that were told since the last time."""
+_GRACE = 500_000_000
+"""The nanoseconds that the hooks of the last event may take after the end of the operation."""
+
+
+async def hear(operation: Operation, *, is_last: bool = False) -> None:
+    """Await the asynchronous hooks that were told since the last time, but not after the operation's deadline."""
+    told = operation.hook_answers()
+    if told is None:
+        return
+    from .telemetry import wait_for
+
+    limit = operation.deadline_ns
+    if is_last:
+        now = monotonic_ns()
+        token = operation.token
+        if token is not None and token.cancelled:
+            # The token has ended the operation, and its last event is told nevertheless.
+            await wait_for(told, Wait(operation, now + _GRACE, tokened=False))
+            return
+        limit = None if limit is None else max(limit, now + _GRACE)
+    await wait_for(told, Wait(operation, limit))
+
+
+def _close_hooks(operation: Operation) -> None:
+    """Close the asynchronous hooks that nobody awaits."""
     told = operation.hook_answers()
     if told is not None:
-        from .telemetry import wait_for
+        from .telemetry import close
 
-        await wait_for(told)
+        close(told)
 
 
-async def _instead(fallback: Callable[[Exception], Any], error: Exception) -> Any:
-    """The value that replaces the last error."""
+async def _instead(operation: Operation, fallback: Callable[[Exception], Any], error: Exception) -> Any:
+    """The value that replaces the last error, which comes out if the token ends the wait for it."""
     value = fallback(error)
-    return await value if isawaitable(value) else value
+    if not isawaitable(value):
+        return value
+    with Wait(operation):
+        return await value
+    raise error
 
 
 async def race(
@@ -196,14 +224,14 @@ async def race(
             if error is None:
                 value = ended.result()
                 following = operation.reject_one(number, value, gave_up=guard.gave_up)
-                await hear(operation)
+                await hear(operation, is_last=following == "stop")
                 if following == "stop":
                     return value
             elif isinstance(error, Exception):
                 following = operation.fail_one(number, error, timed_out=guard.timed_out, gave_up=guard.gave_up)
-                await hear(operation)
                 if following == "stop":
                     raise error
+                await hear(operation)
             else:
                 raise error
             if following == "sleep":
@@ -218,13 +246,14 @@ async def race(
     except Exception as error:
         # The others end now, and not when what comes instead is there.
         _abandon(operation, running)
-        await hear(operation)
+        await hear(operation, is_last=True)
         fallback = operation.fallback
         if fallback is None:
             raise
-        return await _instead(fallback, error)
+        return await _instead(operation, fallback, error)
     finally:
         _abandon(operation, running)
+        _close_hooks(operation)
 
 
 def _abandon(operation: Operation, running: dict[Task[Any], Any]) -> None:
@@ -281,9 +310,10 @@ async def _first(operation: Operation, running: dict[Task[Any], Any]) -> Task[An
     wake_at = operation.wake_at
     seconds = None if wake_at is None else max(wake_at - monotonic_ns(), 0) / 1e9
     time = None if seconds is None else overridden_time()
-    with Guard(operation, limited=False):
+    done: set[Any] = set()
+    with Wait(operation):
         if time is None:
-            done: set[Any] = (await asyncio_wait(running, timeout=seconds, return_when=FIRST_COMPLETED))[0]
+            done = (await asyncio_wait(running, timeout=seconds, return_when=FIRST_COMPLETED))[0]
         else:
             done = await _before(time, seconds, running)
     # In the order of the attempts, so that the same run ends the same way.
@@ -311,10 +341,10 @@ async def rest(operation: Operation, seconds: float | None) -> None:
             if operation.undisturbed:
                 await sleep(seconds)
             elif (notify := operation.notify) is not None:
-                await listen(Guard(operation, limited=False), *notify, seconds)
+                await listen(Wait(operation), *notify, seconds)
             else:
                 time = overridden_time()
-                with Guard(operation, limited=False):
+                with Wait(operation, None if own is None else operation.deadline_ns):
                     if time is not None:
                         await time.pause(seconds)
                     elif own is None:
@@ -327,7 +357,7 @@ async def rest(operation: Operation, seconds: float | None) -> None:
         raise
 
 
-async def _listen(guard: Guard, notify: Notify, place: int, seen: int, seconds: float) -> None:
+async def _listen(guard: Wait, notify: Notify, place: int, seen: int, seconds: float) -> None:
     """Wait that long under the guard, or until the call at that place of the line can go on."""
     loop = get_running_loop()
     notified: Future[None] = loop.create_future()

@@ -11,9 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from types import ModuleType
-    from typing import Any
+    from typing import Any, Literal
 
     from ._cancel import Cancel
+    from ._holdoff import Operation
     from ._limit import Entered
 
 
@@ -31,21 +32,55 @@ def trio_module() -> ModuleType | None:
     return _trio
 
 
-class Guard:
-    """Cancels the current task at the attempt's limit or when the token is cancelled, and tells both from a
-    cancellation from elsewhere."""
+class Wait:
+    """Cancels the current task at a time, or when the operation's token is cancelled. The code after the block goes on
+    then: ask the operation what follows."""
 
-    gave_up = False
-    """True if the latest retry in the attempt ended without a success."""
-    _entered: Entered = None
     _scope: Any = None
     _token: Cancel | None = None
     _why = ""
 
-    def __init__(self, operation: Any, limited: bool = True, tokened: bool = True) -> None:
+    def __init__(self, operation: Operation, limit: int | None = None, *, tokened: bool = True) -> None:
         self._operation = operation
-        self._limited = limited
+        self._limit = limit
         self._tokened = tokened
+
+    def __enter__(self) -> Wait:
+        self._begin()
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        self._end(error)
+        return self._why != ""
+
+    def _begin(self) -> None:
+        limit, token = self._limit, self._operation.token if self._tokened else None
+        if limit is None and token is None:
+            return
+        trio = trio_module()
+        self._scope = TaskScope() if trio is None else trio.TaskScope()
+        if limit is not None:
+            self._scope.limit(max(limit - monotonic_ns(), 0) / 1e9)
+        if token is not None:
+            self._token = token
+            token.subscribe(self, self._scope.wake)
+
+    def _end(self, error: BaseException | None) -> None:
+        scope, self._scope = self._scope, None
+        if scope is None:
+            return
+        if self._token is not None:
+            self._token.unsubscribe(self)
+        self._why = scope.end(error)
+
+
+class Guard(Wait):
+    """Cancels an attempt at its limit or when the token is cancelled, and tells both from a cancellation from
+    elsewhere."""
+
+    gave_up = False
+    """True if the latest retry in the attempt ended without a success."""
+    _entered: Entered = None
 
     @property
     def timed_out(self) -> bool:
@@ -58,35 +93,21 @@ class Guard:
         return self._why == "token"
 
     def __enter__(self) -> Guard:
-        operation = self._operation
-        limit: int | None = operation.cancel_at() if self._limited else None
-        token: Cancel | None = operation.token if self._tokened else None
-        if limit is not None or token is not None:
-            trio = trio_module()
-            self._scope = TaskScope() if trio is None else trio.TaskScope()
-            if limit is not None:
-                self._scope.limit(max(limit - monotonic_ns(), 0) / 1e9)
-            if token is not None:
-                self._token = token
-                token.subscribe(self, self._scope.wake)
-        if self._limited:
-            self._entered = operation.enter(True)
+        self._limit = self._operation.cancel_at()
+        self._begin()
+        self._entered = self._operation.enter(True)
         return self
 
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> Literal[False]:
         entered, self._entered = self._entered, None
         if entered is not None:
             self.gave_up = leave_scope(entered)
-        scope, self._scope = self._scope, None
-        if scope is None:
-            return
-        if self._token is not None:
-            self._token.unsubscribe(self)
-        self._why = scope.end(error)
-        if self._why == "limit":
+        self._end(error)
+        if self.timed_out:
             raise TimeoutError("the attempt took too long") from error
-        if self._why == "token":
+        if self.cancelled:
             raise self._operation.cancelled()
+        return False
 
 
 class TaskScope:

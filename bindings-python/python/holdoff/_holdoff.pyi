@@ -1487,6 +1487,11 @@ class Operation:
         """
         The Cancelled exception, caused by the last error.
         """
+    @property
+    def deadline_ns(self) -> int | None:
+        """
+        When waits for the user's own functions end, in nanoseconds of the clock; None without a deadline.
+        """
     def enter(self, watched: bool) -> Entered:
         """
         Enters the scope of an attempt; `leave_scope` undoes that. `watched`: the attempt is cancelled at its limit.

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any, TypeVar
 
+    from ._guard import Wait
     from ._literals import BreakerState
 
     _L = TypeVar("_L", bound=Callable[[Any], object])
@@ -137,6 +138,7 @@ def _call(listeners: list[Any], event: Any) -> list[tuple[str, Awaitable[object]
             answer: Any = listener(event)
         except BaseException as error:
             _annotate(event.hook, error)
+            close(awaited)
             raise
         if hasattr(answer, "__await__"):
             awaited.append((event.hook, answer))
@@ -150,21 +152,31 @@ def tell_change(
     return _call(LISTENERS, ChangeEvent(name or key, before, after, at, key))
 
 
-async def wait_for(awaited: list[tuple[str, Awaitable[object]]]) -> None:
-    """Awaits the asynchronous hooks of an event."""
-    for which, answer in awaited:
-        try:
-            await answer
-        except BaseException as error:
-            _annotate(which, error)
-            raise
+async def wait_for(awaited: list[tuple[str, Awaitable[object]]], wait: Wait) -> None:
+    """Awaits the asynchronous hooks of an event, as long as the wait may last."""
+    try:
+        with wait:
+            while awaited:
+                which, answer = awaited.pop(0)
+                try:
+                    await answer
+                except Exception as error:
+                    _annotate(which, error)
+                    raise
+    finally:
+        close(awaited)
+
+
+def close(awaited: list[tuple[str, Any]]) -> None:
+    """Closes asynchronous hooks that nothing awaits, which would warn."""
+    for _, answer in awaited:
+        if hasattr(answer, "close"):
+            answer.close()
 
 
 def refuse(awaited: list[tuple[str, Any]], where: str) -> TypeError:
     """The error of an asynchronous hook that nothing awaits."""
-    for _, answer in awaited:
-        if hasattr(answer, "close"):
-            answer.close()
+    close(awaited)
     return TypeError(f"{awaited[0][0]}: an asynchronous hook cannot be awaited {where}; give a plain function")
 
 

@@ -49,8 +49,12 @@ methods! { Operation(self, py);
     /// The answers of asynchronous hooks since the last time, to be awaited; None without any.
     mut hook_answers() -> Option<Py<PyAny>> as "list[tuple[str, Awaitable[object]]] | None" = self.awaited.take();
 
+    /// When waits for the user's own functions end, in nanoseconds of the clock; None without a deadline.
+    get deadline_ns: PyResult<Option<u64>> = self.deadline(py).map(|at| (!at.is_never()).then(|| at.as_nanos()));
+
     /// While an attempt runs: returns True if another one starts beside it.
     mut beside() -> PyResult<bool> = {
+        self.stop_if_cancelled(py)?;
         let now = self.now(py)?;
         let Some(step) = self.transition(py, now, |call, policy, guards| call.tick(policy, guards, now)) else {
             return Ok(false);
