@@ -6,7 +6,7 @@
 import { type Clock, nanosOf } from "./clock.js";
 import { functions, hot, readRefusals, budget as slot, write, writePolicy } from "./hot.js";
 import { readLong } from "./options.js";
-import { BUDGET, BUDGET_WORDS, CAPACITY, NOTED, NOW, ORIGIN, REFUSALS } from "./places.js";
+import { BUDGET, CAPACITY, NOTED, NOW, ORIGIN, REFUSALS } from "./places.js";
 import type { Keeper } from "./slot.js";
 import { switches } from "./switches.js";
 
@@ -19,24 +19,30 @@ export const CAPACITY_OF_LOOPS = 20;
 /** The price of a retry that a budget refused. */
 export const REFUSED = -1;
 
+/**
+ * Changes a budget in the core's memory, and says if it is full then. `floor` is the number of the latest refusal with which a new budget
+ * begins, undefined for a budget that has a state.
+ */
+type Change = (keeper: Keeper, floor: number | undefined) => boolean;
+
 /** The budgets of one policy. Their state cannot be seen: policies that decide the same are equal. */
 export class LoopBudgets {
-  /** True if a budget lacks tokens. A getter would cost as much as all that is done for a call that succeeds at once. */
-  declare readonly isShort: boolean;
-  /** The number of the latest refusal of all budgets, which a call notes when it begins: a call from before it has no grace. */
-  declare readonly refusals: number;
+  /** The tokens of a full budget, if a policy names them. */
+  readonly capacity: number | undefined;
   /** The budgets that lack tokens, by their keys; the one used longest ago is the first. */
   readonly #short = new Map<string, Keeper>();
   /** The number with which a new budget begins: no budget that was dropped had refused after it. */
   #floor = 0;
-  /** The tokens of a full budget, if a policy names them. */
-  readonly #capacity: number | undefined;
+  #refusals = 0;
 
   /** Of that many tokens if a policy names a budget, else of those of the default. */
   constructor(capacity: number | undefined) {
-    this.#capacity = capacity;
-    Object.defineProperty(this, "isShort", { value: false, writable: true });
-    Object.defineProperty(this, "refusals", { value: 0, writable: true });
+    this.capacity = capacity;
+  }
+
+  /** The number of the latest refusal of all budgets, which a call notes when it begins: a call from before it has no grace. */
+  get refusals(): number {
+    return this.#refusals;
   }
 
   /** The number of budgets that lack tokens. */
@@ -44,26 +50,13 @@ export class LoopBudgets {
     return this.#short.size;
   }
 
-  /** The tokens of a full budget, if a policy names them. */
-  get capacity(): number | undefined {
-    return this.#capacity;
-  }
-
   /** True if a loop brings a budget to a policy of these words. */
   isFor(policy: Uint32Array): boolean {
     if (!switches.bringsBudgets) return false;
-    if (this.#capacity !== undefined) return true;
+    if (this.capacity !== undefined) return true;
     const core = hot();
     writePolicy(policy);
     return core.brings_budget() === 1;
-  }
-
-  /** The function to call with the value of a call whose first attempt succeeded; it returns the value. */
-  reward(key: string, clock: Clock): <V>(value: V) => V {
-    return (value) => {
-      this.succeed(key, 0, clock);
-      return value;
-    };
   }
 
   /**
@@ -72,81 +65,61 @@ export class LoopBudgets {
    * of the latest refusal when the call began.
    */
   withdraw(key: string, kind: number, epoch: number, noted: number): number {
+    let price = 0;
     write(ORIGIN, epoch);
     write(NOTED, noted);
-    const known = this.#short.get(key);
-    const keeper = known ?? { state: undefined };
-    this.#load(keeper);
-    if (known === undefined) functions.fill(this.#floor);
-    const price = functions.withdraw(kind) | 0;
-    if (price === REFUSED) write(BUDGET + REFUSALS, this.#refused());
-    this.#store(key, keeper, false);
+    this.change(key, (_, floor) => {
+      if (floor !== undefined) functions.fill(floor);
+      price = functions.withdraw(kind) | 0;
+      if (price === REFUSED) write(BUDGET + REFUSALS, this.refused());
+      return false;
+    });
     return price;
   }
 
   /** A call succeeded whose retries had that price. */
   succeed(key: string, price: number, clock: Clock): void {
-    if (!switches.bringsBudgets) return;
-    writeTime(nanosOf(clock.now()));
-    const keeper = this.#short.get(key);
-    if (keeper === undefined) {
-      this.#forgetFull();
-      return;
-    }
-    this.#load(keeper);
-    this.#store(key, keeper, functions.reward(price) === 1);
+    if (switches.bringsBudgets) this.#credit(key, nanosOf(clock.now()), () => functions.reward(price));
   }
 
   /** A retry of that price never ran, as is known at `now`. */
   refund(key: string, price: number, now: number): void {
-    const keeper = this.#short.get(key);
-    if (keeper === undefined) return;
-    writeTime(now);
-    this.#load(keeper);
-    this.#store(key, keeper, functions.refund(price) === 1);
+    this.#credit(key, now, () => functions.refund(price));
   }
 
-  /**
-   * Lends the state of a budget to a transition at `now`, which changes it, and says if the budget is full. It is told the number of
-   * the latest refusal of a new budget, undefined for a state.
-   */
-  lend(key: string, now: number, transition: (budget: Uint32Array, floor: number | undefined) => boolean): void {
-    const known = this.#short.get(key);
-    const keeper = known ?? { state: new Uint32Array(BUDGET_WORDS) };
-    const state = slot.stateOf(keeper);
-    const before = known ? state[REFUSALS] : this.#floor;
-    const isFull = transition(state, known ? undefined : this.#floor);
-    if (state[REFUSALS] !== before) state[REFUSALS] = this.#refused();
+  #credit(key: string, now: number, change: () => number): void {
     writeTime(now);
+    if (this.#short.has(key)) this.change(key, () => change() === 1);
+    else this.#forgetFull();
+  }
+
+  /** Changes the budget of a key at the time in the core's memory. */
+  change(key: string, change: Change): void {
+    const short = this.#short;
+    const known = short.get(key);
+    const keeper = known ?? { state: undefined };
     this.#load(keeper);
-    this.#store(key, keeper, isFull);
+    const isFull = change(keeper, known ? undefined : this.#floor);
+    short.delete(key);
+    if (isFull) this.#drop(keeper);
+    this.#forgetFull();
+    if (isFull) return;
+    if (short.size >= MOST) {
+      short.delete(short.keys().next().value as string);
+      this.#floor = this.#refusals;
+    }
+    short.set(key, keeper);
+  }
+
+  /** The number of another refusal. */
+  refused(): number {
+    return ++this.#refusals;
   }
 
   /** Loads a budget into the core's memory. */
   #load(keeper: Keeper): void {
-    write(CAPACITY, this.#capacity ?? CAPACITY_OF_LOOPS);
+    write(CAPACITY, this.capacity ?? CAPACITY_OF_LOOPS);
     slot.load(keeper);
-  }
-
-  /** The number of another refusal. */
-  #refused(): number {
-    return ++(this as { refusals: number }).refusals;
-  }
-
-  /** Stores the budget in the core's memory as the one used last, unless it is full. */
-  #store(key: string, keeper: Keeper, isFull: boolean): void {
-    const short = this.#short;
-    short.delete(key);
-    if (isFull) this.#drop(keeper);
-    if (short.size > 0) this.#forgetFull();
-    if (!isFull) {
-      if (short.size >= MOST) {
-        short.delete(short.keys().next().value as string);
-        this.#floor = this.refusals;
-      }
-      short.set(key, keeper);
-    }
-    this.#note();
   }
 
   /** Forgets the budgets used longest ago, as far as they are full again by now. */
@@ -157,17 +130,12 @@ export class LoopBudgets {
       this.#short.delete(key);
       this.#drop(keeper);
     }
-    this.#note();
   }
 
   /** Drops the full budget in the core's memory, and remembers its latest refusal. */
   #drop(keeper: Keeper): void {
     this.#floor = Math.max(this.#floor, readRefusals());
     slot.forget(keeper);
-  }
-
-  #note(): void {
-    (this as { isShort: boolean }).isShort = this.#short.size > 0;
   }
 }
 
@@ -177,7 +145,7 @@ const ofCalls: LoopBudgets[] = [];
 export const budgetsOfCalls = (budgets: LoopBudgets): LoopBudgets => (ofCalls[budgets.capacity ?? -1] ??= budgets);
 
 /** Writes the time of the budget's clock. */
-function writeTime(now: number): void {
+export function writeTime(now: number): void {
   hot();
   write(NOW, 0);
   write(ORIGIN, now);

@@ -151,7 +151,7 @@ export class Unguarded<V, F> implements Engine, Keeper {
 
   succeed(): void {
     const { budgets } = this.#policy;
-    if (budgets?.isShort) budgets.succeed(this.#key, this.#paid, this.#clock);
+    if (budgets?.size) budgets.succeed(this.#key, this.#paid, this.#clock);
   }
 
   shortage(): string {

@@ -4,6 +4,7 @@
  */
 import { around } from "./around.js";
 import { first, promised } from "./attempt.js";
+import type { LoopBudgets } from "./budgets.js";
 import { system } from "./clock.js";
 import { Unguarded } from "./engine.js";
 import { isHeard } from "./hooks.js";
@@ -25,7 +26,14 @@ const refusalsOf = (policy: CompiledPolicy): number => policy.budgets?.refusals 
 
 /** Tells the policy's budgets of a success; undefined while none of them lacks tokens. */
 const rewardOf = <V>(policy: CompiledPolicy, options: HostOptions<V, V> | undefined): ((value: V) => V) | undefined =>
-  policy.budgets?.isShort ? policy.budgets.reward(options?.key ?? "", options?.clock ?? system) : undefined;
+  policy.budgets?.size ? rewardBy(policy.budgets, options) : undefined;
+
+const rewardBy =
+  <V>(budgets: LoopBudgets, options: HostOptions<V, V> | undefined) =>
+  (value: V) => {
+    budgets.succeed(options?.key ?? "", 0, options?.clock ?? system);
+    return value;
+  };
 
 /**
  * A function that runs `fn` so, with its arguments and its `this`. A call that has neither shares one closure with all such:

@@ -1,13 +1,15 @@
 /** The engine of operations under guards: the core's guarded call, the waits for a place, and nesting. */
 import { Attempt } from "../attempt.js";
-import { CAPACITY_OF_LOOPS, type LoopBudgets, shortage } from "../budgets.js";
+import { CAPACITY_OF_LOOPS, type LoopBudgets, shortage, writeTime } from "../budgets.js";
 import { givenUp } from "../chain.js";
 import { system } from "../clock.js";
 import { withExactHints } from "../delay.js";
 import { type Engine, SLEEP, STOP, type Step } from "../engine_step.js";
 import { hintBits, isProgramError, ruleBits } from "../failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
+import { budget } from "../hot.js";
 import { Operation } from "../operation.js";
+import { REFUSALS } from "../places.js";
 import { type Seed, seedOf } from "../seed.js";
 import type { StopReason } from "../words.js";
 import type { Breaker } from "./breaker.js";
@@ -181,9 +183,16 @@ export class Guarded<T> implements Engine, Waiter {
     watched(breaker, () => {
       if (budgets && this.isBudgeted) {
         const capacity = budgets.capacity ?? CAPACITY_OF_LOOPS;
-        budgets.lend(this.key, now, (budget, floor) =>
-          withLoopBudget(budget, capacity, floor, this.noted, () => transition(mask | BUDGET)),
-        );
+        writeTime(now);
+        budgets.change(this.key, (keeper, floor) => {
+          budget.load(undefined);
+          const state = keeper.state as Uint32Array;
+          const before = floor ?? state[REFUSALS];
+          const isFull = withLoopBudget(state, capacity, floor, this.noted, () => transition(mask | BUDGET));
+          if (state[REFUSALS] !== before) state[REFUSALS] = budgets.refused();
+          budget.load(keeper);
+          return isFull;
+        });
       } else {
         transition(mask);
       }
@@ -248,7 +257,7 @@ export class Guarded<T> implements Engine, Waiter {
       memory().core.call_succeed(mask);
     });
     this.stopped = (codes & 255) === STOP;
-    if (budgets?.isShort && !this.isBudgeted) budgets.succeed(this.key, 0, this.options.clock ?? system);
+    if (budgets?.size && !this.isBudgeted) budgets.succeed(this.key, 0, this.options.clock ?? system);
   }
 
   tick(now: number): Step {

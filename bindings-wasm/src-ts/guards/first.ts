@@ -82,7 +82,7 @@ function successOf(
   const then = <V>(value: V): V => {
     if (breaker.asksWhen) writeArgument(0, nanosOf(clock.now()));
     succeeded(breaker, permit, breaker.asksWhen);
-    if (budgets?.isShort) budgets.succeed(key, 0, clock);
+    if (budgets?.size) budgets.succeed(key, 0, clock);
     return value;
   };
   breaker.success = { permit, clock, budgets, key, then };
@@ -126,7 +126,7 @@ function quick<T>(
       writeArgument(6, started);
       core.call_succeeded(guards.mask);
       notifyWaiters(guards);
-      if (budgets?.isShort && !broken) budgets.succeed(options?.key ?? "", 0, clock);
+      if (budgets?.size && !broken) budgets.succeed(options?.key ?? "", 0, clock);
       if (broken) throw broken.error;
       return value;
     },
