@@ -9,7 +9,7 @@ import type { GuardFields as Sections } from "./guards/fields.js";
 import type { Token } from "./guards/nested.js";
 import type { Hooks } from "./hooks.js";
 import { isSeed } from "./seed.js";
-import type { GuardFields } from "./values.js";
+import { type GuardFields, isFields, ownFields } from "./values.js";
 
 /** The context of an attempt. */
 export interface AttemptContext {
@@ -123,8 +123,11 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> ext
 export type CallOptions<V = unknown, F = unknown extends V ? never : V> = HostOptions<V, F> &
   Omit<PolicyFields, keyof Sections> & { policy?: null | undefined };
 
-/** The options of a call, as an error wants them. */
-export const OPTIONS = "an object, such as { policy } or { attempts: 5 }";
+/** The own fields of options: a property that a program has added to `Object.prototype` is no option. */
+export function ownOptions<O extends object>(options: O): O {
+  if (!isFields(options)) throw wrongType("options", options, "an object, such as { policy } or { attempts: 5 }");
+  return ownFields(options);
+}
 
 type Check = readonly [isRight: (value: unknown) => boolean, wanted: string];
 const isFunction = (value: unknown): boolean => typeof value === "function";

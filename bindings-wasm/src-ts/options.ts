@@ -12,7 +12,7 @@ import { nearest } from "./nearest.js";
 import { ATTEMPT_TIMEOUT, DEADLINE, DRAWS, FIRST_LIMIT, LIMITED, MIN_ATTEMPT, PATH, RULED } from "./places.js";
 import * as Field from "./table.js";
 import { FIELDS, LONGEST, OTHERS, PEERS, type Row, RULE_OF, SECTIONS } from "./table.js";
-import { type Nanos, spanOf, spanOfNumber } from "./times.js";
+import { durationOf, type Nanos } from "./times.js";
 import { camel, EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, snake, TEXT, UNITLESS } from "./values.js";
 
 const COUNTED = 2 ** 28 - 1;
@@ -58,13 +58,14 @@ export interface Base {
 export function entryOf(name: string, kind: number): string | undefined {
   const isNothing = kind === NOTHING;
   if (name === "rules" && (isNothing || kind === NO_ITEMS)) return undefined;
-  const [base, behind, stage] = partsOf(name);
-  const row = names().get(base + behind);
-  if (row === undefined)
-    return /^(rules|retry_on)\b|^backoff(\[\d+\])?\.(on|jitter|cap|hint)\b/.test(name) ? "classify" : "";
+  const row = names().get(withoutIndex(name));
+  if (row === undefined && /^(rules|retry_on)\b|^backoff(\[\d+\])?\.(on|jitter|cap|hint)\b/.test(name))
+    return "classify";
   if (row === null) return isNothing ? undefined : "classify";
-  if (Reader !== Options || (isNothing && stage === undefined)) return undefined;
-  return stage !== undefined || /^(whole|spans)/.test(row[4]) ? "stages" : row[4] === "preset" ? "presets" : undefined;
+  if (Reader === Options && (/^backoff\[/.test(name) || (!isNothing && /^(whole|spans)/.test(row?.[4] ?? ""))))
+    return "stages";
+  if (row === undefined) return "";
+  return Reader === Options && !isNothing && row[4] === "preset" ? "presets" : undefined;
 }
 
 /** Values by the numbers of their fields. */
@@ -88,12 +89,8 @@ export function names(): Map<string, Row | null> {
 /** True if a name belongs to a guard: it begins with the name of a section. */
 export const isGuard = (name: string): boolean => SECTIONS.split(" ").includes(name.split(/[.[]/, 1)[0] as string);
 
-/** A name and the index behind it, `delays[3]`. */
-function indexed(name: string): [name: string, index: number | undefined] {
-  const found = /^(.*)\[(0|[1-9]\d{0,2})\]$/s.exec(name);
-  const index = Number(found?.[2]);
-  return index < 256 ? [found?.[1] as string, index] : [name, undefined];
-}
+/** The name of a field in a stage or in a list: `backoff.delays` for `backoff[1].delays[3]`. */
+const withoutIndex = (name: string): string => name.replace(/\[\d+\]/g, "");
 
 /** The fields of one policy, as they are read one after the other. */
 export class Options {
@@ -111,17 +108,9 @@ export class Options {
   }
 
   /** Throws the error about a field, or about the name of none. */
-  protected fail(
-    code: number,
-    number: number,
-    stage?: number,
-    field?: FieldValue,
-    item?: number,
-    suggestion?: string,
-    otherwise?: Nanos,
-  ): never {
+  protected fail(code: number, number: number, field?: FieldValue, suggestion?: string, otherwise?: Nanos): never {
     const row = byNumber[number];
-    const path = row ? this.path(row, stage, item) : "";
+    const path = row ? this.path(row) : "";
     const original = valueAt(this.values, path) ?? field?.value;
     const value = original !== undefined ? shown(original) : otherwise === undefined ? undefined : showNanos(otherwise);
     const name = field?.path ?? "";
@@ -134,8 +123,8 @@ export class Options {
     throw new ConfigError(code, word, path || name, value === undefined ? "" : ` = ${value}`, wanted + more, near);
   }
 
-  /** The path of a field in a stage and in a list. */
-  protected path([, names]: Row, _stage?: number, _item?: number): string {
+  /** The path of a field. */
+  protected path([, names]: Row): string {
     return names.split(" ", 1)[0] as string;
   }
 
@@ -158,22 +147,16 @@ export class Options {
 
   /** Sets the field that is called `name` in a document. */
   set(name: string, field: FieldValue): void {
-    const [base, behind, stage, item] = partsOf(name);
-    const row = names().get(base + behind);
-    if (row) this.put(row, field, stage, item, behind === "" && isGroup(base));
-    else if (row === undefined)
-      this.fail(Rule.UNKNOWN_FIELD, 0, undefined, field, undefined, near(name, behind, stage));
+    const base = withoutIndex(name);
+    const row = names().get(base);
+    if (row === undefined) this.fail(Rule.UNKNOWN_FIELD, 0, field, near(name));
+    if (!row) return;
+    if (base !== name) this.fail(Rule.WRONG_TYPE, row[0], field);
+    if (!isNone(name, field)) this.numbers[row[0]] = this.read(row, field);
   }
 
-  /** Sets a field. `isSection` is true for a name that other fields begin with: it may have no fields. */
-  protected put(row: Row, field: FieldValue, _stage: number | undefined, item: number | undefined, isSection: boolean) {
-    const { kind } = field;
-    if (item !== undefined) this.fail(Rule.WRONG_TYPE, row[0], undefined, field);
-    if (kind !== NOTHING && !(kind === EMPTY && isSection)) this.numbers[row[0]] = this.read(row, field);
-  }
-
-  protected read(row: Row, field: FieldValue, stage?: number, item?: number, wrongType = Rule.WRONG_TYPE): Nanos {
-    const wrong = (code: number, near?: string): never => this.fail(code, row[0], stage, field, item, near);
+  protected read(row: Row, field: FieldValue, wrongType = Rule.WRONG_TYPE): Nanos {
+    const wrong = (code: number, near?: string): never => this.fail(code, row[0], field, near);
     return numberOf(this.takes(row), field, wrong, Rule.TIMES_RANGE, wrongType);
   }
 
@@ -208,13 +191,13 @@ export class Options {
   }
 
   /** One stage, without the delays of a list. */
-  protected stage(numbers: Values, clips: boolean, index?: number): Stage {
+  protected stage(numbers: Values, clips: boolean): Stage {
     const or = (number: number): Nanos => numbers[number] ?? byNumber[number]?.[3] ?? 0;
     const kind = or(Field.BACKOFF_KIND) as number;
     for (const [number, names, kinds] of FIELDS) {
       const value = numbers[number];
       if (value !== undefined && isStages(names) && ((kinds >> kind) & 1) === 0)
-        this.fail(Rule.NOT_FOR_KIND, number, index, undefined, undefined, undefined, value);
+        this.fail(Rule.NOT_FOR_KIND, number, undefined, undefined, value);
     }
     const by = STEPS[kind] ?? 0;
     const isRandom = kind === Field.DECORRELATED_BACKOFF;
@@ -226,9 +209,9 @@ export class Options {
     const bounded = kind !== Field.CONSTANT_BACKOFF && kind !== Field.LIST_BACKOFF;
     const max = bounded ? (numbers[Field.BACKOFF_MAX] ?? widest(numbers, or(Field.BACKOFF_MAX))) : LONGEST;
     if (isReal(by) && !(step >= (isRandom ? 1 : 0) && step < Infinity))
-      this.fail(by === Field.BACKOFF_EXPONENT ? Rule.EXPONENT_RANGE : Rule.FACTOR_RANGE, by, index);
+      this.fail(by === Field.BACKOFF_EXPONENT ? Rule.EXPONENT_RANGE : Rule.FACTOR_RANGE, by);
     if (bounded && (!clips || isRandom) && max < or(Field.BACKOFF_INITIAL))
-      this.fail(Rule.MAX_BELOW_INITIAL, Field.BACKOFF_MAX, index, undefined, undefined, undefined, max);
+      this.fail(Rule.MAX_BELOW_INITIAL, Field.BACKOFF_MAX, undefined, undefined, max);
     return [kind, or(Field.BACKOFF_INITIAL), step, max, or(Field.BACKOFF_TIMES) as number];
   }
 
@@ -379,39 +362,22 @@ export function numberOf(
       if (text === "none" && what === "limit") return Infinity;
       if (text === "none" && what === "longest") return LONGEST;
       if (text === undefined && number === undefined) return wrong(wrongType);
-      const nanos = text === undefined ? spanOfNumber(kind === NUMBER ? (number as number) : NaN) : spanOf(text);
-      return nanos ?? wrong(Rule.NOT_A_DURATION);
+      return (kind === UNITLESS ? undefined : durationOf(value)) ?? wrong(Rule.NOT_A_DURATION);
     }
   }
 }
 
-/** Parts of a name: before and behind the index of a stage, that index, and the index in a list. */
-export function partsOf(
-  full: string,
-): [base: string, behind: string, stage: number | undefined, item: number | undefined] {
-  if (!full.includes("[")) return [full, "", undefined, undefined];
-  const [name, item] = indexed(full);
-  if (item !== undefined && name === "backoff") return [name, "", item, undefined];
-  const dot = name.indexOf(".");
-  const [before, stage] = indexed(name.slice(0, Math.max(dot, 0)));
-  if (before === "backoff" && stage !== undefined) return [before, name.slice(dot), stage, item];
-  return [name, "", undefined, item];
-}
-
-const isGroup = (name: string): boolean => [...names().keys()].some((known) => known.startsWith(`${name}.`));
+/** True for a field without a value, and for an empty object with a name that other fields begin with. */
+export const isNone = (name: string, { kind }: FieldValue): boolean =>
+  kind === NOTHING || (kind === EMPTY && [...names().keys()].some((known) => known.startsWith(`${name}.`)));
 
 /** The option of a call that a name of another library stands for. */
 export const optionFor = (name: string): string | undefined =>
   name === "shouldRetry" ? "when" : name === "onFailedAttempt" ? "onRetry" : undefined;
 
 /** The valid name nearest to an unknown one. */
-export function near(name: string, behind: string, stage: number | undefined): string | undefined {
+export function near(name: string): string | undefined {
   const known = [...names().keys()];
-  if (stage !== undefined) {
-    const inner = known.filter((one) => one.startsWith("backoff.")).map((one) => one.slice(8));
-    const found = nearest(behind.replace(/^\.+/, ""), inner);
-    return found && `backoff.${found}`;
-  }
   const sections = SECTIONS.split(" ");
   const peer = name.replace(/_/g, "").toLowerCase();
   const meant = PEERS.split(",").find((row) => row.split(" ").indexOf(peer) > 0);

@@ -19,8 +19,9 @@ import {
   type CompiledPolicy,
   checkHost,
   checkWork,
+  type HostOptions,
   isHostField,
-  OPTIONS,
+  ownOptions,
   type Work,
 } from "./host.js";
 import { checkModule, takeModule } from "./hot.js";
@@ -40,7 +41,7 @@ import {
 import { ATTEMPT_TIMEOUT, FIRST_LIMIT, MIN_ATTEMPT } from "./places.js";
 import { run } from "./run.js";
 import { BUDGET_KIND, BUDGET_LIMIT } from "./table.js";
-import { type Nanos, spanOf, spanOfNumber } from "./times.js";
+import { durationOf, type Nanos } from "./times.js";
 import {
   collect,
   EMPTY,
@@ -52,6 +53,7 @@ import {
   NOTHING,
   NUMBER,
   objectOf,
+  ownFields,
   snake,
   TEXT,
   UNITLESS,
@@ -61,29 +63,26 @@ import type { FailureKind } from "./words.js";
 /** A retry policy: immutable, to be shared by any number of operations. */
 export class Policy implements CompiledPolicy {
   /** @internal */
-  readonly words: Uint32Array;
+  declare readonly words: Uint32Array;
   /** @internal */
-  readonly limit: number;
+  declare readonly limit: number;
   /** @internal */
-  readonly rules: Rules | undefined;
+  declare readonly rules: Rules | undefined;
   /** @internal */
-  readonly guardFields?: GuardFields;
+  declare readonly guardFields?: GuardFields;
   /** @internal */
   readonly budgets: LoopBudgets | undefined;
   private made: Guards | undefined;
 
   /** From fields, or the name of a preset. Throws a {@link ConfigError} that names field, value and rule. */
-  constructor(fields: PolicyFields | PresetName = {}) {
-    const { words, limit, rules, values, guardFields, budgets } = build(
-      typeof fields === "string" ? { preset: fields } : fields,
-      inCode,
-    );
-    this.words = words;
-    this.limit = limit;
-    this.rules = rules;
-    this.budgets = budgets;
+  constructor(fields?: PolicyFields | PresetName);
+  /** @internal */
+  constructor(fields: unknown, reading: Reading);
+  constructor(fields: unknown = {}, reading = inCode) {
+    const { values, loops, ...built } = build(typeof fields === "string" ? { preset: fields } : fields, reading);
+    Object.assign(this, built);
+    this.budgets = loops && new LoopBudgets(loops.capacity);
     origins.set(this, values);
-    if (guardFields) this.guardFields = guardFields;
   }
 
   /**
@@ -91,7 +90,7 @@ export class Policy implements CompiledPolicy {
    * snake_case and its times are text with a unit.
    */
   static fromJson(document: string | object): Policy {
-    return policyOf(build(typeof document === "string" ? parsed(document) : document, inDocument));
+    return new Policy(typeof document === "string" ? parsed(document) : document, inDocument);
   }
 
   /** How long the first attempt may take, in milliseconds: the smaller of deadline and attempt timeout, or Infinity. */
@@ -122,7 +121,9 @@ export class Policy implements CompiledPolicy {
   retry<T>(fn: Work<T>, options?: CallOptions<Awaited<T>, Awaited<T>>): Promise<Awaited<T>> {
     try {
       checkWork(fn);
-      return run(fn, options === undefined ? this : policyOfCall(this, options), options);
+      if (options === undefined) return run(fn, this, options);
+      const own = ownOptions(options);
+      return run(fn, policyOfCall(this, own), own);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -165,19 +166,13 @@ interface Built {
   readonly rules: Rules | undefined;
   readonly values: readonly FieldValue[];
   readonly guardFields?: GuardFields;
-  readonly budgets: LoopBudgets | undefined;
+  /** The budgets that loops bring; undefined if they bring none. */
+  readonly loops: { readonly capacity: number | undefined } | undefined;
 }
 
 /** The fields of each policy. They are not part of it: policies that decide the same are equal. */
 const origins = new WeakMap<Policy, readonly FieldValue[]>();
 const valuesOf = (policy: Policy) => origins.get(policy) as readonly FieldValue[];
-
-/** A policy from what it is made of. */
-function policyOf({ values, ...built }: Built): Policy {
-  const policy = Object.assign(Object.create(Policy.prototype) as Policy, built);
-  origins.set(policy, values);
-  return policy;
-}
 
 function guardsOf(guardFields: GuardFields): Guards {
   if (maker) return maker.make(guardFields) as Guards;
@@ -222,45 +217,42 @@ function build(fields: unknown, reading: Reading): Built {
   if (needsPowers(words) && !takeModule("powers")) throw needs("backoff.kind", isStaged(words) ? "stages" : "powers");
   // Only presets have rules among the policies that are read here.
   if (isRuled(words) && !takeModule("rules")) throw needs("preset", "classify");
-  let isForeign = false;
-  for (const field of own) {
-    const { path, value, kind } = field;
-    if (path !== "preset" || kind !== TEXT) continue;
-    isForeign ||= value !== "default";
-    const numbers = presets?.[value as string]?.guards;
-    if (numbers) guardFields.push({ ...field, numbers });
-  }
+  const preset = own.find(({ path, kind }) => path === "preset" && kind === TEXT);
+  const numbers = preset && presets?.[preset.value as string]?.guards;
+  if (numbers) guardFields.push({ ...preset, numbers });
   if (guardFields.length > 0) maker?.check(guardFields);
   checkModule();
   const all = guardFields.filter(({ kind }) => kind !== NOTHING && kind !== EMPTY);
-  const named = all.filter(namesBudget);
-  const capacity = capacityOf(named);
+  const isBudgeted = all.some(namesBudget);
+  const capacity = capacityOf(all);
   // A budget of loops is no guard, so it needs no import.
   const given = capacity === undefined ? all : all.flatMap(withoutBudget);
-  const isBrought = capacity !== undefined || (named.length === 0 && !isForeign);
-  const budgets = isBrought ? new LoopBudgets(capacity) : undefined;
-  const built = { words, limit: readLong(words, FIRST_LIMIT), rules, values, budgets };
-  // The word "none" alone makes no guard, so it needs no import.
-  const isNone = given.length === 1 && given.every((field) => namesBudget(field) && field.value === "none");
-  return given.length > 0 && !isNone ? { ...built, guardFields: given } : built;
+  const isBrought = capacity !== undefined || !(isBudgeted || (preset && preset.value !== "default"));
+  const built = {
+    words,
+    limit: readLong(words, FIRST_LIMIT),
+    rules,
+    values,
+    loops: isBrought ? { capacity } : undefined,
+  };
+  // Nor does the word "none" alone.
+  const isNone = given.every((field) => namesBudget(field) && field.value === "none");
+  return isNone ? built : { ...built, guardFields: given };
 }
 
 /** The capacity of a budget of loops that is named: a number, or the kind "default"; undefined for other budgets and none. */
-function capacityOf(named: readonly GuardField[]): number | undefined {
-  let capacity: unknown;
-  for (const { path, value, kind, numbers } of named) {
-    if (numbers) continue;
-    const isNumber = kind === NUMBER || kind === UNITLESS;
-    if (path === "budget.capacity") capacity = value;
-    else if (path === "budget" && isNumber) return checkCapacity(value);
-    else if (value !== "default") return undefined;
-    else capacity ??= CAPACITY_OF_LOOPS;
-  }
-  return named.some(({ value }) => value === "default") ? checkCapacity(capacity) : undefined;
-}
-
-function checkCapacity(capacity: unknown): number {
-  if (Number.isInteger(capacity) && (capacity as number) >= 0 && (capacity as number) <= 1e6) return capacity as number;
+function capacityOf(fields: readonly GuardField[]): number | undefined {
+  const named = fields.filter((field) => namesBudget(field) && !field.numbers);
+  const {
+    budget,
+    "budget.kind": kind = budget,
+    "budget.capacity": size = CAPACITY_OF_LOOPS,
+    ...others
+  } = ownFields(Object.fromEntries(named.map(({ path, value }) => [path, value])));
+  const isDefault = kind === "default" && Object.keys(others).length === 0;
+  const capacity: unknown = typeof budget === "number" ? budget : isDefault ? size : undefined;
+  const isCount = Number.isInteger(capacity) && (capacity as number) >= 0 && (capacity as number) <= 1e6;
+  if (capacity === undefined || isCount) return capacity as number | undefined;
   throw problem(COUNT_RANGE, "budget.capacity", capacity);
 }
 
@@ -331,23 +323,25 @@ function dated(policy: Policy, deadline: Nanos): CompiledPolicy {
  * operation has no time from the beginning if its deadline is 0 or below, or leaves an attempt less than it must have.
  */
 export function withDeadline(policy: Policy, deadline: unknown): CompiledPolicy | undefined {
-  const nanos =
-    typeof deadline === "string"
-      ? spanOf(deadline)
-      : spanOfNumber(typeof deadline === "number" ? Math.max(deadline, 0) : Number.NaN);
+  const nanos = durationOf(typeof deadline === "number" ? Math.max(deadline, 0) : deadline);
   if (nanos === undefined) return undefined;
   if (nanos <= readLong(policy.words, MIN_ATTEMPT)) return dated(policy, 0);
   return isRuled(policy.words) ? undefined : dated(policy, nanos);
 }
 
-/** The fields of a policy among options. */
-export function fieldsOf(options: object): PolicyFields {
-  const fields: Record<string, unknown> = {};
-  for (const name in options) {
-    if (name !== "policy" && !isHostField(name)) fields[name] = options[name as keyof typeof options];
-  }
-  return fields;
-}
+/** The fields of a policy among options, without those that have no value. */
+export const fieldsOf = (options: object): PolicyFields =>
+  ownFields(
+    Object.fromEntries(
+      Object.entries(options).filter(
+        ([name, value]) => name !== "policy" && !isHostField(name) && value !== undefined && value !== null,
+      ),
+    ),
+  );
+
+/** The policy with these fields in place of its own. */
+export const withOthers = (policy: Policy, fields: PolicyFields): Policy =>
+  Object.keys(fields).length > 0 ? policy.withFields(fields) : policy;
 
 /** The error about guards among the options of one call. */
 export const noGuards = (path: string): ConfigError =>
@@ -360,18 +354,13 @@ export const noGuards = (path: string): ConfigError =>
   );
 
 /** The policy of one call, whose options may have fields of their own. */
-export function policyOfCall(policy: Policy, options: unknown): CompiledPolicy {
-  if (!isFields(options)) throw wrongType("options", options, OPTIONS);
-  if ((options["policy"] ?? policy) !== policy)
-    throw wrongType("policy", options["policy"], "left out: a policy has one already");
+export function policyOfCall<V, F>(policy: Policy, options: HostOptions<V, F> & { policy?: unknown }): CompiledPolicy {
+  if ((options.policy ?? policy) !== policy)
+    throw wrongType("policy", options.policy, "left out: a policy has one already");
   checkHost(options);
   const { deadline, ...fields } = fieldsOf(options);
-  for (const name in fields) {
-    const value = fields[name as keyof typeof fields];
-    if (value === undefined || value === null) delete fields[name as keyof typeof fields];
-    else if (isGuard(snake(name))) throw noGuards(name);
-  }
-  const base = Object.keys(fields).length > 0 ? policy.withFields(fields) : policy;
-  if (deadline === undefined || deadline === null) return base;
-  return withDeadline(base, deadline) ?? base.withFields({ deadline });
+  const name = Object.keys(fields).find((name) => isGuard(snake(name)));
+  if (name !== undefined) throw noGuards(name);
+  const base = withOthers(policy, fields);
+  return deadline === undefined ? base : (withDeadline(base, deadline) ?? base.withFields({ deadline }));
 }

@@ -1,20 +1,21 @@
 /** `retry` and `wrap`, whose options are read once for all calls that say the same. */
 
-import { type ConfigError, wrongType } from "./errors.js";
+import type { ConfigError } from "./errors.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { GuardFields } from "./guards/fields.js";
+import { type CompiledPolicy, checkHost, checkWork, type HostOptions, ownOptions, type Work } from "./host.js";
 import {
-  type CompiledPolicy,
-  checkHost,
-  checkWork,
-  type HostOptions,
-  isHostField,
-  OPTIONS,
-  type Work,
-} from "./host.js";
-import { fieldsOf, noGuards, Policy, policyOfCall, withBudgetsOf, withBudgetsOfCalls, withDeadline } from "./policy.js";
+  fieldsOf,
+  noGuards,
+  Policy,
+  policyOfCall,
+  withBudgetsOf,
+  withBudgetsOfCalls,
+  withDeadline,
+  withOthers,
+} from "./policy.js";
 import { run, runner } from "./run.js";
-import { isFields } from "./values.js";
+import { collect, type FieldValue, NUMBER, OTHER } from "./values.js";
 
 /** A policy that was made before, its fields, or the name of a preset; fields beside it replace those of the policy. */
 type WithPolicy = { policy: Policy | PolicyFields | PresetName };
@@ -29,141 +30,49 @@ export type RetryOptions<V = unknown, F = unknown extends V ? never : V> = HostO
   Omit<PolicyFields, keyof GuardFields> &
   (WithPolicy | { policy?: null | undefined; budget?: "none" | "default" | number | null | undefined });
 
-/** The names and values of an object as they were, objects in it included. */
-interface Row {
-  readonly list: boolean;
-  readonly names: string[];
-  readonly values: unknown[];
-}
-
-interface Known {
-  readonly options: Row;
-  readonly policy: Policy;
-  /** The same with the deadline of the latest of such options. */
-  latest: CompiledPolicy;
-  deadline: unknown;
-}
-
-/** Stands for any number: a deadline may be another for each request. */
-const ANY = Symbol();
-/** A deadline of 31 years. */
+/** A deadline of 31 years. Milliseconds that a call has left are other ones for each call: such a policy is made once for all of them. */
 const FAR = 1e12;
 
-/** A program has few kinds of options. A program with more builds policies more often, which takes microseconds. */
-const REMEMBERED = 16;
-const known: Known[] = [];
-let next = 0;
-let latest: Known | undefined;
 let byDefault: Policy | undefined;
 
-const isRow = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !(value instanceof Policy);
+/** The policies of calls by their fields: a program has few kinds of options, and writes them anew for each call. */
+const known = new Map<string, Policy>();
 
-function row(object: object, top: boolean): Row {
-  const names: string[] = [];
-  const values: unknown[] = [];
-  for (const name in object) {
-    if (top && isHostField(name)) continue;
-    const value: unknown = object[name as keyof typeof object];
-    names.push(name);
-    if (top && name === "deadline" && typeof value === "number") values.push(ANY);
-    else values.push(isRow(value) ? row(value, false) : value);
-  }
-  return { list: Array.isArray(object), names, values };
+/** The policy of calls with these fields. */
+function ofCalls(policy: WithPolicy["policy"] | null | undefined, fields: PolicyFields): Policy {
+  const values: FieldValue[] = [];
+  collect(values, "", { policy, ...fields }, NUMBER, 0);
+  // Another value, such as a regular expression, may look like others as text.
+  const key = values.some(({ kind }) => kind === OTHER) ? "" : JSON.stringify(values);
+  const found = known.get(key) ?? withBudgetsOfCalls(made(policy, fields));
+  if (known.size > 99) known.clear();
+  if (key) known.set(key, found);
+  return found;
 }
 
-const isSame = (value: unknown, was: unknown): boolean =>
-  value === was || (isRow(value) && isRow(was) && says(value, was as Row, false));
-
-/** True if an object has the same fields as the row; host options may differ from call to call. */
-function says(object: object, { list, names, values }: Row, top: boolean): boolean {
-  if (Array.isArray(object) !== list) return false;
-  let at = 0;
-  for (const name in object) {
-    if (names[at] === name) {
-      const value: unknown = object[name as keyof typeof object];
-      const was = values[at++];
-      if (was === ANY ? typeof value !== "number" : !isSame(value, was)) return false;
-    } else if (!(top && isHostField(name))) {
-      return false;
-    }
-  }
-  // Without a field it may be no object of fields at all, but a Map, say.
-  return at === names.length && (at > 0 || list || isFields(object));
-}
-
-/** The entry of such options when the latest ones were others, a new one for options that no entry has. */
-function find<V, F>(options: WrapOptions<V, F>): Known {
-  if (!isFields(options)) throw wrongType("options", options, OPTIONS);
-  latest = known.find((entry) => says(options, entry.options, true));
-  if (latest === undefined) {
-    // One of a number is another for each call: it may even be over.
-    const isNumber = typeof options.deadline === "number";
-    const dated = isNumber ? Object.create(options, { deadline: { value: FAR, enumerable: true } }) : options;
-    const policy = withBudgetsOfCalls(made(dated));
-    latest = known[next] = {
-      policy,
-      options: row(options, true),
-      latest: policy,
-      deadline: isNumber ? FAR : undefined,
-    };
-    next = (next + 1) % REMEMBERED;
-  }
-  return latest;
-}
-
-/** The policy of options that may differ from known ones in their deadline alone. */
-function dated<V, F>(entry: Known, options: WrapOptions<V, F>): CompiledPolicy {
-  const { deadline } = options;
-  if (entry.deadline !== deadline && typeof deadline === "number") {
-    const { policy } = entry;
-    entry.latest = withDeadline(policy, deadline) ?? withBudgetsOf(policy, made(options));
-    entry.deadline = deadline;
-  }
-  return entry.latest;
-}
-
-function made<V, F>(options: WrapOptions<V, F>): Policy {
-  const { policy } = options;
-  const fields = fieldsOf(options);
+/** The policy of fields, over those of another policy or of a preset. */
+function made(policy: WithPolicy["policy"] | null | undefined, fields: PolicyFields): Policy {
   if (policy === undefined || policy === null) return new Policy(fields);
-  const base = policy instanceof Policy ? policy : new Policy(policy);
-  return Object.keys(fields).length > 0 ? base.withFields(fields) : base;
-}
-
-/** The policy of options that have nothing else in them: what many say, and quick to see. */
-function onlyPolicy<V, F>(options: WrapOptions<V, F>): Policy | undefined {
-  const policy = options?.policy;
-  if (!(policy instanceof Policy) || options.constructor !== Object) return undefined;
-  for (const name in options) if (name !== "policy") return undefined;
-  return policy;
-}
-
-/** The entry of such options. */
-const knownOf = <V, F>(options: WrapOptions<V, F>): Known =>
-  latest !== undefined && says(options, latest.options, true) ? latest : find(options);
-
-/** True if options bring guards that are in no `Policy`. */
-function bringsGuards<V, F>(policy: CompiledPolicy, options: WrapOptions<V, F>): boolean {
-  const { guardFields } = policy;
-  if (guardFields === undefined || guardFields instanceof Uint32Array) return false;
-  if (options.policy === policy || options.guards) return false;
-  return !guardFields.every(({ path }) => path.startsWith("nested"));
+  return withOthers(policy instanceof Policy ? policy : new Policy(policy), fields);
 }
 
 /** The policy of one operation, whose options may have everything in them. All of it is checked. Guards outlive an operation. */
 function forOne<V, F>(options: WrapOptions<V, F>): CompiledPolicy {
-  if (options?.policy instanceof Policy) return policyOfCall(options.policy, options);
-  const policy = dated(knownOf(options), options);
+  const { policy } = options;
+  if (policy instanceof Policy) return policyOfCall(policy, options);
+  const fields = fieldsOf(options);
+  const { deadline } = fields;
+  const isNumber = typeof deadline === "number";
+  const base = ofCalls(policy, isNumber ? { ...fields, deadline: FAR } : fields);
   checkHost(options);
-  if (!bringsGuards(policy, options)) return policy;
-  throw noGuards("options");
+  if (base.guardFields && !options.guards && !base.guardFields.every(({ path }) => path.startsWith("nested")))
+    throw noGuards("options");
+  return isNumber ? (withDeadline(base, deadline) ?? withBudgetsOf(base, made(policy, fields))) : base;
 }
 
 /** The policy of a function, which has guards and budgets of its own. */
 function forAll<V, F>(options: WrapOptions<V, F>): Policy {
-  if (!isFields(options)) throw wrongType("options", options, OPTIONS);
-  const policy = made(options);
+  const policy = made(options.policy, fieldsOf(options));
   checkHost(options);
   return policy;
 }
@@ -176,8 +85,10 @@ export function retry<T>(fn: Work<T>, options?: RetryOptions<Awaited<T>, Awaited
   try {
     checkWork(fn);
     if (options === undefined) return run(fn, (byDefault ??= withBudgetsOfCalls(new Policy())), undefined);
-    const policy = onlyPolicy(options);
-    return policy ? run(fn, policy, undefined) : run(fn, forOne(options), options);
+    const own = ownOptions(options);
+    // Many say nothing but a policy, and that is quick to see.
+    if (own.policy instanceof Policy && Object.keys(own).length === 1) return run(fn, own.policy, undefined);
+    return run(fn, forOne(own), own);
   } catch (error) {
     return Promise.reject(error);
   }
@@ -210,7 +121,8 @@ export function wrap<This, Args extends readonly unknown[], T>(
   options: WrapOptions<Awaited<T>, Awaited<T>> = {},
 ): Wrapped<This, Args, T> {
   checkWork(fn);
-  return wrapped(fn, forAll(options), options);
+  const own = ownOptions(options);
+  return wrapped(fn, forAll(own), own);
 }
 
 function wrapped<This, Args extends readonly unknown[], T>(
@@ -218,18 +130,17 @@ function wrapped<This, Args extends readonly unknown[], T>(
   policy: Policy,
   options: WrapOptions<Awaited<T>, Awaited<T>>,
 ): Wrapped<This, Args, T> {
-  const named = { value: options.name ?? fn.name, enumerable: true };
-  const run = runner(fn, policy, Object.create(options, { name: named }) as typeof options);
-  const withOptions = (others: typeof options) =>
-    wrapped(fn, changed(policy, others), { ...options, ...others } as typeof options);
+  const run = runner(fn, policy, ownOptions({ ...options, name: options.name ?? fn.name }));
+  const withOptions = (others: typeof options) => {
+    const own = ownOptions(others);
+    return wrapped(fn, changed(policy, own), ownOptions({ ...options, ...own }));
+  };
   return Object.assign(run, { withOptions });
 }
 
 /** The policy that options make of another one. */
 function changed<V, F>(policy: Policy, options: WrapOptions<V, F>): Policy {
-  if (!isFields(options)) throw wrongType("options", options, OPTIONS);
   if (options.policy) return forAll(options);
   checkHost(options);
-  const fields = fieldsOf(options);
-  return Object.keys(fields).length > 0 ? policy.withFields(fields) : policy;
+  return withOthers(policy, fieldsOf(options));
 }

@@ -4,8 +4,11 @@ import * as Rule from "./codes.js";
 import { needs, ruleOf } from "./errors.js";
 import {
   type Base,
+  isNone,
   isReal,
   isStages,
+  names,
+  near,
   Options,
   presets,
   readOptionsBy,
@@ -14,11 +17,12 @@ import {
   type Values,
   widest,
 } from "./options.js";
+import { nearInStage, partsOf } from "./paths.js";
 import { DRAWS, LIMITED, PATH, RULED } from "./places.js";
 import * as Field from "./table.js";
 import { FIELDS, LONGEST, type Row, STAGE_RULES } from "./table.js";
 import type { Nanos } from "./times.js";
-import { EMPTY, type FieldValue, NO_ITEMS, NOTHING } from "./values.js";
+import { type FieldValue, NO_ITEMS, NOTHING } from "./values.js";
 
 const MOST_STAGES = 16;
 const MOST_DELAYS = 64;
@@ -41,11 +45,14 @@ interface Of {
 class StagedOptions extends Options {
   /** The values of each stage, and the delays that it lists. */
   private readonly all: Of[] = [{ numbers: this.numbers, delays: [] }];
+  /** The stage and the item of a list that is being read, for the paths in errors. */
+  private position: readonly [stage?: number | undefined, item?: number | undefined] = [];
   private chained = false;
   private listed = 0;
 
-  protected override path(row: Row, stage?: number, item?: number): string {
+  protected override path(row: Row): string {
     const path = super.path(row);
+    const [stage, item] = this.position;
     return (
       (stage === undefined ? path : path.replace(/^backoff/, `backoff[${stage}]`)) +
       (item === undefined ? "" : `[${item}]`)
@@ -63,33 +70,45 @@ class StagedOptions extends Options {
     return `word 1 ${Object.keys(presets).join(" ")}`;
   }
 
-  protected override put(
+  override set(name: string, field: FieldValue): void {
+    const [base, behind, stage, item] = partsOf(name);
+    const row = names().get(base + behind);
+    if (row) this.put(row, field, stage, item, behind === "" && isNone(base, field));
+    else if (row === undefined)
+      this.fail(Rule.UNKNOWN_FIELD, 0, field, stage === undefined ? near(name) : nearInStage(behind));
+  }
+
+  private put(
     row: Row,
     field: FieldValue,
     stage: number | undefined,
     item: number | undefined,
-    isSection: boolean,
+    isEmpty: boolean,
   ): void {
     const [number] = row;
     const { kind } = field;
-    const fail = (code: number, of: number, at?: number): never => this.fail(code, of, stage, field, at);
+    const fail = (code: number, of: number, at?: number): never => {
+      this.position = [stage, at];
+      return this.fail(code, of, field);
+    };
     if (item !== undefined && number !== Field.BACKOFF_DELAYS) fail(Rule.WRONG_TYPE, number);
     if (stage !== undefined) {
       if (stage >= MOST_STAGES) fail(Rule.TOO_MANY_STAGES, Field.BACKOFF_KIND, item);
       this.chained = true;
       while (this.all.length <= stage) this.all.push({ numbers: [], delays: [] });
     }
-    if (item === undefined && (kind === NOTHING || (kind === EMPTY && isSection))) return;
+    if (item === undefined && (kind === NOTHING || isEmpty)) return;
+    this.position = [stage, item];
     const { numbers, delays } = this.all[stage ?? 0] as Of;
     if (number === Field.BACKOFF_DELAYS) {
       if (kind === NO_ITEMS) fail(Rule.DELAYS_MISSING, number, item);
       if (item !== delays.length) fail(Rule.WRONG_TYPE, number, item);
-      const delay = this.read(row, field, stage, item, Rule.NOT_A_DURATION);
+      const delay = this.read(row, field, Rule.NOT_A_DURATION);
       if (this.listed++ >= MOST_DELAYS) fail(Rule.TOO_MANY_STAGES, number, item);
       delays.push(delay);
       numbers[number] = 0;
     } else if (isStages(row[1])) {
-      numbers[number] = this.read(row, field, stage);
+      numbers[number] = this.read(row, field);
     } else {
       this.numbers[number] = this.read(row, field);
     }
@@ -129,19 +148,21 @@ class StagedOptions extends Options {
       if (by !== undefined) numbers[by] ??= step;
     }
     const clips = fields[Field.CAP] === Field.CLIP_CAP;
-    return all.map(({ numbers, delays }, index) => {
-      const at = chained ? index : undefined;
+    const read = all.map(({ numbers, delays }, index): Stage => {
+      this.position = [chained ? index : undefined];
       const has = numbers[Field.BACKOFF_DELAYS] !== undefined;
       if (has) numbers[Field.BACKOFF_KIND] ??= Field.LIST_BACKOFF;
-      const stage = this.stage(numbers, clips, at);
+      const stage = this.stage(numbers, clips);
       const [kind, , , , times] = stage;
       if (kind === Field.LIST_BACKOFF) {
-        if (!has) this.fail(Rule.DELAYS_MISSING, Field.BACKOFF_DELAYS, at);
+        if (!has) this.fail(Rule.DELAYS_MISSING, Field.BACKOFF_DELAYS);
         return [kind, 0, 0, LONGEST, delays.length, delays];
       }
-      if (times === 0 && index + 1 < all.length) this.fail(Rule.TIMES_MISSING, Field.BACKOFF_TIMES, at);
+      if (times === 0 && index + 1 < all.length) this.fail(Rule.TIMES_MISSING, Field.BACKOFF_TIMES);
       return stage;
     });
+    this.position = [];
+    return read;
   }
 
   protected override words(stages: readonly Stage[], fields: Values): Uint32Array {
@@ -153,8 +174,10 @@ class StagedOptions extends Options {
     if (!simple) {
       for (const [index, stage] of stages.entries()) {
         pool.push(...record(stage));
-        if (pool.length > POOL) this.fail(Rule.TOO_MANY_STAGES, Field.BACKOFF_KIND, this.chained ? index : undefined);
+        this.position = [this.chained ? index : undefined];
+        if (pool.length > POOL) this.fail(Rule.TOO_MANY_STAGES, Field.BACKOFF_KIND);
       }
+      this.position = [];
       words.fill(0, 0, 8);
       words[25] = (words[25] as number) | stages.length;
       words[PATH] = (path & ~DRAWS) | (fields[Field.JITTER_KIND] ? DRAWS : 0);

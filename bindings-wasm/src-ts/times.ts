@@ -41,10 +41,11 @@ export function spanOf(text: string): Nanos | undefined {
   return span > LONGEST ? undefined : span <= Number.MAX_SAFE_INTEGER ? Number(span) : span;
 }
 
-/** Milliseconds as the nearest nanosecond; undefined when they are negative, no number, or above 292 years. */
-export function spanOfNumber(milliseconds: number): number | undefined {
-  const nanos = milliseconds * 1e6 + 0.5;
-  return milliseconds >= 0 && nanos < 2 ** 63 ? Math.floor(nanos) : undefined;
+/** A duration in nanoseconds, milliseconds as the nearest one; undefined when it is negative, none, or above 292 years. */
+export function durationOf(value: unknown): Nanos | undefined {
+  if (typeof value === "string") return spanOf(value);
+  const nanos = typeof value === "number" && value >= 0 ? value * 1e6 + 0.5 : Infinity;
+  return nanos < 2 ** 63 ? Math.floor(nanos) : undefined;
 }
 
 /** Reads a number and its unit, such as `"1.5s"`, into milliseconds; undefined when it is none. */

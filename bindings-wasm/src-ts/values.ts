@@ -1,7 +1,7 @@
 /** Values of fields, taken out of objects and lists one by one, as the core reads them. */
 
 // The types of values, as the core numbers them.
-const OTHER = 0;
+export const OTHER = 0;
 export const TEXT = 1;
 export const NUMBER = 2;
 export const NOTHING = 3;
@@ -32,7 +32,7 @@ export function collect(values: FieldValue[], path: string, value: unknown, numb
     values.push({ path, value, kind: value.length === 0 ? NO_ITEMS : LIST });
     for (const [index, item] of value.entries()) inner(values, `${path}[${index}]`, item, number, depth);
   } else if (isFields(value)) {
-    for (const name in value) {
+    for (const name of Object.keys(value)) {
       // spec 15.7: the schema that editors read.
       if (depth === 0 && name === "$schema" && typeof (value[name] ?? "") === "string") continue;
       inner(values, depth === 0 ? name : `${path}.${name}`, value[name], number, depth);
@@ -77,6 +77,12 @@ export interface GuardField extends FieldValue {
 
 /** The fields of guards. */
 export type GuardFields = readonly GuardField[];
+
+/** Inherits nothing: objects made of it are quicker to read than those without a prototype. */
+const BARE = Object.freeze(Object.create(null));
+
+/** An object's own fields, in an object that inherits none from `Object.prototype`. */
+export const ownFields = <T extends object>(object: T): T => Object.assign(Object.create(BARE), object);
 
 /** True for an object of fields, and not a list, a date, a policy or another value. */
 export function isFields(value: unknown): value is Record<string, unknown> {

@@ -2,7 +2,8 @@
 import * as Rule from "../codes.js";
 import { ConfigError, ruleOf, shown } from "../errors.js";
 import { nearest } from "../nearest.js";
-import { isGuard, near, numberOf, partsOf, writeLong } from "../options.js";
+import { isGuard, near, numberOf, writeLong } from "../options.js";
+import { partsOf } from "../paths.js";
 import { LONGEST, SECTIONS } from "../table.js";
 import type { Nanos } from "../times.js";
 import { EMPTY, type GuardField, type GuardFields, NO_ITEMS, NOTHING, NUMBER, UNITLESS } from "../values.js";
@@ -96,10 +97,10 @@ function read(guardFields: readonly GuardField[]): Input {
       preset = field.numbers;
       continue;
     }
-    const [base, behind, stage, item] = partsOf(path);
+    const [base, , , item] = partsOf(path);
     const row = byName.get(base);
     if (row === undefined) {
-      const meant = isGuard(path) ? nearest(base, [...byName.keys()]) : near(path, behind, stage);
+      const meant = isGuard(path) ? nearest(base, [...byName.keys()]) : near(path);
       fail(Rule.UNKNOWN_FIELD, row, path, value, meant);
     }
     const at = (path: string) => (code: number, meant?: string) => fail(code, row, path, value, meant);

@@ -2,7 +2,7 @@
 import { follow } from "../cancel.js";
 import { ConfigError, NOT_SUPPORTED, outcomeOf, wrongType } from "../errors.js";
 import type { RetryEvent } from "../hooks.js";
-import { type AttemptContext, checkHost, OPTIONS, type Work } from "../host.js";
+import { type AttemptContext, checkHost, ownOptions, type Work } from "../host.js";
 import { type RetryOptions, retry } from "../retry.js";
 import { isFields } from "../values.js";
 
@@ -31,8 +31,8 @@ interface Asked {
  * The loop ends after the attempt that succeeds. An error that ends the operation comes out of the attempt, or of the loop if it was
  * no attempt's: a refusal or a cancellation. A loop that is left after a failed attempt throws that attempt's error.
  */
-export function attempts<V = unknown>(options: RetryOptions<V, V> = {}): AsyncGenerator<AttemptAt<V>, void, undefined> {
-  if (!isFields(options)) throw wrongType("options", options, OPTIONS);
+export function attempts<V = unknown>(given: RetryOptions<V, V> = {}): AsyncGenerator<AttemptAt<V>, void, undefined> {
+  const options = ownOptions(given);
   checkHost(options);
   return turns(options as RetryOptions<unknown, unknown>) as AsyncGenerator<AttemptAt<V>, void, undefined>;
 }
@@ -66,9 +66,8 @@ async function* turns(options: RetryOptions<unknown, unknown>): AsyncGenerator<A
     changes();
     return options.onRetry?.(event);
   };
-  const own = { name: options.name ?? "", signal: follow(leaving, options.signal), onRetry };
-  const properties = Object.entries(own).map(([name, value]) => [name, { value, enumerable: true }]);
-  const operation = retry(ask, Object.create(options, Object.fromEntries(properties)) as typeof options);
+  const signal = follow(leaving, options.signal);
+  const operation = retry(ask, { ...options, name: options.name ?? "", signal, onRetry });
   const over = (): void => {
     isOver = true;
     changes();

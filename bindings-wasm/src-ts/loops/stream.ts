@@ -3,9 +3,9 @@ import { Attempt } from "../attempt.js";
 import { hear, hearNoMore } from "../cancel.js";
 import { type Clock, system } from "../clock.js";
 import { ConfigError, NOT_A_DURATION, NOT_SUPPORTED, problem, wrongType } from "../errors.js";
-import { type AttemptContext, checkHost, checkWork, OPTIONS, type Work } from "../host.js";
+import { type AttemptContext, checkHost, checkWork, ownOptions, type Work } from "../host.js";
 import { type RetryOptions, retry } from "../retry.js";
-import { type Duration, spanOf, spanOfNumber } from "../times.js";
+import { type Duration, durationOf } from "../times.js";
 import { isFields } from "../values.js";
 
 type Stream<T> = AsyncIterable<T> | Iterable<T>;
@@ -32,10 +32,10 @@ export type StreamOptions<T> = RetryOptions<T | undefined> & {
  */
 export function retryStream<T>(
   fn: Work<Stream<T> | PromiseLike<Stream<T>>>,
-  options: StreamOptions<T> = {},
+  given: StreamOptions<T> = {},
 ): AsyncGenerator<T, void, undefined> {
   checkWork(fn);
-  if (!isFields(options)) throw wrongType("options", options, OPTIONS);
+  const options = ownOptions(given);
   checkHost(options);
   for (const name of ["whenResult", "fallback"] as const) {
     if (options[name])
@@ -43,8 +43,8 @@ export function retryStream<T>(
   }
   const { commit, idle } = options;
   if (commit && typeof commit !== "function") throw wrongType("commit", commit, "a function");
-  const given: unknown = idle ?? Infinity;
-  const span = given === Infinity ? given : typeof given === "string" ? spanOf(given) : spanOfNumber(given as number);
+  const limit = idle ?? Infinity;
+  const span = limit === Infinity ? limit : durationOf(limit);
   if (span === undefined) throw problem(NOT_A_DURATION, "idle", idle);
   return itemsOf(fn, options, Number(span) / 1e6);
 }
@@ -156,9 +156,6 @@ async function* itemsOf<T>(
 
 /** The options for `retry`: without those of streams, and with the name of the function. */
 function retryOptions<T>(options: StreamOptions<T>, name: string): object {
-  const own: Record<string, unknown> = { name };
-  for (const key in options) {
-    if (key !== "commit" && key !== "idle") own[key] = options[key as keyof typeof options] ?? own[key];
-  }
-  return own;
+  const { commit, idle, ...own } = options;
+  return { ...own, name: options.name ?? name };
 }
