@@ -1,5 +1,6 @@
 /** A value that looks like an HTTP answer: a `Response`, or what other clients make of one. */
 import type { Clock } from "./clock.js";
+import { clean, isObject } from "./values.js";
 
 /** The most bytes of a body that is read to its end, and the most milliseconds. */
 const SMALL = 65536;
@@ -12,8 +13,8 @@ export interface Answer {
 
 /** The status and the headers of an answer; undefined for a value without a status. */
 export function answerOf(value: unknown): Answer | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const { status, statusCode, headers } = value as { status?: unknown; statusCode?: unknown; headers?: unknown };
+  if (!isObject(value)) return undefined;
+  const { status, statusCode, headers } = clean(value as { status?: unknown; statusCode?: unknown; headers?: unknown });
   for (const one of [status, statusCode]) if (typeof one === "number") return { status: one, headers };
   return undefined;
 }

@@ -14,4 +14,4 @@ interface Contexts {
 const KEY = Symbol.for("holdoff.around");
 
 /** The attempt around whatever runs now, for all copies of this package. */
-export const around = ((globalThis as { [KEY]?: Contexts })[KEY] ??= {});
+export const around = ((globalThis as { [KEY]?: Contexts })[KEY] ??= Object.create(null) as Contexts);

@@ -8,14 +8,14 @@ export class Attempt implements AttemptContext {
   /** When the attempt is over its limit; Infinity without one. */
   readonly abortAt: number;
   /** The caller's signal, which its own follows. */
-  caller: AbortSignal | undefined;
+  caller: AbortSignal | undefined = undefined;
   /** The end of its function, until that is there. */
-  flight: Promise<void> | undefined;
+  flight: Promise<void> | undefined = undefined;
   /** Judges it at its limit, where it has failed and the answer of a predicate is still to come. */
-  judge: (() => void) | undefined;
-  private controller: AbortController | undefined;
-  private following: AbortSignal | undefined;
-  private over: { reason: unknown } | undefined;
+  judge: (() => void) | undefined = undefined;
+  #controller: AbortController | undefined;
+  #following: AbortSignal | undefined;
+  #over: { reason: unknown } | undefined;
 
   constructor(attempt: number, abortAt = Infinity) {
     this.attempt = attempt;
@@ -23,12 +23,12 @@ export class Attempt implements AttemptContext {
   }
 
   get signal(): AbortSignal {
-    if (this.following === undefined) {
-      this.controller = new AbortController();
-      if (this.over) this.controller.abort(this.over.reason);
-      this.following = follow(this.controller, this.caller);
+    if (this.#following === undefined) {
+      this.#controller = new AbortController();
+      if (this.#over) this.#controller.abort(this.#over.reason);
+      this.#following = follow(this.#controller, this.caller);
     }
-    return this.following;
+    return this.#following;
   }
 
   get once(): <B>(body: B) => B {
@@ -39,8 +39,8 @@ export class Attempt implements AttemptContext {
   }
 
   static abort(attempt: Attempt, reason: unknown): void {
-    attempt.over = { reason };
-    attempt.controller?.abort(reason);
+    attempt.#over = { reason };
+    attempt.#controller?.abort(reason);
   }
 }
 

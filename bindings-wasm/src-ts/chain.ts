@@ -1,5 +1,6 @@
 /** Questions to an error, its causes and its answer: clients wrap errors. */
 import { outcomeOf } from "./errors.js";
+import { clean, isObject } from "./values.js";
 
 interface Link {
   readonly name?: unknown;
@@ -11,12 +12,8 @@ interface Link {
 /** True if a test holds for an error, for one of its causes or for an answer in it. A getter that throws says nothing. */
 function some(error: unknown, test: (link: Link) => boolean, depth = 8): boolean {
   try {
-    const link = error as Link;
-    return (
-      Object(error) === error &&
-      depth > 0 &&
-      (test(link) || some(link.cause, test, depth - 1) || some(link.response, test, depth - 1))
-    );
+    const { cause, response } = clean(error as Link);
+    return depth > 0 && (test(error as Link) || some(cause, test, depth - 1) || some(response, test, depth - 1));
   } catch {
     return false;
   }
@@ -38,7 +35,7 @@ const finals = new WeakSet<object>();
 
 /** Throws an error after which the retry around makes no further attempt: the error comes out as it is, with its outcome. */
 export function stop(error: unknown): never {
-  const final = Object(error) === error ? error : new Error(String(error), { cause: error });
+  const final = isObject(error) ? error : new Error(String(error), { cause: error });
   finals.add(final as object);
   throw final;
 }

@@ -1,6 +1,7 @@
 /** The kind of a failure by its HTTP status, or by the client table. */
 import { CANCELLED, PERMANENT as CERTAIN, TIMEOUT as LATE, THROTTLED as THROTTLING, UNSENT } from "./client_table.js";
 import { PERMANENT, THROTTLED, TIMEOUT, TRANSIENT } from "./codes.js";
+import { clean, isObject } from "./values.js";
 
 /** How browsers and runtimes word a lost connection, for which they all throw a TypeError. */
 export const NETWORK =
@@ -39,8 +40,8 @@ interface ErrorLike {
 
 /** The bits of an error and of its causes. A thrown text or number is the reason of an abort. */
 export function cluesOf(error: unknown, depth = 0): number {
-  if (typeof error !== "object" || error === null) return /^[sn]/.test(typeof error) && depth === 0 ? IS_CANCELLED : 0;
-  const { name, message, code, Code, sqlState, syscall, cause, lastError, errors } = error as ErrorLike;
+  if (!isObject(error)) return /^[sn]/.test(typeof error) && depth === 0 ? IS_CANCELLED : 0;
+  const { name, message, code, Code, sqlState, syscall, cause, lastError, errors } = clean(error as ErrorLike);
   const texts = [name, message, code, Code, sqlState, syscall];
   for (let of = error; (of = Object.getPrototypeOf(of)); ) texts.push(of.constructor?.name);
   const isNetwork = name === "TypeError" && NETWORK.test(String(message));

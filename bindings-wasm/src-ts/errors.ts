@@ -1,6 +1,7 @@
 /** Errors: of a configuration, and the outcome of an operation that failed. */
 import { NOT_SUPPORTED, WRONG_TYPE } from "./codes.js";
 import { RULES } from "./table.js";
+import { isObject, ownFields } from "./values.js";
 import type { StopReason } from "./words.js";
 
 export * from "./codes.js";
@@ -9,10 +10,8 @@ export * from "./codes.js";
 export function shown(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value);
   if (typeof value === "bigint") return `${value}n`;
-  if ((typeof value === "object" && value !== null) || typeof value === "function") {
-    return Array.isArray(value) ? "[...]" : `[${typeof value}]`;
-  }
-  return String(value);
+  if (!isObject(value)) return String(value);
+  return Array.isArray(value) ? "[...]" : `[${typeof value}]`;
 }
 
 /** A configuration, a seed or a time that breaks a rule. */
@@ -117,21 +116,16 @@ export class HookError extends Error {
 /** The outcomes of what cannot hold one: frozen errors, and values, which are not this package's to write to. */
 const aside = new WeakMap<object, Outcome>();
 
-const holds = (value: unknown): value is { [OUTCOME]?: Outcome } =>
-  (typeof value === "object" && value !== null) || typeof value === "function";
+const holds = (value: unknown): value is { [OUTCOME]?: Outcome } => isObject(value);
 
 /** The error with its outcome attached: the same object, unless it is none. */
 export function attach(error: unknown, outcome: Outcome): unknown {
   const holder = holds(error) ? error : new RetryError(outcome, error);
   let isAttached = false;
   try {
-    isAttached = Reflect.defineProperty(holder, OUTCOME, {
-      value: outcome,
-      configurable: true,
-      writable: true,
-      // Node prints it with an error that nobody caught.
-      enumerable: true,
-    });
+    // Node prints it with an error that nobody caught.
+    const property = { value: outcome, configurable: true, writable: true, enumerable: true };
+    isAttached = Reflect.defineProperty(holder, OUTCOME, ownFields(property));
   } catch {
     // A proxy that does not let itself be written to.
   }

@@ -16,7 +16,7 @@ import { type HeadersLike, type Line, linesOf, wallNow } from "./headers.js";
 import { hot } from "./hot.js";
 import { readLines } from "./retry_after.js";
 import { type Nanos, spanOf } from "./times.js";
-import type { FieldValue } from "./values.js";
+import { clean, type FieldValue, isObject } from "./values.js";
 import { type FailureKind, KINDS } from "./words.js";
 
 /** When the server wants to be asked again: from now on in milliseconds, `"2s"`, nanoseconds as a bigint, or never. */
@@ -174,11 +174,10 @@ export function readFailure(kind: number): Failure {
 
 /** A failure's kind, and its hint noted. */
 export function writeFailure(failure: Failure | FailureKind): number {
-  const isWord = typeof failure === "string";
-  const kind = kindOf(isWord ? failure : failure?.kind);
-  noteHint(isWord ? undefined : failure.hint);
-  const given = isWord ? undefined : failure.rule;
-  rule = given === undefined ? 0 : given & 255 || NO_RULE;
+  const given: Partial<Failure> = clean(typeof failure === "string" ? { kind: failure } : Object(failure));
+  const kind = kindOf(given.kind);
+  noteHint(given.hint);
+  rule = given.rule === undefined ? 0 : given.rule & 255 || NO_RULE;
   return kind;
 }
 
@@ -189,25 +188,33 @@ export function kindOf(word: unknown): number {
   return kind;
 }
 
-/** The same for the answer of a `when`; without one the default is held against the rules. */
-export function writeVerdict(verdict: Verdict, error: unknown, rules?: Rules, idempotent = true): number {
-  rule = 0;
-  if (verdict === false) return PERMANENT;
-  if (verdict === undefined || verdict === null) return writeJudged(error, rules, idempotent);
-  if (verdict === true) {
-    const kind = writeSeen(look(error));
-    return kind === PERMANENT ? TRANSIENT : kind;
-  }
-  return writeFailure(verdict);
-}
+/** How the facts of a failure are read, and how its hint is noted and its kind said by them. */
+type Source = readonly [look: (failure: unknown) => Seen, write: (seen: Seen) => number];
+
+/** An error. */
+export const ERROR: Source = [look, writeSeen];
+/** An attempt that was over its limit. */
+export const LATE: Source = [() => ({ ...NO_FACTS, kind: TIMEOUT }), writeSeen];
+/** A value that is a failure, though its status may be none. Its header lines count below 400, too: a 202 says when to look again. */
+export const ANSWER: Source = [seenIn, writeSeenIn];
 
 /**
- * The same for a value that a `whenResult` calls a failure: by true, what its status says if it is an HTTP answer, and never
- * permanent, as for a `when`. Its header lines count below 400, too: a 202 says when to look again.
+ * The kind of a failure, and its hint noted: by the answer of a predicate, or by the default judgement held against the rules. A predicate
+ * that answers true means the default judgement, but never permanent.
  */
-export function writeResult(verdict: Verdict, value: unknown): number {
-  if (verdict !== true) return writeFailure(verdict as Failure | FailureKind);
-  const kind = writeSeenIn(seenIn(value));
+export function writeVerdict(
+  verdict: Verdict,
+  [look, write]: Source,
+  failure: unknown,
+  rules: Rules | undefined,
+  idempotent: boolean,
+): number {
+  rule = 0;
+  if (verdict === false) return PERMANENT;
+  if (verdict !== undefined && verdict !== null && verdict !== true) return writeFailure(verdict);
+  const seen = look(failure);
+  if (!verdict) return judged(rules, seen, idempotent, () => write(seen), failure);
+  const kind = write(seen);
   return kind === PERMANENT ? TRANSIENT : kind;
 }
 
@@ -225,15 +232,9 @@ export function isFailedAnswer(
   try {
     status = answerOf(value)?.status;
   } catch {}
-  if (asksAll && status === undefined && typeof value === "object" && value !== null)
+  if (asksAll && status === undefined && isObject(value))
     throw wrongType("result under whenResult: true", value, "an HTTP answer, with a number as status or statusCode");
   return status !== undefined && isFailure(rules, status, idempotent);
-}
-
-/** The same for such an answer. */
-export function writeAnswer(value: unknown, rules: Rules | undefined, idempotent: boolean): number {
-  const seen = seenIn(value);
-  return judged(rules, seen, idempotent, () => writeSeenIn(seen), value);
 }
 
 /** The facts of a value: status and header lines of an HTTP answer, nothing of any other value. */
@@ -248,17 +249,11 @@ function seenIn(value: unknown): Seen {
   }
 }
 
-/** The kind of a value that is a failure, though its status may be none, and the hint noted. */
+/** The kind of such a value, and its hint noted. */
 function writeSeenIn(seen: Seen): number {
   const status = integer(seen.statuses[0]);
   noteLines(seen.lines, status, wallNow());
   return kindOfStatus(status) || seen.kind;
-}
-
-/** The same for an attempt that was over its limit. */
-export function writeTimeout(error: unknown, rules: Rules | undefined, idempotent: boolean): number {
-  const seen: Seen = { ...NO_FACTS, kind: TIMEOUT };
-  return judged(rules, seen, idempotent, () => writeSeen(seen), error);
 }
 
 /**
@@ -310,7 +305,7 @@ export function classify(error: unknown): Failure {
 
 /** The same, judged by rules. */
 export function classifyBy(rules: Rules | undefined, error: unknown, idempotent: boolean): Failure {
-  return readFailure(writeJudged(error, rules, idempotent));
+  return readFailure(writeVerdict(undefined, ERROR, error, rules, idempotent));
 }
 
 /** True if an HTTP answer is a failure. */
@@ -391,26 +386,27 @@ function look(error: unknown): Seen {
 
 function facts(error: unknown): Seen {
   const clues = cluesOf(error);
-  if (typeof error !== "object" || error === null) return { ...NO_FACTS, clues, kind: kindOfClues(clues) };
-  const known = error as ErrorLike;
+  if (!isObject(error)) return { ...NO_FACTS, clues, kind: kindOfClues(clues) };
+  const known = clean(error as ErrorLike);
   const { code, metadata } = known;
   let statuses: unknown[] = [];
   let lines: Line[] = [];
   // The error of a client that has retried holds the latest one.
   for (const { status, statusCode, headers, responseHeaders, response, $metadata, $response } of [
     known,
-    Object(known.lastError),
+    clean<ErrorLike>(Object(known.lastError)),
   ]) {
     if (statuses.length > 0) break;
-    const given = [status, statusCode, response?.status, response?.statusCode, $metadata?.httpStatusCode];
+    const inner = clean(response);
+    const given = [status, statusCode, inner?.status, inner?.statusCode, clean($metadata)?.httpStatusCode];
     statuses = given.filter((one) => typeof one === "number");
-    for (const one of [headers, responseHeaders, response?.headers, $response?.headers])
+    for (const one of [headers, responseHeaders, inner?.headers, clean($response)?.headers])
       if (statuses.length > 0 && lines.length === 0) lines = linesOf(one);
   }
   // octokit gives 500 to an error without an answer.
   if ((known.name === "HttpError" || isCancelled(clues)) && !known.response) statuses = [];
   // Other errors have numbers for codes, too: a DOMException, say.
-  const grpc = typeof code === "number" && typeof metadata === "object" && metadata !== null ? code : undefined;
+  const grpc = typeof code === "number" && isObject(metadata) ? code : undefined;
   if (grpc !== undefined && statuses.length === 0) lines = linesOf(metadata);
   const answered = statuses.length > 0 || grpc !== undefined;
   return {
@@ -448,11 +444,6 @@ function writeSeen({ clues, kind: otherwise, statuses, lines, grpc }: Seen): num
   if (found !== 0) noteLines(lines, 0, undefined);
   else noteHint(undefined);
   return found || kind;
-}
-
-function writeJudged(error: unknown, rules: Rules | undefined, idempotent: boolean): number {
-  const seen = look(error);
-  return judged(rules, seen, idempotent, () => writeSeen(seen), error);
 }
 
 /** The kind of a failure after the server's word and the rules (spec 8.4 to 8.8); `write` notes its hint and says its kind. */

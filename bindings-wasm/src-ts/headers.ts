@@ -1,4 +1,5 @@
 /** Header lines, in any form that clients have them. */
+import { clean, isObject } from "./values.js";
 
 /** One header line: its name and its value. */
 export type Line = readonly [name: string, value: string];
@@ -15,7 +16,7 @@ const ASKED = ["date", "retry-after", "grpc-retry-pushback-ms"];
 /** The lines of whatever has headers; none of what has not. */
 export function linesOf(headers: unknown): Line[] {
   const lines: Line[] = [];
-  if (typeof headers !== "object" || headers === null) return lines;
+  if (!isObject(headers)) return lines;
   // `trim` would remove white space beyond ASCII, too, which is part of a value.
   const add = (name: unknown, value: unknown) => {
     for (const one of Array.isArray(value) ? value : [value]) {
@@ -23,13 +24,13 @@ export function linesOf(headers: unknown): Line[] {
         lines.push([name, `${one}`.replace(/[^\S \t\n\f\r]/g, "?")]);
     }
   };
-  const { get, [Symbol.iterator]: iterate } = headers as { get?: unknown; [Symbol.iterator]?: unknown };
+  const { get, [Symbol.iterator]: iterate } = clean(headers as { get?: unknown; [Symbol.iterator]?: unknown });
   if (typeof iterate === "function") {
     for (const pair of headers as Iterable<unknown>) if (Array.isArray(pair)) add(pair[0], pair[1]);
   } else if (typeof get === "function") {
     for (const name of ASKED) add(name, get.call(headers, name));
   } else {
-    for (const name in headers) add(name, (headers as Record<string, unknown>)[name]);
+    for (const [name, value] of Object.entries(headers)) add(name, value);
   }
   return lines;
 }

@@ -15,6 +15,7 @@ import {
 } from "./places.js";
 import { Slot } from "./slot.js";
 import type { Nanos } from "./times.js";
+import { ownFields } from "./values.js";
 
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
@@ -62,7 +63,8 @@ let module: Module;
 const brought: Module[] = [];
 
 /** Brings the module of an entry: that of `holdoff`, or a larger one. The first one stays until a policy needs more. */
-export function bring(by: Module): void {
+export function bring(entry: Module): void {
+  const by = ownFields(entry);
   module ??= by;
   brought.push(by);
 }

@@ -16,14 +16,14 @@ import { ATTEMPT, type Engine, GAVE_UP, SLEEP, type Step, WAIT } from "./engine_
 import { isAbortAgain } from "./error_names.js";
 import { attach, ConfigError, HookError, type Outcome, remember } from "./errors.js";
 import {
+  ANSWER,
+  ERROR,
   isFailedAnswer,
   type Judgement,
+  LATE,
   readHint,
   type Verdict,
-  writeAnswer,
   writeFailure,
-  writeResult,
-  writeTimeout,
   writeVerdict,
 } from "./failure.js";
 import { type Hooks, isHeard, listeners, tell } from "./hooks.js";
@@ -32,6 +32,7 @@ import { isRefusal } from "./module.js";
 import { readLong } from "./options.js";
 import { DEADLINE } from "./places.js";
 import { switches } from "./switches.js";
+import { ownFields } from "./values.js";
 import { CAUSES, KINDS, REASONS, type StopReason } from "./words.js";
 
 const NO_OPTIONS = {};
@@ -39,8 +40,6 @@ const NO_OPTIONS = {};
 let hasWarned = false;
 const nothing = () => {};
 const timedOut = (text: string) => new DOMException(text, "TimeoutError");
-
-type Ending<T> = { value: Awaited<T> | PromiseLike<Awaited<T>> } | { error: unknown };
 
 /**
  * One operation that is watched: under guards, a limit or a signal from its beginning, otherwise from its first failure. Timers and
@@ -53,8 +52,8 @@ export class Operation<T> {
   readonly #options: HostOptions<Awaited<T>, Awaited<T>>;
   readonly #clock: Clock;
   readonly #alarm: Alarm;
-  /** How the operation ended. */
-  #ending: Ending<T> | undefined;
+  /** Returns the value of the ended operation, or throws its error. */
+  #ending: (() => Awaited<T>) | undefined;
   /** The attempts that the loop has to start and the functions that it has to call, and the function that wakes it. */
   readonly #inbox: (Attempt | (() => void))[] = [];
   #turn: () => void = nothing;
@@ -154,8 +153,7 @@ export class Operation<T> {
         this.#succeeded(next, value);
       }
     }
-    if ("error" in this.#ending) throw this.#ending.error;
-    return this.#ending.value;
+    return this.#ending();
   }
 
   /** Waits for the end of an attempt in flight, or for the timer or the signal. */
@@ -174,7 +172,7 @@ export class Operation<T> {
   }
 
   /** Leaves no timer and no listener. */
-  #settle(ending: Ending<T>): void {
+  #settle(ending: () => Awaited<T>): void {
     this.#ending ??= ending;
     this.#alarm.clear();
     if (this.#signal) hearNoMore(this.#signal, this);
@@ -196,7 +194,13 @@ export class Operation<T> {
       this.#end();
       this.#abortAll();
     }
-    this.#settle({ error });
+    this.#reject(error);
+  }
+
+  #reject(error: unknown): void {
+    this.#settle(() => {
+      throw error;
+    });
   }
 
   /** An event of an attempt. */
@@ -212,7 +216,7 @@ export class Operation<T> {
     try {
       const event = this.#event(attempt, facts);
       // Events are copied to other threads, which no function can be.
-      if (wake) Object.defineProperty(event, "wake", { value: wake });
+      if (wake) Object.defineProperty(event, "wake", ownFields({ value: wake }));
       return tell([this.#options as Hooks, ...listeners], hook, event, failed);
     } catch (error) {
       failed(error);
@@ -283,6 +287,10 @@ export class Operation<T> {
     return this.ended || this.#isCancelled;
   }
 
+  get #isIdempotent(): boolean {
+    return this.#options.idempotent ?? true;
+  }
+
   get #isCancelled(): boolean {
     return this.#signal?.aborted === true;
   }
@@ -316,26 +324,22 @@ export class Operation<T> {
     if (this.#around) this.#around.isGivenUp = false;
     this.#end();
     this.#abortAll();
-    this.#close(this.#tell("onSuccess", attempt, { value }), () => this.#settle({ value }));
+    this.#close(this.#tell("onSuccess", attempt, { value }), () => this.#settle(() => value));
   }
 
   /** Judges a value: a success, or a failure of some kind. */
   #asked(context: Attempt, value: Awaited<T>, whenResult: true | ((value: Awaited<T>) => Judgement)): void {
-    const rules = this.#policy.rules;
-    const idempotent = this.#options.idempotent ?? true;
+    const { rules } = this.#policy;
+    const idempotent = this.#isIdempotent;
     const asksAll = whenResult === true;
     this.#answered(context, asksAll ? undefined : whenResult(value), (given) => {
-      const isUsual = given === undefined || given === null;
-      const verdict = isUsual ? isFailedAnswer(value, rules, idempotent, asksAll) : given;
-      if (!verdict) {
+      if (!(given ?? isFailedAnswer(value, rules, idempotent, asksAll))) {
         remember(value, undefined);
         this.#succeed(context.attempt, value);
         return;
       }
       this.#failedWith(undefined, value, true);
-      const now = this.now();
-      const write = () => (isUsual ? writeAnswer(value, rules, idempotent) : writeResult(verdict, value));
-      this.#decide(context, write, false, now);
+      this.#decide(context, () => writeVerdict(given, ANSWER, value, rules, idempotent), false, this.now());
     });
   }
 
@@ -367,16 +371,13 @@ export class Operation<T> {
     const isAgain = isAbortAgain(error, this.#lastError);
     this.#failedWith(error, undefined, false);
     const { when } = this.#options;
-    const idempotent = this.#options.idempotent ?? true;
-    const rules = this.#policy.rules;
     let now = at;
     const judged = (verdict: Verdict) => {
       // Meanwhile an attempt beside this one may have failed, too.
       if (now === undefined) this.#failedWith(error, undefined, false);
-      const write = () =>
-        timeout
-          ? writeTimeout(error, rules, idempotent)
-          : writeVerdict(verdict ?? (isAgain ? false : undefined), error, rules, idempotent);
+      const answer = timeout ? undefined : (verdict ?? (isAgain ? false : undefined));
+      const source = timeout ? LATE : ERROR;
+      const write = () => writeVerdict(answer, source, error, this.#policy.rules, this.#isIdempotent);
       try {
         this.#decide(context, write, !timeout && (verdict === undefined || verdict === null), now ?? this.now());
       } catch (raised) {
@@ -515,12 +516,15 @@ export class Operation<T> {
       const { fallback } = this.#options;
       const settle = () => {
         if (this.#around && !cancelled) this.#around.isGivenUp = true;
-        this.#settle(returned ? { value } : { error });
+        if (returned) this.#settle(() => value);
+        else this.#reject(error);
       };
       if (!fallback || returned || this.#isCancelled) settle();
       else {
-        const failed = (error: unknown) => this.#settle({ error });
-        promised<Awaited<T>>(fallback(error)).then((value) => this.#settle({ value }), failed);
+        promised<T>(fallback(error)).then(
+          (value) => this.#settle(() => value),
+          (raised) => this.#reject(raised),
+        );
         // An abort ends the wait for it.
         this.#finish = settle;
       }

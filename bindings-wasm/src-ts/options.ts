@@ -72,7 +72,7 @@ export function entryOf(name: string, kind: number): string | undefined {
 export type Values = Nanos[];
 
 let rows: Map<string, Row | null> | undefined;
-export const byNumber: Row[] = [];
+export const byNumber: Row[] = Object.create(null);
 
 /** The fields by their names; null for a field that the core reads. */
 export function names(): Map<string, Row | null> {
@@ -97,7 +97,7 @@ export class Options {
   protected readonly values: readonly FieldValue[];
   /** True for the names of a document; in code they have capitals. */
   private readonly isDocument: boolean;
-  protected readonly numbers: Values = [];
+  protected readonly numbers: Values = Object.create(null);
   /** The preset that the fields start from. */
   base: Base | undefined = undefined;
 

@@ -44,6 +44,7 @@ import { BUDGET_KIND, BUDGET_LIMIT } from "./table.js";
 import { durationOf, type Nanos } from "./times.js";
 import {
   collect,
+  copyOf,
   EMPTY,
   type FieldValue,
   type GuardField,
@@ -52,7 +53,6 @@ import {
   LIST,
   NOTHING,
   NUMBER,
-  objectOf,
   ownFields,
   snake,
   TEXT,
@@ -69,7 +69,7 @@ export class Policy implements CompiledPolicy {
   /** @internal */
   declare readonly rules: Rules | undefined;
   /** @internal */
-  declare readonly guardFields?: GuardFields;
+  declare readonly guardFields: GuardFields | undefined;
   /** @internal */
   readonly budgets: LoopBudgets | undefined;
   private made: Guards | undefined;
@@ -79,10 +79,11 @@ export class Policy implements CompiledPolicy {
   /** @internal */
   constructor(fields: unknown, reading: Reading);
   constructor(fields: unknown = {}, reading = inCode) {
-    const { values, loops, ...built } = build(typeof fields === "string" ? { preset: fields } : fields, reading);
+    const given = typeof fields === "string" ? { preset: fields } : fields;
+    const { loops, ...built } = build(given, reading);
     Object.assign(this, built);
     this.budgets = loops && new LoopBudgets(loops.capacity);
-    origins.set(this, values);
+    origins.set(this, copyOf(given) as PolicyFields);
   }
 
   /**
@@ -149,7 +150,7 @@ export class Policy implements CompiledPolicy {
    * other languages read, too.
    */
   toJSON(): PolicyFields {
-    return objectOf(valuesOf(this));
+    return copyOf(origins.get(this)) as PolicyFields;
   }
 
   /** No object of fields, not even to another copy of this package. */
@@ -164,15 +165,13 @@ interface Built {
   readonly words: Uint32Array;
   readonly limit: number;
   readonly rules: Rules | undefined;
-  readonly values: readonly FieldValue[];
-  readonly guardFields?: GuardFields;
+  readonly guardFields: GuardFields | undefined;
   /** The budgets that loops bring; undefined if they bring none. */
   readonly loops: { readonly capacity: number | undefined } | undefined;
 }
 
 /** The fields of each policy. They are not part of it: policies that decide the same are equal. */
-const origins = new WeakMap<Policy, readonly FieldValue[]>();
-const valuesOf = (policy: Policy) => origins.get(policy) as readonly FieldValue[];
+const origins = new WeakMap<Policy, PolicyFields>();
 
 function guardsOf(guardFields: GuardFields): Guards {
   if (maker) return maker.make(guardFields) as Guards;
@@ -210,7 +209,7 @@ function build(fields: unknown, reading: Reading): Built {
   for (const field of values) {
     if (field.kind === LIST) continue;
     const name = reading.name(field.path);
-    if (isGuard(name)) guardFields.push({ ...field, path: name });
+    if (isGuard(name)) guardFields.push({ ...field, path: name, numbers: undefined });
     else own.push(field);
   }
   const { words, rules } = readFields(own, values, reading);
@@ -232,12 +231,11 @@ function build(fields: unknown, reading: Reading): Built {
     words,
     limit: readLong(words, FIRST_LIMIT),
     rules,
-    values,
     loops: isBrought ? { capacity } : undefined,
   };
   // Nor does the word "none" alone.
   const isNone = given.every((field) => namesBudget(field) && field.value === "none");
-  return isNone ? built : { ...built, guardFields: given };
+  return { ...built, guardFields: isNone ? undefined : given };
 }
 
 /** The capacity of a budget of loops that is named: a number, or the kind "default"; undefined for other budgets and none. */

@@ -54,25 +54,17 @@ function inner(values: FieldValue[], path: string, value: unknown, number: numbe
   else collect(values, path, value, number, depth + 1);
 }
 
-/** The object that values of fields were taken out of. */
-export function objectOf(values: readonly FieldValue[]): object {
-  const object = {};
-  for (const { path, value, kind } of values) {
-    if (kind === LIST || kind === NOTHING) continue;
-    const names = path.split(/[.[\]]+/).filter(Boolean);
-    let inside = object as Record<string, unknown>;
-    names.forEach((name, at) => {
-      const next = names[at + 1];
-      if (next !== undefined) inside = (inside[name] ??= /^\d/.test(next) ? [] : {}) as typeof inside;
-      else inside[name] = kind === EMPTY ? {} : kind === NO_ITEMS ? [] : value;
-    });
-  }
-  return object;
+/** A copy of an object of fields, without those that have no value. */
+export function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (!isFields(value)) return value;
+  const given = Object.entries(value).filter(([, inner]) => inner !== undefined && inner !== null);
+  return Object.fromEntries(given.map(([name, inner]) => [name, copyOf(inner)]));
 }
 
 /** A field of a guard by the name that the core has for it, or a preset with the numbers of its guards. */
 export interface GuardField extends FieldValue {
-  readonly numbers?: Readonly<Record<number, number>> | undefined;
+  readonly numbers: Readonly<Record<number, number>> | undefined;
 }
 
 /** The fields of guards. */
@@ -83,6 +75,19 @@ const BARE = Object.freeze(Object.create(null));
 
 /** An object's own fields, in an object that inherits none from `Object.prototype`. */
 export const ownFields = <T extends object>(object: T): T => Object.assign(Object.create(BARE), object);
+
+/** True for an object, which may be a function. */
+export const isObject = (value: unknown): value is object => Object(value) === value;
+
+const CLEAN: ProxyHandler<object> = {
+  get(object, name) {
+    for (let at: object | null = object; at && at !== Object.prototype; at = Object.getPrototypeOf(at))
+      if (Object.hasOwn(at, name)) return object[name as never];
+  },
+};
+
+/** An object without the properties that a program has added to `Object.prototype`; any other value as it is. */
+export const clean = <T>(value: T): T => (isObject(value) ? (new Proxy(value, CLEAN) as T) : value);
 
 /** True for an object of fields, and not a list, a date, a policy or another value. */
 export function isFields(value: unknown): value is Record<string, unknown> {

@@ -313,7 +313,7 @@ function packed(of: Section, layout: string, own: Readonly<Record<string, Nanos>
   const doubles = new Float64Array(words.buffer);
   let at = 0;
   for (const [type, name] of parts) {
-    const value = name === undefined ? 0 : (own[name] ?? of.of(name));
+    const value = name === undefined ? 0 : Object.hasOwn(own, name) ? (own[name] as Nanos) : of.of(name);
     if (type === "d") doubles[at / 2] = value as number;
     else if (type === "l") writeLong(words, at, value);
     else words[at] = value as number;

@@ -11,6 +11,7 @@ import { budget } from "../hot.js";
 import { Operation } from "../operation.js";
 import { REFUSALS } from "../places.js";
 import { type Seed, seedOf } from "../seed.js";
+import { ownFields } from "../values.js";
 import type { StopReason } from "../words.js";
 import type { Breaker } from "./breaker.js";
 import type { Bulkhead } from "./bulkhead.js";
@@ -102,14 +103,14 @@ export class Guarded<T> implements Engine, Waiter {
   /** The number of attempts of this policy, for the retries inside it. */
   private attempts = 0;
   /** The core's state; undefined until the call begins. */
-  private call: Uint32Array | undefined;
+  private call: Uint32Array | undefined = undefined;
   private stopped = false;
   /** Why the budget refused a retry. */
   private refusal: string | undefined = undefined;
   /** The guard for whose place the latest step waits: a bulkhead, or a breaker that lets nobody through. */
-  private awaited: Guard | undefined;
+  private awaited: Guard | undefined = undefined;
   /** While it waits for a place: what to call with the step that ends the wait. */
-  private called: ((step: () => void) => void) | undefined;
+  private called: ((step: () => void) => void) | undefined = undefined;
 
   constructor(
     guards: SharedGuards,
@@ -119,7 +120,7 @@ export class Guarded<T> implements Engine, Waiter {
     noted?: number,
   ) {
     this.guards = guards;
-    this.options = options ?? {};
+    this.options = options ?? ownFields({});
     this.policy = policy;
     this.budgets = budgetsBeside(guards, policy);
     this.noted = noted ?? this.budgets?.refusals ?? 0;

@@ -6,7 +6,7 @@ import type { ChangeHook } from "../hooks.js";
 import { exact } from "../memory.js";
 import { checkSeed } from "../seed.js";
 import type { Time } from "../times.js";
-import { collect, type FieldValue, LIST, NUMBER, snake } from "../values.js";
+import { collect, type FieldValue, type GuardField, LIST, NUMBER, ownFields, snake } from "../values.js";
 import { type Configs, configsOf } from "./configs.js";
 import {
   BREAKER,
@@ -32,10 +32,12 @@ export interface GuardOptions extends ChangeHook {
 }
 
 /** The fields of sections, as the core names them. */
-export function fieldsOf(sections: object): FieldValue[] {
+export function fieldsOf(sections: object): GuardField[] {
   const values: FieldValue[] = [];
   collect(values, "", sections, NUMBER, 0);
-  return values.filter(({ kind }) => kind !== LIST).map((field) => ({ ...field, path: snake(field.path) }));
+  return values
+    .filter(({ kind }) => kind !== LIST)
+    .map((field) => ({ ...field, path: snake(field.path), numbers: undefined }));
 }
 
 /** The seed and the time that states begin with, and the name and the hook of a breaker. */
@@ -46,7 +48,8 @@ export interface Origin {
   readonly onChange: ChangeHook["onChange"];
 }
 
-export function originOf({ seed, now, name, onChange }: GuardOptions = {}): Origin {
+export function originOf(options: GuardOptions = {}): Origin {
+  const { seed, now, name, onChange } = ownFields(options);
   if (typeof (name ?? "") !== "string") throw wrongType("name", name, "a text");
   if (onChange && typeof onChange !== "function") throw wrongType("onChange", onChange, "a function");
   if (seed !== undefined && seed !== null) checkSeed(seed, "seed");

@@ -5,6 +5,7 @@ import { wrongType } from "../errors.js";
 import type { ChangeHook } from "../hooks.js";
 import { type Length, nanos } from "../memory.js";
 import { seedAt } from "../seed.js";
+import { ownFields } from "../values.js";
 import { originOf } from "./guard.js";
 import { type Blueprint, blueprintOf, Guards, type GuardsOptions } from "./guards.js";
 
@@ -35,7 +36,8 @@ export class KeyedGuards<Key = string> {
   private readonly entries = new Map<Key, Entry>();
   private made = 0;
 
-  constructor(options: GuardsOptions, { most, idle, now }: KeyedOptions = {}) {
+  constructor(options: GuardsOptions, own: KeyedOptions = {}) {
+    const { most, idle, now } = ownFields(own);
     const longest = most ?? 10_000;
     if (!(Number.isInteger(longest) && longest >= 1)) throw wrongType("most", most, "a whole number from 1");
     this.blueprint = blueprintOf(options);

@@ -2,6 +2,7 @@
 
 import { PERMANENT, TIMEOUT, TRANSIENT } from "../codes.js";
 import { kindOfStatus, NETWORK } from "../error_names.js";
+import { clean } from "../values.js";
 import type { Verdict } from "./options.js";
 import { broken } from "./policy.js";
 import { KINDS } from "./rules.js";
@@ -35,8 +36,9 @@ function kindOf(error: unknown): number {
   try {
     // The reason of an abort.
     if (/^[sn]/.test(typeof error)) return PERMANENT;
-    const known = Object(error) as ErrorLike;
-    const { name, status, statusCode, response, $metadata } = known;
+    const known = clean<ErrorLike>(Object(error));
+    const { name, status, statusCode, $metadata } = known;
+    const response = clean(known.response);
     const ofAws = $metadata && (THROTTLED_NAMES.test(String(name)) ? 429 : $metadata.httpStatusCode);
     for (const number of [status, statusCode, response?.status, response?.statusCode, ofAws]) {
       const kind = typeof number === "number" && kindOfStatus(number);
@@ -55,7 +57,7 @@ export function judged(verdict: Verdict, error: unknown): [kind: number, hint: n
     return [verdict && kind === PERMANENT ? TRANSIENT : kind, NaN];
   }
   const word = typeof verdict === "string" ? verdict : verdict.kind;
-  const hint = (verdict as { hint?: number | "never" | null }).hint;
+  const { hint } = clean<{ hint?: number | "never" | null }>(Object(verdict));
   const kind = KINDS.indexOf(word) + 1;
   if (!kind) throw broken(204, "failure", word);
   if (typeof (hint ?? 0) !== "number" && hint !== "never") throw broken(103, "hint", hint);

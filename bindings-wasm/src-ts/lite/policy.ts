@@ -1,4 +1,6 @@
 /** From options to a policy. The rules are the core's; what only `holdoff` has is refused by name. */
+
+import { isFields } from "../values.js";
 import { ConfigError } from "./errors.js";
 import { FIELDS, RULES } from "./rules.js";
 
@@ -37,12 +39,11 @@ const isSeed = (value: unknown): boolean =>
 /** Paths and values by turns, those of objects in it included. */
 function collect(given: unknown[], path: string, value: unknown): void {
   if (value == null) return;
-  if ({}.toString.call(value) !== "[object Object]") {
+  if (!isFields(value)) {
     given.push(path, value);
     return;
   }
-  for (const name in value) {
-    const inner = value[name as keyof typeof value] as unknown;
+  for (const [name, inner] of Object.entries(value)) {
     if (path || !HOST.includes(name)) collect(given, path ? `${path}.${name}` : name, inner);
     else if (name === "seed" && inner != null && !isSeed(inner)) throw broken(113, name, inner);
   }
@@ -52,7 +53,7 @@ function collect(given: unknown[], path: string, value: unknown): void {
 function fieldOf(path: string, value: unknown): string {
   const name = path.replace(".delay", ".initial");
   const [field, ...words] = FIELDS.find(([known]) => known === name || known === `${name}.kind`) ?? [];
-  if (field && (words.includes(value as string) || (!words[1] && typeof value === "number"))) return field;
+  if (field && (words.includes(value as string) || (words.length < 2 && typeof value === "number"))) return field;
   throw broken(147, path, value, "is not in holdoff/lite, perhaps in holdoff");
 }
 
@@ -132,7 +133,7 @@ export function policyOf(options: unknown): Policy {
   // Nothing else here is a number, so that a longer list differs from a shorter one.
   given.push(0);
   if (given.some((part, at) => part !== latestOptions[at])) {
-    const fields: Record<string, unknown> = {};
+    const fields: Record<string, unknown> = Object.create(null);
     for (let at = 1; at < given.length; at += 2) {
       fields[fieldOf(given[at - 1] as string, given[at])] = given[at];
     }

@@ -15,21 +15,21 @@ import { KINDS } from "./rules.js";
 /** The context of an attempt. Its controller is made only if somebody asks for the signal, or to abort. */
 class Attempt implements AttemptContext {
   readonly attempt: number;
-  private readonly caller: AbortSignal | null | undefined;
-  private controller: AbortController | undefined;
-  private following: AbortSignal | undefined;
+  readonly #caller: AbortSignal | null | undefined;
+  #controller: AbortController | undefined;
+  #following: AbortSignal | undefined;
 
   constructor(attempt: number, caller?: AbortSignal | null) {
     this.attempt = attempt;
-    this.caller = caller;
+    this.#caller = caller;
   }
 
   get signal(): AbortSignal {
-    return (this.following ??= follow(Attempt.control(this), this.caller));
+    return (this.#following ??= follow(Attempt.control(this), this.#caller));
   }
 
   static control(attempt: Attempt): AbortController {
-    return (attempt.controller ??= new AbortController());
+    return (attempt.#controller ??= new AbortController());
   }
 }
 
@@ -39,7 +39,7 @@ class Attempt implements AttemptContext {
  */
 export function run<T>(fn: Work<T>, policy: Policy, options: HostOptions): Promise<Awaited<T>> {
   if (policy.limit < Infinity || options.signal) return operation(fn, policy, options);
-  const failed = (error: unknown) => operation(fn, policy, options, { error });
+  const failed = (error: unknown) => operation(fn, policy, options, [undefined, error]);
   let result: T;
   try {
     result = fn(new Attempt(1));
@@ -51,15 +51,15 @@ export function run<T>(fn: Work<T>, policy: Policy, options: HostOptions): Promi
 
 const timeout = (text: string) => new DOMException(text, "TimeoutError");
 
-/** The end of a wait: the work's, or a word. */
-type End<V> = { readonly value: V } | { readonly error: unknown } | "late" | "cancelled";
+/** The end of a wait: a value, nothing and an error, or a word. */
+type End<V> = readonly [value: () => V] | readonly [undefined, error: unknown] | "late" | "cancelled";
 
 /** From the first attempt on, or from its failure. */
 async function operation<T>(
   fn: Work<T>,
   policy: Policy,
   { signal, when, onRetry, seed, clock: given }: HostOptions,
-  first?: { readonly error: unknown },
+  first?: End<Awaited<T>>,
 ): Promise<Awaited<T>> {
   const clock = given ?? system;
   let epoch = clock.now();
@@ -100,8 +100,8 @@ async function operation<T>(
       if (at < Infinity) wake();
       if (work) {
         new Promise<V>((done) => done(work())).then(
-          (value) => end({ value: value as Awaited<V> }),
-          (error) => end({ error }),
+          (value) => end([() => value as Awaited<V>]),
+          (error) => end([undefined, error]),
         );
       }
     });
@@ -127,8 +127,9 @@ async function operation<T>(
       throw error;
     }
     const late = end === "late" && timeout(`attempt ${attempt} took longer than its limit`);
-    if (end !== "late" && "value" in end) return end.value;
-    const error = late || (end as { error: unknown }).error;
+    const [value, failure] = end === "late" ? [] : end;
+    if (value) return value();
+    const error = late || failure;
     const time = now();
     const isAgain = isAbortAgain(error, lastError);
     lastError = error;

@@ -6,7 +6,6 @@ import { ConfigError, NOT_A_DURATION, NOT_SUPPORTED, problem, wrongType } from "
 import { type AttemptContext, checkHost, checkWork, ownOptions, type Work } from "../host.js";
 import { type RetryOptions, retry } from "../retry.js";
 import { type Duration, durationOf } from "../times.js";
-import { isFields } from "../values.js";
 
 type Stream<T> = AsyncIterable<T> | Iterable<T>;
 type Items<T> = AsyncIterator<T, unknown> | Iterator<T, unknown>;
