@@ -26,7 +26,7 @@ function some(error: unknown, test: (link: Link) => boolean, depth = 8): boolean
 export const givenUp = (error: unknown): boolean => some(error, (link) => outcomeOf(link)?.outcome === "gave_up");
 
 /** How runtimes say that the body of a request, a stream or a `Request`, was sent before. */
-const USED = /already (been )?(used|read|consumed)|unusable|disturbed|used body/i;
+const USED = /already (been )?(used|read|consumed)|unusable|disturbed|is locked|used body/i;
 
 export const isUsedBody = (error: unknown): boolean =>
   some(error, ({ name, message }) => name === "TypeError" && USED.test(String(message)));

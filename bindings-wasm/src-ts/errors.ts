@@ -1,7 +1,7 @@
 /** Errors: of a configuration, and the outcome of an operation that failed. */
 import { NOT_SUPPORTED, WRONG_TYPE } from "./codes.js";
 import { RULES } from "./table.js";
-import { isObject, ownFields } from "./values.js";
+import { bareCopy, isObject } from "./values.js";
 import type { StopReason } from "./words.js";
 
 export * from "./codes.js";
@@ -125,7 +125,7 @@ export function attach(error: unknown, outcome: Outcome): unknown {
   try {
     // Node prints it with an error that nobody caught.
     const property = { value: outcome, configurable: true, writable: true, enumerable: true };
-    isAttached = Reflect.defineProperty(holder, OUTCOME, ownFields(property));
+    isAttached = Reflect.defineProperty(holder, OUTCOME, bareCopy(property));
   } catch {
     // A proxy that does not let itself be written to.
   }

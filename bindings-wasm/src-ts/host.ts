@@ -9,7 +9,7 @@ import type { GuardFields as Sections } from "./guards/fields.js";
 import type { Token } from "./guards/nested.js";
 import type { Hooks } from "./hooks.js";
 import { isSeed } from "./seed.js";
-import { type GuardFields, isFields, ownFields } from "./values.js";
+import { bareCopy, type GuardFields, isFields } from "./values.js";
 
 /** The context of an attempt. */
 export interface AttemptContext {
@@ -124,9 +124,9 @@ export type CallOptions<V = unknown, F = unknown extends V ? never : V> = HostOp
   Omit<PolicyFields, keyof Sections> & { policy?: null | undefined };
 
 /** The own fields of options: a property that a program has added to `Object.prototype` is no option. */
-export function ownOptions<O extends object>(options: O): O {
+export function checkedOptions<O extends object>(options: O): O {
   if (!isFields(options)) throw wrongType("options", options, "an object, such as { policy } or { attempts: 5 }");
-  return ownFields(options);
+  return bareCopy(options);
 }
 
 type Check = readonly [isRight: (value: unknown) => boolean, wanted: string];

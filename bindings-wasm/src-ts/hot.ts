@@ -15,7 +15,7 @@ import {
 } from "./places.js";
 import { Slot } from "./slot.js";
 import type { Nanos } from "./times.js";
-import { ownFields } from "./values.js";
+import { bareCopy } from "./values.js";
 
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
@@ -64,7 +64,7 @@ const brought: Module[] = [];
 
 /** Brings the module of an entry: that of `holdoff`, or a larger one. The first one stays until a policy needs more. */
 export function bring(entry: Module): void {
-  const by = ownFields(entry);
+  const by = bareCopy(entry);
   module ??= by;
   brought.push(by);
 }

@@ -32,7 +32,7 @@ import { isRefusal } from "./module.js";
 import { readLong } from "./options.js";
 import { DEADLINE } from "./places.js";
 import { switches } from "./switches.js";
-import { ownFields } from "./values.js";
+import { bareCopy } from "./values.js";
 import { CAUSES, KINDS, REASONS, type StopReason } from "./words.js";
 
 const NO_OPTIONS = {};
@@ -216,7 +216,7 @@ export class Operation<T> {
     try {
       const event = this.#event(attempt, facts);
       // Events are copied to other threads, which no function can be.
-      if (wake) Object.defineProperty(event, "wake", ownFields({ value: wake }));
+      if (wake) Object.defineProperty(event, "wake", bareCopy({ value: wake }));
       return tell([this.#options as Hooks, ...listeners], hook, event, failed);
     } catch (error) {
       failed(error);

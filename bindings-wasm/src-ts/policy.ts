@@ -17,11 +17,11 @@ import type { Guards } from "./guards/guards.js";
 import {
   type CallOptions,
   type CompiledPolicy,
+  checkedOptions,
   checkHost,
   checkWork,
   type HostOptions,
   isHostField,
-  ownOptions,
   type Work,
 } from "./host.js";
 import { checkModule, takeModule } from "./hot.js";
@@ -43,6 +43,7 @@ import { run } from "./run.js";
 import { BUDGET_KIND, BUDGET_LIMIT } from "./table.js";
 import { durationOf, type Nanos } from "./times.js";
 import {
+  bareCopy,
   collect,
   copyOf,
   EMPTY,
@@ -53,7 +54,6 @@ import {
   LIST,
   NOTHING,
   NUMBER,
-  ownFields,
   snake,
   TEXT,
   UNITLESS,
@@ -123,7 +123,7 @@ export class Policy implements CompiledPolicy {
     try {
       checkWork(fn);
       if (options === undefined) return run(fn, this, options);
-      const own = ownOptions(options);
+      const own = checkedOptions(options);
       return run(fn, policyOfCall(this, own), own);
     } catch (error) {
       return Promise.reject(error);
@@ -246,7 +246,7 @@ function capacityOf(fields: readonly GuardField[]): number | undefined {
     "budget.kind": kind = budget,
     "budget.capacity": size = CAPACITY_OF_LOOPS,
     ...others
-  } = ownFields(Object.fromEntries(named.map(({ path, value }) => [path, value])));
+  } = bareCopy(Object.fromEntries(named.map(({ path, value }) => [path, value])));
   const isDefault = kind === "default" && Object.keys(others).length === 0;
   const capacity: unknown = typeof budget === "number" ? budget : isDefault ? size : undefined;
   const isCount = Number.isInteger(capacity) && (capacity as number) >= 0 && (capacity as number) <= 1e6;
@@ -327,9 +327,9 @@ export function withDeadline(policy: Policy, deadline: unknown): CompiledPolicy 
   return isRuled(policy.words) ? undefined : dated(policy, nanos);
 }
 
-/** The fields of a policy among options, without those that have no value. */
+/** The fields of a policy among options, without null and undefined. */
 export const fieldsOf = (options: object): PolicyFields =>
-  ownFields(
+  bareCopy(
     Object.fromEntries(
       Object.entries(options).filter(
         ([name, value]) => name !== "policy" && !isHostField(name) && value !== undefined && value !== null,

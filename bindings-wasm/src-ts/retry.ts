@@ -3,7 +3,7 @@
 import type { ConfigError } from "./errors.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { GuardFields } from "./guards/fields.js";
-import { type CompiledPolicy, checkHost, checkWork, type HostOptions, ownOptions, type Work } from "./host.js";
+import { type CompiledPolicy, checkedOptions, checkHost, checkWork, type HostOptions, type Work } from "./host.js";
 import {
   fieldsOf,
   noGuards,
@@ -85,7 +85,7 @@ export function retry<T>(fn: Work<T>, options?: RetryOptions<Awaited<T>, Awaited
   try {
     checkWork(fn);
     if (options === undefined) return run(fn, (byDefault ??= withBudgetsOfCalls(new Policy())), undefined);
-    const own = ownOptions(options);
+    const own = checkedOptions(options);
     // Many say nothing but a policy, and that is quick to see.
     if (own.policy instanceof Policy && Object.keys(own).length === 1) return run(fn, own.policy, undefined);
     return run(fn, forOne(own), own);
@@ -121,7 +121,7 @@ export function wrap<This, Args extends readonly unknown[], T>(
   options: WrapOptions<Awaited<T>, Awaited<T>> = {},
 ): Wrapped<This, Args, T> {
   checkWork(fn);
-  const own = ownOptions(options);
+  const own = checkedOptions(options);
   return wrapped(fn, forAll(own), own);
 }
 
@@ -130,10 +130,10 @@ function wrapped<This, Args extends readonly unknown[], T>(
   policy: Policy,
   options: WrapOptions<Awaited<T>, Awaited<T>>,
 ): Wrapped<This, Args, T> {
-  const run = runner(fn, policy, ownOptions({ ...options, name: options.name ?? fn.name }));
+  const run = runner(fn, policy, checkedOptions({ ...options, name: options.name ?? fn.name }));
   const withOptions = (others: typeof options) => {
-    const own = ownOptions(others);
-    return wrapped(fn, changed(policy, own), ownOptions({ ...options, ...own }));
+    const own = checkedOptions(others);
+    return wrapped(fn, changed(policy, own), checkedOptions({ ...options, ...own }));
   };
   return Object.assign(run, { withOptions });
 }

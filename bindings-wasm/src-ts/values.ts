@@ -54,7 +54,7 @@ function inner(values: FieldValue[], path: string, value: unknown, number: numbe
   else collect(values, path, value, number, depth + 1);
 }
 
-/** A copy of an object of fields, without those that have no value. */
+/** A copy of an object of fields, without null and undefined. */
 export function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf);
   if (!isFields(value)) return value;
@@ -74,7 +74,7 @@ export type GuardFields = readonly GuardField[];
 const BARE = Object.freeze(Object.create(null));
 
 /** An object's own fields, in an object that inherits none from `Object.prototype`. */
-export const ownFields = <T extends object>(object: T): T => Object.assign(Object.create(BARE), object);
+export const bareCopy = <T extends object>(object: T): T => Object.assign(Object.create(BARE), object);
 
 /** True for an object, which may be a function. */
 export const isObject = (value: unknown): value is object => Object(value) === value;

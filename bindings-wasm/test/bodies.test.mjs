@@ -46,6 +46,13 @@ test("where a body cannot be sent again, the answer comes out that asked for it"
       return ({ signal }) => fetch(url, { ...post(body), signal });
     },
     () => {
+      const body = stream();
+      return async ({ signal }) => {
+        const { value } = await body.getReader().read();
+        return fetch(url, { ...post(value), signal });
+      };
+    },
+    () => {
       const body = lines();
       return ({ signal, once }) => fetch(url, { ...post(once(body)), signal });
     },

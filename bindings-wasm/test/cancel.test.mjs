@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import { outcomeOf, retry } from "holdoff";
+import { Guards } from "holdoff/guards";
 import * as lite from "holdoff/lite";
 import { failure, VirtualClock } from "./virtual.mjs";
 
@@ -284,4 +285,27 @@ test("ten thousand cancelled operations leave nothing on the signal", async () =
   await Promise.all(runs);
   assert.equal(listeners(signal), 0);
   assert.ok(timers() <= before - 10_000);
+});
+
+test("an abort that a client wraps into an error of its own is the caller's", async () => {
+  const wraps = [
+    () => Object.assign(new Error("Request was aborted."), { name: "APIUserAbortError" }),
+    (reason) => Object.assign(new Error("no response"), { name: "FetchError", cause: reason }),
+    () => Object.assign(new Error("canceled"), { name: "CanceledError", code: "ERR_CANCELED" }),
+    () => Object.assign(new Error("gone"), { status: 404 }),
+  ];
+  for (const wrapped of wraps) {
+    for (const guards of [undefined, new Guards({ breaker: { failures: 1 } })]) {
+      const controller = new AbortController();
+      const { signal } = controller;
+      const client = async () => {
+        controller.abort();
+        throw wrapped(signal.reason);
+      };
+      const error = await failure(retry(client, { signal, guards }));
+      assert.equal(error, signal.reason);
+      assert.equal(outcomeOf(error).reason, "cancelled");
+      assert.notEqual(guards?.breaker.state, "open");
+    }
+  }
 });

@@ -13,7 +13,9 @@ const PLAIN = { __proto__: null, enumerable: true, configurable: true, writable:
 /** Every name that the package's code reads of an object, and the options of policies. */
 function names() {
   const known = new Set(["backoff.kind", "retry-after", "x-should-retry", "0", "1", "9", "104"]);
-  for (const file of readdirSync(FOLDER).filter((name) => /^(shared|index|guards|registry|loops|lite|tools)\.js$/.test(name)))
+  for (const file of readdirSync(FOLDER).filter((name) =>
+    /^(shared|index|guards|registry|loops|lite|tools)\.js$/.test(name),
+  ))
     for (const [, name] of readFileSync(new URL(file, FOLDER), "utf8").matchAll(/[.{,]\s*([a-zA-Z_$][\w$]*)/g))
       known.add(name);
   return [...known].filter((name) => !(name in Object.prototype) && !LANGUAGE.includes(name));

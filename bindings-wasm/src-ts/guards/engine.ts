@@ -11,7 +11,7 @@ import { budget } from "../hot.js";
 import { Operation } from "../operation.js";
 import { REFUSALS } from "../places.js";
 import { type Seed, seedOf } from "../seed.js";
-import { ownFields } from "../values.js";
+import { bareCopy } from "../values.js";
 import type { StopReason } from "../words.js";
 import type { Breaker } from "./breaker.js";
 import type { Bulkhead } from "./bulkhead.js";
@@ -120,7 +120,7 @@ export class Guarded<T> implements Engine, Waiter {
     noted?: number,
   ) {
     this.guards = guards;
-    this.options = options ?? ownFields({});
+    this.options = options ?? bareCopy({});
     this.policy = policy;
     this.budgets = budgetsBeside(guards, policy);
     this.noted = noted ?? this.budgets?.refusals ?? 0;

@@ -6,7 +6,7 @@ import type { ChangeHook } from "../hooks.js";
 import { exact } from "../memory.js";
 import { checkSeed } from "../seed.js";
 import type { Time } from "../times.js";
-import { collect, type FieldValue, type GuardField, LIST, NUMBER, ownFields, snake } from "../values.js";
+import { bareCopy, collect, type FieldValue, type GuardField, LIST, NUMBER, snake } from "../values.js";
 import { type Configs, configsOf } from "./configs.js";
 import {
   BREAKER,
@@ -49,7 +49,7 @@ export interface Origin {
 }
 
 export function originOf(options: GuardOptions = {}): Origin {
-  const { seed, now, name, onChange } = ownFields(options);
+  const { seed, now, name, onChange } = bareCopy(options);
   if (typeof (name ?? "") !== "string") throw wrongType("name", name, "a text");
   if (onChange && typeof onChange !== "function") throw wrongType("onChange", onChange, "a function");
   if (seed !== undefined && seed !== null) checkSeed(seed, "seed");

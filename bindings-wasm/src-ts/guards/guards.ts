@@ -5,7 +5,7 @@ import type { ChangeHook } from "../hooks.js";
 import type { CompiledPolicy, Guarding, HostOptions, Work } from "../host.js";
 import { makeGuardsWith, type SharedStates } from "../maker.js";
 import type { Time } from "../times.js";
-import { type GuardFields, isFields, ownFields } from "../values.js";
+import { bareCopy, type GuardFields, isFields } from "../values.js";
 import type { Adaptive } from "./adaptive.js";
 import type { Breaker } from "./breaker.js";
 import type { Budget } from "./budget.js";
@@ -110,7 +110,7 @@ export class Guards implements Guarding {
 
   /** Runs `fn` under a policy and these guards, as `retry` does with its option `guards`. */
   run<T>(fn: Work<T>, policy: CompiledPolicy, options?: HostOptions<Awaited<T>, Awaited<T>>): Promise<Awaited<T>> {
-    return runUnder(this, fn, policy, options && ownFields(options));
+    return runUnder(this, fn, policy, options && bareCopy(options));
   }
 
   /** No object of fields, not even to another copy of this package. */

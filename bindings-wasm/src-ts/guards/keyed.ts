@@ -5,7 +5,7 @@ import { wrongType } from "../errors.js";
 import type { ChangeHook } from "../hooks.js";
 import { type Length, nanos } from "../memory.js";
 import { seedAt } from "../seed.js";
-import { ownFields } from "../values.js";
+import { bareCopy } from "../values.js";
 import { originOf } from "./guard.js";
 import { type Blueprint, blueprintOf, Guards, type GuardsOptions } from "./guards.js";
 
@@ -37,7 +37,7 @@ export class KeyedGuards<Key = string> {
   private made = 0;
 
   constructor(options: GuardsOptions, own: KeyedOptions = {}) {
-    const { most, idle, now } = ownFields(own);
+    const { most, idle, now } = bareCopy(own);
     const longest = most ?? 10_000;
     if (!(Number.isInteger(longest) && longest >= 1)) throw wrongType("most", most, "a whole number from 1");
     this.blueprint = blueprintOf(options);

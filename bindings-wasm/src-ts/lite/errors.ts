@@ -1,6 +1,6 @@
 /** Errors: of a configuration, and the last error of an operation with its outcome. */
 import type * as whole from "../errors.js";
-import { ownFields } from "../values.js";
+import { bareCopy } from "../values.js";
 
 /** How an operation ended that did not succeed. */
 export type Outcome = Omit<whole.Outcome, "lastResult">;
@@ -43,7 +43,7 @@ export class RetryError extends Error {
 export function attach(error: unknown, value: Outcome): unknown {
   const holder = Object(error) === error ? (error as object) : new RetryError(value, error);
   try {
-    Reflect.defineProperty(holder, OUTCOME, ownFields({ value, configurable: true, writable: true, enumerable: true }));
+    Reflect.defineProperty(holder, OUTCOME, bareCopy({ value, configurable: true, writable: true, enumerable: true }));
   } catch {}
   return holder;
 }

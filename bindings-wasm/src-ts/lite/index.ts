@@ -1,5 +1,5 @@
 /** Retries for pages to which every kilobyte counts: the same decisions as `holdoff`, without its reader of anything but numbers. */
-import { ownFields } from "../values.js";
+import { bareCopy } from "../values.js";
 import type { RetryOptions, Work } from "./options.js";
 import { noTime, policyOf } from "./policy.js";
 import { run } from "./run.js";
@@ -15,7 +15,7 @@ export type * from "./options.js";
  */
 export function retry<T>(fn: Work<T>, options: RetryOptions = {}): Promise<Awaited<T>> {
   try {
-    return run(fn, policyOf(options), ownFields(options));
+    return run(fn, policyOf(options), bareCopy(options));
   } catch (error) {
     return Promise.reject(error);
   }
@@ -27,7 +27,7 @@ export function wrap<This, Args extends readonly unknown[], T>(
   options: RetryOptions = {},
 ): (this: This, ...args: Args) => Promise<Awaited<T>> {
   const policy = policyOf(options);
-  const own = ownFields(options);
+  const own = bareCopy(options);
   if (policy.limit === 0) throw noTime(options.deadline);
   return function (this: This, ...args: Args) {
     return run(() => fn.apply(this, args as never), policy, own);

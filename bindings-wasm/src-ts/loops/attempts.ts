@@ -2,7 +2,7 @@
 import { follow } from "../cancel.js";
 import { ConfigError, NOT_SUPPORTED, outcomeOf } from "../errors.js";
 import type { RetryEvent } from "../hooks.js";
-import { type AttemptContext, checkHost, ownOptions, type Work } from "../host.js";
+import { type AttemptContext, checkedOptions, checkHost, type Work } from "../host.js";
 import { type RetryOptions, retry } from "../retry.js";
 
 /**
@@ -30,8 +30,10 @@ interface Asked {
  * The loop ends after the attempt that succeeds. An error that ends the operation comes out of the attempt, or of the loop if it was
  * no attempt's: a refusal or a cancellation. A loop that is left after a failed attempt throws that attempt's error.
  */
-export function attempts<V = unknown>(given: RetryOptions<V, V> = {}): AsyncGenerator<AttemptAt<V>, void, undefined> {
-  const options = ownOptions(given);
+export function attempts<V = unknown>(
+  callerOptions: RetryOptions<V, V> = {},
+): AsyncGenerator<AttemptAt<V>, void, undefined> {
+  const options = checkedOptions(callerOptions);
   checkHost(options);
   return turns(options as RetryOptions<unknown, unknown>) as AsyncGenerator<AttemptAt<V>, void, undefined>;
 }

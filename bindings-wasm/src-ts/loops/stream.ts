@@ -3,7 +3,7 @@ import { Attempt } from "../attempt.js";
 import { hear, hearNoMore } from "../cancel.js";
 import { type Clock, system } from "../clock.js";
 import { ConfigError, NOT_A_DURATION, NOT_SUPPORTED, problem, wrongType } from "../errors.js";
-import { type AttemptContext, checkHost, checkWork, ownOptions, type Work } from "../host.js";
+import { type AttemptContext, checkedOptions, checkHost, checkWork, type Work } from "../host.js";
 import { type RetryOptions, retry } from "../retry.js";
 import { type Duration, durationOf } from "../times.js";
 
@@ -31,10 +31,10 @@ export type StreamOptions<T> = RetryOptions<T | undefined> & {
  */
 export function retryStream<T>(
   fn: Work<Stream<T> | PromiseLike<Stream<T>>>,
-  given: StreamOptions<T> = {},
+  callerOptions: StreamOptions<T> = {},
 ): AsyncGenerator<T, void, undefined> {
   checkWork(fn);
-  const options = ownOptions(given);
+  const options = checkedOptions(callerOptions);
   checkHost(options);
   for (const name of ["whenResult", "fallback"] as const) {
     if (options[name])
