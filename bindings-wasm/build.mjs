@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, transformSync } from "esbuild";
 
@@ -123,6 +123,7 @@ function patched(text, replacements) {
 
 // Bundlers rename classes, so an error about an object names the argument.
 const glue = readFileSync("dist/bindgen/tools.js", "utf8").replace(/( _assertClass\((\w+), [A-Z]\w+)\)/g, '$1, "$2")');
+const coder = glue.indexOf("const cachedTextEncoder = ");
 /** The JavaScript of wasm-bindgen, where the module and its text coders are made at the first use and not at import. */
 const lazyGlue = patched(glue.slice(0, glue.indexOf("let __wbg_init_promise;")), [
   ["let wasmModule, wasmInstance, wasm;", "let wasmModule, wasmInstance;\nlet wasm = atFirstUse(initSync);"],
@@ -131,9 +132,10 @@ const lazyGlue = patched(glue.slice(0, glue.indexOf("let __wbg_init_promise;")),
   ["cachedTextDecoder = new TextDecoder('utf-8', { ignoreBOM: true });\n        cachedTextDecoder.decode();", ""],
   ["return cachedTextDecoder.decode(bytes);", "return decoder.decode(bytes);"],
   ["function _assertClass(instance, klass) {", "function _assertClass(instance, klass, name) {"],
-  [/throw new Error\(`expected instance of .*?`\);/, "throw notA(name, instance);"],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: wasm-bindgen writes it so
+  ["throw new Error(`expected instance of ${klass.name}`);", "throw notA(name, instance);"],
   ["throw new Error(getStringFromWasm0(arg0, arg1));", "throw thrown(getStringFromWasm0(arg0, arg1));"],
-  [/const cachedTextEncoder = new TextEncoder\(\);\n\nif .*?\n}\n/s, "const cachedTextEncoder = encoder;\n"],
+  [glue.slice(coder, glue.indexOf("\n}\n", coder) + 3), "const cachedTextEncoder = encoder;\n"],
 ]);
 const bindgen = {
   name: "wasm-bindgen",
@@ -154,10 +156,16 @@ const types = readFileSync("dist/bindgen/tools.d.ts", "utf8")
   .replace(/^( +\* )r" /gm, "$1")
   .replace(/export type InitInput.*/s, "")
   // Documentation that has come through a macro is a raw literal.
-  .replace(/^( *\*) r(#*)"(.*)"\2$/gm, "$1$3")
+  .replace(/^( *\*) r#*"(.*)$/gm, (_, star, text) => star + text.slice(0, text.lastIndexOf('"')))
+  .replace(/^export class Gates \{/m, "export class Gates<K> {")
+  .split("\n")
   // A time comes back as the type that went in, and a gate has any key.
-  .replace(/^((?: {4}static | {4}|export function )\w+)(\(.*\bT\b)/gm, "$1<T extends Time>$2")
-  .replace(/^export class Gates \{/m, "export class Gates<K> {");
+  .map((line) =>
+    /^(?: {4}static | {4}|export function )\w+\(/.test(line) && /\bT\b/.test(line)
+      ? line.replace("(", "<T extends Time>(")
+      : line,
+  )
+  .join("\n");
 writeFileSync("src-ts/tools/core.d.ts", `${types.trimEnd()}\n`);
 
 await bundle(
@@ -192,7 +200,7 @@ const translated = {
   name: "translated wasm",
   setup({ onResolve }) {
     onResolve({ filter: /(hot|powers|machine)_wasm\.js$/ }, ({ path }) => {
-      const name = /(\w+)_wasm/.exec(path)[1];
+      const name = basename(path, "_wasm.js");
       const text = readFileSync(processed("wasm2js", ["-Oz"], `dist/translated/${name}.wasm`), "utf8");
       const code = `export const make = () => {${text.slice(0, text.indexOf("var retasmFunc"))} return asmFunc({}); };
         export const makeLater = async () => make();

@@ -2,19 +2,18 @@
 
 /** Finds requests that were never sent. */
 export const UNSENT =
-  /^(?:ConnectionRefused.*|ConnectTimeout.*|ConnectionTimeout.*|ECONNREFUSED|ENOTFOUND|EAI_.*|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ERR_SOCKET_CONNECTION_TIMEOUT|ERR_HTTP2_GOAWAY_SESSION|connect|getaddrinfo|08001|53300|57P03)$|before secure TLS|awaiting 'connect'|Proxy response \(|REFUSED_STREAM/;
+  /^(?:ConnectionRefused|ConnectTimeout|ConnectionTimeout|EAI_|(?:ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ERR_SOCKET_CONNECTION_TIMEOUT|ERR_HTTP2_GOAWAY_SESSION|connect|getaddrinfo|08001|53300|57P03)$)|before secure TLS|awaiting 'connect'|Proxy response \(|REFUSED_STREAM/;
 
 /** Finds answers that did not come in time. */
-export const TIMEOUT =
-  /^(?:.*Timeout|.*TimeoutE.*|.*TimedOut|.*_TIMEOUT|.*TIMEDOUT|57014)$|timed out|imeout of |timeout ex/;
+export const TIMEOUT = /^57014$|(?:Timeout|TimedOut|_TIMEOUT|TIMEDOUT)$|TimeoutE|timed out|imeout of |timeout ex/;
 
 /** Finds callers that want no answer any more. */
-export const CANCELLED = /^(?:.*AbortError|Cancel.*|ABORTED)$/;
+export const CANCELLED = /^(?:Cancel|ABORTED$)|AbortError$/;
 
 /** Finds failures that come again. */
 export const PERMANENT =
-  /^(?:CERT_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|UNABLE_TO_.*|HOSTNAME_MISMATCH|ERR_TLS_.*|ERR_SSL_.*|UnsupportedProtocol.*|.*_REDIRECTS|ERR_INVALID_.*|ERR_UNSUPPORTED_.*|ERR_UNESCAPED_.*|ERR_BAD_OPTION.*|UND_ERR_INVALID_.*|UND_ERR_NOT_SUPPORTED|UND_ERR_HEADERS_OVERFLOW|UND_ERR_REQ_CONTENT_LENGTH_MISMATCH|ERR_BODY_PARSE_FAILURE|Z_DATA_ERROR|NotSupportedError|.*ValidationError|.*AuthenticationError|0A000|22...|23...|28...|3D000|42...|SQLITE_CONSTRAINT.*|EAUTH|ENOENT|EEXIST|EISDIR|ENOTDIR|EACCES|EPERM)$|unknown scheme|nsupported protocol|bad port|redirect count exceeded|too many redirects|WRONGTYPE|WRONGPASS|NOAUTH|NOPERM/;
+  /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_|UnsupportedProtocol|ERR_INVALID_|ERR_UNSUPPORTED_|ERR_UNESCAPED_|ERR_BAD_OPTION|UND_ERR_INVALID_|SQLITE_CONSTRAINT|(?:HOSTNAME_MISMATCH|UND_ERR_NOT_SUPPORTED|UND_ERR_HEADERS_OVERFLOW|UND_ERR_REQ_CONTENT_LENGTH_MISMATCH|ERR_BODY_PARSE_FAILURE|Z_DATA_ERROR|NotSupportedError|0A000|22...|23...|28...|3D000|42...|EAUTH|ENOENT|EEXIST|EISDIR|ENOTDIR|EACCES|EPERM)$)|(?:_REDIRECTS|ValidationError|AuthenticationError)$|unknown scheme|nsupported protocol|bad port|redirect count exceeded|too many redirects|WRONGTYPE|WRONGPASS|NOAUTH|NOPERM/;
 
 /** Finds servers that ask for less. */
 export const THROTTLED =
-  /^(?:.*Throttl.*|TooManyRequests.*|RequestLimitExceeded|BandwidthLimitExceeded|LimitExceededException|ProvisionedThroughputExceeded.*|SlowDown|PriorRequestNotComplete|TransactionInProgressException|RateLimit.*)$/;
+  /^(?:TooManyRequests|ProvisionedThroughputExceeded|RateLimit|(?:RequestLimitExceeded|BandwidthLimitExceeded|LimitExceededException|SlowDown|PriorRequestNotComplete|TransactionInProgressException)$)|Throttl/;

@@ -130,7 +130,7 @@ function quotasOf(field: string): Quota[] {
   let isFormed = true;
   if (field.trim().length > MOST) return all;
   // The contents of a quoted text have no meaning here.
-  for (const member of field.replace(/"(?:[^"\\]|\\.?)*(?:"|$)/g, '""').split(",")) {
+  for (const member of field.replace(/"(?:[^"\\]|\\[\s\S]?)*"?/g, '""').split(",")) {
     if (!member.includes("=")) continue;
     const [policy = "", ...parts] = member.split(";").map((part) => part.trim());
     const isNamed = parameter(named, policy, "remaining", "reset");

@@ -192,3 +192,13 @@ test("no document and no form does anything but read or be refused", () => {
     { numRuns: 1000 },
   );
 });
+
+test("a text without an end is read once", () => {
+  for (const text of [`"${'\\"'.repeat(1e6)}`, '"\\', `{"${"a".repeat(1e6)}`])
+    assert.throws(() => fromForm("grpc", text), { name: "ConfigError", code: 141 });
+  const quoted = '{ "maximumAttempts": 4, "note": "a\\"1234567890123456789\\\\" }';
+  assert.throws(() => fromForm("temporal", quoted), {
+    name: "ConfigError",
+    message: /^note = "a\\"1234567890123456789\\\\": /,
+  });
+});

@@ -7,6 +7,13 @@ import { target } from "./pages.mjs";
 /** The languages of tabs, by the words behind three backticks. */
 const LANGUAGES = { js: "JavaScript", ts: "TypeScript", python: "Python", c: "C", cpp: "C++", rust: "Rust" };
 
+/** An address whose anchor ends with no hyphen. */
+function anchored(url) {
+  let end = url.length;
+  if (url.includes("#")) while (url[end - 1] === "-") end -= 1;
+  return url.slice(0, end);
+}
+
 /** A remark plugin; the order of its steps does not matter. */
 export function repository() {
   return (tree, file) => {
@@ -14,7 +21,7 @@ export function repository() {
     if (title >= 0) tree.children.splice(title, 1);
     each(tree, (node) => {
       // Astro has no hyphen at the end of an anchor, GitHub has.
-      if (node.type === "link" || node.type === "definition") node.url = (target(node.url, file.path) ?? node.url).replace(/(#.*?)-+$/, "$1");
+      if (node.type === "link" || node.type === "definition") node.url = anchored(target(node.url, file.path) ?? node.url);
       if (node.children) node.children = tabs(node.children.flatMap((child) => drawn(child, file)));
     });
   };
@@ -74,17 +81,19 @@ function drawn(node, file) {
 
 // A drawing that is wider than the screen scrolls, also by the keyboard.
 function figure(svg) {
-  const [, width] = /^<svg [^>]*?\bwidth="([\d.]+)"/.exec(svg);
+  const [, width] = /\bwidth="([\d.]+)"/.exec(svg);
   return { type: "html", value: `<figure class="diagram" tabindex="0" style="--width: ${width}px">${svg}</figure>` };
 }
 
 /** Draws a diagram in the colours of the page. Its `accTitle` is what a screen reader says. */
 function diagram({ value }, file) {
-  const [line, label] = /^\s*accTitle: (.+)\n/m.exec(value) ?? [];
+  const [line, label] = /^[ \t]*accTitle: (.+)\n/m.exec(value) ?? [];
   if (label === undefined) throw new Error(`${file.path}: a diagram needs a line "accTitle: ..." for those who cannot see it`);
   const colours = { bg: "var(--sl-color-bg)", fg: "var(--sl-color-white)", transparent: true, padding: 12 };
-  const svg = renderMermaidSVG(value.replace(line, ""), colours)
-    .replace(/<style>.*?<\/style>/s, "")
+  const drawing = renderMermaidSVG(value.replace(line, ""), colours);
+  const style = drawing.slice(drawing.indexOf("<style>"), drawing.indexOf("</style>") + "</style>".length);
+  const svg = drawing
+    .replace(style, "")
     .replace("<svg ", `<svg role="img" aria-label="${label.replaceAll('"', "&quot;")}" `);
   return figure(svg);
 }

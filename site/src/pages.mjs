@@ -56,8 +56,9 @@ export function sources() {
   for (const page of markdown()) {
     const path = join(FOLDER, page);
     for (const [, url] of readFileSync(path, "utf8").matchAll(/\]\(([^()\s]+)\)/g)) {
-      const [, source] = /\/source\/([^#]+)\//.exec(tryTarget(url, path) ?? "") ?? [];
-      if (source !== undefined && !source.endsWith(".svg")) found.add(source);
+      const [address] = (tryTarget(url, path) ?? "").split("#", 1);
+      const [, source] = address.slice(0, Math.max(address.lastIndexOf("/"), 0)).split("/source/", 2);
+      if (source && !source.endsWith(".svg")) found.add(source);
     }
   }
   for (const folder of [...found].filter((source) => statSync(join(ROOT, source)).isDirectory())) {

@@ -1,5 +1,5 @@
 //! Faults that `cargo xtask check` finds by reading the sources: imports that go up, circles between files, long files, words that have to
-//! be learned, and tests that need a real clock. Each fault is named by file and line.
+//! be learned, tests that need a real clock, and regular expressions that may be slow. Each fault is named by file and line.
 
 use crate::shell::say;
 use anyhow::{Result, bail};
@@ -7,6 +7,7 @@ use sources::{CODE, Fault, Files, has_ending, is_test};
 
 mod clocks;
 mod floors;
+mod regexes;
 mod riddles;
 mod rust;
 mod scripts;
@@ -28,6 +29,7 @@ pub(crate) fn check() -> Result<()> {
         ("long files", long(&files)),
         ("riddles", riddles::riddles(&files, &parsed)),
         ("tests by a real clock", clocks::faults(&files)?),
+        ("slow regular expressions", regexes::faults(&files)),
     ] {
         for Fault { path, line, message } in &faults {
             say!("{path}:{line}: {message}");

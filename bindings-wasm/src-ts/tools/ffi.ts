@@ -63,7 +63,8 @@ export function documentFields(document: unknown): FieldValue[] {
 function parseDocument(document: unknown): unknown {
   if (typeof document !== "string") return document;
   const long = new Map<string, bigint>();
-  const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+  // A text without an end is one token, too: it is read once and not again from each of its quotes.
+  const token = /"(?:[^"\\]|\\[\s\S]?)*"?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
   const marked = document.replace(token, (part) => {
     if (!/^\d{16,19}$/.test(part)) return part;
     const mark = `\u0000${part}`;

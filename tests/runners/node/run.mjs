@@ -662,7 +662,7 @@ async function outcome(kind, vector) {
 
 /** JSON whose whole numbers keep all their bits: those above 2^53 come as bigints. */
 function parse(json) {
-  const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+  const token = /"(?:[^"\\]|\\[\s\S]?)*"?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
   const marked = json.replace(token, (part) => (/^-?\d{16,}$/.test(part) ? `"#n${part}"` : part));
   return JSON.parse(marked, (_, value) => {
     if (typeof value !== "string" || !value.startsWith("#n")) return value;

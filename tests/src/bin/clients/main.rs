@@ -26,10 +26,36 @@ fn about(list: &ClientErrors) -> (&'static str, &'static str) {
     }
 }
 
-/// A regular expression for a name as a whole, or for a message that has one of these parts. No part of it repeats a repeat.
+/// Alternatives of a regular expression, in brackets if there are several.
+fn any(of: &[String]) -> String {
+    if let [one] = of { one.clone() } else { format!("(?:{})", of.join("|")) }
+}
+
+/// A regular expression for a name, its beginning or its end, or for a message that has one of these parts. It repeats nothing.
 fn expression(list: &ClientErrors) -> String {
-    let names = list.names.split_ascii_whitespace().map(|name| name.replace('?', ".").replace('*', ".*"));
-    let mut all = format!("^(?:{})$", names.collect::<Vec<_>>().join("|"));
+    let (mut whole, mut starts, mut ends, mut parts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for name in list.names.split_ascii_whitespace() {
+        let text = name.trim_matches('*').replace('?', ".");
+        let of = match (name.starts_with('*'), name.ends_with('*')) {
+            (false, false) => &mut whole,
+            (false, true) => &mut starts,
+            (true, false) => &mut ends,
+            (true, true) => &mut parts,
+        };
+        of.push(text);
+    }
+    if !whole.is_empty() {
+        starts.push(any(&whole) + "$");
+    }
+    let mut all = Vec::new();
+    if !starts.is_empty() {
+        all.push(format!("^{}", any(&starts)));
+    }
+    if !ends.is_empty() {
+        all.push(any(&ends) + "$");
+    }
+    all.append(&mut parts);
+    let mut all = all.join("|");
     for phrase in list.messages.split('|').filter(|phrase| !phrase.is_empty()) {
         all += "|";
         for letter in phrase.chars() {
