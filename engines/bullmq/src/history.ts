@@ -1,20 +1,23 @@
 /**
- * The events of a job, kept as lines of the job's log. BullMQ appends to a log, keeps it through retries, stalls and restarts, and
- * removes it with the job. `data` and `progress` belong to the program and are overwritten as a whole.
+ * The events of a job, each in a field of its own of the hash that BullMQ has for the job in Redis. BullMQ leaves such fields alone and
+ * removes them with the job. Text that a job logs, its `data` and its `progress` are elsewhere: they may come from a stranger.
  */
 import { Event, ReplayError } from "holdoff/tools";
 
-/** Reads the log of a job: its `Queue`. */
-export interface JobLogs {
-  getJobLogs(jobId: string, start?: number, end?: number, asc?: boolean): Promise<{ readonly logs: readonly string[] }>;
+/** The part of a BullMQ `Queue` that histories need. */
+export interface JobStore {
+  toKey(jobId: string): string;
+  readonly client: Promise<{
+    hgetall(key: string): Promise<Record<string, string>>;
+    hset(key: string, fields: Record<string, string>): Promise<unknown>;
+  }>;
 }
 
 /** The part of a BullMQ job that a history needs. */
-export interface LoggedJob {
+export interface StoredJob {
   readonly id?: string | undefined;
-  /** How often a worker has taken the job: tells the lines of one worker from those of another. */
+  /** How often a worker has taken the job: tells the events of one worker from those of another. */
   readonly attemptsStarted: number;
-  log(line: string): Promise<unknown>;
 }
 
 /** The events of a job's latest call. */
@@ -22,44 +25,42 @@ export interface History {
   readonly events: readonly Event[];
   /** How often the attempt in flight ended by moving the job itself, which is no interruption. */
   readonly moves: number;
+  /** The number of the call. A person who retries a job begins another one. */
+  readonly call: number;
 }
 
-const LINE = /^holdoff (\d+) (?:(moved)|(\{.*\}))$/s;
-
-/** Reads the events of the job's latest call. */
-export async function readHistory(job: LoggedJob, queue: JobLogs): Promise<History> {
-  // The first worker that takes a job finds no log.
-  if (job.attemptsStarted === 1 || job.id === undefined) return { events: [], moves: 0 };
-  const { logs } = await queue.getJobLogs(job.id);
-  return parseHistory(logs);
-}
+/** `holdoff:CALL:RUN:SEQUENCE`, or `moved` for the sequence. */
+const FIELD = /^holdoff:(\d{1,15}):(\d{1,15}):(\d{1,15}|moved)$/;
 
 /**
- * A worker that has lost its job may go on writing. Its lines are ignored from the first line of the next worker on, and so are
- * its earlier lines that the next worker had not read.
+ * Reads the events of the job's latest call. A worker that has lost its job may go on writing: its events are ignored from the
+ * first one that the next worker wrote under the same number.
  */
-function parseHistory(lines: readonly string[]): History {
+export async function readHistory(job: StoredJob, store: JobStore): Promise<History> {
+  const fields = job.id === undefined ? {} : await (await store.client).hgetall(store.toKey(job.id));
+  const found = Object.entries(fields).flatMap(([field, json]) => {
+    const [, call, run, place] = FIELD.exec(field) ?? [];
+    const event = place === "moved" ? undefined : parseEvent(json);
+    if (call === undefined || (place !== "moved" && event === undefined)) return [];
+    return [{ call: Number(call), run: Number(run), sequence: event?.sequence ?? Infinity, event }];
+  });
+  const call = found.reduce((latest, entry) => Math.max(latest, entry.call), 0);
+  const entries = found.filter((entry) => entry.call === call);
+  entries.sort((one, other) => one.run - other.run || one.sequence - other.sequence);
   let events: Event[] = [];
   let moves = 0;
   let latestRun = 0;
-  for (const line of lines) {
-    const [, number, isMove, json] = LINE.exec(line) ?? [];
-    const run = Number(number);
-    const event = json === undefined ? undefined : parseEvent(json);
-    const begins = event?.type === "STARTED";
-    // BullMQ may count from 1 again when a person retries a job.
-    if (number === undefined || (run < latestRun && !begins)) continue;
-    if (isMove) {
+  for (const { run, event } of entries) {
+    if (event === undefined) {
       moves++;
-    } else if (event) {
-      if (begins) events = [];
-      else if (run > latestRun) events = events.filter(({ sequence }) => sequence < event.sequence);
-      if (begins || event.type === "ATTEMPT_FAILED") moves = 0;
+    } else {
+      if (run > latestRun) events = events.filter(({ sequence }) => sequence < event.sequence);
+      if (event.type === "STARTED" || event.type === "ATTEMPT_FAILED") moves = 0;
       events.push(event);
     }
     latestRun = run;
   }
-  return { events, moves };
+  return { events, moves, call };
 }
 
 function parseEvent(json: string): Event | undefined {
@@ -71,10 +72,26 @@ function parseEvent(json: string): Event | undefined {
   }
 }
 
-/** Appends events to the job's log, one a line. */
-export async function writeEvents(job: LoggedJob, events: readonly Event[]): Promise<void> {
-  for (const event of events) await job.log(`holdoff ${job.attemptsStarted} ${JSON.stringify(event)}`);
+async function write(job: StoredJob, store: JobStore, fields: Record<string, string>): Promise<void> {
+  if (job.id !== undefined) await (await store.client).hset(store.toKey(job.id), fields);
 }
 
-/** Appends that the attempt moved the job itself. */
-export const writeMove = (job: LoggedJob): Promise<unknown> => job.log(`holdoff ${job.attemptsStarted} moved`);
+/** Adds events of a call to the job. */
+export async function writeEvents(
+  job: StoredJob,
+  store: JobStore,
+  call: number,
+  events: readonly Event[],
+): Promise<void> {
+  const name = `holdoff:${call}:${job.attemptsStarted}`;
+  if (events.length === 0) return;
+  await write(
+    job,
+    store,
+    Object.fromEntries(events.map((event) => [`${name}:${event.sequence}`, JSON.stringify(event)])),
+  );
+}
+
+/** Adds that the attempt moved the job itself. */
+export const writeMove = (job: StoredJob, store: JobStore, call: number): Promise<void> =>
+  write(job, store, { [`holdoff:${call}:${job.attemptsStarted}:moved`]: "" });

@@ -17,8 +17,8 @@ import "holdoff/classify";
 import "holdoff/powers";
 import "holdoff/presets";
 import type { Guards } from "holdoff/guards";
-import { attemptsOf, Recorder, replay } from "holdoff/tools";
-import { type History, type JobLogs, readHistory, writeEvents, writeMove } from "./history.js";
+import { attemptsOf, type Event, Recorder, replay } from "holdoff/tools";
+import { type History, type JobStore, readHistory, type StoredJob, writeEvents, writeMove } from "./history.js";
 import { runLimited } from "./limit.js";
 
 type Maybe<T> = T | null | undefined;
@@ -27,8 +27,8 @@ type Maybe<T> = T | null | undefined;
 export interface BullRetriesOptions {
   /** A policy, its fields, or the name of a preset. */
   policy: Policy | PolicyFields | PresetName;
-  /** Reads the logs of the jobs: their `Queue`. */
-  queue: JobLogs;
+  /** Reads and writes the histories of the jobs: their `Queue`. */
+  queue: JobStore;
   /** Classifies an error, as for `retry` of `holdoff`. */
   when?: Maybe<(error: unknown) => Verdict>;
   /** True if a job can run twice without harm, the default. */
@@ -40,7 +40,7 @@ export interface BullRetriesOptions {
   guards?: Maybe<Guards>;
   /** How often an attempt runs again whose worker died in it, before that counts as a failure of its own; 3 unless given. */
   reruns?: Maybe<number>;
-  /** The seed of a job's jitter; random unless given. The job's log keeps it. */
+  /** The seed of a job's jitter; random unless given. The job's history keeps it. */
   seed?: Maybe<(job: Job) => number | bigint>;
 }
 
@@ -79,7 +79,7 @@ const MILLISECOND = 1_000_000n;
  * Retries for the jobs of a queue.
  *
  * Give {@link BullRetries.processor} and {@link BullRetries.workerOptions} to the worker, and {@link BullRetries.jobOptions} to the
- * jobs. Each event of a job is written to the job's log before it is acted upon. So when a worker is killed, another one goes on:
+ * jobs. Each event of a job is written to the job's hash in Redis before it is acted upon. So when a worker is killed, another one goes on:
  * an interrupted attempt runs again under its own number.
  */
 export class BullRetries {
@@ -96,7 +96,7 @@ export class BullRetries {
     this.options = options;
     // A number that JSON and Lua can read.
     this.attempts = Math.min(attemptsOf(this.policy), Number.MAX_SAFE_INTEGER);
-    if (typeof queue?.getJobLogs !== "function") throw wrongType("queue", "a Queue of BullMQ");
+    if (typeof queue?.toKey !== "function") throw wrongType("queue", "a Queue of BullMQ");
     const limit = reruns ?? DEFAULT_RERUNS;
     if (!(Number.isInteger(limit) && limit >= 0)) throw wrongType("reruns", "a whole number from 0");
     for (const name of ["budget", "bulkhead"] as const) {
@@ -140,9 +140,12 @@ export class BullRetries {
     if (typeof work !== "function") throw wrongType("work", "a function");
     return async (job, token, signal) => {
       this.check(job);
-      const [recorder, { step, events }] = this.resume(job, await readHistory(job, this.options.queue));
-      await writeEvents(job, events);
-      if (step.kind === "attempt") return this.attempt(work, job, token, signal, recorder, step);
+      const { queue } = this.options;
+      const history = await readHistory(job, queue);
+      const [recorder, { step, events }] = this.resume(job, history);
+      const call = events[0]?.type === "STARTED" ? history.call + 1 : history.call;
+      await writeEvents(job, queue, call, events);
+      if (step.kind === "attempt") return this.attempt(work, job, token, signal, recorder, step, call);
       if (step.kind !== "sleep") throw unrecoverable(step, recorder, undefined);
       if (events.some(({ type }) => type === "ATTEMPT_FAILED")) {
         this.due.set(job, step.until);
@@ -154,9 +157,14 @@ export class BullRetries {
     };
   }
 
+  /** The events of the latest call of a job. */
+  async eventsOf(job: StoredJob): Promise<readonly Event[]> {
+    return (await readHistory(job, this.options.queue)).events;
+  }
+
   /** Throws unless the job leaves the decisions to the policy. */
   private check({ opts }: Job): void {
-    const { backoff, keepLogs } = opts;
+    const { backoff } = opts;
     const attempts = opts.attempts || 1;
     const wrong = (text: string) => new UnrecoverableError(`${text}; add jobs with the jobOptions() of their retries`);
     if (attempts < this.attempts) {
@@ -164,9 +172,6 @@ export class BullRetries {
     }
     if (typeof backoff !== "object" || backoff.type !== BACKOFF_TYPE) {
       throw wrong(`the backoff of the job is not { type: "${BACKOFF_TYPE}" }, so its policy would not be asked`);
-    }
-    if (keepLogs !== undefined) {
-      throw wrong("the job has keepLogs, which would cut off the log that its retries are decided by");
     }
   }
 
@@ -194,7 +199,9 @@ export class BullRetries {
     cancelled: AbortSignal | undefined,
     recorder: Recorder,
     { ticket, attempt, abortAt }: AttemptStep,
+    call: number,
   ): Promise<Result> {
+    const { queue } = this.options;
     const timeout = new DOMException("the attempt took longer than its limit", "TimeoutError");
     const limit = abortAt === NEVER ? Infinity : Number(abortAt) / 1e6;
     let result: Result;
@@ -202,20 +209,20 @@ export class BullRetries {
       result = await runLimited((signal) => work(job, { attempt, token, signal }), limit, timeout, cancelled);
     } catch (error) {
       if (isMove(error)) {
-        await writeMove(job);
+        await writeMove(job, queue, call);
         throw error;
       }
       const { step, events } = cancelled?.aborted
         ? recorder.cancel(now())
         : recorder.fail(ticket, now(), error === timeout ? "timeout" : this.failureOf(error), messageOf(error));
-      await writeEvents(job, events);
+      await writeEvents(job, queue, call, events);
       // BullMQ reads a message from whatever was thrown; where it cannot, the job stays active until it counts as stalled.
       const readable = error ?? new Error(`the work threw ${error}`, { cause: error });
       if (step.kind !== "sleep") throw unrecoverable(step, recorder, readable);
       this.due.set(job, step.until);
       throw readable;
     }
-    await writeEvents(job, recorder.succeed(ticket, now()).events);
+    await writeEvents(job, queue, call, recorder.succeed(ticket, now()).events);
     return result;
   }
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { Queue, Worker } from "bullmq";
 import { ConfigError, classify, outcomeOf, Policy } from "holdoff";
 import { Guards } from "holdoff/guards";
-import { Event, Recorder } from "holdoff/tools";
+import { Recorder } from "holdoff/tools";
 import { BullRetries } from "holdoff-bullmq";
 import { COUNT, failuresOf, HANGING, policy } from "./jobs.mjs";
 import { startRedis } from "./redis.mjs";
@@ -16,12 +16,6 @@ before(async () => {
   redis = await startRedis();
 });
 after(() => redis.stop());
-
-const eventsOf = (lines) =>
-  lines.flatMap((line) => {
-    const [, json] = /^holdoff \d+ (\{.*\})$/.exec(line) ?? [];
-    return json ? [Event.fromJson(json)] : [];
-  });
 
 /** What was decided about a job: its failures, how long each sleep is, and the end. */
 const decisionsOf = (events) =>
@@ -87,7 +81,7 @@ test("jobs whose worker is killed are decided as in one process, and all end", a
   assert.equal(jobs.length, COUNT);
   for (const job of jobs) {
     const { number } = job.data;
-    const events = eventsOf((await queue.getJobLogs(job.id)).logs);
+    const events = await retries.eventsOf(job);
     assert.deepEqual(decisionsOf(events), alone(number), `job ${number}`);
     assert.equal(await job.getState(), failuresOf(number).length < 5 ? "completed" : "failed");
     assert.deepEqual(job.data, { number });
@@ -127,8 +121,8 @@ async function ran(t, work, { policy = { attempts: 3, backoff: { initial: "1ms" 
   });
   const { logs } = await queue.getJobLogs(job.id);
   const again = await queue.getJob(job.id);
-  const result = { job: again, state: await again.getState(), logs, events: eventsOf(logs), error };
-  return Object.assign(result, { queue, worker });
+  const result = { job: again, state: await again.getState(), logs, events: await retries.eventsOf(again), error };
+  return Object.assign(result, { retries, queue, worker });
 }
 
 const types = (events) => events.map(({ type }) => type);
@@ -143,10 +137,7 @@ test("what is the program's stays as it is", async (t) => {
   };
   const { job, state, logs, events } = await ran(t, work);
   assert.deepEqual([state, job.returnvalue, job.data, job.progress], ["completed", "done", { mine: 3 }, 3]);
-  assert.deepEqual(
-    logs.filter((line) => !line.startsWith("holdoff ")),
-    ["mine", "mine", "mine"],
-  );
+  assert.deepEqual(logs, ["mine", "mine", "mine"]);
   assert.deepEqual(types(events), [
     "STARTED",
     ...Array(2).fill(["ATTEMPT_FAILED", "RETRY_SCHEDULED", "RESUMED"]).flat(),
@@ -182,7 +173,6 @@ test("a job that its policy cannot govern fails with what is wrong", async (t) =
     [() => ({ backoff: { type: "holdoff" } }), /may have 1 attempts, but/],
     [() => ({ attempts: 3, backoff: { type: "fixed", delay: 1 } }), /backoff of the job is not/],
     [() => ({ attempts: 3 }), /backoff of the job is not/],
-    [(retries) => ({ ...retries.jobOptions(), keepLogs: 5 }), /keepLogs/],
   ]) {
     const { job, state } = await ran(t, work, { opts });
     assert.equal(state, "failed");
@@ -250,16 +240,18 @@ test("a job that its worker cancels is not retried", async (t) => {
 
 test("a job that is retried by hand makes a new call", async (t) => {
   let broken = true;
-  const { job, queue, worker } = await ran(t, async () => {
+  const { job, retries, queue, worker } = await ran(t, async () => {
     if (broken) throw new Error("broken");
   });
   broken = false;
   const completed = once(worker, "completed");
   await job.retry("failed", { resetAttemptsMade: true, resetAttemptsStarted: true });
   await completed;
-  const events = eventsOf((await queue.getJobLogs(job.id)).logs);
-  assert.equal(events.filter(({ type }) => type === "STARTED").length, 2);
-  assert.deepEqual(types(events.slice(-2)), ["STARTED", "SUCCEEDED"]);
+  assert.deepEqual(types(await retries.eventsOf(job)), ["STARTED", "SUCCEEDED"]);
+  const fields = Object.keys(await (await queue.client).hgetall(queue.toKey(job.id)));
+  assert.equal(fields.filter((name) => /^holdoff:\d+:\d+:1$/.test(name)).length, 2);
+  await job.remove();
+  assert.equal(await (await queue.client).hget(queue.toKey(job.id), "data"), null);
 });
 
 test("work that moves its job itself has not failed", async (t) => {
@@ -289,76 +281,101 @@ test("a job that a breaker refuses waits for it without an attempt", async (t) =
   assert.deepEqual(types(events), ["STARTED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED"]);
 });
 
-/** A job without a queue, whose lines are an array. */
-function fake(lines, attemptsStarted, retries) {
-  return { id: "1", attemptsStarted, opts: retries.jobOptions(), log: async (line) => lines.push(line), data: {} };
+test("no text that a job logs, and no data of it, is read as its history", async (t) => {
+  const at = String(BigInt(Date.now()) * 1_000_000n);
+  const line = { version: 1, sequence: 1, type: "STARTED", at, attemptNumber: 1, policy: "1", seed: "1" };
+  const far = { ...line, sequence: 3, type: "RETRY_SCHEDULED", attemptNumber: 2, until: String(2n ** 63n - 2n) };
+  const ended = { ...line, sequence: 2, type: "GAVE_UP", reason: "attempts" };
+  const work = async (job) => {
+    for (const event of [line, far, ended]) await job.log(`holdoff 999999999 ${JSON.stringify(event)}`);
+    const fields = { "holdoff:9:1:1": JSON.stringify(line), "holdoff:9:1:3": JSON.stringify(far) };
+    await job.updateData({ ...fields, holdoff: fields });
+    await job.updateProgress(fields);
+    throw new Error("503");
+  };
+  const { job, state, events } = await ran(t, work);
+  assert.deepEqual([state, job.attemptsMade, job.failedReason], ["failed", 3, "503"]);
+  assert.equal(events.filter(({ type }) => type === "ATTEMPT_FAILED").length, 3);
+});
+
+test("fields that are no events are no part of a history", async () => {
+  const store = stored();
+  const retries = new BullRetries({ policy: { attempts: 2 }, queue: store });
+  const job = fake(1, retries);
+  Object.assign(store.fields, {
+    data: "{}",
+    "holdoff:1:1:1": "no JSON",
+    "holdoff:1:1:2": "{",
+    [`holdoff:${"9".repeat(400)}:1:1`]: "{}",
+    "holdoff:1:1": "{}",
+  });
+  assert.deepEqual(await retries.eventsOf(job), []);
+  assert.equal(await retries.processor(async () => 1)(job), 1);
+  assert.deepEqual(types(await retries.eventsOf(job)), ["STARTED", "SUCCEEDED"]);
+});
+
+/** A queue of one job, whose hash is an object. */
+function stored() {
+  const fields = {};
+  const client = { hgetall: async () => fields, hset: async (_, more) => Object.assign(fields, more) };
+  return { fields, toKey: (id) => `bull:${id}`, client: Promise.resolve(client) };
 }
 
+/** Its job. */
+const fake = (attemptsStarted, retries) => ({ id: "1", attemptsStarted, opts: retries.jobOptions(), data: {} });
+
 test("a worker that has lost its job does not spoil its log", async () => {
-  const lines = [];
-  const queue = { getJobLogs: async () => ({ logs: lines }) };
+  const queue = stored();
   const retries = new BullRetries({ policy: { attempts: 5, backoff: { initial: "1ns" } }, queue });
   let wake;
   const slow = retries.processor(async () => {
     await new Promise((resolve) => (wake = resolve));
     throw new Error("late");
   });
-  const lost = slow(fake(lines, 1, retries));
+  const lost = slow(fake(1, retries));
   while (wake === undefined) await new Promise((resolve) => setImmediate(resolve));
   const failing = retries.processor(() => Promise.reject(new Error("second")));
-  await assert.rejects(failing(fake(lines, 2, retries)), /second/);
+  await assert.rejects(failing(fake(2, retries)), /second/);
   wake();
   await assert.rejects(lost, /late/);
-  const [started, resumed, failed, scheduled, lateFailed, lateScheduled] = eventsOf(lines);
-  assert.deepEqual(types([lateFailed, lateScheduled]), ["ATTEMPT_FAILED", "RETRY_SCHEDULED"]);
+  assert.equal(JSON.parse(queue.fields["holdoff:1:1:2"]).type, "ATTEMPT_FAILED");
+  assert.equal(JSON.parse(queue.fields["holdoff:1:2:2"]).type, "RESUMED");
   const last = retries.processor(async (_, { attempt }) => attempt);
   await new Promise((resolve) => setTimeout(resolve, 2));
-  assert.equal(await last(fake(lines, 3, retries)), 2);
-  assert.deepEqual(types([started, resumed, failed, scheduled]), [
-    "STARTED",
-    "RESUMED",
-    "ATTEMPT_FAILED",
-    "RETRY_SCHEDULED",
-  ]);
+  assert.equal(await last(fake(3, retries)), 2);
   assert.deepEqual(
-    eventsOf(lines)
-      .slice(-2)
-      .map(({ sequence, type }) => [sequence, type]),
-    [
-      [5, "RESUMED"],
-      [6, "SUCCEEDED"],
-    ],
+    (await retries.eventsOf(fake(3, retries))).map(({ sequence, type }) => `${sequence} ${type}`),
+    ["1 STARTED", "2 RESUMED", "3 ATTEMPT_FAILED", "4 RETRY_SCHEDULED", "5 RESUMED", "6 SUCCEEDED"],
   );
 });
 
 test("a worker that dies of its job does not do so for ever", async () => {
-  const lines = [];
-  const queue = { getJobLogs: async () => ({ logs: lines }) };
+  const queue = stored();
   const retries = new BullRetries({ policy: { attempts: 2, backoff: { initial: "1ns" } }, queue, reruns: 1 });
   const dying = retries.processor(() => new Promise(() => {}));
   const die = async (run) => {
-    const before = lines.length;
-    dying(fake(lines, run, retries));
-    while (lines.length === before) await new Promise((resolve) => setImmediate(resolve));
+    const before = Object.keys(queue.fields).length;
+    dying(fake(run, retries));
+    while (Object.keys(queue.fields).length === before) await new Promise((resolve) => setImmediate(resolve));
   };
   await die(1);
   await die(2);
-  const job = fake(lines, 3, retries);
+  const job = fake(3, retries);
   const interrupted = await retries
     .processor(() => assert.fail("it runs"))(job)
     .then(undefined, (error) => error);
   assert.equal(interrupted.name, "InterruptedError");
   assert.ok(retries.backoffStrategy(1, "holdoff", interrupted, job) >= 0);
-  assert.equal(retries.backoffStrategy(1, "holdoff", interrupted, fake(lines, 3, retries)), -1);
+  assert.equal(retries.backoffStrategy(1, "holdoff", interrupted, fake(3, retries)), -1);
   await new Promise((resolve) => setTimeout(resolve, 2));
   await die(4);
   await die(5);
-  const last = retries.processor(() => assert.fail("it runs"))(fake(lines, 6, retries));
+  const last = retries.processor(() => assert.fail("it runs"))(fake(6, retries));
   await assert.rejects(last, { name: "UnrecoverableError", message: "no attempt: attempts" });
 });
 
 test("what is no option is refused", () => {
-  const queue = { getJobLogs: async () => ({ logs: [] }) };
+  const queue = stored();
   const refused = (options) => assert.throws(() => new BullRetries({ policy: {}, queue, ...options }), ConfigError);
   refused({ queue: undefined });
   refused({ policy: { attempts: 0 } });
