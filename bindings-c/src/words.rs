@@ -414,6 +414,12 @@ pub const HOLDOFF_LINT_RESET_NEVER: u32 = 319;
 /// Lint. A rule never takes a failure, because an earlier one takes them all.
 pub const HOLDOFF_LINT_HIDDEN_RULE: u32 = 320;
 
+/// Lint. A server's hint may keep a call, or a breaker open, for longer than an hour, and no deadline ends the call before.
+pub const HOLDOFF_LINT_LONG_HINT: u32 = 321;
+
+/// Lint. A server's hint of no time may drive retries as fast as they run: there are many attempts, and the policy's own delays, which such a hint is held against, take next to no time.
+pub const HOLDOFF_LINT_HINT_WITHOUT_FLOOR: u32 = 322;
+
 /// Level. The inner level gave up for a reason after which the outer one does not go on.
 pub const HOLDOFF_LEVEL_INNER: u32 = 1;
 

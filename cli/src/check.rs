@@ -153,13 +153,14 @@ const fn places(kind: LintKind) -> &'static [&'static str] {
         L::NoJitter => &["jitter", "backoff", "preset"],
         L::WaitAboveDeadline | L::OpenAboveDeadline => &["deadline", "backoff"],
         L::AttemptTimeoutAboveDeadline => &["attempt_timeout"],
-        L::HintAboveDeadline => &["hint.max", "hint", "deadline"],
+        L::HintAboveDeadline | L::LongHint => &["hint.max", "hint", "deadline"],
         L::LongWait | L::WaitAboveTimeout => &["backoff", "attempts", "preset"],
         L::HedgeWithoutBudget | L::HedgeAboveAttempts | L::LateHedge => &["hedge"],
         L::AttemptsAboveNested => &["attempts", "nested"],
         L::EmptyBudget => &["budget"],
         L::ResetNever => &["reset_after"],
         L::HiddenRule => &["rules"],
+        L::HintWithoutFloor => &["hint", "backoff"],
         _ => &[],
     }
 }

@@ -95,6 +95,16 @@
 #define HOLDOFF_LINT_ATTEMPTS_BEFORE_DEADLINE 318U
 #define HOLDOFF_LINT_RESET_NEVER 319U /**< Lint. No attempt may run long enough to begin the operation anew. */
 #define HOLDOFF_LINT_HIDDEN_RULE 320U /**< Lint. A rule never takes a failure, because an earlier one takes them all. */
+/**
+ * Lint. A server's hint may keep a call, or a breaker open, for longer than an hour, and no deadline ends the call
+ * before.
+ */
+#define HOLDOFF_LINT_LONG_HINT 321U
+/**
+ * Lint. A server's hint of no time may drive retries as fast as they run: there are many attempts, and the policy's own
+ * delays, which such a hint is held against, take next to no time.
+ */
+#define HOLDOFF_LINT_HINT_WITHOUT_FLOOR 322U
 #define HOLDOFF_IN_TIME_ALWAYS 1U /**< In time. Whatever the draws. */
 #define HOLDOFF_IN_TIME_SOMETIMES 2U /**< In time. If the draws are small enough. */
 #define HOLDOFF_IN_TIME_NEVER 3U /**< In time. Not even with the smallest draws. */

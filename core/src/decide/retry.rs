@@ -5,7 +5,7 @@ use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::hint::Hint;
 use crate::decide::jitter::{self, Spread, capped};
 use crate::decide::policy::{
-    AT_LEAST, CLAMP, CLIP, DRAWS, EXACT, IGNORE, IGNORE_LONG, Policy, REPLACE, RULES, UNLIMITED,
+    ASKED, AT_LEAST, CLAMP, CLIP, DRAWS, EXACT, IGNORE, IGNORE_LONG, Policy, REPLACE, RULES, UNLIMITED,
 };
 use crate::decide::pool::RawHint;
 use crate::decide::rng::Rng;
@@ -382,7 +382,7 @@ impl Retry {
             u
         });
         (self.base, self.count) = (at.base, at.count);
-        let (delay, cause, obeyed) = hint.applied(&own, asked, u);
+        let (delay, cause, obeyed) = hint.applied(policy, &own, asked, u);
         self.fit(policy, now, now.after(Span::from_nanos(delay)), cause, obeyed)
     }
 
@@ -429,7 +429,18 @@ impl Policy {
     pub(crate) const fn raw_hint(&self) -> RawHint {
         RawHint { mode: self.hint_mode, over: self.hint_over, max: self.hint_max, reach: self.hint_reach }
     }
+
+    /// The shortest delay that a hint may ask for instead of the policy's own (spec 7.18).
+    fn hint_floor(&self, own: u64) -> u64 {
+        // spec 7.17: a delay of the program's own is no hint
+        if self.most() <= MANY || self.path & ASKED != 0 { 0 } else { own.min(LONGEST_FLOOR) }
+    }
 }
+
+/// The attempts up to which a server may drive retries as fast as it likes.
+pub(crate) const MANY: u32 = 10;
+/// The longest floor of a hint, in nanoseconds.
+const LONGEST_FLOOR: u64 = 1_000_000_000;
 
 impl RawHint {
     /// The hint that is obeyed, in nanoseconds; or the end of an operation whose hint is too long (spec 7.4).
@@ -445,13 +456,22 @@ impl RawHint {
         }
     }
 
-    /// The delay under a hint, its cause, and the hint that no sleep may be shorter than (spec 7.2, 7.3, 7.14 and 7.15).
-    pub(crate) fn applied(&self, own: &Spread, asked: Option<u64>, u: f64) -> (u64, Cause, Option<Span>) {
+    /// The delay under a hint, its cause, and the hint that no sleep may be shorter than (spec 7.2, 7.3, 7.14, 7.15 and 7.18).
+    pub(crate) fn applied(
+        &self,
+        policy: &Policy,
+        own: &Spread,
+        asked: Option<u64>,
+        u: f64,
+    ) -> (u64, Cause, Option<Span>) {
         let Some(asked) = asked else { return (own.value, Cause::Backoff, None) };
         let (delay, cause) = match self.mode {
-            // spec 7.3: the hint, and the spread on top of it
-            REPLACE => (asked.saturating_add(truncated(u * own.width as f64)), Cause::Hint),
-            EXACT => (asked, Cause::Hint),
+            REPLACE | EXACT => {
+                // spec 7.3: the hint, and the spread on top of it
+                let spread = if self.mode == REPLACE { truncated(u * own.width as f64) } else { 0 };
+                let (delay, floor) = (asked.saturating_add(spread), policy.hint_floor(own.value));
+                if delay < floor { (floor, Cause::Backoff) } else { (delay, Cause::Hint) }
+            }
             AT_LEAST if asked > own.value => (asked, Cause::Hint),
             AT_LEAST => (own.value, Cause::Backoff),
             // spec 7.2: the whole range moves up until its bottom is the hint

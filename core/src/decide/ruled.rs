@@ -168,7 +168,7 @@ impl Retry {
         if policy.delay_from == FROM_START {
             own = own.shortened(took);
         }
-        let (delay, cause, obeyed) = hint.applied(&own, asked, u);
+        let (delay, cause, obeyed) = hint.applied(policy, &own, asked, u);
         let until = now.after(Span::from_nanos(delay));
         let reason = match (policy.limits == LAST, count == limit) {
             (true, true) => StopReason::Attempts,

@@ -5,6 +5,7 @@
 
 use crate::fields::Field;
 use crate::words::words;
+use core::time::Duration;
 
 words! {
     /// A named policy.
@@ -29,7 +30,7 @@ words! {
         /// delay at most 5 s.
         AwsStandard21 = 7 "aws-standard-2.1";
         /// gRPC's retryPolicy with the numbers of its proposal (A6): 100 ms by 2 up to 1 s, a fifth more or less, 4 attempts;
-        /// a pushback is obeyed to the letter.
+        /// a pushback is obeyed to the letter up to an hour, where gRPC has no limit.
         Grpc = 8 "grpc";
         /// Temporal's default RetryPolicy: 1 s by 2 up to 100 s, for ever, no jitter (docs.temporal.io, "Retry policies").
         Temporal = 9 "temporal";
@@ -38,7 +39,7 @@ words! {
         /// resilience4j's `RetryConfig.ofDefaults()`: 500 ms, 3 attempts.
         Resilience4j = 11 "resilience4j";
         /// Polly as .NET's HTTP clients use it: decorrelated jitter v2 of 2 s, 3 retries; a
-        /// Retry-After takes the place of the delay (Microsoft.Extensions.Http.Resilience, `HttpRetryStrategyOptions`).
+        /// Retry-After takes the place of the delay up to an hour, where Polly has no limit (Microsoft.Extensions.Http.Resilience, `HttpRetryStrategyOptions`).
         Polly = 12 "polly";
         /// Chromium's request throttler: two failures at no cost, then 700 ms by 1.4 up to 15 minutes, up to 0.4 of it less,
         /// for ever (net/url_request/url_request_throttler_entry.cc).
@@ -50,6 +51,9 @@ words! {
         AwsAdaptive = 15 "aws-adaptive";
     }
 }
+
+/// The longest hint where a preset's system has no limit: no header may park a client for years (spec 7.19).
+pub(crate) const LONGEST_HINT: Duration = Duration::from_secs(3600);
 
 impl Preset {
     /// The number of a field of its guards; `None` where it has no such guard or the field has its default.

@@ -51,7 +51,11 @@ impl CallGuards for Guards<'_> {
         let Some(slot) = call.awaited(ticket) else { return Err(call.current_step()) };
         let began = call.flight.starts.get(slot).copied().unwrap_or(now);
         // spec 7.17: a delay that the program chose is no server's hint
-        let heard = if policy.path & ASKED == 0 { failure } else { failure.with_hint(Hint::NONE) };
+        let heard = match failure.hint.span() {
+            Some(asked) if policy.path & ASKED == 0 => Hint::after(asked.min(policy.hint_max())),
+            _ => Hint::NONE,
+        };
+        let heard = failure.with_hint(heard);
         call.learn(self, slot, now, heard);
         call.retry.begin_at(policy, began);
         if failure.kind == FailureKind::Permanent {

@@ -271,6 +271,21 @@ proptest! {
     }
 
     #[test]
+    fn no_hint_drives_many_attempts_faster_than_the_policy(
+        seed: u64, nanos in 0u64..3_000_000_000, attempts in 1u32..40, mode in prop::sample::select(&[HintMode::Replace, HintMode::Exact][..])
+    ) {
+        let policy = plain().jitter(Jitter::Full).attempts(attempts).hint_mode(mode).build().unwrap();
+        let hint = Failure::THROTTLED.with_hint(Hint::after(Span::from_nanos(nanos)));
+        let (mut hinted, mut own) = (Retry::new(seed, START), Retry::new(seed, START));
+        for _ in 0..attempts {
+            let decisions = [(&mut hinted, hint), (&mut own, Failure::THROTTLED)].map(|(retry, failure)| retry.on_failure(&policy, START, failure));
+            let [Decision::Sleep { until, .. }, Decision::Sleep { until: without, .. }] = decisions else { break };
+            let floor = if attempts > 10 { without.min(at(1)) } else { START };
+            prop_assert!(until >= floor.max(START.after(Span::from_nanos(nanos)))) ;
+        }
+    }
+
+    #[test]
     fn a_hinted_sleep_is_never_before_the_hint(seed: u64, seconds in 0u64..60, failures in 1usize..9, factor in 0.0..=1.0f64) {
         for jitter in [Jitter::None, Jitter::Full, Jitter::Equal, Jitter::Additive { factor }, Jitter::Proportional { factor }] {
             let policy = plain().jitter(jitter).build().unwrap();

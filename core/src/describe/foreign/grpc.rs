@@ -8,6 +8,7 @@ use crate::decide::hint::HintMode;
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;
 use crate::describe::options::Options;
+use crate::describe::preset::LONGEST_HINT;
 use crate::error::{Error, ErrorCode};
 use crate::fields::Field;
 use crate::json::Open;
@@ -208,7 +209,7 @@ fn import(values: &Values) -> Result<Options, Error> {
             .cap(Cap::BeforeJitter)
             .attempts(values.attempts(Item::Attempts).min(MOST))
     };
-    let options = options.hint_mode(HintMode::Exact).hint_max(Duration::MAX);
+    let options = options.hint_mode(HintMode::Exact).hint_max(LONGEST_HINT);
     let options = with_guards(options, values)?;
     if !values.has(Item::Deadline) {
         return Ok(options);

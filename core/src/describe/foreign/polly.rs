@@ -7,6 +7,7 @@ use crate::decide::hint::HintMode;
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;
 use crate::describe::options::Options;
+use crate::describe::preset::LONGEST_HINT;
 use crate::error::Error;
 use crate::fields::Field;
 use crate::time::Span;
@@ -86,7 +87,7 @@ fn import(values: &Values) -> Result<Options, Error> {
         _ => options.backoff(Backoff::constant(shortened)).jitter(jitter),
     };
     if values.at(Item::OtherSwitch) == 1 {
-        options = options.hint_mode(HintMode::Exact).hint_max(Duration::MAX);
+        options = options.hint_mode(HintMode::Exact).hint_max(LONGEST_HINT);
     }
     for (item, field) in [(Item::AttemptTimeout, Field::AttemptTimeout), (Item::Deadline, Field::Deadline)] {
         if values.has(item) {

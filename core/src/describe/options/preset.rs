@@ -6,7 +6,7 @@ use crate::decide::failure::FailureKind;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;
-use crate::describe::preset::Preset;
+use crate::describe::preset::{LONGEST_HINT, Preset};
 use crate::time::Span;
 use core::time::Duration;
 
@@ -81,7 +81,7 @@ impl Preset {
                 .cap(Cap::BeforeJitter)
                 .attempts(4)
                 .hint_mode(HintMode::Exact)
-                .hint_max(Duration::MAX),
+                .hint_max(LONGEST_HINT),
             Self::Temporal => plain.backoff(Backoff::exponential(seconds(1), 2.0).max(seconds(100))).forever(),
             Self::GoogleCloud => {
                 full.backoff(Backoff::exponential(seconds(1), 2.0).max(seconds(60))).deadline(seconds(120))
@@ -91,7 +91,7 @@ impl Preset {
                 .backoff(Backoff::decorrelated_v2(seconds(2)))
                 .attempts(4)
                 .hint_mode(HintMode::Exact)
-                .hint_max(Duration::MAX),
+                .hint_max(LONGEST_HINT),
             Self::Chromium => full
                 .backoff(Backoff::constant(Duration::ZERO))
                 .then(2, Backoff::exponential(millis(700), 1.4).max(seconds(900)))
