@@ -945,6 +945,7 @@ int holdoff_token_grpc(const holdoff_token *token, char *text, size_t size);
 
 /**
  * Reads a value of the header x-retry-attempt into `token` (which may be NULL): decimal digits for 1 to 4294967295.
+ * Read it only of a caller that you trust: a stranger who sends it turns your retries off.
  *
  * Returns whether it is one; false for NULL.
  */

@@ -82,6 +82,7 @@ extern_c! {
         print(text, size, token_of(token).and_then(|token| token.grpc()));
 
     /// Reads a value of the header x-retry-attempt into `token` (which may be NULL): decimal digits for 1 to 4294967295.
+    /// Read it only of a caller that you trust: a stranger who sends it turns your retries off.
     ///
     /// Returns whether it is one; false for NULL.
     fn holdoff_token_from_header(value: *const c_char, token: *mut holdoff_token) -> bool =

@@ -2256,7 +2256,8 @@ class Token:
     @staticmethod
     def from_header(value: str | bytes, /) -> Token | None:
         """
-        The token in a value of `x-retry-attempt`; None if there is none.
+        The token in a value of `x-retry-attempt`; None if there is none. Read it only of a caller that you trust: a stranger who
+        sends it turns your retries off.
         """
     @property
     def grpc(self) -> str | None:

@@ -29,7 +29,8 @@ methods! { Token(self, py);
     new(attempt: u32, attempts: Option<u32> = None, parent: Option<&Bound<'_, Self>> = None) -> Self =
         Self(Core::child(parent.map(|parent| parent.get().0), attempt, attempts.unwrap_or(u32::MAX)));
 
-    /// The token in a value of `x-retry-attempt`; None if there is none.
+    /// The token in a value of `x-retry-attempt`; None if there is none. Read it only of a caller that you trust: a stranger who
+    /// sends it turns your retries off.
     static from_header[value: Text<'_, '_>]() -> PyResult<Option<Self>> = read(value, Core::from_header);
 
     /// The token in a value of `grpc-previous-rpc-attempts`; None if there is none.

@@ -34,7 +34,10 @@ export class Token implements Mark {
     return readToken() as Token;
   }
 
-  /** From a value of `x-retry-attempt`; undefined when it is none. */
+  /**
+   * From a value of `x-retry-attempt`; undefined when it is none. Read it only of a caller that you trust: a stranger who sends it turns
+   * your retries off.
+   */
   static fromHeader(value: string): Token | undefined {
     return read(value, 0);
   }

@@ -101,6 +101,8 @@ impl Token {
     }
 
     /// Reads a value of `x-retry-attempt`: decimal digits for 1 to 4294967295. `None` for anything else.
+    ///
+    /// Read it only of a caller that you trust: a stranger who sends it turns your retries off under [`Nesting::Outermost`].
     pub fn from_header(value: &[u8]) -> Option<Self> {
         match number(value)? {
             0 => None,
@@ -108,7 +110,8 @@ impl Token {
         }
     }
 
-    /// Reads a value of `grpc-previous-rpc-attempts`: decimal digits for 0 to 4294967294. `None` for anything else.
+    /// Reads a value of `grpc-previous-rpc-attempts`: decimal digits for 0 to 4294967294. `None` for anything else. Only of a caller
+    /// that you trust, as for [`Token::from_header`].
     pub fn from_grpc(value: &[u8]) -> Option<Self> {
         Some(Self::of_attempt(number(value)?.checked_add(1)?))
     }
