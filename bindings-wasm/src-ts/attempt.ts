@@ -33,7 +33,7 @@ export class Attempt implements AttemptContext {
 
   get once(): <B>(body: B) => B {
     return (body) => {
-      if (this.attempt > 1) throw new TypeError("the request's body has already been used");
+      if (this.attempt > 1) throw new TypeError("the body is already used");
       return body;
     };
   }

@@ -56,8 +56,8 @@ export function ruleOf(code: number, rules = RULES): [word: string, rule: string
 }
 
 /** The error with that number about a value that is no policy's. */
-export function problem(code: number, path: string, value: unknown, cause?: unknown): ConfigError {
-  const [word, rule] = ruleOf(code);
+export function problem(code: number, path: string, value: unknown, cause?: unknown, rules = RULES): ConfigError {
+  const [word, rule] = ruleOf(code, rules);
   return new ConfigError(code, word, path, ` = ${shown(value)}`, rule, undefined, cause);
 }
 

@@ -11,11 +11,11 @@ import {
   kindOfGrpc,
   kindOfStatus,
 } from "./error_names.js";
-import { NOT_A_DURATION, needs, problem, TIME_RANGE, UNKNOWN_FAILURE_KIND, wrongType } from "./errors.js";
+import { NOT_A_DURATION, needs, problem, UNKNOWN_FAILURE_KIND, wrongType } from "./errors.js";
 import { type HeadersLike, type Line, linesOf, wallNow } from "./headers.js";
 import { hot } from "./hot.js";
 import { readLines } from "./retry_after.js";
-import { type Nanos, spanOf } from "./times.js";
+import { type Nanos, spanOf, timeRange } from "./times.js";
 import { clean, type FieldValue, isObject } from "./values.js";
 import { type FailureKind, KINDS } from "./words.js";
 
@@ -233,7 +233,7 @@ export function isFailedAnswer(
     status = answerOf(value)?.status;
   } catch {}
   if (asksAll && status === undefined && isObject(value))
-    throw wrongType("result under whenResult: true", value, "an HTTP answer, with a number as status or statusCode");
+    throw wrongType("result under whenResult: true", value, "an HTTP answer with a status");
   return status !== undefined && isFailure(rules, status, idempotent);
 }
 
@@ -284,8 +284,7 @@ export function hintOf(
   headers: HeadersLike,
   { status = 0, wall }: { status?: number; wall?: number | bigint | null } = {},
 ): number | bigint | "never" | undefined {
-  if (typeof wall === "number" && !(wall >= 0 && wall <= Number.MAX_SAFE_INTEGER))
-    throw problem(TIME_RANGE, "wall", wall);
+  if (typeof wall === "number" && !(wall >= 0 && wall <= Number.MAX_SAFE_INTEGER)) throw timeRange("wall", wall);
   const nanos = typeof wall === "number" ? BigInt(Math.floor(wall)) * 1_000_000n : wall;
   noteLines(linesOf(headers), integer(status), nanos === undefined ? wallNow() : (nanos ?? undefined));
   return readExactHint();

@@ -26,13 +26,12 @@ import {
   writeNumber,
 } from "./core.js";
 import { SLEEP } from "./engine_step.js";
-import { problem, TIME_RANGE } from "./errors.js";
 import { type Failure, hintBits, kindOf, ruleBits, writeFailure } from "./failure.js";
 import type { Policy } from "./policy.js";
 import { checkSeed } from "./seed.js";
 import type { Keeper } from "./slot.js";
 import { type Step, stepOf, ticketOf, wordsOf } from "./steps.js";
-import { checkTime, type Same, type Time } from "./times.js";
+import { checkTime, type Same, type Time, timeRange } from "./times.js";
 import { CAUSES, type Cause, type FailureKind, REASONS, type StopReason } from "./words.js";
 
 /** Sleep until then and try again, or do not try again. */
@@ -195,7 +194,7 @@ export class Schedule<T extends Time = number> implements IterableIterator<Same<
   static baseAt<N extends Time>(policy: Policy, n: N): Same<N> {
     const words = wordsOf(policy);
     const known = typeof n === "bigint" ? Number(n) : n;
-    if (!(Number.isInteger(known) && known >= 0 && known <= 0xffffffff)) throw problem(TIME_RANGE, "n", n);
+    if (!(Number.isInteger(known) && known >= 0 && known <= 0xffffffff)) throw timeRange("n", n);
     wasm();
     loadPolicy(words);
     core.base_at(known as number);

@@ -12,8 +12,8 @@ import { nearest } from "./nearest.js";
 import { ATTEMPT_TIMEOUT, DEADLINE, DRAWS, FIRST_LIMIT, LIMITED, MIN_ATTEMPT, PATH, RULED } from "./places.js";
 import * as Field from "./table.js";
 import { FIELDS, LONGEST, OTHERS, PEERS, type Row, RULE_OF, SECTIONS } from "./table.js";
-import { durationOf, type Nanos } from "./times.js";
-import { camel, EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, snake, TEXT, UNITLESS } from "./values.js";
+import { bounded, durationOf, type Nanos } from "./times.js";
+import { camel, EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, TEXT, UNITLESS } from "./values.js";
 
 const COUNTED = 2 ** 28 - 1;
 const ONE_MORE = ", and attempts count the first one: give one more than the retries";
@@ -92,18 +92,22 @@ export const isGuard = (name: string): boolean => SECTIONS.split(" ").includes(n
 /** The name of a field in a stage or in a list: `backoff.delays` for `backoff[1].delays[3]`. */
 const withoutIndex = (name: string): string => name.replace(/\[\d+\]/g, "");
 
+/** The list that a field is an item of, for an error about it. */
+export const listOf = (field: FieldValue): FieldValue => ({ ...field, value: [] });
+
 /** The fields of one policy, as they are read one after the other. */
 export class Options {
-  protected readonly values: readonly FieldValue[];
   /** True for the names of a document; in code they have capitals. */
   private readonly isDocument: boolean;
   protected readonly numbers: Values = Object.create(null);
+  /** The values as they were given, by the paths of their fields, so that an error can show one. */
+  private readonly given = new Map<string, unknown>();
   /** The preset that the fields start from. */
   base: Base | undefined = undefined;
+  /** The preset's rules. */
+  rules: { readonly words: Uint32Array; readonly texts: readonly [] } | undefined = undefined;
 
-  /** `values` are all of them, so that an error can show a value. */
-  constructor(values: readonly FieldValue[], isDocument = false) {
-    this.values = values;
+  constructor(isDocument: boolean) {
     this.isDocument = isDocument;
   }
 
@@ -111,7 +115,7 @@ export class Options {
   protected fail(code: number, number: number, field?: FieldValue, suggestion?: string, otherwise?: Nanos): never {
     const row = byNumber[number];
     const path = row ? this.path(row) : "";
-    const original = valueAt(this.values, path) ?? field?.value;
+    const original = this.given.get(path) ?? field?.value;
     const value = original !== undefined ? shown(original) : otherwise === undefined ? undefined : showNanos(otherwise);
     const name = field?.path ?? "";
     const isSnake = this.isDocument || code !== Rule.UNKNOWN_FIELD || name.includes("_");
@@ -151,12 +155,13 @@ export class Options {
     const row = names().get(base);
     if (row === undefined) this.fail(Rule.UNKNOWN_FIELD, 0, field, near(name));
     if (!row) return;
-    if (base !== name) this.fail(Rule.WRONG_TYPE, row[0], field);
+    if (base !== name) this.fail(Rule.WRONG_TYPE, row[0], listOf(field));
     if (!isNone(name, field)) this.numbers[row[0]] = this.read(row, field);
   }
 
   protected read(row: Row, field: FieldValue, wrongType = Rule.WRONG_TYPE): Nanos {
     const wrong = (code: number, near?: string): never => this.fail(code, row[0], field, near);
+    this.given.set(this.path(row), field.value);
     return numberOf(this.takes(row), field, wrong, Rule.TIMES_RANGE, wrongType);
   }
 
@@ -165,7 +170,7 @@ export class Options {
     names();
     const { numbers, base } = this;
     const fields: Values = [];
-    for (const [number, , , start] of FIELDS) fields[number] = base?.fields[number] ?? start ?? 0;
+    for (const [number, , , start] of FIELDS) fields[number] = base?.fields[number] ?? start;
     if (numbers[Field.JITTER_KIND] !== undefined) fields[Field.JITTER_FACTOR] = fields[Field.JITTER_BOUND] = 0;
     for (const number in numbers) fields[number] = numbers[number] as Nanos;
     const stages = this.stages(fields);
@@ -196,8 +201,7 @@ export class Options {
     const kind = or(Field.BACKOFF_KIND) as number;
     for (const [number, names, kinds] of FIELDS) {
       const value = numbers[number];
-      if (value !== undefined && isStages(names) && ((kinds >> kind) & 1) === 0)
-        this.fail(Rule.NOT_FOR_KIND, number, undefined, undefined, value);
+      if (value !== undefined && isStages(names) && ((kinds >> kind) & 1) === 0) this.fail(Rule.NOT_FOR_KIND, number);
     }
     const by = STEPS[kind] ?? 0;
     const isRandom = kind === Field.DECORRELATED_BACKOFF;
@@ -305,8 +309,7 @@ export function readOptionsBy(larger: typeof Options, known: Presets | undefined
 export function widest(numbers: Values, usual: Nanos): Nanos {
   const initial = numbers[Field.BACKOFF_INITIAL];
   if (initial === undefined || initial <= Number(usual) / 10) return usual;
-  const wide = BigInt(initial) * 10n;
-  return wide > (LONGEST as bigint) ? LONGEST : wide > BigInt(Number.MAX_SAFE_INTEGER) ? wide : Number(wide);
+  return bounded(BigInt(initial) * 10n);
 }
 
 /** True for a field that each stage of the backoff has for itself. */
@@ -392,12 +395,6 @@ export function near(name: string): string | undefined {
 
 const showNanos = (nanos: Nanos): string =>
   Number(nanos) % 1e9 === 0 ? `${Number(nanos) / 1e9}s` : `${Number(nanos) / 1e6}ms`;
-
-/** The value of the field with this path, under any of its names. */
-export function valueAt(values: readonly FieldValue[], path: string): unknown {
-  const at = (wanted: string): unknown => values.filter(({ path }) => snake(path) === wanted).at(-1)?.value;
-  return at(path) ?? at(path.replace(/\.(kind|mode)$/, "")) ?? at(path.replace(/^(backoff.*)\.initial$/, "$1.delay"));
-}
 
 /** Writes 64 bits as two words. */
 export function writeLong(words: Uint32Array, at: number, value: Nanos): void {

@@ -2,7 +2,7 @@
 
 import { budgetsOfCalls, CAPACITY_OF_LOOPS, LoopBudgets } from "./budgets.js";
 import { COUNT_RANGE } from "./codes.js";
-import { ConfigError, NOT_AN_OBJECT, NOT_JSON, NOT_SUPPORTED, needs, problem, wrongType } from "./errors.js";
+import { ConfigError, NOT_AN_OBJECT, NOT_JSON, NOT_SUPPORTED, needs, problem, shown, wrongType } from "./errors.js";
 import {
   classifierFor,
   classifyBy,
@@ -212,7 +212,7 @@ function build(fields: unknown, reading: Reading): Built {
     if (isGuard(name)) guardFields.push({ ...field, path: name, numbers: undefined });
     else own.push(field);
   }
-  const { words, rules } = readFields(own, values, reading);
+  const { words, rules } = readFields(own, reading);
   if (needsPowers(words) && !takeModule("powers")) throw needs("backoff.kind", isStaged(words) ? "stages" : "powers");
   // Only presets have rules among the policies that are read here.
   if (isRuled(words) && !takeModule("rules")) throw needs("preset", "classify");
@@ -251,7 +251,8 @@ function capacityOf(fields: readonly GuardField[]): number | undefined {
   const capacity: unknown = typeof budget === "number" ? budget : isDefault ? size : undefined;
   const isCount = Number.isInteger(capacity) && (capacity as number) >= 0 && (capacity as number) <= 1e6;
   if (capacity === undefined || isCount) return capacity as number | undefined;
-  throw problem(COUNT_RANGE, "budget.capacity", capacity);
+  const rule = "must be a whole number from 0 to 1000000";
+  throw new ConfigError(COUNT_RANGE, "count_range", "budget.capacity", ` = ${shown(capacity)}`, rule);
 }
 
 /** A field without its numbers of a budget; none if it has no others. */
@@ -265,13 +266,10 @@ function withoutBudget(field: GuardField): GuardField[] {
 const namesBudget = ({ path, numbers }: GuardField): boolean =>
   /^budget(\.|$)/.test(path) || numbers?.[BUDGET_KIND] !== undefined;
 
-/** How many words the rules of a policy are. */
-const RULE_WORDS = 180;
-
 /** The policy of fields: of plain ones here, of others in the core, which `holdoff/classify` brings. */
-function readFields(own: readonly FieldValue[], values: readonly FieldValue[], reading: Reading) {
+function readFields(own: readonly FieldValue[], reading: Reading) {
   const name = ({ path }: FieldValue) => reading.name(path);
-  const options = new Reader(values, reading === inDocument);
+  const options = new Reader(reading === inDocument);
   let special: FieldValue | undefined;
   for (const field of own) {
     const entry = entryOf(name(field), field.kind);
@@ -282,10 +280,7 @@ function readFields(own: readonly FieldValue[], values: readonly FieldValue[], r
   }
   if (special) return classifierFor(special.path).policy(own, reading.name);
   for (const field of own) if (name(field) !== "rules") options.set(name(field), field);
-  const words = options.build();
-  const ruled = options.base?.rules;
-  const rules = ruled && { words: Uint32Array.from({ length: RULE_WORDS }, (_, at) => ruled[2][at] ?? 0), texts: [] };
-  return { words, rules };
+  return { words: options.build(), rules: options.rules };
 }
 
 /** The policy with the budgets of another one, unless one of them has none or another capacity. */

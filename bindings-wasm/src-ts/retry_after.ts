@@ -1,15 +1,14 @@
 /** The hints in header lines. Spec 7.6 to 7.13, as core/src/decide/hint has them. */
 import type { Line } from "./headers.js";
 import { LONGEST } from "./table.js";
-import type { Nanos } from "./times.js";
+import { bounded, type Nanos, UNITS, type Unit } from "./times.js";
 
 /** A time on the wall, in nanoseconds since 1970; undefined where it is not known. */
 type Wall = bigint | undefined;
 /** Reads one value at a time of the clock on the wall, a date from the server's; undefined where it is no hint. */
 type Read = (value: string, wall: Wall, from: Wall) => bigint | undefined;
 
-const SECOND = 1_000_000_000n;
-const MILLISECOND = 1_000_000n;
+const { s: SECOND, ms: MILLISECOND } = UNITS;
 /** The most characters of a value that are read (spec 7.8). */
 const MOST = 4096;
 /** The characters of the shortest date; the part of a date after its own comma has more. */
@@ -46,21 +45,15 @@ export function readLines(all: readonly Line[], wall: Wall, status: number): Nan
   if (pushback !== undefined) {
     const text = pushback.trim();
     const isNumber = more.length === 0 && text.length <= MOST && /^\+?\d+$/.test(text) && BigInt(text) <= LONGEST;
-    return isNumber ? spanOf(BigInt(text) * MILLISECOND) : "never";
+    return isNumber ? bounded(BigInt(text) * MILLISECOND) : "never";
   }
   // The answer's own clock, so that a wrong one of this machine does not matter.
   const from = latest(valuesOf("date"), momentOf, wall, wall) ?? wall;
   for (const [name, read] of HEADERS) {
     const found = latest(valuesOf(name), read, wall, from);
-    if (found !== undefined) return spanOf(found);
+    if (found !== undefined) return bounded(found);
   }
   return readQuotas(lines, wall, from, status);
-}
-
-/** A span as a number where that is exact, and at most the longest one. */
-function spanOf(nanos: bigint): Nanos {
-  const span = nanos < LONGEST ? nanos : LONGEST;
-  return span <= Number.MAX_SAFE_INTEGER ? Number(span) : span;
 }
 
 /** A quota: 1 if it is spent, 0 if something is left, undefined if it does not say; and the time to its reset. */
@@ -92,22 +85,11 @@ function readQuotas(lines: readonly Line[], wall: Wall, from: Wall, status: numb
   };
   look(1n);
   if (longest < 0n && [0, 429, 503].includes(status)) look(undefined);
-  return longest < 0n ? Infinity : spanOf(longest);
+  return longest < 0n ? Infinity : bounded(longest);
 }
 
 /** 1 for a remaining amount of zero or below, 0 for another. */
 const spentOf: Read = (value) => (/^-?\d+(?:\.\d+)?$/.test(value) ? (/^-|^[0.]+$/.test(value) ? 1n : 0n) : undefined);
-
-const UNITS: Record<string, bigint> = {
-  ns: 1n,
-  us: 1000n,
-  "\u00b5s": 1000n,
-  ms: MILLISECOND,
-  s: SECOND,
-  m: 60n * SECOND,
-  h: 3600n * SECOND,
-  d: 86_400n * SECOND,
-};
 
 /** A reset: seconds from now, a moment in seconds or milliseconds since 1970, numbers with units, or a date. */
 const resetOf: Read = (value, wall, from) => {
@@ -117,7 +99,7 @@ const resetOf: Read = (value, wall, from) => {
   let span = 0n;
   // Sticky: one number with a unit directly after the other.
   const rest = value.replace(/(\d+(?:\.\d+)?)([mnu\u00b5]?s|[mhd])/gy, (_, number, unit) => {
-    span += decimal(number, UNITS[unit] as bigint) as bigint;
+    span += decimal(number, UNITS[unit.replace("\u00b5", "u") as Unit]) as bigint;
     return "";
   });
   return rest === "" && value !== "" ? span : until(momentOf(value, wall), from);

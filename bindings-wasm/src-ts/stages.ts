@@ -7,6 +7,7 @@ import {
   isNone,
   isReal,
   isStages,
+  listOf,
   names,
   near,
   Options,
@@ -27,6 +28,8 @@ import { type FieldValue, NO_ITEMS, NOTHING } from "./values.js";
 const MOST_STAGES = 16;
 const MOST_DELAYS = 64;
 const POOL = 40;
+/** How many words the rules of a policy are. */
+const RULE_WORDS = 180;
 /** The most delays that are counted. */
 const COUNTED = 2 ** 28 - 1;
 
@@ -89,7 +92,7 @@ class StagedOptions extends Options {
     const { kind } = field;
     const fail = (code: number, of: number, at?: number): never => {
       this.position = [stage, at];
-      return this.fail(code, of, field);
+      return this.fail(code, of, item !== undefined && at === undefined ? listOf(field) : field);
     };
     if (item !== undefined && number !== Field.BACKOFF_DELAYS) fail(Rule.WRONG_TYPE, number);
     if (stage !== undefined) {
@@ -183,7 +186,9 @@ class StagedOptions extends Options {
       words[PATH] = (path & ~DRAWS) | (fields[Field.JITTER_KIND] ? DRAWS : 0);
       new BigUint64Array(words.buffer, 192).set(pool);
     }
-    const [rules, records] = this.base?.rules ?? [];
+    const [rules, records, conditions] = this.base?.rules ?? [];
+    if (conditions)
+      this.rules = { words: Uint32Array.from({ length: RULE_WORDS }, (_, at) => conditions[at] ?? 0), texts: [] };
     if (!simple || rules) words[23] = 0;
     if (rules && records) {
       words[PATH] = (words[PATH] as number) | RULED | LIMITED;

@@ -54,33 +54,33 @@ export const CLIP_ON_DEADLINE = 1;
 export const BUDGET_KIND = 25;
 export const BUDGET_LIMIT = 37;
 
-/** A field: number, names, the kinds that have a use for it as bits, default, and the values that it takes. */
-export type Row = readonly [number, string, number, number | bigint | undefined, string];
+/** A field: number, names, the kinds of backoffs that have a use for it as bits, default, and the values that it takes. */
+export type Row = readonly [number, string, number, number | bigint, string];
 
 export const FIELDS: readonly Row[] = [
   [1, "backoff.kind backoff", 65534, 3, "word 1 constant linear exponential polynomial fibonacci list decorrelated decorrelated_v2"],
   [2, "backoff.initial backoff.delay", 446, 100000000, "span"],
   [3, "backoff.factor", 136, 2, "number"],
-  [4, "backoff.increment", 4, undefined, "span"],
+  [4, "backoff.increment", 4, 0, "span"],
   [5, "backoff.max", 444, 5000000000, "longest"],
   [16, "backoff.exponent", 16, 2, "number"],
-  [17, "backoff.times", 446, undefined, "whole 1 268435455"],
-  [19, "backoff.delays", 64, undefined, "spans"],
-  [6, "jitter.kind jitter", 65534, 1, "word 0 none full equal additive proportional bounded subtractive"],
-  [7, "jitter.factor", 88, undefined, "number"],
-  [20, "jitter.bound", 32, undefined, "span"],
-  [21, "cap", 65534, 0, "word 0 keep_spread before_jitter clip"],
-  [8, "attempts", 65534, 3, "attempts"],
-  [9, "deadline", 65534, Infinity, "limit"],
-  [10, "min_attempt", 65534, 0, "span"],
-  [11, "on_deadline", 65534, 0, "word 0 stop clip"],
-  [12, "attempt_timeout", 65534, Infinity, "limit"],
-  [13, "hint.mode hint", 65534, 0, "word 0 floor replace ignore exact at_least"],
-  [14, "hint.max", 65534, 60000000000, "longest"],
-  [15, "hint.over", 65534, 0, "word 0 stop clamp ignore"],
-  [22, "hint.reach", 65534, Infinity, "limit"],
-  [23, "preset", 65534, 1, "preset"],
-  [24, "version", 65534, 1, "version"],
+  [17, "backoff.times", 446, 0, "whole 1 268435455"],
+  [19, "backoff.delays", 64, 0, "spans"],
+  [6, "jitter.kind jitter", 0, 1, "word 0 none full equal additive proportional bounded subtractive"],
+  [7, "jitter.factor", 0, 0, "number"],
+  [20, "jitter.bound", 0, 0, "span"],
+  [21, "cap", 0, 0, "word 0 keep_spread before_jitter clip"],
+  [8, "attempts", 0, 3, "attempts"],
+  [9, "deadline", 0, Infinity, "limit"],
+  [10, "min_attempt", 0, 0, "span"],
+  [11, "on_deadline", 0, 0, "word 0 stop clip"],
+  [12, "attempt_timeout", 0, Infinity, "limit"],
+  [13, "hint.mode hint", 0, 0, "word 0 floor replace ignore exact at_least"],
+  [14, "hint.max", 0, 60000000000, "longest"],
+  [15, "hint.over", 0, 0, "word 0 stop clamp ignore"],
+  [22, "hint.reach", 0, Infinity, "limit"],
+  [23, "preset", 0, 1, "preset"],
+  [24, "version", 0, 1, "version"],
 ];
 
 /** The fields that few policies have: the core reads them. */
@@ -127,7 +127,6 @@ export const RULES: Readonly<Record<number, string>> = {
   141: 'not_json must be JSON text',
   142: 'not_an_object must be an object',
   147: 'not_supported is not in this version',
-  203: 'time_range must be a time from 0 on that its type holds exactly',
   204: 'unknown_failure_kind must be one of transient, throttled, timeout, permanent',
 };
 
@@ -138,4 +137,9 @@ export const STAGE_RULES: Readonly<Record<number, string>> = {
   118: 'too_many_stages is one too many: there is room for 16 stages, 64 listed delays and 40 numbers',
   128: 'preset_stages has several stages in this preset: give a whole backoff, with its kind, or none of its fields',
   129: 'times_range must be a whole number from 1 to 268435455',
+};
+
+/** The word and the rule of the error about times by its number. */
+export const TIME_RULES: Readonly<Record<number, string>> = {
+  203: 'time_range must be a time from 0 on that its type holds exactly',
 };

@@ -1,6 +1,6 @@
 /** Times and durations: their types, and how they are read. */
-import { problem, TIME_RANGE } from "./errors.js";
-import { LONGEST } from "./table.js";
+import { type ConfigError, problem, TIME_RANGE } from "./errors.js";
+import { LONGEST, TIME_RULES } from "./table.js";
 
 /** Milliseconds, or a number with its unit: `"250ms"`, `"1.5s"`, `"2m"`. */
 export type Duration = number | string;
@@ -10,35 +10,47 @@ export type Time = number | bigint;
 /** The type that times come back in. */
 export type Same<T extends Time> = T extends bigint ? bigint : number;
 
+/** The error about a value that is no such time. */
+export const timeRange = (path: string, value: unknown): ConfigError =>
+  problem(TIME_RANGE, path, value, undefined, TIME_RULES);
+
 /** Throws unless this is a time that its type holds exactly. */
 export function checkTime(value: unknown, name: string): asserts value is Time {
   const right =
     typeof value === "bigint"
       ? value >= 0n && value < 1n << 64n
       : typeof value === "number" && ((value >= 0 && value <= Number.MAX_SAFE_INTEGER) || value === Infinity);
-  if (!right) throw problem(TIME_RANGE, name, value);
+  if (!right) throw timeRange(name, value);
 }
 
 /** Nanoseconds: a number where it holds them exactly, Infinity for no limit. */
 export type Nanos = number | bigint;
 
-/** Nanoseconds in the units of a duration. */
-const UNITS: Record<string, bigint> = {
+/** Nanoseconds in the units of a duration; days are a unit of headers alone. */
+export const UNITS = {
   ns: 1n,
   us: 1000n,
   ms: 1_000_000n,
   s: 1_000_000_000n,
   m: 60_000_000_000n,
   h: 3_600_000_000_000n,
+  d: 86_400_000_000_000n,
 };
+export type Unit = keyof typeof UNITS;
+
+/** Nanoseconds as a number if it holds them exactly, and at most the longest time. */
+export function bounded(nanos: bigint): Nanos {
+  const span = nanos < LONGEST ? nanos : LONGEST;
+  return span <= Number.MAX_SAFE_INTEGER ? Number(span) : span;
+}
 
 /** Reads a number and its unit, such as `"1.5s"`, cut off at nanoseconds; undefined when it is none, or above 292 years. */
 export function spanOf(text: string): Nanos | undefined {
-  const [, whole, digits = "", unit = ""] = /^(\d+)(?:\.(\d+))?([a-z]+)$/.exec(text) ?? [];
-  const nanoseconds = Object.hasOwn(UNITS, unit) ? UNITS[unit] : undefined;
-  if (whole === undefined || nanoseconds === undefined) return undefined;
+  const [, whole, digits = "", unit] = /^(\d+)(?:\.(\d+))?([num]?s|[mh])$/.exec(text) ?? [];
+  if (whole === undefined) return undefined;
+  const nanoseconds = UNITS[unit as Unit];
   const span = BigInt(whole) * nanoseconds + (BigInt(digits) * nanoseconds) / 10n ** BigInt(digits.length);
-  return span > LONGEST ? undefined : span <= Number.MAX_SAFE_INTEGER ? Number(span) : span;
+  return span > LONGEST ? undefined : bounded(span);
 }
 
 /** A duration in nanoseconds, milliseconds as the nearest one; undefined when it is negative, none, or above 292 years. */

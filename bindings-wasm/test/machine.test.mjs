@@ -305,3 +305,8 @@ test("a schedule takes the draw and the kind of each delay", () => {
   assert.throws(() => schedule.nextAt(0, "often"), ConfigError);
   assert.equal(Schedule.baseAt(new Policy({ backoff: { kind: "linear", max: "none" } }), 2n), 300_000_000n);
 });
+
+test("the capacity of a budget of loops is checked without guards", () => {
+  for (const budget of [-1, 0.5, 1_000_001, { kind: "default", capacity: -3 }])
+    assert.throws(() => new Policy({ budget }), { name: "ConfigError", code: 150, path: "budget.capacity" });
+});

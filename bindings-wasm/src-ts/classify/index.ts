@@ -20,7 +20,7 @@ import {
 } from "../failure.js";
 import { bring } from "../hot.js";
 import { encode, ModuleMemory } from "../memory.js";
-import { optionFor, valueAt } from "../options.js";
+import { optionFor } from "../options.js";
 import { camel, type FieldValue, FLAG, LIST, NUMBER, snake, TEXT, UNITLESS } from "../values.js";
 import { checkWasm, make, makeLater } from "./wasm.js";
 
@@ -59,6 +59,12 @@ function check(length: number, values: readonly FieldValue[], isCode: boolean, f
   const nearest =
     isCode && code === UNKNOWN_FIELD && !field?.path.includes("_") ? camel(near) || optionFor(path) : near;
   throw new ConfigError(code, word, path, given && ` = ${given}`, rule, nearest || undefined);
+}
+
+/** The value of the field with this path, under any of its names. */
+function valueAt(values: readonly FieldValue[], path: string): unknown {
+  const at = (wanted: string): unknown => values.filter(({ path }) => snake(path) === wanted).at(-1)?.value;
+  return at(path) ?? at(path.replace(/\.(kind|mode)$/, "")) ?? at(path.replace(/^(backoff.*)\.initial$/, "$1.delay"));
 }
 
 /** An error and the errors that caused it. */

@@ -1,17 +1,18 @@
 /** Reads policies, and makes objects and errors, for the wasm module of tools. */
 
 import { CALL, RETRY } from "../core.js";
-import { ConfigError, NOT_JSON, problem, shown, WRONG_TYPE, wrongType } from "../errors.js";
+import { ConfigError, NOT_JSON, problem as problemOf, shown, WRONG_TYPE, wrongType } from "../errors.js";
 import { Call, Retry } from "../machine.js";
 import { maker, type SharedStates } from "../maker.js";
 import { Policy } from "../policy.js";
 import { type Step, stepOf } from "../steps.js";
+import { TIME_RULES } from "../table.js";
 import type { Time } from "../times.js";
 import { collect, type FieldValue, isFields as isObjectOfFields, LIST, NUMBER } from "../values.js";
 import { ReplayError, type ReplayParts } from "./replay_error.js";
 import type { AnyPolicy, Event, Explanation, Lint, Row } from "./types.js";
 
-export { problem, shown };
+export { shown };
 
 /** True for an object of fields; a getter of the program's own never throws here. */
 export function isFields(value: unknown): boolean {
@@ -37,6 +38,10 @@ export const configError = (
   new ConfigError(code, word, path, value === undefined ? "" : ` = ${shown(value)}${unit}`, rule, nearest);
 
 export const policyOf = (value: AnyPolicy): Policy => (value instanceof Policy ? value : new Policy(value));
+
+/** The error with that number, of those about times, too. */
+export const problem = (code: number, path: string, value: unknown, cause?: unknown): ConfigError =>
+  problemOf(code, path, value, cause, TIME_RULES);
 
 /** Throws unless it is a policy. */
 export function checkPolicy(policy: unknown): Policy {

@@ -267,11 +267,16 @@ fn literal(field: Field, number: u64) -> String {
     }
 }
 
-/// A field's row: number, names, the kinds that have a use for it as bits, default, and the values that it takes.
+/// A field's row: number, names, the kinds of backoffs or guards that have a use for it as bits, default, and the values that it takes.
 fn row(field: Field) -> String {
     let names: Vec<_> = Field::names().filter(|known| known.1 == field).map(|known| known.0).collect();
-    let kinds = (0..16).filter(|kind| field.fits(*kind)).fold(0_u32, |bits, kind| bits | 1 << kind);
-    let none = if field.is_guards() && field.is_needed() { "null" } else { "undefined" };
+    let is_of_kinds = field.is_guards() || field.path().starts_with("backoff");
+    let kinds = (0..16).filter(|kind| is_of_kinds && field.fits(*kind)).fold(0_u32, |bits, kind| bits | 1 << kind);
+    let none = match (field.is_guards(), field.is_needed()) {
+        (true, true) => "null",
+        (true, false) => "undefined",
+        _ => "0",
+    };
     let default = field.default().map_or_else(|| none.to_owned(), |number| literal(field, number));
     format!("[{}, {:?}, {kinds}, {default}, {:?}]", field.code(), names.join(" "), takes(field))
 }
@@ -376,8 +381,8 @@ pub(super) fn table() -> String {
     out += "\n/** The number of the field that names a budget, also in a preset. */\n";
     let _ = writeln!(out, "export const BUDGET_KIND = {};", Field::BudgetKind.code());
     let _ = writeln!(out, "export const BUDGET_LIMIT = {};\n", Field::BudgetLimit.code());
-    out += "/** A field: number, names, the kinds that have a use for it as bits, default, and the values that it takes. */\n\
-            export type Row = readonly [number, string, number, number | bigint | undefined, string];\n\n\
+    out += "/** A field: number, names, the kinds of backoffs that have a use for it as bits, default, and the values that it takes. */\n\
+            export type Row = readonly [number, string, number, number | bigint, string];\n\n\
             export const FIELDS: readonly Row[] = [\n";
     for field in &here {
         let _ = writeln!(out, "  {},", row(*field));
@@ -400,9 +405,14 @@ pub(super) fn table() -> String {
     }
     let (of_stages, others): (Vec<ErrorCode>, Vec<ErrorCode>) =
         CODES.into_iter().partition(|code| STAGE_CODES.contains(code));
-    for (name, of, codes) in
-        [("RULES", "each error", others), ("STAGE_RULES", "each error about lists and stages", of_stages)]
-    {
+    // A page that retries and does not read times of machines has no need of their rule.
+    let (of_times, others): (Vec<ErrorCode>, Vec<ErrorCode>) =
+        others.into_iter().partition(|code| *code == ErrorCode::TimeRange);
+    for (name, of, codes) in [
+        ("RULES", "each error", others),
+        ("STAGE_RULES", "each error about lists and stages", of_stages),
+        ("TIME_RULES", "the error about times", of_times),
+    ] {
         let _ = writeln!(out, "}};\n\n/** The word and the rule of {of} by its number. */");
         let _ = writeln!(out, "export const {name}: Readonly<Record<number, string>> = {{");
         for code in codes {
