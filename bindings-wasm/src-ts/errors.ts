@@ -1,7 +1,7 @@
 /** Errors: of a configuration, and the outcome of an operation that failed. */
 import { NOT_SUPPORTED, WRONG_TYPE } from "./codes.js";
 import { RULES } from "./table.js";
-import { bareCopy, isObject } from "./values.js";
+import { isObject } from "./values.js";
 import type { StopReason } from "./words.js";
 
 export * from "./codes.js";
@@ -121,16 +121,14 @@ const holds = (value: unknown): value is { [OUTCOME]?: Outcome } => isObject(val
 /** The error with its outcome attached: the same object, unless it is none. */
 export function attach(error: unknown, outcome: Outcome): unknown {
   const holder = holds(error) ? error : new RetryError(outcome, error);
-  let isAttached = false;
   try {
     // Node prints it with an error that nobody caught.
-    const property = { value: outcome, configurable: true, writable: true, enumerable: true };
-    isAttached = Reflect.defineProperty(holder, OUTCOME, bareCopy(property));
+    (holder as { [OUTCOME]?: Outcome })[OUTCOME] = outcome;
+    aside.delete(holder);
   } catch {
-    // A proxy that does not let itself be written to.
+    // A frozen error, or a proxy that does not let itself be written to.
+    aside.set(holder, outcome);
   }
-  if (isAttached) aside.delete(holder);
-  else aside.set(holder, outcome);
   return holder;
 }
 

@@ -300,15 +300,17 @@ export function withBudgetsOfCalls(policy: Policy): Policy {
 /** A policy with another deadline, for one operation: the words are written when it fails, because most operations do not. */
 function dated(policy: Policy, deadline: Nanos): CompiledPolicy {
   let made: Uint32Array | undefined;
-  const words = (): Uint32Array => {
-    if (made === undefined) writeDeadline((made = policy.words.slice()), deadline);
-    return made;
-  };
-  return Object.create(policy, {
-    limit: { value: Math.min(Number(deadline), readLong(policy.words, ATTEMPT_TIMEOUT)) },
-    words: { get: words },
-    guards: { get: () => policy.guards },
-  });
+  return {
+    __proto__: policy,
+    limit: Math.min(Number(deadline), readLong(policy.words, ATTEMPT_TIMEOUT)),
+    get words(): Uint32Array {
+      if (made === undefined) writeDeadline((made = policy.words.slice()), deadline);
+      return made;
+    },
+    get guards() {
+      return policy.guards;
+    },
+  } as object as CompiledPolicy;
 }
 
 /**

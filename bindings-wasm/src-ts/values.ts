@@ -91,5 +91,5 @@ export const clean = <T>(value: T): T => (isObject(value) ? (new Proxy(value, CL
 
 /** True for an object of fields, and not a list, a date, a policy or another value. */
 export function isFields(value: unknown): value is Record<string, unknown> {
-  return Object.prototype.toString.call(value) === "[object Object]";
+  return {}.toString.call(value) === "[object Object]";
 }

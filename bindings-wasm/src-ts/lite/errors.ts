@@ -1,6 +1,5 @@
 /** Errors: of a configuration, and the last error of an operation with its outcome. */
 import type * as whole from "../errors.js";
-import { bareCopy } from "../values.js";
 
 /** How an operation ended that did not succeed. */
 export type Outcome = Omit<whole.Outcome, "lastResult">;
@@ -43,7 +42,7 @@ export class RetryError extends Error {
 export function attach(error: unknown, value: Outcome): unknown {
   const holder = Object(error) === error ? (error as object) : new RetryError(value, error);
   try {
-    Reflect.defineProperty(holder, OUTCOME, bareCopy({ value, configurable: true, writable: true, enumerable: true }));
+    (holder as { [OUTCOME]?: Outcome })[OUTCOME] = value;
   } catch {}
   return holder;
 }
