@@ -9,11 +9,9 @@ interface Cancellable {
 
 const audiences = new WeakMap<AbortSignal, Audience>();
 
-class Audience {
-  readonly members = new Set<Cancellable>();
-
+class Audience extends Set<Cancellable> {
   handleEvent(): void {
-    for (const member of this.members) member.cancel();
+    for (const member of this) member.cancel();
   }
 }
 
@@ -21,14 +19,14 @@ class Audience {
 export function hear(signal: AbortSignal, member: Cancellable): void {
   let audience = audiences.get(signal);
   if (audience === undefined) audiences.set(signal, (audience = new Audience()));
-  if (audience.members.size === 0) signal.addEventListener("abort", audience);
-  audience.members.add(member);
+  if (audience.size === 0) signal.addEventListener("abort", audience);
+  audience.add(member);
 }
 
 /** Leaves no listener behind. */
 export function hearNoMore(signal: AbortSignal, member: Cancellable): void {
   const audience = audiences.get(signal);
-  if (audience?.members.delete(member) && audience.members.size === 0) signal.removeEventListener("abort", audience);
+  if (audience?.delete(member) && audience.size === 0) signal.removeEventListener("abort", audience);
 }
 
 /** The callers' signals that others follow: without another reference they must stay as long as those. */

@@ -1,8 +1,8 @@
 /** The delay that a function of the user chooses after a failure: it is obeyed exactly (spec 7.17). */
 import { HookError, NOT_A_DURATION, problem } from "./errors.js";
-import { hintNanos, NEVER_AGAIN, noteAgain, ruleBits } from "./failure.js";
+import { hintNanos, noteAgain, ruleBits } from "./failure.js";
 import type { RetryEvent } from "./hooks.js";
-import { type Duration, durationOf } from "./times.js";
+import { type Duration, durationOf, NEVER } from "./times.js";
 
 /** A failed attempt whose delay is not decided yet. */
 export type DelayEvent<V = unknown> = Omit<RetryEvent<V>, "delayMs" | "cause">;
@@ -21,7 +21,7 @@ export function askDelay(delay: (event: never) => unknown, event: object, lastEr
   } catch (error) {
     throw new HookError("delay", error, lastError);
   }
-  const span = answer === false ? NEVER_AGAIN : durationOf(answer);
+  const span = answer === false ? NEVER : durationOf(answer);
   const isSilent = answer === undefined || answer === null;
   if (!isSilent && span === undefined) throw problem(NOT_A_DURATION, "delay", answer);
   // The function may have judged other failures.

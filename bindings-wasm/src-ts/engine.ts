@@ -7,21 +7,10 @@ import { withExactHints } from "./delay.js";
 import { ATTEMPT, type Engine, SLEEP, type Step } from "./engine_step.js";
 import { hintNanos, ruleBits } from "./failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
-import {
-  call,
-  functions,
-  hot,
-  readShortage,
-  stepAt,
-  stepAttempt,
-  stepCodes,
-  write,
-  writePolicy,
-  writeWords,
-} from "./hot.js";
+import { call, functions, hot, readShortage, readStep, stepCodes, write, writePolicy } from "./hot.js";
 import { NO_LIMIT } from "./options.js";
 import { HINT, NOW, SEED } from "./places.js";
-import { type Seed, seedOf } from "./seed.js";
+import { seedOf } from "./seed.js";
 import type { Keeper } from "./slot.js";
 
 /** The number of the cause `hint`. */
@@ -81,8 +70,7 @@ export class Unguarded<V, F> implements Engine, Keeper {
     const { words, budgets } = this.#policy;
     call.load(this);
     if (!this.#known) {
-      const { low, high }: Seed = seedOf(this.#seed);
-      writeWords(SEED, low, high);
+      write(SEED, seedOf(this.#seed));
       core.underway();
       this.#known = true;
     }
@@ -164,5 +152,3 @@ export class Unguarded<V, F> implements Engine, Keeper {
 
   refused(): undefined {}
 }
-
-const readStep = (): Step => ({ codes: stepCodes(), at: stepAt(), wakeAt: Infinity, attempt: stepAttempt() });

@@ -65,9 +65,12 @@ export function problem(code: number, path: string, value: unknown, cause?: unkn
 export const wrongType = (path: string, value: unknown, wanted: string, near?: string): ConfigError =>
   new ConfigError(WRONG_TYPE, "wrong_type", path, ` = ${shown(value)}`, `must be ${wanted}`, near);
 
+/** The error about a field, an import or a runtime that cannot be used here. */
+export const unsupported = (path: string, rule: string, cause?: unknown): ConfigError =>
+  new ConfigError(NOT_SUPPORTED, "not_supported", path, "", rule, undefined, cause);
+
 /** The error about a field, or an import, that needs the entry `holdoff/name`. */
-export const needs = (path: string, name: string): ConfigError =>
-  new ConfigError(NOT_SUPPORTED, "not_supported", path, "", `needs import "holdoff/${name}"`);
+export const needs = (path: string, name: string): ConfigError => unsupported(path, `needs import "holdoff/${name}"`);
 
 /** How an operation ended that did not succeed; of the last error and the last result one is undefined. */
 export interface Outcome {

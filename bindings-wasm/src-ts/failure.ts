@@ -15,7 +15,7 @@ import { NOT_A_DURATION, needs, problem, UNKNOWN_FAILURE_KIND, wrongType } from 
 import { type HeadersLike, type Line, linesOf, wallNow } from "./headers.js";
 import { hot } from "./hot.js";
 import { readLines } from "./retry_after.js";
-import { type Nanos, spanOf, timeRange } from "./times.js";
+import { type Nanos, NEVER, spanOf, timeRange } from "./times.js";
 import { clean, type FieldValue, isObject } from "./values.js";
 import { type FailureKind, KINDS } from "./words.js";
 
@@ -75,10 +75,6 @@ export interface ReadPolicy {
   readonly words: Uint32Array;
   readonly rules: Rules | undefined;
 }
-
-const NEVER = 0xffff_ffff_ffff_fffen;
-/** The hint that ends an operation. */
-export const NEVER_AGAIN: Nanos = NEVER;
 
 /** The longest span there is, 2^63-1 ns, has this as its nearest double. */
 export const LONGEST_NUMBER = 2 ** 63;
@@ -154,8 +150,7 @@ export function noteAgain(nanos: Nanos, bits: number): void {
 /** Notes the hint of header lines. */
 function noteLines(lines: readonly Line[], status: number, wall: bigint | undefined): void {
   rule = 0;
-  const read = readLines(lines, wall, status);
-  hint = read === "never" ? NEVER : read;
+  hint = readLines(lines, wall, status);
 }
 
 /** The noted hint, in milliseconds. */

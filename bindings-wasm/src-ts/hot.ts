@@ -1,5 +1,6 @@
 /** The memory of operations without guards: one operation's call lies there at a time, under one policy. */
 
+import type { Step } from "./engine_step.js";
 import { readLong, writeLong } from "./options.js";
 import {
   BUDGET,
@@ -102,12 +103,6 @@ export async function init(): Promise<void> {
 /** Writes a number of 64 bits. */
 export const write = (at: number, value: Nanos): void => writeLong(words, at, value);
 
-/** Writes 64 bits as two words. */
-export function writeWords(at: number, low: number, high: number): void {
-  words[at] = low;
-  words[at + 1] = high;
-}
-
 let policy: Uint32Array | undefined;
 
 /** Writes a policy, unless it is there. */
@@ -124,10 +119,13 @@ export const call = new Slot(() => words, CALL_AT, CALL_WORDS);
 /** Kind, outcome, reason and cause of the step, a byte each from the lowest. */
 export const stepCodes = (): number => words[STEP] as number;
 
-export const stepAttempt = (): number => words[STEP + 1] as number;
-
-/** The time of the step; Infinity is never. */
-export const stepAt = (): number => readLong(words, STEP + 2);
+/** The step in the memory. A time of Infinity is never. */
+export const readStep = (): Step => ({
+  codes: stepCodes(),
+  at: readLong(words, STEP + 2),
+  wakeAt: Infinity,
+  attempt: words[STEP + 1] as number,
+});
 
 /** The budget in the memory. */
 export const budget = new Slot(() => words, BUDGET, BUDGET_WORDS);

@@ -1,5 +1,5 @@
 /** From text to the bytes of a wasm module, and to its functions. */
-import { ConfigError, NOT_SUPPORTED } from "./errors.js";
+import { ConfigError, unsupported } from "./errors.js";
 
 /** Undoes what `build.mjs` does to a module: one character for most bytes, a space or a `!` before one for the others. */
 export function decoded(text: string): Uint8Array<ArrayBuffer> {
@@ -21,17 +21,6 @@ export function decoded(text: string): Uint8Array<ArrayBuffer> {
 /** The path of the error about a runtime, or a page's Content-Security-Policy, that refuses wasm. */
 const WASM = "WebAssembly";
 
-const refusal = (cause: unknown): ConfigError =>
-  new ConfigError(
-    NOT_SUPPORTED,
-    "not_supported",
-    WASM,
-    "",
-    'is not allowed here; import "holdoff/lite", which needs none',
-    undefined,
-    cause,
-  );
-
 export const isRefusal = (error: unknown): boolean => error instanceof ConfigError && error.path === WASM;
 
 /** Compiles a module. Throws a {@link ConfigError} that says what to import where wasm is refused. */
@@ -39,7 +28,7 @@ export function compile(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
   try {
     return new WebAssembly.Module(bytes);
   } catch (cause) {
-    throw refusal(cause);
+    throw unsupported(WASM, 'is not allowed here; import "holdoff/lite", which needs none', cause);
   }
 }
 

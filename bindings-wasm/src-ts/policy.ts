@@ -2,7 +2,7 @@
 
 import { budgetsOfCalls, CAPACITY_OF_LOOPS, LoopBudgets } from "./budgets.js";
 import { COUNT_RANGE } from "./codes.js";
-import { ConfigError, NOT_AN_OBJECT, NOT_JSON, NOT_SUPPORTED, needs, problem, shown, wrongType } from "./errors.js";
+import { ConfigError, NOT_AN_OBJECT, NOT_JSON, needs, problem, shown, unsupported, wrongType } from "./errors.js";
 import {
   classifierFor,
   classifyBy,
@@ -72,7 +72,9 @@ export class Policy implements CompiledPolicy {
   declare readonly guardFields: GuardFields | undefined;
   /** @internal */
   readonly budgets: LoopBudgets | undefined;
-  private made: Guards | undefined;
+  /** Its fields and its guards, which are no part of it: policies that decide the same are equal. */
+  readonly #fields: PolicyFields;
+  #guards: Guards | undefined;
 
   /** From fields, or the name of a preset. Throws a {@link ConfigError} that names field, value and rule. */
   constructor(fields?: PolicyFields | PresetName);
@@ -83,7 +85,7 @@ export class Policy implements CompiledPolicy {
     const { loops, ...built } = build(given, reading);
     Object.assign(this, built);
     this.budgets = loops && new LoopBudgets(loops.capacity);
-    origins.set(this, copyOf(given) as PolicyFields);
+    this.#fields = copyOf(given) as PolicyFields;
   }
 
   /**
@@ -96,7 +98,7 @@ export class Policy implements CompiledPolicy {
 
   /** How long the first attempt may take, in milliseconds: the smaller of deadline and attempt timeout, or Infinity. */
   get firstLimit(): number {
-    return firstLimitOf(this);
+    return this.limit < NO_LIMIT ? this.limit / 1e6 : Infinity;
   }
 
   /**
@@ -105,7 +107,7 @@ export class Policy implements CompiledPolicy {
    */
   get guards(): Guards | undefined {
     if (this.guardFields === undefined) return undefined;
-    return (this.made ??= guardsOf(this.guardFields));
+    return (this.#guards ??= guardsOf(this.guardFields));
   }
 
   /**
@@ -114,7 +116,7 @@ export class Policy implements CompiledPolicy {
    */
   withFields(fields: PolicyFields): Policy {
     const policy = withBudgetsOf(this, new Policy({ ...this.toJSON(), ...fields }));
-    if (!Object.keys(fields).some((name) => isGuard(snake(name)))) policy.made = this.guards;
+    if (!Object.keys(fields).some((name) => isGuard(snake(name)))) policy.#guards = this.guards;
     return policy;
   }
 
@@ -150,7 +152,7 @@ export class Policy implements CompiledPolicy {
    * other languages read, too.
    */
   toJSON(): PolicyFields {
-    return copyOf(origins.get(this)) as PolicyFields;
+    return copyOf(this.#fields) as PolicyFields;
   }
 
   /** No object of fields, not even to another copy of this package. */
@@ -158,8 +160,6 @@ export class Policy implements CompiledPolicy {
     return "Policy";
   }
 }
-
-const firstLimitOf = ({ limit }: CompiledPolicy): number => (limit < NO_LIMIT ? limit / 1e6 : Infinity);
 
 interface Built {
   readonly words: Uint32Array;
@@ -169,9 +169,6 @@ interface Built {
   /** The budgets that loops bring; undefined if they bring none. */
   readonly loops: { readonly capacity: number | undefined } | undefined;
 }
-
-/** The fields of each policy. They are not part of it: policies that decide the same are equal. */
-const origins = new WeakMap<Policy, PolicyFields>();
 
 function guardsOf(guardFields: GuardFields): Guards {
   if (maker) return maker.make(guardFields) as Guards;
@@ -340,13 +337,7 @@ export const withOthers = (policy: Policy, fields: PolicyFields): Policy =>
 
 /** The error about guards among the options of one call. */
 export const noGuards = (path: string): ConfigError =>
-  new ConfigError(
-    NOT_SUPPORTED,
-    "not_supported",
-    path,
-    "",
-    "must be in a Policy or in `guards`: guards outlive a call",
-  );
+  unsupported(path, "must be in a Policy or in `guards`: guards outlive a call");
 
 /** The policy of one call, whose options may have fields of their own. */
 export function policyOfCall<V, F>(policy: Policy, options: HostOptions<V, F> & { policy?: unknown }): CompiledPolicy {

@@ -1,7 +1,7 @@
 /** The hints in header lines. Spec 7.6 to 7.13, as core/src/decide/hint has them. */
 import type { Line } from "./headers.js";
 import { LONGEST } from "./table.js";
-import { bounded, type Nanos, UNITS, type Unit } from "./times.js";
+import { bounded, type Nanos, NEVER, UNITS, type Unit } from "./times.js";
 
 /** A time on the wall, in nanoseconds since 1970; undefined where it is not known. */
 type Wall = bigint | undefined;
@@ -37,7 +37,7 @@ const HEADERS: readonly (readonly [name: string, read: Read])[] = [
 ];
 
 /** The hint of the lines of an answer with that status, 0 if it is not known; Infinity where they have none. */
-export function readLines(all: readonly Line[], wall: Wall, status: number): Nanos | "never" {
+export function readLines(all: readonly Line[], wall: Wall, status: number): Nanos {
   const lines = all.map(([name, value]): Line => [name.toLowerCase(), value]);
   const valuesOf = (wanted: string) => lines.filter(([name]) => name === wanted).map(([, value]) => value);
   // gRPC: what is no number says never, and so does a second line.
@@ -45,7 +45,7 @@ export function readLines(all: readonly Line[], wall: Wall, status: number): Nan
   if (pushback !== undefined) {
     const text = pushback.trim();
     const isNumber = more.length === 0 && text.length <= MOST && /^\+?\d+$/.test(text) && BigInt(text) <= LONGEST;
-    return isNumber ? bounded(BigInt(text) * MILLISECOND) : "never";
+    return isNumber ? bounded(BigInt(text) * MILLISECOND) : NEVER;
   }
   // The answer's own clock, so that a wrong one of this machine does not matter.
   const from = latest(valuesOf("date"), momentOf, wall, wall) ?? wall;

@@ -1,12 +1,6 @@
 /** Where the randomness of an operation comes from: `Math.random`, unless somebody wants to repeat a run. */
 import { problem, SEED_RANGE } from "./errors.js";
 
-/** A seed as two words. */
-export interface Seed {
-  readonly low: number;
-  readonly high: number;
-}
-
 /** The seeds of a program that was seeded, one after the other. */
 let next: (() => bigint) | undefined;
 
@@ -45,13 +39,9 @@ export function checkSeed(value: unknown, path: string): asserts value is number
   if (!isSeed(value)) throw problem(SEED_RANGE, path, value);
 }
 
-const WORD = 2 ** 32;
-
 /** The seed of an operation that has just failed for the first time. */
-export function seedOf(given: number | bigint | null | undefined): Seed {
-  const value = given ?? next?.();
-  if (value === undefined) return { low: Math.random() * WORD, high: Math.random() * WORD };
+export function seedOf(given: number | bigint | null | undefined): number | bigint {
+  const value = given ?? next?.() ?? Math.floor(Math.random() * 2 ** 53);
   checkSeed(value, "seed");
-  if (typeof value === "number") return { low: value, high: value / WORD };
-  return { low: Number(BigInt.asUintN(32, value)), high: Number(value >> 32n) };
+  return value;
 }

@@ -23,6 +23,9 @@ export function checkTime(value: unknown, name: string): asserts value is Time {
   if (!right) throw timeRange(name, value);
 }
 
+/** The hint that ends an operation. */
+export const NEVER = 0xffff_ffff_ffff_fffen;
+
 /** Nanoseconds: a number where it holds them exactly, Infinity for no limit. */
 export type Nanos = number | bigint;
 

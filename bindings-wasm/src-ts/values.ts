@@ -28,14 +28,16 @@ const DEPTH = 8;
 /** Every field of an object or a list, those in it with their paths. */
 export function collect(values: FieldValue[], path: string, value: unknown, number: number, depth: number): void {
   const before = values.length;
-  if (Array.isArray(value)) {
+  if (depth > DEPTH) {
+    values.push({ path, value, kind: OTHER });
+  } else if (Array.isArray(value)) {
     values.push({ path, value, kind: value.length === 0 ? NO_ITEMS : LIST });
-    for (const [index, item] of value.entries()) inner(values, `${path}[${index}]`, item, number, depth);
+    for (const [index, item] of value.entries()) collect(values, `${path}[${index}]`, item, number, depth + 1);
   } else if (isFields(value)) {
     for (const name of Object.keys(value)) {
       // spec 15.7: the schema that editors read.
       if (depth === 0 && name === "$schema" && typeof (value[name] ?? "") === "string") continue;
-      inner(values, depth === 0 ? name : `${path}.${name}`, value[name], number, depth);
+      collect(values, depth === 0 ? name : `${path}.${name}`, value[name], number, depth + 1);
     }
     if (values.length === before && depth > 0) values.push({ path, value, kind: EMPTY });
   } else {
@@ -47,11 +49,6 @@ function kindOf(value: unknown, number: number): number {
   if (value === undefined || value === null) return NOTHING;
   if (typeof value === "string") return TEXT;
   return typeof value === "number" ? number : typeof value === "boolean" ? FLAG : OTHER;
-}
-
-function inner(values: FieldValue[], path: string, value: unknown, number: number, depth: number): void {
-  if (depth === DEPTH) values.push({ path, value, kind: OTHER });
-  else collect(values, path, value, number, depth + 1);
 }
 
 /** A copy of an object of fields, without null and undefined. */

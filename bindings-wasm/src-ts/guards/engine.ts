@@ -10,7 +10,7 @@ import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { budget } from "../hot.js";
 import { Operation } from "../operation.js";
 import { REFUSALS } from "../places.js";
-import { type Seed, seedOf } from "../seed.js";
+import { seedOf } from "../seed.js";
 import { bareCopy } from "../values.js";
 import type { StopReason } from "../words.js";
 import type { Breaker } from "./breaker.js";
@@ -32,7 +32,7 @@ import {
   stepWakeAt,
   withLoopBudget,
   writeArgument,
-  writeSeedWords,
+  writeSeed,
 } from "./memory.js";
 import { currentToken, type Nesting, Token, within, writeToken } from "./nested.js";
 import { Refused } from "./refused.js";
@@ -134,7 +134,7 @@ export class Guarded<T> implements Engine, Waiter {
     if (this.nesting) this.nest(this.nesting);
     const seed = seedOf(this.options.seed);
     return this.move(this.operation.now(), (mask) => {
-      writeSeedWords(seed);
+      writeSeed(seed);
       memory().core.call_begin(mask);
     });
   }
@@ -146,12 +146,17 @@ export class Guarded<T> implements Engine, Waiter {
   }
 
   /** Goes on from the failure of the first attempt, which ran under that permit. */
-  rescue(error: unknown, permit: number, seed: Seed | undefined, started: number | undefined): Promise<Awaited<T>> {
+  rescue(
+    error: unknown,
+    permit: number,
+    seed: number | bigint | undefined,
+    started: number | undefined,
+  ): Promise<Awaited<T>> {
     let failedAt: number | undefined;
     this.operation.safely(() => {
       // The call is known to the core before a clock that throws can end the operation.
       const from = started ?? (failedAt = this.operation.now());
-      writeSeedWords(seed ?? seedOf(this.options.seed));
+      writeSeed(seed ?? seedOf(this.options.seed));
       writeArgument(5, permit);
       writeArgument(6, from);
       core.call_underway();

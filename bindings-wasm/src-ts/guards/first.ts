@@ -11,7 +11,7 @@ import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { isSeeded, seedOf } from "../seed.js";
 import type { Breaker, Success } from "./breaker.js";
 import { budgetsBeside, Guarded, nestingOf, notifyWaiters, type SharedGuards } from "./engine.js";
-import { core, loadAll, loadPolicy, permitOf, stepCodes, succeeded, writeArgument, writeSeedWords } from "./memory.js";
+import { core, loadAll, loadPolicy, permitOf, stepCodes, succeeded, writeArgument, writeSeed } from "./memory.js";
 
 /**
  * Runs `fn` under a policy and guards. As long as nothing waits and the first attempt, which nothing can abort, succeeds
@@ -102,7 +102,7 @@ function quick<T>(
   loadAll(guards);
   loadPolicy(policy.words);
   writeArgument(0, started);
-  writeSeedWords(seed);
+  writeSeed(seed);
   core.call_begin(guards.mask);
   if ((stepCodes() & 255) !== ATTEMPT) return new Guarded(guards, fn, policy, options).begun();
   const permit = core.call_permit() >>> 0;
@@ -121,7 +121,7 @@ function quick<T>(
       }
       loadAll(guards);
       writeArgument(0, now);
-      writeSeedWords(seed);
+      writeSeed(seed);
       writeArgument(5, permit);
       writeArgument(6, started);
       core.call_succeeded(guards.mask);

@@ -9,8 +9,7 @@
 import { NOT_SUPPORTED, problem } from "../errors.js";
 import { remap } from "../hot.js";
 import { ModuleMemory } from "../memory.js";
-import { readLong } from "../options.js";
-import type { Seed } from "../seed.js";
+import { readLong, writeLong } from "../options.js";
 import { make } from "./wasm.js";
 
 type Name =
@@ -350,12 +349,8 @@ export function stepLong(first: boolean): bigint {
   return (BigInt(step[at + 1] as number) << 32n) | BigInt(step[at] as number);
 }
 
-/** Lays it down in its place. */
-export function writeSeedWords({ low, high }: Seed): void {
-  const { args } = memory().words;
-  args[2] = low;
-  args[3] = high;
-}
+/** Writes the seed of an operation. */
+export const writeSeed = (seed: number | bigint): void => writeLong(memory().words.args, 2, seed);
 
 /** A seed that no program counts. */
 export const randomSeed = (): bigint =>

@@ -1,6 +1,6 @@
 /** Attempts at a block of code. The operation is that of `retry`; its function waits for the block. */
 import { follow } from "../cancel.js";
-import { ConfigError, NOT_SUPPORTED, outcomeOf } from "../errors.js";
+import { outcomeOf, unsupported } from "../errors.js";
 import type { RetryEvent } from "../hooks.js";
 import { type AttemptContext, checkedOptions, checkHost, type Work } from "../host.js";
 import { type RetryOptions, retry } from "../retry.js";
@@ -56,7 +56,7 @@ async function* turns(options: RetryOptions<unknown, unknown>): AsyncGenerator<A
     new Promise((end) => {
       if (running && !running.signal.aborted) {
         const rule = "cannot be used here: a block of code does not run twice at once";
-        leaving.abort(new ConfigError(NOT_SUPPORTED, "not_supported", "hedge", "", rule));
+        leaving.abort(unsupported("hedge", rule));
       }
       running = context;
       asked = { context, end };

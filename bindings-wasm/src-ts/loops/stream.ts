@@ -2,7 +2,7 @@
 import { Attempt } from "../attempt.js";
 import { hear, hearNoMore } from "../cancel.js";
 import { type Clock, system } from "../clock.js";
-import { ConfigError, NOT_A_DURATION, NOT_SUPPORTED, problem, wrongType } from "../errors.js";
+import { NOT_A_DURATION, problem, unsupported, wrongType } from "../errors.js";
 import { type AttemptContext, checkedOptions, checkHost, checkWork, type Work } from "../host.js";
 import { type RetryOptions, retry } from "../retry.js";
 import { type Duration, durationOf } from "../times.js";
@@ -37,8 +37,7 @@ export function retryStream<T>(
   const options = checkedOptions(callerOptions);
   checkHost(options);
   for (const name of ["whenResult", "fallback"] as const) {
-    if (options[name])
-      throw new ConfigError(NOT_SUPPORTED, "not_supported", name, "", "cannot judge or replace a stream");
+    if (options[name]) throw unsupported(name, "cannot judge or replace a stream");
   }
   const { commit, idle } = options;
   if (commit && typeof commit !== "function") throw wrongType("commit", commit, "a function");
