@@ -1,6 +1,5 @@
 /** The memory of operations without guards: one operation's call lies there at a time, under one policy. */
 
-import type { Step } from "./engine_step.js";
 import { readLong, writeLong } from "./options.js";
 import {
   BUDGET,
@@ -120,7 +119,7 @@ export const call = new Slot(() => words, CALL_AT, CALL_WORDS);
 export const stepCodes = (): number => words[STEP] as number;
 
 /** The step in the memory. A time of Infinity is never. */
-export const readStep = (): Step => ({
+export const readStep = () => ({
   codes: stepCodes(),
   at: readLong(words, STEP + 2),
   wakeAt: Infinity,
