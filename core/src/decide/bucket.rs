@@ -45,6 +45,11 @@ impl BucketConfig {
     pub(crate) const fn unchecked(rate: f64, per: u64, burst: u64) -> Self {
         Self { rate, per, burst }
     }
+
+    /// How long an empty bucket takes to fill.
+    pub(crate) fn filling(&self) -> Span {
+        lasting(self, self.burst as f64)
+    }
 }
 
 /// The tokens of one bucket: 16 bytes, `Copy`. Zeroes are a bucket that was empty at the epoch.

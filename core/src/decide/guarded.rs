@@ -13,6 +13,7 @@ use crate::decide::guards::budget::{Budget, BudgetConfig, Withdrawal};
 use crate::decide::guards::bulkhead::{Bulkhead, BulkheadConfig, Entry, QueuePlace};
 use crate::decide::guards::latency::{HedgeConfig, Latency};
 use crate::decide::guards::limiter::{Limiter, LimiterConfig};
+use crate::decide::guards::line::{Line, Waiter};
 use crate::decide::guards::stretch::{Stretch, StretchConfig};
 use crate::decide::hint::Hint;
 use crate::decide::policy::Policy;
@@ -45,29 +46,35 @@ impl Guards<'_> {
         Self { budget: None, breaker: None, limiter: None, adaptive: None, bulkhead: None, stretch: None, hedge: None }
     }
 
-    /// Pays for an attempt at the limits of the rate; a refusal costs nothing.
-    fn pay(&mut self, now: Timestamp) -> Result<(), (Refusal, Timestamp)> {
+    /// Asks the limits of the rate for an attempt; takes nothing. An error names the line in which the call may wait.
+    fn ask_rate(&mut self, lines: Lines, overdue: bool, now: Timestamp) -> Result<(), (usize, Refusal, Timestamp)> {
+        let [at_limiter, at_adaptive] = lines.map(|ticket| Waiter { ticket, overdue });
         if let Some((config, limiter, words)) = &mut self.limiter {
-            limiter.take(config, words, 1, now).map_err(|retry_at| (config.refusal(), retry_at))?;
+            let asked = limiter.ask(config, words, at_limiter, now);
+            asked.map_err(|turn| (LIMITER, config.refusal(), turn))?;
         }
-        if let Some((config, adaptive)) = &mut self.adaptive
-            && let Err(retry_at) = adaptive.take(config, 1.0, now)
-        {
-            let refusal = config.refusal();
-            if let Some((config, limiter, words)) = &mut self.limiter {
-                limiter.give_back(config, words, 1, now);
-            }
-            return Err((refusal, retry_at));
+        if let Some((config, adaptive)) = &mut self.adaptive {
+            let asked = adaptive.ask(config, at_adaptive, now);
+            asked.map_err(|turn| (ADAPTIVE, config.refusal(), turn))?;
         }
         Ok(())
     }
 
-    fn pay_back(&mut self, now: Timestamp) {
+    /// Pays for an attempt that [`Guards::ask_rate`] has let through at `now`.
+    fn pay(&mut self, lines: Lines, now: Timestamp) {
         if let Some((config, limiter, words)) = &mut self.limiter {
-            limiter.give_back(config, words, 1, now);
+            limiter.pass(config, words, lines[LIMITER], now);
         }
         if let Some((config, adaptive)) = &mut self.adaptive {
-            adaptive.give_back(config, 1.0, now);
+            adaptive.pass(config, lines[ADAPTIVE], now);
+        }
+    }
+
+    /// The line at a limit of the rate.
+    fn line(&mut self, of: usize) -> Option<&mut Line> {
+        match of {
+            LIMITER => self.limiter.as_mut().map(|(_, limiter, _)| limiter.line()),
+            _ => self.adaptive.as_mut().map(|(_, adaptive)| adaptive.line()),
         }
     }
 
@@ -98,6 +105,13 @@ impl Guards<'_> {
     }
 }
 
+/// A call's tickets in the lines at the limits of the rate, where it waits.
+type Lines = [Option<u32>; 2];
+
+/// The line at the limiter, and that at the adaptive rate.
+const LIMITER: usize = 0;
+const ADAPTIVE: usize = 1;
+
 /// How many attempts of a call may be in flight at once.
 const FLYING: usize = 8;
 
@@ -111,6 +125,8 @@ const FLYING: usize = 8;
 ///   At a `Stop` all that still runs is to be aborted, and its results are of no interest;
 /// - a `Sleep` whose cause is [`Cause::Bulkhead`] is for a place that comes free at any time: tick also whenever another call
 ///   that shares the bulkhead has ended an attempt;
+/// - a `Sleep` whose cause is [`Cause::Limiter`] may end earlier than it says, when a call before this one leaves: tick the longest
+///   waiting calls also whenever [`Limiter::to_wake`] or [`Adaptive::to_wake`] says how many;
 /// - a call that [`GuardedCall::is_behind`] the probes of a half-open breaker: tick also whenever that breaker lets somebody through
 ///   ([`Breaker::admits`]), or else the call waits for the end of its sleep;
 /// - before a host drops a call that has not ended, it calls [`GuardedCall::cancel`]; else the guards count it for ever.
@@ -126,8 +142,8 @@ pub struct Flight {
     hint: Hint,
     /// When the attempts in flight began, each at its number modulo eight.
     starts: [Timestamp; FLYING],
-    /// The breaker's generation that let each of them through. While a retry is paid for and has not begun: what it took of a
-    /// token budget, in the place of its permit.
+    /// The breaker's generation that let each of them through. While the call waits to begin an attempt, its permits have no use: in
+    /// their places are what the retry took of a token budget, and the tickets in the lines.
     permits: [u32; FLYING],
     /// In the bulkhead's queue.
     queue_place: u32,
@@ -165,12 +181,17 @@ const WITHDRAWN: u8 = 1;
 const UNRUN: u8 = 2;
 /// The budget has let this attempt through.
 const ADMITTED: u8 = 4;
-/// The limits of the rate are paid for this attempt.
-const PAID: u8 = 8;
+/// At its turn in a line a call before it had not come.
+const OVERDUE: u8 = 8;
 /// In the bulkhead's queue.
 const QUEUED: u8 = 16;
 /// Behind calls that try a half-open breaker.
 const BEHIND: u8 = 32;
+
+/// In the line at that limit of the rate.
+const fn in_line(of: usize) -> u8 {
+    if of == LIMITER { 64 } else { 128 }
+}
 
 impl GuardedCall {
     /// Begins a call at `now`; for a good seed see [`Retry::new`].
@@ -300,6 +321,13 @@ impl GuardedCall {
         self.flight.flying & bit(slot) != 0
     }
 
+    /// The place in the bulkhead's queue, if it is not this call's turn yet.
+    fn queued(&self, guards: &mut Guards<'_>) -> Option<QueuePlace> {
+        let place = self.queue_place()?;
+        let (config, bulkhead, words) = guards.bulkhead.as_mut()?;
+        (bulkhead.has_turn(config, words, place) == Some(false)).then_some(place)
+    }
+
     fn enter(&mut self, guards: &mut Guards<'_>) -> Entry {
         let Some((config, bulkhead, words)) = &mut guards.bulkhead else { return Entry::Entered };
         let entry = match self.is(QUEUED) {
@@ -314,34 +342,93 @@ impl GuardedCall {
 
     /// Waits for a place, no longer than the bulkhead allows.
     fn queue(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp, place: QueuePlace) -> Step {
-        if self.is(QUEUED) {
+        if self.is(QUEUED) && self.cause == Cause::Bulkhead.code() {
             if now >= self.at {
                 return self.give_up(guards, StopReason::Bulkhead, Timestamp::NEVER);
             }
             return self.current_step();
         }
+        self.leave_lines(guards);
         let longest = guards.bulkhead.as_ref().map_or(Span::ZERO, |(config, ..)| config.max_wait());
         self.flight.flags |= QUEUED;
         self.flight.queue_place = place.as_raw();
         self.sleep(now.after(longest).min(self.retry.deadline(policy)), Cause::Bulkhead)
     }
 
-    /// The step after a refusal: a sleep that fits before the deadline, or the end.
+    /// The step after a refusal by the breaker: a sleep that fits before the deadline, or the end.
     fn refuse(
         &mut self,
         policy: &Policy,
         guards: &mut Guards<'_>,
         now: Timestamp,
         (refusal, retry_at): (Refusal, Timestamp),
-        reason: StopReason,
     ) -> Step {
         let until = retry_at.max(now.after(Span::from_nanos(1)));
         if refusal == Refusal::Wait && !retry_at.is_never() && self.retry.has_time(policy, until) {
-            self.unwait(guards, now);
-            let cause = if reason == StopReason::Breaker { Cause::Breaker } else { Cause::Limiter };
-            return self.sleep(until, cause);
+            self.unwait(guards);
+            return self.sleep(until, Cause::Breaker);
         }
-        self.give_up(guards, reason, retry_at)
+        self.give_up(guards, StopReason::Breaker, retry_at)
+    }
+
+    /// Waits in a line for the rate, or gives up. A call whose turn it is at the bulkhead waits in any case, and keeps its place there.
+    fn line_up(
+        &mut self,
+        policy: &Policy,
+        guards: &mut Guards<'_>,
+        now: Timestamp,
+        (of, refusal, turn): (usize, Refusal, Timestamp),
+    ) -> Step {
+        let until = turn.max(now.after(Span::from_nanos(1)));
+        let waits = refusal == Refusal::Wait || self.is(QUEUED);
+        if !waits || turn.is_never() || !self.retry.has_time(policy, until) {
+            return self.give_up(guards, StopReason::Limiter, turn);
+        }
+        let ticket = self.ticket_in(of);
+        self.flight.flags &= !OVERDUE;
+        if ticket.is_some() && turn <= now {
+            self.flight.flags |= OVERDUE;
+        }
+        if let Some(line) = guards.line(of) {
+            let ticket = line.join(ticket);
+            self.flight.flags |= in_line(of);
+            let place = self.ticket_place(of);
+            if let Some(place) = self.flight.permits.get_mut(place) {
+                *place = ticket;
+            }
+        }
+        self.sleep(until, Cause::Limiter)
+    }
+
+    /// The place of a ticket among the permits, after that of the price of the next attempt.
+    const fn ticket_place(&self, of: usize) -> usize {
+        (self.attempt as usize).wrapping_add(of).wrapping_add(2) % FLYING
+    }
+
+    /// The ticket of a call that waits in that line.
+    fn ticket_in(&self, of: usize) -> Option<u32> {
+        self.flight.permits.get(self.ticket_place(of)).copied().filter(|_| self.is(in_line(of)))
+    }
+
+    fn lines(&self) -> Lines {
+        [LIMITER, ADAPTIVE].map(|of| self.ticket_in(of))
+    }
+
+    /// True if the call is the first in the line in which it waits for the rate.
+    fn is_first(&self, guards: &mut Guards<'_>) -> bool {
+        let of = if self.is(in_line(ADAPTIVE)) { ADAPTIVE } else { LIMITER };
+        let ticket = self.ticket_in(of);
+        ticket.zip(guards.line(of)).is_some_and(|(ticket, line)| line.is_first(ticket))
+    }
+
+    /// Leaves the lines at the limits of the rate.
+    fn leave_lines(&mut self, guards: &mut Guards<'_>) {
+        for (of, ticket) in self.lines().into_iter().enumerate() {
+            if let Some(line) = guards.line(of) {
+                line.leave(ticket);
+            }
+        }
+        self.flight.flags &= !(in_line(LIMITER) | in_line(ADAPTIVE) | OVERDUE);
     }
 
     /// The step behind calls that try a half-open breaker: a sleep until they expire, which the deadline may cut, because each may
@@ -356,7 +443,7 @@ impl GuardedCall {
         if refusal == Refusal::Stop {
             return self.give_up(guards, StopReason::Breaker, expiry);
         }
-        self.unwait(guards, now);
+        self.unwait(guards);
         self.flight.flags |= BEHIND;
         self.sleep(expiry.max(now.after(Span::from_nanos(1))).min(self.retry.deadline(policy)), Cause::Breaker)
     }
@@ -402,7 +489,11 @@ impl GuardedCall {
     /// (spec 29.9).
     fn hedged(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Option<Permit> {
         self.at = Timestamp::NEVER;
-        if !self.retry.has_time(policy, now) || guards.refused(now).is_some() || guards.pay(now).is_err() {
+        let new = Lines::default();
+        if !self.retry.has_time(policy, now)
+            || guards.refused(now).is_some()
+            || guards.ask_rate(new, false, now).is_err()
+        {
             return None;
         }
         let entered =
@@ -429,10 +520,9 @@ impl GuardedCall {
                 if entered {
                     guards.leave();
                 }
-                guards.pay_back(now);
             }
         }
-        permit
+        permit.inspect(|_| guards.pay(new, now))
     }
 
     /// The budget's withdrawal that the call holds, if there was one.
@@ -513,17 +603,15 @@ impl GuardedCall {
         self.phase == SLEEPING && self.is(BEHIND)
     }
 
-    /// Gives back what an attempt holds that waits to begin.
-    fn unwait(&mut self, guards: &mut Guards<'_>, now: Timestamp) {
+    /// Gives up the places of an attempt that waits to begin.
+    fn unwait(&mut self, guards: &mut Guards<'_>) {
         if self.is(QUEUED)
             && let Some((config, bulkhead, words)) = &mut guards.bulkhead
         {
             bulkhead.leave_queue(config, words, QueuePlace::from_raw(self.flight.queue_place));
         }
-        if self.is(PAID) {
-            guards.pay_back(now);
-        }
-        self.flight.flags &= !(QUEUED | PAID);
+        self.flight.flags &= !QUEUED;
+        self.leave_lines(guards);
     }
 
     /// Goes on under guards that do not know of it. It begins for them; the retry that it sleeps for counts as paid

@@ -9,6 +9,7 @@ pub(crate) mod budget;
 pub(crate) mod bulkhead;
 pub(crate) mod latency;
 pub(crate) mod limiter;
+pub(crate) mod line;
 pub(crate) mod nested;
 pub(crate) mod save;
 pub(crate) mod stretch;

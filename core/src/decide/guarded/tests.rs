@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use std::vec::Vec;
 
 mod budgets;
+mod lines;
 
 const SECOND: Duration = Duration::from_secs(1);
 const NEVER: Timestamp = Timestamp::NEVER;
@@ -517,7 +518,7 @@ proptest! {
         for call in &mut calls {
             call.cancel(guards, Timestamp::LAST);
         }
-        prop_assert_eq!((bulkhead.running(), bulkhead.waiting()), (0, 0));
+        prop_assert_eq!((bulkhead.running(), bulkhead.waiting(), limiter.waiting()), (0, 0, 0));
         prop_assert_eq!(budget.balance(&share, Timestamp::LAST), fresh.balance(&share, Timestamp::LAST));
     }
 

@@ -1,6 +1,6 @@
 //! The answers of the guards to the questions of a call.
 
-use super::{ADMITTED, BEHIND, Flight, GuardedCall, Guards, PAID, QUEUED};
+use super::{ADMITTED, BEHIND, Flight, GuardedCall, Guards, OVERDUE, QUEUED};
 use crate::decide::call::{CallGuards, RUNNING, SLEEPING, Step, Ticket};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::guards::Refusal;
@@ -128,7 +128,7 @@ impl CallGuards for Guards<'_> {
 
     fn not_due(&mut self, call: &mut GuardedCall, policy: &Policy, now: Timestamp) -> Option<Step> {
         match call.phase {
-            SLEEPING if now >= call.at || call.is(QUEUED) || call.has_turn(self) => None,
+            SLEEPING if now >= call.at || call.is(QUEUED) || call.has_turn(self) || call.is_first(self) => None,
             RUNNING if now >= call.at && call.may_hedge(policy, self) => {
                 Some(call.hedge(policy, self, now).unwrap_or_else(|| call.current_step()))
             }
@@ -136,7 +136,7 @@ impl CallGuards for Guards<'_> {
         }
     }
 
-    /// Asks the guards in their order: breaker, limits of the rate, bulkhead (spec 29.3).
+    /// Asks the guards in their order: breaker, limits of the rate, bulkhead; and pays when all let the attempt through (spec 29.3).
     fn admit(&mut self, call: &mut GuardedCall, policy: &Policy, now: Timestamp) -> Result<(), Step> {
         if !call.is(ADMITTED) {
             if let Some((config, budget)) = &mut self.budget
@@ -148,17 +148,18 @@ impl CallGuards for Guards<'_> {
         }
         call.flight.flags &= !BEHIND;
         if let Some(refused) = self.refused(now) {
-            return Err(call.refuse(policy, self, now, refused, StopReason::Breaker));
+            return Err(call.refuse(policy, self, now, refused));
         }
-        if !call.is(PAID) {
-            if let Err(refused) = self.pay(now) {
-                return Err(call.refuse(policy, self, now, refused, StopReason::Limiter));
-            }
-            call.flight.flags |= PAID;
+        if let Some(place) = call.queued(self) {
+            return Err(call.queue(policy, self, now, place));
+        }
+        if let Err(refused) = self.ask_rate(call.lines(), call.is(OVERDUE), now) {
+            return Err(call.line_up(policy, self, now, refused));
         }
         match call.enter(self) {
             Entry::Entered => match self.permit(now) {
                 Ok(permit) => {
+                    self.pay(call.lines(), now);
                     call.launch(now, permit);
                     call.at = call.hedge_at(policy, self, now);
                     Ok(())
@@ -179,9 +180,7 @@ impl CallGuards for Guards<'_> {
         while call.flight.flying != 0 {
             call.settle(self, call.flight.flying.trailing_zeros() as usize, now, None);
         }
-        if call.is(QUEUED | PAID) {
-            call.unwait(self, now);
-        }
+        call.unwait(self);
         self.refund(now, call.unrun());
         if let Some((config, budget)) = &mut self.budget {
             budget.end(config, None);

@@ -8,6 +8,7 @@
 
 use super::Refusal;
 use crate::decide::backoff::{real, truncated};
+use crate::decide::guards::line::{Line, Waiter};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
@@ -144,7 +145,7 @@ pub struct AdaptiveStart {
     pub limits: bool,
 }
 
-/// One send rate and its tokens: 64 bytes, `Copy`.
+/// One send rate, its tokens, and the calls that wait for them: 80 bytes, `Copy`.
 ///
 /// # Contract
 /// [`Adaptive::take`] comes before each attempt, [`Adaptive::update`] after each answer, [`Adaptive::give_back`] for an
@@ -166,6 +167,7 @@ pub struct Adaptive {
     pub(crate) answers: u32,
     /// True once it limits.
     pub(crate) limits: u32,
+    pub(crate) line: Line,
 }
 
 impl Adaptive {
@@ -183,6 +185,7 @@ impl Adaptive {
             last_max_rate: 0.0,
             answers: 0,
             limits: u32::from(limits),
+            line: Line::default(),
         }
     }
 
@@ -200,31 +203,73 @@ impl Adaptive {
         }
     }
 
-    /// Takes `cost` tokens, 1 for an ordinary attempt; a cost that is negative or no number is none (spec 26.8).
+    /// Takes `cost` tokens, 1 for an ordinary attempt; a cost that is negative or no number is none (spec 26.8). Calls that wait
+    /// come before it.
     ///
     /// # Errors
     /// When they will be there, if they are not; [`Timestamp::NEVER`] for more than there can be at the present rate. Nothing
-    /// is taken then, and the next one asking is told the same time: nobody queues up.
+    /// is taken then, and the next one asking is told the same time.
     pub fn take(&mut self, config: &AdaptiveConfig, cost: f64, now: Timestamp) -> Result<(), Timestamp> {
+        let cost = cost.max(0.0);
+        if self.limits != 0 && cost > self.rate.max(1.0) {
+            self.refill(now);
+            return Err(Timestamp::NEVER);
+        }
+        self.take_after(config, f64::from(self.line.before(None)), cost, now)
+    }
+
+    /// Takes `cost` tokens if `before` more are there for others (spec 26.8, 26.9).
+    fn take_after(&mut self, config: &AdaptiveConfig, before: f64, cost: f64, now: Timestamp) -> Result<(), Timestamp> {
         if self.limits == 0 {
             return Ok(());
         }
         let now = self.refill(now);
-        let cost = cost.max(0.0);
-        if cost <= self.tokens {
+        let all = before + cost;
+        if all <= self.tokens {
             self.tokens -= cost;
             return Ok(());
         }
-        if cost > self.rate.max(1.0) {
-            return Err(Timestamp::NEVER);
-        }
-        let wait = truncated((cost - self.tokens) / self.rate.max(config.min_rate) * SECOND);
+        let wait = truncated((all - self.tokens) / self.rate.max(config.min_rate) * SECOND);
         if wait == 0 {
             // Less than a nanosecond short: a caller that waited that long would ask again at the same time, for ever.
-            self.tokens = 0.0;
+            self.tokens = (self.tokens - cost).max(0.0);
             return Ok(());
         }
         Err(now.after(Span::from_nanos(wait)))
+    }
+
+    /// Asks for the token of one call at `now` that waits with that ticket, or that comes new; takes nothing (spec 26.12).
+    ///
+    /// # Errors
+    /// The time of its turn, if it is not now.
+    pub(crate) fn ask(&mut self, config: &AdaptiveConfig, waiter: Waiter, now: Timestamp) -> Result<(), Timestamp> {
+        let adaptive = *self;
+        self.line.admit(waiter, now, &|count| {
+            { adaptive }.take_after(config, f64::from(count.saturating_sub(1)), 1.0, now).err()
+        })
+    }
+
+    /// Takes the token of one call at `now`, which [`Adaptive::ask`] has let through, out of the line if it has waited there.
+    pub(crate) fn pass(&mut self, config: &AdaptiveConfig, ticket: Option<u32>, now: Timestamp) {
+        // The same state and time as when it was asked.
+        let _ = self.take_after(config, 0.0, 1.0, now);
+        self.line.leave(ticket);
+    }
+
+    /// The calls that wait.
+    pub(crate) const fn line(&mut self) -> &mut Line {
+        &mut self.line
+    }
+
+    /// How many calls wait for it.
+    pub const fn waiting(&self) -> u32 {
+        self.line.waiting()
+    }
+
+    /// How many of the calls that wait are to be woken now, the longest waiting first: 1 when the one before it has passed or
+    /// left, else 0.
+    pub const fn to_wake(&self) -> u32 {
+        self.line.to_wake()
     }
 
     /// When [`Adaptive::take`] would be granted, `now` if at once; takes nothing.

@@ -130,20 +130,26 @@ impl Bulkhead {
 
     /// A queued caller asks again. It enters if more places are free than callers wait before it.
     pub fn enter_from(&mut self, config: &BulkheadConfig, words: &mut [u64], place: QueuePlace) -> Entry {
+        match self.has_turn(config, words, place) {
+            None => Entry::Refused,
+            Some(false) => Entry::Queued(place),
+            Some(true) => {
+                let offset = self.offset(place);
+                self.free(config, words, offset);
+                self.running = self.running.saturating_add(1);
+                Entry::Entered
+            }
+        }
+    }
+
+    /// True if the caller at that place would enter; `None` if no caller holds the place.
+    pub(crate) fn has_turn(&mut self, config: &BulkheadConfig, words: &mut [u64], place: QueuePlace) -> Option<bool> {
         let free = config.limit.saturating_sub(self.running);
         let (waiting, offset) = (self.waiting, self.offset(place));
         let ring = self.ring(config, words);
-        if !ring.is_occupied(offset) {
-            return Entry::Refused;
-        }
         // The count is the last resort: no more callers wait before it than places, and than callers besides it.
-        let enters = free > 0 && (offset < free || waiting <= free || ring.occupied_before(offset, free) < free);
-        if !enters {
-            return Entry::Queued(place);
-        }
-        self.free(config, words, offset);
-        self.running = self.running.saturating_add(1);
-        Entry::Entered
+        let enters = || free > 0 && (offset < free || waiting <= free || ring.occupied_before(offset, free) < free);
+        ring.is_occupied(offset).then(enters)
     }
 
     /// A call that entered is done, however it ended.

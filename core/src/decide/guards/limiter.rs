@@ -18,6 +18,7 @@ pub use shared::SharedGcra;
 
 use crate::decide::bucket::{Bucket, BucketConfig};
 use crate::decide::guards::Refusal;
+use crate::decide::guards::line::{Line, Waiter};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::Error;
 use crate::time::{Span, Timestamp};
@@ -151,12 +152,26 @@ impl LimiterConfig {
         if count == 1 { self.interval() } else { Interval::of(count, self.per, self.limit) }
     }
 
+    /// How many calls may pass at once.
+    fn most(&self, times: &[u64]) -> u32 {
+        match self.kind {
+            WINDOW => self.limit,
+            LOG => self.limit.min(u32::try_from(times.len()).unwrap_or(u32::MAX)),
+            _ => self.burst,
+        }
+    }
+
+    /// The time in which that many calls pass one after the other.
+    fn round(&self) -> Span {
+        if self.kind == BUCKET { self.bucket_config().filling() } else { Span::from_nanos(self.per) }
+    }
+
     const fn bucket_config(&self) -> BucketConfig {
         BucketConfig::unchecked(self.rate, self.per, self.burst as u64)
     }
 }
 
-/// The calls that were let through: 24 bytes, `Copy`. Zeroes are a limiter made at the epoch, its bucket empty.
+/// The calls that were let through, and those that wait: 40 bytes, `Copy`. Zeroes are a limiter made at the epoch, its bucket empty.
 ///
 /// # Contract
 /// [`Limiter::take`] either takes and answers `Ok`, or changes nothing and says when to come back; with the same
@@ -171,6 +186,7 @@ pub struct Limiter {
     /// GCRA: the arrival time's rest. Window: the calls of the last and of the current one. Log: the oldest call's place in
     /// the times, and how many there are.
     counts: [u32; 2],
+    line: Line,
 }
 
 impl Limiter {
@@ -182,17 +198,34 @@ impl Limiter {
             WINDOW => now.as_nanos(),
             _ => 0,
         };
-        Self { word, latest: now.as_nanos(), counts: [0; 2] }
+        Self { word, latest: now.as_nanos(), counts: [0; 2], line: Line::default() }
     }
 
-    /// Takes `count` calls at `now`, or says when they may be made. `times` is what [`LimiterConfig::words`] asks for, empty
-    /// but for a log; a log with fewer times holds only as many calls as fit.
+    /// Takes `count` calls at `now`, or says when they may be made: after the calls that wait. `times` is what
+    /// [`LimiterConfig::words`] asks for, empty but for a log; a log with fewer times holds only as many calls as fit.
     ///
     /// # Errors
-    /// The earliest time at which it would let them through if nobody else came before: [`Timestamp::NEVER`] for more than
-    /// there may ever be at once.
+    /// The earliest time at which it would let them through if no other call came before, except those that wait:
+    /// [`Timestamp::NEVER`] for more than there may ever be at once.
     #[inline]
     pub fn take(
+        &mut self,
+        config: &LimiterConfig,
+        times: &mut [u64],
+        count: u32,
+        now: Timestamp,
+    ) -> Result<(), Timestamp> {
+        if self.line.waiting() > 0
+            && let Some(retry_at) = self.refuses(config, times, count, now)
+        {
+            return Err(retry_at);
+        }
+        self.take_at_once(config, times, count, now)
+    }
+
+    /// The same, before all calls that wait.
+    #[inline(always)]
+    fn take_at_once(
         &mut self,
         config: &LimiterConfig,
         times: &mut [u64],
@@ -212,7 +245,68 @@ impl Limiter {
 
     /// When it would let `count` calls through, were they made at `at`; `None` if it would then.
     pub fn refuses(&self, config: &LimiterConfig, times: &[u64], count: u32, at: Timestamp) -> Option<Timestamp> {
-        self.after(config, times, count, self.clamped(at)).err()
+        let now = self.clamped(at);
+        match (self.after(config, times, count, now), self.line.before(None)) {
+            (Err(Timestamp::NEVER), _) => Some(Timestamp::NEVER),
+            (answer, before) if before == 0 || count == 0 => answer.err(),
+            (_, before) => self.opens(config, times, before.saturating_add(count), now),
+        }
+    }
+
+    /// Asks for one call at `now` that waits with that ticket, or that comes new; takes nothing (spec 24.11).
+    ///
+    /// # Errors
+    /// The time of its turn, if it is not now.
+    pub(crate) fn ask(
+        &mut self,
+        config: &LimiterConfig,
+        times: &[u64],
+        waiter: Waiter,
+        now: Timestamp,
+    ) -> Result<(), Timestamp> {
+        let (limiter, clamped) = (*self, self.clamped(now));
+        self.line.admit(waiter, now, &|count| limiter.opens(config, times, count, clamped))
+    }
+
+    /// Takes one call at `now`, which [`Limiter::ask`] has let through, out of the line if it has waited there.
+    pub(crate) fn pass(&mut self, config: &LimiterConfig, times: &mut [u64], ticket: Option<u32>, now: Timestamp) {
+        // The same state and time as when it was asked.
+        let _ = self.take_at_once(config, times, 1, now);
+        self.line.leave(ticket);
+    }
+
+    /// The calls that wait.
+    pub(crate) const fn line(&mut self) -> &mut Line {
+        &mut self.line
+    }
+
+    /// How many calls wait for it.
+    pub const fn waiting(&self) -> u32 {
+        self.line.waiting()
+    }
+
+    /// How many of the calls that wait are to be woken now, the longest waiting first: 1 when the one before it has passed or
+    /// left, else 0.
+    pub const fn to_wake(&self) -> u32 {
+        self.line.to_wake()
+    }
+
+    /// When the last of that many calls would pass, one after the other, if it is not `now`.
+    fn opens(&self, config: &LimiterConfig, times: &[u64], count: u32, now: u64) -> Option<Timestamp> {
+        if config.kind == GCRA {
+            let next = self.next(config, count, now);
+            return next.is_later(config, now).then(|| opens(config, next));
+        }
+        // spec 24.12: the rest of a round, and the rounds after it
+        let most = config.most(times);
+        let rounds = count.saturating_sub(1).checked_div(most)?;
+        let rest = count.saturating_sub(rounds.saturating_mul(most));
+        let first = self.after(config, times, rest, now).err();
+        if rounds == 0 {
+            return first;
+        }
+        let round = config.round().as_nanos().saturating_mul(rounds.into());
+        Some(first.unwrap_or(Timestamp::from_nanos(now)).after(Span::from_nanos(round)))
     }
 
     /// Gives back `count` calls that were taken and not made.
@@ -265,14 +359,19 @@ impl Limiter {
 
     #[inline(always)]
     fn after_gcra(&self, config: &LimiterConfig, count: u32, now: u64) -> Result<Self, Timestamp> {
-        let [rest, unused] = self.counts;
-        let base = if self.word < now { Interval { nanos: now, rest: 0 } } else { Interval { nanos: self.word, rest } };
-        let next = base.plus(config.cost(count), config.limit);
-        let ahead = Interval { nanos: next.nanos.saturating_sub(now), rest: next.rest };
-        if ahead > config.capacity() {
-            return Err(opens(config, next, count));
+        let next = self.next(config, count, now);
+        if next.is_later(config, now) {
+            return Err(if count > config.burst { Timestamp::NEVER } else { opens(config, next) });
         }
-        Ok(Self { word: next.nanos, latest: now, counts: [next.rest, unused] })
+        Ok(Self { word: next.nanos, latest: now, counts: [next.rest, self.counts[1]], ..*self })
+    }
+
+    /// GCRA: the arrival time after `count` calls.
+    #[inline(always)]
+    fn next(&self, config: &LimiterConfig, count: u32, now: u64) -> Interval {
+        let [rest, _] = self.counts;
+        let base = if self.word < now { Interval { nanos: now, rest: 0 } } else { Interval { nanos: self.word, rest } };
+        base.plus(config.cost(count), config.limit)
     }
 
     #[inline(never)]
@@ -288,7 +387,7 @@ impl Limiter {
             WINDOW => {
                 let windows = Windows { start: self.word, last: first, this: second }.at(config.per, now);
                 let windows = windows.take(config.limit, config.per, count, now)?;
-                Ok(Self { word: windows.start, latest: now, counts: [windows.last, windows.this] })
+                Ok(Self { word: windows.start, latest: now, counts: [windows.last, windows.this], ..*self })
             }
             LOG => {
                 let log = Log { head: first, len: second }.look(config.limit, config.per, times, count, now)?;
@@ -299,12 +398,17 @@ impl Limiter {
     }
 }
 
+impl Interval {
+    /// True for an arrival time that is more than the capacity after `now`.
+    #[inline(always)]
+    fn is_later(self, config: &LimiterConfig, now: u64) -> bool {
+        Self { nanos: self.nanos.saturating_sub(now), rest: self.rest } > config.capacity()
+    }
+}
+
 /// The first nanosecond from which the arrival time `next` is no more than the capacity ahead.
 #[cold]
-fn opens(config: &LimiterConfig, next: Interval, count: u32) -> Timestamp {
-    if count > config.burst {
-        return Timestamp::NEVER;
-    }
+fn opens(config: &LimiterConfig, next: Interval) -> Timestamp {
     let begun = u64::from(next.rest > config.capacity_rest);
     Timestamp::from_nanos(next.nanos.saturating_sub(config.capacity).saturating_add(begun)).as_now()
 }

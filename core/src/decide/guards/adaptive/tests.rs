@@ -183,7 +183,7 @@ fn the_default_has_the_numbers_of_the_aws_sdks_and_gives_up() {
 
 #[test]
 fn the_machine_is_its_bytes() {
-    assert_eq!((size_of::<Adaptive>(), size_of::<AdaptiveConfig>()), (64, 64));
+    assert_eq!((size_of::<Adaptive>(), size_of::<AdaptiveConfig>()), (80, 64));
 }
 
 /// What happened, for the model.
@@ -321,6 +321,7 @@ proptest! {
         let mut guard = Adaptive {
             latest: words[9], half_at: words[10], throttled_at: words[11], rate: real(12), tokens: real(13),
             measured: real(14), last_max_rate: real(15), answers: u32::MAX, limits: words[0] as u32 % 2,
+            line: Line::default(),
         };
         let now = Timestamp::from_nanos(now);
         guard.update(&config, now, throttled);

@@ -170,7 +170,7 @@ fn a_configuration_says_what_a_refused_call_does() {
 
 #[test]
 fn the_machines_are_their_bytes() {
-    assert_eq!((size_of::<Limiter>(), size_of::<LimiterConfig>()), (24, 56));
+    assert_eq!((size_of::<Limiter>(), size_of::<LimiterConfig>()), (40, 56));
     assert_eq!((size_of::<Gcra>(), size_of::<GcraConfig>(), size_of::<SharedGcra>()), (8, 16, 8));
 }
 
@@ -333,7 +333,7 @@ proptest! {
         let config = LimiterConfig {
             rate, per, interval, capacity, interval_rest, capacity_rest, limit, burst, kind, refusal, unused,
         };
-        let mut limiter = Limiter { word, latest, counts: [first, second] };
+        let mut limiter = Limiter { word, latest, counts: [first, second], ..Limiter::default() };
         for now in [now, again, 0, u64::MAX] {
             let _ = limiter.take(&config, &mut times[..size], count, at(now));
             limiter.give_back(&config, &mut times[..size], count, at(now));
