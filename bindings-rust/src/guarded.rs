@@ -4,7 +4,7 @@ use crate::flights::{Flights, Many, One};
 use crate::guards::{Line, SharedGuards};
 use crate::sleeper::{Loop, not_before};
 use holdoff_core::{
-    Call, Failure, GuardedCall, Guards, Outcome, Policy, Shortage, Step, StopReason, Ticket, Timestamp,
+    Call, Failure, GuardedCall, Guards, Outcome, Policy, Shortage, Step, StopReason, Ticket, Timestamp, Turn,
 };
 use std::borrow::Borrow;
 use std::task::Waker;
@@ -130,7 +130,7 @@ pub trait DrivenCall {
         None
     }
 
-    /// True if the call may go on before the end of its sleep: in a bulkhead's queue, or behind the probes of a breaker.
+    /// True if the call may go on before the end of its sleep, when others have gone before it.
     fn is_in_line(&self) -> bool {
         false
     }
@@ -218,11 +218,12 @@ impl<L: Lend> SharedCall<L> {
 
     /// Where the call waits for others.
     fn line(&self) -> Option<Line> {
-        let behind = || match self.waits_in {
-            Some(Line::Breaker(key)) => Line::Breaker(key),
-            _ => Line::Breaker(None),
+        let turn = self.call.awaited_turn()?;
+        let key = match turn {
+            Turn::Bulkhead(place) => Some(place.as_raw().into()),
+            _ => self.waits_in.filter(|line| line.turn == turn).and_then(|line| line.key),
         };
-        self.call.queue_place().map(Line::Bulkhead).or_else(|| self.call.is_behind().then(behind))
+        Some(Line { turn, key })
     }
 }
 

@@ -4,7 +4,7 @@ use crate::sleeper::{Clock, Loop, SYSTEM};
 use crate::wakers::Wakers;
 use holdoff_core::{
     Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Error, Guards,
-    HedgeConfig, Latency, Limiter, LimiterConfig, Options, QueuePlace, Stretch, StretchConfig, Timestamp,
+    HedgeConfig, Latency, Limiter, LimiterConfig, Options, Stretch, StretchConfig, Timestamp, Turn,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -17,7 +17,7 @@ pub struct Shared<C, S>(Arc<(C, Mutex<Waited<S>>)>);
 #[derive(Debug)]
 struct Waited<S> {
     state: S,
-    /// The calls in a bulkhead's queue, each under its place, or behind the probes of a breaker.
+    /// The calls that wait for their turn; those in a bulkhead's queue each under its place.
     wakers: Wakers,
     /// The clock of the latest call.
     clock: Clock,
@@ -170,13 +170,11 @@ impl Places {
     }
 }
 
-/// Where a call waits for others.
+/// Where a call waits for others, and the key of its waker once it has one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Line {
-    /// In the bulkhead's queue, at that place.
-    Bulkhead(QueuePlace),
-    /// Behind the probes of the breaker; with the key of its waker once it has one.
-    Breaker(Option<u64>),
+pub struct Line {
+    pub(crate) turn: Turn,
+    pub(crate) key: Option<u64>,
 }
 
 impl SharedGuards {
@@ -380,38 +378,43 @@ impl SharedGuards {
             }
             _ => None,
         };
-        let behind = breaker.as_mut().map_or_else(Vec::new, |(config, guard)| guard.let_through(config));
+        let mut woken = breaker.as_mut().map_or_else(Vec::new, |(config, guard)| guard.let_through(config));
+        if let Some((_, guard)) = &mut limiter {
+            let count = guard.state.limiter.to_wake();
+            woken.extend(guard.wakers.take_first(count));
+        }
+        if let Some((_, guard)) = &mut adaptive {
+            let count = guard.state.to_wake();
+            woken.extend(guard.wakers.take_first(count));
+        }
         #[cfg(any(feature = "tracing", feature = "metrics"))]
         let change = state.zip(breaker.as_ref().map(|(config, guard)| crate::change::state(config, &guard.state)));
         drop((budget, breaker, limiter, adaptive, bulkhead, stretch, hedge));
         #[cfg(any(feature = "tracing", feature = "metrics"))]
         change.into_iter().for_each(|(from, to)| crate::change::changed(from, to));
-        entrant.into_iter().chain(behind).for_each(Waker::wake);
+        entrant.into_iter().chain(woken).for_each(Waker::wake);
         answer
     }
 
     /// Has `waker` woken when the call can go on that waits in that line.
     pub(crate) fn wait(&self, line: &mut Line, waker: &Waker) {
-        let before = match line {
-            Line::Bulkhead(place) => {
-                let place = place.as_raw().into();
-                self.bulkhead.as_ref().and_then(|guard| guard.lock().wakers.put_at(place, waker))
-            }
-            Line::Breaker(key) => self.breaker.as_ref().and_then(|guard| guard.lock().wakers.put(key, waker)),
-        };
+        let before = self.waiting(line.turn, |wakers| wakers.put(&mut line.key, waker));
         drop(before);
     }
 
     pub(crate) fn stop_waiting(&self, line: Line) {
-        let waker = match line {
-            Line::Bulkhead(place) => {
-                self.bulkhead.as_ref().and_then(|guard| guard.lock().wakers.remove(place.as_raw().into()))
-            }
-            Line::Breaker(key) => {
-                self.breaker.as_ref().zip(key).and_then(|(guard, key)| guard.lock().wakers.remove(key))
-            }
-        };
+        let waker = self.waiting(line.turn, |wakers| wakers.remove(line.key?));
         drop(waker);
+    }
+
+    /// The calls that wait at that guard; what it returns is to be dropped without the lock.
+    fn waiting(&self, turn: Turn, change: impl FnOnce(&mut Wakers) -> Option<Waker>) -> Option<Waker> {
+        match turn {
+            Turn::Bulkhead(_) => change(&mut self.bulkhead.as_ref()?.lock().wakers),
+            Turn::Breaker => change(&mut self.breaker.as_ref()?.lock().wakers),
+            Turn::Limiter => change(&mut self.limiter.as_ref()?.lock().wakers),
+            Turn::Adaptive => change(&mut self.adaptive.as_ref()?.lock().wakers),
+        }
     }
 
     /// The states of the guards, as bytes by the names of their sections (spec 31), at `now` on their clock.

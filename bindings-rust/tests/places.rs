@@ -85,3 +85,82 @@ async fn attempts_that_lose_to_a_hedge_end_before_their_places_are_free() {
         assert_eq!((open.get(), running(&guards)), (0, 0));
     }
 }
+
+mod rate {
+    use holdoff::core::{BulkheadConfig, LimiterConfig, Refusal, Span};
+    use holdoff::{Policy, SharedGuards};
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+    use tokio::time::{Instant, sleep};
+
+    const fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn limited(limit: u32, burst: u32) -> SharedGuards {
+        let config = LimiterConfig::gcra(limit, Span::from_secs(1), burst).unwrap();
+        SharedGuards::new().with_limiter(config.with_refusal(Refusal::Wait))
+    }
+
+    /// Starts that many calls, one after the other; each attempt takes as long as `takes` says. Returns when each began.
+    async fn begin(
+        guards: &SharedGuards,
+        calls: u32,
+        gap: Duration,
+        takes: impl Fn(u32) -> Duration + Copy + Send + 'static,
+        patience: impl Fn(u32) -> Duration,
+    ) -> Vec<(u32, Duration)> {
+        let policy = Policy::options().attempts(1).build().unwrap();
+        let (begun, start) = (Arc::new(Mutex::new(Vec::new())), Instant::now());
+        let mut tasks = Vec::new();
+        for number in 0..calls {
+            let (guards, begun, patience) = (guards.clone(), begun.clone(), patience(number));
+            tasks.push(tokio::spawn(async move {
+                let work = move || {
+                    begun.lock().unwrap().push((number, start.elapsed()));
+                    async move {
+                        sleep(takes(number)).await;
+                        Ok::<_, ()>(())
+                    }
+                };
+                let _ = tokio::time::timeout(patience, holdoff::retry(policy, work).guards(&guards)).await;
+            }));
+            if gap > Duration::ZERO {
+                sleep(gap).await;
+            }
+        }
+        for task in tasks {
+            task.await.unwrap();
+        }
+        Arc::into_inner(begun).unwrap().into_inner().unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_thousand_tasks_wait_for_a_limit_in_order_each_for_its_slot() {
+        let begun = begin(&limited(500, 1), 1000, Duration::ZERO, |_| Duration::ZERO, |_| Duration::MAX).await;
+        assert!(begun.iter().map(|(number, _)| *number).eq(0..1000));
+        for (number, at) in begun {
+            let slot = ms(2) * number;
+            assert!((slot..=slot + ms(2)).contains(&at), "{number} at {at:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_that_is_dropped_gives_its_slot_to_the_next() {
+        let patience = |number| if [2, 4, 5].contains(&number) { ms(150) } else { Duration::MAX };
+        let begun = begin(&limited(10, 1), 8, Duration::ZERO, |_| Duration::ZERO, patience).await;
+        let order = [0, 1, 3, 6, 7];
+        assert!(begun.iter().map(|(number, _)| *number).eq(order));
+        assert!(begun.iter().zip(0..).all(|((_, at), slot)| (ms(100) * slot..ms(100) * slot + ms(2)).contains(at)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_before_a_queue_holds_in_every_second() {
+        let guards = limited(10, 1).with_bulkhead(BulkheadConfig::new(1, 200, Span::from_secs(60)).unwrap());
+        let takes = |number| if number == 0 { ms(6000) } else { ms(1) };
+        let begun = begin(&guards, 60, ms(100), takes, |_| Duration::MAX).await;
+        assert!(begun.iter().map(|(number, _)| *number).eq(0..60));
+        assert!(begun.windows(11).all(|calls| calls[10].1 - calls[0].1 >= Duration::from_secs(1)), "{begun:?}");
+        assert!(begun[59].1 < Duration::from_secs(13));
+    }
+}

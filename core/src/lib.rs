@@ -73,7 +73,7 @@ pub use decide::chaos::Chaos;
 pub use decide::clients::{CLIENT_ERRORS, ClientErrors, Clues};
 pub use decide::failure::{Failure, FailureKind};
 pub use decide::grpc::GrpcCode;
-pub use decide::guarded::{Flight, GuardedCall, Guards};
+pub use decide::guarded::{Flight, GuardedCall, Guards, Turn};
 pub use decide::guards::Refusal;
 pub use decide::guards::adaptive::{Adaptive, AdaptiveConfig, AdaptiveStart};
 pub use decide::guards::breaker::config::BreakerConfig;

@@ -3,14 +3,14 @@
 //! A call without guards needs none of this, see [`crate::Call`]; the steps are the same, so that a host has one loop. The
 //! guards are arguments of each transition and never stored.
 
-use crate::decide::call::{Call, Machine, NoGuards, RUNNING, SLEEPING, Step, Ticket};
+use crate::decide::call::{Call, Machine, NoGuards, RUNNING, Step, Ticket};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::guards::Refusal;
 use crate::decide::guards::adaptive::{Adaptive, AdaptiveConfig};
 use crate::decide::guards::breaker::config::BreakerConfig;
 use crate::decide::guards::breaker::{Breaker, Permit, Verdict};
 use crate::decide::guards::budget::{Budget, BudgetConfig, Withdrawal};
-use crate::decide::guards::bulkhead::{Bulkhead, BulkheadConfig, Entry, QueuePlace};
+use crate::decide::guards::bulkhead::{Bulkhead, BulkheadConfig, Entry};
 use crate::decide::guards::latency::{HedgeConfig, Latency};
 use crate::decide::guards::limiter::{Limiter, LimiterConfig};
 use crate::decide::guards::line::{Line, Waiter};
@@ -105,6 +105,8 @@ impl Guards<'_> {
     }
 }
 
+pub use waits::Turn;
+
 /// A call's tickets in the lines at the limits of the rate, where it waits.
 type Lines = [Option<u32>; 2];
 
@@ -123,12 +125,7 @@ const FLYING: usize = 8;
 /// - the first step may be a `Sleep` or a `Stop`: a guard refuses the first attempt as it does any other;
 /// - an `Attempt` may come with a `wake_at`: if nothing has ended by then, tick, and perhaps run another attempt beside it.
 ///   At a `Stop` all that still runs is to be aborted, and its results are of no interest;
-/// - a `Sleep` whose cause is [`Cause::Bulkhead`] is for a place that comes free at any time: tick also whenever another call
-///   that shares the bulkhead has ended an attempt;
-/// - a `Sleep` whose cause is [`Cause::Limiter`] may end earlier than it says, when a call before this one leaves: tick the longest
-///   waiting calls also whenever [`Limiter::to_wake`] or [`Adaptive::to_wake`] says how many;
-/// - a call that [`GuardedCall::is_behind`] the probes of a half-open breaker: tick also whenever that breaker lets somebody through
-///   ([`Breaker::admits`]), or else the call waits for the end of its sleep;
+/// - a `Sleep` may end before its time: see [`GuardedCall::awaited_turn`], and tick also when it is the call's turn there;
 /// - before a host drops a call that has not ended, it calls [`GuardedCall::cancel`]; else the guards count it for ever.
 ///
 /// Every bit pattern of the state is valid (zeroes read as a cancelled call), and no input panics.
@@ -156,8 +153,8 @@ pub struct Flight {
     /// One bit for each attempt in flight.
     flying: u8,
     flags: u8,
-    /// No padding: the state is its bytes.
-    unused: u8,
+    /// Above 0 if no call waits before this one in its line for the rate: nobody needs to wake it.
+    is_first: u8,
 }
 
 impl Flight {
@@ -171,7 +168,7 @@ impl Flight {
         round: 0,
         flying: 0,
         flags: 0,
-        unused: 0,
+        is_first: 0,
     };
 }
 
@@ -321,133 +318,6 @@ impl GuardedCall {
         self.flight.flying & bit(slot) != 0
     }
 
-    /// The place in the bulkhead's queue, if it is not this call's turn yet.
-    fn queued(&self, guards: &mut Guards<'_>) -> Option<QueuePlace> {
-        let place = self.queue_place()?;
-        let (config, bulkhead, words) = guards.bulkhead.as_mut()?;
-        (bulkhead.has_turn(config, words, place) == Some(false)).then_some(place)
-    }
-
-    fn enter(&mut self, guards: &mut Guards<'_>) -> Entry {
-        let Some((config, bulkhead, words)) = &mut guards.bulkhead else { return Entry::Entered };
-        let entry = match self.is(QUEUED) {
-            true => bulkhead.enter_from(config, words, QueuePlace::from_raw(self.flight.queue_place)),
-            false => bulkhead.enter(config, words),
-        };
-        if !matches!(entry, Entry::Queued(_)) {
-            self.flight.flags &= !QUEUED;
-        }
-        entry
-    }
-
-    /// Waits for a place, no longer than the bulkhead allows.
-    fn queue(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp, place: QueuePlace) -> Step {
-        if self.is(QUEUED) && self.cause == Cause::Bulkhead.code() {
-            if now >= self.at {
-                return self.give_up(guards, StopReason::Bulkhead, Timestamp::NEVER);
-            }
-            return self.current_step();
-        }
-        self.leave_lines(guards);
-        let longest = guards.bulkhead.as_ref().map_or(Span::ZERO, |(config, ..)| config.max_wait());
-        self.flight.flags |= QUEUED;
-        self.flight.queue_place = place.as_raw();
-        self.sleep(now.after(longest).min(self.retry.deadline(policy)), Cause::Bulkhead)
-    }
-
-    /// The step after a refusal by the breaker: a sleep that fits before the deadline, or the end.
-    fn refuse(
-        &mut self,
-        policy: &Policy,
-        guards: &mut Guards<'_>,
-        now: Timestamp,
-        (refusal, retry_at): (Refusal, Timestamp),
-    ) -> Step {
-        let until = retry_at.max(now.after(Span::from_nanos(1)));
-        if refusal == Refusal::Wait && !retry_at.is_never() && self.retry.has_time(policy, until) {
-            self.unwait(guards);
-            return self.sleep(until, Cause::Breaker);
-        }
-        self.give_up(guards, StopReason::Breaker, retry_at)
-    }
-
-    /// Waits in a line for the rate, or gives up. A call whose turn it is at the bulkhead waits in any case, and keeps its place there.
-    fn line_up(
-        &mut self,
-        policy: &Policy,
-        guards: &mut Guards<'_>,
-        now: Timestamp,
-        (of, refusal, turn): (usize, Refusal, Timestamp),
-    ) -> Step {
-        let until = turn.max(now.after(Span::from_nanos(1)));
-        let waits = refusal == Refusal::Wait || self.is(QUEUED);
-        if !waits || turn.is_never() || !self.retry.has_time(policy, until) {
-            return self.give_up(guards, StopReason::Limiter, turn);
-        }
-        let ticket = self.ticket_in(of);
-        self.flight.flags &= !OVERDUE;
-        if ticket.is_some() && turn <= now {
-            self.flight.flags |= OVERDUE;
-        }
-        if let Some(line) = guards.line(of) {
-            let ticket = line.join(ticket);
-            self.flight.flags |= in_line(of);
-            let place = self.ticket_place(of);
-            if let Some(place) = self.flight.permits.get_mut(place) {
-                *place = ticket;
-            }
-        }
-        self.sleep(until, Cause::Limiter)
-    }
-
-    /// The place of a ticket among the permits, after that of the price of the next attempt.
-    const fn ticket_place(&self, of: usize) -> usize {
-        (self.attempt as usize).wrapping_add(of).wrapping_add(2) % FLYING
-    }
-
-    /// The ticket of a call that waits in that line.
-    fn ticket_in(&self, of: usize) -> Option<u32> {
-        self.flight.permits.get(self.ticket_place(of)).copied().filter(|_| self.is(in_line(of)))
-    }
-
-    fn lines(&self) -> Lines {
-        [LIMITER, ADAPTIVE].map(|of| self.ticket_in(of))
-    }
-
-    /// True if the call is the first in the line in which it waits for the rate.
-    fn is_first(&self, guards: &mut Guards<'_>) -> bool {
-        let of = if self.is(in_line(ADAPTIVE)) { ADAPTIVE } else { LIMITER };
-        let ticket = self.ticket_in(of);
-        ticket.zip(guards.line(of)).is_some_and(|(ticket, line)| line.is_first(ticket))
-    }
-
-    /// Leaves the lines at the limits of the rate.
-    fn leave_lines(&mut self, guards: &mut Guards<'_>) {
-        for (of, ticket) in self.lines().into_iter().enumerate() {
-            if let Some(line) = guards.line(of) {
-                line.leave(ticket);
-            }
-        }
-        self.flight.flags &= !(in_line(LIMITER) | in_line(ADAPTIVE) | OVERDUE);
-    }
-
-    /// The step behind calls that try a half-open breaker: a sleep until they expire, which the deadline may cut, because each may
-    /// come back long before; or the end.
-    fn queue_behind(
-        &mut self,
-        policy: &Policy,
-        guards: &mut Guards<'_>,
-        now: Timestamp,
-        (refusal, expiry): (Refusal, Timestamp),
-    ) -> Step {
-        if refusal == Refusal::Stop {
-            return self.give_up(guards, StopReason::Breaker, expiry);
-        }
-        self.unwait(guards);
-        self.flight.flags |= BEHIND;
-        self.sleep(expiry.max(now.after(Span::from_nanos(1))).min(self.retry.deadline(policy)), Cause::Breaker)
-    }
-
     /// Notes an attempt that all guards have let through, at `now`.
     fn launch(&mut self, now: Timestamp, permit: Permit) {
         self.attempt = self.attempt.saturating_add(1).min(u32::MAX - 1);
@@ -593,27 +463,6 @@ impl GuardedCall {
         }
     }
 
-    /// The place in the bulkhead's queue, while the call waits for one.
-    pub const fn queue_place(&self) -> Option<QueuePlace> {
-        if self.is(QUEUED) { Some(QueuePlace::from_raw(self.flight.queue_place)) } else { None }
-    }
-
-    /// True while the call sleeps behind the probes of a half-open breaker, each of which may come back long before the sleep ends.
-    pub const fn is_behind(&self) -> bool {
-        self.phase == SLEEPING && self.is(BEHIND)
-    }
-
-    /// Gives up the places of an attempt that waits to begin.
-    fn unwait(&mut self, guards: &mut Guards<'_>) {
-        if self.is(QUEUED)
-            && let Some((config, bulkhead, words)) = &mut guards.bulkhead
-        {
-            bulkhead.leave_queue(config, words, QueuePlace::from_raw(self.flight.queue_place));
-        }
-        self.flight.flags &= !QUEUED;
-        self.leave_lines(guards);
-    }
-
     /// Goes on under guards that do not know of it. It begins for them; the retry that it sleeps for counts as paid
     /// (spec 29.12).
     pub(crate) fn go_under(&mut self, guards: &mut Guards<'_>, now: Timestamp) {
@@ -626,16 +475,12 @@ impl GuardedCall {
             self.hold_unrun(config, withdrawal);
         }
     }
-
-    /// True if the call waited behind others at a breaker that lets somebody through now.
-    fn has_turn(&self, guards: &Guards<'_>) -> bool {
-        self.is(BEHIND) && guards.breaker.as_ref().is_none_or(|(config, breaker)| breaker.admits(config) > 0)
-    }
 }
 
 #[cfg(feature = "record")]
 mod recorded;
 mod transitions;
+mod waits;
 
 /// The bit of an attempt in flight.
 const fn bit(slot: usize) -> u8 {
