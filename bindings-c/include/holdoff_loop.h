@@ -71,15 +71,20 @@ HOLDOFF_APART static void holdoff_loop_budget_reward(const holdoff_host *host) {
   }
 }
 
-/* Returns the guard for whose place a step waits; NULL for none. */
-static inline const void *holdoff_awaited(const holdoff_guards *guards, holdoff_step step) {
-  if (step.kind == HOLDOFF_SLEEP && step.cause == HOLDOFF_CAUSE_BULKHEAD) {
-    return guards->bulkhead;
+/* Returns the guard at which a call waits for others; NULL for none. */
+static inline const void *holdoff_awaited(const holdoff_guards *guards, const holdoff_guarded_call *call) {
+  switch (holdoff_guarded_call_turn(call)) {
+    case HOLDOFF_TURN_BULKHEAD:
+      return guards->bulkhead;
+    case HOLDOFF_TURN_BREAKER:
+      return guards->breaker;
+    case HOLDOFF_TURN_LIMITER:
+      return guards->limiter;
+    case HOLDOFF_TURN_ADAPTIVE:
+      return guards->adaptive;
+    default:
+      return NULL;
   }
-  if (step.kind == HOLDOFF_SLEEP && step.cause == HOLDOFF_CAUSE_BREAKER && holdoff_breaker_admits(guards->breaker) == 0) {
-    return guards->breaker;
-  }
-  return NULL;
 }
 
 /* One transition of a call under guards, locked; keeps it in the list of waiters for as long as it waits for a place. */
@@ -119,7 +124,7 @@ HOLDOFF_APART static holdoff_step holdoff_put_guarded(holdoff_loop *loop, int in
   }
   holdoff_loop_budget_look(loop->host->budget);
   if (shared != NULL) {
-    const void *guard = holdoff_awaited(guards, step);
+    const void *guard = holdoff_awaited(guards, call);
     holdoff_waiter **link = &shared->waiters;
     if (guard != waiter->guard) {
       while (*link != NULL) {

@@ -11,10 +11,10 @@
 extern "C" {
 #endif
 
-/* A thread that waits for a place: in a bulkhead, or behind the calls that try a half-open breaker. */
+/* A thread that waits until others have gone before it. */
 typedef struct holdoff_waiter {
   struct holdoff_waiter *next;
-  /* The bulkhead or the breaker; NULL for a thread that is not in the list. */
+  /* The guard; NULL for a thread that is not in the list. */
   const void *guard;
   bool woken;
   /* The ends of a pipe; -1 for none. */
@@ -22,7 +22,7 @@ typedef struct holdoff_waiter {
 } holdoff_waiter;
 
 /**
- * The lock of shared guards, and the threads that wait for a place in a bulkhead or a breaker. One for all guards that are in a set
+ * The lock of shared guards, and the threads that wait for their turn. One for all guards that are in a set
  * together, and for all sets that have a guard in common. Zeroed, but for the first three, to begin with; it stays where
  * it is.
  */
@@ -64,7 +64,7 @@ static inline void holdoff_shared_wake_for(holdoff_shared *shared, const void *g
 }
 
 /**
- * Wakes the threads whose turn it is, if there are places in the bulkhead or the breaker of a set. To be called with the lock
+ * Wakes the threads whose turn it is at the guards of a set. To be called with the lock
  * held; holdoff_run does so. For programs that drive a holdoff_guarded_call, a bulkhead or a breaker themselves beside it, after
  * each transition.
  */
@@ -79,6 +79,12 @@ static inline void holdoff_shared_wake(holdoff_shared *shared, const holdoff_gua
   }
   if (guards->breaker != NULL) {
     holdoff_shared_wake_for(shared, guards->breaker, holdoff_breaker_admits(guards->breaker));
+  }
+  if (guards->limiter != NULL) {
+    holdoff_shared_wake_for(shared, guards->limiter, holdoff_limiter_to_wake(guards->limiter));
+  }
+  if (guards->adaptive != NULL) {
+    holdoff_shared_wake_for(shared, guards->adaptive, holdoff_adaptive_to_wake(guards->adaptive));
   }
 }
 

@@ -120,7 +120,7 @@ pub(crate) struct Shared<C, S> {
     forks: AtomicU32,
     /// The code of the state that listeners heard last, of a breaker.
     heard: AtomicU8,
-    /// The calls that wait for others, of a bulkhead and of a breaker.
+    /// The calls that wait for others.
     pub(crate) line: Arc<Line>,
     /// Begins a state anew that counts attempts which run.
     renew: Option<fn(&C, &mut S)>,

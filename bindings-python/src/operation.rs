@@ -274,7 +274,7 @@ impl Operation {
     }
 
     /// Stores the times of a step; the counts of the guards' waiters are from before it.
-    fn follow(&mut self, step: Step, seen: [u64; 2]) {
+    fn follow(&mut self, step: Step, seen: [u64; 4]) {
         self.waiting = None;
         match step {
             Step::Attempt { abort_at, wake_at, .. } => {
@@ -283,7 +283,11 @@ impl Operation {
             Step::Sleep { until, .. } => {
                 (self.asleep, self.wake_at, self.until) = (true, Timestamp::NEVER, until);
                 let (settings, call) = (self.settings.get(), self.call.as_ref());
-                self.waiting = settings.guards.as_ref().zip(call).and_then(|(set, call)| set.get().waiting(call, seen));
+                let set = settings.guards.as_ref().zip(call);
+                // A replaced time or sleep cannot be woken, and a turn at a rate has its time.
+                let is_replaced = settings.sleep.is_some() || clock::is_overridden();
+                let waiting = set.and_then(|(set, call)| set.get().waiting(call, seen));
+                self.waiting = waiting.filter(|waiting| !(waiting.timed && is_replaced));
             }
             Step::Wait { until } => self.wake_at = until,
             Step::Stop(_) => {}

@@ -21,9 +21,9 @@ c_struct! {
 }
 
 extern_c! {
-    /// An adaptive rate, its configuration and its state: 136 bytes. May be copied and moved. Zeroed memory is none: it
+    /// An adaptive rate, its configuration and its state: 152 bytes. May be copied and moved. Zeroed memory is none: it
     /// lets no call through. The content is the library's.
-    guard holdoff_adaptive([u64; 16]) as adaptive = Guard { config, state, .. } in AdaptiveConfig, b"hoAdapt1";
+    guard holdoff_adaptive([u64; 18]) as adaptive = Guard { config, state, .. } in AdaptiveConfig, b"hoAdapt2";
 
     /// Makes the adaptive rate that the options describe under "adaptive", which has seen nothing.
     ///
@@ -54,6 +54,9 @@ extern_c! {
     ///
     /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
     get_mut holdoff_adaptive_update(now, throttled: bool) = state.update(config, now, throttled);
+
+    /// Returns how many of the calls that wait in the line of the adaptive rate to wake: as holdoff_limiter_to_wake.
+    get holdoff_adaptive_to_wake() -> u32 = state.to_wake(), else 0;
 
     /// Returns the rate in calls a second; 0 for memory without a rate. The kind "cubic" has a rate even before it limits.
     get holdoff_adaptive_rate() -> f64 = state.rate(), else 0.0;

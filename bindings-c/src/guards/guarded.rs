@@ -2,6 +2,17 @@
 
 use crate::*;
 
+/// Turn: the call waits for no other call.
+pub const HOLDOFF_TURN_NONE: u32 = 0;
+/// Turn: it is in the bulkhead's queue; tick it when holdoff_bulkhead_entrant names its place.
+pub const HOLDOFF_TURN_BULKHEAD: u32 = 1;
+/// Turn: it is behind the probes of a breaker; tick as many calls as holdoff_breaker_admits says, the longest waiting first.
+pub const HOLDOFF_TURN_BREAKER: u32 = 2;
+/// Turn: it is in the limiter's line; tick as many calls as holdoff_limiter_to_wake says, the longest waiting first.
+pub const HOLDOFF_TURN_LIMITER: u32 = 3;
+/// Turn: it is in the line of the adaptive rate; tick as many calls as holdoff_adaptive_to_wake says, the longest waiting first.
+pub const HOLDOFF_TURN_ADAPTIVE: u32 = 4;
+
 memory! {
     /// One call under guards, from its first attempt to its end: 208 bytes. May be copied and moved; one thread at a time.
     /// Memory that is all zero reads as a call that was cancelled. The content is the library's.
@@ -11,10 +22,8 @@ memory! {
     /// - the first step may be HOLDOFF_SLEEP or HOLDOFF_STOP: a guard refuses the first attempt as it does any other;
     /// - HOLDOFF_ATTEMPT may have a `wake_at`: if nothing has ended by then, tick, and perhaps run another attempt beside
     ///   it. At HOLDOFF_STOP abort all that still runs; its results are of no interest;
-    /// - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another
-    ///   call that shares the bulkhead has ended an attempt;
-    /// - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BREAKER may be behind calls that try a half-open breaker: tick also whenever
-    ///   holdoff_breaker_admits is not 0 any more;
+    /// - HOLDOFF_SLEEP may end before its time, when others have gone before the call: holdoff_guarded_call_turn says at which guard,
+    ///   and a HOLDOFF_TURN_ number says when to tick then;
     /// - to drop a call before HOLDOFF_STOP use holdoff_guarded_call_cancel, or the permits that it holds are lost.
     ///
     /// Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the
@@ -127,6 +136,10 @@ extern_c! {
 
     /// Returns the number of attempts in flight; 0 for memory without a call.
     get holdoff_guarded_call_flying() -> u32 = call.flying(), else 0;
+
+    /// Returns the guard at which other calls come before this one, which sleeps: a HOLDOFF_TURN_ number. HOLDOFF_TURN_NONE for memory
+    /// without a call.
+    get holdoff_guarded_call_turn() -> u32 = call.awaited_turn().map_or(HOLDOFF_TURN_NONE, Turn::code), else HOLDOFF_TURN_NONE;
 
     /// Tells the place of a call that waits in the bulkhead's queue, and writes it to `place` (which may be NULL): the call to tick
     /// when holdoff_bulkhead_entrant names that place.

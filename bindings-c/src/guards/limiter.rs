@@ -3,10 +3,10 @@
 use crate::*;
 
 extern_c! {
-    /// A limiter, its configuration and its state: 104 bytes, and for the kind "log" the memory of its log. May be
+    /// A limiter, its configuration and its state: 120 bytes, and for the kind "log" the memory of its log. May be
     /// moved; a copy shares the log. Zeroed memory is no limiter: it lets no call through. The content is the library's.
-    guard holdoff_limiter([u64; 10], words: *mut u64, length: usize) as limiter = Guard { config, state, words }
-        in LimiterConfig, b"hoLimit1";
+    guard holdoff_limiter([u64; 12], words: *mut u64, length: usize) as limiter = Guard { config, state, words }
+        in LimiterConfig, b"hoLimit2";
 
     /// Makes the limiter that the options describe under "limiter", which has let nothing through. The kind "log" needs
     /// `length` words in `words`, at least holdoff_guards_words(options), for as long as the limiter is used; for other kinds
@@ -30,6 +30,10 @@ extern_c! {
     /// for memory without a limiter.
     get_mut holdoff_limiter_refuses(count: u32, at: Timestamp, retry_at: *mut Timestamp) -> bool =
         write_some(retry_at, state.refuses(config, words.get(config), count, at)), else !refuse(retry_at);
+
+    /// Returns how many of the calls that wait in the limiter's line to wake, the longest waiting first: 1 when the call before them has
+    /// begun or left, else 0; and 0 for memory without a limiter.
+    get holdoff_limiter_to_wake() -> u32 = state.to_wake(), else 0;
 
     /// Gives back `count` calls that were taken and not made.
     ///

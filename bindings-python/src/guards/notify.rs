@@ -1,4 +1,4 @@
-//! Wakes the calls that wait for others: for a place in a bulkhead, in the order of its queue, or behind the probes of a breaker.
+//! Wakes the calls that wait for others: for a place in a bulkhead, behind the probes of a breaker, or in a line for a rate.
 
 use holdoff_core::QueuePlace;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -31,6 +31,8 @@ pub(crate) struct Waiting {
     pub(crate) line: Arc<Line>,
     pub(crate) slot: u32,
     pub(crate) seen: u64,
+    /// True if its turn comes at the end of the sleep at the latest.
+    pub(crate) timed: bool,
 }
 
 impl Waiting {

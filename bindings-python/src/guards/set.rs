@@ -10,7 +10,7 @@ use crate::vectorcall::Returned;
 use crate::{clock, config, json, seeds};
 use holdoff_core::{
     AdaptiveConfig, BreakerConfig, BreakerState, BudgetConfig, BulkheadConfig, GuardedCall, HedgeConfig, Latency,
-    LimiterConfig, Options, Permit, QueuePlace, Span, StretchConfig, Timestamp, Verdict,
+    LimiterConfig, Options, Permit, QueuePlace, Span, StretchConfig, Timestamp, Turn, Verdict,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -78,7 +78,7 @@ fn save_into<G: Guard>(states: &Bound<'_, PyDict>, guard: Option<&Py<G>>, now: T
 /// Declares sets of guards; the guards are in the order in which their locks are taken. `parts` are what the core borrows of a
 /// guard.
 macro_rules! set {
-    ($bulkhead:ident, $breaker:ident; $(
+    ($bulkhead:ident, $breaker:ident, $limiter:ident, $adaptive:ident; $(
         $(#[$doc:meta])*
         $guard:ident: $class:ident of $config_type:ty, $state_type:ty = |$config:ident, $state:pat_param| $parts:expr;
     )*) => {
@@ -142,6 +142,12 @@ macro_rules! set {
                 let queue = self.$bulkhead.as_ref();
                 let (running, waiting) = queue.map_or((0, 0), |(_, places)| (places.0.running(), places.0.waiting()));
                 (running, waiting, self.$breaker.as_ref().map_or(0, |(config, state)| state.admits(config)))
+            }
+
+            /// How many waiters of the limiter and of the adaptive rate to wake.
+            fn to_wake(&self) -> [u32; 2] {
+                let limiter = self.$limiter.as_ref().map_or(0, |(_, state)| state.0.to_wake());
+                [limiter, self.$adaptive.as_ref().map_or(0, |(_, state)| state.to_wake())]
             }
 
             /// Whom of the queue to wake.
@@ -250,7 +256,7 @@ macro_rules! set {
 }
 
 set! {
-    bulkhead, breaker;
+    bulkhead, breaker, limiter, adaptive;
     /// The budget; None without one.
     budget: Budget of BudgetConfig, holdoff_core::Budget = |config, state| (config, state);
     /// The breaker; None without one.
@@ -298,25 +304,29 @@ impl Guards {
         self.hedge.is_some()
     }
 
-    /// The lines of the bulkhead and of the breaker.
-    fn lines(&self) -> [Option<&Arc<Line>>; 2] {
+    /// The lines of the bulkhead, the breaker, the limiter and the adaptive rate, at the number of the turn less one.
+    fn lines(&self) -> [Option<&Arc<Line>>; 4] {
         let bulkhead = self.bulkhead.as_ref().map(|bulkhead| &bulkhead.get().0.line);
-        [bulkhead, self.breaker.as_ref().map(|breaker| &breaker.get().0.line)]
+        let breaker = self.breaker.as_ref().map(|breaker| &breaker.get().0.line);
+        let limiter = self.limiter.as_ref().map(|limiter| &limiter.get().0.line);
+        [bulkhead, breaker, limiter, self.adaptive.as_ref().map(|adaptive| &adaptive.get().0.line)]
     }
 
-    /// How often the waiters of either line have been notified.
-    pub(crate) fn counts(&self) -> [u64; 2] {
+    /// How often the waiters of each line have been notified.
+    pub(crate) fn counts(&self) -> [u64; 4] {
         self.lines().map(|line| line.map_or(0, |line| line.count()))
     }
 
     /// How the call waits for others, if it does; the counts are from before its last transition.
-    pub(crate) fn waiting(&self, call: &GuardedCall, [queued, behind]: [u64; 2]) -> Option<Waiting> {
-        let [bulkhead, breaker] = self.lines().map(|line| line.cloned());
-        if let Some(place) = call.queue_place() {
-            return Some(Waiting { line: bulkhead?, slot: place.as_raw(), seen: queued });
-        }
-        let line = breaker.filter(|_| call.is_behind())?;
-        Some(Waiting { slot: line.next_place(), line, seen: behind })
+    pub(crate) fn waiting(&self, call: &GuardedCall, seen: [u64; 4]) -> Option<Waiting> {
+        let turn = call.awaited_turn()?;
+        let at = turn.code() as usize - 1;
+        let line = Arc::clone(self.lines()[at]?);
+        let slot = match turn {
+            Turn::Bulkhead(place) => place.as_raw(),
+            _ => line.next_place(),
+        };
+        Some(Waiting { line, slot, seen: seen[at], timed: matches!(turn, Turn::Limiter | Turn::Adaptive) })
     }
 
     /// The state of the breaker that listeners heard last, and the state at `now` if it is another one.
@@ -367,13 +377,19 @@ pub(crate) fn lend<T>(
 fn notify_freed(py: Python<'_>, guards: &Guards, locked: &mut Locked<'_>, before: (u32, u32, u32)) {
     let after = locked.places();
     let entrant = if after.0 < before.0 || after.1 != before.1 { locked.entrant() } else { None };
+    let to_wake = locked.to_wake();
     locked.unlock();
-    let [bulkhead, breaker] = guards.lines();
+    let [bulkhead, breaker, rates @ ..] = guards.lines();
     if let (Some(first), Some(line)) = (entrant, bulkhead) {
         line.let_in(py, first);
     }
     if let Some(line) = breaker {
         line.let_through(py, (before.2, after.2));
+    }
+    for (line, to_wake) in rates.into_iter().zip(to_wake) {
+        if let Some(line) = line {
+            line.let_through(py, (0, to_wake));
+        }
     }
 }
 

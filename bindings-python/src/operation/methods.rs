@@ -59,7 +59,7 @@ methods! { Operation(self, py);
         let Some(step) = self.transition(py, now, |call, policy, guards| call.tick(policy, guards, now)) else {
             return Ok(false);
         };
-        self.follow(step, [0; 2]);
+        self.follow(step, [0; 4]);
         let starts = matches!(step, Step::Attempt { .. });
         if starts {
             self.tell_attempt(py)?;

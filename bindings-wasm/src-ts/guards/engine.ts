@@ -4,7 +4,7 @@ import { CAPACITY_OF_LOOPS, type LoopBudgets, shortage, writeTime } from "../bud
 import { givenUp } from "../chain.js";
 import { system } from "../clock.js";
 import { withExactHints } from "../delay.js";
-import { type Engine, SLEEP, STOP, type Step } from "../engine_step.js";
+import { type Engine, STOP, type Step } from "../engine_step.js";
 import { hintBits, isProgramError, ruleBits } from "../failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { budget } from "../hot.js";
@@ -37,9 +37,8 @@ import {
 import { currentToken, type Nesting, Token, within, writeToken } from "./nested.js";
 import { Refused } from "./refused.js";
 
-/** The numbers of causes. */
-const BREAKER = 5;
-const BULKHEAD = 7;
+/** The guards at which a call waits for others, at their numbers. */
+const TURNS = [undefined, "bulkhead", "breaker", "limiter", "adaptive"] as const;
 /** The bit of the budget. */
 const BUDGET = 1;
 /** The bit of the hedge. */
@@ -54,6 +53,8 @@ export interface SharedGuards {
   readonly all: readonly StoredGuard[];
   readonly breaker: Breaker | undefined;
   readonly bulkhead: Bulkhead | undefined;
+  readonly limiter: Guard | undefined;
+  readonly adaptive: Guard | undefined;
   readonly nesting: Nesting | undefined;
   readonly namesBudget: boolean;
   readonly only: Breaker | undefined;
@@ -68,10 +69,9 @@ export const nestingOf = (policy: CompiledPolicy): Nesting | undefined =>
 export const budgetsBeside = (guards: SharedGuards, policy: CompiledPolicy): LoopBudgets | undefined =>
   guards.namesBudget ? undefined : policy.budgets;
 
-/** Wakes the operations that wait for a place in a guard of a set. */
-export function notifyWaiters({ breaker, bulkhead }: Pick<SharedGuards, "breaker" | "bulkhead">): void {
-  breaker?.notifyWaiters();
-  bulkhead?.notifyWaiters();
+/** Wakes the operations that wait for others at a guard of a set. */
+export function notifyWaiters(guards: Pick<SharedGuards, "breaker" | "bulkhead" | "limiter" | "adaptive">): void {
+  for (const name of TURNS) if (name) guards[name]?.notifyWaiters();
 }
 
 /** An attempt that tells the retries inside it about the ones around them. */
@@ -107,8 +107,10 @@ export class Guarded<T> implements Engine, Waiter {
   private stopped = false;
   /** Why the budget refused a retry. */
   private refusal: string | undefined = undefined;
-  /** The guard for whose place the latest step waits: a bulkhead, or a breaker that lets nobody through. */
+  /** The guard at which the operation waits for others. */
   private awaited: Guard | undefined = undefined;
+  /** The end of its latest sleep. */
+  private until = 0;
   /** While it waits for a place: what to call with the step that ends the wait. */
   private called: ((step: () => void) => void) | undefined = undefined;
 
@@ -211,12 +213,10 @@ export class Guarded<T> implements Engine, Waiter {
 
   /** The step in the core's memory, where its breaker still is. */
   private readStep(): Step {
-    const codes = stepCodes();
-    const cause = (codes & 255) === SLEEP ? codes >>> 24 : 0;
-    const { breaker, bulkhead } = this.guards;
-    if (cause === BREAKER && core.breaker_admits() === 0) this.awaited = breaker;
-    else this.awaited = cause === BULKHEAD ? bulkhead : undefined;
-    return { codes, at: stepAt(), wakeAt: stepWakeAt(), attempt: stepAttempt() };
+    const turn = TURNS[core.call_turn()];
+    this.awaited = turn && this.guards[turn];
+    this.until = stepAt();
+    return { codes: stepCodes(), at: this.until, wakeAt: stepWakeAt(), attempt: stepAttempt() };
   }
 
   private get key(): string {
@@ -321,11 +321,11 @@ export class Guarded<T> implements Engine, Waiter {
 
   /** Asks for the place again; whether it waits for it no longer. */
   ask(): boolean {
-    const { operation, awaited } = this;
+    const { operation, awaited, until } = this;
     if (operation.ended) return true;
     operation.safely(() => {
       const step = this.tick(operation.now());
-      if (this.awaited === awaited) return;
+      if (this.awaited === awaited && this.until === until) return;
       const { called } = this;
       this.called = undefined;
       awaited?.removeWaiter(this);
@@ -342,8 +342,7 @@ export class Guarded<T> implements Engine, Waiter {
    */
   private queue(): void {
     const { guards, awaited } = this;
-    if (guards.breaker !== awaited) guards.breaker?.removeWaiter(this);
-    if (guards.bulkhead !== awaited) guards.bulkhead?.removeWaiter(this);
+    for (const name of TURNS) if (name && guards[name] !== awaited) guards[name]?.removeWaiter(this);
     if (awaited !== undefined && this.called === undefined) {
       new Promise<() => void>((resolve) => {
         this.called = resolve;

@@ -3,7 +3,7 @@
 use super::{Memory, kind_of, with};
 use crate::memory::{exports, failure_of};
 use holdoff_core::{
-    Breaker, Failure, GuardedCall, Guards, Hint, Nesting, Permit, Policy, Span, Step, Ticket, Timestamp, Token, Verdict,
+    Breaker, Failure, GuardedCall, Guards, Hint, Nesting, Permit, Policy, Span, Step, Ticket, Timestamp, Token, Turn, Verdict,
 };
 
 /// Moves `call` under some guards by the ticket in slot 2 and the hint in slot 3, and writes the step.
@@ -56,6 +56,8 @@ exports! {
     fn call_hurry() = |memory, now| memory.call.hurry(now);
     /// `call` is cancelled at the time in slot 0; `step`.
     fn call_cancel(guards: u32) = |memory, now| step(memory, guards, |call, _, guards, _| call.cancel(guards, now));
+    /// The guard at which other calls come before `call`: 1 bulkhead, 2 breaker, 3 limiter, 4 adaptive, 0 none.
+    fn call_turn() -> u32 = |memory| memory.call.awaited_turn().map_or(0, Turn::code);
     /// The permit of the first attempt of `call`, which has just begun.
     fn call_permit() -> u32 = |memory| memory.call.permit().as_raw();
     /// `call` := put together again, for a call that JavaScript has not kept because nothing waited: its first attempt is in

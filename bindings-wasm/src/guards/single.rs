@@ -100,11 +100,6 @@ exports! {
             }
         }
     };
-    /// How many calls it would let through now, without a look at the clock; 2^32-1 for all.
-    fn breaker_admits() -> u32 = |memory| {
-        let (config, breaker) = memory.breaker();
-        breaker.admits(config)
-    };
     /// A call with that permit ended after the time in slot 1.
     fn breaker_record(permit: u32, failed: u32) = |memory, now| {
         let took = memory.span(1);
