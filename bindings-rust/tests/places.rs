@@ -91,7 +91,7 @@ mod rate {
     use holdoff::{Policy, SharedGuards};
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
-    use tokio::time::{Instant, sleep};
+    use tokio::time::sleep;
 
     const fn ms(millis: u64) -> Duration {
         Duration::from_millis(millis)
@@ -111,7 +111,7 @@ mod rate {
         patience: impl Fn(u32) -> Duration,
     ) -> Vec<(u32, Duration)> {
         let policy = Policy::options().attempts(1).build().unwrap();
-        let (begun, start) = (Arc::new(Mutex::new(Vec::new())), Instant::now());
+        let (begun, start) = (Arc::new(Mutex::new(Vec::new())), tokio::time::Instant::now());
         let mut tasks = Vec::new();
         for number in 0..calls {
             let (guards, begun, patience) = (guards.clone(), begun.clone(), patience(number));

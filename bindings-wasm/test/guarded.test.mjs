@@ -91,7 +91,7 @@ test("a call behind a probe that is cancelled waits no longer, and resetting the
   const cancelled = failure(calls.pop());
   controller.abort(new Error("enough"));
   assert.equal((await cancelled).message, "enough");
-  assert.equal(breaker.waiters.size, 2);
+  assert.equal(breaker.waiters.size, 1);
   clock.time += 100;
   breaker.forceClose(clock.time * 1e6);
   assert.deepEqual(await clock.settled(calls[2]), ["first", 1, 2100]);

@@ -254,12 +254,12 @@ int holdoff_breaker_rates(const holdoff_breaker *breaker, uint64_t now, uint32_t
 uint32_t holdoff_breaker_openings(const holdoff_breaker *breaker);
 
 /**
- * A limiter, its configuration and its state: 104 bytes, and for the kind "log" the memory of its log. May be
+ * A limiter, its configuration and its state: 120 bytes, and for the kind "log" the memory of its log. May be
  * moved; a copy shares the log. Zeroed memory is no limiter: it lets no call through. The content is the library's.
  */
 typedef struct holdoff_limiter {
   uint64_t magic;
-  uint64_t state[10];
+  uint64_t state[12];
   uint64_t *words;
   size_t length;
 } holdoff_limiter;
@@ -290,6 +290,12 @@ bool holdoff_limiter_take(holdoff_limiter *limiter, uint32_t count, uint64_t now
 bool holdoff_limiter_refuses(holdoff_limiter *limiter, uint32_t count, uint64_t at, uint64_t *retry_at);
 
 /**
+ * Returns how many of the calls that wait in the limiter's line to wake, the longest waiting first: 1 when the call before them has
+ * begun or left, else 0; and 0 for memory without a limiter.
+ */
+uint32_t holdoff_limiter_to_wake(const holdoff_limiter *limiter);
+
+/**
  * Gives back `count` calls that were taken and not made.
  *
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
@@ -303,12 +309,12 @@ int holdoff_limiter_give_back(holdoff_limiter *limiter, uint32_t count, uint64_t
 size_t holdoff_limiter_saved(const holdoff_limiter *limiter);
 
 /**
- * An adaptive rate, its configuration and its state: 136 bytes. May be copied and moved. Zeroed memory is none: it
+ * An adaptive rate, its configuration and its state: 152 bytes. May be copied and moved. Zeroed memory is none: it
  * lets no call through. The content is the library's.
  */
 typedef struct holdoff_adaptive {
   uint64_t magic;
-  uint64_t state[16];
+  uint64_t state[18];
 } holdoff_adaptive;
 
 /** The state of a rate that comes from another system. Rates are calls a second. */
@@ -363,6 +369,9 @@ int holdoff_adaptive_give_back(holdoff_adaptive *adaptive, double cost, uint64_t
  * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
  */
 int holdoff_adaptive_update(holdoff_adaptive *adaptive, uint64_t now, bool throttled);
+
+/** Returns how many of the calls that wait in the line of the adaptive rate to wake: as holdoff_limiter_to_wake. */
+uint32_t holdoff_adaptive_to_wake(const holdoff_adaptive *adaptive);
 
 /**
  * Returns the rate in calls a second; 0 for memory without a rate. The kind "cubic" has a rate even before it limits.
@@ -773,6 +782,22 @@ size_t holdoff_guards_words(const holdoff_options *options);
 int holdoff_guards_init(holdoff_guards *guards, const holdoff_options *options, uint64_t seed, uint64_t now,
     uint64_t *words, size_t length, holdoff_problem *problem);
 
+#define HOLDOFF_TURN_NONE 0U /**< Turn: the call waits for no other call. */
+/** Turn: it is in the bulkhead's queue; tick it when holdoff_bulkhead_entrant names its place. */
+#define HOLDOFF_TURN_BULKHEAD 1U
+/**
+ * Turn: it is behind the probes of a breaker; tick as many calls as holdoff_breaker_admits says, the longest waiting
+ * first.
+ */
+#define HOLDOFF_TURN_BREAKER 2U
+/** Turn: it is in the limiter's line; tick as many calls as holdoff_limiter_to_wake says, the longest waiting first. */
+#define HOLDOFF_TURN_LIMITER 3U
+/**
+ * Turn: it is in the line of the adaptive rate; tick as many calls as holdoff_adaptive_to_wake says, the longest
+ * waiting first.
+ */
+#define HOLDOFF_TURN_ADAPTIVE 4U
+
 /**
  * One call under guards, from its first attempt to its end: 208 bytes. May be copied and moved; one thread at a time.
  * Memory that is all zero reads as a call that was cancelled. The content is the library's.
@@ -782,10 +807,8 @@ int holdoff_guards_init(holdoff_guards *guards, const holdoff_options *options, 
  * - the first step may be HOLDOFF_SLEEP or HOLDOFF_STOP: a guard refuses the first attempt as it does any other;
  * - HOLDOFF_ATTEMPT may have a `wake_at`: if nothing has ended by then, tick, and perhaps run another attempt beside
  *   it. At HOLDOFF_STOP abort all that still runs; its results are of no interest;
- * - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BULKHEAD is for a place that comes free at any time: tick also whenever another
- *   call that shares the bulkhead has ended an attempt;
- * - HOLDOFF_SLEEP with HOLDOFF_CAUSE_BREAKER may be behind calls that try a half-open breaker: tick also whenever
- *   holdoff_breaker_admits is not 0 any more;
+ * - HOLDOFF_SLEEP may end before its time, when others have gone before the call: holdoff_guarded_call_turn says at which guard,
+ *   and a HOLDOFF_TURN_ number says when to tick then;
  * - to drop a call before HOLDOFF_STOP use holdoff_guarded_call_cancel, or the permits that it holds are lost.
  *
  * Wrong use changes nothing and is answered with HOLDOFF_STOP, HOLDOFF_INVALID and the number of the error as the
@@ -861,6 +884,12 @@ uint32_t holdoff_guarded_call_attempt(const holdoff_guarded_call *call);
 
 /** Returns the number of attempts in flight; 0 for memory without a call. */
 uint32_t holdoff_guarded_call_flying(const holdoff_guarded_call *call);
+
+/**
+ * Returns the guard at which other calls come before this one, which sleeps: a HOLDOFF_TURN_ number. HOLDOFF_TURN_NONE for memory
+ * without a call.
+ */
+uint32_t holdoff_guarded_call_turn(const holdoff_guarded_call *call);
 
 /**
  * Tells the place of a call that waits in the bulkhead's queue, and writes it to `place` (which may be NULL): the call to tick

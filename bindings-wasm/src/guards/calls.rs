@@ -3,7 +3,8 @@
 use super::{Memory, kind_of, with};
 use crate::memory::{exports, failure_of};
 use holdoff_core::{
-    Breaker, Failure, GuardedCall, Guards, Hint, Nesting, Permit, Policy, Span, Step, Ticket, Timestamp, Token, Turn, Verdict,
+    Breaker, Failure, GuardedCall, Guards, Hint, Nesting, Permit, Policy, Span, Step, Ticket, Timestamp, Token, Turn,
+    Verdict,
 };
 
 /// Moves `call` under some guards by the ticket in slot 2 and the hint in slot 3, and writes the step.

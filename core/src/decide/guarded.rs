@@ -10,7 +10,7 @@ use crate::decide::guards::adaptive::{Adaptive, AdaptiveConfig};
 use crate::decide::guards::breaker::config::BreakerConfig;
 use crate::decide::guards::breaker::{Breaker, Permit, Verdict};
 use crate::decide::guards::budget::{Budget, BudgetConfig, Withdrawal};
-use crate::decide::guards::bulkhead::{Bulkhead, BulkheadConfig, Entry};
+use crate::decide::guards::bulkhead::{Bulkhead, BulkheadConfig, Entry, QueuePlace};
 use crate::decide::guards::latency::{HedgeConfig, Latency};
 use crate::decide::guards::limiter::{Limiter, LimiterConfig};
 use crate::decide::guards::line::{Line, Waiter};
@@ -105,7 +105,30 @@ impl Guards<'_> {
     }
 }
 
-pub use waits::Turn;
+/// The guard at which a call waits until others have gone before it: see [`GuardedCall::awaited_turn`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// In the bulkhead's queue, at that place: to be woken when [`Bulkhead::entrant`] is that place.
+    Bulkhead(QueuePlace),
+    /// Behind the probes of a breaker: to be woken when [`Breaker::admits`] is above 0, the longest waiting calls first.
+    Breaker,
+    /// In the limiter's line: the call that has waited longest is to be woken when [`Limiter::to_wake`] is above 0.
+    Limiter,
+    /// In the line of the adaptive rate: as at the limiter, with [`Adaptive::to_wake`].
+    Adaptive,
+}
+
+impl Turn {
+    /// The number of the guard, for other languages.
+    pub const fn code(self) -> u32 {
+        match self {
+            Self::Bulkhead(_) => 1,
+            Self::Breaker => 2,
+            Self::Limiter => 3,
+            Self::Adaptive => 4,
+        }
+    }
+}
 
 /// A call's tickets in the lines at the limits of the rate, where it waits.
 type Lines = [Option<u32>; 2];

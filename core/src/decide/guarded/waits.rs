@@ -1,6 +1,6 @@
 //! Where a call waits before an attempt: at a breaker, in a line for the rate, in the queue of a bulkhead.
 
-use super::{ADAPTIVE, BEHIND, FLYING, GuardedCall, Guards, LIMITER, Lines, OVERDUE, QUEUED, in_line};
+use super::{ADAPTIVE, BEHIND, FLYING, GuardedCall, Guards, LIMITER, Lines, OVERDUE, QUEUED, Turn, in_line};
 use crate::decide::call::{SLEEPING, Step};
 use crate::decide::guards::Refusal;
 use crate::decide::guards::bulkhead::{Entry, QueuePlace};
@@ -8,31 +8,6 @@ use crate::decide::policy::Policy;
 use crate::decide::retry::Cause;
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
-
-/// The guard at which a call waits until others have gone before it: see [`GuardedCall::awaited_turn`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Turn {
-    /// In the bulkhead's queue, at that place: to be woken when [`Bulkhead::entrant`] is that place.
-    Bulkhead(QueuePlace),
-    /// Behind the probes of a breaker: to be woken when [`Breaker::admits`] is above 0, those that have waited longest first.
-    Breaker,
-    /// In the limiter's line: the call that has waited longest is to be woken when [`Limiter::to_wake`] is above 0.
-    Limiter,
-    /// In the line of the adaptive rate: as at the limiter, with [`Adaptive::to_wake`].
-    Adaptive,
-}
-
-impl Turn {
-    /// The number of the guard, for other languages.
-    pub const fn code(self) -> u32 {
-        match self {
-            Self::Bulkhead(_) => 1,
-            Self::Breaker => 2,
-            Self::Limiter => 3,
-            Self::Adaptive => 4,
-        }
-    }
-}
 
 impl GuardedCall {
     /// The place in the bulkhead's queue, while the call waits for one.
@@ -141,7 +116,7 @@ impl GuardedCall {
             self.flight.flags |= OVERDUE;
         }
         if let Some(line) = guards.line(of) {
-            let ticket = line.join(ticket);
+            let ticket = line.add_waiter(ticket);
             self.flight.is_first = line.is_first(ticket).into();
             self.flight.flags |= in_line(of);
             let place = self.ticket_place(of);

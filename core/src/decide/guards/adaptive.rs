@@ -269,7 +269,7 @@ impl Adaptive {
     /// How many of the calls that wait are to be woken now, the longest waiting first: 1 when the one before it has passed or
     /// left, else 0.
     pub const fn to_wake(&self) -> u32 {
-        self.line.to_wake()
+        self.line.wakes()
     }
 
     /// When [`Adaptive::take`] would be granted, `now` if at once; takes nothing.

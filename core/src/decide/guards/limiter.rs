@@ -171,7 +171,7 @@ impl LimiterConfig {
     }
 }
 
-/// The calls that were let through, and those that wait: 40 bytes, `Copy`. Zeroes are a limiter made at the epoch, its bucket empty.
+/// The calls that were let through, and the line of waiting calls: 40 bytes, `Copy`. Zeroes are a limiter made at the epoch, its bucket empty.
 ///
 /// # Contract
 /// [`Limiter::take`] either takes and answers `Ok`, or changes nothing and says when to come back; with the same
@@ -205,7 +205,7 @@ impl Limiter {
     /// [`LimiterConfig::words`] asks for, empty but for a log; a log with fewer times holds only as many calls as fit.
     ///
     /// # Errors
-    /// The earliest time at which it would let them through if no other call came before, except those that wait:
+    /// The earliest time at which it would let them through if no other call came before, except the calls that wait:
     /// [`Timestamp::NEVER`] for more than there may ever be at once.
     #[inline]
     pub fn take(
@@ -288,7 +288,7 @@ impl Limiter {
     /// How many of the calls that wait are to be woken now, the longest waiting first: 1 when the one before it has passed or
     /// left, else 0.
     pub const fn to_wake(&self) -> u32 {
-        self.line.to_wake()
+        self.line.wakes()
     }
 
     /// When the last of that many calls would pass, one after the other, if it is not `now`.

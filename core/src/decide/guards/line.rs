@@ -36,13 +36,15 @@ const WAKE: u32 = 2;
 impl Line {
     /// At least so many calls wait before the one with that ticket, or before a newcomer: exactly so many if none has left.
     pub(crate) const fn before(&self, ticket: Option<u32>) -> u32 {
-        let Some(ticket) = ticket else { return if self.waiting < self.given() { self.waiting } else { self.given() } };
+        let Some(ticket) = ticket else {
+            return if self.waiting < self.tickets() { self.waiting } else { self.tickets() };
+        };
         let offset = ticket.wrapping_sub(self.first);
-        if offset >= self.given() {
+        if offset >= self.tickets() {
             // Later calls were let through before it, or the guard has begun anew meanwhile.
             return 0;
         }
-        let least = offset.saturating_sub(self.given().saturating_sub(self.waiting));
+        let least = offset.saturating_sub(self.tickets().saturating_sub(self.waiting));
         if least == 0 && offset > 0 && self.marks & THERE != 0 { 1 } else { least }
     }
 
@@ -79,7 +81,7 @@ impl Line {
     }
 
     /// The ticket of a call that waits from now on; its own if it has one.
-    pub(crate) const fn join(&mut self, ticket: Option<u32>) -> u32 {
+    pub(crate) const fn add_waiter(&mut self, ticket: Option<u32>) -> u32 {
         if let Some(ticket) = ticket {
             return ticket;
         }
@@ -94,7 +96,7 @@ impl Line {
 
     /// Its first call is the one with this ticket.
     const fn begin_at(&mut self, ticket: u32) {
-        if ticket.wrapping_sub(self.first) < self.given() {
+        if ticket.wrapping_sub(self.first) < self.tickets() {
             self.first = ticket;
             self.marks |= THERE;
         }
@@ -109,13 +111,13 @@ impl Line {
         } else if self.marks & THERE == 0 {
             self.marks = WAKE;
         }
-        if self.waiting == 0 || self.given() == 0 {
+        if self.waiting == 0 || self.tickets() == 0 {
             *self = Self { next: self.next, first: self.next, waiting: 0, marks: 0 };
         }
     }
 
     /// How many calls are to be woken, from the first one on.
-    pub(crate) const fn to_wake(&self) -> u32 {
+    pub(crate) const fn wakes(self) -> u32 {
         if self.marks & WAKE != 0 { 1 } else { 0 }
     }
 
@@ -125,7 +127,7 @@ impl Line {
     }
 
     /// How many tickets have been given from the first one on.
-    const fn given(&self) -> u32 {
+    const fn tickets(&self) -> u32 {
         self.next.wrapping_sub(self.first)
     }
 }
