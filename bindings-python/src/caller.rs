@@ -115,7 +115,7 @@ impl Retrying {
                     describe(operation, call)?;
                     match operation.failed(&error, Ended { gave_up, ..Ended::default() }, None)? {
                         Next::Sleep(now) => now,
-                        _ => return Err(raised(error)),
+                        _ => return operation.ended(py).map_or_else(|| Err(raised(error)), Ok),
                     }
                 }
             };

@@ -363,6 +363,22 @@ fn of_answer(py: Python<'_>, status: u16, headers: Option<Bound<'_, PyAny>>, oth
 /// Status and headers of an answer.
 type Answer<'py> = (u16, Option<Bound<'py, PyAny>>);
 
+/// True for an answer, and for an error that has one.
+pub(crate) fn has_answer(ended: &Bound<'_, PyAny>) -> bool {
+    answer(ended).is_some()
+}
+
+/// True if an error says that the body of its request was used up by an earlier one: of httpx, urllib3, requests, and of h11, whose
+/// next body is empty.
+pub(crate) fn is_used_body(error: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let mut ends_early = false;
+    let says = has_class(error, |name| {
+        ends_early |= name == "LocalProtocolError";
+        matches!(name, "StreamConsumed" | "UnrewindableBodyError")
+    })?;
+    Ok(says || ends_early && error.str().is_ok_and(|text| text.to_string_lossy().contains("Too little data")))
+}
+
 /// The answer in an HTTP client's error: `error.response` (httpx, requests, botocore) or the error itself (aiohttp, urllib,
 /// and Starlette's errors of servers).
 fn answer<'py>(error: &Bound<'py, PyAny>) -> Option<Answer<'py>> {

@@ -6,13 +6,13 @@ use crate::outcome::{self, Outcome};
 use crate::retrying::{Begun, GIVE_UP, RETRY, Retrying, SUCCESS};
 use crate::{classify, clock, context, seeds, testing};
 use holdoff_core::{
-    BreakerState, DeadlineFrom, Failure, GuardedCall, Nesting, Permit, Shortage, Span, Step, StopReason, Ticket,
-    Timestamp, Token,
+    BreakerState, DeadlineFrom, Failure, FailureKind, GuardedCall, Nesting, Permit, Shortage, Span, Step, StopReason,
+    Ticket, Timestamp, Token,
 };
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 pub(crate) mod events;
 mod failed;
@@ -77,6 +77,9 @@ pub(crate) struct Operation {
     /// No attempt follows a value that failed.
     over: bool,
 }
+
+/// The end of an operation whose next attempt could not send its request (spec 10.11).
+const UNSENT: Step = Step::Stop(holdoff_core::Outcome::GaveUp { reason: StopReason::Body, retry_at: Timestamp::NEVER });
 
 /// The limit and the retry around an operation.
 struct Around {
@@ -330,9 +333,12 @@ impl Operation {
     pub(crate) fn failed(&mut self, error: &Bound<'_, PyAny>, ended: Ended, ticket: Option<Ticket>) -> PyResult<Next> {
         let py = error.py();
         let failed = Failed::Error(error.clone().unbind());
-        self.last = Some(failed.clone_ref(py));
+        let earlier = self.last.replace(failed.clone_ref(py));
         self.begun = true;
         self.stop_if_cancelled(py)?;
+        if self.attempts() > 1 && classify::is_used_body(error)? {
+            return self.stop_unsent(py, earlier.unwrap_or(failed), ticket);
+        }
         // A blocking attempt ends at its limit by a timeout of its own.
         let timed_out = ended.timed_out
             || !self.abort_at.is_never()
@@ -397,6 +403,37 @@ impl Operation {
         self.tell(py, SUCCESS, attempt, None, |fields| fields.set_item("value", value))
     }
 
+    /// An attempt could not send its request, whose body an earlier one has used up: the failure of that one comes out, unless others
+    /// still run (spec 10.11).
+    fn stop_unsent(&mut self, py: Python<'_>, earlier: Failed, ticket: Option<Ticket>) -> PyResult<Next> {
+        let now = self.now(py)?;
+        let step = self
+            .transition(py, now, |call, _, guards| call.abandon(guards, ticket.unwrap_or_else(|| latest(call)), now));
+        if matches!(step, Some(Step::Wait { .. })) {
+            return Ok(Next::Wait);
+        }
+        self.last = None;
+        self.settle(py, &earlier, UNSENT, None)?;
+        match earlier {
+            Failed::Error(error) => Err(PyErr::from_value(error.into_bound(py))),
+            value => {
+                (self.last, self.over) = (Some(value), true);
+                Ok(Next::Stop)
+            }
+        }
+    }
+
+    /// True if an argument of the function is a body that cannot be sent again.
+    fn has_used_body(&self, py: Python<'_>) -> PyResult<bool> {
+        let Some(about) = &self.about else { return Ok(false) };
+        let (function, args, kwargs): (Bound<'_, PyAny>, Bound<'_, PyTuple>, Bound<'_, PyDict>) =
+            about.bind(py).extract()?;
+        if args.is_empty() && kwargs.is_empty() {
+            return Ok(false);
+        }
+        imported!(py, "holdoff._bodies", "is_used")?.call1((function, args, kwargs))?.extract()
+    }
+
     /// Decides on a failure; none is a fault of the caller's own program.
     fn decide(
         &mut self,
@@ -421,6 +458,11 @@ impl Operation {
         let (failure, exact) = self.ask_delay(py, failed, failure, asked, now)?;
         let known = failure.unwrap_or(holdoff_core::Failure::PERMANENT);
         self.failure = Some(known);
+        let policy = exact.as_ref().unwrap_or_else(|| self.policy());
+        let goes_on = known.kind != FailureKind::Permanent && policy.attempts().is_none_or(|most| most > asked);
+        let is_unsent = goes_on && self.has_used_body(py)?;
+        // No attempt more than this one.
+        let exact = if is_unsent { Some(policy.with_attempts(asked)) } else { exact };
         let decided = self.transition(py, now, |call, policy, guards| {
             let ticket = ticket.unwrap_or_else(|| latest(call));
             let step = match failure {
@@ -435,6 +477,10 @@ impl Operation {
         let step = if matches!(step, Step::Sleep { .. } | Step::Attempt { .. }) && testing::is_last(attempt) {
             self.release(py);
             Step::Stop(holdoff_core::Outcome::GaveUp { reason: StopReason::Attempts, retry_at: Timestamp::NEVER })
+        } else if is_unsent
+            && matches!(step, Step::Stop(holdoff_core::Outcome::GaveUp { reason: StopReason::Attempts, .. }))
+        {
+            UNSENT
         } else {
             step
         };
@@ -483,10 +529,11 @@ impl Operation {
                 Ok(Some(remaining))
             }
             Step::Attempt { .. } => {
-                // The error is for the cause of a cancellation.
-                if self.settings.get().cancel.is_none() || matches!(self.last, Some(Failed::Value(_))) {
-                    self.last = None;
-                }
+                // An error is for the cause of a cancellation, an answer for an attempt that cannot send its request.
+                let cancels = self.settings.get().cancel.is_some();
+                let keeps =
+                    |last: &Failed| cancels && last.error().is_some() || classify::has_answer(last.object().bind(py));
+                self.last = self.last.take().filter(keeps);
                 self.tell_attempt(py).map(|()| None)
             }
             step => match self.last.take() {

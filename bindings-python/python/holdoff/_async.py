@@ -111,10 +111,10 @@ async def drive(
                 if guard.cancelled:
                     raise
                 follows = operation.fail(error, timed_out=guard.timed_out, gave_up=guard.gave_up)
-                if hears and follows:
-                    await hear(operation)
-                if not follows:
+                if not follows and not operation.over:
                     raise
+                if hears:
+                    await hear(operation, is_last=not follows)
             else:
                 follows = operation.reject(value, gave_up=guard.gave_up)
                 if hears:
@@ -229,9 +229,11 @@ async def race(
                     return value
             elif isinstance(error, Exception):
                 following = operation.fail_one(number, error, timed_out=guard.timed_out, gave_up=guard.gave_up)
-                if following == "stop":
+                if following == "stop" and not operation.over:
                     raise error
-                await hear(operation)
+                await hear(operation, is_last=following == "stop")
+                if following == "stop":
+                    return operation.result
             else:
                 raise error
             if following == "sleep":

@@ -70,15 +70,15 @@ def _is_connecting(error: BaseException) -> bool:
 
 def _kind_by_number(error: BaseException) -> str:
     """The kind of an error of SMTP by its codes, or of a statement that SQLite refuses; "" for others."""
-    if _get(error, "sqlite_errorname") == "SQLITE_ERROR":
+    if get(error, "sqlite_errorname") == "SQLITE_ERROR":
         return "permanent"
-    answers: Any = _get(error, "recipients")
+    answers: Any = get(error, "recipients")
     try:
         numbers = [_item(answer, 0) for answer in answers.values()]
     except Exception:
         numbers = []
     if not numbers and "SMTPResponseException" in _names(error):
-        numbers = [_get(error, "smtp_code")]
+        numbers = [get(error, "smtp_code")]
     if not numbers or not all(isinstance(number, int) for number in numbers):
         return ""
     return "permanent" if min(numbers) >= 500 else "transient"
@@ -87,7 +87,7 @@ def _kind_by_number(error: BaseException) -> str:
 def end_of_rpc(error: Any, is_rpc: bool) -> tuple[Any, Any] | None:
     """The name of a gRPC error's status code, and its trailing metadata: ``error.code()`` of a class called
     ``RpcError`` (grpc, grpc.aio), ``error.grpc_status_code`` (google.api_core)."""
-    code = _get(error, "grpc_status_code")
+    code = get(error, "grpc_status_code")
     if code is None and is_rpc:
         try:
             code = error.code()
@@ -95,15 +95,15 @@ def end_of_rpc(error: Any, is_rpc: bool) -> tuple[Any, Any] | None:
             return None
     if code is None:
         return None
-    for of in (error, _get(error, "response")):
+    for of in (error, get(error, "response")):
         try:
-            return _get(code, "name"), of.trailing_metadata()
+            return get(code, "name"), of.trailing_metadata()
         except Exception:
             continue
-    return _get(code, "name"), None
+    return get(code, "name"), None
 
 
-def _get(of: Any, name: str) -> Any:
+def get(of: Any, name: str) -> Any:
     """An attribute, whose getter may fail in its own ways (httpx raises RuntimeError); None without it."""
     try:
         return getattr(of, name, None)
@@ -137,11 +137,11 @@ def _causes(error: BaseException) -> list[BaseException]:
     causes = [error]
     while len(causes) < _CAUSES:
         last = causes[-1]
-        behind = [_get(last, name) for name in ("__cause__", "reason", "orig")]
-        arguments = _get(last, "args")
+        behind = [get(last, name) for name in ("__cause__", "reason", "orig")]
+        arguments = get(last, "args")
         behind += arguments if isinstance(arguments, tuple) else []
         if type(last).__module__.partition(".")[0] in _IN_CONTEXT:
-            behind.append(_get(last, "__context__"))
+            behind.append(get(last, "__context__"))
         for cause in behind:
             if isinstance(cause, BaseException) and not any(cause is known for known in causes):
                 causes.append(cause)
@@ -154,9 +154,9 @@ def _causes(error: BaseException) -> list[BaseException]:
 def _codes(error: BaseException) -> list[Any]:
     """The codes of an error: a text in ``code``, ``sqlstate``, ``pgcode`` or ``sqlite_errorname``, the name of its
     errno, and botocore's."""
-    codes = [_get(error, name) for name in ("code", "sqlstate", "pgcode", "sqlite_errorname")]
-    number = _get(error, "errno")
+    codes = [get(error, name) for name in ("code", "sqlstate", "pgcode", "sqlite_errorname")]
+    number = get(error, "errno")
     if isinstance(number, int):
         codes.append(errorcode.get(number))
-    codes.append(_item(_item(_get(error, "response"), "Error"), "Code"))
+    codes.append(_item(_item(get(error, "response"), "Error"), "Code"))
     return codes

@@ -1531,7 +1531,7 @@ class Operation:
     @property
     def over(self) -> bool:
         """
-        True if the wait took too long for another attempt after a value that failed: return `result` then.
+        True if no attempt follows a value that failed, because the wait took too long or a body is used up: return `result` then.
         """
     def reject(self, value: Any, *, gave_up: bool = False) -> bool:
         """

@@ -73,6 +73,8 @@ class _Race:
                 following = self._follow(*ended)
                 if following == "stop":
                     _, value, error, _ = ended
+                    if operation.over:
+                        return operation.result
                     if error is not None:
                         raise error
                     return value

@@ -55,6 +55,10 @@ methods! { Operation(self, py);
     /// While an attempt runs: returns True if another one starts beside it.
     mut beside() -> PyResult<bool> = {
         self.stop_if_cancelled(py)?;
+        if self.has_used_body(py)? {
+            self.wake_at = Timestamp::NEVER;
+            return Ok(false);
+        }
         let now = self.now(py)?;
         let Some(step) = self.transition(py, now, |call, policy, guards| call.tick(policy, guards, now)) else {
             return Ok(false);
@@ -141,7 +145,7 @@ methods! { Operation(self, py);
 
     visits &self.settings, &self.about, &self.awaited, self.last.as_ref().map(Failed::object);
 
-    /// True if the wait took too long for another attempt after a value that failed: return `result` then.
+    /// True if no attempt follows a value that failed, because the wait took too long or a body is used up: return `result` then.
     get over: bool = self.over;
 
     /// When to call `beside`, in nanoseconds of the clock; None for never.
