@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
+    from holdoff.testing import VirtualTime
+
 FIELDS: Any = {"attempts": 3, "backoff": {"kind": "constant", "delay": 1}}
 pytestmark = pytest.mark.usefixtures("clock")
 
@@ -158,13 +160,13 @@ def test_an_asynchronous_request_that_cannot_be_sent_again(raises: bool, as_argu
     assert server.bodies == [b"onetwo"]
 
 
-def test_a_hedged_call_waits_for_the_attempt_that_has_the_body() -> None:
+def test_a_hedged_call_waits_for_the_attempt_that_has_the_body(clock: VirtualTime) -> None:
     read_by: list[bytes] = []
 
     @holdoff.retry(hedge={"delay": 1, "attempts": 3})
     async def upload(body: Any) -> bytes:
         read_by.append(b"".join([part async for part in body]))
-        await asyncio.sleep(0.002)
+        await clock.pause(5)
         return read_by[-1]
 
     assert asyncio.run(upload(parts_later())) == b"onetwo"

@@ -59,7 +59,7 @@ def _has_begun(generator: AsyncGeneratorType[Any, Any]) -> bool:
     state = getattr(inspect, "getasyncgenstate", None)
     if state is not None:
         return bool(state(generator) != "AGEN_CREATED")
-    # Python 3.10 and 3.11: the frame is gone at the end, and before the beginning its latest instruction is the first one.
+    # Python 3.10 and 3.11: the frame is gone at the end; the latest instruction before the beginning is the first one.
     from dis import opname
 
     frame: FrameType | None = generator.ag_frame
