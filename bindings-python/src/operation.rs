@@ -19,7 +19,6 @@ pub(crate) mod events;
 mod failed;
 mod methods;
 
-use body::UNSENT;
 use failed::Failed;
 
 /// One operation.
@@ -79,6 +78,9 @@ pub(crate) struct Operation {
     /// No attempt follows a value that failed.
     over: bool,
 }
+
+/// The end of an operation whose next attempt could not send its request (spec 10.11).
+const UNSENT: Step = Step::Stop(holdoff_core::Outcome::GaveUp { reason: StopReason::Body, retry_at: Timestamp::NEVER });
 
 /// The limit and the retry around an operation.
 struct Around {

@@ -1,13 +1,9 @@
 //! Requests whose body an earlier attempt has used up (spec 10.11).
 
-use super::{Failed, Next, Operation, latest};
-use holdoff_core::{Step, StopReason, Ticket, Timestamp};
+use super::{Failed, Next, Operation, UNSENT, latest};
+use holdoff_core::{Step, Ticket};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-
-/// The end of an operation whose next attempt could not send its request (spec 10.11).
-pub(super) const UNSENT: Step =
-    Step::Stop(holdoff_core::Outcome::GaveUp { reason: StopReason::Body, retry_at: Timestamp::NEVER });
 
 impl Operation {
     /// An attempt could not send its request, whose body an earlier one has used up: the failure of that one comes out, unless others
