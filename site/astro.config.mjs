@@ -53,7 +53,7 @@ export default defineConfig({
         },
         {
           label: "Concepts",
-          items: [...["time-line", "limits", "jitter", "budgets", "breaker", "guards", "nesting", "clocks"].map((name) => `concepts/${name}`), "patterns", "glossary"],
+          items: [...["time-line", "limits", "jitter", "budgets", "breaker", "guards", "nesting", "clocks"].map((name) => `concepts/${name}`), "patterns", "security", "glossary"],
         },
         {
           label: "Guides",
