@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 LISTENERS: list[Callable[[Any], object]] = []
 """Called with the events of all operations."""
 
-_SHOWN = 200
-"""How many characters of an error's text are shown."""
-
 
 def shown_failure(error: BaseException | None, value: object) -> str:
     """A failed attempt for logs: the type of its error and the beginning of the error's text, or the type and the HTTP
@@ -25,18 +22,10 @@ def shown_failure(error: BaseException | None, value: object) -> str:
     if error is None:
         status = status_of(value)
         return type(value).__name__ + ("" if status is None else f" with status {status}")
-    # In one line: the text may be a server's.
-    text = repr(text_of(error))[1:-1]
+    from ._texts import text_of
+
+    text = text_of(error)
     return type(error).__name__ + (f": {text}" if text else "")
-
-
-def text_of(error: BaseException) -> str:
-    """The beginning of an error's text, which may fail in its own ways."""
-    try:
-        text = str.__str__(str(error))
-    except Exception as failed:
-        return f"<its text failed with {type(failed).__name__}>"
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 
 class CallEvent:

@@ -19,9 +19,9 @@ from ._events import (
     RetryEvent,
     SuccessEvent,
     shown_failure,
-    text_of,
 )
 from ._holdoff import report_unraisable, tell_of
+from ._texts import masked, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ __all__ = [
     "SuccessEvent",
     "listen",
     "log",
+    "masked",
     "opentelemetry",
     "prometheus",
     "unlisten",
@@ -52,6 +53,7 @@ __all__ = [
 _EVENTS: dict[str, Any] = {kind.hook: kind for kind in (AttemptEvent, RetryEvent, SuccessEvent, GiveUpEvent)}
 _logs = True
 _chosen_logger: Any = None
+_redact: Callable[[str], str] | None = None
 
 
 def listen(listener: _L) -> _L:
@@ -74,13 +76,20 @@ def unlisten(listener: Callable[[Any], object]) -> None:
     tell_of(bool(LISTENERS), _logs)
 
 
-def log(on: bool = True, *, logger: Any = None) -> bool:
+def log(on: bool = True, *, logger: Any = None, redact: Callable[[str], str] | None = None) -> bool:
     """Turns the warning for each retry without a hook ``on_retry`` on or off. Returns True if it was on.
 
     ``logger`` takes the warnings from now on, instead of the logger ``holdoff`` of logging. One of logging gets a line
     of text. Any other, of structlog for instance, gets ``warning("holdoff.retry", operation=..., attempt=..., ...)``.
+
+    ``redact`` gets what is shown of each failed attempt, from now on, and returns what logs and spans show: an error's
+    type and the first 200 characters of its text, in one line and `masked`. If it raises, only the type is shown.
     """
-    global _logs, _chosen_logger
+    global _logs, _chosen_logger, _redact
+    if redact is not None:
+        if not callable(redact):
+            raise TypeError(f"redact must be a function of a text, not {type(redact).__name__}")
+        _redact = redact
     if logger is not None:
         if not callable(getattr(logger, "warning", None)):
             raise TypeError(f"logger must have a method warning, which {type(logger).__name__} has not")
@@ -88,6 +97,17 @@ def log(on: bool = True, *, logger: Any = None) -> bool:
     before, _logs = _logs, on
     tell_of(bool(LISTENERS), _logs)
     return before
+
+
+def _redacted(text: str, otherwise: str) -> str:
+    """The text as the user's own function shows it."""
+    if _redact is None:
+        return text
+    try:
+        return str(_redact(text))
+    except Exception as error:
+        report_unraisable(error, _redact)
+        return otherwise
 
 
 def _named(function: Any) -> str:
@@ -200,7 +220,8 @@ def _is_of_logging(logger: Any) -> bool:
 
 
 def _warn(logger: Any, event: RetryEvent) -> None:
-    failed = shown_failure(event.error, event.value)
+    ended = event.value if event.error is None else event.error
+    failed = _redacted(shown_failure(event.error, event.value), type(ended).__name__)
     try:
         if not _is_of_logging(logger):
             fields = {"operation": event.operation, "attempt": event.attempt, "failed": failed, "kind": event.kind}
@@ -212,6 +233,12 @@ def _warn(logger: Any, event: RetryEvent) -> None:
     except Exception as error:
         # A filter of the program's failed. The error of the attempt is what must come out.
         report_unraisable(error, logger)
+
+
+MOST_NAMES = 1000
+"""How many names of operations `Statistics` keeps apart."""
+OTHER = "other"
+"""The name under which the others count."""
 
 
 class Statistics:
@@ -244,7 +271,8 @@ class Statistics:
             self.reasons: dict[str, int] = {}
             """How many operations ended for each reason: "permanent", "attempts", "deadline" and so on."""
             self.operations: dict[str, Statistics] = {}
-            """The numbers of each operation by its name, while it is a listener."""
+            """The numbers of each operation by its name, while it is a listener: the first 1,000 names, and all
+            others as "other"."""
 
     @property
     def waited(self) -> float:
@@ -270,7 +298,8 @@ class Statistics:
             return
         with self._lock:
             self._add(event)
-            self.operations.setdefault(event.operation, Statistics())._add(event)
+            full = len(self.operations) >= MOST_NAMES and event.operation not in self.operations
+            self.operations.setdefault(OTHER if full else event.operation, Statistics())._add(event)
 
     def _add(self, event: CallEvent) -> None:
         with self._lock:
@@ -295,13 +324,37 @@ def _count(counts: dict[str, int], word: str) -> None:
     counts[word] = counts.get(word, 0) + 1
 
 
-def opentelemetry(meter: Any = None) -> Callable[[Any], None]:
+class _Labels:
+    """The labels of the counters of events. Keys may be a stranger's: only so many get a label of their own."""
+
+    def __init__(self, keys: int) -> None:
+        if isinstance(keys, bool) or not isinstance(keys, int) or keys < 0:
+            raise ValueError(f"keys = {keys!r}: must be how many keys get a label, 0 or more")
+        self._most = keys
+        self._keys: set[str] = set()
+
+    def of(self, event: Any) -> dict[str, str]:
+        """The labels of an event's counter."""
+        if not isinstance(event, ChangeEvent):
+            return {name: getattr(event, name) or "none" for name in _COUNTERS[event.hook][1]}
+        breaker = event.name
+        if breaker == event.key and breaker not in self._keys:
+            if len(self._keys) < self._most:
+                self._keys.add(breaker)
+            else:
+                breaker = OTHER
+        return {"breaker": breaker, "before": event.before, "after": event.after}
+
+
+def opentelemetry(meter: Any = None, *, keys: int = 0) -> Callable[[Any], None]:
     """A listener that adds an event to the current span for each retry and each end without a success, and counts them.
 
     It needs opentelemetry-api. ``meter`` is that of the counters: ``holdoff.attempts``, ``holdoff.retries``,
     ``holdoff.successes``, ``holdoff.give_ups``, ``holdoff.breaker_changes``, and the histogram
-    ``holdoff.delay`` in seconds.
+    ``holdoff.delay`` in seconds. ``keys`` is how many keys of guards are values of the attribute
+    ``holdoff.breaker``; the others count as "other".
     """
+    labels = _Labels(keys)
     from opentelemetry import metrics, trace
 
     of = metrics.get_meter("holdoff") if meter is None else meter
@@ -309,13 +362,16 @@ def opentelemetry(meter: Any = None) -> Callable[[Any], None]:
     delays = of.create_histogram("holdoff.delay", "s", "The sleeps before retries")
 
     def listener(event: Any) -> None:
-        attributes: dict[str, Any] = {f"holdoff.{name}": value for name, value in _labels(event).items()}
+        attributes: dict[str, Any] = {f"holdoff.{name}": value for name, value in labels.of(event).items()}
         counters[event.hook].add(1, attributes)
         if not isinstance(event, (RetryEvent, GiveUpEvent)):
             return
         facts = {**attributes, "holdoff.attempt": event.attempt, "holdoff.elapsed": event.elapsed}
         if event.error is not None:
-            facts |= {"error.type": type(event.error).__qualname__, "error.message": text_of(event.error)}
+            facts |= {
+                "error.type": type(event.error).__qualname__,
+                "error.message": _redacted(text_of(event.error), ""),
+            }
         name = "holdoff.give_up"
         if isinstance(event, RetryEvent):
             name = "holdoff.retry"
@@ -326,24 +382,26 @@ def opentelemetry(meter: Any = None) -> Callable[[Any], None]:
     return listener
 
 
-def prometheus(registry: Any = None) -> Callable[[Any], None]:
+def prometheus(registry: Any = None, *, keys: int = 0) -> Callable[[Any], None]:
     """A listener that counts attempts, retries, successes and ends without a success, and measures delays.
 
     It needs prometheus-client. ``registry`` is the one of the process unless given. The counters are
     ``holdoff_attempts_total``, ``holdoff_retries_total``, ``holdoff_successes_total``, ``holdoff_give_ups_total``,
-    ``holdoff_breaker_changes_total``, and the histogram ``holdoff_delay_seconds``.
+    ``holdoff_breaker_changes_total``, and the histogram ``holdoff_delay_seconds``. ``keys`` is how many keys of guards
+    are values of the label ``breaker``; the others count as "other".
     """
+    labels = _Labels(keys)
     from prometheus_client import REGISTRY, Counter, Histogram
 
     into: Any = REGISTRY if registry is None else registry
     counters = {
-        hook: Counter(f"holdoff_{name}", f"The {name.replace('_', ' ')}", labels, registry=into)
-        for hook, (name, labels) in _COUNTERS.items()
+        hook: Counter(f"holdoff_{name}", f"The {name.replace('_', ' ')}", names, registry=into)
+        for hook, (name, names) in _COUNTERS.items()
     }
     delays = Histogram("holdoff_delay_seconds", "The sleeps before retries", ["operation"], registry=into)
 
     def listener(event: Any) -> None:
-        counters[event.hook].labels(**_labels(event)).inc()
+        counters[event.hook].labels(**labels.of(event)).inc()
         if isinstance(event, RetryEvent):
             delays.labels(event.operation).observe(event.delay)
 
@@ -358,10 +416,3 @@ _COUNTERS = {
     "on_change": ("breaker_changes", ["breaker", "before", "after"]),
 }
 """The counter of each event, and its labels (spec 37.4)."""
-
-
-def _labels(event: Any) -> dict[str, str]:
-    """The labels of an event's counter."""
-    if isinstance(event, ChangeEvent):
-        return {"breaker": event.name, "before": event.before, "after": event.after}
-    return {name: getattr(event, name) or "none" for name in _COUNTERS[event.hook][1]}
