@@ -79,7 +79,7 @@ pub(crate) struct Operation {
     over: bool,
 }
 
-/// The end of an operation whose next attempt could not send its request (spec 10.11).
+/// The end with reason `body` (spec 10.11).
 const UNSENT: Step = Step::Stop(holdoff_core::Outcome::GaveUp { reason: StopReason::Body, retry_at: Timestamp::NEVER });
 
 /// The limit and the retry around an operation.
@@ -184,13 +184,12 @@ impl Operation {
         self.around.as_deref().map_or_else(|| self.settings.get().core(), |around| &around.policy)
     }
 
-    /// When the operation must be over, for waits for the user's own functions: a deadline that does not count from the start counts
-    /// from now.
+    /// When waits for the user's own functions end: a deadline that does not count from the start counts from now.
     pub(crate) fn deadline(&self, py: Python<'_>) -> PyResult<Timestamp> {
         let policy = self.policy();
         let Some(length) = policy.deadline() else { return Ok(Timestamp::NEVER) };
-        let counts_from_start = policy.deadline_from() == DeadlineFrom::Start && policy.reset_after().is_none();
-        let start = self.started.or(self.began).filter(|_| counts_from_start);
+        let from_start = policy.deadline_from() == DeadlineFrom::Start && policy.reset_after().is_none();
+        let start = if from_start { self.started.or(self.began) } else { None };
         let at = start.map_or_else(|| self.now(py), Ok)?.after(length);
         Ok(Timestamp::from_nanos(at.as_nanos().saturating_sub(self.ahead.as_nanos())))
     }
@@ -431,7 +430,6 @@ impl Operation {
         let policy = exact.as_ref().unwrap_or_else(|| self.policy());
         let goes_on = known.kind != FailureKind::Permanent && policy.attempts().is_none_or(|most| most > asked);
         let is_unsent = goes_on && self.has_used_body(py)?;
-        // No attempt more than this one.
         let exact = if is_unsent { Some(policy.with_attempts(asked)) } else { exact };
         let decided = self.transition(py, now, |call, policy, guards| {
             let ticket = ticket.unwrap_or_else(|| latest(call));
