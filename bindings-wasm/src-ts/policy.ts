@@ -43,6 +43,7 @@ import { run } from "./run.js";
 import { BUDGET_KIND, BUDGET_LIMIT } from "./table.js";
 import { durationOf, type Nanos } from "./times.js";
 import {
+  BARE,
   bareCopy,
   collect,
   copyOf,
@@ -322,14 +323,13 @@ export function withDeadline(policy: Policy, deadline: unknown): CompiledPolicy 
 }
 
 /** The fields of a policy among options, without null and undefined. */
-export const fieldsOf = (options: object): PolicyFields =>
-  bareCopy(
-    Object.fromEntries(
-      Object.entries(options).filter(
-        ([name, value]) => name !== "policy" && !isHostField(name) && value !== undefined && value !== null,
-      ),
-    ),
-  );
+export function fieldsOf(options: object): PolicyFields {
+  const fields: Record<string, unknown> = Object.create(BARE);
+  for (const [name, value] of Object.entries(options)) {
+    if (name !== "policy" && !isHostField(name) && value !== undefined && value !== null) fields[name] = value;
+  }
+  return fields;
+}
 
 /** The policy with these fields in place of its own. */
 export const withOthers = (policy: Policy, fields: PolicyFields): Policy =>

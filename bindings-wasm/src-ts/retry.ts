@@ -38,12 +38,24 @@ let byDefault: Policy | undefined;
 /** The policies of calls by their fields: a program has few kinds of options, and writes them anew for each call. */
 const known = new Map<string, Policy>();
 
+/** What fields say, as text: no other fields have the same one. Empty for a value that may look like others as text, such as a regular expression. */
+function textOf(fields: object): string {
+  let text = "";
+  for (const [name, value] of Object.entries(fields)) {
+    if (typeof value === "string") text += `${name.length + name}"${value.length + value};`;
+    else if (typeof value === "number") text += `${name.length + name} ${value};`;
+    else {
+      const values: FieldValue[] = [];
+      collect(values, "", fields, NUMBER, 0);
+      return values.some(({ kind }) => kind === OTHER) ? "" : JSON.stringify(values);
+    }
+  }
+  return text;
+}
+
 /** The policy of calls with these fields. */
 function ofCalls(policy: WithPolicy["policy"] | null | undefined, fields: PolicyFields): Policy {
-  const values: FieldValue[] = [];
-  collect(values, "", { policy, ...fields }, NUMBER, 0);
-  // Another value, such as a regular expression, may look like others as text.
-  const key = values.some(({ kind }) => kind === OTHER) ? "" : JSON.stringify(values);
+  const key = textOf(policy ? { ...fields, policy } : fields);
   const found = known.get(key) ?? withBudgetsOfCalls(made(policy, fields));
   if (known.size > 99) known.clear();
   if (key) known.set(key, found);

@@ -68,7 +68,7 @@ export interface GuardField extends FieldValue {
 export type GuardFields = readonly GuardField[];
 
 /** Inherits nothing: objects made of it are quicker to read than those without a prototype. */
-const BARE = Object.freeze(Object.create(null));
+export const BARE = Object.freeze(Object.create(null));
 
 /** An object's own fields, in an object that inherits none from `Object.prototype`. */
 export const bareCopy = <T extends object>(object: T): T => Object.assign(Object.create(BARE), object);
