@@ -260,7 +260,7 @@ fn a_pipeline_of_polly_is_read_with_its_timeouts_and_its_breaker() {
              "TotalRequestTimeout": {"Timeout": "00:00:30"},
              "CircuitBreaker": {"FailureRatio": 0.2, "BreakDuration": "00:00:05"} }"#,
         r#"{ "backoff": {"kind": "decorrelated_v2", "initial": "2s", "max": "none"}, "jitter": "none",
-             "hint": {"mode": "exact", "max": "none"}, "cap": "clip", "attempt_timeout": "10s", "deadline": "30s", "attempts": 4,
+             "hint": {"mode": "exact", "max": "1h"}, "cap": "clip", "attempt_timeout": "10s", "deadline": "30s", "attempts": 4,
              "breaker": {"kind": "time", "failure_rate": 0.2, "min_calls": 100, "window": "30s", "open_for": "5s"} }"#,
     );
     same(
