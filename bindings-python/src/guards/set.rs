@@ -321,12 +321,12 @@ impl Guards {
     pub(crate) fn waiting(&self, call: &GuardedCall, seen: [u64; 4]) -> Option<Waiting> {
         let turn = call.awaited_turn()?;
         let at = turn.code() as usize - 1;
-        let line = Arc::clone(self.lines()[at]?);
+        let line = Arc::clone((*self.lines().get(at)?)?);
         let slot = match turn {
             Turn::Bulkhead(place) => place.as_raw(),
             _ => line.next_place(),
         };
-        Some(Waiting { line, slot, seen: seen[at], timed: matches!(turn, Turn::Limiter | Turn::Adaptive) })
+        Some(Waiting { line, slot, seen: *seen.get(at)?, timed: matches!(turn, Turn::Limiter | Turn::Adaptive) })
     }
 
     /// The state of the breaker that listeners heard last, and the state at `now` if it is another one.

@@ -93,10 +93,10 @@ async fn cut_handshake(mut stream: TcpStream, cut: Cut) {
     }
 }
 
-/// A proxy that opens no tunnel.
+/// A proxy that opens no tunnel. It reads the whole request first: some clients write theirs in several parts.
 async fn refuse(mut stream: TcpStream) {
-    let mut request = vec![0; 1 << 16];
-    let _ = stream.read(&mut request).await;
+    let mut request = Vec::new();
+    while !request.ends_with(b"\r\n\r\n") && matches!(stream.read_buf(&mut request).await, Ok(1..)) {}
     let _ = stream.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await;
     let _ = stream.shutdown().await;
 }
