@@ -38,7 +38,7 @@ let byDefault: Policy | undefined;
 /** The policies of calls by their fields: a program has few kinds of options, and writes them anew for each call. */
 const known = new Map<string, Policy>();
 
-/** What fields say, as text: no other fields have the same one. Empty for a value that may look like others as text, such as a regular expression. */
+/** Fields as text, which no other fields have; empty with a value that may look like another one as text, such as a regular expression. */
 function textOf(fields: object): string {
   let text = "";
   for (const [name, value] of Object.entries(fields)) {

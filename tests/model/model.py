@@ -172,6 +172,8 @@ class Policy:
             self.deadline is None or self.attempts == FOREVER or self.on_deadline == "clip"
         ):
             raise Refused("limits")
+        limits = [self.attempts] + [rule.limit for rule in self.rules if rule.limit is not None]
+        self.most = min(self.total, 1 + sum(limit - 1 for limit in limits))
         self.timed = any(stage.until is not None for stage in self.stages)
 
 
@@ -322,6 +324,9 @@ class Operation:
                 delay, cause = asked, "hint"
             elif mode == "floor" and asked > low:
                 delay, cause = value + (asked - low), "hint"
+            floor = min(value, 10**9) if policy.most > 10 and mode in ("replace", "exact") else 0
+            if delay < floor:
+                delay, cause = floor, "backoff"
             furthest = value + obeyed["reach"]
             delay = min(delay, furthest)
             limit_of_hint = min(asked, furthest)
