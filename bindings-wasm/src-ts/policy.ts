@@ -82,7 +82,7 @@ export class Policy implements CompiledPolicy {
   /** @internal */
   constructor(fields: unknown, reading: Reading);
   constructor(fields: unknown = {}, reading = inCode) {
-    const given = typeof fields === "string" ? { preset: fields } : fields;
+    const given = typeof fields === "string" && reading === inCode ? { preset: fields } : fields;
     const { loops, ...built } = build(given, reading);
     Object.assign(this, built);
     this.budgets = loops && new LoopBudgets(loops.capacity);

@@ -294,5 +294,5 @@ impl Policy {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "powers", feature = "rules"))]
 mod tests;

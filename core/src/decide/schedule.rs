@@ -142,6 +142,7 @@ mod tests {
         assert_eq!([0, 1, 2, 3, 9, 10].map(within), [0, 1, 1, 2, 3, 4]);
     }
 
+    #[cfg(all(feature = "powers", feature = "rules"))]
     #[test]
     fn a_stage_that_ends_by_time_ends_in_a_schedule() {
         let minutes = |minutes: u64| Duration::from_secs(60 * minutes);

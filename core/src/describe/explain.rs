@@ -389,5 +389,5 @@ impl Span {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "powers", feature = "rules"))]
 mod tests;

@@ -389,5 +389,5 @@ fn number(count: u32) -> Quantity {
     Quantity::Number(count.into())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "powers", feature = "rules"))]
 mod tests;

@@ -1,3 +1,4 @@
+#![cfg_attr(not(all(feature = "powers", feature = "rules")), allow(unused_imports))]
 use super::*;
 use crate::decide::backoff::{Backoff, UNSTARTED};
 use crate::decide::hint::{Hint, HintMode, HintOver};
@@ -106,6 +107,7 @@ fn a_sleep_that_reaches_the_deadline_is_not_slept() {
     assert_eq!(first(tighter, Failure::TRANSIENT), gave_up(StopReason::Deadline, 1));
 }
 
+#[cfg(feature = "rules")]
 #[test]
 fn a_limit_around_is_a_deadline_that_nothing_extends() {
     let ten = SECOND * 10;
@@ -182,6 +184,7 @@ fn a_state_that_knows_only_the_number_of_its_delays_goes_on_with_the_next_one() 
 }
 
 proptest! {
+    #[cfg(feature = "powers")]
     #[test]
     fn the_fast_path_decides_as_the_rules_do(
         seed: u64,

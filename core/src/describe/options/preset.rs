@@ -104,7 +104,7 @@ impl Preset {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "powers", feature = "rules"))]
 mod tests {
     use super::*;
 

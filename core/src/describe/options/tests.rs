@@ -1,5 +1,6 @@
 #[cfg(feature = "serde")]
 mod guards;
+#[cfg(all(feature = "powers", feature = "rules"))]
 mod policy;
 mod set;
 

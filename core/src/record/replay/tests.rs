@@ -14,6 +14,7 @@ use core::time::Duration;
 use std::string::ToString;
 use std::vec::Vec;
 
+#[cfg(all(feature = "powers", feature = "rules"))]
 mod random;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -48,6 +49,7 @@ fn log() -> Vec<Event> {
     log
 }
 
+#[cfg(all(feature = "powers", feature = "rules"))]
 #[test]
 fn a_log_says_which_rule_took_each_failure() {
     let mut options = Policy::options().attempts(2);

@@ -354,6 +354,7 @@ fn any_clock() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
+    #[cfg(all(feature = "powers", feature = "rules"))]
     #[test]
     fn a_resumed_retry_decides_as_if_nothing_had_happened(
         policy in any_policy(),
@@ -387,6 +388,7 @@ proptest! {
         }
     }
 
+    #[cfg(all(feature = "powers", feature = "rules"))]
     #[test]
     fn a_resumed_call_steps_as_if_nothing_had_happened(
         policy in any_policy(),

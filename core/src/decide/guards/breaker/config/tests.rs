@@ -65,6 +65,7 @@ fn what_the_kind_has_no_use_for_is_refused() {
     }
 }
 
+#[cfg(feature = "powers")]
 #[test]
 fn open_times_are_a_backoff_that_is_not_random() {
     for (kind, field, value, code) in [
