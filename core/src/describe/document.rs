@@ -222,5 +222,5 @@ fn wrong((error, broken): (impl fmt::Display, Option<DocumentError>)) -> Documen
     broken.unwrap_or_else(|| DocumentError::not_of_format(error))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "powers", feature = "rules"))]
 mod tests;

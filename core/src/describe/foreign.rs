@@ -348,5 +348,5 @@ impl FormReader {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "powers", feature = "rules"))]
 mod tests;

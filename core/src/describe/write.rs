@@ -220,5 +220,5 @@ pub(super) fn write_field(field: Field, number: u64, name: &str, out: &mut Open<
     }
 }
 
-#[cfg(all(test, feature = "alloc"))]
+#[cfg(all(test, feature = "alloc", feature = "powers", feature = "rules"))]
 mod tests;

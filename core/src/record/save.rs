@@ -86,5 +86,5 @@ impl Call {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "powers", feature = "rules"))]
 mod tests;

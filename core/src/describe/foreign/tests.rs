@@ -96,12 +96,10 @@ fn codes_and_patterns_are_rules_and_types_are_the_hosts() {
     assert_eq!(temporal.options().unwrap().rules(), Rules::NONE);
 }
 
-#[cfg(all(feature = "powers", feature = "rules"))]
 fn seconds(policy: &Policy, count: usize) -> Vec<f64> {
     Schedule::pinned(policy, 0).take(count).map(|delay| delay.as_nanos() as f64 / 1e9).collect()
 }
 
-#[cfg(all(feature = "powers", feature = "rules"))]
 #[test]
 fn a_limit_below_the_first_delay_bounds_those_after_it() {
     let node = |initial, max, factor| {

@@ -256,7 +256,7 @@ impl Takes {
 
 #[cfg(all(test, feature = "serde"))]
 impl StageOptions {
-    /// Any bits at all.
+#[cfg(all(test, feature = "serde", feature = "powers", feature = "rules"))]
     pub(super) fn any(words: &[u64]) -> Self {
         let mut stage = Self { is_set: words.iter().fold(0, |all, word| all ^ word), ..Self::NEW };
         stage.values.iter_mut().zip(words.iter().cycle()).for_each(|(slot, word)| *slot = *word);

@@ -1,4 +1,5 @@
 #[cfg(feature = "serde")]
+#[cfg(all(feature = "powers", feature = "rules"))]
 mod guards;
 #[cfg(all(feature = "powers", feature = "rules"))]
 mod policy;

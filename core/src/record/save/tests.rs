@@ -354,7 +354,6 @@ fn any_clock() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
-    #[cfg(all(feature = "powers", feature = "rules"))]
     #[test]
     fn a_resumed_retry_decides_as_if_nothing_had_happened(
         policy in any_policy(),
@@ -388,7 +387,6 @@ proptest! {
         }
     }
 
-    #[cfg(all(feature = "powers", feature = "rules"))]
     #[test]
     fn a_resumed_call_steps_as_if_nothing_had_happened(
         policy in any_policy(),
