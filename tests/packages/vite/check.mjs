@@ -51,8 +51,7 @@ await browse(answer, async (visit) => {
   assert.equal(await page.evaluate(() => document.title), "done");
   const strict = await visit("/strict");
   assert.deepEqual(JSON.parse(await strict.title()), {
-    success: 1,
-    refused: ["busy", 1, "CompileError"],
+    refused: [0, "ConfigError", "WebAssembly", "CompileError"],
     retried: 3,
     small: 3,
   });
