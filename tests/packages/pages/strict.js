@@ -1,8 +1,7 @@
-// A page whose policy forbids wasm: a success needs none, and the program's own error comes out of a failure.
+// A page whose policy forbids wasm: wrong options are named as elsewhere, and every other call is told before its first attempt.
 import { retry } from "holdoff";
 
-const checked = await retry(() => 5, { atempts: 2 }).catch(({ word, nearest }) => [word, nearest]);
-const failed = await retry(() => Promise.reject(new Error("down")), { attempts: 2, backoff: { initial: 1 } }).catch(
-  ({ message }) => message,
-);
-document.title = JSON.stringify({ success: await retry(() => 7, { attempts: 3, deadline: "1s" }), checked, failed });
+let calls = 0;
+const checked = await retry(() => ++calls, { atempts: 2 }).catch(({ word, nearest }) => [word, nearest]);
+const refused = await retry(() => ++calls, { attempts: 3, deadline: "1s" }).catch(({ word, path }) => [word, path]);
+document.title = JSON.stringify({ calls, checked, refused });
