@@ -44,7 +44,7 @@ static void a_date_without_a_clock_says_nothing(void) {
   CHECK_NUMBER(holdoff_headers_hint(&headers, 503, NULL), HOLDOFF_HINT_NONE);
 }
 
-/* Of ten megabytes the end is read, in less time of the processor than it takes to write them twenty times. */
+/* Of ten megabytes the end is read, in less time of the processor than it takes to write them a hundred times. */
 static void a_header_of_any_length_is_read_from_its_end(void) {
   static const char *const pieces[] = {",", "1,", "Mon,", "x", " "};
   static char value[10000000];
@@ -70,7 +70,7 @@ static void a_header_of_any_length_is_read_from_its_end(void) {
     holdoff_headers_add(&headers, "Retry-After", value);
     holdoff_headers_add(&headers, "RateLimit", value);
     (void)holdoff_headers_hint(&headers, 503, &ns);
-    CHECK(clock() - written <= 20 * (written - began));
+    CHECK(clock() - written <= 100 * (written - began));
   }
 }
 
