@@ -64,6 +64,21 @@ int holdoff_guarded_call_note(holdoff_guarded_call *call, uint32_t refusals) {
   abort();
 }
 
+uint32_t holdoff_limiter_to_wake(const holdoff_limiter *limiter) {
+  (void)limiter;
+  abort();
+}
+
+uint32_t holdoff_adaptive_to_wake(const holdoff_adaptive *adaptive) {
+  (void)adaptive;
+  abort();
+}
+
+uint32_t holdoff_guarded_call_turn(const holdoff_guarded_call *call) {
+  (void)call;
+  abort();
+}
+
 holdoff_failure holdoff_nesting_after_inner(const holdoff_nesting *nesting, holdoff_failure failure) {
   (void)nesting, (void)failure;
   abort();
