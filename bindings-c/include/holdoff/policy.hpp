@@ -8,6 +8,7 @@
 #include "document.h"
 #include "fields.h"
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -330,6 +331,16 @@ class retry_budget {
   double balance(time_point now = clock::now()) {
     const std::lock_guard<std::mutex> held(mutex_);
     return holdoff_budget_balance(&budget_.budget, to_ns(now));
+  }
+  /**
+   * Returns why it refuses a retry after a failure of this kind, as `19.9 of 20 tokens; a retry costs 1, there are enough again in 30s; a
+   * larger budget allows more`; empty if it does not refuse.
+   */
+  std::string shortage(std::uint32_t kind = HOLDOFF_TRANSIENT, time_point now = clock::now()) {
+    const std::lock_guard<std::mutex> held(mutex_);
+    std::array<char, 256> text{};
+    holdoff_budget_shortage(&budget_.budget, to_ns(now), kind, text.data(), text.size());
+    return text.data();
   }
   /** Returns the C library's budget and its lock, for a holdoff_host of one's own. */
   holdoff_loop_budget *get() noexcept { return &budget_; }

@@ -302,6 +302,23 @@ void a_stop_token_cancels() {
 }
 #endif
 
+void a_spent_budget_says_when_there_is_more() {
+  virtual_time time;
+  holdoff::outcome outcome;
+  holdoff::host host = time.host();
+  holdoff::retry_budget budget(time.now());
+  host.budget = &budget;
+  host.outcome = &outcome;
+  CHECK(budget.shortage(HOLDOFF_TRANSIENT, time.now()).empty());
+  for (int call = 0; call < 40 && outcome.reason != HOLDOFF_REASON_BUDGET; call++) {
+    flaky fetch{9};
+    CHECK(throws<lost>([&] { holdoff::retry(constant(3), fetch, host); }));
+  }
+  CHECK_NUMBER(outcome.reason, HOLDOFF_REASON_BUDGET);
+  const std::string why = budget.shortage(HOLDOFF_TRANSIENT, time.now());
+  CHECK(why.find(" of 20 tokens; a retry costs 1, there are enough again in ") != std::string::npos);
+}
+
 void an_open_breaker_refuses() {
   virtual_time time;
   const holdoff::options fields{{"breaker.failures", 1}, {"breaker.open_for", 30s}, {"attempts", 1}};
@@ -440,6 +457,7 @@ int main() {
 #ifdef __cpp_lib_jthread
   RUN(a_stop_token_cancels);
 #endif
+  RUN(a_spent_budget_says_when_there_is_more);
   RUN(an_open_breaker_refuses);
   RUN(an_error_gives_the_place_in_a_bulkhead_back);
   RUN(an_exception_through_the_loop_of_c_gives_the_place_back);

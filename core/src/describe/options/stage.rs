@@ -254,9 +254,8 @@ impl Takes {
     }
 }
 
-#[cfg(all(test, feature = "serde"))]
-impl StageOptions {
 #[cfg(all(test, feature = "serde", feature = "powers", feature = "rules"))]
+impl StageOptions {
     pub(super) fn any(words: &[u64]) -> Self {
         let mut stage = Self { is_set: words.iter().fold(0, |all, word| all ^ word), ..Self::NEW };
         stage.values.iter_mut().zip(words.iter().cycle()).for_each(|(slot, word)| *slot = *word);
