@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-LONGEST_LIST = 200
-"""The most workflows whose next retry is looked up."""
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; the exit code is 2 for a journal that is none."""
@@ -37,19 +34,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _show(options, Console(highlight=False))
     except (JournalError, ValueError, ImportError) as error:
-        print(f"holdoff: {error}", file=sys.stderr)
+        from ._show import visible
+
+        # Its first lines, since it may quote what is in the journal.
+        told = str(error).split("\n")[:9]
+        print("holdoff:", "\n".join(map(visible, told)), file=sys.stderr)
         return 2
     return 0
 
 
 def _show(options: Namespace, console: Console) -> None:
-    from ._show import show_list, show_workflow
+    from ._show import LONGEST_LIST, show_list, show_workflow
 
     now = time.time_ns()
     with Journal(options.journal, read_only=True, schema=options.schema) as journal:
         if options.workflow is None:
             records = journal.workflows(status=options.status)
-            open_ones = [record.workflow_id for record in records if not record.ended][:LONGEST_LIST]
+            open_ones = [record.workflow_id for record in records[-LONGEST_LIST:] if not record.ended]
             events = {name: journal.events(name) for name in open_ones}
             steps = journal.succeeded()
             console.print(show_list(records, events, steps, now))

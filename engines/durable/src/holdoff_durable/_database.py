@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from sqlalchemy import BigInteger, Text, bindparam, create_engine, event, func, literal_column, select
+from sqlalchemy import BigInteger, Text, bindparam, create_engine, event, func, literal_column, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -165,6 +165,21 @@ class Database:
             return self._file
         return found.st_dev, found.st_ino
 
+    def check_tables(self, connection: Connection, names: list[str]) -> None:
+        """Raises if one of these tables of a file has a trigger or a computed column, or is a virtual table.
+
+        Those run statements of whoever made the file.
+        """
+        if not self.is_file:
+            return
+        for name in names:
+            made = connection.execute(_MADE, {"name": name}).all()
+            if any(kind == "trigger" for kind, _ in made):
+                raise NotAJournal(f"the table {name} has a trigger", self.where, _OTHER_PATH)
+            hidden = connection.execute(_HIDDEN, {"name": name}).scalar_one()
+            if hidden or any(str(sql).upper().startswith("CREATE VIRTUAL") for _, sql in made):
+                raise NotAJournal(f"{name} is no plain table", self.where, _OTHER_PATH)
+
     def server_time(self) -> ColumnElement[int]:
         """Nanoseconds since 1970 by the clock of the server."""
         return cast(literal_column("extract(epoch FROM clock_timestamp()) * 1000000000"), BigInteger)
@@ -257,6 +272,9 @@ def _postgresql(text: str, read_only: bool) -> Engine:
     except ImportError as error:
         raise ImportError('a journal in PostgreSQL needs psycopg: pip install "holdoff-durable[postgres]"') from error
 
+
+_MADE = text("SELECT type, sql FROM sqlite_master WHERE tbl_name = :name COLLATE NOCASE")
+_HIDDEN = text("SELECT count(*) FROM pragma_table_xinfo(:name) WHERE hidden <> 0")
 
 _WAITS = f"{_SAFE}; a runner that waits goes on by itself"
 _FREE_SPACE = f"{_SAFE}; make room: a runner that waits goes on by itself"

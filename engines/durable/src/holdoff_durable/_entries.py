@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holdoff import Event
+    from sqlalchemy import Table
 
 _DEEPER = 24
 
@@ -52,6 +54,28 @@ def from_text(text: str, where: str, what: str) -> Any:
         return json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:
         raise JournalDamaged(f"{what} is no JSON: {error}", where, CHANGED) from error
+
+
+_JSON = frozenset({"payload", "detail", "input", "steps"})
+"""Columns whose text is checked as it is read."""
+
+
+def check_types(row: Mapping[str, Any], table: Table, about: str) -> None:
+    """Raises unless each value is what its column says: SQLite keeps anything in any column."""
+    for name, kinds in _kinds(table):
+        if not isinstance(row[name], kinds):
+            what = "a number" if int in kinds else "text"
+            raise JournalDamaged(f"{name} is {row[name]!r:.100}, not {what}", about, CHANGED)
+
+
+@lru_cache
+def _kinds(table: Table) -> list[tuple[str, tuple[type, ...]]]:
+    """The types of the values in each column."""
+    return [
+        (column.name, (column.type.python_type, type(None)) if column.nullable else (column.type.python_type,))
+        for column in table.columns
+        if column.name not in _JSON
+    ]
 
 
 def as_read(value: object, where: str, what: str) -> Any:
@@ -201,10 +225,11 @@ class JournalEvent:
     """True if the key fits the other columns."""
 
     @classmethod
-    def from_row(cls, row: Any, where: str) -> JournalEvent:
+    def from_row(cls, row: Any, events: Table, where: str) -> JournalEvent:
         """The event in a row of the table."""
         of_step = f", step {row.step!r}" if row.step else ""
-        about = f"{where}, workflow {row.workflow_id!r}{of_step}, event {row.sequence}"
+        about = f"{where}, workflow {row.workflow_id!r:.300}{of_step:.300}, event {row.sequence!r:.30}"
+        check_types(row._mapping, events, about)
         payload, detail = (from_text(row._mapping[name], about, f"the {name}") for name in ("payload", "detail"))
         if not isinstance(payload, dict) or not isinstance(detail, dict):
             raise JournalDamaged("payload and detail are no objects of JSON", about, CHANGED)

@@ -9,13 +9,13 @@ import time
 from base64 import b64decode, b64encode
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import func, insert, inspect, literal, select, text, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from ._database import WRITES, Database
-from ._entries import CHANGED, Entry, JournalEvent, from_text, is_storable, to_text
+from ._entries import CHANGED, Entry, JournalEvent, check_types, from_text, is_storable, to_text
 from ._errors import (
     JournalDamaged,
     JournalError,
@@ -158,11 +158,14 @@ class Journal:
         there = set(inspect(connection).get_table_names(schema=schema)) if self._has_schema(connection) else set[str]()
         ours = {table.name for table in self._tables.metadata.tables.values()}
         if "schema_version" in there:
+            self._database.check_tables(connection, sorted(ours & there))
             versions = self._tables.schema_version
             found = connection.execute(
                 select(versions.c.version).where(versions.c.component == NAME)
             ).scalar_one_or_none()
             if found == VERSION:
+                for name in sorted(ours - there):
+                    raise NotAJournal(f"{name} is no table of a journal", self.where, CHANGED)
                 return
             if found is not None:
                 raise JournalVersion(
@@ -240,7 +243,7 @@ class Journal:
         events = self._tables.events
         with self._read() as connection:
             found = connection.execute(select(events).where(*where).order_by(events.c.sequence))
-            return [JournalEvent.from_row(row, self.where) for row in found]
+            return [JournalEvent.from_row(row, events, self.where) for row in found]
 
     def workflows(self, status: str | None = None, name: str | None = None) -> list[WorkflowRecord]:
         """The workflows in the order in which they began; only with one status or name, if given."""
@@ -261,14 +264,18 @@ class Journal:
             return None if row is None else self._record(row)
 
     def _record(self, row: Any) -> WorkflowRecord:
-        about = f"{self.where}, workflow {row.workflow_id!r}"
+        about = f"{self.where}, workflow {row.workflow_id!r:.300}"
+        check_types(row._mapping, self._tables.workflows, about)
+        steps = from_text(row.steps, about, "the list of steps")
+        if not isinstance(steps, dict):
+            raise JournalDamaged("the list of steps is no object of JSON", about, CHANGED)
         return WorkflowRecord(
             workflow_id=row.workflow_id,
             name=row.name,
             status=row.status,
             input=from_text(row.input, about, "the input"),
             definition=row.definition,
-            steps=from_text(row.steps, about, "the list of steps"),
+            steps=cast("dict[str, Any]", steps),
             last_sequence=row.last_sequence,
             owner=None if row.owner is None or is_gone(row.owner) else owner_name(row.owner),
             lease_until=row.lease_until,

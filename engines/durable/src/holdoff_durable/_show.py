@@ -12,6 +12,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from ._entries import CHANGED
+from ._errors import JournalDamaged
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -19,6 +22,11 @@ if TYPE_CHECKING:
 
     from ._entries import JournalEvent
     from ._journal import WorkflowRecord
+
+LONGEST_LIST = 200
+"""The most workflows of a journal, or steps of a workflow, that are shown."""
+LONGEST_TEXT = 300
+"""Characters of a name or an error that are shown."""
 
 RUNNING, FAILED, DONE, WAITING, CUT, LAST, DUE = "=", "x", "*", ".", "!", "|", ">"
 """How a moment of a step looks: an attempt, its failure, its success, waiting, interrupted, given up, the next one."""
@@ -91,7 +99,7 @@ def lines(events: Sequence[JournalEvent]) -> list[Line]:
                 line.marks.append((event.at, FAILED))
             case "RETRY_SCHEDULED":
                 line.spans.append((event.at, None, WAITING))
-                line.due = int(event.detail["until"])
+                line.due = _until(event)
                 line.state = "waiting"
             case "SUCCEEDED":
                 line.marks.append((event.at, DONE))
@@ -106,6 +114,15 @@ def lines(events: Sequence[JournalEvent]) -> list[Line]:
             case _:
                 continue
     return list(found.values())
+
+
+def _until(event: JournalEvent) -> int:
+    """The time of the next attempt."""
+    until = event.detail.get("until")
+    if not (isinstance(until, str) and until.isascii() and until.isdigit() and len(until) < 21):
+        about = f"workflow {event.workflow_id!r:.300}, event {event.sequence}"
+        raise JournalDamaged(f"until is {until!r:.100}, not a time", about, CHANGED)
+    return int(until)
 
 
 def draw(line: Line, start: int, end: int, width: int) -> Text:
@@ -136,7 +153,8 @@ def draw(line: Line, start: int, end: int, width: int) -> Text:
 
 def show_workflow(record: WorkflowRecord, events: Sequence[JournalEvent], now: int, width: int) -> RenderableType:
     """One workflow: its steps on a time line, and what is to be known of each."""
-    drawn = lines(events)
+    every = lines(events)
+    drawn = every[:LONGEST_LIST]
     if record.owner is None:
         for line in drawn:
             line.interrupt()
@@ -157,25 +175,29 @@ def show_workflow(record: WorkflowRecord, events: Sequence[JournalEvent], now: i
         column = min((now - start) * columns // max(end - start, 1), columns - 5)
         parts.append(Text(f"{'':{names}}  {'':{column}}^ now", no_wrap=True))
     parts += [Text(), Text(LEGEND, style="dim"), Text()]
-    parts.append(_steps(record, drawn, now, width))
+    unbegun = [name for name in record.steps if name not in {line.step for line in every}]
+    room = LONGEST_LIST - len(drawn)
+    parts.append(_steps(drawn, unbegun[:room], now, width))
+    if (left := len(every) - len(drawn) + len(unbegun[room:])) > 0:
+        parts.append(Text(f"and {left:,} more steps"))
     return Group(*parts)
 
 
 def _title(record: WorkflowRecord, start: int, end: int) -> Text:
     title = Text()
     title.append(visible(record.workflow_id), "bold").append(f"  {visible(record.name)}  ")
-    title.append(record.status, STATUS_STYLES.get(record.status, ""))
+    title.append(visible(record.status), STATUS_STYLES.get(record.status, ""))
     title.append(f"  since {moment(start)}")
     if record.ended:
         title.append(f", took {span(end - start)}")
     if record.owner is not None:
-        title.append(f"\nrun by {record.owner}")
+        title.append(f"\nrun by {visible(record.owner)}")
     elif not record.ended:
         title.append("\nrun by nobody: it waits for a runner")
     return title
 
 
-def _steps(record: WorkflowRecord, drawn: Sequence[Line], now: int, width: int) -> Table:
+def _steps(drawn: Sequence[Line], unbegun: Sequence[str], now: int, width: int) -> Table:
     table = Table(box=box.SIMPLE, width=min(width, 120), pad_edge=False, show_edge=False)
     table.add_column("step", overflow="fold", ratio=2)
     table.add_column("attempts", justify="right", no_wrap=True)
@@ -187,9 +209,8 @@ def _steps(record: WorkflowRecord, drawn: Sequence[Line], now: int, width: int) 
             away = line.due - now
             state = f"attempt {line.attempts + 1} " + (f"in {span(away)}" if away > 0 else f"due {span(-away)} ago")
         table.add_row(cell(line.step), str(line.attempts), cell(state), cell(line.reason.partition("\n")[0]))
-    for name in record.steps:
-        if name not in {line.step for line in drawn}:
-            table.add_row(cell(name), "0", "not begun", "")
+    for name in unbegun:
+        table.add_row(cell(name), "0", "not begun", "")
     return table
 
 
@@ -199,9 +220,11 @@ def show_list(
     succeeded: Mapping[str, int],
     now: int,
 ) -> RenderableType:
-    """Every workflow, one a line."""
+    """The latest workflows, one a line."""
     if not records:
         return Text("The journal has no workflows.")
+    left = len(records) - LONGEST_LIST
+    records = records[-LONGEST_LIST:]
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     longest = min(max(cell_len(visible(record.workflow_id)) for record in records), 30)
     table.add_column("workflow", overflow="fold", min_width=longest)
@@ -217,7 +240,7 @@ def show_list(
         coming = "" if due is None else f"in {span(due - now)}" if due > now else f"due {span(now - due)} ago"
         if not coming and not record.ended and record.owner is None:
             coming = "no runner"
-        status = Text(record.status, STATUS_STYLES.get(record.status, ""))
+        status = Text(visible(record.status), STATUS_STYLES.get(record.status, ""))
         table.add_row(
             cell(record.workflow_id),
             cell(record.name),
@@ -226,7 +249,7 @@ def show_list(
             f"{done}/{len(record.steps)}",
             coming,
         )
-    return table
+    return Group(Text(f"The latest; and {left:,} more began before them."), table) if left > 0 else table
 
 
 def scale(length: int, width: int) -> str:
@@ -258,8 +281,9 @@ def moment(nanos: int) -> str:
 
 
 def visible(text: str) -> str:
-    """Names and errors are of anybody: nothing in them may move the cursor or change a colour."""
-    return "".join(one if one.isprintable() else "?" for one in text)
+    """Names and errors are of anybody: nothing in them may move the cursor, change a colour or fill the screen."""
+    shown = "".join(one if one.isprintable() else "?" for one in text[:LONGEST_TEXT])
+    return shown if len(text) <= LONGEST_TEXT else shown + "…"
 
 
 def cell(text: str) -> Text:
