@@ -23,7 +23,9 @@ function answer({ url }, response) {
 }
 
 const all = { attempt: 3, open: "Refused", gate: 1_000_000_000, rows: 3 };
-const expected = { "/strict": { calls: 0, checked: ["unknown_field", "attempts"], refused: ["not_supported", "WebAssembly"] } };
+const expected = {
+  "/strict": { calls: 0, checked: ["unknown_field", "attempts"], refused: ["not_supported", "WebAssembly"] },
+};
 await browse(answer, async (visit) => {
   for (const path in pages) {
     const tab = await visit(path);
