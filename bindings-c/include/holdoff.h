@@ -457,6 +457,14 @@ uint64_t holdoff_call_remaining(const holdoff_call *call, uint64_t now);
 uint64_t holdoff_seed_at(uint64_t n, uint64_t k);
 
 /**
+ * Widens a counter of 32 bits that wraps, such as HAL_GetTick() or millis(). `latest` is the last return value of this
+ * function, at first the counter itself. Ask at least once in 2^31 ticks: 24 days of milliseconds.
+ *
+ * Returns the count in 64 bits; `latest` if the counter went back.
+ */
+uint64_t holdoff_widen_tick(uint64_t latest, uint32_t tick);
+
+/**
  * The state of one operation that may fail, without its loop: 72 bytes. May be copied and moved; one thread at a time.
  * The content is the library's.
  */

@@ -62,4 +62,10 @@ extern_c! {
     /// Returns the seed of the k-th failing operation (k from 0) of a program with the seed `n`: the same in every
     /// language.
     fn holdoff_seed_at(n: u64, k: u64) -> u64 = seed_at(n, k);
+
+    /// Widens a counter of 32 bits that wraps, such as HAL_GetTick() or millis(). `latest` is the last return value of this
+    /// function, at first the counter itself. Ask at least once in 2^31 ticks: 24 days of milliseconds.
+    ///
+    /// Returns the count in 64 bits; `latest` if the counter went back.
+    fn holdoff_widen_tick(latest: u64, tick: u32) -> u64 = widen_tick(latest, tick);
 }

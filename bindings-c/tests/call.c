@@ -55,6 +55,35 @@ static void giving_up_says_why_and_when_to_come_back(void) {
   CHECK_NUMBER(holdoff_call_fail(&call, &policy, 1, 10, asked).reason, HOLDOFF_REASON_PERMANENT);
 }
 
+static void a_clock_that_was_set_back_makes_no_sleep_longer(void) {
+  holdoff_policy policy = constant("5s", 3);
+  holdoff_call call;
+  uint64_t hour = 3600 * SECOND;
+  holdoff_call_begin(&call, &policy, 1, 2 * hour);
+  holdoff_call_fail(&call, &policy, 1, 2 * hour, holdoff_failure_of(HOLDOFF_TRANSIENT));
+  CHECK_NUMBER(holdoff_call_remaining(&call, 2 * hour), 5 * SECOND);
+  CHECK_NUMBER(holdoff_call_remaining(&call, hour), 5 * SECOND);
+  CHECK_NUMBER(holdoff_call_remaining(&call, 2 * hour + 4 * SECOND), SECOND);
+}
+
+static void a_tick_counter_that_wraps_in_a_sleep_ends_it_in_time(void) {
+  holdoff_policy policy = constant("5s", 3);
+  holdoff_call call;
+  uint32_t tick = UINT32_MAX - 2000, passed = 0;
+  uint64_t latest = tick;
+  holdoff_step step = holdoff_call_begin(&call, &policy, 1, latest * MS);
+  step = holdoff_call_fail(&call, &policy, holdoff_step_ticket(step), latest * MS, holdoff_failure_of(HOLDOFF_TRANSIENT));
+  while (step.kind == HOLDOFF_SLEEP && passed < 60000) {
+    passed += 100;
+    latest = holdoff_widen_tick(latest, tick + passed);
+    step = holdoff_call_tick(&call, &policy, latest * MS);
+    /* Another processor reads the counter a little back. */
+    CHECK_NUMBER(holdoff_widen_tick(latest, tick + passed - 3), latest);
+  }
+  CHECK_NUMBER(passed, 5000);
+  CHECK_NUMBER(step.kind, HOLDOFF_ATTEMPT);
+}
+
 static void calls_out_of_order_change_nothing(void) {
   holdoff_policy policy = constant("1s", 3);
   holdoff_failure lost = holdoff_failure_of(HOLDOFF_TRANSIENT);
@@ -144,6 +173,8 @@ void call_tests(void) {
   RUN(a_call_goes_from_its_first_attempt_to_its_end);
   RUN(a_call_underway_answers_like_one_that_was_begun);
   RUN(giving_up_says_why_and_when_to_come_back);
+  RUN(a_clock_that_was_set_back_makes_no_sleep_longer);
+  RUN(a_tick_counter_that_wraps_in_a_sleep_ends_it_in_time);
   RUN(calls_out_of_order_change_nothing);
   RUN(old_and_foreign_tickets_name_no_attempt);
   RUN(the_end_is_final);

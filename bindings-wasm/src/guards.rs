@@ -189,11 +189,7 @@ impl Memory {
     /// Writes a step, and the length of its sleep into slot 4.
     fn show(&mut self, step: Step) {
         self.step = step.into();
-        let left = match step {
-            Step::Sleep { until, .. } => until.since(self.time(0)),
-            _ => Span::ZERO,
-        };
-        self.leave(4, left.as_nanos());
+        self.leave(4, self.call.remaining(self.time(0)).as_nanos());
     }
 
     /// The token of the retries around a call, unless its depth is 0.

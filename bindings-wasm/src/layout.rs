@@ -15,8 +15,6 @@ pub(crate) struct Memory {
     pub(crate) span: u64,
     pub(crate) number: f64,
     pub(crate) step: RawStep,
-    /// How long the sleep of `step` lasts from `now`.
-    pub(crate) remaining: u64,
     pub(crate) policy: Policy,
     pub(crate) call: Call,
     pub(crate) retry: Retry,
@@ -26,11 +24,10 @@ pub(crate) struct Memory {
 // The same numbers as in `src-ts/core.ts`.
 const _: () = {
     assert!(offset_of!(Memory, step) == 40);
-    assert!(offset_of!(Memory, remaining) == 64);
-    assert!(offset_of!(Memory, policy) == 72 && size_of::<Policy>() == 512);
-    assert!(offset_of!(Memory, call) == 584 && size_of::<Call>() == 80);
-    assert!(offset_of!(Memory, retry) == 664 && size_of::<Retry>() == 64);
-    assert!(offset_of!(Memory, schedule) == 728 && size_of::<Schedule>() == 592);
+    assert!(offset_of!(Memory, policy) == 64 && size_of::<Policy>() == 512);
+    assert!(offset_of!(Memory, call) == 576 && size_of::<Call>() == 80);
+    assert!(offset_of!(Memory, retry) == 656 && size_of::<Retry>() == 64);
+    assert!(offset_of!(Memory, schedule) == 720 && size_of::<Schedule>() == 592);
 };
 
 // SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of
@@ -56,10 +53,5 @@ impl Memory {
     /// Writes a step for JavaScript.
     pub(crate) fn show(&mut self, step: Step) {
         self.step = step.into();
-        let left = match step {
-            Step::Sleep { until, .. } => until.since(self.now()),
-            _ => Span::ZERO,
-        };
-        self.remaining = left.as_nanos();
     }
 }

@@ -138,5 +138,5 @@ pub use record::replay::{Replay, ReplayError, ReplayMode};
 pub use record::save::Saved;
 #[cfg(feature = "serde")]
 pub use serde_value::{DocumentRules, DocumentValue, read_values};
-pub use time::{Span, Timestamp};
+pub use time::{Span, Timestamp, widen_tick};
 pub use value::Value;

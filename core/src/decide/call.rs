@@ -383,9 +383,10 @@ impl<F: Copy> Machine<F> {
         self.retry.started()
     }
 
-    /// How long to sleep from `now` for a step that sleeps; zero for any other.
+    /// How long to sleep from `now` for a step that sleeps; zero for any other. At most the decided delay, also on a clock that was set
+    /// back since (spec 1.3).
     pub const fn remaining(&self, now: Timestamp) -> Span {
-        if self.phase == SLEEPING { self.at.since(now) } else { Span::ZERO }
+        if self.phase == SLEEPING { self.at.since(self.retry.clock(now)) } else { Span::ZERO }
     }
 
     /// The state of the failures alone.

@@ -300,8 +300,10 @@ impl Layered {
         self.current_step()
     }
 
-    /// How long to sleep from `now` for a step that sleeps; zero for any other.
+    /// How long to sleep from `now` for a step that sleeps; zero for any other. At most the decided delay, also on a clock that was set
+    /// back since (spec 1.3).
     pub const fn remaining(&self, now: Timestamp) -> Span {
+        let now = self.latest.max(now.as_now());
         if matches!(self.phase, INNER_SLEEPS | OUTER_SLEEPS) { self.at.since(now) } else { Span::ZERO }
     }
 

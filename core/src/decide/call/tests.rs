@@ -146,3 +146,35 @@ fn at_the_end_of_time_it_still_ends() {
     assert_eq!(call.fail(&policy, Ticket(1), Timestamp::NEVER, Failure::TRANSIENT), sleep);
     assert!(matches!(call.tick(&policy, Timestamp::NEVER), Step::Attempt { .. }));
 }
+
+#[test]
+fn a_clock_that_was_set_back_makes_no_sleep_longer() {
+    let policy = policy();
+    let (mut call, _) = Call::begin(&policy, 0, at(7200));
+    call.fail(&policy, Ticket(1), at(7200), Failure::TRANSIENT);
+    for (now, left) in [(7200, 1), (3600, 1), (0, 1), (7201, 0)] {
+        assert_eq!(call.remaining(at(now)), Span::from_secs(left), "at {now} s");
+    }
+    call.tick(&policy, at(3600));
+    assert_eq!(call.remaining(at(3600)), Span::from_secs(1));
+}
+
+#[test]
+fn a_tick_counter_that_wraps_in_a_sleep_ends_it_in_time() {
+    let policy = policy();
+    let mut latest = u64::from(u32::MAX - 700);
+    let ms = |latest: u64| Timestamp::from_nanos(latest * 1_000_000);
+    let (mut call, _) = Call::begin(&policy, 0, ms(latest));
+    let mut step = call.fail(&policy, Ticket(1), ms(latest), Failure::TRANSIENT);
+    let mut passed = 0;
+    while matches!(step, Step::Sleep { .. }) {
+        passed += 100;
+        // Every other look reads the counter a little back, as of two processors.
+        latest = crate::widen_tick(latest, (u32::MAX - 700).wrapping_add(passed - passed % 200 / 100 * 3));
+        step = call.tick(&policy, ms(latest));
+    }
+    assert_eq!(
+        (passed, step),
+        (1000, Step::Attempt { ticket: Ticket(2), abort_at: ms(latest + 2000), wake_at: Timestamp::NEVER })
+    );
+}

@@ -198,6 +198,8 @@ fn what_is_out_of_order_changes_nothing() {
     assert_eq!(layered.fail(&layers, Ticket::FIRST, at(9), Failure::PERMANENT), sleep);
     assert_eq!(layered.tick(&layers, at(9)), sleep);
     assert_eq!(layered.remaining(at(9)), Span::from_secs(1));
+    // Also on a clock that was set back.
+    assert_eq!(layered.remaining(at(3)), Span::from_secs(1));
     assert!(matches!(layered.tick(&layers, at(10)), Step::Attempt { .. }));
     let done = layered.succeed(Ticket::from_raw(2), at(10));
     assert_eq!(done, Step::Stop(Outcome::Succeeded));
