@@ -362,6 +362,15 @@ test("operations are exported to OpenTelemetry", async () => {
   await provider.shutdown();
 });
 
+test("statistics of a thousand names are kept, and further names count as other", async () => {
+  const { hooks, operations } = new Statistics();
+  for (let n = 0; n < 2000; n++) await retry(() => n, { ...hooks, name: `operation ${n}` });
+  await retry(() => 0, { ...hooks, name: "operation 999" });
+  assert.equal(operations.size, 1001);
+  assert.equal(operations.get("other").successes, 1000);
+  assert.equal(operations.get("operation 999").successes, 2);
+});
+
 test("statistics count operations by name, of the process or of some calls", async () => {
   const all = new Statistics();
   const some = new Statistics();

@@ -26,6 +26,9 @@ export interface OperationStatistics {
 
 type Writable = { -readonly [Name in keyof OperationStatistics]: OperationStatistics[Name] };
 
+/** How many names of operations are counted by themselves. */
+const MOST_NAMES = 1000;
+
 const empty = (): Writable => ({
   attempts: 0,
   retries: 0,
@@ -70,7 +73,7 @@ export class Statistics {
     },
   };
 
-  /** The numbers of the operations of each name that had an event. They go on counting. */
+  /** The numbers of the operations of each name that had an event, of at most 1000 names; further names count as "other". They go on counting. */
   get operations(): ReadonlyMap<string, OperationStatistics> {
     return this.counted;
   }
@@ -86,8 +89,9 @@ export class Statistics {
   }
 
   private at({ operation }: AttemptEvent): Writable {
-    let numbers = this.counted.get(operation);
-    if (numbers === undefined) this.counted.set(operation, (numbers = empty()));
+    const name = this.counted.has(operation) || this.counted.size < MOST_NAMES ? operation : "other";
+    let numbers = this.counted.get(name);
+    if (numbers === undefined) this.counted.set(name, (numbers = empty()));
     return numbers;
   }
 }
