@@ -62,6 +62,16 @@ extern_c! {
     /// is wrong, with code 0 for nothing.
     report holdoff_guards_init(guards: *mut holdoff_guards, options, seed, now, words, length) =
         all(guards, options, (seed, now), &mut Words::new(words, length))?;
+
+    /// Tells whether nothing that protects a server is lost when the guards are made anew at `now`: no call runs or waits in the
+    /// bulkhead, the breaker is closed and counts no failure, the budget and the limiter are full. A program that keeps guards by
+    /// host, tenant or another key drops only guards at rest to make room; while none are, further keys share one set.
+    ///
+    /// Returns whether they are at rest; true without guards, false if a pointer in `guards` points to no guard.
+    fn holdoff_guards_at_rest(guards, now) -> bool = {
+        let mut borrowed = Guards::none();
+        borrow_guards(guards, &mut borrowed).is_ok_and(|()| borrowed.is_at_rest(now))
+    };
 }
 
 unsafe fn all(

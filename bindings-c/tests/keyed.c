@@ -115,6 +115,78 @@ static void a_gate_tells_when_it_last_failed(void) {
   CHECK_NUMBER(gate.failed_at, 3 * SECOND);
 }
 
+/* A table of guards by key, as a program in C has it: guards in use keep their place. */
+enum { ROOM = 8, KEYS = 10 * ROOM };
+typedef struct {
+  int key;
+  holdoff_breaker breaker;
+  holdoff_bulkhead bulkhead;
+} keyed_set;
+
+static bool at_rest(keyed_set *set, uint64_t now) {
+  holdoff_guards guards;
+  memset(&guards, 0, sizeof guards);
+  guards.breaker = &set->breaker;
+  guards.bulkhead = &set->bulkhead;
+  return holdoff_guards_at_rest(&guards, now);
+}
+
+static keyed_set *anew(keyed_set *set, int key, uint64_t now) {
+  set->key = key;
+  CHECK_NUMBER(holdoff_breaker_init_consecutive(&set->breaker, 1, SECOND, now), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_bulkhead_init_limit(&set->bulkhead, 1, 0, 0, NULL, 0), HOLDOFF_OK);
+  return set;
+}
+
+/* The last set is that of the keys that find no place: as long as it is in use, no new key gets a place. */
+static keyed_set *set_of(keyed_set *sets, int key, uint64_t now) {
+  keyed_set *shared = &sets[ROOM];
+  int at;
+  for (at = 0; at < ROOM; at++) {
+    if (sets[at].key == key) return &sets[at];
+  }
+  for (at = 0; at < ROOM && at_rest(shared, now); at++) {
+    if (at_rest(&sets[at], now)) return anew(&sets[at], key, now);
+  }
+  return shared;
+}
+
+static void guards_in_use_keep_their_place_among_ten_times_more_keys(void) {
+  keyed_set sets[ROOM + 1], *holders[KEYS] = {NULL};
+  uint64_t now = 100 * SECOND, closed_at[KEYS] = {0};
+  uint32_t permits[KEYS] = {0};
+  uint64_t round, entered = 0, in_shared = 0;
+  int at;
+  for (at = 0; at <= ROOM; at++) anew(&sets[at], -1, now);
+  for (round = 0; round < 20000; round++) {
+    int key = (int)(holdoff_seed_at(1, round) % KEYS);
+    bool ends = holdoff_seed_at(2, round) % 4 != 0, fails = holdoff_seed_at(3, round) % 2 == 0;
+    now += holdoff_seed_at(4, round) % (50 * MS);
+    if (holders[key] != NULL && ends) {
+      holdoff_breaker_record(&holders[key]->breaker, permits[key], now, fails, 0);
+      holdoff_bulkhead_leave(&holders[key]->bulkhead);
+      holders[key] = NULL;
+      if (fails) closed_at[key] = now + SECOND;
+    } else {
+      keyed_set *set = set_of(sets, key, now);
+      if (holdoff_bulkhead_enter(&set->bulkhead, NULL) != HOLDOFF_ENTERED) continue;
+      if (!holdoff_breaker_acquire(&set->breaker, now, &permits[key], NULL)) {
+        holdoff_bulkhead_leave(&set->bulkhead);
+        continue;
+      }
+      CHECK(holders[key] == NULL);
+      CHECK(now >= closed_at[key]);
+      holders[key] = set;
+      entered++;
+      in_shared += set == &sets[ROOM];
+    }
+  }
+  CHECK(entered > 500 && in_shared > 50);
+  CHECK(holdoff_guards_at_rest(NULL, now));
+  memset(&sets[0].breaker, 0, sizeof sets[0].breaker);
+  CHECK(!at_rest(&sets[0], now));
+}
+
 void keyed_tests(void) {
   RUN(a_zeroed_gate_is_open_and_closes_with_each_failure);
   RUN(gates_speak_as_the_systems_they_come_from);
@@ -122,4 +194,5 @@ void keyed_tests(void) {
   RUN(wrong_use_of_a_gate_changes_nothing);
   RUN(a_bucket_says_how_long_to_wait_for_tokens);
   RUN(a_gate_tells_when_it_last_failed);
+  RUN(guards_in_use_keep_their_place_among_ten_times_more_keys);
 }

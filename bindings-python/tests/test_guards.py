@@ -259,8 +259,11 @@ def test_a_key_has_its_guards_for_as_long_as_it_is_known() -> None:
     keyed.of("three", 4)
     assert keyed.keys() == ["one", "three"]
     assert keyed.of("one", 5) is one
-    assert keyed.of("one", 20 * SECOND) is not one
-    assert len(keyed) == 1
+    assert keyed.of("one", 20 * SECOND) is one
+    del one
+    keyed.of("two", 31 * SECOND)
+    assert keyed.keys() == ["two"]
+    keyed.of("one", 31 * SECOND)
     assert keyed.forget("one")
     assert not keyed.forget("one")
 

@@ -338,6 +338,20 @@ impl SharedGuards {
         self.bulkhead.as_ref()
     }
 
+    /// True if a store of sets may drop this one (spec 21.5): nobody else holds it, and its guards are at rest. A guard that the set
+    /// `made` before has, too, is one of all sets.
+    pub(crate) fn is_at_rest(&self, made: &Self) -> bool {
+        rests(&self.budget, &made.budget, |config, state, now| state.is_at_rest(config, now))
+            && rests(&self.breaker, &made.breaker, |config, state, now| state.is_at_rest(config, now))
+            && rests(&self.limiter, &made.limiter, |config, Limited { limiter, times }, now| {
+                limiter.is_at_rest(config, times, now)
+            })
+            && rests(&self.adaptive, &made.adaptive, |config, state, now| state.is_at_rest(config, now))
+            && rests(&self.bulkhead, &made.bulkhead, |_, places, _| places.bulkhead.is_at_rest())
+            && rests(&self.stretch, &made.stretch, |config, state, now| state.is_at_rest(config, now))
+            && rests(&self.hedge, &made.hedge, |_, _, _| true)
+    }
+
     /// Lends all of them to one transition of a call, and wakes the calls that can go on because of it. Locked in this order
     /// always, so that two sets with a guard in common cannot wait for each other.
     pub(crate) fn lend<R>(&self, host: Loop, f: impl FnOnce(&mut Guards<'_>) -> R) -> R {
@@ -349,6 +363,9 @@ impl SharedGuards {
         let mut adaptive = self.adaptive.as_ref().map(|guard| (guard.config(), guard.lock()));
         let mut bulkhead = self.bulkhead.as_ref().map(|guard| (guard.config(), guard.lock()));
         let mut stretch = self.stretch.as_ref().map(|guard| (guard.config(), guard.lock()));
+        limiter.iter_mut().for_each(|(_, guard)| guard.clock = host.clock);
+        adaptive.iter_mut().for_each(|(_, guard)| guard.clock = host.clock);
+        stretch.iter_mut().for_each(|(_, guard)| guard.clock = host.clock);
         let mut hedge = self.hedge.as_ref().filter(|_| host.hedging).map(|guard| (guard.config(), guard.lock()));
         #[cfg(any(feature = "tracing", feature = "metrics"))]
         let state = breaker.as_ref().map(|(config, guard)| crate::change::state(config, &guard.state));
@@ -480,6 +497,20 @@ impl SharedGuards {
         restored.into_iter().for_each(|take_up| take_up());
         Ok(())
     }
+}
+
+/// True if there is no guard, if all sets have it, or if only this set holds it and it is at rest by the time of its calls.
+fn rests<C, S>(
+    guard: &Option<Shared<C, S>>,
+    made: &Option<Shared<C, S>>,
+    is_at_rest: impl FnOnce(&C, &S, Timestamp) -> bool,
+) -> bool {
+    let Some(Shared(guard)) = guard else { return true };
+    if made.as_ref().is_some_and(|made| Arc::ptr_eq(&made.0, guard)) {
+        return true;
+    }
+    let waited = guard.1.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::strong_count(guard) == 1 && is_at_rest(&guard.0, &waited.state, waited.time())
 }
 
 /// Reads the state of a guard, if there is one, and notes how to take it up.

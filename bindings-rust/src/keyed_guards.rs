@@ -6,8 +6,12 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// A [`SharedGuards`] for each key, made when the key is first asked for. Bounded: beyond `most` keys the key used longest
-/// ago goes, and a key that was not used for `idle` goes as well. A call that has a clone of a set keeps it.
+/// A [`SharedGuards`] for each key, made when the key is first asked for. At most `most` sets are kept.
+///
+/// A new key takes the place of the key used longest ago, and a key that was not used for `idle` is forgotten, but only at rest: a
+/// set is kept while a call or the program holds a clone of it, while its breaker is open or counts a failure, while calls are in its
+/// bulkhead, and while its budget or limiter is not full. If there is no such place, the new key gets a set that it shares with
+/// all further new keys, until that set is at rest.
 ///
 /// ```
 /// use holdoff::core::BreakerConfig;
@@ -21,19 +25,23 @@ use std::time::Duration;
 /// ```
 pub struct KeyedGuards<K> {
     sets: Mutex<Keyed<K, SharedGuards>>,
+    /// A set of no key: a guard that it has in common with another set is one of all keys.
+    made: SharedGuards,
     make: Box<dyn Fn() -> SharedGuards + Send + Sync>,
 }
 
 impl<K: Ord + Clone> KeyedGuards<K> {
-    /// No keys yet; `make` makes the guards of one, and asks for no key itself. How long a key was idle is by the system's clock.
+    /// No keys yet. `make` makes the guards of a key, and asks for no key itself; one more set is made here, to see which guards all sets
+    /// have in common. How long a key was idle is by the system's clock.
     pub fn new(most: usize, idle: Duration, make: impl Fn() -> SharedGuards + Send + Sync + 'static) -> Self {
-        Self { sets: Mutex::new(Keyed::new(most, Span::from_duration(idle))), make: Box::new(make) }
+        Self { sets: Mutex::new(Keyed::new(most, Span::from_duration(idle))), made: make(), make: Box::new(make) }
     }
 
     /// The guards of a key.
     pub fn of(&self, key: K) -> SharedGuards {
         let now = crate::clock::now();
-        self.sets.lock().unwrap_or_else(PoisonError::into_inner).entry(key, now, &self.make).clone()
+        let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        sets.entry_at_rest(key, now, |set| set.is_at_rest(&self.made), |_| (self.make)()).clone()
     }
 
     /// How many keys there are.

@@ -10,7 +10,7 @@ import { BUDGET, CAPACITY, NOTED, NOW, ORIGIN, REFUSALS } from "./places.js";
 import type { Keeper } from "./slot.js";
 import { switches } from "./switches.js";
 
-/** How many keys of a policy may lack tokens. Beyond them the key used longest ago gets a full budget. */
+/** How many keys of a policy may lack tokens. Further keys share the budget of the key `undefined` until it is full. */
 const MOST = 1024;
 
 /** The capacity of a budget that nobody names. */
@@ -30,7 +30,7 @@ export class LoopBudgets {
   /** The tokens of a full budget, if a policy names them. */
   readonly capacity: number | undefined;
   /** The budgets that lack tokens, by their keys; the one used longest ago is the first. */
-  readonly #short = new Map<string, Keeper>();
+  readonly #short = new Map<string | undefined, Keeper>();
   /** The number with which a new budget begins: no budget that was dropped had refused after it. */
   #floor = 0;
   #refusals = 0;
@@ -89,13 +89,20 @@ export class LoopBudgets {
 
   #credit(key: string, now: number, change: () => number): void {
     writeTime(now);
-    if (this.#short.has(key)) this.change(key, () => change() === 1);
+    if (this.#short.has(this.#own(key))) this.change(key, () => change() === 1);
     else this.#forgetFull();
   }
 
-  /** Changes the budget of a key at the time in the core's memory. */
-  change(key: string, change: Change): void {
+  /** The key itself, or that of the shared budget. */
+  #own(key: string): string | undefined {
     const short = this.#short;
+    return short.has(key) || !(short.size >= MOST || short.has(undefined)) ? key : undefined;
+  }
+
+  /** Changes the budget of a key at the time in the core's memory. */
+  change(ofKey: string, change: Change): void {
+    const short = this.#short;
+    const key = this.#own(ofKey);
     const known = short.get(key);
     const keeper = known ?? { state: undefined };
     this.#load(keeper);
@@ -103,12 +110,7 @@ export class LoopBudgets {
     short.delete(key);
     if (isFull) this.#drop(keeper);
     this.#forgetFull();
-    if (isFull) return;
-    if (short.size >= MOST) {
-      short.delete(short.keys().next().value as string);
-      this.#floor = this.#refusals;
-    }
-    short.set(key, keeper);
+    if (!isFull) short.set(key, keeper);
   }
 
   /** The number of another refusal. */

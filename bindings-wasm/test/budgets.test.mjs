@@ -216,10 +216,26 @@ test("only budgets that lack tokens are stored, of 1024 keys at most", async () 
   const policy = new Policy({ ...FIELDS, attempts: 2 });
   const clock = new VirtualClock();
   for (let key = 0; key < 1100; key++) await fails(policy, timeout, { key: String(key), clock });
-  assert.equal(policy.budgets.size, 1024);
+  // And the one that further keys share.
+  assert.equal(policy.budgets.size, 1025);
   clock.time += 700_000;
   assert.equal(await policy.retry(() => 1, { key: "another", clock }), 1);
   assert.equal(policy.budgets.size, 0);
+});
+
+test("no number of other keys refills the budget of a key", async () => {
+  const policy = new Policy({ ...FIELDS, attempts: 2 });
+  const clock = new VirtualClock();
+  const of = (key) => fails(policy, timeout, { key, clock });
+  await of("mine");
+  // The second in which every call may retry is over.
+  clock.time += 2000;
+  for (let call = 0; call < 40; call++) await of("mine");
+  assert.equal((await of("mine"))[0], 1);
+  for (let key = 0; key < 3000; key++) await of(String(key));
+  assert.equal((await of("mine"))[0], 1);
+  // The last ones share a budget, which is spent.
+  assert.equal((await of("new"))[0], 1);
 });
 
 test("calls with options alone share one budget of the process for each key, however they are written", async () => {

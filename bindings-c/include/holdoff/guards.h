@@ -782,6 +782,15 @@ size_t holdoff_guards_words(const holdoff_options *options);
 int holdoff_guards_init(holdoff_guards *guards, const holdoff_options *options, uint64_t seed, uint64_t now,
     uint64_t *words, size_t length, holdoff_problem *problem);
 
+/**
+ * Tells whether nothing that protects a server is lost when the guards are made anew at `now`: no call runs or waits in the
+ * bulkhead, the breaker is closed and counts no failure, the budget and the limiter are full. A program that keeps guards by
+ * host, tenant or another key drops only guards at rest to make room; while none are, further keys share one set.
+ *
+ * Returns whether they are at rest; true without guards, false if a pointer in `guards` points to no guard.
+ */
+bool holdoff_guards_at_rest(const holdoff_guards *guards, uint64_t now);
+
 #define HOLDOFF_TURN_NONE 0U /**< Turn: the call waits for no other call. */
 /** Turn: it is in the bulkhead's queue; tick it when holdoff_bulkhead_entrant names its place. */
 #define HOLDOFF_TURN_BULKHEAD 1U

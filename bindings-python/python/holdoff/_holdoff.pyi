@@ -1176,16 +1176,18 @@ class Keyed:
 @final
 class KeyedGuards:
     """
-    A set of guards for each key: a host, a partition, a tenant. A new key replaces the key used longest ago. May be shared by
-    threads.
+    A set of guards for each key: a host, a partition, a tenant. A new key replaces the key used longest ago, but only at rest: a set
+    is kept while a call or the program holds it, while its breaker is open or counts a failure, while calls are in its bulkhead,
+    and while its budget or limiter is not full. If there is no such place, new keys share one set until it is at rest. May be
+    shared by threads.
     """
     def __len__(self) -> int: ...
     def __new__(
         cls, /, *, most: int = 10000, idle: Limit | None = None, seed: int | None = None, **guards: Unpack[GuardOptions]
     ) -> KeyedGuards:
         """
-        At most `most` keys; keys unused for more than `idle` are forgotten, after ten minutes unless given. A guard object is
-        shared by all keys.
+        At most `most` keys; keys at rest that are unused for more than `idle` are forgotten, after ten minutes unless given. A guard
+        object is shared by all keys.
         """
     def __repr__(self) -> str: ...
     def forget(self, key: str, /) -> bool:
@@ -1199,7 +1201,7 @@ class KeyedGuards:
     def of(self, key: str, /, now: int | None = None) -> Guards:
         """
         The guards of a key: the same ones each time, for as long as the key is known. Calls under them have that key: for their
-        budget and in their events.
+        budget and in their events. Ask anew for each call.
         """
 
 @final

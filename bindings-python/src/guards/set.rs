@@ -130,6 +130,17 @@ macro_rules! set {
             }
         }
 
+        impl Recipe {
+            /// True if nothing is lost when the guards are made anew at `now`. Objects that other sets may share are not made anew.
+            pub(super) fn is_at_rest(&self, guards: &Guards, now: Timestamp) -> bool {
+                let mut locked = Locked::default();
+                $(if let (Source::Config(_), Some(guard)) = (&self.$guard, &guards.$guard) {
+                    locked.$guard = Some(guard.get().0.lock());
+                })*
+                locked.parts().is_at_rest(now)
+            }
+        }
+
         /// The guards of a set, locked; none for a call without guards.
         #[derive(Default)]
         struct Locked<'a> {

@@ -8,12 +8,16 @@ import { seedAt } from "../seed.js";
 import { bareCopy } from "../values.js";
 import { originOf } from "./guard.js";
 import { type Blueprint, blueprintOf, Guards, type GuardsOptions } from "./guards.js";
+import { areAtRest } from "./memory.js";
+
+/** How many keys in use are passed over at each use, to find one at rest. */
+const LOOKS = 16;
 
 /** How many sets are kept, and for how long. */
 export interface KeyedOptions {
-  /** The largest number of keys; 10,000 unless given. The key used least recently is dropped first. */
+  /** The largest number of keys; 10,000 unless given. A new key takes the place of the key used longest ago whose guards are at rest. */
   most?: number | null | undefined;
-  /** For how long a key is kept that nobody asks for; 10 minutes unless given. */
+  /** For how long a key at rest is kept that nobody asks for; 10 minutes unless given. */
   idle?: Length | null | undefined;
   /** Milliseconds since any moment; the host's clock unless given. */
   now?: (() => number) | null | undefined;
@@ -24,7 +28,12 @@ interface Entry {
   usedAt: number;
 }
 
-/** Guards by a key. Guards that are given as objects are shared by all keys. */
+/**
+ * Guards by a key. Guards that are given as objects are shared by all keys.
+ *
+ * A set is dropped only at rest: its breaker is closed and counts no failure, no call is in its bulkhead, its budget and its limiter are
+ * full. While the 16 keys used longest ago are all in use, new keys share one set.
+ */
 export class KeyedGuards<Key = string> {
   private readonly blueprint: Blueprint;
   private readonly onChange: ChangeHook["onChange"];
@@ -34,6 +43,8 @@ export class KeyedGuards<Key = string> {
   private readonly clock: () => number;
   /** The least recently used first. */
   private readonly entries = new Map<Key, Entry>();
+  /** The set of the keys that find no place. */
+  private shared: Guards | undefined = undefined;
   private made = 0;
 
   constructor(options: GuardsOptions, own: KeyedOptions = {}) {
@@ -49,26 +60,47 @@ export class KeyedGuards<Key = string> {
     this.clock = now ? () => nanosOf(now()) : hostNow;
   }
 
-  /** The guards of a key; new ones for a key that is new, or was not asked for lately. */
+  /**
+   * The guards of a key: the same ones each time, unless they were at rest and another key took their place. Ask anew for each
+   * operation, when it begins.
+   */
   of(key: Key): Guards {
     const now = this.clock();
-    const known = this.entries.get(key);
-    if (known) this.entries.delete(key);
-    // The eldest are first: what is idle is there, and goes a few at a time.
-    for (const [eldest, { usedAt }] of this.entries) {
-      if (now - usedAt <= this.idle && this.entries.size < this.most) break;
-      this.entries.delete(eldest);
+    const { entries, most } = this;
+    let inUse = 0;
+    // The key used longest ago is first; a key in use becomes the last.
+    for (const [eldest, entry] of entries) {
+      const isFull = entries.size >= most && !entries.has(key);
+      if (inUse === LOOKS || (!isFull && now - entry.usedAt <= this.idle)) break;
+      entries.delete(eldest);
+      if (this.isAtRest(entry.guards, now)) continue;
+      inUse++;
+      entry.usedAt = now;
+      entries.set(eldest, entry);
     }
-    const fresh = known && now - known.usedAt <= this.idle;
-    const entry = fresh ? known : { guards: this.make(key, now), usedAt: now };
+    let entry = entries.get(key);
+    if (!entry) {
+      if (entries.size >= most || (this.shared && !this.isAtRest(this.shared, now))) {
+        return (this.shared ??= this.make("", now));
+      }
+      this.shared = undefined;
+      entry = { guards: this.make(String(key), now), usedAt: now };
+    }
     entry.usedAt = now;
-    this.entries.set(key, entry);
+    entries.delete(key);
+    entries.set(key, entry);
     return entry.guards;
   }
 
-  private make(key: Key, now: number): Guards {
+  /** True if nothing is lost when a set is made anew. Guards of all keys are not made anew. */
+  private isAtRest({ all }: Guards, now: number): boolean {
+    const own = all.filter((guard) => !this.blueprint.shared.includes(guard));
+    return areAtRest(own, now);
+  }
+
+  private make(name: string, now: number): Guards {
     const { onChange } = this;
-    return Guards.of(this.blueprint, { seed: seedAt(this.seed, this.made++), now, name: String(key), onChange });
+    return Guards.of(this.blueprint, { seed: seedAt(this.seed, this.made++), now, name, onChange });
   }
 
   /** Forgets a key; operations under its guards go on under them. */

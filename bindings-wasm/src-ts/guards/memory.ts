@@ -55,6 +55,7 @@ type Name =
   | "call_turn"
   | "call_hurry"
   | "call_underway"
+  | "guards_at_rest"
   | "guards_new"
   | "hedge_look"
   | "hedge_record"
@@ -253,6 +254,13 @@ export function load(guard: StoredGuard): void {
 /** Lays all guards of a set down. */
 export function loadAll({ all }: { readonly all: readonly StoredGuard[] }): void {
   for (const guard of all) load(guard);
+}
+
+/** True if nothing is lost when these guards are made anew at that time. */
+export function areAtRest(guards: readonly StoredGuard[], now: number): boolean {
+  loadAll({ all: guards });
+  writeArgument(0, now);
+  return memory().core.guards_at_rest(guards.reduce((mask, { index }) => mask | (1 << index), 0)) === 1;
 }
 
 /** Takes all of them back, so that others can be made where they lay. */

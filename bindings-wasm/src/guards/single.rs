@@ -48,6 +48,9 @@ exports! {
         }
     };
 
+    /// 1 if nothing is lost when those guards are made anew.
+    fn guards_at_rest(guards: u32) -> u32 = |memory, now| memory.call_under(guards).2.is_at_rest(now).into();
+
     /// Begins a call.
     fn budget_begin() = |memory, now| memory.budget.begin(&memory.budget_config, now);
     /// Says whether an attempt may start.

@@ -46,6 +46,17 @@ impl Guards<'_> {
         Self { budget: None, breaker: None, limiter: None, adaptive: None, bulkhead: None, stretch: None, hedge: None }
     }
 
+    /// True if nothing that protects a server is lost when all of them are made anew at `now`: nobody runs or waits, and none refuses
+    /// or remembers more than a new guard (spec 21.5). For a store of guards by key, which may drop only guards at rest.
+    pub fn is_at_rest(&self, now: Timestamp) -> bool {
+        self.budget.as_ref().is_none_or(|(config, budget)| budget.is_at_rest(config, now))
+            && self.breaker.as_ref().is_none_or(|(config, breaker)| breaker.is_at_rest(config, now))
+            && self.limiter.as_ref().is_none_or(|(config, limiter, times)| limiter.is_at_rest(config, times, now))
+            && self.adaptive.as_ref().is_none_or(|(config, adaptive)| adaptive.is_at_rest(config, now))
+            && self.bulkhead.as_ref().is_none_or(|(_, bulkhead, _)| bulkhead.is_at_rest())
+            && self.stretch.as_ref().is_none_or(|(config, stretch)| stretch.is_at_rest(config, now))
+    }
+
     /// Asks the limits of the rate for an attempt; takes nothing. An error names the line in which the call may wait.
     fn ask_rate(&mut self, lines: Lines, overdue: bool, now: Timestamp) -> Result<(), (usize, Refusal, Timestamp)> {
         let [at_limiter, at_adaptive] = lines.map(|ticket| Waiter { ticket, overdue });

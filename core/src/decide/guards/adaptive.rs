@@ -301,6 +301,15 @@ impl Adaptive {
         self.tokens = self.tokens.min(self.rate.max(1.0));
     }
 
+    /// True if it lets as many calls through as a new one: an additive rate is at least the first one, a cubic rate does not limit
+    /// yet, or the server has throttled no call for a minute (spec 21.5).
+    pub fn is_at_rest(&self, config: &AdaptiveConfig, now: Timestamp) -> bool {
+        if config.kind == AIMD {
+            return self.rate >= config.initial_rate && self.tokens(now) >= config.initial_rate.max(1.0);
+        }
+        !self.limits() || now.as_now().since(Timestamp::from_nanos(self.throttled_at)) > Span::from_secs(60)
+    }
+
     /// The rate in calls a second. A cubic one computes it before it limits, too.
     pub const fn rate(&self) -> f64 {
         self.rate

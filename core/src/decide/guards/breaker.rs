@@ -331,6 +331,12 @@ impl Breaker {
         (total, failed, slow)
     }
 
+    /// True if nothing is lost when it is made anew: it is closed and counts no failure or slow call (spec 21.5).
+    pub fn is_at_rest(&self, config: &BreakerConfig, now: Timestamp) -> bool {
+        let (_, failed, slow) = self.rates(config, now);
+        self.state(config, now) == BreakerState::Closed && failed == 0 && slow == 0
+    }
+
     /// The number of openings, by itself or by a hint, since it was made or reset.
     pub const fn openings(&self) -> u32 {
         self.openings

@@ -359,6 +359,13 @@ impl Budget {
         }
     }
 
+    /// True if nothing is lost when it is made anew: no call or retry is on, and it refuses no more than a new one (spec 21.5).
+    pub fn is_at_rest(&self, config: &BudgetConfig, now: Timestamp) -> bool {
+        let is_idle = config.kind != SHARE || (self.active == 0 && self.retries == 0);
+        let fresh = Self::new(config, 0, now).balance(config, now);
+        is_idle && self.rejection(config, now) <= 0.0 && self.balance(config, now) >= fresh
+    }
+
     /// True for a token budget from which nothing is missing: a success changes nothing then.
     #[inline]
     pub const fn is_full(&self, config: &BudgetConfig) -> bool {

@@ -166,6 +166,11 @@ impl Bulkhead {
         }
     }
 
+    /// True if nobody runs or waits (spec 21.5).
+    pub const fn is_at_rest(&self) -> bool {
+        self.running == 0 && self.waiting == 0
+    }
+
     /// The number of calls that run.
     pub const fn running(&self) -> u32 {
         self.running

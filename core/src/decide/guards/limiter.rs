@@ -309,6 +309,12 @@ impl Limiter {
         Some(first.unwrap_or(Timestamp::from_nanos(now)).after(Span::from_nanos(round)))
     }
 
+    /// True if nothing is lost when it is made anew: it lets as many calls through as a new one (spec 21.5).
+    pub fn is_at_rest(&self, config: &LimiterConfig, times: &[u64], now: Timestamp) -> bool {
+        let most = if matches!(config.kind, WINDOW | LOG) { config.limit } else { config.burst };
+        self.refuses(config, times, most, now).is_none()
+    }
+
     /// Gives back `count` calls that were taken and not made.
     pub fn give_back(&mut self, config: &LimiterConfig, _times: &mut [u64], count: u32, now: Timestamp) {
         let now = self.clamped(now);

@@ -71,6 +71,12 @@ impl Stretch {
         self.slots.record(failed, false);
     }
 
+    /// True if it counts no failure (spec 21.5).
+    pub fn is_at_rest(&self, config: &StretchConfig, now: Timestamp) -> bool {
+        let (total, failed) = self.counts(config, now);
+        total == 0 || failed == 0
+    }
+
     /// The attempts that count at `now`, and how many of them failed.
     pub fn counts(&self, config: &StretchConfig, now: Timestamp) -> (u32, u32) {
         let [calls, failed, _] = self.slots.sums_at(now, config.slot(), window::SLOTS);

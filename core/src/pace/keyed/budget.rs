@@ -5,7 +5,7 @@ use crate::pace::keyed::store::Keyed;
 use crate::time::{Span, Timestamp};
 use alloc::string::String;
 
-/// How many keys may be short of tokens at once. Beyond them the key used longest ago gets a full budget.
+/// How many keys may be short of tokens at once. Further keys share one budget.
 const MOST: usize = 1024;
 
 /// A token budget for each key: the servers that one policy's calls go to.
@@ -18,6 +18,8 @@ const MOST: usize = 1024;
 pub struct KeyedBudget {
     config: BudgetConfig,
     short: Keyed<String, Budget>,
+    /// The budget of all other keys, while it is short.
+    others: Keyed<(), Budget>,
     /// The number of the latest refusal of all budgets.
     refusals: u32,
     /// The number with which a new budget begins: no budget that was dropped had refused after it.
@@ -29,7 +31,7 @@ impl KeyedBudget {
     pub fn new(config: BudgetConfig) -> Self {
         // A budget that is idle for longer is full again.
         let idle = config.fills_in().max(Span::from_nanos(1));
-        Self { config, short: Keyed::new(MOST, idle), refusals: 0, floor: 0 }
+        Self { config, short: Keyed::new(MOST, idle), others: Keyed::new(1, idle), refusals: 0, floor: 0 }
     }
 
     /// The number of the latest refusal, which a call notes when it begins: see [`Budget::withdraw`].
@@ -45,28 +47,30 @@ impl KeyedBudget {
     /// True if no budget is short of tokens, as far as is known without a look at the time.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.short.is_empty()
+        self.short.is_empty() && self.others.is_empty()
     }
 
     /// A call with that key succeeded at its first attempt, at `now`.
     pub fn succeed(&mut self, key: &str, now: Timestamp) {
         self.drop_idle(now);
-        if self.short.peek(key, now).is_some() {
+        if self.is_shared(key, now) || self.short.peek(key, now).is_some() {
             self.lend(key, now, |config, budget| budget.succeed(config, now, None));
         }
     }
 
     /// The balance of a key's budget at `now`, see [`Budget::balance`]. A look changes nothing.
     pub fn balance(&self, key: &str, now: Timestamp) -> f64 {
-        let known = self.short.peek(key, now).copied();
-        known.unwrap_or_else(|| Budget::new(&self.config, 0, now)).balance(&self.config, now)
+        let known = if self.is_shared(key, now) { self.others.peek(&(), now) } else { self.short.peek(key, now) };
+        known.copied().unwrap_or_else(|| Budget::new(&self.config, 0, now)).balance(&self.config, now)
     }
 
     /// Lends the budget of a key for one transition at `now`.
     pub fn lend<R>(&mut self, key: &str, now: Timestamp, run: impl FnOnce(&BudgetConfig, &mut Budget) -> R) -> R {
         self.drop_idle(now);
-        let known = self.short.peek(key, now).copied();
-        let mut budget = known.unwrap_or_else(|| Budget::new(&self.config, 0, now).numbered(&self.config, self.floor));
+        let is_shared = self.is_shared(key, now);
+        let known = if is_shared { self.others.peek(&(), now) } else { self.short.peek(key, now) };
+        let mut budget =
+            known.copied().unwrap_or_else(|| Budget::new(&self.config, 0, now).numbered(&self.config, self.floor));
         let before = budget.refusals();
         let answer = run(&self.config, &mut budget);
         if budget.refusals() != before {
@@ -74,22 +78,26 @@ impl KeyedBudget {
             budget = budget.numbered(&self.config, self.refusals);
         }
         if budget.is_full(&self.config) {
-            self.short.remove(key);
+            _ = if is_shared { self.others.remove(&()) } else { self.short.remove(key) };
             if budget.refusals().wrapping_sub(self.floor) as i32 > 0 {
                 self.floor = budget.refusals();
             }
+        } else if is_shared {
+            *self.others.entry((), now, || budget) = budget;
         } else {
-            if self.short.len() >= MOST && known.is_none() {
-                self.floor = self.refusals;
-            }
             *self.short.entry(key.into(), now, || budget) = budget;
         }
         answer
     }
 
+    /// True if a key has no budget of its own: too many others are short, or were when their shared budget was last full (spec 36.3).
+    fn is_shared(&self, key: &str, now: Timestamp) -> bool {
+        (self.short.len() >= MOST || !self.others.is_empty()) && self.short.peek(key, now).is_none()
+    }
+
     /// Drops the budgets that are full by time alone.
     fn drop_idle(&mut self, now: Timestamp) {
-        if self.short.collect_idle(now) > 0 {
+        if self.short.collect_idle(now).saturating_add(self.others.collect_idle(now)) > 0 {
             self.floor = self.refusals;
         }
     }
@@ -164,6 +172,22 @@ mod tests {
         assert!(!budgets.is_full());
         budgets.succeed("b", Timestamp::from_nanos(668 * SECOND));
         assert!(budgets.is_full());
+    }
+
+    #[test]
+    fn no_number_of_other_keys_refills_a_budget() {
+        let mut budgets = KeyedBudget::new(BudgetConfig::of_loops());
+        while withdraw(&mut budgets, "mine", 2, FailureKind::Transient)
+            && budgets.balance("mine", Timestamp::from_nanos(2 * SECOND)) > 0.0
+        {}
+        assert!(!withdraw(&mut budgets, "mine", 4, FailureKind::Transient));
+        for key in 0..4 * MOST {
+            withdraw(&mut budgets, &format!("{key}"), 4, FailureKind::Timeout);
+        }
+        assert!(!withdraw(&mut budgets, "mine", 5, FailureKind::Transient));
+        // Keys without room share a budget, until it is full again.
+        assert!(budgets.balance("new", Timestamp::from_nanos(5 * SECOND)) < 1.0);
+        assert!(budgets.balance("new", Timestamp::from_nanos(2000 * SECOND)) > 19.0);
     }
 
     #[test]

@@ -11,7 +11,8 @@ use core::borrow::Borrow;
 /// [`Keyed::entry`] uses a key: makes its state if there is none, and makes it the last to be given up. When a new key finds
 /// the map full, the least recently used key is given up. A key that was last used more than the idle time ago is gone,
 /// whether or not anything has removed it yet; [`Keyed::entry`] and [`Keyed::collect_idle`] do. Looking with [`Keyed::peek`]
-/// is no use. Time is monotonic: a `now` before the latest one reads as that one (spec 1.3). Everything takes logarithmic
+/// is no use. [`Keyed::entry_at_rest`] is for states that must not be lost while they are in use, and not to be mixed with the others.
+/// Time is monotonic: a `now` before the latest one reads as that one (spec 1.3). Everything takes logarithmic
 /// time in the number of keys, each removal included; [`Keyed::retain`] looks at all of them.
 #[derive(Clone, Debug)]
 pub struct Keyed<K, S> {
@@ -23,7 +24,12 @@ pub struct Keyed<K, S> {
     most: usize,
     idle: Span,
     latest: Timestamp,
+    /// The state of the keys that found no room.
+    shared: Option<S>,
 }
+
+/// How many keys in use are passed over at each use, to find one at rest.
+const LOOKS: u32 = 16;
 
 /// The time of a use, and its number among all uses.
 type Use = (Timestamp, u64);
@@ -38,7 +44,7 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
     /// A map of at most `most` keys (at least one) that forgets those unused for more than `idle`; [`Span::MAX`] for never.
     pub fn new(most: usize, idle: Span) -> Self {
         let (slots, by_use) = (BTreeMap::new(), BTreeMap::new());
-        Self { slots, by_use, uses: 0, most: most.max(1), idle, latest: Timestamp::ZERO }
+        Self { slots, by_use, uses: 0, most: most.max(1), idle, latest: Timestamp::ZERO, shared: None }
     }
 
     /// The state of `key` at `now`, made by `make` if there is none.
@@ -47,8 +53,60 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
         if self.slots.len() >= self.most && !self.slots.contains_key(&key) {
             self.give_up_oldest();
         }
-        let last_use = (self.latest, self.uses);
+        self.used(key, make)
+    }
+
+    /// The same for states that must not be lost while they are in use: only a key whose state is `at_rest` is given up or forgotten as
+    /// idle. If the 16 keys used longest ago are in use, a new key gets a state that it shares with other new keys, made by
+    /// `make(true)`. Once that state is at rest, new keys get states of their own again (spec 21.4). So a key keeps its
+    /// state while that state is in use.
+    pub fn entry_at_rest(
+        &mut self,
+        key: K,
+        now: Timestamp,
+        mut at_rest: impl FnMut(&S) -> bool,
+        make: impl FnOnce(bool) -> S,
+    ) -> &mut S {
+        self.latest = self.latest.max(now.as_now());
+        let mut in_use = 0u32;
+        while let Some((last_use, oldest)) = self.by_use.first_key_value()
+            && in_use < LOOKS
+        {
+            let is_full = self.slots.len() >= self.most && !self.slots.contains_key(&key);
+            if !is_full && !self.is_idle(*last_use, self.latest) {
+                break;
+            }
+            if self.slots.get(oldest).is_none_or(|slot| at_rest(&slot.state)) {
+                self.give_up_oldest();
+            } else if let Some((_, oldest)) = self.by_use.pop_first() {
+                in_use = in_use.saturating_add(1);
+                // The next use looks at others first.
+                let last_use = self.next_use();
+                if let Some(slot) = self.slots.get_mut(&oldest) {
+                    slot.last_use = last_use;
+                }
+                self.by_use.insert(last_use, oldest);
+            }
+        }
+        if self.slots.contains_key(&key) {
+            return self.used(key, || make(false));
+        }
+        if self.slots.len() >= self.most || self.shared.as_ref().is_some_and(|shared| !at_rest(shared)) {
+            return self.shared.get_or_insert_with(|| make(true));
+        }
+        self.shared = None;
+        self.used(key, || make(false))
+    }
+
+    fn next_use(&mut self) -> Use {
+        let next = (self.latest, self.uses);
         self.uses = self.uses.wrapping_add(1);
+        next
+    }
+
+    /// The state of a key for which there is room, as used now.
+    fn used(&mut self, key: K, make: impl FnOnce() -> S) -> &mut S {
+        let last_use = self.next_use();
         match self.slots.entry(key) {
             Entry::Occupied(slot) => {
                 let slot = slot.into_mut();
@@ -142,9 +200,15 @@ impl<K: Ord + Clone, S> Keyed<K, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::BreakerConfig;
+    use crate::decide::guarded::Guards;
+    use crate::decide::guards::breaker::{Breaker, Verdict};
+    use crate::decide::guards::bulkhead::{Bulkhead, BulkheadConfig, Entry as Entering};
     use crate::pace::keyed::config::GateConfig;
     use crate::pace::keyed::gate::Gate;
     use proptest::prelude::*;
+    use std::cell::RefCell;
+    use std::rc::Rc;
     use std::vec::Vec;
 
     const fn at(nanos: u64) -> Timestamp {
@@ -239,6 +303,84 @@ mod tests {
     }
 
     proptest! {
+        /// Ten times more keys than room: a state in use is never lost, nor doubled.
+        #[test]
+        fn a_state_in_use_is_kept(inputs in prop::collection::vec((0u64..80, 0u64..50, any::<bool>()), 1..600), idle in 0u64..100) {
+            let mut keyed = Keyed::new(8, ns(idle));
+            // How many use the state that a key has, by the number of the state; and the state that each key in use had.
+            let mut users: std::collections::HashMap<u64, u64> = std::collections::HashMap::new();
+            let mut held: Vec<(u64, u64)> = Vec::new();
+            let (mut now, mut made) = (0, 0);
+            for (key, gap, leaves) in inputs {
+                now += gap;
+                if leaves && !held.is_empty() {
+                    let (_, state) = held.swap_remove(key as usize % held.len());
+                    *users.get_mut(&state).unwrap() -= 1;
+                    continue;
+                }
+                let in_use = |state: &u64| users.get(state).is_none_or(|users| *users == 0);
+                let state = *keyed.entry_at_rest(key, at(now), in_use, |_| { made += 1; made });
+                for (other, earlier) in &held {
+                    prop_assert!(*other != key || *earlier == state, "key {} changed its state in use", key);
+                }
+                *users.entry(state).or_default() += 1;
+                held.push((key, state));
+                prop_assert!(keyed.len() <= 8 && keyed.by_use.len() == keyed.len());
+            }
+        }
+
+        /// A breaker that opens for a second after one failure and a bulkhead of one, ten times more keys than room, random traffic.
+        #[test]
+        fn guards_in_use_are_kept(inputs in prop::collection::vec((0usize..80, 0u64..200, 0u8..4), 1..600), idle in 0u64..3) {
+            let breaker = BreakerConfig::consecutive(1, Span::from_secs(1)).unwrap();
+            let bulkhead = BulkheadConfig::new(1, 0, Span::ZERO).unwrap();
+            let millis = |millis: u64| at(millis * 1_000_000);
+            type Set = Rc<RefCell<(Breaker, Bulkhead)>>;
+            let mut keyed: Keyed<usize, Set> = Keyed::new(8, Span::from_secs(idle));
+            let (mut closed_until, mut running, mut sets) = ([0; 80], Vec::new(), Vec::new());
+            let mut now = 10_000;
+            for (key, gap, action) in inputs {
+                now += gap;
+                if action < 2 && !running.is_empty() {
+                    let (key, set, permit): (usize, Set, _) = running.swap_remove(key % running.len());
+                    let verdict = if action == 0 { Verdict::Failure } else { Verdict::Success };
+                    let mut guards = set.borrow_mut();
+                    guards.0.record(&breaker, permit, millis(now), verdict, Span::ZERO);
+                    guards.1.leave();
+                    if action == 0 {
+                        closed_until[key] = now + 1000;
+                    }
+                    continue;
+                }
+                let at_rest = |set: &Set| {
+                    let (one, other) = &mut *set.borrow_mut();
+                    let guards = Guards {
+                        breaker: Some((&breaker, one)), bulkhead: Some((&bulkhead, other, &mut [])), ..Guards::none()
+                    };
+                    guards.is_at_rest(millis(now))
+                };
+                let set = Rc::clone(keyed.entry_at_rest(key, millis(now), at_rest, |_| {
+                    let set = Rc::new(RefCell::new((Breaker::new(&breaker, 0, millis(now)), Bulkhead::new())));
+                    sets.push(Rc::downgrade(&set));
+                    set
+                }));
+                sets.retain(|set| set.strong_count() > 0);
+                prop_assert!(keyed.len() <= 8 && sets.len() <= 9, "{} keys, {} sets", keyed.len(), sets.len());
+                let mut guards = set.borrow_mut();
+                if !matches!(guards.1.enter(&bulkhead, &mut []), Entering::Entered) {
+                    continue;
+                }
+                match guards.0.acquire(&breaker, millis(now)) {
+                    Err(_) => guards.1.leave(),
+                    Ok(permit) => {
+                        prop_assert!(now >= closed_until[key], "the breaker of {} closed early", key);
+                        prop_assert!(running.iter().all(|(other, ..)| *other != key), "two calls of {}", key);
+                        running.push((key, Rc::clone(&set), permit));
+                    }
+                }
+            }
+        }
+
         #[test]
         fn it_is_a_list_in_the_order_of_use(
             inputs in prop::collection::vec((0u64..12, 0u64..30, 0u8..6), 1..200), most in 1usize..8, idle in 0u64..100
