@@ -168,7 +168,7 @@ class Database:
     def check_tables(self, connection: Connection, names: list[str]) -> None:
         """Raises if one of these tables of a file has a trigger or a computed column, or is a virtual table.
 
-        Those run statements of whoever made the file.
+        A trigger runs statements of the program that made the file.
         """
         if not self.is_file:
             return
