@@ -381,6 +381,40 @@ def test_a_long_history_travels_without_what_the_failures_said() -> None:
     assert holdoff.Event.read_all(zlib.decompress(b64decode(short)))[0][1] == "boom"
 
 
+def test_an_open_breaker_delays_a_task_and_ends_none(app: celery.Celery, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Memory()
+    guards = SharedGuard(holdoff.Guards(breaker={"failures": 1, "open_for": 60}), store, "service")
+    guards.update(lambda guards, now: guards.breaker.record(0, True, now=now))  # type: ignore[union-attr]
+    slept: list[float] = []
+    sent: list[tuple[bytes, int, float]] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        store.now += round(seconds * SECOND)
+
+    def send(task: RetryTask, log: bytes, interruptions: int, eta: Any, error: Exception | None) -> None:
+        sent.append((log, interruptions, eta.timestamp() - time.time()))
+        raise celery.exceptions.Retry
+
+    monkeypatch.setattr("holdoff_celery.sleep", sleep)
+    monkeypatch.setattr(RetryTask, "_send", send)
+
+    @app.task(shared=False, base=RetryTask, attempts=1, guards=guards, longest_wait=900)
+    def work() -> str:
+        return "done"
+
+    task: Any = work
+    task.push_request(id="1", called_directly=False, is_eager=False, headers={"holdoff-interruptions": 2})
+    with pytest.raises(celery.exceptions.Retry):
+        task()
+    task.pop_request()
+    ((log, interruptions, wait),) = sent
+    assert (log, interruptions, 50 < wait < 61) == (b"", 2, True)
+    # A task that is called in place waits there.
+    assert task.delay().get() == "done"
+    assert 59 < sum(slept) < 61
+
+
 def test_guards_that_tasks_share_stop_them(app: celery.Celery) -> None:
     store = Memory(ticking=True)
     guards = SharedGuard(

@@ -367,8 +367,12 @@ def test_guards_that_all_workers_share_stop_jobs_of_every_worker(database: str) 
     asyncio.run(main())
 
 
-def test_an_open_breaker_ends_a_job_before_its_first_attempt(database: str) -> None:
+def test_an_open_breaker_puts_a_job_off_before_its_first_attempt(database: str) -> None:
     runs: list[int] = []
+
+    def close(guards: holdoff.Guards, now: int) -> None:
+        assert guards.breaker is not None
+        guards.breaker.force_close()
 
     async def main() -> None:
         async with await psycopg.AsyncConnection.connect(database) as connection:
@@ -378,14 +382,25 @@ def test_an_open_breaker_ends_a_job_before_its_first_attempt(database: str) -> N
             async with opened(database, retries) as app:
 
                 @retries.task(app)
-                async def down() -> None:
+                async def work(fail: bool) -> None:
                     runs.append(1)
-                    raise OSError("down")
+                    if fail:
+                        raise OSError("down")
 
-                for _ in range(2):
-                    assert await ended(app, await down.defer_async()) == ["failed"]
-                last = (await retries.history(app, 2))[-1][0]
-                assert (last.kind, last.reason, last.attempt, len(runs)) == ("GAVE_UP", "breaker", 0, 1)
+                assert await ended(app, await work.defer_async(fail=True)) == ["failed"]
+                job = await work.defer_async(fail=False)
+
+                async def put_off() -> bool:
+                    (one,) = await app.job_manager.list_jobs_async(id=job)
+                    return one.status == "todo" and one.attempts == 1
+
+                async with working(app):
+                    await until(put_off)
+                assert (await retries.history(app, job), len(runs)) == ([], 1)
+                # It is not due yet, but the breaker is closed now.
+                await guards.update_async(close)
+                await app.connector.execute_query_async("update procrastinate_jobs set scheduled_at = null")
+                assert await ended(app, job) == ["succeeded"]
 
     asyncio.run(main())
 

@@ -9,7 +9,7 @@ from typing import Any
 import holdoff
 import pytest
 from holdoff_shared import SharedGuard
-from holdoff_shared.jobs import Job, Settings, seed_of
+from holdoff_shared.jobs import DOWN, Job, Refused, Settings, seed_of
 from memory_store import SECOND, Memory
 
 MS = 1_000_000
@@ -21,7 +21,9 @@ GUARDS: dict[str, Any] = {
     "requests": {"budget": {"kind": "requests", "k": 1.2}},
     "window": {"budget": {"kind": "window", "limit": 4, "window": 5}},
     "breaker": {"breaker": {"kind": "consecutive", "failures": 3, "open_for": 2, "probes": 2, "refusal": "wait"}},
-    "count": {"breaker": {"kind": "count", "size": 6, "min_calls": 3, "failure_rate": 0.6, "open_for": 1}},
+    "count": {
+        "breaker": {"kind": "count", "size": 6, "min_calls": 3, "failure_rate": 0.6, "open_for": 1, "refusal": "wait"}
+    },
     "limiter": {"limiter": {"limit": 2, "per": 1, "refusal": "wait"}},
     "adaptive": {"adaptive": {"kind": "aimd", "initial_rate": 2, "refusal": "wait"}},
     "stretch": {"stretch": {"factor": 3, "min_calls": 3}},
@@ -146,7 +148,7 @@ def test_guards_that_go_down_in_an_attempt_do_not_keep_its_end_from_being_decide
     job.start(store.now)
     store.down = True
     step = job.end(store.now, OSError("down"))
-    assert (step.kind, step.reason) == ("stop", "breaker")
+    assert (step.kind, step.cause) == ("sleep", "backoff")
 
 
 def test_long_texts_are_cut_and_odd_ones_are_taken() -> None:
@@ -192,3 +194,65 @@ def test_a_caller_says_what_it_takes_an_error_for() -> None:
     error = OSError()
     holdoff.Retrying(attempts=1).failure_of(error)
     assert holdoff.outcome_of(error) is None
+
+
+REFUSALS: dict[str, tuple[dict[str, Any], int]] = {
+    "breaker": ({"breaker": {"failures": 1, "open_for": "1h"}}, 3600),
+    "limiter": ({"limiter": {"limit": 1, "per": "1h"}}, 3600),
+    "adaptive rate": ({"adaptive": {"kind": "aimd", "max_rate": 0.5, "initial_rate": 0.5, "min_rate": 0.5}}, 2),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_guard_that_refuses_puts_a_job_off_and_ends_none(name: str) -> None:
+    options, seconds = REFUSALS[name]
+    store = Memory()
+    workers = settings(guards=SharedGuard(holdoff.Guards(**options), store, "k"))
+    workers.policy = holdoff.Policy(attempts=2, backoff={"initial": "1ms"}, jitter="none")
+    first = Job(workers, "first", b"")
+    first.start(store.now)
+    step = first.end(store.now, OSError("down"))
+    assert (step.kind, step.cause, step.until) == ("sleep", "backoff", store.now + MS)
+    store.now += 2 * MS
+    state = store.kept["k"]
+    for log in (first.log + first.fresh, b""):
+        job = Job(workers, "first" if log else "second", log)
+        with pytest.raises(Refused) as refused:
+            job.start(store.now)
+        assert job.fresh == b""
+        assert seconds * SECOND * 0.9 < refused.value.wait <= seconds * SECOND
+    assert store.kept["k"] == state
+    store.now += refused.value.wait
+    job = Job(workers, "first", first.log + first.fresh)
+    assert job.start(store.now).kind == "attempt"
+    assert job.end(store.now, None).outcome == "succeeded"
+    assert [event.kind for event, _ in job.history()] == [
+        "STARTED",
+        "ATTEMPT_FAILED",
+        "RETRY_SCHEDULED",
+        "RESUMED",
+        "SUCCEEDED",
+    ]
+
+
+def test_an_isolated_breaker_is_asked_again_and_a_deadline_ends_the_wait() -> None:
+    store = Memory()
+    guards = SharedGuard(holdoff.Guards(breaker={"failures": 1, "open_for": "1h"}), store, "k")
+    guards.update(lambda guards, _: guards.breaker.isolate())  # type: ignore[union-attr]
+    workers = settings(guards=guards)
+    job = Job(workers, "isolated", b"")
+    with pytest.raises(Refused) as refused:
+        job.start(store.now)
+    assert refused.value.wait == DOWN
+    guards.update(lambda guards, now: guards.breaker.force_close())  # type: ignore[union-attr]
+    begun = store.now
+    job.start(store.now)
+    job.end(store.now, OSError("down"))
+    store.now += SECOND
+    job = Job(workers, "isolated", job.log + job.fresh)
+    with pytest.raises(Refused) as refused:
+        job.start(store.now)
+    store.now += refused.value.wait
+    assert store.now - begun == 30 * SECOND
+    step = Job(workers, "isolated", job.log).start(store.now)
+    assert (step.kind, step.reason) == ("stop", "deadline")

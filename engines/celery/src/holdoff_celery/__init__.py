@@ -11,6 +11,7 @@ from __future__ import annotations
 import zlib
 from base64 import b64decode, b64encode
 from difflib import get_close_matches
+from functools import partial
 from time import sleep
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +20,7 @@ from celery.exceptions import Ignore, Reject, SoftTimeLimitExceeded
 from celery.exceptions import Retry as CeleryRetry
 from holdoff import Event
 from holdoff_shared import StoreDown
-from holdoff_shared.jobs import DOWN, GaveUp, Job, JobFields, Settings, attempt, date_of
+from holdoff_shared.jobs import DOWN, GaveUp, Job, JobFields, Refused, Settings, attempt, date_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,22 +152,33 @@ class RetryTask(Task[..., Any]):
     def _begin(self, job: Job, interruptions: int) -> Step:
         """The step to take now. Raises when the task is to come back later."""
         try:
-            step = job.start(job.now(), interruptions)
-        except StoreDown as error:
+            step = self._asked(job, partial(job.start, interruptions=interruptions))
+            while step.kind == "sleep":
+                # A new decision is kept by sending it, however short the sleep.
+                if (job.fresh or job.remaining() > SHORT) and not self.request.is_eager:
+                    fresh, log = bool(job.fresh), job.log + job.fresh
+                    job.commit()
+                    self._send(log, 0 if fresh else interruptions, self._due(job), None)
+                sleep(job.remaining() / 1e9)
+                step = self._asked(job, job.wake)
+        except (StoreDown, Refused) as error:
             if self.request.is_eager:
                 raise
-            self._send(job.log, interruptions, date_of(job.now() + DOWN), error)
+            wait = error.wait if isinstance(error, Refused) else DOWN
+            self._send(job.log, interruptions, date_of(job.now() + min(wait, self._longest_nap())), error)
             raise
-        while step.kind == "sleep":
-            # A new decision is kept by sending it, however short the sleep.
-            if (job.fresh or job.remaining() > SHORT) and not self.request.is_eager:
-                fresh, log = bool(job.fresh), job.log + job.fresh
-                job.commit()
-                self._send(log, 0 if fresh else interruptions, self._due(job), None)
-            sleep(job.remaining() / 1e9)
-            step = job.wake(job.now())
         job.commit()
         return step
+
+    def _asked(self, job: Job, ask: Callable[[int], Step]) -> Step:
+        """The answer of the guards. An eager task has nowhere to go: it waits until they let it through."""
+        while True:
+            try:
+                return ask(job.now())
+            except Refused as refused:
+                if not self.request.is_eager:
+                    raise
+                sleep(refused.wait / 1e9)
 
     def _send(self, log: bytes, interruptions: int, eta: datetime | None, error: Exception | None) -> None:
         """Have the task come back then, by another message; this one is over. Raises what tells Celery so."""
@@ -185,8 +197,12 @@ class RetryTask(Task[..., Any]):
             raise Reject(reason, requeue=True) from error
 
     def _due(self, job: Job) -> datetime:
-        longest = round(self._longest_wait() * 1e9)
+        longest = self._longest_nap()
         return date_of(job.until() if job.remaining() <= longest else job.now() + longest)
+
+    def _longest_nap(self) -> int:
+        """`_longest_wait` in nanoseconds."""
+        return round(self._longest_wait() * 1e9)
 
     def _longest_wait(self) -> float:
         seconds = type(self).longest_wait

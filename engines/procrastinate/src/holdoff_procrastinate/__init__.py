@@ -22,7 +22,18 @@ import procrastinate
 from asgiref.sync import async_to_sync
 from holdoff import is_coroutine_function
 from holdoff_shared import StoreDown
-from holdoff_shared.jobs import DOWN, AttemptTimeout, GaveUp, Job, JobFields, Settings, attempt, date_of, limited
+from holdoff_shared.jobs import (
+    DOWN,
+    AttemptTimeout,
+    GaveUp,
+    Job,
+    JobFields,
+    Refused,
+    Settings,
+    attempt,
+    date_of,
+    limited,
+)
 from procrastinate.exceptions import ConnectorException, JobAborted
 from procrastinate.job_context import AbortReason
 
@@ -30,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Concatenate, ParamSpec, TypeVar
 
-    from holdoff import Event, Policy
+    from holdoff import Event, Policy, Step
     from holdoff.types import PresetName
     from procrastinate.jobs import Job as ProcrastinateJob
     from procrastinate.tasks import Task as ProcrastinateTask
@@ -238,18 +249,10 @@ class Retries(procrastinate.BaseRetryStrategy):
         job.set_clock(row["now"] * 1000)
         try:
             step = await job.start_async(job.now())
-        except StoreDown as error:
-            self._decisions[job_id] = _at(job.now() + DOWN)
+            step = await self._woken(context, job, step)
+        except (StoreDown, Refused) as error:
+            self._decisions[job_id] = _at(job.now() + (error.wait if isinstance(error, Refused) else DOWN))
             raise _Later(f"the guards of job {job_id} are closed: {error}") from error
-        while True:
-            if not await self._keep(context, job):
-                # Two workers have the job: the other one was first, and this one leaves it.
-                self._decisions[job_id] = _at(job.now() + SHORT)
-                raise _Later(f"another worker has begun an attempt of job {job_id}")
-            if step.kind != "sleep" or job.remaining() > SHORT:
-                break
-            await asyncio.sleep(job.remaining() / 1e9)
-            step = await job.wake_async(job.now())
         if step.kind == "sleep":
             self._decisions[job_id] = _at(job.until())
             raise _Later(f"job {job_id} is to be tried again at {date_of(job.until()).isoformat()}")
@@ -257,6 +260,19 @@ class Retries(procrastinate.BaseRetryStrategy):
             self._decisions[job_id] = None
             raise job.gave_up()
         return job
+
+    async def _woken(self, context: procrastinate.JobContext, job: Job, step: Step) -> Step:
+        """The step after a short sleep, which the worker sleeps itself. Every step is kept."""
+        job_id = _id(context)
+        while True:
+            if not await self._keep(context, job):
+                # Two workers have the job: the other one was first, and this one leaves it.
+                self._decisions[job_id] = _at(job.now() + SHORT)
+                raise _Later(f"another worker has begun an attempt of job {job_id}")
+            if step.kind != "sleep" or job.remaining() > SHORT:
+                return step
+            await asyncio.sleep(job.remaining() / 1e9)
+            step = await job.wake_async(job.now())
 
     async def _end(
         self, context: procrastinate.JobContext, job: Job, error: Exception | None, timed_out: bool = False

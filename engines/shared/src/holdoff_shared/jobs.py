@@ -15,7 +15,7 @@ from hashlib import blake2b
 from time import time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdoff import NEVER, Event, Failure, Guards, Outcome, Policy, Recorder, Retrying, replay, within
+from holdoff import NEVER, Event, Failure, Guards, Outcome, Policy, Recorder, Retrying, parse_duration, replay, within
 from holdoff.clock import monotonic_ns
 from holdoff.types import PolicyFields
 
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 LONGEST_TEXT = 500
 """Of what a failure said, in characters."""
 DOWN = 5_000_000_000
-"""When to ask guards again that are closed because their store is down, in nanoseconds."""
+"""When to ask guards again that do not say when they let an attempt through, or whose store is down, in nanoseconds."""
+_GUARDS = frozenset({"breaker", "limiter"})
+"""The reasons of a guard that refuses an attempt now, and not for good."""
 
 _RUNNING: ContextVar[Job | None] = ContextVar("holdoff.job", default=None)
 
@@ -54,6 +56,15 @@ class Made(NamedTuple):
     recorder: Recorder
     step: Step
     events: tuple[Event, ...]
+
+
+class Refused(Exception):
+    """A guard refuses an attempt for now. Nothing is written: the job comes back, and the guards are asked again."""
+
+    def __init__(self, reason: str, wait: int) -> None:
+        super().__init__(f"the {reason} lets no attempt begin now; asked again in {wait / 1e9:.3g} s")
+        self.wait = wait
+        """Nanoseconds until the guards are to be asked again."""
 
 
 class GaveUp(Exception):
@@ -144,7 +155,7 @@ class Job:
         return Event.read_all(self.log + self.fresh)
 
     def start(self, now: int, interruptions: int = 0) -> Step:
-        """The worker has the job: what to do with it.
+        """The worker has the job: what to do with it. Raises `Refused` if a guard lets no attempt begin now.
 
         `interruptions`: how often since the end of the log an attempt was begun and not ended.
         """
@@ -163,7 +174,7 @@ class Job:
         return await self._make_async(_cancelled, now)
 
     def wake(self, now: int) -> Step:
-        """The sleep may be over."""
+        """The sleep may be over. Raises `Refused` if a guard lets no attempt begin now."""
         return self._make(self._woken, now)
 
     async def wake_async(self, now: int) -> Step:
@@ -281,7 +292,7 @@ class Job:
                 if step.kind == "attempt":
                     step, more = self._resume(recorder, next(each_guards), now)
                     events += more
-            return Made(recorder, step, events)
+            return self._let_through(Made(recorder, step, events), now)
 
         return start
 
@@ -304,7 +315,21 @@ class Job:
 
     def _woken(self, recorder: Recorder | None, guards: Guards | None, now: int) -> Made:
         assert recorder is not None
-        return Made(recorder, *recorder.tick(self.policy, now, guards=guards))
+        return self._let_through(Made(recorder, *recorder.tick(self.policy, now, guards=guards)), now)
+
+    def _let_through(self, made: Made, now: int) -> Made:
+        """Raises `Refused` instead of a transition that ends the job because a guard refuses an attempt.
+
+        An exception in a change of shared guards leaves them as they are.
+        """
+        if not _is_refused(made.step):
+            return made
+        retry_at = made.step.retry_at
+        until = now + DOWN if retry_at is None or retry_at == NEVER else retry_at
+        deadline = self.policy.to_dict().get("deadline")
+        if deadline is not None and self.log:
+            until = min(until, Event.read_all(self.log)[0][0].at + round(parse_duration(deadline)))
+        raise Refused(str(made.step.reason), max(until - now, 1))
 
     def _ended(self, error: Exception | None, timed_out: bool) -> _Transition:
         failure: Failure | None = None
@@ -322,7 +347,15 @@ class Job:
                 return Made(recorder, *recorder.succeed(ticket, now, guards=guards))
             if failure is None:
                 return Made(recorder, *recorder.abandon(ticket, now, guards=guards))
-            return Made(recorder, *recorder.fail(self.policy, ticket, now, failure, guards=guards))
+            before = copy(recorder)
+            made = Made(recorder, *recorder.fail(self.policy, ticket, now, failure, guards=guards))
+            if not _is_refused(made.step):
+                return made
+            # The guards have counted the failure. The policy alone says when they are asked about the next attempt.
+            made = Made(before, *before.fail(self.policy, ticket, now, failure))
+            if made.step.kind == "sleep":
+                before.resume(self.policy, now, guards=guards)
+            return made
 
         return end
 
@@ -394,6 +427,10 @@ async def limited(attempt: Any, job: Job) -> Any:
         raise AttemptTimeout("the attempt took longer than it may")
     # It ended in time, or in the last moment.
     return task.result()
+
+
+def _is_refused(step: Step) -> bool:
+    return step.kind == "stop" and step.reason in _GUARDS
 
 
 def _cancelled(recorder: Recorder | None, guards: Guards | None, now: int) -> Made:
