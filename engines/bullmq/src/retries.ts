@@ -10,6 +10,7 @@ import {
   Policy,
   type PolicyFields,
   type PresetName,
+  parseNanos,
   type Step,
   type Verdict,
 } from "holdoff";
@@ -66,6 +67,7 @@ class InterruptedError extends Error {
 }
 
 type AttemptStep = Extract<Step<bigint>, { kind: "attempt" }>;
+type Refusal = Extract<Step<bigint>, { outcome: "gave_up" }>;
 
 /** Errors by which BullMQ says that the work moved the job, or paused the queue, itself. They are no failures. */
 const MOVES = ["DelayedError", "WaitingError", "WaitingChildrenError"];
@@ -74,6 +76,8 @@ const BACKOFF_TYPE = "holdoff";
 const DEFAULT_RERUNS = 3;
 const NEVER = 2n ** 64n - 1n;
 const MILLISECOND = 1_000_000n;
+/** Nanoseconds after which a guard is asked again that does not say when it lets an attempt through. */
+const ASK_AGAIN = 5_000n * MILLISECOND;
 
 /**
  * Retries for the jobs of a queue.
@@ -143,9 +147,14 @@ export class BullRetries {
       const { queue } = this.options;
       const history = await readHistory(job, queue);
       const [recorder, { step, events }] = this.resume(job, history);
+      if (isRefused(step)) {
+        await job.moveToDelayed(toMilliseconds(this.askAgainAt(step, history)), token);
+        throw new DelayedError(`the ${step.reason} lets no attempt begin now`);
+      }
       const call = events[0]?.type === "STARTED" ? history.call + 1 : history.call;
       await writeEvents(job, queue, call, events);
-      if (step.kind === "attempt") return this.attempt(work, job, token, signal, recorder, step, call);
+      const log = [...history.events, ...events];
+      if (step.kind === "attempt") return this.attempt(work, job, token, signal, recorder, step, call, log);
       if (step.kind !== "sleep") throw unrecoverable(step, recorder, undefined);
       if (events.some(({ type }) => type === "ATTEMPT_FAILED")) {
         this.due.set(job, step.until);
@@ -192,6 +201,16 @@ export class BullRetries {
     return [recorder, isDue ? recorder.tick(time) : resumed];
   }
 
+  /** When to ask a guard again that refuses an attempt, at the latest at the job's deadline. */
+  private askAgainAt({ retryAt }: Refusal, { events }: History): bigint {
+    const until = retryAt === undefined || retryAt === NEVER ? now() + ASK_AGAIN : retryAt;
+    const { deadline } = this.policy.toJSON();
+    const [first] = events;
+    if (first === undefined || typeof deadline !== "string") return until;
+    const end = BigInt(first.at) + (parseNanos(deadline) ?? NEVER);
+    return until < end ? until : end;
+  }
+
   private async attempt<Data, Result, Name extends string>(
     work: JobWork<Data, Result, Name>,
     job: Job<Data, Result, Name>,
@@ -200,6 +219,7 @@ export class BullRetries {
     recorder: Recorder,
     { ticket, attempt, abortAt }: AttemptStep,
     call: number,
+    log: readonly Event[],
   ): Promise<Result> {
     const { queue } = this.options;
     const timeout = new DOMException("the attempt took longer than its limit", "TimeoutError");
@@ -212,9 +232,13 @@ export class BullRetries {
         await writeMove(job, queue, call);
         throw error;
       }
-      const { step, events } = cancelled?.aborted
-        ? recorder.cancel(now())
-        : recorder.fail(ticket, now(), error === timeout ? "timeout" : this.failureOf(error), messageOf(error));
+      const time = now();
+      const isCancelled = cancelled?.aborted === true;
+      const failure = isCancelled || error === timeout ? "timeout" : this.failureOf(error);
+      const fail = (one: Recorder) => one.fail(ticket, time, failure, messageOf(error));
+      let { step, events } = isCancelled ? recorder.cancel(time) : fail(recorder);
+      // The guards have counted the failure. The policy alone says when they are asked about the next attempt.
+      if (isRefused(step)) ({ step, events } = fail(replay(this.policy, log, { anyPolicy: true, task: job.id })));
       await writeEvents(job, queue, call, events);
       // BullMQ reads a message from whatever was thrown; where it cannot, the job stays active until it counts as stalled.
       const readable = error ?? new Error(`the work threw ${error}`, { cause: error });
@@ -239,6 +263,10 @@ export class BullRetries {
     return failure.kind === "permanent" ? { ...failure, kind: "transient" } : failure;
   }
 }
+
+/** True if a guard refuses an attempt for now. */
+const isRefused = (step: Step<bigint>): step is Refusal =>
+  step.kind === "stop" && step.outcome === "gave_up" && (step.reason === "breaker" || step.reason === "limiter");
 
 /** Nanoseconds since 1970, the same for all workers. */
 const now = (): bigint => BigInt(Date.now()) * MILLISECOND;
