@@ -114,7 +114,7 @@ int holdoff_problem_text(const holdoff_problem *problem, char *text, size_t size
  */
 typedef struct holdoff_options {
   uint64_t magic;
-  uint64_t state[832];
+  uint64_t state[833];
   char *patterns;
   size_t patterns_size;
   size_t patterns_used;

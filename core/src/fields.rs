@@ -86,6 +86,7 @@ const REOPENS: Words = words!(0: "first", "streak");
 const MODES: Words = words!(0: "enforce", "observe");
 const HINTS: Words = words!(0: "ignore", "open");
 const REFUSALS: Words = words!(0: "stop", "wait");
+const RAMPS: Words = words!(0: "double", "none");
 const LIMITERS: Words = words!(0: "none", "gcra", "bucket", "window", "log");
 const ADAPTIVES: Words = words!(0: "none", "cubic", "aimd");
 const NESTINGS: Words = words!(0: "allow", "innermost", "outermost", "cap");
@@ -347,6 +348,8 @@ fields! {
     BreakerHint = 58 "breaker.hint" [] (word HINTS), default 0;
     /// The behaviour of a call that the breaker refuses: give up, or sleep until the breaker would let it through.
     BreakerRefusal = 59 "breaker.refusal" [] (word REFUSALS), default 0;
+    /// How calls that waited begin when the breaker closes: first one, then as many as have succeeded, doubled each round; or all at once.
+    BreakerRamp = 100 "breaker.ramp" [] (word RAMPS), default 0;
 
     /// How calls are counted.
     LimiterKind = 60 "limiter.kind" ["limiter"] (word LIMITERS), default 1;
@@ -408,7 +411,7 @@ fields! {
     NestedCap = 84 "nested.cap" [] (whole 1 to 4294967295), for NESTINGS ["cap"];
 }
 
-/// Fields with a name in common, by the numbers of the first and the last, and one behind. The first one says the kind, where there are kinds.
+/// Fields with a name in common, by the numbers of the first and the last, and some behind. The first one says the kind, where there are kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Section {
     /// The name: what the paths of its fields begin with.
@@ -416,21 +419,21 @@ pub struct Section {
     /// The field that may stand for the whole section.
     pub first: Field,
     last: Field,
-    /// The first and the last of its fields whose numbers are behind those of the other sections.
-    late: Option<(Field, Field)>,
+    /// Its fields whose numbers are behind those of the other sections.
+    late: &'static [Field],
 }
 
 impl Section {
     const fn new(name: &'static str, first: Field, last: Field) -> Self {
-        Self { name, first, last, late: None }
+        Self { name, first, last, late: &[] }
     }
 
     pub(crate) const BUDGET: Self = Self {
-        late: Some((Field::BudgetHintedCost, Field::BudgetReturns)),
+        late: &[Field::BudgetHintedCost, Field::BudgetGrace, Field::BudgetReturns],
         ..Self::new("budget", Field::BudgetKind, Field::BudgetLimit)
     };
     pub(crate) const BREAKER: Self = Self {
-        late: Some((Field::BreakerProbeFailures, Field::BreakerProbeFailures)),
+        late: &[Field::BreakerProbeFailures, Field::BreakerRamp],
         ..Self::new("breaker", Field::BreakerKind, Field::BreakerRefusal)
     };
     pub(crate) const LIMITER: Self = Self::new("limiter", Field::LimiterKind, Field::LimiterRefusal);
@@ -460,8 +463,7 @@ impl Section {
 
     /// True for a field of the section.
     pub(crate) fn has(&self, field: Field) -> bool {
-        let is_late = |(first, last): (Field, Field)| (first.code()..=last.code()).contains(&field.code());
-        self.numbers().contains(&field.code()) || self.late.is_some_and(is_late)
+        self.numbers().contains(&field.code()) || self.late.contains(&field)
     }
 
     /// The section's fields.
@@ -472,7 +474,7 @@ impl Section {
 
 impl Field {
     /// The highest number there is.
-    pub(crate) const LAST: usize = Self::BudgetReturns as usize;
+    pub(crate) const LAST: usize = Self::BreakerRamp as usize;
 
     /// The field's number, the same in every language.
     pub const fn code(self) -> u8 {

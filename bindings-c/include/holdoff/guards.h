@@ -180,8 +180,8 @@ bool holdoff_breaker_refuses(const holdoff_breaker *breaker, uint64_t at, uint64
 
 /**
  * Returns how many calls it would let through now, without a look at the clock: 4294967295 while it is closed, the free places
- * while it is half-open, 0 while it is open or isolated, and for memory without a breaker. Calls that wait behind the
- * probes of a half-open breaker ask again when it is not 0.
+ * while it is half-open, 0 while it is open or isolated, and for memory without a breaker; the calls of its ramp that may begin when it has
+ * closed while calls wait. Calls that wait behind others at the breaker ask again when it is not 0.
  */
 uint32_t holdoff_breaker_admits(const holdoff_breaker *breaker);
 
@@ -795,8 +795,7 @@ bool holdoff_guards_at_rest(const holdoff_guards *guards, uint64_t now);
 /** Turn: it is in the bulkhead's queue; tick it when holdoff_bulkhead_entrant names its place. */
 #define HOLDOFF_TURN_BULKHEAD 1U
 /**
- * Turn: it is behind the probes of a breaker; tick as many calls as holdoff_breaker_admits says, the longest waiting
- * first.
+ * Turn: it is behind others at a breaker; tick as many calls as holdoff_breaker_admits says, the longest waiting first.
  */
 #define HOLDOFF_TURN_BREAKER 2U
 /** Turn: it is in the limiter's line; tick as many calls as holdoff_limiter_to_wake says, the longest waiting first. */

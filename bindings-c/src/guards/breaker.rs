@@ -34,8 +34,8 @@ extern_c! {
         write_some(retry_at, state.refuses(config, at)), else !refuse(retry_at);
 
     /// Returns how many calls it would let through now, without a look at the clock: 4294967295 while it is closed, the free places
-    /// while it is half-open, 0 while it is open or isolated, and for memory without a breaker. Calls that wait behind the
-    /// probes of a half-open breaker ask again when it is not 0.
+    /// while it is half-open, 0 while it is open or isolated, and for memory without a breaker; the calls of its ramp that may begin when it has
+    /// closed while calls wait. Calls that wait behind others at the breaker ask again when it is not 0.
     get holdoff_breaker_admits() -> u32 = state.admits(config), else 0;
 
     /// Records the end of the call with this permit at `now`, as a success or a failure of the server, after `took_ns`. An

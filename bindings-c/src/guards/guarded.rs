@@ -6,7 +6,7 @@ use crate::*;
 pub const HOLDOFF_TURN_NONE: u32 = 0;
 /// Turn: it is in the bulkhead's queue; tick it when holdoff_bulkhead_entrant names its place.
 pub const HOLDOFF_TURN_BULKHEAD: u32 = 1;
-/// Turn: it is behind the probes of a breaker; tick as many calls as holdoff_breaker_admits says, the longest waiting first.
+/// Turn: it is behind others at a breaker; tick as many calls as holdoff_breaker_admits says, the longest waiting first.
 pub const HOLDOFF_TURN_BREAKER: u32 = 2;
 /// Turn: it is in the limiter's line; tick as many calls as holdoff_limiter_to_wake says, the longest waiting first.
 pub const HOLDOFF_TURN_LIMITER: u32 = 3;

@@ -221,6 +221,10 @@ class BreakerFields(TypedDict, total=False):
     """The behaviour of a call that the breaker refuses: give up, or sleep until the breaker would let it through.
     Default: stop.
     """
+    ramp: Literal["double", "none"] | None
+    """How calls that waited begin when the breaker closes: first one, then as many as have succeeded, doubled each
+    round; or all at once. Default: double.
+    """
 
 
 class LimiterFields(TypedDict, total=False):

@@ -1,4 +1,4 @@
-//! Wakes the calls that wait for others: for a place in a bulkhead, behind the probes of a breaker, or in a line for a rate.
+//! Wakes the calls that wait for others: for a place in a bulkhead, behind others at a breaker, or in a line for a rate.
 
 use holdoff_core::QueuePlace;
 use pyo3::exceptions::PyKeyboardInterrupt;

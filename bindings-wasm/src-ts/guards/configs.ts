@@ -409,6 +409,7 @@ function breaker(of: Section): Uint32Array {
     slot: atLeastOne((window + BigInt(size - 1)) / BigInt(size)),
     failures,
     size,
+    refusal: of.real("refusal") | (of.real("ramp") << 8),
     modes: (of.kind - 1) | (of.real("reopen") << 8) | (of.real("mode") << 16) | (of.real("hint") << 24),
   };
   if (inRow) own["min_calls"] = 1;

@@ -155,14 +155,19 @@ interface AnyBreaker {
    * Default: stop.
    */
   refusal?: Maybe<Refusal>;
+  /**
+   * How calls that waited begin when the breaker closes: first one, then as many as have succeeded, doubled each round;
+   * or all at once. Default: double.
+   */
+  ramp?: Maybe<"double" | "none">;
 }
 
 /** When a breaker stops calls to a server that keeps failing. Each kind has fields of its own. */
 export type BreakerFields =
   | Only<AnyBreaker, "none", never>
-  | Only<AnyBreaker, "consecutive", "failures" | "openFor" | "jitter" | "probes" | "successes" | "probeFailures" | "reopen" | "mode" | "hint" | "refusal">
-  | Only<AnyBreaker, "count", "size" | "failureRate" | "slowAfter" | "slowRate" | "minCalls" | "openFor" | "jitter" | "probes" | "successes" | "probeFailures" | "mode" | "hint" | "refusal">
-  | Only<AnyBreaker, "time", "window" | "slots" | "failureRate" | "slowAfter" | "slowRate" | "minCalls" | "openFor" | "jitter" | "probes" | "successes" | "probeFailures" | "mode" | "hint" | "refusal">;
+  | Only<AnyBreaker, "consecutive", "failures" | "openFor" | "jitter" | "probes" | "successes" | "probeFailures" | "reopen" | "mode" | "hint" | "refusal" | "ramp">
+  | Only<AnyBreaker, "count", "size" | "failureRate" | "slowAfter" | "slowRate" | "minCalls" | "openFor" | "jitter" | "probes" | "successes" | "probeFailures" | "mode" | "hint" | "refusal" | "ramp">
+  | Only<AnyBreaker, "time", "window" | "slots" | "failureRate" | "slowAfter" | "slowRate" | "minCalls" | "openFor" | "jitter" | "probes" | "successes" | "probeFailures" | "mode" | "hint" | "refusal" | "ramp">;
 
 interface AnyLimiter {
   /** How calls are counted. Default: gcra. */

@@ -97,7 +97,7 @@ function storedGuard(index: number, config: Uint32Array, configs: Configs, { nam
   };
 }
 
-/** An operation that waits for a place: in a bulkhead, or behind the calls that try a half-open breaker. */
+/** An operation that waits for its turn at a guard. */
 export interface Waiter {
   /** Asks for the place again; false when it still waits. */
   ask(): boolean;

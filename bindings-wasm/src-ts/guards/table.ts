@@ -47,6 +47,7 @@ export const ROWS: readonly Row[] = [
   [57, "breaker.mode", 65534, 0, "word 0 enforce observe"],
   [58, "breaker.hint", 65534, 0, "word 0 ignore open"],
   [59, "breaker.refusal", 65534, 0, "word 0 stop wait"],
+  [100, "breaker.ramp", 65534, 0, "word 0 double none"],
   [60, "limiter.kind limiter", 65534, 1, "word 0 none gcra bucket window log"],
   [61, "limiter.limit", 65534, null, "number", "must be a whole number from 1 to 4294967295, for a log to 1000000, for a bucket any number from 0 on"],
   [62, "limiter.per", 65534, 1000000000, "span above"],

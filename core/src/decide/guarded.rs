@@ -95,12 +95,14 @@ impl Guards<'_> {
         breaker.refuses(config, at).map(|retry_at| (config.refusal(), retry_at))
     }
 
-    /// The breaker's permit for an attempt that begins now.
-    fn permit(&mut self, now: Timestamp) -> Result<Permit, (Refusal, Timestamp)> {
-        match &mut self.breaker {
-            None => Ok(Permit::from_raw(0)),
-            Some((config, breaker)) => breaker.acquire(config, now).map_err(|retry_at| (config.refusal(), retry_at)),
-        }
+    /// The breaker's permit for an attempt that begins now, of a call that has waited as those flags say.
+    fn permit(&mut self, waited: u8, now: Timestamp) -> Result<Permit, (Refusal, Timestamp)> {
+        let Some((config, breaker)) = &mut self.breaker else { return Ok(Permit::from_raw(0)) };
+        let permit = match waited & (BEHIND | QUEUED | in_line(LIMITER) | in_line(ADAPTIVE)) {
+            0 => breaker.acquire(config, now),
+            waited => breaker.acquire_after_wait(config, now, waited & BEHIND != 0),
+        };
+        permit.map_err(|retry_at| (config.refusal(), retry_at))
     }
 
     fn refund(&mut self, now: Timestamp, withdrawal: Option<Withdrawal>) {
@@ -121,7 +123,7 @@ impl Guards<'_> {
 pub enum Turn {
     /// In the bulkhead's queue, at that place: to be woken when [`Bulkhead::entrant`] is that place.
     Bulkhead(QueuePlace),
-    /// Behind the probes of a breaker: to be woken when [`Breaker::admits`] is above 0, the longest waiting calls first.
+    /// Behind other calls at a breaker: to be woken when [`Breaker::admits`] is above 0, the longest waiting calls first.
     Breaker,
     /// In the limiter's line: the call that has waited longest is to be woken when [`Limiter::to_wake`] is above 0.
     Limiter,
@@ -187,7 +189,7 @@ pub struct Flight {
     /// One bit for each attempt in flight.
     flying: u8,
     flags: u8,
-    /// Above 0 if no call waits before this one in its line for the rate: nobody needs to wake it.
+    /// Above 0 if nobody needs to wake the call: no call waits before it in its line for the rate, or its breaker is open.
     is_first: u8,
 }
 
@@ -216,7 +218,7 @@ const ADMITTED: u8 = 4;
 const OVERDUE: u8 = 8;
 /// In the bulkhead's queue.
 const QUEUED: u8 = 16;
-/// Behind calls that try a half-open breaker.
+/// Waits at a breaker.
 const BEHIND: u8 = 32;
 
 /// In the line at that limit of the rate.
@@ -415,7 +417,7 @@ impl GuardedCall {
                 withdrawal = budget.withdraw_without_grace(config, now, FailureKind::Transient);
                 withdrawal.is_some() && budget.admit(config, now)
             });
-        let permit = if admitted { guards.permit(now).ok() } else { None };
+        let permit = if admitted { guards.permit(0, now).ok() } else { None };
         match (permit, withdrawal, &guards.budget) {
             (Some(_), Some(withdrawal), Some((config, _))) => self.hold(config, withdrawal),
             (Some(_), ..) => {}

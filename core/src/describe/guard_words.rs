@@ -32,6 +32,7 @@ impl fmt::Display for GuardWords<'_> {
         let default = brought || budget("default");
         let all = is(Field::BudgetReturns, "all");
         let grace = guards.span(Field::BudgetGrace) > Span::ZERO;
+        let waits = is(Field::BreakerRefusal, "wait");
         let rates = !is(Field::BreakerKind, "consecutive");
         let queue = guards.count(Field::BulkheadQueue) > 0;
         let (cubic, aimd) = (is(Field::AdaptiveKind, "cubic"), is(Field::AdaptiveKind, "aimd"));
@@ -77,7 +78,9 @@ impl fmt::Display for GuardWords<'_> {
             (Section::BREAKER.first, is(Field::BreakerReopen, "streak"), ", a streak opens it again"),
             (Section::BREAKER.first, is(Field::BreakerHint, "open"), "; hints open it"),
             (Section::BREAKER.first, is(Field::BreakerMode, "observe"), "; it only observes"),
-            (Section::BREAKER.first, is(Field::BreakerRefusal, "wait"), "; calls wait for it"),
+            (Section::BREAKER.first, waits, "; calls wait for it"),
+            (Section::BREAKER.first, waits && is(Field::BreakerRamp, "double"), ", and begin in growing numbers"),
+            (Section::BREAKER.first, waits && is(Field::BreakerRamp, "none"), ", and begin all at once"),
             (Section::LIMITER.first, is(Field::LimiterKind, "gcra"), "[limit] evenly in [per], [burst] at once"),
             (Section::LIMITER.first, is(Field::LimiterKind, "bucket"), "a bucket of [burst], [limit] more in [per]"),
             (Section::LIMITER.first, is(Field::LimiterKind, "window"), "about [limit] in any [per]"),

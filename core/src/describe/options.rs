@@ -31,7 +31,7 @@ const DELAYS: usize = 64;
 /// The owner of a stage that no longer counts.
 const NOBODY: u8 = u8::MAX;
 
-/// The options of a policy and its guards: 6656 bytes of plain numbers, every bit pattern valid.
+/// The options of a policy and its guards: 6664 bytes of plain numbers, every bit pattern valid.
 ///
 /// # Contract
 /// Set what differs from the default, by the typed methods or by [`Options::set`] with a document's names, in any order.
@@ -87,7 +87,7 @@ pub struct Options {
     rules: Rules,
 }
 
-const _: () = assert!(size_of::<Options>() == 6656);
+const _: () = assert!(size_of::<Options>() == 6664);
 
 impl Default for Options {
     fn default() -> Self {

@@ -9,6 +9,7 @@ use std::vec::Vec;
 
 mod budgets;
 mod lines;
+mod ramp;
 mod rest;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -1,6 +1,6 @@
 //! The answers of the guards to the questions of a call.
 
-use super::{ADMITTED, BEHIND, Flight, GuardedCall, Guards, OVERDUE, QUEUED};
+use super::{ADMITTED, Flight, GuardedCall, Guards, OVERDUE, QUEUED};
 use crate::decide::call::{CallGuards, RUNNING, SLEEPING, Step, Ticket};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::guards::Refusal;
@@ -123,6 +123,9 @@ impl CallGuards for Guards<'_> {
             };
             call.hold_unrun(config, withdrawal.ok_or((StopReason::Budget, until))?);
         }
+        if cause == Cause::Breaker {
+            call.wait_at_breaker(self, false);
+        }
         Ok((until, cause))
     }
 
@@ -146,7 +149,6 @@ impl CallGuards for Guards<'_> {
             }
             call.flight.flags |= ADMITTED;
         }
-        call.flight.flags &= !BEHIND;
         if let Some(refused) = self.refused(now) {
             return Err(call.refuse(policy, self, now, refused));
         }
@@ -156,15 +158,16 @@ impl CallGuards for Guards<'_> {
         if let Err(refused) = self.ask_rate(call.lines(), call.is(OVERDUE), now) {
             return Err(call.line_up(policy, self, now, refused));
         }
+        let waited = call.flight.flags;
         match call.enter(self) {
-            Entry::Entered => match self.permit(now) {
+            Entry::Entered => match self.permit(waited, now) {
                 Ok(permit) => {
                     self.pay(call.lines(), now);
                     call.launch(now, permit);
                     call.at = call.hedge_at(policy, self, now);
                     Ok(())
                 }
-                // Half-open, with as many probes out as there may be.
+                // Half-open, with as many probes out as there may be; or others begin first.
                 Err(refused) => {
                     self.leave();
                     Err(call.queue_behind(policy, self, now, refused))
@@ -181,6 +184,7 @@ impl CallGuards for Guards<'_> {
             call.settle(self, call.flight.flying.trailing_zeros() as usize, now, None);
         }
         call.unwait(self);
+        call.leave_breaker(self);
         self.refund(now, call.unrun());
         if let Some((config, budget)) = &mut self.budget {
             budget.end(config, None);

@@ -22,7 +22,7 @@ impl GuardedCall {
             return None;
         }
         match Cause::read(self.cause) {
-            Cause::Breaker => self.is(BEHIND).then_some(Turn::Breaker),
+            Cause::Breaker => self.is_behind().then_some(Turn::Breaker),
             Cause::Bulkhead => self.queue_place().map(Turn::Bulkhead),
             _ if self.flight.is_first != 0 => None,
             _ if self.is(in_line(ADAPTIVE)) => Some(Turn::Adaptive),
@@ -75,6 +75,7 @@ impl GuardedCall {
             return self.current_step();
         }
         self.leave_lines(guards);
+        self.leave_breaker(guards);
         let longest = guards.bulkhead.as_ref().map_or(Span::ZERO, |(config, ..)| config.max_wait());
         self.flight.flags |= QUEUED;
         self.flight.queue_place = place.as_raw();
@@ -92,6 +93,7 @@ impl GuardedCall {
         let until = retry_at.max(now.after(Span::from_nanos(1)));
         if refusal == Refusal::Wait && !retry_at.is_never() && self.retry.has_time(policy, until) {
             self.unwait(guards);
+            self.wait_at_breaker(guards, false);
             return self.sleep(until, Cause::Breaker);
         }
         self.give_up(guards, StopReason::Breaker, retry_at)
@@ -110,6 +112,7 @@ impl GuardedCall {
         if !waits || turn.is_never() || !self.retry.has_time(policy, until) {
             return self.give_up(guards, StopReason::Limiter, turn);
         }
+        self.leave_breaker(guards);
         let ticket = self.ticket_in(of);
         self.flight.flags &= !OVERDUE;
         if ticket.is_some() && turn <= now {
@@ -158,8 +161,8 @@ impl GuardedCall {
         self.flight.flags &= !(in_line(LIMITER) | in_line(ADAPTIVE) | OVERDUE);
     }
 
-    /// The step behind calls that try a half-open breaker: a sleep until they expire, which the deadline may cut, because each may
-    /// come back long before; or the end.
+    /// The step behind other calls at a breaker: a sleep until their permits expire or the ramp goes on, which the deadline may
+    /// cut, because the turn may come long before; or the end.
     pub(super) fn queue_behind(
         &mut self,
         policy: &Policy,
@@ -171,12 +174,37 @@ impl GuardedCall {
             return self.give_up(guards, StopReason::Breaker, expiry);
         }
         self.unwait(guards);
-        self.flight.flags |= BEHIND;
+        self.wait_at_breaker(guards, true);
         self.sleep(expiry.max(now.after(Span::from_nanos(1))).min(self.retry.deadline(policy)), Cause::Breaker)
+    }
+
+    /// Waits at the breaker: behind other calls, or else until it is open no longer.
+    pub(super) fn wait_at_breaker(&mut self, guards: &mut Guards<'_>, behind: bool) {
+        if !self.is(BEHIND)
+            && let Some((_, breaker)) = &mut guards.breaker
+        {
+            breaker.add_waiter();
+            self.flight.flags |= BEHIND;
+        }
+        self.flight.is_first = (!behind).into();
+    }
+
+    /// Waits at the breaker no longer.
+    pub(super) fn leave_breaker(&mut self, guards: &mut Guards<'_>) {
+        if self.is(BEHIND)
+            && let Some((_, breaker)) = &mut guards.breaker
+        {
+            breaker.remove_waiter();
+        }
+        self.flight.flags &= !BEHIND;
+    }
+
+    const fn is_behind(&self) -> bool {
+        self.is(BEHIND) && self.flight.is_first == 0
     }
 
     /// True if the call waited behind others at a breaker that lets somebody through now.
     pub(super) fn has_turn(&self, guards: &Guards<'_>) -> bool {
-        self.is(BEHIND) && guards.breaker.as_ref().is_none_or(|(config, breaker)| breaker.admits(config) > 0)
+        self.is_behind() && guards.breaker.as_ref().is_none_or(|(config, breaker)| breaker.admits(config) > 0)
     }
 }

@@ -6,6 +6,7 @@
 //! generation changes nothing (spec 23).
 
 pub(crate) mod config;
+mod ramp;
 
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::decide::guards::window::Slots;
@@ -61,6 +62,8 @@ const CLOSED: u8 = BreakerState::Closed.code();
 const OPEN: u8 = BreakerState::Open.code();
 const HALF_OPEN: u8 = BreakerState::HalfOpen.code();
 const ISOLATED: u8 = BreakerState::Isolated.code();
+/// Closed, and the calls that waited begin in growing numbers.
+const RAMP: u8 = 4;
 
 /// The state of one breaker: 208 bytes, `Copy`. Zeroes are a closed breaker, made at the epoch.
 ///
@@ -73,11 +76,11 @@ const ISOLATED: u8 = BreakerState::Isolated.code();
 #[repr(C)]
 pub struct Breaker {
     latest: u64,
-    /// If open: when calls may try it. If half-open: when the permits in use expire.
+    /// If open: when calls may try it. If half-open, or in a ramp: when the permits in use expire.
     until: u64,
     /// The seed of the draws to come.
     seed: u64,
-    /// The open time, without a server's hint.
+    /// The open time, without a server's hint. In a ramp: when it closed.
     lasting: u64,
     generation: u32,
     openings: u32,
@@ -85,13 +88,17 @@ pub struct Breaker {
     row: u32,
     /// Failures in a row, for the consecutive kind. If some of the calls that try it may fail: their failures while half-open.
     streak: u32,
-    /// Half-open: successes in a row.
+    /// Half-open: successes in a row. In a ramp: all of them.
     successes: u32,
-    /// Half-open: permits in use.
+    /// Half-open, or in a ramp: permits in use.
     out: u32,
     state: u8,
-    /// No padding: a state is its bytes.
-    unused: [u8; 7],
+    /// In a ramp: above 0 if a call that waits sleeps until the next period.
+    timed: u8,
+    /// In a ramp: the calls that have begun.
+    begun: u16,
+    /// The calls that wait at it.
+    waiting: u32,
     window: Slots,
 }
 
@@ -106,27 +113,45 @@ impl Breaker {
     ///
     /// # Errors
     /// The time to ask again: the end of the open time; for a half-open breaker the latest time at which the permits in use
-    /// expire; never for an isolated one.
+    /// expire; never for an isolated one. A closed one refuses while calls that waited at it begin (spec 23.16).
     #[inline(always)]
     pub fn acquire(&mut self, config: &BreakerConfig, now: Timestamp) -> Result<Permit, Timestamp> {
-        if self.state == CLOSED { Ok(Permit(self.generation)) } else { self.acquire_open(config, now) }
+        if self.state == CLOSED { Ok(Permit(self.generation)) } else { self.acquire_open(config, now, false) }
+    }
+
+    /// The same for a call that has waited, at the breaker itself if it is `counted`.
+    #[cold]
+    pub(crate) fn acquire_after_wait(
+        &mut self,
+        config: &BreakerConfig,
+        now: Timestamp,
+        counted: bool,
+    ) -> Result<Permit, Timestamp> {
+        let permit = self.acquire_open(config, now, true)?;
+        if counted {
+            self.waiting = self.waiting.saturating_sub(1);
+        }
+        Ok(permit)
     }
 
     /// The permit of a closed breaker, which takes no clock; `None` in any other state: ask [`Breaker::acquire`].
     #[inline(always)]
     pub const fn acquire_closed(&self) -> Option<Permit> {
         match self.state {
-            OPEN | HALF_OPEN | ISOLATED => None,
+            OPEN | HALF_OPEN | ISOLATED | RAMP => None,
             _ => Some(Permit(self.generation)),
         }
     }
 
     #[cold]
-    fn acquire_open(&mut self, config: &BreakerConfig, now: Timestamp) -> Result<Permit, Timestamp> {
+    fn acquire_open(&mut self, config: &BreakerConfig, now: Timestamp, waited: bool) -> Result<Permit, Timestamp> {
         if let Some(permit) = self.acquire_closed() {
             return Ok(permit);
         }
         let now = self.seen(now);
+        if self.state == RAMP {
+            return self.acquire_in_turn(config, now, waited);
+        }
         let until = Timestamp::from_nanos(self.until);
         if self.state == OPEN && now >= until {
             self.turn(HALF_OPEN);
@@ -158,12 +183,13 @@ impl Breaker {
     }
 
     /// How many calls it would let through now, without a look at the clock: all of them while closed (`u32::MAX`), as many as
-    /// may try it while half-open, none while open or isolated. A call that waits behind its probes asks again when
-    /// there is one.
+    /// may try it while half-open, none while open or isolated. When it has closed while calls wait, as many of them as may begin. A
+    /// call that waits behind others asks again when there is one.
     pub const fn admits(&self, config: &BreakerConfig) -> u32 {
         match self.state {
             OPEN | ISOLATED => 0,
             HALF_OPEN => config.probes.saturating_sub(self.out),
+            RAMP => self.wakes(config),
             _ => u32::MAX,
         }
     }
@@ -195,10 +221,22 @@ impl Breaker {
     #[cold]
     #[inline(never)]
     fn answer(&mut self, config: &BreakerConfig, now: Timestamp, failed: bool, took: Span) {
+        if self.state == RAMP {
+            return self.answer_in_ramp(config, now, failed, took);
+        }
         if self.acquire_closed().is_none() {
             return self.settle(config, now, failed || config.is_slow(took) && config.minds_slow());
         }
         self.count(config, now, failed, took);
+    }
+
+    fn answer_in_ramp(&mut self, config: &BreakerConfig, now: Timestamp, failed: bool, took: Span) {
+        let now = self.seen(now);
+        self.take_back(config, now, failed || config.is_slow(took) && config.minds_slow());
+        self.count(config, now, failed, took);
+        if self.state == RAMP {
+            self.has_ended(config, now);
+        }
     }
 
     /// Counts an answer of a closed breaker, out of the way of answers that need no counting. Rare cases end in functions of
@@ -254,11 +292,18 @@ impl Breaker {
     }
 
     /// Takes back the permit of a call that never ran, or whose outcome says nothing about the dependency.
-    pub fn abandon(&mut self, _config: &BreakerConfig, permit: Permit, now: Timestamp) {
-        if permit.0 == self.generation && self.state == HALF_OPEN {
+    pub fn abandon(&mut self, config: &BreakerConfig, permit: Permit, now: Timestamp) {
+        if permit.0 != self.generation {
+            return;
+        }
+        if self.state == HALF_OPEN {
             let now = self.seen(now);
             self.out = self.out.saturating_sub(1);
             self.expire_from(now);
+        } else if self.state == RAMP {
+            let now = self.seen(now);
+            self.take_back(config, now, true);
+            self.has_ended(config, now);
         }
     }
 
@@ -293,8 +338,9 @@ impl Breaker {
         self.close(now);
     }
 
-    /// Makes it as new: closed, with no openings.
+    /// Makes it as new: closed, with no openings, for all calls that wait at once.
     pub fn reset(&mut self, now: Timestamp) {
+        self.waiting = 0;
         self.force_close(now);
         self.openings = 0;
     }
@@ -331,10 +377,11 @@ impl Breaker {
         (total, failed, slow)
     }
 
-    /// True if nothing is lost when it is made anew: it is closed and counts no failure or slow call (spec 21.5).
+    /// True if nothing is lost when it is made anew: it is closed, no call waits for it, and it counts no failure or slow call
+    /// (spec 21.5).
     pub fn is_at_rest(&self, config: &BreakerConfig, now: Timestamp) -> bool {
         let (_, failed, slow) = self.rates(config, now);
-        self.state(config, now) == BreakerState::Closed && failed == 0 && slow == 0
+        self.state(config, now) == BreakerState::Closed && self.waiting == 0 && failed == 0 && slow == 0
     }
 
     /// The number of openings, by itself or by a hint, since it was made or reset.
@@ -405,9 +452,13 @@ impl Breaker {
     }
 
     fn close(&mut self, now: Timestamp) {
+        let was_closed = self.acquire_closed().is_some();
         self.turn(CLOSED);
         (self.row, self.streak, self.until, self.lasting) = (0, 0, 0, 0);
         self.window = Slots::new(now);
+        if !was_closed {
+            self.begin_ramp(now);
+        }
     }
 
     /// Goes to another state: permits of earlier generations count no more.
@@ -447,7 +498,12 @@ impl Breaker {
 
     /// The state at `now` as bytes that last (spec 31).
     pub fn save(&self, config: &BreakerConfig, now: Timestamp) -> [u8; Self::SAVED] {
-        save::written(*self, u32::from(config.kind), now)
+        let mut saved = *self;
+        if saved.state == RAMP {
+            // The calls that wait are not saved.
+            saved.end_ramp();
+        }
+        save::written(saved, u32::from(config.kind), now)
     }
 
     /// The state that [`Breaker::save`] made bytes of, in whatever language, on a clock that reads `now`.

@@ -347,7 +347,8 @@ fn each_guard_has_a_line() {
         guards.guard_words(&Policy::DEFAULT).to_string(),
         "budget: 0.1 retries a call of the last 10s, and 0.1 a second\n\
          breaker: opens when of the calls of 30s 0.5 failed, from 10 calls on; for exponential backoff from 30s by 2 up to \
-         5m; 1 at once try, 1 in a row close it; calls wait for it\n\
+         5m; 1 at once try, 1 in a row close it; calls wait for it, and begin in \
+         growing numbers\n\
          limiter: 600 evenly in 1m, 600 at once\n\
          bulkhead: 10 at once, 5 wait at most 2s\n\
          adaptive: a cubic rate after throttling, times 0.7, growing by 0.4, from 0.5 a second on\n\

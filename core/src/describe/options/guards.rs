@@ -173,6 +173,7 @@ impl Options {
             mode: word(Field::BreakerMode),
             hint: word(Field::BreakerHint),
             refusal: word(Field::BreakerRefusal),
+            ramp: word(Field::BreakerRamp),
             probe_failures: self.count(Field::BreakerProbeFailures),
             more_open: if open.times == 0 { [0; breaker::OPEN_TIMES - 1] } else { self.more_open },
             ..config

@@ -15,7 +15,7 @@ const RULED: [(&str, &str, &str); 2] = [
 /// The type of a field in Python.
 fn type_of(field: Field) -> String {
     let of = match (field, field.takes()) {
-        (Field::DeadlineFrom | Field::Limits | Field::DelayFrom | Field::BudgetReturns, _) => {
+        (Field::DeadlineFrom | Field::Limits | Field::DelayFrom | Field::BudgetReturns | Field::BreakerRamp, _) => {
             return format!("Literal[{}]", quoted(field.words()).join(", "));
         }
         (Field::BackoffKind, _) => "BackoffKind",

@@ -45,8 +45,9 @@ pub struct BreakerConfig {
     pub(crate) mode: u8,
     pub(crate) hint: u8,
     pub(crate) refusal: u8,
+    pub(crate) ramp: u8,
     /// No padding: a configuration is its bytes.
-    pub(crate) unused: [u8; 3],
+    pub(crate) unused: [u8; 2],
     /// The failures while half-open that do not open it.
     pub(crate) probe_failures: u32,
     /// The listed open times after the first one.
@@ -73,7 +74,8 @@ impl Default for BreakerConfig {
             mode: 0,
             hint: 0,
             refusal: 0,
-            unused: [0; 3],
+            ramp: 0,
+            unused: [0; 2],
             probe_failures: 0,
             more_open: [0; OPEN_TIMES - 1],
         }
@@ -216,6 +218,11 @@ impl BreakerConfig {
         self.mode == 1
     }
 
+    /// True if calls that waited begin in growing numbers.
+    pub(crate) const fn ramps(&self) -> bool {
+        self.ramp == 0
+    }
+
     pub(crate) const fn opens_on_hint(&self) -> bool {
         self.hint == 1
     }
@@ -263,7 +270,8 @@ impl BreakerConfig {
             mode,
             hint,
             refusal: 0,
-            unused: [0; 3],
+            ramp: 0,
+            unused: [0; 2],
             probe_failures: step as u32 % 4,
             more_open: [max; OPEN_TIMES - 1],
         }

@@ -387,15 +387,20 @@ proptest::proptest! {
         let [generation, openings, row, streak, successes, out] = numbers;
         let mut breaker = Breaker {
             latest, until, seed, lasting, generation, openings, row, streak, successes, out,
-            state: state % 5,
-            unused: [0; 7],
+            state: state % 6,
+            timed: row as u8,
+            begun: streak as u16,
+            waiting: openings,
             window: Slots::new(Timestamp::from_nanos(begins)),
         };
         for (op, now, permit) in ops {
             let (now, span) = (Timestamp::from_nanos(now), Span::from_nanos(now.rotate_left(9)));
             let permit = Permit(if op >= 128 { breaker.generation } else { permit });
-            match op % 8 {
+            match op % 11 {
                 0 => drop(breaker.acquire(&config, now)),
+                8 => drop(breaker.acquire_after_wait(&config, now, op >= 64)),
+                9 => breaker.add_waiter(),
+                10 => breaker.remove_waiter(),
                 1 | 2 => breaker.record(&config, permit, now, Verdict::Failure, span),
                 3 => breaker.record(&config, permit, now, Verdict::Success, span),
                 4 => breaker.abandon(&config, permit, now),
@@ -404,7 +409,7 @@ proptest::proptest! {
                 _ => breaker.reset(now),
             }
             let _ = breaker.state(&config, now);
-            let _ = breaker.rates(&config, now);
+            let _ = (breaker.rates(&config, now), breaker.admits(&config));
             proptest::prop_assert!(breaker.refuses(&config, now).is_none_or(|until| until > now || until >= breaker.retry_at()));
         }
     }
