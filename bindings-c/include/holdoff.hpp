@@ -467,8 +467,8 @@ class call {
   /** Ends the call. */
   void cancel() { put(HOLDOFF_PUT_CANCEL); }
 
-  /** Returns until when to wait before tick(), and calls on_retry, once for each sleep. In a bulkhead's queue and behind calls
-   * that try a half-open breaker the wait is short, to look again whether there is a place. */
+  /** Returns until when to wait before tick(), and calls on_retry, once for each sleep. In a bulkhead's queue and behind other
+   * calls at a breaker the wait is short, to look again whether there is a place. */
   time_point wait_until() {
     const std::uint64_t now = holdoff_host_now(&c_);
     if (host_.on_retry && (step_.at != loop_.told_at || step_.cause != loop_.told_cause)) {
@@ -478,21 +478,16 @@ class call {
       host_.on_retry(detail::retrying_of({attempt_.number, step_.cause, loop_.last, delay, step_.at}, error_));
     }
     const std::uint64_t look = now + 5000000;
-    return to_time(is_for_place(now) && look < step_.at ? look : step_.at);
+    return to_time(is_for_place() && look < step_.at ? look : step_.at);
   }
   /** Throws what retry() throws, once the step is HOLDOFF_STOP without a success. */
   [[noreturn]] void give_up() const { detail::give_up(outcome(), error_); }
 
  private:
   /* Returns whether the sleep is for a place that may come free before its end. */
-  bool is_for_place(std::uint64_t now) {
-    if (step_.cause != HOLDOFF_CAUSE_BREAKER) {
-      return step_.cause == HOLDOFF_CAUSE_BULKHEAD;
-    }
-    holdoff_shared_lock(c_.shared);
-    const bool is_half_open = holdoff_breaker_state(c_.guards->breaker, now) == HOLDOFF_BREAKER_HALF_OPEN;
-    holdoff_shared_unlock(c_.shared);
-    return is_half_open;
+  bool is_for_place() const noexcept {
+    const std::uint32_t turn = holdoff_guarded_call_turn(&loop_.call.guarded);
+    return turn == HOLDOFF_TURN_BULKHEAD || turn == HOLDOFF_TURN_BREAKER;
   }
 
   void put(int input) {
