@@ -424,6 +424,67 @@ static void a_retry_that_gave_up_is_not_repeated_by_the_one_around(void) {
   CHECK_NUMBER(here.server.calls, 3 * 4);
 }
 
+enum { WAITING = 1000, TAKES_MS = 1 };
+
+/* Calls that wait at a breaker, in a program that ticks them in their order each millisecond. */
+typedef struct crowd {
+  holdoff_policy policy;
+  holdoff_guards guards;
+  holdoff_guarded_call calls[WAITING];
+  holdoff_step steps[WAITING];
+  uint64_t ends[WAITING];
+  int begun;
+} crowd;
+
+static void follow(crowd *here, int number, holdoff_step step, uint64_t now) {
+  here->steps[number] = step;
+  if (step.kind == HOLDOFF_ATTEMPT) {
+    here->begun++;
+    here->ends[number] = now + TAKES_MS * MS;
+  }
+}
+
+static void pass_millisecond(crowd *here, uint64_t now) {
+  for (int number = 0; number < WAITING; number++) {
+    const holdoff_step *step = &here->steps[number];
+    holdoff_guarded_call *call = &here->calls[number];
+    bool is_due = step->kind == HOLDOFF_SLEEP && step->at <= now;
+    bool may_go = holdoff_guarded_call_turn(call) == HOLDOFF_TURN_BREAKER && holdoff_breaker_admits(here->guards.breaker) > 0;
+    if (step->kind == HOLDOFF_ATTEMPT && here->ends[number] <= now) {
+      follow(here, number, holdoff_guarded_call_succeed(call, &here->guards, holdoff_step_ticket(*step), now), now);
+    } else if (is_due || may_go) {
+      follow(here, number, holdoff_guarded_call_tick(call, &here->policy, &here->guards, now), now);
+    }
+  }
+}
+
+static void of_a_thousand_calls_at_most_32_begin_within_10_ms_of_a_probe(void) {
+  static crowd here;
+  holdoff_breaker breaker = a_breaker("wait", 1);
+  uint32_t permit = 0;
+  uint64_t now = 30 * SECOND;
+  here.policy = constant("1s", 1);
+  here.guards = none;
+  here.guards.breaker = &breaker;
+  CHECK(holdoff_breaker_acquire(&breaker, 0, &permit, NULL));
+  holdoff_breaker_record(&breaker, permit, 0, true, 0);
+  for (int number = 0; number < WAITING; number++) {
+    follow(&here, number, holdoff_guarded_call_begin(&here.calls[number], &here.policy, &here.guards, 1, 0), 0);
+  }
+  CHECK_NUMBER(here.begun, 0);
+  pass_millisecond(&here, now);
+  CHECK_NUMBER(here.begun, 1);
+  for (int passed = TAKES_MS; passed <= TAKES_MS + 10; passed++) {
+    pass_millisecond(&here, now + (uint64_t)passed * MS);
+  }
+  CHECK(here.begun > 10 && here.begun <= 1 + 32);
+  for (int passed = TAKES_MS + 11; passed <= 200; passed++) {
+    pass_millisecond(&here, now + (uint64_t)passed * MS);
+  }
+  CHECK_NUMBER(here.begun, WAITING);
+  CHECK_NUMBER(holdoff_breaker_state(&breaker, now + SECOND), HOLDOFF_BREAKER_CLOSED);
+}
+
 void guarded_tests(void) {
   RUN(without_guards_it_is_a_call);
   RUN(a_second_attempt_runs_beside_the_first);
@@ -440,4 +501,5 @@ void guarded_tests(void) {
   RUN(the_queued_call_that_may_go_on_is_named);
   RUN(nested_retries_share_their_attempts);
   RUN(a_retry_that_gave_up_is_not_repeated_by_the_one_around);
+  RUN(of_a_thousand_calls_at_most_32_begin_within_10_ms_of_a_probe);
 }

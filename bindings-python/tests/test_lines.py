@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import holdoff
+import pytest
 from holdoff.testing import virtual_time
 
 
@@ -83,3 +84,42 @@ def test_a_call_that_leaves_gives_its_slot_to_the_next() -> None:
 
     asyncio.run(asyncio.wait_for(run(), 60))
     assert done.is_set()
+
+
+@pytest.mark.parametrize("takes", [0, 0.001, 0.005, 0.02])
+@pytest.mark.parametrize("ramp", ["double", "none"])
+def test_of_a_thousand_calls_behind_a_probe_at_most_32_begin_within_10_ms(
+    ramp: Literal["double", "none"], takes: float
+) -> None:
+    def opened() -> holdoff.Guards:
+        breaker = holdoff.Breaker(failures=1, open_for="10s", refusal="wait", ramp=ramp)
+        opening = breaker.acquire()
+        assert opening is not None
+        breaker.record(opening, failed=True)
+        return holdoff.Guards(breaker=breaker)
+
+    probe, *others = (at for _, at in begin(opened, 1000, 0, lambda _: takes))
+    early = sum(at <= probe + takes + 0.01 for at in others)
+    assert len(others) == 999
+    assert 1 <= early <= (32 if ramp == "double" else 999)
+    assert (early == 999) is (ramp == "none")
+    assert others[-1] < probe + 1
+
+
+def test_threads_behind_a_probe_all_begin() -> None:
+    guards = holdoff.Guards(breaker={"failures": 1, "open_for": "50ms", "refusal": "wait"})
+    once = holdoff.Retrying(attempts=1, guards=guards)
+    begun: list[int] = []
+
+    @once
+    def fails() -> None:
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        fails()
+    threads = [threading.Thread(target=once(begun.append), args=(number,)) for number in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(begun) == list(range(40))

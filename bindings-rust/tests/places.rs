@@ -164,3 +164,64 @@ mod rate {
         assert!(begun[59].1 < Duration::from_secs(13));
     }
 }
+
+mod ramp {
+    use holdoff::core::{Field, Options, Value};
+    use holdoff::{Policy, SharedGuards};
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+    use tokio::time::sleep;
+
+    /// When attempts begin, after the first failure, of calls that wait at an open breaker; each attempt takes that long.
+    async fn begin(ramp: &str, takes: Duration) -> Vec<Duration> {
+        let fields: [(Field, Value<'_>); 4] = [
+            (Field::BreakerFailures, 1.into()),
+            (Field::BreakerOpenFor, Duration::from_secs(10).into()),
+            (Field::BreakerRefusal, "wait".into()),
+            (Field::BreakerRamp, ramp.into()),
+        ];
+        let options =
+            fields.into_iter().try_fold(Options::NEW, |options, (field, value)| options.with_field(field, value));
+        let guards = SharedGuards::of(&options.unwrap(), 7).unwrap();
+        let policy = Policy::options().attempts(1).build().unwrap();
+        let (begun, start) = (Arc::new(Mutex::new(Vec::new())), tokio::time::Instant::now());
+        let opens = holdoff::retry(policy, || async { Err::<(), _>("down") }).guards(&guards).await;
+        assert!(opens.is_err());
+        let calls: Vec<_> = (0..1000)
+            .map(|_| {
+                let (guards, begun) = (guards.clone(), begun.clone());
+                tokio::spawn(async move {
+                    let work = || {
+                        begun.lock().unwrap().push(start.elapsed());
+                        async {
+                            if takes > Duration::ZERO {
+                                sleep(takes).await;
+                            }
+                            Ok::<_, ()>(())
+                        }
+                    };
+                    holdoff::retry(policy, work).guards(&guards).await
+                })
+            })
+            .collect();
+        for call in calls {
+            call.await.unwrap().unwrap();
+        }
+        Arc::into_inner(begun).unwrap().into_inner().unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_a_thousand_calls_behind_a_probe_at_most_32_begin_within_10_ms() {
+        for millis in [0, 1, 5, 20] {
+            let takes = Duration::from_millis(millis);
+            let begun = begin("double", takes).await;
+            let closed = begun[0] + takes;
+            let early = begun[1..].iter().filter(|at| **at <= closed + Duration::from_millis(10)).count();
+            assert!((1..=32).contains(&early), "{early} of {takes:?}");
+            assert_eq!(begun.len(), 1000);
+            assert!(begun[999] - closed < Duration::from_secs(1), "{:?}", begun[999] - closed);
+        }
+        let begun = begin("none", Duration::from_millis(20)).await;
+        assert!(begun[1..].iter().all(|at| *at - begun[0] < Duration::from_millis(25)));
+    }
+}

@@ -57,3 +57,26 @@ test("a limit before a queue holds in every second", async () => {
   );
   for (let at = 10; at < 60; at++) assert.ok(begun[at][1] - begun[at - 10][1] >= 1000, String(begun[at]));
 });
+
+/** When attempts begin, after a failure that opens the breaker, of a thousand calls that wait at it; each takes that long. */
+async function behind(ramp, takes) {
+  const [clock, begun] = [new VirtualClock(), []];
+  const guards = new Guards({ breaker: { failures: 1, openFor: "10s", refusal: "wait", ramp } });
+  const fails = () => Promise.reject(new Error("down"));
+  await failure(retry(fails, { attempts: 1, clock, guards }));
+  const calls = Array.from({ length: 1000 }, (_, number) => call(begun, number, { clock, guards }, takes));
+  await clock.settled(Promise.all(calls));
+  assert.equal(begun.length, 1000);
+  return begun.map(([, time]) => time);
+}
+
+test("of a thousand calls behind a probe at most 32 begin within 10 ms", async () => {
+  for (const takes of [0, 1, 5, 20]) {
+    const [probe, ...others] = await behind("double", takes);
+    const early = others.filter((time) => time <= probe + takes + 10).length;
+    assert.ok(early >= 1 && early <= 32, `${early} of ${takes}`);
+    assert.ok(others.at(-1) < probe + 1000, String(others.at(-1)));
+  }
+  const [probe, ...others] = await behind("none", 20);
+  assert.ok(others.every((time) => time <= probe + 20));
+});
