@@ -281,14 +281,15 @@ test("a job that a breaker refuses waits for it without an attempt", async (t) =
   assert.deepEqual(types(events), ["STARTED", "RETRY_SCHEDULED", "RESUMED", "SUCCEEDED"]);
 });
 
-/** A clock for `Date.now()`. */
+/** A clock that the test moves. */
 function clock(t) {
-  t.mock.timers.enable({ apis: ["Date"], now: 1_700_000_000_000 });
-  return (milliseconds) => t.mock.timers.tick(milliseconds);
+  const clock = { now: 1_700_000_000_000, tick: (milliseconds) => t.mock.timers.setTime((clock.now += milliseconds)) };
+  t.mock.timers.enable({ apis: ["Date"], now: clock.now });
+  return clock;
 }
 
 test("an open breaker and a limiter delay a job and end none", async (t) => {
-  const tick = clock(t);
+  const time = clock(t);
   for (const [options, wait] of [
     [{ breaker: { failures: 1, openFor: "1h" } }, 3_600_000],
     [{ limiter: { limit: 1, per: "1h" } }, 3_600_000],
@@ -301,12 +302,12 @@ test("an open breaker and a limiter delay a job and end none", async (t) => {
     const job = (run) => ({ ...fake(run, retries), moveToDelayed: async (at) => (due = at) });
     await assert.rejects(retries.processor(() => Promise.reject(new Error("down")))(job(1)), { message: "down" });
     assert.deepEqual(types(await retries.eventsOf(job(1))), ["STARTED", "ATTEMPT_FAILED", "RETRY_SCHEDULED"]);
-    tick(1);
+    time.tick(1);
     const written = Object.keys(queue.fields).length;
     await assert.rejects(retries.processor(() => assert.fail("it runs"))(job(2)), { name: "DelayedError" });
-    assert.ok(Math.abs(due - Date.now() - wait) <= 2, `${due - Date.now()}`);
+    assert.ok(Math.abs(due - time.now - wait) <= 2, `${due - time.now}`);
     assert.equal(Object.keys(queue.fields).length, written);
-    tick(due - Date.now());
+    time.tick(due - time.now);
     assert.equal(await retries.processor(async (_, { attempt }) => attempt)(job(3)), 2);
     // A job that has not begun waits, too, and an isolated breaker is asked again.
     if (guards.breaker === undefined) continue;
@@ -314,12 +315,12 @@ test("an open breaker and a limiter delay a job and end none", async (t) => {
     const other = new BullRetries({ policy, queue: stored(), guards });
     const fresh = { ...job(1), opts: other.jobOptions() };
     await assert.rejects(other.processor(() => assert.fail("it runs"))(fresh), { name: "DelayedError" });
-    assert.deepEqual([due - Date.now(), await other.eventsOf(fresh)], [5000, []]);
+    assert.deepEqual([due - time.now, await other.eventsOf(fresh)], [5000, []]);
   }
 });
 
 test("a deadline ends the wait for a guard", async (t) => {
-  const tick = clock(t);
+  const time = clock(t);
   const queue = stored();
   const guards = new Guards({ breaker: { failures: 1, openFor: "1h" } });
   const retries = new BullRetries({ policy: { attempts: 9, deadline: "10m", backoff: { initial: 1 } }, queue, guards });
@@ -327,10 +328,10 @@ test("a deadline ends the wait for a guard", async (t) => {
   const job = (run) => ({ ...fake(run, retries), moveToDelayed: async (at) => (due = at) });
   const down = retries.processor(() => Promise.reject(new Error("down")));
   await assert.rejects(down(job(1)), { message: "down" });
-  tick(1000);
+  time.tick(1000);
   await assert.rejects(down(job(2)), { name: "DelayedError" });
   assert.equal(due, 1_700_000_600_000);
-  tick(due - Date.now());
+  time.tick(due - time.now);
   await assert.rejects(down(job(3)), { name: "UnrecoverableError", message: "no attempt: deadline" });
 });
 
