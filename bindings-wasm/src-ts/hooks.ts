@@ -68,6 +68,8 @@ export interface Hooks<V = unknown> {
 export interface ChangeEvent {
   /** The option `name` of its guards, or their key; empty without either. */
   readonly name: string;
+  /** Their key, if the guards are those of a key; else undefined. */
+  readonly key: string | undefined;
   readonly before: BreakerState;
   readonly after: BreakerState;
   /** The time of the change on the guards' clock, in milliseconds. */

@@ -272,11 +272,11 @@ test("a breaker tells its changes to its hook and to listeners", async () => {
   clock.time += 20_000;
   assert.equal(await clock.settled(retry(() => 1, { clock, guards })), 1);
   await new Promise((resolve) => setImmediate(resolve));
-  const name = "search";
+  const [name, key] = ["search", undefined];
   assert.deepEqual(seen, [
-    { name, before: "closed", after: "open", atMs: 1100 },
-    { name, before: "open", after: "half_open", atMs: 21_100 },
-    { name, before: "half_open", after: "closed", atMs: 21_100 },
+    { name, key, before: "closed", after: "open", atMs: 1100 },
+    { name, key, before: "open", after: "half_open", atMs: 21_100 },
+    { name, key, before: "half_open", after: "closed", atMs: 21_100 },
   ]);
   const keyed = new KeyedGuards({ breaker: { failures: 1 } });
   await failure(retry(() => Promise.reject(new Error("down")), { guards: keyed.of("a.example"), attempts: 1 }));

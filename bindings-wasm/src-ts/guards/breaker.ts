@@ -42,6 +42,8 @@ export class Breaker extends Guard {
   /** @internal */
   declare readonly name: string;
   /** @internal */
+  declare readonly key: string | undefined;
+  /** @internal */
   declare readonly onChange: ChangeHook["onChange"];
   /** @internal */
   declare seen: BreakerState | undefined;

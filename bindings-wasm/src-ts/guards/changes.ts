@@ -7,6 +7,7 @@ import { argumentsFrom, core, readArgument } from "./memory.js";
 /** A breaker that may have hooks. */
 export interface Watched extends ChangeHook {
   readonly name: string;
+  readonly key: string | undefined;
   /** The state that was seen last; undefined while nobody is told. */
   seen: BreakerState | undefined;
 }
@@ -33,7 +34,8 @@ export function watched<T>(breaker: Watched | undefined, transition: () => T): T
   const before = (breaker.seen ??= look());
   const result = transition();
   const after = (breaker.seen = look());
-  if (before !== after) tell(breaker, { name: breaker.name, before, after, atMs: readArgument(0) / 1e6 });
+  if (before !== after)
+    tell(breaker, { name: breaker.name, key: breaker.key, before, after, atMs: readArgument(0) / 1e6 });
   return result;
 }
 

@@ -29,6 +29,11 @@ export interface GuardOptions extends ChangeHook {
   now?: Time | undefined;
   /** The name of the guards, for `onChange`. */
   name?: string | null | undefined;
+  /**
+   * The key that they are the guards of.
+   * @internal
+   */
+  key?: string | undefined;
 }
 
 /** The fields of sections, as the core names them. */
@@ -45,18 +50,20 @@ export interface Origin {
   readonly seed: bigint;
   readonly now: bigint;
   readonly name: string;
+  readonly key: string | undefined;
   readonly onChange: ChangeHook["onChange"];
 }
 
 export function originOf(options: GuardOptions = {}): Origin {
-  const { seed, now, name, onChange } = bareCopy(options);
+  const { seed, now, name, key, onChange } = bareCopy(options);
   if (typeof (name ?? "") !== "string") throw wrongType("name", name, "a text");
   if (onChange && typeof onChange !== "function") throw wrongType("onChange", onChange, "a function");
   if (seed !== undefined && seed !== null) checkSeed(seed, "seed");
   return {
     seed: seed === undefined || seed === null ? randomSeed() : BigInt(seed),
     now: now === undefined ? BigInt(hostNow()) : exact(now, "now"),
-    name: name ?? "",
+    name: name ?? key ?? "",
+    key,
     onChange,
   };
 }
@@ -75,7 +82,12 @@ export function storedGuards(configs: Configs, origin: Origin): (StoredGuard | u
   return configs.words.map((config, index) => config && storedGuard(index, config, configs, origin));
 }
 
-function storedGuard(index: number, config: Uint32Array, configs: Configs, { name, onChange }: Origin): StoredGuard {
+function storedGuard(
+  index: number,
+  config: Uint32Array,
+  configs: Configs,
+  { name, key, onChange }: Origin,
+): StoredGuard {
   const { storage, asksTook, asksWhen } = configs;
   const length = storage[index] ?? 0;
   return {
@@ -89,6 +101,7 @@ function storedGuard(index: number, config: Uint32Array, configs: Configs, { nam
       asksTook,
       asksWhen,
       name,
+      key,
       onChange,
       seen: undefined,
       success: undefined,

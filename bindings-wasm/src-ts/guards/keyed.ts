@@ -81,7 +81,7 @@ export class KeyedGuards<Key = string> {
     let entry = entries.get(key);
     if (!entry) {
       if (entries.size >= most || (this.shared && !this.isAtRest(this.shared, now))) {
-        return (this.shared ??= this.make("", now));
+        return (this.shared ??= this.make(undefined, now));
       }
       this.shared = undefined;
       entry = { guards: this.make(String(key), now), usedAt: now };
@@ -98,9 +98,9 @@ export class KeyedGuards<Key = string> {
     return areAtRest(own, now);
   }
 
-  private make(name: string, now: number): Guards {
+  private make(key: string | undefined, now: number): Guards {
     const { onChange } = this;
-    return Guards.of(this.blueprint, { seed: seedAt(this.seed, this.made++), now, name, onChange });
+    return Guards.of(this.blueprint, { seed: seedAt(this.seed, this.made++), now, key, onChange });
   }
 
   /** Forgets a key; operations under its guards go on under them. */

@@ -4,9 +4,11 @@
  */
 import { wrongType } from "../errors.js";
 import { type ChangeEvent, type GiveUpEvent, type Listener, listeners, type RetryEvent } from "../hooks.js";
+import { shownText } from "./texts.js";
 
 export type { AttemptEvent, ChangeEvent, GiveUpEvent, Listener, RetryEvent, SuccessEvent } from "../hooks.js";
 export { type OperationStatistics, Statistics } from "./statistics.js";
+export { masked } from "./texts.js";
 
 const HOOKS = ["onAttempt", "onRetry", "onSuccess", "onGiveUp", "onChange"] as const;
 
@@ -74,10 +76,33 @@ export interface OpenTelemetry {
   };
 }
 
+/** Options of {@link exportTo}. */
+export interface ExportOptions {
+  /** How many keys of `KeyedGuards` are values of the attribute `holdoff.breaker`, 0 unless given; the others count as `"other"`. */
+  keys?: number | null | undefined;
+  /**
+   * Gets the text of an error as it is shown: its first 200 characters, in one line and `masked`. Returns the text to show. If it throws,
+   * none is shown.
+   */
+  redact?: ((text: string) => string) | null | undefined;
+}
+
 /** The attributes of an event of a span, beside those of its counter. */
-function facts({ attempt, elapsedMs, error }: RetryEvent | GiveUpEvent): Attributes {
-  const failed = error instanceof Error ? { "error.type": error.name, "error.message": error.message } : {};
+function facts({ attempt, elapsedMs, error }: RetryEvent | GiveUpEvent, redact: (text: string) => string): Attributes {
+  const failed = error instanceof Error ? shownError(error, redact) : {};
   return { "holdoff.attempt": attempt, "holdoff.elapsed": elapsedMs / 1000, ...failed };
+}
+
+/** The type and the text of an error. Its properties may be those of another program, and throw. */
+function shownError(error: Error, redact: (text: string) => string): Attributes {
+  const shown: Attributes = { "error.type": "Error", "error.message": "" };
+  try {
+    shown["error.type"] = shownText(String(error.name));
+    shown["error.message"] = String(redact(shownText(String(error.message))));
+  } catch {
+    // The fault is not the operation's.
+  }
+  return shown;
 }
 
 /**
@@ -85,7 +110,18 @@ function facts({ attempt, elapsedMs, error }: RetryEvent | GiveUpEvent): Attribu
  * `holdoff.retries`, `holdoff.successes`, `holdoff.give_ups` and `holdoff.breaker_changes`, and the histogram `holdoff.delay` in
  * seconds: `exportTo(await import("@opentelemetry/api"))`.
  */
-export function exportTo({ trace, metrics }: OpenTelemetry): () => void {
+export function exportTo({ trace, metrics }: OpenTelemetry, options: ExportOptions = {}): () => void {
+  const most = options.keys ?? 0;
+  if (!(Number.isInteger(most) && most >= 0)) throw wrongType("keys", most, "a whole number from 0");
+  const redact = options.redact ?? ((text) => text);
+  if (typeof redact !== "function") throw wrongType("redact", redact, "a function of a text");
+  const keys = new Set<string>();
+  const breakerOf = ({ name, key }: ChangeEvent): string => {
+    if (key === undefined || keys.has(key)) return name;
+    if (keys.size >= most) return "other";
+    keys.add(key);
+    return name;
+  };
   const meter = metrics.getMeter("holdoff");
   const counter = (name: string, description: string) => meter.createCounter(`holdoff.${name}`, { description });
   const attempts = counter("attempts", "Attempts that began");
@@ -102,16 +138,22 @@ export function exportTo({ trace, metrics }: OpenTelemetry): () => void {
       const labels = { ...of(operation), "holdoff.kind": kind, "holdoff.cause": cause };
       retries.add(1, labels);
       delays.record(delayMs / 1000, of(operation));
-      trace.getActiveSpan()?.addEvent("holdoff.retry", { ...labels, ...facts(event), "holdoff.delay": delayMs / 1000 });
+      trace
+        .getActiveSpan()
+        ?.addEvent("holdoff.retry", { ...labels, ...facts(event, redact), "holdoff.delay": delayMs / 1000 });
     },
     onSuccess: ({ operation }) => successes.add(1, of(operation)),
     onGiveUp(event: GiveUpEvent) {
       const { operation, kind = "none", reason } = event;
       const labels = { ...of(operation), "holdoff.kind": kind, "holdoff.reason": reason };
       ends.add(1, labels);
-      trace.getActiveSpan()?.addEvent("holdoff.give_up", { ...labels, ...facts(event) });
+      trace.getActiveSpan()?.addEvent("holdoff.give_up", { ...labels, ...facts(event, redact) });
     },
-    onChange: ({ name, before, after }: ChangeEvent) =>
-      changes.add(1, { "holdoff.breaker": name, "holdoff.before": before, "holdoff.after": after }),
+    onChange: (event: ChangeEvent) =>
+      changes.add(1, {
+        "holdoff.breaker": breakerOf(event),
+        "holdoff.before": event.before,
+        "holdoff.after": event.after,
+      }),
   });
 }
