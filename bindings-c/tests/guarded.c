@@ -426,13 +426,13 @@ static void a_retry_that_gave_up_is_not_repeated_by_the_one_around(void) {
 
 enum { WAITING = 1000, TAKES_MS = 1 };
 
-/* Calls that wait at a breaker, in a program that ticks them in their order each millisecond. */
+/* Calls that wait at a guard, in a program that ticks them in their order each millisecond. */
 typedef struct crowd {
   holdoff_policy policy;
   holdoff_guards guards;
   holdoff_guarded_call calls[WAITING];
   holdoff_step steps[WAITING];
-  uint64_t ends[WAITING];
+  uint64_t began[WAITING];
   int begun;
 } crowd;
 
@@ -440,7 +440,7 @@ static void follow(crowd *here, int number, holdoff_step step, uint64_t now) {
   here->steps[number] = step;
   if (step.kind == HOLDOFF_ATTEMPT) {
     here->begun++;
-    here->ends[number] = now + TAKES_MS * MS;
+    here->began[number] = now;
   }
 }
 
@@ -450,7 +450,7 @@ static void pass_millisecond(crowd *here, uint64_t now) {
     holdoff_guarded_call *call = &here->calls[number];
     bool is_due = step->kind == HOLDOFF_SLEEP && step->at <= now;
     bool may_go = holdoff_guarded_call_turn(call) == HOLDOFF_TURN_BREAKER && holdoff_breaker_admits(here->guards.breaker) > 0;
-    if (step->kind == HOLDOFF_ATTEMPT && here->ends[number] <= now) {
+    if (step->kind == HOLDOFF_ATTEMPT && here->began[number] + TAKES_MS * MS <= now) {
       follow(here, number, holdoff_guarded_call_succeed(call, &here->guards, holdoff_step_ticket(*step), now), now);
     } else if (is_due || may_go) {
       follow(here, number, holdoff_guarded_call_tick(call, &here->policy, &here->guards, now), now);
@@ -485,6 +485,31 @@ static void of_a_thousand_calls_at_most_32_begin_within_10_ms_of_a_probe(void) {
   CHECK_NUMBER(holdoff_breaker_state(&breaker, now + SECOND), HOLDOFF_BREAKER_CLOSED);
 }
 
+static void a_thousand_calls_wait_for_a_limit_in_order_each_for_its_slot(void) {
+  static crowd here;
+  holdoff_options options;
+  holdoff_limiter limiter;
+  holdoff_options_init(&options);
+  holdoff_options_set_text(&options, "limiter", "gcra");
+  holdoff_options_set_number(&options, "limiter.limit", 500);
+  holdoff_options_set_number(&options, "limiter.burst", 1);
+  holdoff_options_set_text(&options, "limiter.refusal", "wait");
+  CHECK_NUMBER(holdoff_limiter_init(&limiter, &options, 0, NULL, 0, NULL), HOLDOFF_OK);
+  here.policy = constant("1s", 1);
+  here.guards = none;
+  here.guards.limiter = &limiter;
+  for (int number = 0; number < WAITING; number++) {
+    follow(&here, number, holdoff_guarded_call_begin(&here.calls[number], &here.policy, &here.guards, 1, 0), 0);
+  }
+  for (uint64_t passed = 1; passed <= 2 * WAITING; passed++) {
+    pass_millisecond(&here, passed * MS);
+  }
+  CHECK_NUMBER(here.begun, WAITING);
+  for (uint64_t number = 1; number < WAITING; number++) {
+    CHECK_NUMBER(here.began[number], 2 * number * MS);
+  }
+}
+
 void guarded_tests(void) {
   RUN(without_guards_it_is_a_call);
   RUN(a_second_attempt_runs_beside_the_first);
@@ -501,5 +526,6 @@ void guarded_tests(void) {
   RUN(the_queued_call_that_may_go_on_is_named);
   RUN(nested_retries_share_their_attempts);
   RUN(a_retry_that_gave_up_is_not_repeated_by_the_one_around);
+  RUN(a_thousand_calls_wait_for_a_limit_in_order_each_for_its_slot);
   RUN(of_a_thousand_calls_at_most_32_begin_within_10_ms_of_a_probe);
 }
