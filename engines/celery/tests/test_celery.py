@@ -25,7 +25,7 @@ import holdoff
 import job_scripts
 import pytest
 from celery.contrib.testing.worker import start_worker
-from holdoff_celery import GaveUp, RetryTask, _packed, attempt
+from holdoff_celery import GaveUp, Interruptions, RetryTask, _packed, attempt
 from holdoff_shared import SharedGuard, StoreDown
 from job_scripts import ASLEEP, IN_FLIGHT, SCRIPTS, Note, assert_decided_as_alone, log_of, notes
 from memory_store import SECOND, Memory
@@ -381,18 +381,52 @@ def test_a_long_history_travels_without_what_the_failures_said() -> None:
     assert holdoff.Event.read_all(zlib.decompress(b64decode(short)))[0][1] == "boom"
 
 
+def test_a_message_that_comes_back_blames_no_task(app: celery.Celery, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[int, int]] = []
+
+    def send(task: RetryTask, log: bytes, interruptions: Interruptions, eta: Any, error: Exception | None) -> None:
+        sent.append(interruptions)
+        raise celery.exceptions.Retry
+
+    @app.task(shared=False, base=RetryTask, attempts=1, reruns=1)
+    def work() -> str:
+        return "done"
+
+    task: Any = work
+
+    def deliver(counted: int, excused: int, redelivered: bool = False) -> Any:
+        headers = {"holdoff-interruptions": counted, "holdoff-excused": excused}
+        delivery = {"redelivered": redelivered}
+        task.push_request(id="1", called_directly=False, is_eager=False, headers=headers, delivery_info=delivery)
+        try:
+            return task()
+        finally:
+            task.pop_request()
+
+    monkeypatch.setattr(RetryTask, "_send", send)
+    # A deploy gives prefetched messages back, and ten deploys end no task.
+    with pytest.raises(celery.exceptions.Retry):
+        deliver(0, 9, redelivered=True)
+    assert sent == [(0, 10)]
+    assert deliver(0, 10) == "done"
+    assert deliver(1, 20) == "done"
+    for counted, excused in ((2, 0), (0, 22)):
+        with pytest.raises(GaveUp):
+            deliver(counted, excused)
+
+
 def test_an_open_breaker_delays_a_task_and_ends_none(app: celery.Celery, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Memory()
     guards = SharedGuard(holdoff.Guards(breaker={"failures": 1, "open_for": 60}), store, "service")
     guards.update(lambda guards, now: guards.breaker.record(0, True, now=now))  # type: ignore[union-attr]
     slept: list[float] = []
-    sent: list[tuple[bytes, int, float]] = []
+    sent: list[tuple[bytes, tuple[int, int], float]] = []
 
     def sleep(seconds: float) -> None:
         slept.append(seconds)
         store.now += round(seconds * SECOND)
 
-    def send(task: RetryTask, log: bytes, interruptions: int, eta: Any, error: Exception | None) -> None:
+    def send(task: RetryTask, log: bytes, interruptions: Interruptions, eta: Any, error: Exception | None) -> None:
         sent.append((log, interruptions, eta.timestamp()))
         raise celery.exceptions.Retry
 
@@ -410,7 +444,7 @@ def test_an_open_breaker_delays_a_task_and_ends_none(app: celery.Celery, monkeyp
         task()
     task.pop_request()
     ((log, interruptions, due),) = sent
-    assert (log, interruptions, round(due)) == (b"", 2, 1060)
+    assert (log, interruptions, round(due)) == (b"", (2, 0), 1060)
     # A task that is called in place waits there.
     assert task.delay().get() == "done"
     assert 59 < sum(slept) < 61

@@ -254,33 +254,75 @@ def test_an_end_that_a_dying_worker_could_not_tell_is_told_by_the_next(database:
     asyncio.run(main())
 
 
-def test_an_attempt_that_kills_its_workers_does_not_do_so_for_ever(database: str) -> None:
-    retries = Retries(attempts=2, reruns=1, backoff={"initial": "1ms"})
+def test_a_shutdown_never_counts_against_reruns(database: str) -> None:
+    retries = Retries(attempts=1, reruns=1)
     begun: list[int | None] = []
 
     async def main() -> None:
         async with opened(database, retries) as app:
 
             @retries.task(app)
-            async def poison() -> None:
+            async def long() -> None:
                 begun.append(attempt())
-                await asyncio.sleep(60)
+                if len(begun) < 6:
+                    await asyncio.sleep(3600)
 
-            job = await poison.defer_async()
-            for _ in range(4):
-                # A worker that is shut down at once is as good as dead: nothing is written of its attempt.
-                count = len(begun)
+            job = await long.defer_async()
+            for deploy in range(1, 6):
 
-                async def one_more(count: int = count) -> bool:
-                    return len(begun) > count
+                async def one_more(deploy: int = deploy) -> bool:
+                    return len(begun) == deploy
 
                 async with working(app, shutdown_graceful_timeout=0):
                     await until(one_more)
-            assert begun == [1, 1, 2, 2]
-            assert await ended(app, job) == ["failed"]
-            history = [event for event, _ in await retries.history(app, job)]
-            assert history[-1].reason == "attempts"
-            assert [event.failure for event in history if event.failure] == [holdoff.Failure("timeout")] * 2
+            assert await ended(app, job) == ["succeeded"]
+            assert begun == [1] * 6
+            kinds = [event.kind for event, _ in await retries.history(app, job)]
+            assert kinds == ["STARTED", *["RESUMED"] * 5, "SUCCEEDED"]
+
+    asyncio.run(main())
+
+
+def test_a_death_blames_only_a_job_that_ran_alone(database: str) -> None:
+    retries = Retries(attempts=1, reruns=1)
+    begun = {"poison": 0, "innocent": 0}
+
+    async def main() -> None:
+        async with opened(database, retries) as app:
+            release = asyncio.Event()
+
+            @retries.task(app)
+            async def work(name: str) -> None:
+                begun[name] += 1
+                await (asyncio.sleep(3600) if name == "poison" else release.wait())
+
+            async def die() -> list[int]:
+                """As if the worker had died: its jobs are put back, and begin again."""
+                await app.connector.execute_query_async("update procrastinate_workers set last_heartbeat = 'epoch'")
+                return await Retries.put_back(app, seconds_since_heartbeat=1)
+
+            async def has_begun(**counts: int) -> None:
+                async def poll() -> bool:
+                    return begun == counts
+
+                await until(poll)
+
+            poison, innocent = [await work.defer_async(name=name) for name in begun]
+            async with working(app, concurrency=20, update_heartbeat_interval=3600, shutdown_graceful_timeout=0):
+                for deaths in range(4):
+                    await has_begun(poison=deaths + 1, innocent=deaths + 1)
+                    assert await die() == [poison, innocent]
+                await has_begun(poison=5, innocent=5)
+                release.set()
+                await until(lambda: is_over(app, innocent))
+                assert await die() == [poison]
+                await has_begun(poison=6, innocent=5)
+                assert await die() == [poison]
+                await until(lambda: is_over(app, poison))
+            assert begun == {"poison": 6, "innocent": 5}
+            histories = [[event for event, _ in await retries.history(app, job)] for job in (poison, innocent)]
+            assert [event.failure for event in histories[0] if event.failure] == [holdoff.Failure("timeout")]
+            assert [events[-1].kind for events in histories] == ["GAVE_UP", "SUCCEEDED"]
 
     asyncio.run(main())
 

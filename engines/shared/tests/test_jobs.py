@@ -132,6 +132,23 @@ def test_interruptions_that_the_log_does_not_have_are_counted() -> None:
         assert step.kind == ("sleep" if interruptions > 2 else "attempt")
 
 
+def test_interruptions_that_are_excused_do_not_count_but_not_without_end() -> None:
+    workers = settings(holdoff.Policy(attempts=1), reruns=2)
+    for interruptions, excused, kind in [
+        (7, 5, "attempt"),
+        (8, 5, "stop"),
+        (22, 20, "attempt"),
+        (23, 20, "stop"),
+        (10**9, 10**9, "stop"),
+    ]:
+        assert Job(workers, "a job", b"").start(SECOND, interruptions, excused).kind == kind
+    job = Job(workers, "a job", b"")
+    job.start(SECOND)
+    for run in range(1, 9):
+        job = Job(workers, "a job", job.log + job.fresh)
+        assert job.start(SECOND, excused=max(run - 2, 0)).kind == "attempt"
+
+
 def test_only_the_run_that_goes_on_takes_from_the_guards() -> None:
     store = Memory()
     guards = SharedGuard(holdoff.Guards(limiter={"limit": 9, "per": 3600}), store, "k")

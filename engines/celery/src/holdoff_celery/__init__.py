@@ -13,7 +13,7 @@ from base64 import b64decode, b64encode
 from difflib import get_close_matches
 from functools import partial
 from time import sleep
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from celery import Task
 from celery.exceptions import Ignore, Reject, SoftTimeLimitExceeded
@@ -41,6 +41,7 @@ CELERY = """
 """The options of Celery that are no attributes of its tasks."""
 LOG = "holdoff-log"
 INTERRUPTIONS = "holdoff-interruptions"
+EXCUSED = "holdoff-excused"
 
 SHORT = 100_000_000
 """A sleep this short, in nanoseconds, is slept by the worker itself: one whose timer is early, for instance."""
@@ -54,6 +55,18 @@ LONGEST_LOG = 1 << 22
 """Bytes of a log: of 1,000 attempts with the longest texts."""
 
 
+class Interruptions(NamedTuple):
+    """How often an attempt was interrupted."""
+
+    counted: int
+    """Deaths of the process that ran nothing else."""
+    excused: int
+    """Times that the message came back: its worker stopped or died, and may have run another task, or none."""
+
+
+_NONE = Interruptions(0, 0)
+
+
 class RetryTask(Task[..., Any]):
     """The base of tasks that a policy retries. `app.task` takes the options below beside Celery's own.
 
@@ -61,6 +74,7 @@ class RetryTask(Task[..., Any]):
     dies comes back, and the attempt runs again.
     """
 
+    Request = "holdoff_celery._request:LostRequest"
     abstract = True
     acks_late = True
     reject_on_worker_lost = True
@@ -76,7 +90,8 @@ class RetryTask(Task[..., Any]):
     guards: ClassVar[SharedGuard[Guards] | None] = None
     """Guards that all workers share."""
     reruns: ClassVar[int] = 3
-    """How often an attempt runs again whose worker died; then it has failed, by a timeout."""
+    """How often an attempt runs again whose pool process died; then it has failed, by a timeout. The end of a whole
+    worker does not count, up to 20 times."""
     longest_wait: ClassVar[float | None] = None
     """The most seconds that a worker holds a message which is not due. A message that is due later is sent again: a
     broker gives a message that was held for too long to another worker. Unless given, half of what the broker allows:
@@ -121,9 +136,9 @@ class RetryTask(Task[..., Any]):
         interruptions = self._interruptions()
         log = self._log()
         if (request.delivery_info or {}).get("redelivered"):
-            # Its worker died, perhaps in the attempt. A message cannot be changed, so another one takes its place: were
-            # the attempt what the worker died of, it would else go on for ever.
-            self._send(log, interruptions + 1, None, None)
+            # Its worker stopped or died, perhaps in the attempt. A message cannot be changed, so another one takes its
+            # place: were the attempt what the worker died of, it would else go on for ever.
+            self._send(log, interruptions._replace(excused=interruptions.excused + 1), None, None)
         job = Job(self.settings, str(request.id), log)
         step = self._begin(job, interruptions)
         if job.is_done:
@@ -142,23 +157,28 @@ class RetryTask(Task[..., Any]):
             log = job.log + job.fresh
             job.commit()
             if step.kind == "sleep":
-                self._send(log, 0, self._due(job), error)
+                self._send(log, _NONE, self._due(job), error)
             job.attach(error)
             raise
         job.end(job.now(), None)
         job.commit()
         return value
 
-    def _begin(self, job: Job, interruptions: int) -> Step:
+    def send_after_death(self) -> None:
+        """In the worker's main process: the pool process died that ran this task, and nothing else. Raises `Retry`."""
+        before = self._interruptions()
+        self._send(self._log(), before._replace(counted=before.counted + 1), None, None)
+
+    def _begin(self, job: Job, interruptions: Interruptions) -> Step:
         """The step to take now. Raises when the task is to come back later."""
         try:
-            step = self._asked(job, partial(job.start, interruptions=interruptions))
+            step = self._asked(job, partial(job.start, interruptions=sum(interruptions), excused=interruptions.excused))
             while step.kind == "sleep":
                 # A new decision is kept by sending it, however short the sleep.
                 if (job.fresh or job.remaining() > SHORT) and not self.request.is_eager:
                     fresh, log = bool(job.fresh), job.log + job.fresh
                     job.commit()
-                    self._send(log, 0 if fresh else interruptions, self._due(job), None)
+                    self._send(log, _NONE if fresh else interruptions, self._due(job), None)
                 sleep(job.remaining() / 1e9)
                 step = self._asked(job, job.wake)
         except (StoreDown, Refused) as error:
@@ -180,13 +200,14 @@ class RetryTask(Task[..., Any]):
                     raise
                 sleep(refused.wait / 1e9)
 
-    def _send(self, log: bytes, interruptions: int, eta: datetime | None, error: Exception | None) -> None:
+    def _send(self, log: bytes, interruptions: Interruptions, eta: datetime | None, error: Exception | None) -> None:
         """Have the task come back then, by another message; this one is over. Raises what tells Celery so."""
         request = self.request
         headers: dict[str, Any] = {
             **(request.headers or {}),
             LOG: _packed(log),
-            INTERRUPTIONS: interruptions,
+            INTERRUPTIONS: interruptions.counted,
+            EXCUSED: interruptions.excused,
         }
         when: dict[str, Any] = {"countdown": 0} if eta is None else {"eta": eta}
         try:
@@ -219,10 +240,13 @@ class RetryTask(Task[..., Any]):
         text = self._header(LOG, "")
         return b"" if text == "" else _unpacked(text)
 
-    def _interruptions(self) -> int:
-        count: Any = self._header(INTERRUPTIONS, 0)
+    def _interruptions(self) -> Interruptions:
+        return Interruptions(self._count(INTERRUPTIONS), self._count(EXCUSED))
+
+    def _count(self, name: str) -> int:
+        count: Any = self._header(name, 0)
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-            raise ValueError(f"the header {INTERRUPTIONS} of the message is {count!r:.40}, not a count")
+            raise ValueError(f"the header {name} of the message is {count!r:.40}, not a count")
         return count
 
     def _header(self, name: str, default: Any) -> Any:

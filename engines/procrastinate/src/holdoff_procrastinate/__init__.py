@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from datetime import datetime, timezone
 from functools import wraps
 from typing import TYPE_CHECKING, Any, cast
@@ -38,7 +39,7 @@ from procrastinate.exceptions import ConnectorException, JobAborted
 from procrastinate.job_context import AbortReason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from typing import Concatenate, ParamSpec, TypeVar
 
     from holdoff import Event, Policy, Step
@@ -63,24 +64,29 @@ do $$ begin
     perform pg_advisory_xact_lock(7454206238716945513);
     create table if not exists holdoff_procrastinate_log (
         job_id bigint primary key references procrastinate_jobs (id) on delete cascade,
-        log bytea not null
+        log bytea not null,
+        excused integer not null default 0
     );
 end $$
 """
 _NOW = "(extract(epoch from clock_timestamp()) * 1000000)::bigint as now"
 _READ = f"""
-select {_NOW}, kept.log
+select {_NOW}, kept.log, coalesce(kept.excused, 0) as excused
 from (select 1) as one left join holdoff_procrastinate_log as kept on kept.job_id = %(job_id)s
 """
 # Nothing is written where another worker, which was given the job too, has written meanwhile.
 _APPEND = """
 with written as (
     insert into holdoff_procrastinate_log as kept (job_id, log) values (%(job_id)s, %(fresh)s)
-    on conflict (job_id) do update set log = kept.log || excluded.log where octet_length(kept.log) = %(length)s
+    on conflict (job_id) do update
+        set log = kept.log || excluded.log, excused = case when %(failed)s then 0 else kept.excused end
+        where octet_length(kept.log) = %(length)s
     returning 1
 )
 select count(*) as written from written
 """
+_EXCUSE = "update holdoff_procrastinate_log set excused = excused + 1 where job_id = any(%(job_ids)s)"
+"""The latest interruption of these jobs does not count against their reruns."""
 _DELETE = "delete from holdoff_procrastinate_log where job_id = %(job_id)s"
 
 
@@ -93,8 +99,8 @@ class Retries(procrastinate.BaseRetryStrategy):
 
     `policy` and the fields are as those of `holdoff.retry`, and so are `on`, `classify` and `idempotent`. `guards` is
     what all workers share. An attempt whose worker died runs again under its own number, but only `reruns` times; then
-    it has failed, by a timeout. `on_event` is told of each event of a job when it is kept: the job's id as text, the
-    event, and what the failure said.
+    it has failed, by a timeout. A death counts if the worker ran no other job, and a shutdown never counts. `on_event`
+    is told of each event of a job when it is kept: the job's id as text, the event, and what the failure said.
     """
 
     def __init__(self, policy: Policy | PresetName | None = None, /, **fields: Unpack[JobFields]) -> None:
@@ -161,14 +167,20 @@ class Retries(procrastinate.BaseRetryStrategy):
         An attempt that was in flight is then found in the history, and taken up as `reruns` says.
         """
         manager = app.job_manager
-        stalled: Iterable[ProcrastinateJob] = await manager.get_stalled_jobs(
-            seconds_since_heartbeat=seconds_since_heartbeat, queue=queue
+        stalled: list[ProcrastinateJob] = list(
+            await manager.get_stalled_jobs(seconds_since_heartbeat=seconds_since_heartbeat)
         )
+        # A worker that ran several jobs may have died of any of them.
+        running = Counter(job.worker_id for job in stalled)
         returned: list[int] = []
         # The oldest first: the table has them in no order.
         for job in sorted(stalled, key=lambda job: job.id or 0):
+            if queue not in (None, job.queue):
+                continue
             assert job.id is not None
             try:
+                if running[job.worker_id] > 1:
+                    await app.connector.execute_query_async(_EXCUSE, job_ids=[job.id])
                 await manager.retry_job(job)
             except ConnectorException as error:
                 # Another process was faster.
@@ -248,7 +260,7 @@ class Retries(procrastinate.BaseRetryStrategy):
         job = Job(self._settings, str(job_id), bytes(row["log"] or b""))
         job.set_clock(row["now"] * 1000)
         try:
-            step = await job.start_async(job.now())
+            step = await job.start_async(job.now(), excused=row["excused"])
             step = await self._woken(context, job, step)
         except (StoreDown, Refused) as error:
             self._decisions[job_id] = _at(job.now() + (error.wait if isinstance(error, Refused) else DOWN))
@@ -298,13 +310,22 @@ class Retries(procrastinate.BaseRetryStrategy):
             self._decisions[_id(context)] = None
             await job.cancel_async(job.now())
             await self._keep(context, job)
+            return
+        try:
+            await context.app.connector.execute_query_async(_EXCUSE, job_ids=[_id(context)])
+        except ConnectorException as error:
+            _LOG.warning("the interruption of job %s counts: %s", _id(context), error.__cause__ or error)
 
     async def _keep(self, context: procrastinate.JobContext, job: Job) -> bool:
         """Write down what happened, unless somebody else has written meanwhile."""
         if not job.fresh:
             return True
         row = await context.app.connector.execute_query_one_async(
-            _APPEND, job_id=_id(context), fresh=job.fresh, length=len(job.log)
+            _APPEND,
+            job_id=_id(context),
+            fresh=job.fresh,
+            length=len(job.log),
+            failed=any(event.kind == "ATTEMPT_FAILED" for event, _ in job.fresh_events),
         )
         if row["written"] == 0:
             return False

@@ -38,6 +38,8 @@ LONGEST_TEXT = 500
 """Of what a failure said, in characters."""
 DOWN = 5_000_000_000
 """When to ask guards again that do not say when they let an attempt through, or whose store is down, in nanoseconds."""
+MOST_EXCUSED = 20
+"""The most interruptions of an attempt that do not count against its reruns: it must not kill its workers for ever."""
 _GUARDS = frozenset({"breaker", "limiter"})
 """The reasons of a guard that refuses an attempt now, and not for good."""
 
@@ -95,7 +97,11 @@ class JobFields(PolicyFields, total=False):
     guards: SharedGuard[Guards] | None
     """Guards that all workers share."""
     reruns: int
-    """How often an attempt runs again whose worker died, 3 unless given; then it has failed, by a timeout."""
+    """How often an attempt runs again whose worker died of it, 3 unless given; then it has failed, by a timeout.
+
+    A death counts if the engine can tell that the worker ran no other attempt, and a clean stop never counts. Of the
+    interruptions that do not count, an attempt survives 20.
+    """
     on_event: Callable[[str, Event, str], object] | None
     """Is called with each event once it is kept: the job's id, the event, and the text of a failure."""
 
@@ -138,6 +144,7 @@ class Job:
         """New events, to be appended to the log."""
         self.fresh_events: list[tuple[Event, str]] = []
         self._recorder: Recorder | None = None
+        self._reruns = settings.reruns
         self._clock = 0
         self._clock_at = 0
         # How far the clock of the engine is ahead of one of this process that is never set.
@@ -154,16 +161,17 @@ class Job:
         """All that happened, each with what a failure said."""
         return Event.read_all(self.log + self.fresh)
 
-    def start(self, now: int, interruptions: int = 0) -> Step:
+    def start(self, now: int, interruptions: int = 0, excused: int = 0) -> Step:
         """The worker has the job: what to do with it. Raises `Refused` if a guard lets no attempt begin now.
 
-        `interruptions`: how often since the end of the log an attempt was begun and not ended.
+        `interruptions`: how often since the end of the log an attempt was begun and not ended. `excused`: the number of
+        interruptions of the attempt, those in the log too, that do not count against its reruns.
         """
-        return self._make(self._started(interruptions), now)
+        return self._make(self._started(interruptions, excused), now)
 
-    async def start_async(self, now: int, interruptions: int = 0) -> Step:
+    async def start_async(self, now: int, interruptions: int = 0, excused: int = 0) -> Step:
         """The same in a coroutine."""
-        return await self._make_async(self._started(interruptions), now)
+        return await self._make_async(self._started(interruptions, excused), now)
 
     def cancel(self, now: int) -> Step:
         """Nobody wants it any more."""
@@ -269,9 +277,10 @@ class Job:
         # The policy may be another one since the last deployment: what was decided stays.
         return replay(self.policy, events, any_policy=True) if events else None
 
-    def _started(self, interruptions: int) -> _Transition:
+    def _started(self, interruptions: int, excused: int) -> _Transition:
+        self._reruns = self.settings.reruns + min(excused, MOST_EXCUSED)
         # A message says how many there were: more than these change nothing.
-        interruptions = min(interruptions, self.settings.reruns + 1)
+        interruptions = min(interruptions, self._reruns + 1)
 
         def start(recorder: Recorder | None, guards: Guards | None, now: int) -> Made:
             recorder = self._replayed()
@@ -297,7 +306,7 @@ class Job:
         return start
 
     def _resume(self, recorder: Recorder, guards: Guards | None, now: int) -> tuple[Step, tuple[Event, ...]]:
-        return recorder.resume(self.policy, now, reruns=self.settings.reruns, guards=guards)
+        return recorder.resume(self.policy, now, reruns=self._reruns, guards=guards)
 
     def _scratch(self, guards: Guards | None) -> Guards | None:
         """Guards that nobody else has."""
