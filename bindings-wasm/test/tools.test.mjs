@@ -170,6 +170,13 @@ test("other systems' forms are read and written", () => {
   assert.throws(() => toForm("aster", new Policy({ deadline: "1s" })), { word: "not_in_form" });
 });
 
+test("true and false of a form are read, and nothing else for them", () => {
+  const jitter = (form) => JSON.parse(toJson(fromForm("polly", form).policy)).jitter;
+  assert.equal(jitter({ UseJitter: false }), "none");
+  assert.notEqual(jitter('{"UseJitter": true}'), "none");
+  assert.throws(() => fromForm("polly", { UseJitter: 1 }), /UseJitter = 1: must be true or false/);
+});
+
 test("no document and no form does anything but read or be refused", () => {
   const forms = fc.constantFrom("grpc", "temporal", "kubernetes", "langgraphgo", "langgraphgo-graph", "aster");
   const names = fc.constantFrom("backoff", "MaxAttempts", "Duration", "initialInterval", "retryPolicy", "methodConfig");

@@ -199,6 +199,7 @@ pub(super) fn read<T>(value: &JsValue, unit: f64, take: impl FnOnce(Value<'_>) -
         (Some(text), _) => Value::Text(text),
         (_, Some(value)) => Value::Number { value, unit },
         _ if value.is_null() || value.is_undefined() => Value::Nothing,
+        _ if value.as_bool().is_some() => Value::Flag(value.is_truthy()),
         _ if Array::is_array(value) => Value::NoItems,
         _ if is_fields(value) => Value::Empty,
         _ => u64::try_from_js_value_ref(value).map_or(Value::Other, Value::Nanos),
