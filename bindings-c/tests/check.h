@@ -27,6 +27,7 @@ void saved_tests(void);
 void explain_tests(void);
 void machines_tests(void);
 void keyed_tests(void);
+void linear_tests(void);
 void loop_tests(void);
 void guards_tests(void);
 void guarded_tests(void);

@@ -28,6 +28,7 @@ int main(void) {
   explain_tests();
   machines_tests();
   keyed_tests();
+  linear_tests();
   loop_tests();
   guards_tests();
   guarded_tests();

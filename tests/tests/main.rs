@@ -3,6 +3,7 @@
 mod catalogue;
 mod clients;
 mod forms;
+mod linear;
 mod names;
 mod peers_forms;
 mod policy_page;
