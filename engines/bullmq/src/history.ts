@@ -25,12 +25,14 @@ export interface History {
   readonly events: readonly Event[];
   /** How often the attempt in flight ended by moving the job itself, which is no interruption. */
   readonly moves: number;
+  /** How many interruptions of the attempt in flight do not count against its reruns. */
+  readonly excused: number;
   /** The number of the call. A person who retries a job begins another one. */
   readonly call: number;
 }
 
-/** `holdoff:CALL:RUN:SEQUENCE`, or `moved` for the sequence. */
-const FIELD = /^holdoff:(\d{1,15}):(\d{1,15}):(\d{1,15}|moved)$/;
+/** `holdoff:CALL:RUN:SEQUENCE`, or a mark for the sequence. */
+const FIELD = /^holdoff:(\d{1,15}):(\d{1,15}):(\d{1,15}|moved|excused)$/;
 
 /**
  * Reads the events of the job's latest call. A worker that has lost its job may go on writing: its events are ignored from the
@@ -40,27 +42,36 @@ export async function readHistory(job: StoredJob, store: JobStore): Promise<Hist
   const fields = job.id === undefined ? {} : await (await store.client).hgetall(store.toKey(job.id));
   const found = Object.entries(fields).flatMap(([field, json]) => {
     const [, call, run, place] = FIELD.exec(field) ?? [];
-    const event = place === "moved" ? undefined : parseEvent(json);
-    if (call === undefined || (place !== "moved" && event === undefined)) return [];
-    return [{ call: Number(call), run: Number(run), sequence: event?.sequence ?? Infinity, event }];
+    const mark = place === "moved" || place === "excused" ? place : undefined;
+    const event = mark ? undefined : parseEvent(json);
+    if (call === undefined || (mark === undefined && event === undefined)) return [];
+    // That a run is excused comes before its events: an attempt that failed in it needs no excuse.
+    const sequence = event?.sequence ?? (mark === "excused" ? -1 : Infinity);
+    return [{ call: Number(call), run: Number(run), sequence, mark, event }];
   });
   const call = found.reduce((latest, entry) => Math.max(latest, entry.call), 0);
   const entries = found.filter((entry) => entry.call === call);
   entries.sort((one, other) => one.run - other.run || one.sequence - other.sequence);
   let events: Event[] = [];
   let moves = 0;
+  let excused = 0;
   let latestRun = 0;
-  for (const { run, event } of entries) {
+  for (const { run, mark, event } of entries) {
+    if (mark === "excused") {
+      excused++;
+      continue;
+    }
     if (event === undefined) {
       moves++;
     } else {
       if (run > latestRun) events = events.filter(({ sequence }) => sequence < event.sequence);
       if (event.type === "STARTED" || event.type === "ATTEMPT_FAILED") moves = 0;
+      if (event.type === "ATTEMPT_FAILED") excused = 0;
       events.push(event);
     }
     latestRun = run;
   }
-  return { events, moves, call };
+  return { events, moves, excused, call };
 }
 
 function parseEvent(json: string): Event | undefined {
@@ -92,6 +103,6 @@ export async function writeEvents(
   );
 }
 
-/** Adds that the attempt moved the job itself. */
-export const writeMove = (job: StoredJob, store: JobStore, call: number): Promise<void> =>
-  write(job, store, { [`holdoff:${call}:${job.attemptsStarted}:moved`]: "" });
+/** Adds that the attempt moved the job itself (`moved`), or that its interruption does not count against its reruns (`excused`). */
+export const writeMark = (job: StoredJob, store: JobStore, call: number, mark: "moved" | "excused"): Promise<void> =>
+  write(job, store, { [`holdoff:${call}:${job.attemptsStarted}:${mark}`]: "" });

@@ -19,7 +19,7 @@ import "holdoff/powers";
 import "holdoff/presets";
 import type { Guards } from "holdoff/guards";
 import { attemptsOf, type Event, Recorder, replay } from "holdoff/tools";
-import { type History, type JobStore, readHistory, type StoredJob, writeEvents, writeMove } from "./history.js";
+import { type History, type JobStore, readHistory, type StoredJob, writeEvents, writeMark } from "./history.js";
 import { runLimited } from "./limit.js";
 
 type Maybe<T> = T | null | undefined;
@@ -39,7 +39,10 @@ export interface BullRetriesOptions {
    * a bulkhead would reserve something for a job that sleeps elsewhere; BullMQ has a `concurrency`.
    */
   guards?: Maybe<Guards>;
-  /** How often an attempt runs again whose worker died in it, before that counts as a failure of its own; 3 unless given. */
+  /**
+   * How often an attempt runs again whose process died in it, before that counts as a failure of its own; 3 unless given. A death counts if
+   * the process ran no other attempt. Of other interruptions and of those after {@link BullRetries.stopping}, 20 do not count.
+   */
   reruns?: Maybe<number>;
   /** The seed of a job's jitter; random unless given. The job's history keeps it. */
   seed?: Maybe<(job: Job) => number | bigint>;
@@ -74,10 +77,47 @@ const MOVES = ["DelayedError", "WaitingError", "WaitingChildrenError"];
 const RATE_LIMIT = "bullmq:rateLimitExceeded";
 const BACKOFF_TYPE = "holdoff";
 const DEFAULT_RERUNS = 3;
+/** Characters of an error's text that the history keeps. */
+const LONGEST_TEXT = 500;
+/** The most interruptions of an attempt that do not count: it must not kill its workers for ever. */
+const MOST_EXCUSED = 20;
 const NEVER = 2n ** 64n - 1n;
 const MILLISECOND = 1_000_000n;
 /** Nanoseconds after which a guard is asked again that does not say when it lets an attempt through. */
 const ASK_AGAIN = 5_000n * MILLISECOND;
+
+/** An attempt of this process. */
+interface Flight {
+  readonly job: StoredJob;
+  readonly queue: JobStore;
+  readonly call: number;
+  excused: boolean;
+}
+
+/** The attempts in flight in this process, by the key of their job. If it dies, nobody knows which of them was the cause. */
+const flights = new Map<string, Flight>();
+
+/** Writes that the interruption of attempts does not count. */
+async function excuse(all: Iterable<Flight>): Promise<void> {
+  const fresh = [...all].filter(({ excused }) => !excused);
+  for (const flight of fresh) flight.excused = true;
+  await Promise.all(fresh.map(({ job, queue, call }) => writeMark(job, queue, call, "excused")));
+}
+
+/** Runs an attempt that is known to be in flight until it has ended. */
+async function inFlight<T>(job: StoredJob, queue: JobStore, call: number, attempt: () => Promise<T>): Promise<T> {
+  const key = queue.toKey(job.id ?? "");
+  const flight: Flight = { job, queue, call, excused: false };
+  flights.set(key, flight);
+  try {
+    // If the marks cannot be written, the interruption counts.
+    if (flights.size > 1) await excuse(flights.values()).catch(() => {});
+    return await attempt();
+  } finally {
+    // This process may have lost the job, and taken it again.
+    if (flights.get(key) === flight) flights.delete(key);
+  }
+}
 
 /**
  * Retries for the jobs of a queue.
@@ -154,7 +194,9 @@ export class BullRetries {
       const call = events[0]?.type === "STARTED" ? history.call + 1 : history.call;
       await writeEvents(job, queue, call, events);
       const log = [...history.events, ...events];
-      if (step.kind === "attempt") return this.attempt(work, job, token, signal, recorder, step, call, log);
+      if (step.kind === "attempt") {
+        return inFlight(job, queue, call, () => this.attempt(work, job, token, signal, recorder, step, call, log));
+      }
       if (step.kind !== "sleep") throw unrecoverable(step, recorder, undefined);
       if (events.some(({ type }) => type === "ATTEMPT_FAILED")) {
         this.due.set(job, step.until);
@@ -171,6 +213,14 @@ export class BullRetries {
     return (await readHistory(job, this.options.queue)).events;
   }
 
+  /**
+   * Call it when the process is told to stop, before `worker.close()`: if it is killed before its attempts have ended, that does not
+   * count against their `reruns`.
+   */
+  async stopping(): Promise<void> {
+    await excuse(flights.values());
+  }
+
   /** Throws unless the job leaves the decisions to the policy. */
   private check({ opts }: Job): void {
     const { backoff } = opts;
@@ -185,7 +235,7 @@ export class BullRetries {
   }
 
   /** Begins the job's call, or resumes it from its history. */
-  private resume(job: Job, { events, moves }: History): ReturnType<typeof Recorder.begin<bigint>> {
+  private resume(job: Job, { events, moves, excused }: History): ReturnType<typeof Recorder.begin<bigint>> {
     const time = now();
     const { seed, guards, reruns } = this.options;
     const options = { guards, task: job.id };
@@ -196,7 +246,7 @@ export class BullRetries {
     }
     // The policy may be another one since the last deployment: decisions that were made stay.
     const recorder = replay(this.policy, events, { anyPolicy: true, ...options });
-    const resumed = recorder.resume(time, (reruns ?? DEFAULT_RERUNS) + moves);
+    const resumed = recorder.resume(time, (reruns ?? DEFAULT_RERUNS) + moves + Math.min(excused, MOST_EXCUSED));
     const isDue = resumed.step.kind === "sleep" && resumed.step.until <= time && resumed.events.length === 0;
     return [recorder, isDue ? recorder.tick(time) : resumed];
   }
@@ -229,13 +279,14 @@ export class BullRetries {
       result = await runLimited((signal) => work(job, { attempt, token, signal }), limit, timeout, cancelled);
     } catch (error) {
       if (isMove(error)) {
-        await writeMove(job, queue, call);
+        await writeMark(job, queue, call, "moved");
         throw error;
       }
       const time = now();
       const isCancelled = cancelled?.aborted === true;
       const failure = isCancelled || error === timeout ? "timeout" : this.failureOf(error);
-      const fail = (one: Recorder) => one.fail(ticket, time, failure, messageOf(error));
+      const text = messageOf(error).slice(0, LONGEST_TEXT);
+      const fail = (one: Recorder) => one.fail(ticket, time, failure, text);
       let { step, events } = isCancelled ? recorder.cancel(time) : fail(recorder);
       // The guards have counted the failure. The policy alone says when they are asked about the next attempt.
       if (isRefused(step)) ({ step, events } = fail(replay(this.policy, log, { anyPolicy: true, task: job.id })));

@@ -428,6 +428,82 @@ test("a worker that dies of its job does not do so for ever", async () => {
   await assert.rejects(last, { name: "UnrecoverableError", message: "no attempt: attempts" });
 });
 
+/** The package as another process loads it. A process dies when nothing asks for its attempts any more. */
+async function anotherProcess() {
+  return (await import(`${import.meta.resolve("holdoff-bullmq")}?${count++}`)).BullRetries;
+}
+
+/** A queue whose jobs have a hash each. */
+function manyStored() {
+  const hashes = {};
+  const hset = async (key, fields) => Object.assign((hashes[key] ??= {}), fields);
+  return { toKey: (id) => id, client: Promise.resolve({ hgetall: async (key) => hashes[key] ?? {}, hset }) };
+}
+
+/** Processes in which jobs run together and do not end, and that die or are stopped. */
+function processes(options) {
+  const queue = manyStored();
+  const run = async (number, id, work) => {
+    const retries = new (await anotherProcess())({ policy: { attempts: 1 }, queue, ...options });
+    return retries.processor(work)({ ...fake(number, retries), id });
+  };
+  const die = async (number, ids, isStopped) => {
+    const retries = new (await anotherProcess())({ policy: { attempts: 1 }, queue, ...options });
+    for (const id of ids) {
+      await new Promise((begun, failed) => {
+        const work = () => new Promise(() => begun());
+        retries
+          .processor(work)({ ...fake(number, retries), id })
+          .catch(failed);
+      });
+    }
+    if (isStopped) await retries.stopping();
+  };
+  return { die, run, eventsOf: (id) => new BullRetries({ policy: {}, queue }).eventsOf({ id, attemptsStarted: 0 }) };
+}
+
+test("a death blames only a job that ran alone", async () => {
+  const { die, run, eventsOf } = processes({ reruns: 1 });
+  for (let number = 1; number <= 4; number++) await die(number, ["poison", "innocent"]);
+  assert.equal(await run(5, "innocent", async () => "done"), "done");
+  assert.deepEqual(types(await eventsOf("innocent")), ["STARTED", ...Array(4).fill("RESUMED"), "SUCCEEDED"]);
+  for (const number of [5, 6]) await die(number, ["poison"]);
+  await assert.rejects(
+    run(7, "poison", () => assert.fail("it runs")),
+    { message: "no attempt: attempts" },
+  );
+});
+
+test("the history keeps the beginning of a long error", async () => {
+  const { run, eventsOf } = processes();
+  await assert.rejects(run(1, "long", () => Promise.reject(new Error("e".repeat(1e6)))));
+  assert.equal((await eventsOf("long"))[1].failureReason.length, 500);
+});
+
+test("a stop blames no job, but twenty times", async () => {
+  const { die, run } = processes({ reruns: 1 });
+  for (let number = 1; number <= 22; number++) await die(number, ["long"], true);
+  await assert.rejects(
+    run(23, "long", () => assert.fail("it runs")),
+    { message: "no attempt: attempts" },
+  );
+});
+
+test("an attempt that failed leaves no excuse to the next", async () => {
+  const { die, run } = processes({ reruns: 0, policy: { attempts: 2, backoff: { initial: "1ns" } } });
+  await die(1, ["job"], true);
+  await assert.rejects(
+    run(2, "job", () => Promise.reject(new Error("down"))),
+    { message: "down" },
+  );
+  await new Promise((resolve) => setImmediate(resolve));
+  await die(3, ["job"]);
+  await assert.rejects(
+    run(4, "job", () => assert.fail("it runs")),
+    { message: "no attempt: attempts" },
+  );
+});
+
 test("what is no option is refused", () => {
   const queue = stored();
   const refused = (options) => assert.throws(() => new BullRetries({ policy: {}, queue, ...options }), ConfigError);
