@@ -124,6 +124,15 @@ def test_only_plain_tables_are_read(path: Path, case: str, capsys: pytest.Captur
             Journal(path, read_only=read_only)
 
 
+@pytest.mark.parametrize(
+    "query", ["password=SECRET", "sslpassword=SECRET&sslmode=disable", "oauth_client_secret=SECRET"]
+)
+def test_no_secret_of_an_address_is_printed(query: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = show(capsys, f"postgresql://bob:SECRET@127.0.0.1:1/orders?connect_timeout=5&{query}")
+    assert (code, "SECRET" in told, "bob" in told) == (2, False, True), told
+    assert "127.0.0.1:1/orders?connect_timeout=5" in told
+
+
 def test_a_pipe_a_folder_and_a_device_are_refused_by_the_command(
     tmp_path: Path,
 ) -> None:

@@ -77,7 +77,8 @@ class Database:
             if backend == "sqlite":
                 self.path = Path(url.database or "")
             elif backend == "postgresql":
-                self.where = url.render_as_string(hide_password=True)
+                secrets = [name for name in url.query if "password" in name or "secret" in name]
+                self.where = url.difference_update_query(secrets).render_as_string(hide_password=True)
                 self.schema = "holdoff" if schema is None else schema or None
                 self.engine = _postgresql(text, read_only)
             else:
