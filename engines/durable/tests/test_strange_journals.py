@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from holdoff_durable import Entry, Journal, NotAJournal
 from holdoff_durable.__main__ import main
+from holdoff_durable._engine import _shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -208,6 +209,15 @@ def test_a_value_that_no_holdoff_wrote_is_told_in_a_line(
     for arguments in ((), ("order-1",)):
         code, text = show(capsys, str(path), *arguments)
         assert code == 0 or text.startswith("holdoff: "), text
+
+
+def test_the_log_has_the_beginning_of_an_error_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(_: object) -> None:
+        raise OSError(STRANGE + "y" * 1_000_000)
+
+    _shown(fails, None)
+    (record,) = caplog.records
+    assert (record.getMessage().isprintable(), len(record.getMessage()) < 300) == (True, True)
 
 
 def test_a_long_journal_is_shown_in_part(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

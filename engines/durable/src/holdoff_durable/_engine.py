@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdoff import Policy
 
-from ._entries import CHANGED
+from ._entries import CHANGED, reason_of
 from ._errors import (
     DefinitionChanged,
     JournalConflict,
@@ -249,7 +249,7 @@ def _shown(show: Callable[[_S], None], what: _S) -> None:
     try:
         show(what)
     except Exception as error:
-        LOG.warning("the progress could not be shown: %r", error)
+        LOG.warning("the progress could not be shown: %.200r", reason_of(error))
 
 
 def _ended(record: WorkflowRecord) -> Lease:
