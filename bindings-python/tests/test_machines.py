@@ -9,7 +9,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from holdoff import NEVER, ConfigError, Failure, Policy, Schedule, testing
+from holdoff import (
+    NEVER,
+    Call,
+    ConfigError,
+    Failure,
+    GuardedCall,
+    Guards,
+    Policy,
+    Recorder,
+    Schedule,
+    testing,
+)
 from holdoff.machines import Bucket, Gate, GateConfig, Keyed, Layered, Layers, LoopBackoff, Periodic, WaitBackoff
 from holdoff.testing import next_at, pinned, uniform
 from hypothesis import given
@@ -329,3 +340,21 @@ def test_no_more_attempts_are_made_than_the_cap_allows(outer: int, inner: int, c
             now += layered.remaining(now)
             step = layered.tick(layers, now)
     assert layered.attempt == layers.attempts == min(outer * inner, cap)
+
+
+def test_a_clock_that_was_set_back_makes_no_sleep_longer() -> None:
+    policy = Policy(attempts=3, backoff={"kind": "constant", "delay": "5s"}, jitter="none")
+    lost, guards = Failure("transient"), Guards(bulkhead=9)
+    began, hour = 7200 * SECOND, 3600 * SECOND
+    call, _ = Call.begin(policy, 1, began)
+    call.fail(policy, 1, began, lost)
+    guarded, _ = GuardedCall.begin(policy, guards, 1, began)
+    guarded.fail(policy, guards, 1, began, lost)
+    layers = Layers(policy, policy)
+    layered, _ = Layered.begin(layers, 1, began)
+    layered.fail(layers, 1, began, lost)
+    recorder, *_ = Recorder.begin(policy, 1, began)
+    recorder.fail(policy, 1, began, lost)
+    for machine in (call, guarded, layered, recorder):
+        left = [machine.remaining(now) for now in (began, hour, 0, began + 4 * SECOND)]
+        assert left == [5 * SECOND, 5 * SECOND, 5 * SECOND, SECOND], machine

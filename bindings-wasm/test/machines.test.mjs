@@ -292,3 +292,12 @@ test("a call that is saved at any moment goes on as if it had not been", () => {
     }),
   );
 });
+
+test("a clock that was set back makes no sleep longer", () => {
+  const policy = new Policy({ attempts: 3, backoff: { kind: "constant", delay: "5s" }, jitter: "none" });
+  const layers = new Layers(policy, policy);
+  const [layered] = Layered.begin(layers, 1, 7200 * SECOND);
+  layered.fail(1, 7200 * SECOND, "transient");
+  const left = [7200, 3600, 0, 7204].map((now) => layered.remaining(now * SECOND) / SECOND);
+  assert.deepEqual(left, [5, 5, 5, 1]);
+});
