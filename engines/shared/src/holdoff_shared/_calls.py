@@ -64,7 +64,7 @@ def retry(
 
 
 def _drive(settings: Settings, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    job = Job(settings, uuid4().hex, b"")
+    job = Job(settings, uuid4().hex, b"", waits=False)
     error: Exception | None = None
     job.start(job.now())
     try:
@@ -105,7 +105,7 @@ async def _drive_async(
     """Retry the function. With a job, its first attempt is there and has yet to be awaited."""
     error: Exception | None = None
     if job is None:
-        job = Job(settings, uuid4().hex, b"")
+        job = Job(settings, uuid4().hex, b"", waits=False)
         await job.start_async(job.now())
     try:
         while True:

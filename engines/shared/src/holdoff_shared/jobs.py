@@ -134,8 +134,9 @@ def seed_of(job: str) -> int:
 class Job:
     """One run of a job, in this process."""
 
-    def __init__(self, settings: Settings, name: str, log: bytes) -> None:
-        """`name`: the id of the job. `log`: its events so far."""
+    def __init__(self, settings: Settings, name: str, log: bytes, *, waits: bool = True) -> None:
+        """`name`: the id of the job. `log`: its events so far. `waits`: True if a guard that refuses delays the job;
+        it ends a call."""
         self.name = name
         self.settings = settings
         self.policy = settings.policy
@@ -145,6 +146,7 @@ class Job:
         self.fresh_events: list[tuple[Event, str]] = []
         self._recorder: Recorder | None = None
         self._reruns = settings.reruns
+        self._waits = waits
         self._clock = 0
         self._clock_at = 0
         # How far the clock of the engine is ahead of one of this process that is never set.
@@ -331,7 +333,7 @@ class Job:
 
         An exception in a change of shared guards leaves them as they are.
         """
-        if not _is_refused(made.step):
+        if not self._is_refused(made.step):
             return made
         retry_at = made.step.retry_at
         until = now + DOWN if retry_at is None or retry_at == NEVER else retry_at
@@ -358,7 +360,7 @@ class Job:
                 return Made(recorder, *recorder.abandon(ticket, now, guards=guards))
             before = copy(recorder)
             made = Made(recorder, *recorder.fail(self.policy, ticket, now, failure, guards=guards))
-            if not _is_refused(made.step):
+            if not self._is_refused(made.step):
                 return made
             # The guards have counted the failure. The policy alone says when they are asked about the next attempt.
             made = Made(before, *before.fail(self.policy, ticket, now, failure))
@@ -367,6 +369,9 @@ class Job:
             return made
 
         return end
+
+    def _is_refused(self, step: Step) -> bool:
+        return self._waits and step.kind == "stop" and step.reason in _GUARDS
 
     def _make(self, transition: _Transition, now: int, text: str = "") -> Step:
         shared = self.settings.guards
@@ -436,10 +441,6 @@ async def limited(attempt: Any, job: Job) -> Any:
         raise AttemptTimeout("the attempt took longer than it may")
     # It ended in time, or in the last moment.
     return task.result()
-
-
-def _is_refused(step: Step) -> bool:
-    return step.kind == "stop" and step.reason in _GUARDS
 
 
 def _cancelled(recorder: Recorder | None, guards: Guards | None, now: int) -> Made:
