@@ -67,6 +67,22 @@ def order(calls: list[str], failures: int = 1) -> Flow:
     return flow
 
 
+def test_a_superuser_writes_to_no_table_of_a_role_with_fewer_rights(journal: Journal, server: Postgres) -> None:
+    begin(journal)
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute("CREATE ROLE mallory")
+        connection.execute("ALTER TABLE holdoff.events OWNER TO mallory")
+        try:
+            with pytest.raises(NotAJournal, match="the table events belongs to the role mallory"):
+                Journal(server.url)
+            with Journal(server.url, read_only=True) as reader:
+                assert [record.workflow_id for record in reader.workflows()] == ["1"]
+        finally:
+            connection.execute("ALTER TABLE holdoff.events OWNER TO current_user")
+            connection.execute("DROP ROLE mallory")
+    Journal(server.url).close()
+
+
 def test_a_workflow_runs_and_everything_comes_back(journal: Journal) -> None:
     calls: list[str] = []
     flow = order(calls)

@@ -167,11 +167,19 @@ class Database:
         return found.st_dev, found.st_ino
 
     def check_tables(self, connection: Connection, names: list[str]) -> None:
-        """Raises if one of these tables of a file has a trigger or a computed column, or is a virtual table.
+        """Raises if one of these tables may run statements of a stranger: by a trigger, a computed column or a module.
 
-        A trigger runs statements of the program that made the file.
+        In PostgreSQL the owner of a table may add a trigger, which runs with the rights of the role that writes.
         """
         if not self.is_file:
+            if self.read_only:
+                return
+            for name, owner, mine in connection.execute(_OWNERS, {"schema": self.schema, "names": names}):
+                raise NotAJournal(
+                    f"the table {name} belongs to the role {owner}, whose triggers would run with the rights of {mine}",
+                    self.where,
+                    f"nothing was written: connect as {owner}, or give the table to {mine} (alter table ... owner to)",
+                )
             return
         for name in names:
             made = connection.execute(_MADE, {"name": name}).all()
@@ -276,6 +284,17 @@ def _postgresql(text: str, read_only: bool) -> Engine:
 
 _MADE = text("SELECT type, sql FROM sqlite_master WHERE tbl_name = :name COLLATE NOCASE")
 _HIDDEN = text("SELECT count(*) FROM pragma_table_xinfo(:name) WHERE hidden <> 0")
+_OWNERS = text("""
+    SELECT c.relname, owner.rolname, mine.rolname
+    FROM pg_catalog.pg_class AS c
+    JOIN pg_catalog.pg_namespace AS space ON space.oid = c.relnamespace
+    JOIN pg_catalog.pg_roles AS owner ON owner.oid = c.relowner
+    JOIN pg_catalog.pg_roles AS mine ON mine.rolname = current_user
+    WHERE space.nspname = coalesce(:schema, current_schema()) AND c.relname = ANY(:names)
+        AND mine.rolsuper AND NOT owner.rolsuper
+    ORDER BY c.relname
+""")
+"""The tables of other roles, for a superuser."""
 
 _WAITS = f"{_SAFE}; a runner that waits goes on by itself"
 _FREE_SPACE = f"{_SAFE}; make room: a runner that waits goes on by itself"
