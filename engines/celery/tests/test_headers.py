@@ -92,10 +92,11 @@ def test_a_log_that_is_none_is_named(task: Any, header: Any) -> None:
     assert receive(task) == "delivered"
 
 
+@pytest.mark.parametrize("name", ["interruptions", "excused"])
 @pytest.mark.parametrize("count", ["3", -1, 1.5, True, [3], float("nan")])
-def test_a_count_of_interruptions_that_is_none_is_named(task: Any, count: Any) -> None:
-    with pytest.raises(ValueError, match=r"^the header holdoff-interruptions of the message is .{1,60}, not a count$"):
-        receive(task, holdoff_interruptions=count, holdoff_log=WHOLE)
+def test_a_count_of_interruptions_that_is_none_is_named(task: Any, name: str, count: Any) -> None:
+    with pytest.raises(ValueError, match=rf"^the header holdoff-{name} of the message is .{{1,60}}, not a count$"):
+        receive(task, **{f"holdoff_{name}": count}, holdoff_log=WHOLE)
 
 
 def test_a_count_of_interruptions_without_end_costs_nothing() -> None:
