@@ -62,7 +62,23 @@ def filled(open: str, entry: Callable[[int], str], close: str) -> str:
     return open + ",".join(entry(at) for at in range(count)) + close
 
 
+def long_names(sample: Any) -> Iterator[str]:
+    """A long name in the place of each one, around lists of many items."""
+    long = LENGTH * 8
+
+    def longer(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: longer(inner) for name, inner in value.items()}
+        return value * (long // len(json.dumps(value)) + 1) if isinstance(value, list) else value
+
+    text = json.dumps(longer(sample))
+    for path, _ in places(sample):
+        if path and isinstance(path[-1], str):
+            yield text.replace(f'"{path[-1]}":', f'"{"a" * long}":', 1)
+
+
 def documents(sample: Any) -> Iterator[str]:
+    yield from long_names(sample)
     for path, value in places(sample):
         one = json.dumps(value)
         for text in texts():
@@ -85,10 +101,11 @@ def documents(sample: Any) -> Iterator[str]:
 
 def hold(what: str, read: Callable[[Any], object], inputs: Iterator[Any]) -> None:
     harmless = json.dumps("x" * LENGTH)
-    allowed = TIMES * max(seconds(holdoff.Policy.from_json, harmless) for _ in range(3)) + 0.02
+    harmless_seconds = max(seconds(holdoff.Policy.from_json, harmless) for _ in range(3))
     count = 0
     for given in inputs:
         count += 1
+        allowed = TIMES * harmless_seconds * max(1, len(given) / LENGTH) + 0.02
         took = seconds(read, given)
         if took > allowed:
             took = min(seconds(read, given) for _ in range(3))

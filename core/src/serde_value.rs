@@ -38,6 +38,9 @@ pub struct DocumentRules {
 /// The deepest level of objects and lists that is read: no field is deeper than four.
 const DEPTH: u32 = 8;
 
+/// How many characters of a name a path has: each value below a long name has the whole path.
+const LONGEST_NAME: usize = 256;
+
 /// Hands every value of a document to `set`, in their order.
 ///
 /// # Errors
@@ -117,7 +120,11 @@ impl<'de, W: Display, S: FnMut(DocumentValue<'_>) -> Result<(), W>> Visitor<'de>
             if reader.depth > 1 {
                 reader.path.push('.');
             }
-            reader.path.push_str(&name);
+            let end = name.char_indices().nth(LONGEST_NAME).map(|(at, _)| at);
+            reader.path.push_str(end.and_then(|end| name.get(..end)).unwrap_or(&name));
+            if end.is_some() {
+                reader.path.push('\u{2026}');
+            }
             let again = !names.insert(name);
             if again && !reader.rules.repeats {
                 return reader.hand_on(Value::Other, &"", Some(ErrorCode::Twice));

@@ -58,9 +58,22 @@ impl Data {
         texts
     }
 
+    /// The sample with a long name in the place of each one, around lists of many items.
+    fn with_long_names(&self, sample: &Value) -> Vec<String> {
+        let long = self.length * 8;
+        let mut names = Vec::new();
+        let longer = lengthened(sample, long, &mut names);
+        let text = longer.to_string();
+        names
+            .iter()
+            .map(|name| text.replacen(&format!("\"{name}\":"), &format!("\"{}\":", "a".repeat(long)), 1))
+            .collect()
+    }
+
     /// Holds a reader against each of the texts in each place of a sample.
     fn hold_documents(&self, name: &str, sample: &Value, read: &dyn Fn(&str)) {
         const MARK: &str = "@@@";
+        self.hold(&format!("{name}, long names"), self.with_long_names(sample), |text| read(text));
         let mut pointers = vec![String::new()];
         while let Some(pointer) = pointers.pop() {
             let value = sample.pointer(&pointer).unwrap();
@@ -80,9 +93,10 @@ impl Data {
 
     fn hold<I: AsRef<[u8]>>(&self, what: &str, inputs: impl IntoIterator<Item = I>, read: impl Fn(&I)) {
         let harmless = Value::String("x".repeat(self.length)).to_string();
-        let allowed = (0..3).map(|_| work(|| drop(documents::read(&harmless)))).max().unwrap() * TIMES;
-        let allowed = allowed + Duration::from_millis(20);
+        let harmless = (0..3).map(|_| work(|| drop(documents::read(&harmless)))).max().unwrap();
         for given in inputs {
+            let lengths = given.as_ref().len().div_ceil(self.length).max(1) as u32;
+            let allowed = harmless * TIMES * lengths + Duration::from_millis(20);
             let mut took = work(|| read(&given));
             for _ in 0..3 {
                 if took > allowed {
@@ -92,6 +106,21 @@ impl Data {
             let shown = given.as_ref().iter().take(100).map(|byte| char::from(*byte)).collect::<String>();
             assert!(took <= allowed, "{what}: {shown:?} took {took:?}, more than {allowed:?}");
         }
+    }
+}
+
+/// The value with so much longer lists, and the names of its objects.
+fn lengthened(value: &Value, long: usize, names: &mut Vec<String>) -> Value {
+    match value {
+        Value::Array(items) => {
+            let count = long / value.to_string().len() + 1;
+            std::iter::repeat_n(items.clone(), count).flatten().collect()
+        }
+        Value::Object(object) => {
+            names.extend(object.keys().cloned());
+            object.iter().map(|(name, inner)| (name.clone(), lengthened(inner, long, names))).collect()
+        }
+        other => other.clone(),
     }
 }
 
