@@ -2,7 +2,7 @@
 #include "check.h"
 #include <time.h>
 
-enum { LENGTH = 32768, TIMES = 200, ROOM = LENGTH + 256, DOCUMENT = 100, STATE, EVENT, BYTES, DURATION };
+enum { LENGTH = 32768, TIMES = 1000, ROOM = LENGTH + 256, DOCUMENT = 100, STATE, EVENT, BYTES, DURATION };
 
 /* A text of so many pieces between a beginning and an end; a '%' in the piece is its number. */
 typedef struct {

@@ -18,7 +18,7 @@ import pytest
 
 DATA = json.loads((Path(__file__).parents[2] / "tests/adversarial.json").read_text())
 LENGTH: int = DATA["length"]
-TIMES = 200
+TIMES = 1000
 """How much more work than the harmless text a text may be. A quadratic reader takes many thousand times as much."""
 
 HEADERS = ["Retry-After", "Date", "RateLimit", "X-RateLimit-Reset", "x-ratelimit-remaining-tokens", "retry-after-ms"]

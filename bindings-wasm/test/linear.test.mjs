@@ -13,7 +13,7 @@ const { length, pieces, samples } = JSON.parse(
 );
 
 /** How much more work than the harmless text a text may be. A quadratic reader takes many thousand times as much. */
-const TIMES = 200;
+const TIMES = 1000;
 
 /** The microseconds of the processor that a reader takes; it may refuse what it reads. */
 function work(read, given) {

@@ -1,5 +1,5 @@
-//! The core without the feature `rules`: plain policies decide as always, others are refused.
-#![cfg(not(feature = "rules"))]
+//! The core with the feature `powers` and without `rules`: plain policies decide as always, others are refused.
+#![cfg(all(feature = "powers", not(feature = "rules")))]
 
 use core::time::Duration;
 use holdoff_core::{Backoff, Decision, ErrorCode, Failure, Jitter, Options, Policy, Retry, Timestamp, Value};

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// How much more work than the harmless text a text may be. A quadratic reader takes many thousand times as much.
-const TIMES: u32 = 200;
+const TIMES: u32 = 1000;
 
 struct Data {
     length: usize,
