@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import inspect
 from io import BytesIO
-from types import AsyncGeneratorType, GeneratorType
 
 from ._facts import get
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import FrameType
+    from types import AsyncGeneratorType, FrameType
     from typing import Any
 
 _PARTS = ("body", "data", "stream", "_stream")
@@ -34,9 +33,9 @@ def is_used(function: Any, args: Iterable[Any], kwargs: dict[str, Any]) -> bool:
 
 
 def _is_used(body: Any, seeks: bool) -> bool:
-    if isinstance(body, GeneratorType):
+    if inspect.isgenerator(body):
         return inspect.getgeneratorstate(body) != inspect.GEN_CREATED
-    if isinstance(body, AsyncGeneratorType):
+    if inspect.isasyncgen(body):
         return _has_begun(body)
     if hasattr(body, "__next__") and hasattr(body, "__length_hint__"):
         # An iterator of a list, for instance, says how many items are left.

@@ -327,7 +327,7 @@ def _count(counts: dict[str, int], word: str) -> None:
 class _Labels:
     """The labels of the counters of events. Keys may be a stranger's: only so many get a label of their own."""
 
-    def __init__(self, keys: int) -> None:
+    def __init__(self, keys: object) -> None:
         if isinstance(keys, bool) or not isinstance(keys, int) or keys < 0:
             raise ValueError(f"keys = {keys!r}: must be how many keys get a label, 0 or more")
         self._most = keys
