@@ -84,7 +84,7 @@ static void texts_of_others_are_read_in_linear_time(void) {
   size_t at;
   uint32_t reader;
   for (at = 0; at < sizeof texts / sizeof *texts; at++) {
-    for (reader = 1; reader <= DURATION; reader = reader == 13 ? DOCUMENT : reader + 1) {
+    for (reader = 1; reader <= DURATION; reader = reader == 13 ? (uint32_t)DOCUMENT : reader + 1) {
       clock_t most, took, again;
       size_t length = make(&harmless);
       most = work(DOCUMENT, length);
