@@ -37,8 +37,8 @@ export function collect(values: FieldValue[], path: string, value: unknown, numb
     for (const name of Object.keys(value)) {
       // spec 15.7: the schema that editors read.
       if (depth === 0 && name === "$schema" && typeof (value[name] ?? "") === "string") continue;
-      // spec 15.8: each value below a long name has the whole path.
-      const short = name.length > 256 ? `${name.slice(0, 256)}…` : name;
+      // spec 15.8: in a document each value below a long name has the whole path.
+      const short = number === UNITLESS && name.length > 256 ? `${name.slice(0, 256)}…` : name;
       collect(values, depth === 0 ? short : `${path}.${short}`, value[name], number, depth + 1);
     }
     if (values.length === before && depth > 0) values.push({ path, value, kind: EMPTY });
