@@ -77,7 +77,10 @@ fn build_anew() -> Result<()> {
 pub(crate) fn main_entry() -> Result<PathBuf> {
     setup::npm(&["bindings-wasm"])?;
     fs::create_dir_all(package().join("dist"))?;
-    fs::copy(compile("hot.wasm", "hot", "lite")?, package().join("dist/hot.wasm"))?;
+    for (name, folder) in [("hot", "lite"), ("machine", "wasm")] {
+        let file = format!("{name}.wasm");
+        fs::copy(compile(&file, name, folder)?, package().join("dist").join(&file))?;
+    }
     shell::step("building the main entry of the npm package", node("build.mjs").arg("--main"))?;
     pack(&package())
 }
