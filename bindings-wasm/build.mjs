@@ -49,7 +49,8 @@ const FEATURES = "bulk-memory sign-ext mutable-globals nontrapping-float-to-int 
   .map((name) => `--enable-${name}`);
 // The demo imports the main entry and nothing else.
 const MAIN = process.argv.includes("--main");
-for (const name of MAIN ? ["hot", "machine"] : ["hot", "powers", "machine", "classify", "guards", "wheel", "tools", "cli"]) {
+const MODULES = ["hot", "machine", ...(MAIN ? [] : ["powers", "classify", "guards", "wheel", "tools", "cli"])];
+for (const name of MODULES) {
   const path = `dist/${name}.wasm`;
   cpSync(processed("wasm-opt", ["-Oz", ...FEATURES], path), path);
 }
