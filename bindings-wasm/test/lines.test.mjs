@@ -4,7 +4,8 @@ import { retry } from "holdoff";
 import { Guards } from "holdoff/guards";
 import { failure, VirtualClock } from "./virtual.mjs";
 
-const limited = (limit, others) => new Guards({ limiter: { limit, per: "1s", burst: 1, refusal: "wait" }, ...others });
+const limited = (limit, others) =>
+  new Guards({ limiter: { limit, per: "1s", burst: 1, refusal: "wait" }, now: 0, ...others });
 
 /** Starts a call that notes when its attempt begins. */
 const call = (begun, number, options, takes = 0) =>
@@ -61,7 +62,7 @@ test("a limit before a queue holds in every second", async () => {
 /** When attempts begin, after a failure that opens the breaker, of a thousand calls that wait at it; each takes that long. */
 async function behind(ramp, takes) {
   const [clock, begun] = [new VirtualClock(), []];
-  const guards = new Guards({ breaker: { failures: 1, openFor: "10s", refusal: "wait", ramp } });
+  const guards = new Guards({ breaker: { failures: 1, openFor: "10s", refusal: "wait", ramp }, now: 0 });
   const fails = () => Promise.reject(new Error("down"));
   await failure(retry(fails, { attempts: 1, clock, guards }));
   const calls = Array.from({ length: 1000 }, (_, number) => call(begun, number, { clock, guards }, takes));
