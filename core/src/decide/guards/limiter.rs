@@ -299,7 +299,7 @@ impl Limiter {
         }
         // spec 24.12: the rest of a round, and the rounds after it
         let most = config.most(times);
-        let rounds = count.saturating_sub(1).checked_div(most)?;
+        let Some(rounds) = count.saturating_sub(1).checked_div(most) else { return Some(Timestamp::NEVER) };
         let rest = count.saturating_sub(rounds.saturating_mul(most));
         let first = self.after(config, times, rest, now).err();
         if rounds == 0 {
@@ -311,8 +311,7 @@ impl Limiter {
 
     /// True if nothing is lost when it is made anew: it lets as many calls through as a new one (spec 21.5).
     pub fn is_at_rest(&self, config: &LimiterConfig, times: &[u64], now: Timestamp) -> bool {
-        let most = if matches!(config.kind, WINDOW | LOG) { config.limit } else { config.burst };
-        self.refuses(config, times, most, now).is_none()
+        self.refuses(config, times, config.most(times), now).is_none()
     }
 
     /// Gives back `count` calls that were taken and not made.

@@ -210,6 +210,16 @@ fn a_limit_before_a_queue_holds_for_the_attempts_that_begin() {
 }
 
 #[test]
+fn a_log_without_memory_lets_no_call_begin() {
+    let config = LimiterConfig::log(1, Span::from_secs(1)).unwrap().with_refusal(Refusal::Wait);
+    let mut limiter = Limiter::new(&config, at(0));
+    let guards = Guards { limiter: Some((&config, &mut limiter, &mut [])), ..Guards::none() };
+    let mut host = Host::new(once(), guards, 1);
+    host.arrive(0);
+    assert_eq!((host.begun, host.refused), (vec![], vec![0]));
+}
+
+#[test]
 fn a_rate_that_adapts_is_paid_when_the_place_is_taken_and_waited_for_in_order() {
     let config = AdaptiveConfig::aimd(0.5, 0.0, 1.0, 10.0, 10.0).unwrap().with_refusal(Refusal::Wait);
     let bulkhead_config = BulkheadConfig::new(1, 64, Span::MAX).unwrap();
