@@ -53,6 +53,7 @@ import {
   type GuardFields,
   isFields,
   LIST,
+  LONGEST_NAME,
   NOTHING,
   NUMBER,
   snake,
@@ -181,10 +182,12 @@ interface Reading {
   name(name: string): string;
   /** The type of numbers. */
   readonly number: number;
+  /** The longest name that is not cut. */
+  readonly longest: number;
 }
 
-const inCode: Reading = { name: snake, number: NUMBER };
-const inDocument: Reading = { name: (name) => name, number: UNITLESS };
+const inCode: Reading = { name: snake, number: NUMBER, longest: Infinity };
+const inDocument: Reading = { name: (name) => name, number: UNITLESS, longest: LONGEST_NAME };
 
 function parsed(text: string): unknown {
   try {
@@ -201,7 +204,7 @@ function build(fields: unknown, reading: Reading): Built {
       : problem(NOT_AN_OBJECT, "", fields);
   }
   const values: FieldValue[] = [];
-  collect(values, "", fields, reading.number, 0);
+  collect(values, "", fields, reading.number, reading.longest);
   const guardFields: GuardField[] = [];
   const own: FieldValue[] = [];
   for (const field of values) {

@@ -46,7 +46,7 @@ function textOf(fields: object): string {
     else if (typeof value === "number") text += `${name.length + name} ${value};`;
     else {
       const values: FieldValue[] = [];
-      collect(values, "", fields, NUMBER, 0);
+      collect(values, "", fields, NUMBER, Infinity);
       return values.some(({ kind }) => kind === OTHER) ? "" : JSON.stringify(values);
     }
   }

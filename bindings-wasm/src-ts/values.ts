@@ -25,21 +25,30 @@ export interface FieldValue {
 /** No field lies deeper, and an object may hold itself. */
 const DEPTH = 8;
 
-/** Every field of an object or a list, those in it with their paths. */
-export function collect(values: FieldValue[], path: string, value: unknown, number: number, depth: number): void {
+/** spec 15.8: the longest name in the paths of a document, where each value below a name has the whole path. */
+export const LONGEST_NAME = 256;
+
+/** Every field of an object or a list, those in it with their paths. Longer names than `longest` are cut. */
+export function collect(
+  values: FieldValue[],
+  path: string,
+  value: unknown,
+  number: number,
+  longest: number,
+  depth = 0,
+): void {
   const before = values.length;
   if (depth > DEPTH) {
     values.push({ path, value, kind: OTHER });
   } else if (Array.isArray(value)) {
     values.push({ path, value, kind: value.length === 0 ? NO_ITEMS : LIST });
-    for (const [index, item] of value.entries()) collect(values, `${path}[${index}]`, item, number, depth + 1);
+    for (const [index, item] of value.entries()) collect(values, `${path}[${index}]`, item, number, longest, depth + 1);
   } else if (isFields(value)) {
     for (const name of Object.keys(value)) {
       // spec 15.7: the schema that editors read.
       if (depth === 0 && name === "$schema" && typeof (value[name] ?? "") === "string") continue;
-      // spec 15.8: in a document each value below a long name has the whole path.
-      const short = number === UNITLESS && name.length > 256 ? `${name.slice(0, 256)}…` : name;
-      collect(values, depth === 0 ? short : `${path}.${short}`, value[name], number, depth + 1);
+      const short = name.length > longest ? `${name.slice(0, longest)}…` : name;
+      collect(values, depth === 0 ? short : `${path}.${short}`, value[name], number, longest, depth + 1);
     }
     if (values.length === before && depth > 0) values.push({ path, value, kind: EMPTY });
   } else {

@@ -56,7 +56,7 @@ function filled(open, entry, close) {
 
 /** A long name in the place of each one, around lists of many items. */
 function* longNames(sample) {
-  const long = length * 4;
+  const long = length * 8;
   const longer = (value) => {
     if (Array.isArray(value))
       return Array(Math.ceil(long / JSON.stringify(value).length))

@@ -39,7 +39,7 @@ export interface GuardOptions extends ChangeHook {
 /** The fields of sections, as the core names them. */
 export function fieldsOf(sections: object): GuardField[] {
   const values: FieldValue[] = [];
-  collect(values, "", sections, NUMBER, 0);
+  collect(values, "", sections, NUMBER, Infinity);
   return values
     .filter(({ kind }) => kind !== LIST)
     .map((field) => ({ ...field, path: snake(field.path), numbers: undefined }));

@@ -8,7 +8,7 @@ import { Policy } from "../policy.js";
 import { type Step, stepOf } from "../steps.js";
 import { TIME_RULES } from "../table.js";
 import type { Time } from "../times.js";
-import { collect, type FieldValue, isFields as isObjectOfFields, LIST, NUMBER } from "../values.js";
+import { collect, type FieldValue, isFields as isObjectOfFields, LIST, LONGEST_NAME, NUMBER } from "../values.js";
 import { ReplayError, type ReplayParts } from "./replay_error.js";
 import type { AnyPolicy, Event, Explanation, Lint, Row } from "./types.js";
 
@@ -60,7 +60,7 @@ export const makeExplanation = (rows: readonly Row[], lints: readonly Lint[], te
 /** The fields of a document, but for lists with items, whose items come one by one. */
 export function documentFields(document: unknown): FieldValue[] {
   const values: FieldValue[] = [];
-  collect(values, "", parseDocument(document), NUMBER, 0);
+  collect(values, "", parseDocument(document), NUMBER, LONGEST_NAME);
   return values.filter(({ kind }) => kind !== LIST);
 }
 
