@@ -462,8 +462,11 @@ impl Operation {
                 })?;
                 Ok(Next::Sleep(now))
             }
-            Step::Attempt { .. } => self.tell_attempt(py).map(|()| Next::Attempt),
-            Step::Wait { .. } => Ok(Next::Wait),
+            Step::Attempt { .. } => {
+                self.discard_answer(py, failed)?;
+                self.tell_attempt(py).map(|()| Next::Attempt)
+            }
+            Step::Wait { .. } => self.discard_answer(py, failed).map(|_| Next::Wait),
             step => {
                 self.last = None;
                 self.settle(py, failed, step, shortage).map(|()| Next::Stop)
@@ -497,11 +500,7 @@ impl Operation {
                 Ok(Some(remaining))
             }
             Step::Attempt { .. } => {
-                // An error is for the cause of a cancellation, an answer for an attempt that cannot send its request.
-                let cancels = self.settings.get().cancel.is_some();
-                let keeps =
-                    |last: &Failed| cancels && last.error().is_some() || classify::has_answer(last.object().bind(py));
-                self.last = self.last.take().filter(keeps);
+                self.discard_last(py)?;
                 self.tell_attempt(py).map(|()| None)
             }
             step => match self.last.take() {

@@ -97,10 +97,8 @@ async def drive(
         operation.begin(True)
         if (seconds := operation.resume()) is not None:
             await rest(operation, seconds)
-        hears = operation.hears
         while True:
-            if hears:
-                await hear(operation)
+            await hear(operation)
             guard = Guard(operation)
             try:
                 if failed is not None:
@@ -113,12 +111,10 @@ async def drive(
                 follows = operation.fail(error, timed_out=guard.timed_out, gave_up=guard.gave_up)
                 if not follows and not operation.over:
                     raise
-                if hears:
-                    await hear(operation, is_last=not follows)
+                await hear(operation, is_last=not follows)
             else:
                 follows = operation.reject(value, gave_up=guard.gave_up)
-                if hears:
-                    await hear(operation, is_last=not follows)
+                await hear(operation, is_last=not follows)
                 if not follows:
                     return value
                 del value

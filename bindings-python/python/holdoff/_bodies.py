@@ -1,20 +1,23 @@
-"""The bodies of requests and answers between two attempts. Loaded when an attempt with such arguments fails."""
+"""The bodies of requests and answers between two attempts. Loaded when an attempt with arguments or an answer fails."""
 
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
 from io import BytesIO
 
 from ._facts import get
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Iterable
     from types import AsyncGeneratorType, FrameType
     from typing import Any
 
 _PARTS = ("body", "data", "stream", "_stream")
 """Attributes of a request that hold its body (requests, urllib.request, httpx)."""
+_CONNECTED = ("is_closed", "raw", "release_conn", "connection", "isclosed")
+"""Attributes of an answer that may hold a connection (httpx, requests, urllib3, aiohttp, http.client)."""
 
 
 def is_used(function: Any, args: Iterable[Any], kwargs: dict[str, Any]) -> bool:
@@ -65,3 +68,37 @@ def _has_begun(generator: AsyncGeneratorType[Any, Any]) -> bool:
     if frame is None or frame.f_lasti < 0:
         return frame is None
     return opname[frame.f_code.co_code[frame.f_lasti]] != "RETURN_GENERATOR"
+
+
+def discard(ended: Any, asynchronous: bool) -> list[tuple[str, Awaitable[object]]] | None:
+    """Give back the connection of a refused answer, or of the answer in an error, which may have to be awaited."""
+    answer = get(ended, "response") if isinstance(ended, BaseException) else ended
+    if not any(hasattr(answer, name) for name in _CONNECTED):
+        return None
+    closing = _call(answer, "close")
+    if closing is _FAILED and asynchronous:
+        closing = _call(answer, "aclose")
+    _call(answer, "release_conn")
+    if not inspect.isawaitable(closing):
+        return None
+    if asynchronous:
+        return [("close", _quietly(closing))]
+    if inspect.iscoroutine(closing):
+        closing.close()
+    return None
+
+
+_FAILED = object()
+
+
+def _call(answer: Any, name: str) -> Any:
+    """Call a method without arguments. An answer that cannot be closed must not end the operation."""
+    try:
+        return getattr(answer, name)()
+    except Exception:
+        return _FAILED
+
+
+async def _quietly(closing: Awaitable[object]) -> None:
+    with suppress(Exception):
+        await closing

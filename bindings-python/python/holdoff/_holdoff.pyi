@@ -1512,11 +1512,6 @@ class Operation:
         """
         The function that replaces the error that is about to be raised, if any.
         """
-    @property
-    def hears(self) -> bool:
-        """
-        True if somebody listens.
-        """
     def hook_answers(self) -> list[tuple[str, Awaitable[object]]] | None:
         """
         The answers of asynchronous hooks since the last time, to be awaited; None without any.

@@ -1,6 +1,7 @@
-//! Requests whose body an earlier attempt has used up (spec 10.11).
+//! Requests whose body an earlier attempt has used up (spec 10.11), and the bodies of answers that are retried.
 
 use super::{Failed, Next, Operation, UNSENT, latest};
+use crate::classify;
 use holdoff_core::{Step, Ticket};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -24,6 +25,28 @@ impl Operation {
                 Ok(Next::Stop)
             }
         }
+    }
+
+    /// Closes the answer of an attempt that another one follows, so that its connection goes back to the client's pool. True
+    /// if there is an answer.
+    pub(super) fn discard_answer(&mut self, py: Python<'_>, failed: &Failed) -> PyResult<bool> {
+        let ended = failed.object().bind(py);
+        let is_answer = classify::has_answer(ended);
+        if is_answer {
+            let awaited = imported!(py, "holdoff._bodies", "discard")?.call1((ended, self.asynchronous))?;
+            self.keep(awaited, true)?;
+        }
+        Ok(is_answer)
+    }
+
+    /// Discards the last failure, which another attempt follows.
+    pub(super) fn discard_last(&mut self, py: Python<'_>) -> PyResult<()> {
+        let Some(failed) = self.last.take() else { return Ok(()) };
+        // An error is for the cause of a cancellation, an answer for an attempt that cannot send its request.
+        let cancels = self.settings.get().cancel.is_some() && failed.error().is_some();
+        let is_answer = self.discard_answer(py, &failed)?;
+        self.last = Some(failed).filter(|_| is_answer || cancels);
+        Ok(())
     }
 
     /// True if an argument of the function is a body that cannot be sent again.

@@ -65,7 +65,7 @@ impl Operation {
     }
 
     /// Keeps the answers of asynchronous hooks for the loop that awaits them.
-    fn keep(&mut self, awaited: Bound<'_, PyAny>, may_wait: bool) -> PyResult<()> {
+    pub(super) fn keep(&mut self, awaited: Bound<'_, PyAny>, may_wait: bool) -> PyResult<()> {
         let py = awaited.py();
         if awaited.is_none() {
             return Ok(());

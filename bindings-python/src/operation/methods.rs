@@ -43,9 +43,6 @@ methods! { Operation(self, py);
         self.first(py)
     };
 
-    /// True if somebody listens.
-    get hears: bool = self.settings.get().is_heard();
-
     /// The answers of asynchronous hooks since the last time, to be awaited; None without any.
     mut hook_answers() -> Option<Py<PyAny>> as "list[tuple[str, Awaitable[object]]] | None" = self.awaited.take();
 
