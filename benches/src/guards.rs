@@ -3,11 +3,8 @@
 //! `now` is passed in, but for the peers that read a clock of their own. All limiters have a burst that the bench never
 //! uses up.
 
-use holdoff_core::{
-    Breaker, BreakerConfig, Field, GcraConfig, LimiterConfig, Options, Span, Timestamp, Value, Verdict,
-};
+use holdoff_core::{Breaker, BreakerConfig, Field, LimiterConfig, Options, Span, Timestamp, Value, Verdict};
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Thirty seconds, for which every breaker would open.
@@ -280,48 +277,10 @@ impl Even {
     }
 }
 
-/// The floor of an atomic one.
-#[derive(Debug)]
-pub struct EvenShared {
-    arrival: AtomicU64,
-    interval: u64,
-    tolerance: u64,
-}
-
-impl Default for EvenShared {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl EvenShared {
-    /// A call each nanosecond.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { arrival: AtomicU64::new(0), interval: 1, tolerance: u32::MAX as u64 }
-    }
-
-    /// Takes one call.
-    #[inline(always)]
-    pub fn take(&self, now: u64) -> bool {
-        let mut seen = self.arrival.load(Relaxed);
-        loop {
-            let arrival = seen.max(now);
-            if arrival - now > self.tolerance {
-                return false;
-            }
-            match self.arrival.compare_exchange_weak(seen, arrival + self.interval, Relaxed, Relaxed) {
-                Ok(_) => return true,
-                Err(other) => seen = other,
-            }
-        }
-    }
-}
-
-/// Ours in 8 bytes.
+/// Ours, even.
 #[must_use]
-pub fn gcra() -> GcraConfig {
-    GcraConfig::new(LIMIT, Span::from_secs(1), u32::MAX).expect("checked numbers")
+pub fn gcra() -> LimiterConfig {
+    LimiterConfig::gcra(LIMIT, Span::from_secs(1), u32::MAX).expect("checked numbers")
 }
 
 /// The kinds that need no room, and what their rows are called.
@@ -329,9 +288,8 @@ pub fn gcra() -> GcraConfig {
 pub fn kinds() -> [(&'static str, LimiterConfig); 3] {
     let (per, burst) = (Span::from_secs(1), u32::MAX);
     [
-        ("limiter, gcra", LimiterConfig::gcra(LIMIT, per, burst)),
-        ("limiter, bucket", LimiterConfig::bucket(f64::from(LIMIT), per, burst)),
-        ("limiter, window", LimiterConfig::window(u32::MAX, per)),
+        ("limiter, gcra", gcra()),
+        ("limiter, bucket", LimiterConfig::bucket(f64::from(LIMIT), per, burst).expect("checked numbers")),
+        ("limiter, window", LimiterConfig::window(u32::MAX, per).expect("checked numbers")),
     ]
-    .map(|(name, config)| (name, config.expect("checked numbers")))
 }

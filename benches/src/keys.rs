@@ -12,7 +12,7 @@ use governor::clock::{Clock, FakeRelativeClock, QuantaClock};
 use governor::middleware::NoOpMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use hashbrown::HashMap;
-use holdoff_core::{Gate, GateConfig, GateOptions, Gcra, GcraConfig, Keyed, Span, Timestamp};
+use holdoff_core::{Gate, GateConfig, GateOptions, Keyed, Limiter, LimiterConfig, Span, Timestamp};
 use lru::LruCache;
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -61,11 +61,11 @@ impl Keys for Bounded {
     }
 }
 
-/// Ours, with the smallest limiter.
+/// Ours, with a limiter.
 #[derive(Debug)]
 pub struct Limiters {
-    map: Keyed<u64, Gcra>,
-    config: GcraConfig,
+    map: Keyed<u64, Limiter>,
+    config: LimiterConfig,
 }
 
 impl Keys for Limiters {
@@ -75,7 +75,7 @@ impl Keys for Limiters {
 
     #[inline(always)]
     fn use_at(&mut self, key: u64, now: Timestamp) -> bool {
-        self.map.entry(key, now, Gcra::new).take(&self.config, 1, now).is_ok()
+        self.map.entry(key, now, || Limiter::new(&self.config, now)).take(&self.config, &mut [], 1, now).is_ok()
     }
 }
 

@@ -6,8 +6,8 @@ use crate::peers::{backoff, backon, exponential_backoff, failsafe, governor, ret
 use crate::sample::Row;
 use ::governor::clock::QuantaClock;
 use holdoff_core::{
-    Adaptive, Breaker, Bucket, Budget, Bulkhead, Call, Event, Gate, Gcra, GuardedCall, Latency, Layered, Limiter,
-    LoopBackoff, Periodic, Policy, Recorder, Retry, Schedule, SharedGcra, Stretch, WaitBackoff,
+    Adaptive, Breaker, Bucket, Budget, Bulkhead, Call, Event, Gate, GuardedCall, Latency, Layered, Limiter,
+    LoopBackoff, Periodic, Policy, Recorder, Retry, Schedule, Stretch, WaitBackoff,
 };
 
 /// One work for each kind of state.
@@ -52,8 +52,6 @@ pub fn rows() -> Vec<Row> {
             &[
                 ("floor", size_of::<u64>()),
                 ("floor and settings", size_of::<Even>()),
-                ("gcra", size_of::<Gcra>()),
-                ("shared gcra", size_of::<SharedGcra>()),
                 ("limiter", size_of::<Limiter>()),
                 ("governor", size_of_val(&governor::direct(QuantaClock::default()))),
             ],

@@ -82,8 +82,7 @@ pub use decide::guards::budget::{Budget, BudgetConfig, Shortage, Withdrawal};
 pub use decide::guards::bulkhead::{Bulkhead, BulkheadConfig, Entry, QueuePlace};
 pub use decide::guards::latency::{HedgeConfig, Latency};
 #[cfg(target_has_atomic = "64")]
-pub use decide::guards::limiter::SharedGcra;
-pub use decide::guards::limiter::{Gcra, GcraConfig, Limiter, LimiterConfig};
+pub use decide::guards::limiter::{Limiter, LimiterConfig};
 pub use decide::guards::nested::{Nesting, Token};
 pub use decide::guards::stretch::{Stretch, StretchConfig};
 pub use decide::hint::reader::HintReader;

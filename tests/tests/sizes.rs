@@ -1,7 +1,7 @@
 //! How large the machines are: small enough to keep a million of them.
 
 use holdoff_core::{
-    Adaptive, Breaker, Budget, Bulkhead, Call, Decision, Event, Gcra, GuardedCall, Latency, Limiter, Policy, RawStep,
+    Adaptive, Breaker, Budget, Bulkhead, Call, Decision, Event, GuardedCall, Latency, Limiter, Policy, RawStep,
     Recorder, Retry, Schedule, Step, Stretch,
 };
 
@@ -19,7 +19,6 @@ fn the_machines_are_small() {
         ("Budget", size_of::<Budget>(), 128),
         ("Breaker", size_of::<Breaker>(), 208),
         ("Limiter", size_of::<Limiter>(), 40),
-        ("Gcra", size_of::<Gcra>(), 8),
         ("Bulkhead", size_of::<Bulkhead>(), 24),
         ("Adaptive", size_of::<Adaptive>(), 80),
         ("Stretch", size_of::<Stretch>(), 144),

@@ -92,14 +92,6 @@ fn second_model(documents: &str) -> Result<()> {
     shell::step("rust: against the second model", python.arg(model.get_program()))
 }
 
-/// The models that loom runs in every order that threads can take. In a target folder of its own, because the flag rebuilds all.
-pub(crate) fn loom() -> Result<()> {
-    let mut command = shell::cargo();
-    command.args(["test", "--quiet", "--package", "holdoff-core", "--lib", "models"]);
-    command.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", shell::target().join("loom"));
-    shell::step("rust: every interleaving of the lock-free limiter", &mut command)
-}
-
 /// Each published crate compiles by itself: with its defaults, without a feature, and with each of its features alone.
 pub(crate) fn features() -> Result<()> {
     of_each_feature(&["check", "--quiet", "--tests"])

@@ -97,7 +97,6 @@ const JOBS: &[Job] = &[
     job("each feature", Lang::Rust, Dev, All, rust::each_feature),
     job("c clippy", Lang::C, Dev, All, c::clippy),
     job("all documents", Lang::Rust, Dev, All, rust::model_of_all_documents),
-    job("loom", Lang::Rust, Dev, All, rust::loom),
     job("all bounds", Lang::Rust, Dev, All, storm::all_bounds),
     job("all logs", Lang::All, Dev, All, conform::agree_in_all),
     job("py cli", Lang::Python, Products, All, cli::test_wheels),

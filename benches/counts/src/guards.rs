@@ -2,8 +2,8 @@
 
 use crate::{Path, loops};
 use holdoff_core::{
-    Breaker, BreakerConfig, Budget, BudgetConfig, FailureKind, Field, Gcra, GcraConfig, GuardedCall, Guards, Limiter,
-    LimiterConfig, Options, Recorder, SharedGcra, Span, Ticket, Timestamp, Verdict,
+    Breaker, BreakerConfig, Budget, BudgetConfig, FailureKind, Field, GuardedCall, Guards, Limiter, LimiterConfig,
+    Options, Recorder, Span, Ticket, Timestamp, Verdict,
 };
 use std::hint::black_box;
 
@@ -11,9 +11,7 @@ pub(crate) const PATHS: [Path; 11] = [
     Path { work: "breaker, a run", who: "breaker", run: breaker_run },
     Path { work: "breaker, 128 outcomes", who: "breaker", run: breaker_count },
     Path { work: "breaker, 10 s", who: "breaker", run: breaker_time },
-    Path { work: "limiter", who: "gcra", run: gcra },
     Path { work: "limiter", who: "limiter, gcra", run: limiter },
-    Path { work: "limiter, atomic", who: "shared gcra", run: shared_gcra },
     Path { work: "budget, a success", who: "budget", run: budget_success },
     Path { work: "budget, a retry", who: "budget", run: budget_retry },
     Path { work: "a success under guards", who: "guarded", run: guarded },
@@ -64,20 +62,8 @@ fn breaker_time(times: u32) {
 /// Calls a second, so many that the burst is never used up.
 const LIMIT: u32 = 1_000_000_000;
 
-fn gcra_config() -> GcraConfig {
-    black_box(GcraConfig::new(LIMIT, Span::from_secs(1), u32::MAX).expect("checked numbers"))
-}
-
 fn limiter_config() -> LimiterConfig {
     black_box(LimiterConfig::gcra(LIMIT, Span::from_secs(1), u32::MAX).expect("checked numbers"))
-}
-
-#[inline(never)]
-fn gcra(times: u32) {
-    let (config, mut gcra) = (gcra_config(), Gcra::new());
-    for _ in 0..times {
-        let _ = black_box(gcra.take(&config, 1, now()));
-    }
 }
 
 #[inline(never)]
@@ -86,14 +72,6 @@ fn limiter(times: u32) {
     let mut limiter = Limiter::new(&config, now());
     for _ in 0..times {
         let _ = black_box(limiter.take(&config, &mut [], 1, now()));
-    }
-}
-
-#[inline(never)]
-fn shared_gcra(times: u32) {
-    let (config, shared) = (gcra_config(), SharedGcra::default());
-    for _ in 0..times {
-        let _ = black_box(shared.take(&config, 1, now()));
     }
 }
 

@@ -1,13 +1,13 @@
 //! How many bytes each state has: what a program keeps for every call, timer and host it talks to.
 
 use holdoff_core::{
-    Adaptive, Breaker, Budget, Bulkhead, Call, Event, Gcra, GuardedCall, Latency, Limiter, Policy, Recorder, Retry,
-    Schedule, Step, Stretch,
+    Adaptive, Breaker, Budget, Bulkhead, Call, Event, GuardedCall, Latency, Limiter, Policy, Recorder, Retry, Schedule,
+    Step, Stretch,
 };
 
 /// The types by name.
 #[must_use]
-pub fn all() -> [(&'static str, usize); 16] {
+pub fn all() -> [(&'static str, usize); 15] {
     [
         ("Retry", size_of::<Retry>()),
         ("Call", size_of::<Call>()),
@@ -20,7 +20,6 @@ pub fn all() -> [(&'static str, usize); 16] {
         ("Budget", size_of::<Budget>()),
         ("Breaker", size_of::<Breaker>()),
         ("Limiter", size_of::<Limiter>()),
-        ("Gcra", size_of::<Gcra>()),
         ("Bulkhead", size_of::<Bulkhead>()),
         ("Adaptive", size_of::<Adaptive>()),
         ("Stretch", size_of::<Stretch>()),

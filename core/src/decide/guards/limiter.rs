@@ -6,15 +6,9 @@
 
 mod gcra;
 mod log;
-#[cfg(target_has_atomic = "64")]
-mod shared;
 #[cfg(test)]
 mod tests;
 mod window;
-
-pub use gcra::{Gcra, GcraConfig};
-#[cfg(target_has_atomic = "64")]
-pub use shared::SharedGcra;
 
 use crate::decide::bucket::{Bucket, BucketConfig};
 use crate::decide::guards::Refusal;

@@ -3,10 +3,8 @@
 use super::*;
 use crate::error::ErrorCode;
 use crate::fields::Field;
-#[cfg(not(loom))]
 use core::sync::atomic::{AtomicU32, Ordering};
 use proptest::prelude::*;
-#[cfg(not(loom))]
 use std::sync::Mutex;
 use std::vec::Vec;
 
@@ -171,20 +169,6 @@ fn a_configuration_says_what_a_refused_call_does() {
 #[test]
 fn the_machines_are_their_bytes() {
     assert_eq!((size_of::<Limiter>(), size_of::<LimiterConfig>()), (40, 56));
-    assert_eq!((size_of::<Gcra>(), size_of::<GcraConfig>(), size_of::<SharedGcra>()), (8, 16, 8));
-}
-
-#[test]
-fn the_small_one_rounds_its_interval_up() {
-    let config = GcraConfig::new(3, SECOND, 2).unwrap();
-    assert_eq!(config.interval(), Span::from_nanos(333_333_334));
-    let mut gcra = Gcra::new();
-    let told = [0; 3].map(|now| gcra.take(&config, 1, at(now)).err());
-    assert_eq!(told, [None, None, Some(at(333_333_334))]);
-    assert_eq!(gcra.take(&config, 3, ms(9000)), Err(Timestamp::NEVER));
-    gcra.give_back(&config, 1);
-    assert_eq!(gcra.take(&config, 1, at(0)), Ok(()));
-    assert_eq!(Gcra::from_arrival(gcra.arrival()), gcra);
 }
 
 fn kinds(limit: u32, per: Span, burst: u32) -> [LimiterConfig; 4] {
@@ -310,19 +294,6 @@ fn a_limiter_does_as_one_that_remembers_everything() {
 
 proptest! {
     #[test]
-    fn the_small_one_and_the_shared_one_do_as_the_limiter_where_the_limit_divides(
-        gaps in prop::collection::vec((0u64..3000, 1u32..3), 1..40), limit in 1u32..6, burst in 1u32..5
-    ) {
-        let per = Span::from_nanos(60 * 7);
-        let (config, small) = (LimiterConfig::gcra(limit, per, burst).unwrap(), GcraConfig::new(limit, per, burst).unwrap());
-        let (mut limiter, mut gcra, mut now) = (Limiter::new(&config, at(0)), Gcra::new(), 0);
-        for (gap, count) in gaps {
-            now += gap / 20;
-            prop_assert_eq!(gcra.take(&small, count, at(now)), limiter.take(&config, &mut [], count, at(now)));
-        }
-    }
-
-    #[test]
     fn no_numbers_panic(words: [u64; 8], halves: [u32; 8], kind in 0u8..6, mut times: [u64; 3], size in 0usize..4) {
         let [rate, per, interval, capacity, word, latest, now, again] = words;
         let [interval_rest, capacity_rest, limit, burst, first, second, count, _] = halves;
@@ -338,10 +309,6 @@ proptest! {
             let _ = limiter.take(&config, &mut times[..size], count, at(now));
             limiter.give_back(&config, &mut times[..size], count, at(now));
         }
-        let small = GcraConfig { interval, capacity };
-        let mut gcra = Gcra::from_arrival(at(word));
-        let _ = gcra.take(&small, count, at(now));
-        gcra.give_back(&small, count);
     }
 
     #[test]
@@ -360,7 +327,6 @@ proptest! {
 }
 
 /// Eight threads that each try a thousand times, at the number of the try in microseconds; how many got through.
-#[cfg(not(loom))]
 fn hammered(take: impl Fn(Timestamp) -> bool + Sync) -> u32 {
     let passed = AtomicU32::new(0);
     std::thread::scope(|scope| {
@@ -376,29 +342,6 @@ fn hammered(take: impl Fn(Timestamp) -> bool + Sync) -> u32 {
 }
 
 #[test]
-#[cfg(not(loom))]
-fn threads_get_no_more_of_a_shared_limit_than_one_would() {
-    // One call a microsecond: 999 intervals and a burst of 20; whoever is last still gets all that is left.
-    let config = GcraConfig::new(1_000_000, SECOND, 20).unwrap();
-    let shared = SharedGcra::default();
-    let passed = hammered(|now| shared.take(&config, 1, now).is_ok());
-    assert!((20..=1019).contains(&passed), "{passed}");
-    let rest = (0..2000).filter(|_| shared.take(&config, 1, at(999_000)).is_ok()).count();
-    assert!(rest <= 20, "{rest}");
-    assert_eq!(shared.load().arrival(), at(1_019_000));
-    // With all calls at one instant the count is exact.
-    let burst = GcraConfig::new(1, SECOND, 4321).unwrap();
-    let shared = SharedGcra::default();
-    assert_eq!(hammered(|_| shared.take(&burst, 1, at(0)).is_ok()), 4321);
-    let swapped = hammered(|_| {
-        shared.give_back(&burst, 1);
-        shared.take(&burst, 1, at(0)).is_ok()
-    });
-    assert_eq!(swapped, 8000);
-}
-
-#[test]
-#[cfg(not(loom))]
 fn threads_share_any_limiter_under_a_lock() {
     for config in kinds(4321, SECOND, 4321) {
         let shared = Mutex::new((Limiter::new(&config, at(0)), std::vec![0; config.words()]));
