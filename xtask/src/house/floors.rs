@@ -101,6 +101,40 @@ pub(super) fn circles(arrows: &[Arrow]) -> Vec<Fault> {
     faults.into_values().collect()
 }
 
+/// The longest chain of files of a folder that import each other, each named by its path there. Types count. Circles are faults of
+/// their own, and end a chain.
+pub(super) fn longest_chain(arrows: &[Arrow], folder: &str) -> Vec<String> {
+    let mut imports = BTreeMap::<_, BTreeSet<_>>::new();
+    for Arrow { from, to, .. } in arrows {
+        if let (Some(from), Some(to)) = (from.strip_prefix(folder), to.strip_prefix(folder)) {
+            imports.entry(from).or_default().insert(to);
+        }
+    }
+    let mut chains = BTreeMap::new();
+    for from in imports.keys() {
+        chain_from(from, &imports, &mut chains);
+    }
+    let longest = chains.into_values().max_by_key(Vec::len).unwrap_or_default();
+    longest.into_iter().map(str::to_owned).collect()
+}
+
+fn chain_from<'a>(
+    from: &'a str,
+    imports: &BTreeMap<&'a str, BTreeSet<&'a str>>,
+    chains: &mut BTreeMap<&'a str, Vec<&'a str>>,
+) -> Vec<&'a str> {
+    if let Some(chain) = chains.get(from) {
+        return chain.clone();
+    }
+    // A file that is reached again while it is looked at.
+    chains.insert(from, vec![from]);
+    let behind = imports.get(from).into_iter().flatten().map(|to| chain_from(to, imports, chains));
+    let longest = behind.max_by_key(Vec::len).unwrap_or_default();
+    let chain: Vec<_> = std::iter::once(from).chain(longest).collect();
+    chains.insert(from, chain.clone());
+    chain
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{rust, scripts};
@@ -185,5 +219,15 @@ mod tests {
         ]);
         let faults = ["p/_a.py:2", "p/_b.py:2", "w/src/a.ts:3", "w/src/b.ts:1", "w/src/c/index.ts:1"];
         assert_eq!(shown(&circles(&arrows)), faults);
+    }
+
+    #[test]
+    fn the_longest_chain_of_imports_is_named() {
+        let (_, arrows) = tree(&[
+            ("p/__init__.py", "from ._a import f\nfrom ._b import g\n"),
+            ("p/_a.py", "from ._b import g\n"),
+            ("p/_b.py", "import json\n"),
+        ]);
+        assert_eq!(longest_chain(&arrows, "p/"), ["__init__.py", "_a.py", "_b.py"]);
     }
 }
