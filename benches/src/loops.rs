@@ -197,6 +197,12 @@ pub async fn floor_async(numbers: &Numbers, mut failures: u32, seed: u64) -> Res
     }
 }
 
+/// The crate's own future of an operation that holds one byte.
+pub fn future(policy: &Policy) -> impl Future<Output = Result<u8, holdoff::Stopped<u8>>> {
+    let byte = black_box(1_u8);
+    holdoff::retry(policy, move || ready(Ok::<u8, u8>(byte))).sleeper(NoTime).into_future()
+}
+
 /// The crate's own future, its clock standing.
 #[inline(always)]
 pub async fn by_holdoff_async(policy: &Policy, mut failures: u32, seed: u64) -> Result<u32, u32> {

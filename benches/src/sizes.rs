@@ -2,6 +2,7 @@
 
 use crate::floor::Floor;
 use crate::guards::{Bits, Even, Run};
+use crate::loops;
 use crate::peers::{backoff, backon, exponential_backoff, failsafe, governor, retry, tokio_retry2};
 use crate::sample::Row;
 use ::governor::clock::QuantaClock;
@@ -13,8 +14,8 @@ use holdoff_core::{
 /// One work for each kind of state.
 #[must_use]
 pub fn rows() -> Vec<Row> {
-    let settings = backon::settings();
-    let sizes: [(&str, &[(&'static str, usize)]); 6] = [
+    let (policy, settings) = (loops::policy(), backon::settings());
+    let sizes: [(&str, &[(&'static str, usize)]); 7] = [
         (
             "bytes, a retry",
             &[
@@ -28,6 +29,10 @@ pub fn rows() -> Vec<Row> {
                 ("exponential-backoff", size_of_val(&exponential_backoff::delays(&exponential_backoff::settings(4)))),
                 ("failsafe", size_of_val(&failsafe::delays())),
             ],
+        ),
+        (
+            "bytes, a future",
+            &[("holdoff", size_of_val(&loops::future(&policy))), ("backon", size_of_val(&backon::future(&settings)))],
         ),
         (
             "bytes, a policy",

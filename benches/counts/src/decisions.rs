@@ -1,31 +1,20 @@
 //! The next delay alone, and the whole loop around an operation: what the benches measure, many times.
 
-use crate::floor::Floor;
 use crate::{Path, delays, loops};
 use holdoff_core::{Policy, Retry, Timestamp};
 use std::hint::black_box;
 
-pub(crate) const DELAYS: [Path; 7] = [
-    Path { work: "8 delays", who: "floor", run: eight_by_floor::<true> },
-    Path { work: "8 delays", who: "floor, 32 bits", run: eight_by_floor::<false> },
-    Path { work: "8 delays", who: "retry", run: |times| eight(&black_box(delays::policy()), times) },
-    Path { work: "8 delays", who: "schedule", run: eight_by_schedule },
-    Path { work: "1 delay, capped", who: "floor", run: capped_by_floor::<true> },
-    Path { work: "1 delay, capped", who: "floor, 32 bits", run: capped_by_floor::<false> },
-    Path { work: "1 delay, capped", who: "retry", run: |times| capped(&black_box(delays::policy()), times) },
-];
+pub(crate) const DEFAULT: Path =
+    Path { work: "8 delays", who: "retry", run: |times| eight(&black_box(delays::policy()), times) };
 
 macro_rules! kinds {
     ($($index:literal $work:literal),*) => {
-        [$(
-            Path { work: $work, who: "retry", run: |times| eight(&black_box(delays::kind($index)), times) },
-            Path { work: $work, who: "call", run: |times| eight_by_call(&black_box(delays::kind($index)), times) },
-        )*]
+        [$(Path { work: $work, who: "retry", run: |times| eight(&black_box(delays::kind($index)), times) },)*]
     };
 }
 
 /// In the order of [`delays::KINDS`].
-pub(crate) const KINDS: [Path; 24] = kinds![
+pub(crate) const KINDS: [Path; 12] = kinds![
     0 "8 delays, deadline",
     1 "8 delays, no jitter",
     2 "8 delays, equal jitter",
@@ -43,19 +32,13 @@ pub(crate) const KINDS: [Path; 24] = kinds![
 macro_rules! loops {
     ($($failures:literal $work:literal $awaited:literal),*) => {
         [$(
-            Path { work: $work, who: "bare", run: |times| by_bare(times, $failures) },
-            Path { work: $work, who: "floor", run: |times| by_floor::<true>(times, $failures) },
-            Path { work: $work, who: "floor, 32 bits", run: |times| by_floor::<false>(times, $failures) },
-            Path { work: $work, who: "retry", run: |times| by_retry(times, $failures) },
-            Path { work: $work, who: "call", run: |times| by_call(times, $failures) },
             Path { work: $work, who: "holdoff", run: |times| by_holdoff(times, $failures) },
-            Path { work: $awaited, who: "bare", run: |times| by_bare_async(times, $failures) },
             Path { work: $awaited, who: "holdoff", run: |times| by_holdoff_async(times, $failures) },
         )*]
     };
 }
 
-pub(crate) const LOOPS: [Path; 24] = loops![
+pub(crate) const LOOPS: [Path; 6] = loops![
     0 "loop, 0 failures" "async loop, 0 failures",
     1 "loop, 1 failures" "async loop, 1 failures",
     3 "loop, 3 failures" "async loop, 3 failures"
@@ -66,14 +49,6 @@ pub(crate) const LOOPS: [Path; 24] = loops![
 pub fn eight(policy: &Policy, times: u32) {
     for _ in 0..times {
         delays::eight_by_retry(policy, black_box(7));
-    }
-}
-
-/// Eight failures of a new `Call`, each with the attempt that follows it, so often.
-#[inline(never)]
-pub fn eight_by_call(policy: &Policy, times: u32) {
-    for _ in 0..times {
-        delays::eight_by_call(policy, black_box(7));
     }
 }
 
@@ -94,45 +69,6 @@ pub fn capped(policy: &Policy, times: u32) {
     let (mut retry, mut now) = (Retry::new(black_box(7), Timestamp::ZERO), Timestamp::ZERO);
     for _ in 0..8 + times {
         black_box(delays::decide(&mut retry, policy, &mut now));
-    }
-}
-
-#[inline(never)]
-fn eight_by_floor<const EXACT: bool>(times: u32) {
-    let numbers = black_box(delays::numbers());
-    for _ in 0..times {
-        delays::eight_by_floor::<EXACT>(&numbers, black_box(7));
-    }
-}
-
-#[inline(never)]
-fn eight_by_schedule(times: u32) {
-    let policy = black_box(delays::policy());
-    for _ in 0..times {
-        delays::eight_by_schedule(&policy, black_box(7));
-    }
-}
-
-#[inline(never)]
-fn capped_by_floor<const EXACT: bool>(times: u32) {
-    let mut floor = Floor::<EXACT>::new(&black_box(delays::numbers()), black_box(7));
-    for _ in 0..8 + times {
-        black_box(floor.delay());
-    }
-}
-
-#[inline(never)]
-fn by_bare(times: u32, failures: u32) {
-    for _ in 0..times {
-        let _ = black_box(loops::bare(black_box(failures)));
-    }
-}
-
-#[inline(never)]
-fn by_floor<const EXACT: bool>(times: u32, failures: u32) {
-    let numbers = black_box(loops::numbers());
-    for _ in 0..times {
-        let _ = black_box(loops::floor::<EXACT>(&numbers, black_box(failures), black_box(7)));
     }
 }
 
@@ -159,13 +95,6 @@ fn by_holdoff(times: u32, failures: u32) {
     let policy = black_box(loops::policy());
     for _ in 0..times {
         let _ = black_box(loops::by_holdoff(&policy, black_box(failures), black_box(7)));
-    }
-}
-
-#[inline(never)]
-fn by_bare_async(times: u32, failures: u32) {
-    for _ in 0..times {
-        let _ = black_box(loops::at_once(loops::bare_async(black_box(failures))));
     }
 }
 

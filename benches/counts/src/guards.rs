@@ -1,34 +1,28 @@
-//! Calls that guards let through, and calls that are written down.
+//! Calls that guards let through.
 
 use crate::{Path, loops};
 use holdoff_core::{
-    Breaker, BreakerConfig, Budget, BudgetConfig, FailureKind, Field, GuardedCall, Guards, Limiter, LimiterConfig,
-    Options, Recorder, Span, Ticket, Timestamp, Verdict,
+    Breaker, BreakerConfig, Budget, BudgetConfig, Field, GuardedCall, Guards, Limiter, LimiterConfig, Options, Span,
+    Ticket, Timestamp, Verdict,
 };
 use std::hint::black_box;
 
-pub(crate) const PATHS: [Path; 11] = [
+pub(crate) const PATHS: [Path; 4] = [
     Path { work: "breaker, a run", who: "breaker", run: breaker_run },
     Path { work: "breaker, 128 outcomes", who: "breaker", run: breaker_count },
-    Path { work: "breaker, 10 s", who: "breaker", run: breaker_time },
     Path { work: "limiter", who: "limiter, gcra", run: limiter },
-    Path { work: "budget, a success", who: "budget", run: budget_success },
-    Path { work: "budget, a retry", who: "budget", run: budget_retry },
-    Path { work: "a success under guards", who: "guarded", run: guarded },
-    Path { work: "a success without guards", who: "guarded", run: unguarded },
-    Path { work: "a success, written down", who: "recorder", run: recorder },
+    Path { work: "guarded loop, 0 failures", who: "guarded, breaker and budget", run: guarded },
 ];
 
 fn now() -> Timestamp {
     black_box(Timestamp::from_nanos(1_000_000_000))
 }
 
-/// The breaker of that kind that looks at 128 calls at least, where it looks at more than those in a row.
-fn breaker_config(kind: &str) -> BreakerConfig {
-    let options = Options::NEW.with_field(Field::BreakerKind, kind).and_then(|options| match kind {
-        "count" => options.with_field(Field::BreakerSize, 128)?.with_field(Field::BreakerMinCalls, 128),
-        _ => options.with_field(Field::BreakerWindow, "10s")?.with_field(Field::BreakerMinCalls, 128),
-    });
+/// The breaker that looks at 128 calls.
+fn counting() -> BreakerConfig {
+    let options = Options::NEW.with_field(Field::BreakerKind, "count");
+    let options = options
+        .and_then(|options| options.with_field(Field::BreakerSize, 128)?.with_field(Field::BreakerMinCalls, 128));
     options.and_then(|options| options.breaker()).ok().flatten().expect("checked numbers")
 }
 
@@ -51,12 +45,7 @@ fn breaker_run(times: u32) {
 
 #[inline(never)]
 fn breaker_count(times: u32) {
-    through_breaker(&black_box(breaker_config("count")), times);
-}
-
-#[inline(never)]
-fn breaker_time(times: u32) {
-    through_breaker(&black_box(breaker_config("time")), times);
+    through_breaker(&black_box(counting()), times);
 }
 
 /// Calls a second, so many that the burst is never used up.
@@ -80,71 +69,18 @@ fn budget_config() -> BudgetConfig {
 }
 
 #[inline(never)]
-fn budget_success(times: u32) {
-    let config = budget_config();
-    let mut budget = Budget::new(&config, 7, now());
-    for _ in 0..times {
-        let now = now();
-        budget.begin(&config, now);
-        if black_box(budget.admit(&config, now)) {
-            budget.succeed(&config, now, None);
-        }
-        budget.end(&config, None);
-    }
-    black_box(budget);
-}
-
-#[inline(never)]
-fn budget_retry(times: u32) {
-    let config = budget_config();
-    let mut budget = Budget::new(&config, 7, now());
-    for _ in 0..times {
-        let now = now();
-        budget.fail(&config, now, FailureKind::Transient);
-        let held = black_box(budget.withdraw(&config, now, FailureKind::Transient, budget.refusals()));
-        budget.retried(&config);
-        budget.succeed(&config, now, held);
-    }
-    black_box(budget);
-}
-
-#[inline(never)]
 fn guarded(times: u32) {
     let policy = loops::policy();
-    let (budget, limiter) = (budget_config(), limiter_config());
-    let breaker = black_box(BreakerConfig::default());
-    let mut states = (Budget::new(&budget, 7, now()), Breaker::new(&breaker, 7, now()), Limiter::new(&limiter, now()));
+    let (budget, breaker) = (budget_config(), black_box(BreakerConfig::default()));
+    let mut states = (Budget::new(&budget, 7, now()), Breaker::new(&breaker, 7, now()));
     for _ in 0..times {
         let mut guards = Guards {
             budget: Some((&budget, &mut states.0)),
             breaker: Some((&breaker, &mut states.1)),
-            limiter: Some((&limiter, &mut states.2, &mut [])),
             ..Guards::none()
         };
         let (mut call, step) = GuardedCall::begin(&policy, black_box(&mut guards), black_box(7), now());
         black_box(step);
         black_box(call.succeed(black_box(&mut guards), Ticket::FIRST, now()));
-    }
-}
-
-#[inline(never)]
-fn unguarded(times: u32) {
-    let policy = loops::policy();
-    for _ in 0..times {
-        let mut guards = black_box(Guards::none());
-        let (mut call, step) = GuardedCall::begin(&policy, &mut guards, black_box(7), now());
-        black_box(step);
-        black_box(call.succeed(&mut guards, Ticket::FIRST, now()));
-    }
-}
-
-#[inline(never)]
-fn recorder(times: u32) {
-    let policy = loops::policy();
-    for _ in 0..times {
-        let mut guards = black_box(Guards::none());
-        let (mut recorder, begun) = Recorder::begin(&policy, &mut guards, black_box(7), now());
-        black_box(begun);
-        black_box(recorder.succeed(&mut guards, Ticket::FIRST, now()));
     }
 }

@@ -14,7 +14,6 @@ pub mod inlined;
 #[path = "../../src/loops.rs"]
 pub mod loops;
 mod path;
-pub mod sizes;
 pub mod wheel;
 
 pub use path::Path;
@@ -22,5 +21,5 @@ pub use path::Path;
 /// All that is counted.
 #[must_use]
 pub fn all() -> Vec<Path> {
-    [&decisions::DELAYS[..], &decisions::KINDS, &decisions::LOOPS, &guards::PATHS, &wheel::PATHS].concat()
+    [&[decisions::DEFAULT][..], &decisions::KINDS, &decisions::LOOPS, &guards::PATHS, &[wheel::EXPIRE]].concat()
 }

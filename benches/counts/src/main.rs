@@ -24,8 +24,6 @@ fn main() {
         mark();
     }
     let row = |path: &counts::Path| format!(r#"{{"work":"{}","who":"{}","times":{}}}"#, path.work, path.who, TIMES);
-    let size = |(name, bytes): (&str, usize)| format!(r#"{{"work":"state","who":"{name}","bytes":{bytes}}}"#);
     let counted: Vec<String> = paths.iter().map(row).collect();
-    let sizes: Vec<String> = counts::sizes::all().into_iter().map(size).collect();
-    println!("{{\"counted\":[{}],\"sizes\":[{}]}}", counted.join(","), sizes.join(","));
+    println!("{{\"counted\":[{}]}}", counted.join(","));
 }

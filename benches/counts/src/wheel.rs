@@ -1,13 +1,10 @@
-//! A timer that starts and is due, or is cancelled, while a thousand others are pending.
+//! A timer that starts and is due while a thousand others are pending.
 
 use crate::Path;
 use holdoff_core::{Timestamp, Wheel};
 use std::hint::black_box;
 
-pub(crate) const PATHS: [Path; 2] = [
-    Path { work: "wheel, insert and expire", who: "wheel", run: expire },
-    Path { work: "wheel, insert and cancel", who: "wheel", run: cancel },
-];
+pub(crate) const EXPIRE: Path = Path { work: "wheel, insert and expire", who: "wheel", run: expire };
 
 const PENDING: u32 = 1000;
 
@@ -47,17 +44,6 @@ fn expire(times: u32) {
                 let _ = black_box(wheel.insert(delays.after(now)));
             }
             None => now = wheel.next_wake().unwrap_or(now),
-        }
-    }
-}
-
-#[inline(never)]
-fn cancel(times: u32) {
-    let mut delays = Delays(0x9e37_79b9_7f4a_7c15);
-    let mut wheel = filled(&mut delays);
-    for _ in 0..times {
-        if let Ok(key) = wheel.insert(delays.after(Timestamp::ZERO)) {
-            black_box(wheel.cancel(black_box(key)));
         }
     }
 }

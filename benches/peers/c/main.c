@@ -2,8 +2,6 @@
  * The cost of a decision and of a loop in C, beside the same machines inlined in Rust and beside floors written by hand.
  *
  *   bench [--quick] [--only TEXT]   prints a list of {work, who, ns, median}: nanoseconds a run of the work
- *   bench --count                   runs each work at two lengths with a mark before each, for a tool that counts
- *                                   instructions, and prints what was run
  *
  * In each round everybody who does a work takes one sample of it, each round another one first, so that what disturbs the
  * machine disturbs all alike.
@@ -46,28 +44,6 @@ static const entry entries[] = {
 };
 
 enum { ENTRIES = sizeof entries / sizeof *entries, TIMES = 1024, ROUNDS = 2000, QUICK = 400 };
-
-/* Where one count ends and the next begins. */
-__attribute__((noinline)) void counts_mark(void) { __asm__ volatile(""); }
-
-static void count(void) {
-  int at;
-  for (at = 0; at < ENTRIES; at++) {
-    const entry *one = &entries[at];
-    /* One-time work is done now. */
-    one->run(8, one->failures);
-    counts_mark();
-    one->run(TIMES, one->failures);
-    counts_mark();
-    one->run(2 * TIMES, one->failures);
-    counts_mark();
-  }
-  printf("{\"counted\":[");
-  for (at = 0; at < ENTRIES; at++) {
-    printf("%s{\"work\":\"%s\",\"who\":\"%s\",\"times\":%d}", at > 0 ? "," : "", entries[at].work, entries[at].who, TIMES);
-  }
-  printf("]}\n");
-}
 
 static double samples[ENTRIES][ROUNDS];
 
@@ -124,15 +100,12 @@ int main(int argc, char **argv) {
   shared_prepare();
   linked_prepare();
   for (at = 1; at < argc; at++) {
-    if (strcmp(argv[at], "--count") == 0) {
-      count();
-      return 0;
-    } else if (strcmp(argv[at], "--quick") == 0) {
+    if (strcmp(argv[at], "--quick") == 0) {
       rounds = QUICK;
     } else if (strcmp(argv[at], "--only") == 0 && at + 1 < argc) {
       only = argv[++at];
     } else {
-      fprintf(stderr, "bench [--quick] [--only TEXT] | --count\n");
+      fprintf(stderr, "bench [--quick] [--only TEXT]\n");
       return 2;
     }
   }

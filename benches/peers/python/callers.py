@@ -46,6 +46,43 @@ def policy(failures: int) -> holdoff.Policy:
     return holdoff.Policy(attempts=ATTEMPTS, backoff=TINY, **budget(failures))
 
 
+def deadlines() -> dict[str, Decorator]:
+    """The libraries whose operations may have a limit in time."""
+    return {
+        "holdoff": ours(deadline=30),
+        "tenacity": tenacity.retry(
+            retry=tenacity.retry_if_exception_type(OSError),
+            stop=tenacity.stop_any(tenacity.stop_after_attempt(ATTEMPTS), tenacity.stop_after_delay(30)),
+            wait=tenacity.wait_random_exponential(multiplier=1e-9),
+            reraise=True,
+        ),
+        "stamina": stamina.retry(on=OSError, attempts=ATTEMPTS, wait_initial=1e-9, wait_jitter=1e-9, timeout=30),
+        "backoff": backoff.on_exception(
+            backoff.expo, OSError, max_tries=ATTEMPTS, max_time=30, factor=1e-9, logger=None
+        ),
+    }
+
+
+def blocks() -> dict[str, Callable[[], int]]:
+    """The libraries that retry a block of code."""
+
+    def by_tenacity() -> int:
+        for attempt in tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(OSError), stop=tenacity.stop_after_attempt(ATTEMPTS), reraise=True
+        ):
+            with attempt:
+                return run()
+        raise AssertionError
+
+    def by_stamina() -> int:
+        for attempt in stamina.retry_context(on=OSError, attempts=ATTEMPTS):
+            with attempt:
+                return run()
+        raise AssertionError
+
+    return {"holdoff": attempts(policy(0)), "tenacity": by_tenacity, "stamina": by_stamina}
+
+
 def attempts(policy: holdoff.Policy) -> Callable[[], int]:
     """A block of code in a loop of its own."""
 

@@ -44,7 +44,6 @@ def calls(loop: asyncio.AbstractEventLoop) -> Iterator[Work]:
         policy = callers.policy(failures)
         sync["holdoff call"] = timed_of(policy.retrying(on=OSError).call, failures)
         sync["holdoff policy"] = timed_of(policy.call, failures)
-        sync["holdoff attempts"] = timed(callers.attempts(policy), failures)
         base = timed(bare if failures else run, failures)
         yield Work(f"sync, {failures} failures", {"bare": base} | sync, rounds=1000)
     for failures in (0, 1, 3):
@@ -53,7 +52,10 @@ def calls(loop: asyncio.AbstractEventLoop) -> Iterator[Work]:
         base = awaits(loop, bare_async if failures else run_async, failures)
         yield Work(f"async, {failures} failures", {"bare": base} | coroutines, rounds=1000)
 
-    yield Work("sync, deadline", {"bare": timed(run), "holdoff": timed(callers.ours(deadline=30)(run))}, rounds=1000)
+    limits = {who: timed(decorate(run)) for who, decorate in callers.deadlines().items()}
+    yield Work("sync, deadline", {"bare": timed(run)} | limits, rounds=1000)
+    blocks = {who: timed(block) for who, block in callers.blocks().items()}
+    yield Work("block, 0 failures", {"bare": timed(run)} | blocks, rounds=1000)
     limited = awaits(loop, callers.ours(attempt_timeout=30)(run_async))
     yield Work("async, attempt timeout", {"bare": awaits(loop, run_async), "holdoff": limited}, rounds=1000)
 

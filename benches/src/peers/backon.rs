@@ -67,3 +67,9 @@ pub async fn call_async(settings: &ExponentialBuilder, mut failures: u32, seed: 
     let settings = settings.with_jitter_seed(seed);
     (|| ready(loops::operation(&mut failures))).retry(settings).sleep(no_time).await
 }
+
+/// Its future of an operation that holds one byte.
+pub fn future(settings: &ExponentialBuilder) -> impl Future<Output = Result<u8, u8>> {
+    let byte = black_box(1_u8);
+    (move || ready(Ok::<u8, u8>(byte))).retry(settings.with_jitter_seed(1)).sleep(no_time).into_future()
+}

@@ -3,6 +3,8 @@
 
 use crate::delays::MAX;
 use crate::guards::{OPEN, operation};
+use crate::loops::{self, NoTime};
+use backon::{BlockingRetryable as _, ExponentialBuilder};
 use failsafe::backoff::FullJittered;
 use failsafe::{CircuitBreaker, Config, Error, failure_policy};
 use std::time::Duration;
@@ -34,4 +36,19 @@ pub fn call(breaker: &impl CircuitBreaker) -> Option<Result<u32, u32>> {
         Err(Error::Inner(error)) => Some(Err(error)),
         Err(Error::Rejected) => None,
     }
+}
+
+/// Each attempt of backon's loop through one of those.
+#[inline(always)]
+pub fn call_by_backon(
+    breaker: &impl CircuitBreaker,
+    settings: &ExponentialBuilder,
+    mut failures: u32,
+    seed: u64,
+) -> Result<u32, u32> {
+    let attempt = || breaker.call(|| loops::operation(&mut failures));
+    attempt.retry(settings.with_jitter_seed(seed)).sleep(NoTime).call().map_err(|error| match error {
+        Error::Inner(error) => error,
+        Error::Rejected => 0,
+    })
 }

@@ -6,6 +6,7 @@ use super::seed::seed;
 use crate::floor::{Floor, Numbers};
 use crate::guards::{self, Even, Run};
 use crate::loops::{self, NoTime, operation};
+use crate::peers::{backon, failsafe};
 use crate::sample::Work;
 use holdoff::SharedGuards;
 use holdoff_core::{
@@ -100,6 +101,7 @@ fn work(failures: u32) -> Work {
         (black_box(loops::policy()), black_box(loops::numbers()), move || black_box(failures));
     let (mut run, mut even) = (black_box(Run::new(5)), black_box(Even::new()));
     let (mut two, mut both, mut all) = (All::new(), All::new(), All::new());
+    let (peer, settings) = (failsafe::consecutive(), backon::settings());
     let budgeted = SharedGuards::new().with_breaker(breaker()).with_budget(budget());
     let set = SharedGuards::new().with_breaker(breaker()).with_limiter(limiter());
     Work::new(format!("guarded loop, {failures} failures"))
@@ -111,6 +113,7 @@ fn work(failures: u32) -> Work {
             by_guarded(black_box(&policy), &mut black_box(&mut both).breaker_and_budget(), fails(), seed())
         })
         .by("guarded, all", move || by_guarded(black_box(&policy), &mut black_box(&mut all).all(), fails(), seed()))
+        .by("failsafe, backon", move || failsafe::call_by_backon(&peer, black_box(&settings), fails(), seed()))
         .by("holdoff", move || by_holdoff(black_box(&policy), black_box(&set), fails(), seed()))
         .by("holdoff, breaker and budget", move || {
             by_holdoff(black_box(&policy), black_box(&budgeted), fails(), seed())

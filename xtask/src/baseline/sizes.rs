@@ -5,33 +5,21 @@ use crate::{c, python, setup, shell, wasm};
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 
 fn size(path: &Path) -> Result<u64> {
     Ok(fs::metadata(path).with_context(|| format!("no {}", path.display()))?.len())
 }
 
-/// The npm package: its tarball, and each module as it is and as a server sends it.
+/// The npm package, as pages load it.
 pub(super) fn npm() -> Result<Vec<Figure>> {
     setup::npm(&["benches/peers/js"])?;
-    let tarball = wasm::dist()?;
-    let mut figures = vec![Figure::bytes("npm", "tarball", size(&tarball)?)];
-    let dist = shell::root().join("bindings-wasm/dist");
-    let mut modules = fs::read_dir(dist)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
-    modules.retain(|path| path.extension().is_some_and(|extension| extension == "wasm"));
-    modules.sort();
+    wasm::dist()?;
     let mut bundles = shell::command("node");
     bundles.args(["benches/peers/js/sizes.mjs", "--ours"]).stderr(Stdio::null());
-    for bundle in serde_json::from_str::<Vec<Bundle>>(&shell::output(&mut bundles)?)? {
-        figures.push(Figure::bytes(&bundle.work, &bundle.who, bundle.bytes));
-    }
-    for module in modules {
-        let name = module.file_stem().unwrap_or_default().to_string_lossy();
-        figures.push(Figure::bytes("wasm module", &name, size(&module)?));
-        figures.push(Figure::bytes("wasm module, gzip", &name, zipped(&module)?));
-    }
-    Ok(figures)
+    let bundles = serde_json::from_str::<Vec<Bundle>>(&shell::output(&mut bundles)?)?;
+    Ok(bundles.into_iter().map(|bundle| Figure::bytes(&bundle.work, &bundle.who, bundle.bytes)).collect())
 }
 
 /// A page's download: the package with what a caller imports of it.
@@ -42,103 +30,39 @@ struct Bundle {
     bytes: u64,
 }
 
-fn zipped(path: &Path) -> Result<u64> {
-    let output = shell::command("gzip").args(["-9", "--no-name", "--stdout"]).arg(path).output()?;
-    Ok(output.stdout.len() as u64)
-}
-
-/// The Python wheel, and the module in it.
+/// The Python wheel.
 pub(super) fn wheel() -> Result<Vec<Figure>> {
-    let wheel = python::wheel()?;
-    let listed = shell::output(python::python(&["-m", "zipfile", "--list"]).arg(&wheel))?;
-    let module = listed.lines().find(|line| line.contains(".so ")).and_then(|line| line.split(' ').next_back());
-    let module = module.and_then(|size| size.parse().ok()).context("no module in the wheel")?;
-    Ok(vec![Figure::bytes("wheel", "compressed", size(&wheel)?), Figure::bytes("wheel", "module", module)])
+    Ok(vec![Figure::bytes("wheel", "compressed", size(&python::wheel()?)?)])
 }
 
-/// The C library, whole and by what a program that links it statically gets of it.
+/// The C library.
 pub(super) fn library() -> Result<Vec<Figure>> {
-    let lib = c::dist()?.join("lib");
-    let (shared, archive) = (lib.join("libholdoff.so"), lib.join("libholdoff.a"));
     let stripped = shell::target().join("libholdoff.stripped.so");
-    shell::run(shell::command("strip").arg(&shared).arg("-o").arg(&stripped))?;
-    let mut figures = vec![
-        Figure::bytes("C library, shared", "code", code(&shared)?),
-        Figure::bytes("C library, shared", "stripped", size(&stripped)?),
-    ];
-    for (who, names) in USED {
-        let mut link = shell::command("ld");
-        let bytes = linked(link.arg("--unresolved-symbols=ignore-all"), &archive, names)?;
-        figures.push(Figure::bytes("C library, linked", who, bytes));
-    }
-    Ok(figures)
+    shell::run(shell::command("strip").arg(c::dist()?.join("lib/libholdoff.so")).arg("-o").arg(&stripped))?;
+    Ok(vec![Figure::bytes("C library, shared", "stripped", size(&stripped)?)])
 }
 
-/// Programs that use a part of the C library: their name here and the functions they call.
-const USED: [(&str, &[&str]); 4] = [
-    ("retry", &["holdoff_policy_default", "holdoff_retry_init", "holdoff_retry_on_failure"]),
-    (
-        "call",
-        &[
-            "holdoff_policy_default",
-            "holdoff_call_begin",
-            "holdoff_call_succeed",
-            "holdoff_call_fail",
-            "holdoff_call_tick",
-        ],
-    ),
-    (
-        "call, policy from fields",
-        &[
-            "holdoff_policy_fields_init",
-            "holdoff_policy_init",
-            "holdoff_call_begin",
-            "holdoff_call_succeed",
-            "holdoff_call_fail",
-            "holdoff_call_tick",
-        ],
-    ),
-    (
-        "call, policy from fields, breaker",
-        &[
-            "holdoff_policy_fields_init",
-            "holdoff_policy_init",
-            "holdoff_call_begin",
-            "holdoff_call_succeed",
-            "holdoff_call_fail",
-            "holdoff_call_tick",
-            "holdoff_breaker_init_consecutive",
-            "holdoff_breaker_acquire",
-            "holdoff_breaker_record",
-        ],
-    ),
+/// The functions of a call whose policy comes from numbers, and of a breaker.
+const USED: [&str; 9] = [
+    "holdoff_policy_fields_init",
+    "holdoff_policy_init",
+    "holdoff_call_begin",
+    "holdoff_call_succeed",
+    "holdoff_call_fail",
+    "holdoff_call_tick",
+    "holdoff_breaker_init_consecutive",
+    "holdoff_breaker_acquire",
+    "holdoff_breaker_record",
 ];
 
-/// The C library on a microcontroller without an operating system, with all that the compiler adds.
+/// A program of these functions on a microcontroller without an operating system, with all that the compiler adds.
 pub(super) fn thumb() -> Result<Vec<Figure>> {
-    let archive = c::thumb()?;
-    let lld = shell::lld()?;
-    let mut figures = Vec::new();
-    for (who, names) in USED.into_iter().chain([("all of it", &["holdoff_version"][..])]) {
-        let mut link = shell::command(&lld);
-        link.args(["-flavor", "gnu"]);
-        if who == "all of it" {
-            link.arg("--no-gc-sections");
-        }
-        figures.push(Figure::bytes("thumbv7m", who, linked(&mut link, &archive, names)?));
-    }
-    Ok(figures)
-}
-
-/// The code of a program that calls these and nothing else.
-fn linked(link: &mut Command, archive: &Path, names: &[&str]) -> Result<u64> {
     let program = shell::target().join("linked.elf");
-    if !link.get_args().any(|argument| argument == "--no-gc-sections") {
-        link.arg("--gc-sections");
-    }
-    link.args(names.iter().flat_map(|name| ["-u", name])).args(["-e", names[0]]);
-    shell::output(link.arg(archive).arg("-o").arg(&program))?;
-    code(&program)
+    let mut link = shell::command(&shell::lld()?);
+    link.args(["-flavor", "gnu", "--gc-sections", "-e", USED[0]]);
+    link.args(USED.iter().flat_map(|name| ["-u", name])).arg(c::thumb()?).arg("-o").arg(&program);
+    shell::output(&mut link)?;
+    Ok(vec![Figure::bytes("thumbv7m", "call, policy from fields, breaker", code(&program)?)])
 }
 
 /// The code and the tables of a program: what of it does not change. readelf reads those of other processors too.

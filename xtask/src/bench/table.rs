@@ -105,9 +105,11 @@ pub(crate) fn targets(all: &[(&Target, Vec<Judged>)]) -> Table {
     for (target, parts) in all {
         let verdict = verdict(parts).word().to_owned();
         table.rows.push(vec![target.what.clone(), target.wanted.clone(), String::new(), verdict]);
-        table
-            .rows
-            .extend(parts.iter().map(|judged| vec![String::new(), promise(judged), found(judged), outcome(judged)]));
+        table.rows.extend(
+            parts
+                .iter()
+                .map(|judged| vec![String::new(), promise(judged), found(judged), judged.verdict.word().to_owned()]),
+        );
     }
     table
 }
@@ -120,7 +122,13 @@ pub(crate) fn targets_text(all: &[(&Target, Vec<Judged>)]) -> String {
     for (target, parts) in all {
         let _ = writeln!(text, "{:<6}  {}: {}", verdict(parts).word(), target.what.replace('`', ""), target.wanted);
         for judged in parts {
-            let _ = writeln!(text, "          {:<width$}  {:>12}  {}", promise(judged), found(judged), outcome(judged));
+            let _ = writeln!(
+                text,
+                "          {:<width$}  {:>12}  {}",
+                promise(judged),
+                found(judged),
+                judged.verdict.word()
+            );
         }
     }
     text
@@ -130,13 +138,6 @@ pub(crate) fn targets_text(all: &[(&Target, Vec<Judged>)]) -> String {
 fn verdict(parts: &[Judged]) -> Verdict {
     let met = parts.iter().all(|judged| judged.verdict == Verdict::Met);
     if met { Verdict::Met } else { Verdict::Missed }
-}
-
-/// The verdict on a promise, and on the better figure where there is one.
-fn outcome(judged: &Judged) -> String {
-    let goal = judged.goal().zip(judged.part.goal);
-    let goal = goal.map_or_else(String::new, |(met, goal)| format!("; goal {} {}", in_unit(goal, judged), met.word()));
-    format!("{}{goal}", judged.verdict.word())
 }
 
 /// Figures that have lines of their own.

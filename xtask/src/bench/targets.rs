@@ -80,8 +80,6 @@ pub(crate) struct Comparison {
     /// The work it is compared with, when that is another one.
     pub(crate) than_work: Option<String>,
     pub(crate) limit: f64,
-    /// A figure that would be better still.
-    pub(crate) goal: Option<f64>,
     /// If it is missed: what stands in the way.
     pub(crate) why: Option<String>,
 }
@@ -132,13 +130,6 @@ impl Judged {
     pub(crate) fn is_close(&self) -> bool {
         let timed = matches!(self.part.figure.as_str(), "ns" | "ms");
         timed && self.distance.is_some_and(|distance| distance.abs() <= CLOSE)
-    }
-
-    /// True if the goal beyond the target is reached, where there is one.
-    pub(crate) fn goal(&self) -> Option<Verdict> {
-        self.part
-            .goal
-            .map(|goal| if self.value.is_some_and(|value| value <= goal) { Verdict::Met } else { Verdict::Missed })
     }
 }
 
@@ -203,15 +194,14 @@ pub(crate) fn weigh(figures: impl Iterator<Item = (String, String, f64)>) -> Res
     let row = |(work, who, bytes)| Row { work, who, figures: BTreeMap::from([("bytes".to_owned(), bytes)]) };
     let rows = Rows(figures.map(row).collect());
     let targets = Targets::read()?;
-    let is_weight = |part: &&Comparison| part.lang == "sizes" && part.work != "state";
+    let is_weight = |part: &&Comparison| part.lang == "sizes";
     let mut missed = Vec::new();
     for part in targets.targets.iter().flat_map(|target| &target.parts).filter(is_weight) {
         let judged = judge(part, &rows);
         let kilobytes = |bytes: f64| format!("{:.1} KB", bytes / 1000.0);
-        let goal = part.goal.map(|goal| format!(", goal {}", kilobytes(goal))).unwrap_or_default();
         let weight = judged.value.map_or_else(|| "not weighed".to_owned(), kilobytes);
         let (bar, verdict) = (kilobytes(part.limit), judged.verdict.word());
-        say!("  {}, {}: {weight} (bar {bar}{goal}): {verdict}", part.work, part.who);
+        say!("  {}, {}: {weight} (bar {bar}): {verdict}", part.work, part.who);
         if judged.verdict == Verdict::Missed && part.why.is_none() {
             missed.push(format!("{}, {}", part.work, part.who));
         }
