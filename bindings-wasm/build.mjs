@@ -2,9 +2,9 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { basename, resolve } from "node:path";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, transformSync } from "esbuild";
+import { build } from "esbuild";
 
 process.chdir(fileURLToPath(new URL(".", import.meta.url)));
 rmSync("dist/esm", { recursive: true, force: true });
@@ -21,38 +21,37 @@ const dense = (bytes) =>
     return ["", " ", "!"][Math.floor(value / 90)] + String.fromCharCode(place === 57 ? 126 : place + 35);
   }).join("");
 
+// The features that rustc compiles for by default; the section that would name them is stripped.
+const FEATURES = "bulk-memory sign-ext mutable-globals nontrapping-float-to-int multivalue reference-types".split(" ");
+const ARGUMENTS = ["-Oz", ...FEATURES.map((name) => `--enable-${name}`)];
 const CACHE = "node_modules/.cache/holdoff";
 mkdirSync(CACHE, { recursive: true });
 const { version: binaryen } = JSON.parse(readFileSync("node_modules/binaryen/package.json", "utf8"));
-/** The file in the cache for what a program of binaryen's makes of a module. */
-function cached(program, args, module) {
+/** The file in the cache for the optimised form of a module. */
+function cached(module) {
   const key = createHash("sha256")
-    .update([program, binaryen, ...args, ""].join("\n"))
+    .update(["wasm-opt", binaryen, ...ARGUMENTS, ""].join("\n"))
     .update(readFileSync(module));
   return `${CACHE}/${key.digest("hex")}`;
 }
 
-/** Processes a module, unless the cache has the result. A result that is processed again stays what it is. */
-function processed(program, args, module) {
-  const file = cached(program, args, module);
+/** Optimises a module, unless the cache has the result. An optimised module stays the same. */
+function optimized(module) {
+  const file = cached(module);
   if (!existsSync(file)) {
-    execFileSync(`node_modules/.bin/${program}`, [...args, module, "-o", `${file}.new`], { stdio: "inherit" });
+    execFileSync("node_modules/.bin/wasm-opt", [...ARGUMENTS, module, "-o", `${file}.new`], { stdio: "inherit" });
     renameSync(`${file}.new`, file);
-    cpSync(file, cached(program, args, file));
+    if (!existsSync(cached(file))) cpSync(file, cached(file));
   }
   return file;
 }
 
-// The features that rustc compiles for by default; the section that would name them is stripped.
-const FEATURES = "bulk-memory sign-ext mutable-globals nontrapping-float-to-int multivalue reference-types"
-  .split(" ")
-  .map((name) => `--enable-${name}`);
 // The demo imports the main entry and nothing else.
 const MAIN = process.argv.includes("--main");
 const MODULES = ["hot", "machine", ...(MAIN ? [] : ["powers", "classify", "guards", "wheel", "tools", "cli"])];
 for (const name of MODULES) {
   const path = `dist/${name}.wasm`;
-  cpSync(processed("wasm-opt", ["-Oz", ...FEATURES], path), path);
+  cpSync(optimized(path), path);
 }
 
 /** The module as text. */
@@ -68,12 +67,12 @@ const inlined = {
 const shared = { target: "es2022", minifySyntax: true, platform: "neutral", legalComments: "none", sourcemap: true };
 /** The modules beside `index.ts` that several entries need. */
 const modules = readdirSync("src-ts")
-  .filter((name) => !/^(index|main|node|hot_wasm|powers_wasm|wasm\.d)\.ts$/.test(name) && name.endsWith(".ts"))
+  .filter((name) => !/^(index|main|node|wasm\.d)\.ts$/.test(name) && name.endsWith(".ts"))
   .map((name) => name.replace(/ts$/, "js"));
 
 /** Bundles entries. Their common modules are one file, so that a program loads few files and has one copy of each. */
-async function bundle(common, entries, ...plugins) {
-  const files = new Map(modules.map((name) => [resolve("src-ts", name), `./${common}.js`]));
+async function bundle(entries, ...plugins) {
+  const files = new Map(modules.map((name) => [resolve("src-ts", name), "./shared.js"]));
   for (const [name, path] of Object.entries(entries)) files.set(resolve(path.replace(/ts$/, "js")), `./${name}.js`);
   const apart = {
     name: "files of their own",
@@ -87,29 +86,19 @@ async function bundle(common, entries, ...plugins) {
   await build({ ...options, entryPoints: entries, outdir: "dist/esm", plugins: [apart, ...plugins] });
 }
 
-/** Bundles the modules that entries have in common. */
-async function share(common, ...plugins) {
-  const options = { ...shared, bundle: true, format: "esm" };
-  const contents = modules.map((name) => `export * from "./${name}";`).join("\n");
-  const stdin = { contents, resolveDir: resolve("src-ts"), sourcefile: `${common}.js` };
-  await build({ ...options, stdin, outfile: `dist/esm/${common}.js`, plugins });
-}
-await share("shared", inlined);
-await bundle("shared", { index: "src-ts/index.ts" }, inlined);
+const contents = modules.map((name) => `export * from "./${name}";`).join("\n");
+const stdin = { contents, resolveDir: resolve("src-ts"), sourcefile: "shared.js" };
+await build({ ...shared, bundle: true, format: "esm", stdin, outfile: "dist/esm/shared.js", plugins: [inlined] });
+await bundle({ index: "src-ts/index.ts" }, inlined);
 // Node reads base64 ten times as fast as code that has not run before.
 const base64 = {
   name: "wasm as base64",
   setup: ({ onLoad }) =>
-    onLoad({ filter: /hot_wasm\.ts$/ }, () => ({
-      contents: `import { checkWasm, made, madeLater } from "./module.js";
-        const bytes = () => Buffer.from("${readFileSync("dist/hot.wasm", "base64")}", "base64");
-        export const make = () => made(bytes());
-        export const makeLater = () => madeLater(bytes());
-        export { checkWasm };`,
-      resolveDir: resolve("src-ts"),
+    onLoad({ filter: /\.wasm$/ }, ({ path }) => ({
+      contents: `export default () => Buffer.from("${readFileSync(path, "base64")}", "base64");`,
     })),
 };
-await bundle("shared", { "index-node": "src-ts/index.ts" }, base64);
+await bundle({ "index-node": "src-ts/index.ts" }, base64);
 if (MAIN) process.exit();
 
 /** Replaces each text once, and stops where wasm-bindgen has come to write it in another way. */
@@ -170,7 +159,6 @@ const types = readFileSync("dist/bindgen/tools.d.ts", "utf8")
 writeFileSync("src-ts/tools/core.d.ts", `${types.trimEnd()}\n`);
 
 await bundle(
-  "shared",
   {
     powers: "src-ts/powers/index.ts",
     stages: "src-ts/stages/index.ts",
@@ -196,40 +184,8 @@ await build({
   entryPoints: { lite: "src-ts/lite/index.ts" },
   outdir: "dist/esm",
 });
-/** The modules of `holdoff/js` as JavaScript, in files of their own: the same code, compiled for wasm without saturating conversions. */
-const translated = {
-  name: "translated wasm",
-  setup({ onResolve }) {
-    onResolve({ filter: /(hot|powers|machine)_wasm\.js$/ }, ({ path }) => {
-      const name = basename(path, "_wasm.js");
-      const text = readFileSync(processed("wasm2js", ["-Oz"], `dist/translated/${name}.wasm`), "utf8");
-      const code = `export const make = () => {${text.slice(0, text.indexOf("var retasmFunc"))} return asmFunc({}); };
-        export const makeLater = async () => make();
-        export const checkWasm = () => {};`;
-      writeFileSync(`dist/esm/translated-${name}.js`, transformSync(code, { minifyWhitespace: true }).code);
-      return { path: `./translated-${name}.js`, external: true };
-    });
-  },
-};
-await share("shared-js", translated);
-await bundle(
-  "shared-js",
-  {
-    js: "src-ts/index.ts",
-    "js-powers": "src-ts/powers/index.ts",
-    "js-stages": "src-ts/stages/index.ts",
-    "js-presets": "src-ts/presets/index.ts",
-  },
-  translated,
-);
-// Nobody reads a translated module, so it is short and has no source map.
-for (const sourcemap of [true, false]) {
-  const names = readdirSync("dist/esm").filter(
-    (name) => /\.js$/.test(name) && sourcemap !== name.startsWith("translated-"),
-  );
-  const entryPoints = names.map((name) => `dist/esm/${name}`);
-  await build({ ...shared, sourcemap, minifyWhitespace: !sourcemap, entryPoints, format: "cjs", outdir: "dist/cjs" });
-}
+const names = readdirSync("dist/esm").filter((name) => name.endsWith(".js"));
+await build({ ...shared, entryPoints: names.map((name) => `dist/esm/${name}`), format: "cjs", outdir: "dist/cjs" });
 execFileSync("node_modules/.bin/tsc", ["--project", "."], { stdio: "inherit" });
 cpSync("src-ts/tools/core.d.ts", "dist/esm/tools/core.d.ts");
 for (const folder of ["dist/esm", "dist/cjs"]) {

@@ -1,5 +1,6 @@
 /** The wasm module of the machines in `machine.ts`: the only file that knows the layout of its memory. */
-import { make } from "./machine_wasm.js";
+import machine from "../dist/machine.wasm";
+import { once } from "./module.js";
 import { readLong, writeLong } from "./options.js";
 import { Slot } from "./slot.js";
 
@@ -57,7 +58,7 @@ function take(exports: object): Exports {
 
 /** The core, compiled on first use: an import that is never used costs nothing. */
 export function wasm(): Exports {
-  return core ?? take(make());
+  return core ?? take(once(machine).make());
 }
 
 let loaded: Uint32Array | undefined;

@@ -23,8 +23,14 @@ const WASM = "WebAssembly";
 
 export const isRefusal = (error: unknown): boolean => error instanceof ConfigError && error.path === WASM;
 
+/** A wasm module as `build.mjs` puts it into an entry: text that {@link decoded} reads, or a function that returns its bytes. */
+export type Source = string | (() => Uint8Array<ArrayBuffer>);
+
+const bytesOf = (source: Source) => (typeof source === "string" ? decoded(source) : source());
+
 /** Compiles a module. Throws a {@link ConfigError} that says what to import where wasm is refused. */
-export function compile(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
+export function compile(source: Source): WebAssembly.Module {
+  const bytes = bytesOf(source);
   try {
     return new WebAssembly.Module(bytes);
   } catch (cause) {
@@ -35,35 +41,25 @@ export function compile(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
 let isAllowed = false;
 
 /** Throws that error before there is anything to compile: an empty module is enough to ask. */
-export function checkWasm(): void {
-  if (!isAllowed) compile(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0));
+function checkWasm(): void {
+  if (!isAllowed) compile(() => Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0));
   isAllowed = true;
 }
 
-/** The functions and the memory of a module. */
-export function made(bytes: Uint8Array<ArrayBuffer>): object {
-  const module = compile(bytes);
+function instance(source: Source): object {
+  const module = compile(source);
   return new WebAssembly.Instance(module).exports;
 }
 
-/** The same without blocking. */
-export async function madeLater(bytes: Uint8Array<ArrayBuffer>): Promise<object> {
-  checkWasm();
-  return (await WebAssembly.instantiate(bytes)).instance.exports;
-}
-
-export const instance = (text: string): object => made(decoded(text));
-
-export const instanceLater = (text: string): Promise<object> => madeLater(decoded(text));
-
-/** The functions that make a module which several parts share. */
-export function once(text: string): { make(): object; makeLater(): Promise<object>; checkWasm(): void } {
+/** The functions that make an instance of a module, which several parts share. */
+export function once(source: Source): { make(): object; makeLater(): Promise<object>; checkWasm(): void } {
   let exports: object | undefined;
   return {
-    make: () => (exports ??= instance(text)),
+    make: () => (exports ??= instance(source)),
     makeLater: async () => {
-      const later = await instanceLater(text);
-      return (exports ??= later);
+      checkWasm();
+      const later = await WebAssembly.instantiate(bytesOf(source));
+      return (exports ??= later.instance.exports);
     },
     checkWasm,
   };

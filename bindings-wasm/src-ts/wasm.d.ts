@@ -1,7 +1,7 @@
 declare module "*.wasm" {
-  /** The module as text that `decoded` reads; the bundler puts it here. */
-  const text: string;
-  export default text;
+  /** The module; the bundler puts it here. */
+  const source: import("./module.js").Source;
+  export default source;
 }
 
 declare module "node:async_hooks" {

@@ -16,7 +16,6 @@ const { exports } = JSON.parse(await readFile(join(root, "package.json"), "utf8"
 /** What a program does with each entry alone. It prints "2 failures, then ok" where the entry can retry. */
 const USES = {
   ".": "retried(() => entry.retry(work, fields))",
-  "./js": "retried(() => entry.retry(work, fields))",
   "./lite": "retried(() => entry.retry(work, { ...fields, backoff: { initial: 1 } }))",
   "./guards": `retried(() => {
     const guards = new entry.Guards({ breaker: { failures: 9 } });
@@ -43,11 +42,8 @@ const USES = {
   "./testing": "entry.failing(0, undefined, () => print('called'))()",
   "./node": "print(entry.currentToken() ?? 'none')",
   "./presets": "print(entry.presets.length)",
-  "./js/presets": "print(entry.presets.length)",
   "./powers": "print(typeof entry)",
   "./stages": "print(typeof entry)",
-  "./js/powers": "print(typeof entry)",
-  "./js/stages": "print(typeof entry)",
 };
 
 const program = (entry, use) => `${entry}

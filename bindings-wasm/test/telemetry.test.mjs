@@ -424,10 +424,10 @@ test("hooks run in the caller's async context", async () => {
 test("a listener is told by every copy of the package", async () => {
   const names = [];
   const remove = listen({ onSuccess: ({ operation }) => void names.push(operation) });
-  for (const name of ["holdoff/js", "holdoff"]) {
+  for (const name of ["holdoff/guards", "holdoff"]) {
     await (await import(name)).retry(() => 1, { name });
     await createRequire(import.meta.url)(name).retry(() => 1, { name: `required ${name}` });
   }
   remove();
-  assert.deepEqual(names, ["holdoff/js", "required holdoff/js", "holdoff", "required holdoff"]);
+  assert.deepEqual(names, ["holdoff/guards", "required holdoff/guards", "holdoff", "required holdoff"]);
 });

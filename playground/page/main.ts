@@ -27,8 +27,8 @@ async function page(): Promise<void> {
   if (typeof WebAssembly !== "object" || typeof DecompressionStream !== "function") {
     say(
       "This browser does not run WebAssembly, and the lab is the library itself compiled to it. Allow WebAssembly for this page, or use " +
-        "another browser. On a command line, cargo xtask explain and cargo xtask storm --run print the same numbers. Programs " +
-        "need no WebAssembly: holdoff/js is the library as JavaScript.",
+        "another browser. On a command line, cargo xtask explain and cargo xtask storm --run print the same numbers. In programs, " +
+        "holdoff/lite retries without WebAssembly.",
     );
     return;
   }

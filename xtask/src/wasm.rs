@@ -56,16 +56,6 @@ fn build_anew() -> Result<()> {
         let module = compile(file, features, profile)?;
         fs::copy(&module, dist.join(file)).with_context(|| format!("cannot copy {}", module.display()))?;
     }
-    // The modules that become JavaScript, which has no saturating conversions and no copies of memory.
-    fs::create_dir_all(dist.join("translated"))?;
-    for name in ["hot", "powers", "machine"] {
-        let folder = shell::target().join("wasm2js");
-        let mut cargo = cargo_of(name, "lite");
-        cargo.env("RUSTFLAGS", "-C target-feature=-nontrapping-fptoint,-sign-ext,-bulk-memory,-bulk-memory-opt");
-        shell::step(&format!("compiling translated/{name}.wasm"), cargo.arg("--target-dir").arg(&folder))?;
-        let module = folder.join("wasm32-unknown-unknown/lite/holdoff_wasm.wasm");
-        fs::copy(&module, dist.join(format!("translated/{name}.wasm")))?;
-    }
     for name in ["tools", "cli"] {
         bindgen::run(&compile(&format!("{name}.wasm"), name, "bindgen")?, &dist.join("bindgen"), name)?;
         fs::rename(dist.join(format!("bindgen/{name}_bg.wasm")), dist.join(format!("{name}.wasm")))?;
@@ -87,16 +77,10 @@ pub(crate) fn main_entry() -> Result<PathBuf> {
 
 /// Compiles one module, and says where it is.
 fn compile(file: &str, features: &str, profile: &str) -> Result<PathBuf> {
-    shell::step(&format!("compiling {file}"), &mut cargo_of(features, profile))?;
-    Ok(shell::target().join("wasm32-unknown-unknown").join(profile).join("holdoff_wasm.wasm"))
-}
-
-/// Cargo, about to compile the module of those features.
-fn cargo_of(features: &str, profile: &str) -> Command {
     let mut cargo = shell::cargo();
     cargo.args(["build", "--quiet", "--target", "wasm32-unknown-unknown", "-p", "holdoff-wasm"]);
-    cargo.args(["--profile", profile, "--features", features]);
-    cargo
+    shell::step(&format!("compiling {file}"), cargo.args(["--profile", profile, "--features", features]))?;
+    Ok(shell::target().join("wasm32-unknown-unknown").join(profile).join("holdoff_wasm.wasm"))
 }
 
 /// Builds what is shipped into target/dist/npm, and says where it is.
@@ -174,12 +158,10 @@ pub(crate) fn test() -> Result<()> {
     unit_tests(&package())
 }
 
-/// Plays the vectors, once more without wasm.
+/// Plays the vectors.
 pub(crate) fn vectors() -> Result<()> {
     dist()?;
-    let vectors = shell::root().join("tests/vectors/holdoff");
-    shell::step("vectors", &mut run_vectors(&vectors))?;
-    shell::step("vectors without wasm", run_vectors(&vectors).arg("--js"))
+    shell::step("vectors", &mut run_vectors(&shell::root().join("tests/vectors/holdoff")))
 }
 
 /// The tarball in projects of others, and the examples.

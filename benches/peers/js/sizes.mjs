@@ -16,7 +16,6 @@ const { build } = await import(pathToFileURL(createRequire(join(holdoff, "packag
 const WORKS = {
   "npm, gzip: retry": {
     "holdoff/lite": 'export { retry } from "holdoff/lite";',
-    "holdoff/js": 'export { retry } from "holdoff/js";',
     holdoff: 'export { retry } from "holdoff";',
     "p-retry": 'export { default } from "p-retry";',
     "async-retry": 'export { default } from "async-retry";',

@@ -1,5 +1,5 @@
 /** The wasm module of `holdoff/guards`, compiled once for its guards and for operations without them. */
-import text from "../../dist/guards.wasm";
+import source from "../../dist/guards.wasm";
 import { once } from "../module.js";
 
-export const { make, makeLater, checkWasm } = once(text);
+export const { make, makeLater, checkWasm } = once(source);

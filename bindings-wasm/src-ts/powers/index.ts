@@ -1,7 +1,8 @@
 /**
  * Adds `polynomial` and `decorrelated_v2` backoff to `holdoff`. Import it once, anywhere: `import "holdoff/powers"`.
  */
+import powers from "../../dist/powers.wasm";
 import { bring } from "../hot.js";
-import { checkWasm, make, makeLater } from "../powers_wasm.js";
+import { once } from "../module.js";
 
-bring({ make, makeLater, checkWasm, powers: true });
+bring({ ...once(powers), powers: true });

@@ -1,8 +1,8 @@
 /** Timers by their times, and which of them is due next: a timing wheel in a wasm instance of its own. */
-import text from "../../dist/wheel.wasm";
+import source from "../../dist/wheel.wasm";
 import { wrongType } from "../errors.js";
 import { exact, like } from "../memory.js";
-import { compile, decoded } from "../module.js";
+import { compile } from "../module.js";
 import type { Same, Time } from "../times.js";
 
 interface Exports {
@@ -44,7 +44,7 @@ export class Wheel {
   private out: Uint32Array;
 
   constructor() {
-    compiled ??= compile(decoded(text));
+    compiled ??= compile(source);
     this.core = new WebAssembly.Instance(compiled).exports as unknown as Exports;
     this.out = this.look();
   }

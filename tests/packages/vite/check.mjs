@@ -53,6 +53,5 @@ await browse(answer, async (visit) => {
   assert.deepEqual(JSON.parse(await strict.title()), {
     refused: [0, "ConfigError", "WebAssembly", "CompileError"],
     retried: 3,
-    small: 3,
   });
 });

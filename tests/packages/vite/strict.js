@@ -1,6 +1,5 @@
-// On a page that forbids wasm: `holdoff` says so before the first attempt; `holdoff/js` and `holdoff/lite` retry.
+// On a page that forbids wasm: `holdoff` says so before the first attempt; `holdoff/lite` retries.
 import { retry } from "/node_modules/holdoff/dist/esm/index.js";
-import * as translated from "/node_modules/holdoff/dist/esm/js.js";
 import * as lite from "/node_modules/holdoff/dist/esm/lite.js";
 
 const failing =
@@ -14,6 +13,5 @@ let calls = 0;
 const error = await retry(() => ++calls, soon).catch((error) => error);
 document.title = JSON.stringify({
   refused: [calls, error.name, error.path, error.cause.name],
-  retried: await translated.retry(failing(2), soon),
-  small: await lite.retry(failing(2), soon),
+  retried: await lite.retry(failing(2), soon),
 });

@@ -17,6 +17,18 @@ import {
   Token,
 } from "../../../bindings-wasm/dist/esm/guards.js";
 import {
+  Call,
+  ConfigError,
+  hintOf,
+  httpFailure,
+  Policy,
+  parseNanos,
+  Retry,
+  retry as runRetry,
+  Schedule,
+  seedAt,
+} from "../../../bindings-wasm/dist/esm/index.js";
+import {
   Chaos,
   explain,
   GateConfig,
@@ -57,18 +69,6 @@ import {
   sectionsOf,
   text,
 } from "./words.mjs";
-
-/** `--js` runs the cases of `holdoff/js`, where the same core is JavaScript. */
-const ALONE = process.argv.includes("--js");
-const esm = "../../../bindings-wasm/dist/esm";
-const entry = await import(`${esm}/${ALONE ? "js" : "index"}.js`);
-if (ALONE) {
-  delete globalThis.WebAssembly;
-  await import(`${esm}/js-powers.js`);
-  await import(`${esm}/js-stages.js`);
-  await import(`${esm}/js-presets.js`);
-}
-const { Call, ConfigError, hintOf, httpFailure, Policy, parseNanos, Retry, Schedule, seedAt } = entry;
 
 const SHOWN = 5;
 
@@ -217,7 +217,7 @@ function* loop_backoff({ backoff: { duration, cap, steps, ...factors }, reset, m
 }
 
 async function* trace({ policy, seed, script, trace: told }) {
-  const got = await events(entry.retry, script, { policy: new Policy(policy), seed: N(seed) });
+  const got = await events(runRetry, script, { policy: new Policy(policy), seed: N(seed) });
   for (const [at, event] of told.entries()) yield [text(scripted(event)), text(got[at] ?? null)];
   yield [text(told.length), text(got.length)];
 }
@@ -620,22 +620,6 @@ const KINDS = {
   trace,
 };
 
-/** The kinds that need nothing but `holdoff`. */
-const JS_KINDS = ["call", "retry", "schedule", "backoff", "policy", "http", "duration", "seed", "trace"];
-
-/** True for a policy that `holdoff/classify` reads, which is not there without WebAssembly. */
-function needsClassify(policy) {
-  try {
-    return policy !== undefined && !(new Policy(policy) instanceof Policy);
-  } catch ({ rule }) {
-    return rule === 'needs import "holdoff/classify"';
-  }
-}
-
-/** True for a case that only other entries can run. */
-const isElsewhere = (kind, vector) =>
-  ALONE && (!JS_KINDS.includes(kind) || vector.tokens !== undefined || needsClassify(vector.policy));
-
 /** The verdict on a recording, which may leave out what it has none of. */
 function recorded(kind, { config, inputs, expected }) {
   const read = config ?? {};
@@ -646,7 +630,6 @@ function recorded(kind, { config, inputs, expected }) {
 /** What became of a case: the first difference of one of ours, the verdict on a recording. */
 async function outcome(kind, vector) {
   if (typeof vector !== "object") throw new Error(`no case: ${vector}`);
-  if (isElsewhere(kind, vector)) return { elsewhere: true };
   if (Object.hasOwn(RECORDED, kind)) return recorded(kind, vector);
   let at = 0;
   try {
@@ -705,13 +688,12 @@ async function runFile(path, name) {
   } catch (error) {
     complain(`${name}: ${error.message}`);
   }
-  if (elsewhere > 0) rest = ` (${elsewhere} for ${ALONE ? "other entries" : "the Rust runner"})`;
+  if (elsewhere > 0) rest = ` (${elsewhere} for the Rust runner)`;
   console.log(`${name}: ${passed} passed, ${failed} failed, ${deviations} deviations${rest}`);
   return failed === 0;
 }
 
-async function main(path, ...given) {
-  const options = given.filter((option) => option !== "--js");
+async function main(path, ...options) {
   const [named, count, seeded, seed] = options;
   const isLogs = named === "--logs" && seeded === "--seed" && [count, seed].every((number) => /^\d+$/.test(number));
   if (named === "--relay" && options.length === 2) {
@@ -719,7 +701,7 @@ async function main(path, ...given) {
     return 0;
   }
   if (path === undefined || (options.length > 0 && !isLogs)) {
-    console.error("usage: node run.mjs FILE|FOLDER [--js | --logs COUNT --seed SEED | --relay LOG]");
+    console.error("usage: node run.mjs FILE|FOLDER [--logs COUNT --seed SEED | --relay LOG]");
     return 2;
   }
   if (isLogs) {
