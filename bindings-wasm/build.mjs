@@ -165,6 +165,9 @@ await bundle(
     presets: "src-ts/presets/index.ts",
     classify: "src-ts/classify/index.ts",
     tools: "src-ts/tools/index.ts",
+    // Files of their own: a bundler leaves out the module of tools where a program needs a machine only.
+    "tools-all": "src-ts/tools/all.ts",
+    machine: "src-ts/tools/machine.ts",
     guards: "src-ts/guards/index.ts",
     timers: "src-ts/timers/index.ts",
     loops: "src-ts/loops/index.ts",

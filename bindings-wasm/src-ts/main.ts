@@ -34,5 +34,6 @@ export { init } from "./hot.js";
 export { Policy } from "./policy.js";
 export { type RetryOptions, retry, type WrapOptions, type Wrapped, wrap } from "./retry.js";
 export { seed, seedAt } from "./seed.js";
+export type { Step } from "./steps.js";
 export { type Duration, parseDuration, parseNanos, type Same, type Time } from "./times.js";
 export type { Cause, FailureKind, StopReason } from "./words.js";

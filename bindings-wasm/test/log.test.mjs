@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
-import { Call, ConfigError, Policy } from "holdoff";
+import { ConfigError, Policy } from "holdoff";
 import "holdoff/classify";
 import "holdoff/presets";
 import { Guards } from "holdoff/guards";
-import { Event, Recorder, ReplayError, replay, save } from "holdoff/tools";
+import { Call, Event, Recorder, ReplayError, replay, save } from "holdoff/tools";
 
 const START = 1_700_000_000_000_000_000n;
 const second = 1_000_000_000n;

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
-import { Call, ConfigError, Policy, Retry, Schedule, seed, seedAt } from "holdoff";
+import { ConfigError, Policy, seed, seedAt } from "holdoff";
+import { Call, Retry, Schedule } from "holdoff/tools";
 import "holdoff/classify";
 import "holdoff/presets";
 
@@ -275,17 +276,18 @@ test("the module is decoded without the runtime's help", async () => {
   const { fromHex } = Uint8Array;
   // A copy of the package is a module of its own, which decodes anew.
   const copied = mkdtempSync(join(tmpdir(), "holdoff-"));
-  const copy = async (name) => {
+  const copy = async (name, ...entries) => {
     cpSync(new URL("../dist/esm", import.meta.url), join(copied, name), { recursive: true });
     writeFileSync(join(copied, name, "package.json"), '{ "type": "module" }');
-    return import(pathToFileURL(join(copied, name, "index.js")));
+    const load = (entry) => import(pathToFileURL(join(copied, name, `${entry}.js`)));
+    return Object.assign({}, ...(await Promise.all(entries.map(load))));
   };
   try {
     globalThis.Buffer = undefined;
     Uint8Array.fromHex = undefined;
-    const one = await copy("one");
+    const one = await copy("one", "index", "tools");
     assert.deepEqual([...new one.Schedule(new one.Policy(), 7)], [...new Schedule(new Policy(), 7)]);
-    const another = await copy("another");
+    const another = await copy("another", "index");
     await Promise.all([another.init(), another.init()]);
     assert.equal(new another.Policy({ deadline: 5 }).firstLimit, 5);
   } finally {

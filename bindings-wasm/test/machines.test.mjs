@@ -1,17 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Call, ConfigError, Policy, Retry } from "holdoff";
+import { ConfigError, Policy } from "holdoff";
 import {
   applyDrawn,
   applyJitter,
   Bucket,
+  Call,
   GateConfig,
   Gates,
   Layered,
   Layers,
   LoopBackoff,
   Periodic,
+  Retry,
   resumeCall,
   resumeRetry,
   save,

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
-import { ConfigError, outcomeOf, Policy, retry, Schedule, wrap } from "holdoff";
+import { ConfigError, outcomeOf, Policy, retry, wrap } from "holdoff";
 import "holdoff/classify";
 import "holdoff/presets";
 import { withoutBudgets } from "holdoff/testing";
-import { fromForm, toJson } from "holdoff/tools";
+import { fromForm, Schedule, toJson } from "holdoff/tools";
 import { failure } from "./virtual.mjs";
 
 // Calls of a process share one budget, and here most of them fail.

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConfigError, OUTCOME, outcomeOf, Policy, retry, Schedule, wrap } from "holdoff";
+import { ConfigError, OUTCOME, outcomeOf, Policy, retry, wrap } from "holdoff";
+import { Schedule } from "holdoff/tools";
 import "holdoff/classify";
 import "holdoff/presets";
 import { withoutBudgets } from "holdoff/testing";

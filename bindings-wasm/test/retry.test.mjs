@@ -1,20 +1,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import {
-  Call,
-  ConfigError,
-  OUTCOME,
-  outcomeOf,
-  Policy,
-  RetryError,
-  retry,
-  Schedule,
-  seed,
-  seedAt,
-  wrap,
-} from "holdoff";
+import { ConfigError, OUTCOME, outcomeOf, Policy, RetryError, retry, seed, seedAt, wrap } from "holdoff";
 import { Bulkhead, Guards } from "holdoff/guards";
+import { Call, Schedule } from "holdoff/tools";
 import { failure, VirtualClock } from "./virtual.mjs";
 
 const fails = (times, value = "done") => {

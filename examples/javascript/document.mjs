@@ -1,7 +1,7 @@
 // Policies as data: a preset by its name, and a JSON document that services in other languages read as well.
 import assert from "node:assert/strict";
-import { Policy, Schedule } from "holdoff";
-import { explain, fromForm, toJson } from "holdoff/tools";
+import { Policy } from "holdoff";
+import { explain, fromForm, Schedule, toJson } from "holdoff/tools";
 
 const kubernetes = new Policy({ preset: "kubernetes", deadline: "10s" });
 console.log(String(explain(kubernetes)));

@@ -1,5 +1,6 @@
 // The machine without the host: time is a number, so an hour of retries takes no time.
-import { Call, Policy, Schedule } from "holdoff";
+import { Policy } from "holdoff";
+import { Call, Schedule } from "holdoff/tools";
 
 const policy = new Policy({ backoff: { initial: "1s", max: "1m" }, attempts: 8, deadline: "1h" });
 console.log("delays in seconds:", [...new Schedule(policy, 7)].map((nanos) => (nanos / 1e9).toFixed(1)).join(" "));

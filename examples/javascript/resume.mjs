@@ -1,7 +1,7 @@
 // An operation that outlives its process: the state of its retry is saved, and resumed on another clock.
 import assert from "node:assert/strict";
-import { Call, Policy } from "holdoff";
-import { resumeCall, save, saveJson } from "holdoff/tools";
+import { Policy } from "holdoff";
+import { Call, resumeCall, save, saveJson } from "holdoff/tools";
 
 const policy = new Policy({ attempts: 5, deadline: "1h", backoff: { initial: "10s", max: "5m" }, jitter: "none" });
 

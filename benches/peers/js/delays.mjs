@@ -35,7 +35,7 @@ function bigints() {
   };
 }
 
-export function delays({ index: { Policy, Retry, Schedule } }) {
+export function delays({ index: { Policy } }, { Retry, Schedule }) {
   const policy = new Policy({ attempts: "forever" });
   const retry = new Retry(policy, 42, 0);
   const schedule = new Schedule(policy, 42);

@@ -20,14 +20,14 @@ export const WORKS = {
   "breaker, 100 calls": [2, breakers("breaker, 100 calls")],
   "breaker, a minute": [2, breakers("breaker, a minute")],
   "4 guards": [1, async (ours) => (await import("./breakers.mjs")).guarded(ours)],
-  "delay step": [1, async (ours) => (await import("./delays.mjs")).delays(ours)],
+  "delay step": [1, async (ours) => (await import("./delays.mjs")).delays(ours, await ours.load("tools"))],
 };
 
 /** The entries of the package in this folder. */
 async function entries(folder) {
   const load = (name) => import(pathToFileURL(`${folder}/dist/esm/${name}.js`).href);
   const lite = existsSync(`${folder}/dist/esm/lite.js`) ? await load("lite") : undefined;
-  return { index: await load("index"), guards: await load("guards"), lite };
+  return { load, index: await load("index"), guards: await load("guards"), lite };
 }
 
 const [, script, folder, work, group, milliseconds] = process.argv;

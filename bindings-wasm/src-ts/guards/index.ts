@@ -1,6 +1,6 @@
 /**
- * Guards that many calls share, so that a fleet stays alive when a dependency is ill, and all of `holdoff` but its machines over
- * the same wasm module. Importing it lets policies have guards.
+ * Guards that many calls share, so that a fleet stays alive when a dependency is ill, and all of `holdoff` over the same
+ * wasm module. Importing it lets policies have guards.
  */
 import { bring } from "../hot.js";
 import { letPoliciesHaveGuards } from "./guards.js";

@@ -376,7 +376,7 @@ declare global {
     }
 }
 import type { Failure } from "../failure.js";
-import type { Call, Retry } from "../machine.js";
+import type { Call, Retry } from "./machine.js";
 import type { Same } from "../times.js";
 import type { Answer, FormName } from "../words.js";
 

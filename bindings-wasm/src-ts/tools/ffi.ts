@@ -1,8 +1,6 @@
 /** Reads policies, and makes objects and errors, for the wasm module of tools. */
 
-import { CALL, RETRY } from "../core.js";
 import { ConfigError, NOT_JSON, problem as problemOf, shown, WRONG_TYPE, wrongType } from "../errors.js";
-import { Call, Retry } from "../machine.js";
 import { maker, type SharedStates } from "../maker.js";
 import { Policy } from "../policy.js";
 import { type Step, stepOf } from "../steps.js";
@@ -12,6 +10,7 @@ import { collect, type FieldValue, isFields as isObjectOfFields, LIST, LONGEST_N
 import { ReplayError, type ReplayParts } from "./replay_error.js";
 import type { AnyPolicy, Event, Explanation, Lint, Row } from "./types.js";
 
+export { makeCall, makeRetry, stateOf } from "./machine.js";
 export { shown };
 
 /** True for an object of fields; a getter of the program's own never throws here. */
@@ -84,20 +83,6 @@ function parseDocument(document: unknown): unknown {
     throw problem(NOT_JSON, "", document, cause);
   }
 }
-
-/** A machine as words: its policy and its state. */
-export function stateOf(machine: unknown): { policy: Uint32Array; words: Uint32Array } {
-  if (machine instanceof Call) return { policy: machine["policy"], words: CALL.stateOf(machine["keeper"]) };
-  if (machine instanceof Retry) return { policy: machine["policy"], words: RETRY.stateOf(machine["keeper"]) };
-  throw wrongType("machine", machine, "a Retry or a Call");
-}
-
-const machine = <M>(prototype: M, policy: Uint32Array, state: Uint32Array): M =>
-  Object.assign(Object.create(prototype as object), { policy, keeper: { state } });
-
-export const makeCall = (policy: Uint32Array, words: Uint32Array): Call => machine(Call.prototype, policy, words);
-
-export const makeRetry = (policy: Uint32Array, words: Uint32Array): Retry => machine(Retry.prototype, policy, words);
 
 export const makeStep = (codes: number, attempt: number, at: Time, wakeAt: Time): Step<Time> =>
   stepOf(codes, attempt, (first) => (first ? at : wakeAt));

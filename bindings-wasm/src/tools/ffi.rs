@@ -14,7 +14,7 @@ use wasm_bindgen::prelude::*;
 const TYPES: &str = concat!(
     include_str!("../../src-ts/tools/types.ts"),
     r#"import type { Failure } from "../failure.js";
-import type { Call, Retry } from "../machine.js";
+import type { Call, Retry } from "./machine.js";
 import type { Same } from "../times.js";
 import type { Answer, FormName } from "../words.js";
 "#

@@ -2,8 +2,6 @@
 
 import * as openTelemetry from "@opentelemetry/api";
 import {
-  Call,
-  type Decision,
   type Failure,
   type givenUp,
   type HostOptions,
@@ -11,11 +9,9 @@ import {
   type Outcome,
   outcomeOf,
   Policy,
-  Retry,
   type RetryEvent,
   type RetryOptions,
   retry,
-  Schedule,
   type Step,
   seedAt,
   type stop,
@@ -27,6 +23,8 @@ import { exportTo } from "holdoff/telemetry";
 import { failing, withoutBudgets } from "holdoff/testing";
 import { type Due, Timers, Wheel } from "holdoff/timers";
 import {
+  Call,
+  type Decision,
   Event,
   explain,
   fromForm,
@@ -37,11 +35,13 @@ import {
   type Recorded,
   Recorder,
   type ReplayError,
+  Retry,
   type Row,
   replay,
   restoreGuards,
   type resumeCall,
   type SavedGuards,
+  Schedule,
   save,
   saveGuards,
   WaitBackoff,

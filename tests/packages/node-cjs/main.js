@@ -1,7 +1,6 @@
 const assert = require("node:assert/strict");
-const { ConfigError, outcomeOf, Policy, retry, Schedule } = require("holdoff");
-const { applyJitter } = require("holdoff/tools");
-const { explain } = require("holdoff/tools");
+const { ConfigError, outcomeOf, Policy, retry } = require("holdoff");
+const { applyJitter, explain, Schedule } = require("holdoff/tools");
 
 async function main() {
   // Guards need their own entry, and a policy that has some says so.

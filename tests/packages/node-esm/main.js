@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { outcomeOf, Policy, Retry, retry, Schedule } from "holdoff";
+import { outcomeOf, Policy, retry } from "holdoff";
 import "holdoff/presets";
 import { Guards, Token } from "holdoff/guards";
 import * as lite from "holdoff/lite";
 import { currentToken } from "holdoff/node";
 import { Timers, Wheel } from "holdoff/timers";
-import { Event, explain, Gates, Recorder, replay, resumeRetry, save, toJson } from "holdoff/tools";
+import { Event, explain, Gates, Recorder, Retry, replay, resumeRetry, Schedule, save, toJson } from "holdoff/tools";
 
 let calls = 0;
 const result = await retry(

@@ -1,7 +1,7 @@
-import { outcomeOf, Policy, retry, Schedule } from "holdoff";
+import { outcomeOf, Policy, retry } from "holdoff";
 import { Guards } from "holdoff/guards";
 import * as lite from "holdoff/lite";
-import { Gates } from "holdoff/tools";
+import { Gates, Schedule } from "holdoff/tools";
 
 const seen = [];
 const onRetry = ({ attempt, kind, hint, cause }) => seen.push({ attempt, kind, hint, cause });

@@ -2,15 +2,17 @@
 //
 // The machines say when to try, how long to wait and when to stop. What Aster adds as a host is here: it appends events, words
 // its exceptions, and takes delays from a log when it replays one. Its milliseconds run as ticks.
-import { Call, ConfigError, Policy, Schedule } from "../../../bindings-wasm/dist/esm/index.js";
+import { ConfigError, Policy } from "../../../bindings-wasm/dist/esm/index.js";
 import { Wheel } from "../../../bindings-wasm/dist/esm/timers.js";
 import {
   applyDrawn,
   applyJitter,
+  Call,
   Event,
   Recorder,
   ReplayError,
   resumeCall,
+  Schedule,
   saveJson,
 } from "../../../bindings-wasm/dist/esm/tools.js";
 import { check, MAX, ns, OUT_OF_DOMAIN, same, steps, text, whole } from "./recording.mjs";

@@ -2,8 +2,8 @@
 //
 // The graph is the host: which node runs after which, the context that is looked at in waits alone, and errors in its words. A
 // recording gives the results of nodes but not the edges; the ones it needs are told from its error.
-import { Call, ConfigError, Policy, Schedule } from "../../../bindings-wasm/dist/esm/index.js";
-import { Layered, Layers } from "../../../bindings-wasm/dist/esm/tools.js";
+import { ConfigError, Policy } from "../../../bindings-wasm/dist/esm/index.js";
+import { Call, Layered, Layers, Schedule } from "../../../bindings-wasm/dist/esm/tools.js";
 
 import { failureOf, LAST, nodePolicy, WORDED } from "./recorded.mjs";
 import { check, MAX, OUT_OF_DOMAIN, same, steps, whole } from "./recording.mjs";

@@ -1,7 +1,15 @@
 // Files recorded from the reference systems, in their own formats. A case's configuration is read into a machine of the
 // package, which gets the inputs; nothing is decided here. Verdicts are those of the Rust runner (tests/src/references).
-import { Call, ConfigError, Policy, Schedule } from "../../../bindings-wasm/dist/esm/index.js";
-import { Bucket, GateConfig, Gates, LoopBackoff, WaitBackoff } from "../../../bindings-wasm/dist/esm/tools.js";
+import { ConfigError, Policy } from "../../../bindings-wasm/dist/esm/index.js";
+import {
+  Bucket,
+  Call,
+  GateConfig,
+  Gates,
+  LoopBackoff,
+  Schedule,
+  WaitBackoff,
+} from "../../../bindings-wasm/dist/esm/tools.js";
 
 import { aster } from "./aster.mjs";
 import { aster_estimate } from "./aster_estimate.mjs";

@@ -17,18 +17,16 @@ import {
   Token,
 } from "../../../bindings-wasm/dist/esm/guards.js";
 import {
-  Call,
   ConfigError,
   hintOf,
   httpFailure,
   Policy,
   parseNanos,
-  Retry,
   retry as runRetry,
-  Schedule,
   seedAt,
 } from "../../../bindings-wasm/dist/esm/index.js";
 import {
+  Call,
   Chaos,
   explain,
   GateConfig,
@@ -36,9 +34,11 @@ import {
   Layered,
   Layers,
   LoopBackoff,
+  Retry,
   restoreGuards,
   resumeCall,
   resumeRetry,
+  Schedule,
   save,
   saveGuards,
   saveJson,

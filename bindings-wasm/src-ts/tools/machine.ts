@@ -4,6 +4,16 @@
  * Times are nanoseconds since any moment: as numbers (whole ones to 2^53, Infinity for never) or as bigints (to 2^64-1,
  * which is never). A time that goes in as a bigint comes out as a bigint, exact to the last bit.
  */
+
+import { SLEEP } from "../engine_step.js";
+import { wrongType } from "../errors.js";
+import { type Failure, hintBits, kindOf, ruleBits, writeFailure } from "../failure.js";
+import type { Policy } from "../policy.js";
+import { checkSeed } from "../seed.js";
+import type { Keeper } from "../slot.js";
+import { type Step, stepOf, ticketOf, wordsOf } from "../steps.js";
+import { checkTime, type Same, type Time, timeRange } from "../times.js";
+import { CAUSES, type Cause, type FailureKind, REASONS, type StopReason } from "../words.js";
 import {
   AT,
   CALL,
@@ -24,15 +34,7 @@ import {
   writeBigint,
   writeDouble,
   writeNumber,
-} from "./core.js";
-import { SLEEP } from "./engine_step.js";
-import { type Failure, hintBits, kindOf, ruleBits, writeFailure } from "./failure.js";
-import type { Policy } from "./policy.js";
-import { checkSeed } from "./seed.js";
-import type { Keeper } from "./slot.js";
-import { type Step, stepOf, ticketOf, wordsOf } from "./steps.js";
-import { checkTime, type Same, type Time, timeRange } from "./times.js";
-import { CAUSES, type Cause, type FailureKind, REASONS, type StopReason } from "./words.js";
+} from "./machine_memory.js";
 
 /** Sleep until then and try again, or do not try again. */
 export type Decision<T extends Time = number> =
@@ -201,3 +203,18 @@ export class Schedule<T extends Time = number> implements IterableIterator<Same<
     return readTime(SPAN, n);
   }
 }
+
+/** A machine as words: its policy and its state. */
+export function stateOf(machine: unknown): { policy: Uint32Array; words: Uint32Array } {
+  if (machine instanceof Call) return { policy: machine["policy"], words: CALL.stateOf(machine["keeper"]) };
+  if (machine instanceof Retry) return { policy: machine["policy"], words: RETRY.stateOf(machine["keeper"]) };
+  throw wrongType("machine", machine, "a Retry or a Call");
+}
+
+/** A machine with that policy and state. */
+const restored = <M>(prototype: M, policy: Uint32Array, state: Uint32Array): M =>
+  Object.assign(Object.create(prototype as object), { policy, keeper: { state } });
+
+export const makeCall = (policy: Uint32Array, words: Uint32Array): Call => restored(Call.prototype, policy, words);
+
+export const makeRetry = (policy: Uint32Array, words: Uint32Array): Retry => restored(Retry.prototype, policy, words);

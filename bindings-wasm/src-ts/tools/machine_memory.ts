@@ -1,8 +1,8 @@
 /** The wasm module of the machines in `machine.ts`: the only file that knows the layout of its memory. */
-import machine from "../dist/machine.wasm";
-import { once } from "./module.js";
-import { readLong, writeLong } from "./options.js";
-import { Slot } from "./slot.js";
+import machine from "../../dist/machine.wasm";
+import { once } from "../module.js";
+import { readLong, writeLong } from "../options.js";
+import { Slot } from "../slot.js";
 
 interface Exports {
   memory: { readonly buffer: ArrayBuffer };
