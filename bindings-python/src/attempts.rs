@@ -38,7 +38,7 @@ pub(crate) struct Attempts(Py<Retrying>);
 
 impl Attempts {
     fn begin(&self, py: Python<'_>, asynchronous: bool) -> PyResult<AttemptIterator> {
-        let operation = Py::new(py, Operation::of(self.0.clone_ref(py), None, self.0.get().refusals()))?;
+        let operation = Py::new(py, Operation::of(self.0.clone_ref(py), self.0.get().refusals(py)))?;
         Ok(AttemptIterator { operation, latest: None, asynchronous })
     }
 }
@@ -170,7 +170,7 @@ impl Attempt {
             state.1.take()
         };
         let entered: Entered<'py> = entered.map(|(scope, before)| (scope.into_bound(py), before.into_bound(py)));
-        let mut gave_up = context::leave(py, &entered)?;
+        let mut gave_up = context::leave(&entered)?;
         let timeout = match &self.guard {
             Some(guard) => {
                 let guard = guard.bind(py);

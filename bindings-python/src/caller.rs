@@ -1,59 +1,98 @@
 //! The decorator, the caller object and their loop, which costs a successful call one more function call and no decision.
 
 use crate::context::{self, Kind};
-use crate::convert::in_context;
+use crate::convert::{Returned, in_context};
 use crate::coroutine::{
     ASYNC_GENERATOR, COROUTINE, GENERATOR, close, code_flags, is_coroutine, not_awaited, refuse_coroutine,
 };
+use crate::decoration::Decoration;
 use crate::failure::Failure;
+use crate::guards::loops::LoopBudgets;
 use crate::guards::set::Guards;
 use crate::on::{OnResult, is_class};
 use crate::operation::events::BLOCKING;
 use crate::operation::{Ended, Next, Operation};
 use crate::policy::Policy;
-use crate::retried::Decoration;
 use crate::retrying::{Options, Retrying};
-use crate::vectorcall::{Arguments, Attempted, Calls, Invocation, Returned, counted};
 use crate::{classify, config, telemetry};
 use holdoff_core::{Timestamp, Token};
 use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple, PyType};
+use pyo3::types::{PyDict, PyTuple, PyType};
+
+/// The result of a call: its value, or the error that it raised.
+pub(crate) type Attempted<'py> = Result<Bound<'py, PyAny>, Bound<'py, PyBaseException>>;
+
+/// A function, and the arguments to call it with.
+#[derive(Clone, Copy)]
+pub(crate) struct Invocation<'a, 'py> {
+    pub(crate) function: &'a Bound<'py, PyAny>,
+    pub(crate) args: &'a Bound<'py, PyTuple>,
+    pub(crate) kwargs: Option<&'a Bound<'py, PyDict>>,
+}
+
+impl<'py> Invocation<'_, 'py> {
+    #[inline]
+    fn run(&self) -> Attempted<'py> {
+        let py = self.function.py();
+        // Before Python 3.12 the error itself has no traceback until it is caught, which is here.
+        self.function.call(self.args, self.kwargs).map_err(|raised| raised.into_value(py).into_bound(py))
+    }
+
+    fn kwargs(&self) -> Bound<'py, PyDict> {
+        self.kwargs.map_or_else(|| PyDict::new(self.args.py()), Clone::clone)
+    }
+
+    /// Calls the function until it succeeds or the policy gives up. The first attempt of a `direct` call is only a call of the
+    /// function; the caller object is made when that fails.
+    #[inline]
+    pub(crate) fn retried(
+        self,
+        direct: bool,
+        budgets: Option<&LoopBudgets>,
+        retrying: impl FnOnce() -> PyResult<Bound<'py, Retrying>>,
+    ) -> Returned<'py> {
+        let noted = budgets.map_or(0, LoopBudgets::refusals);
+        let first = (direct && !telemetry::listens()).then(|| self.run());
+        match first {
+            Some(Ok(value))
+                if !is_coroutine(&value) && !budgets.is_some_and(LoopBudgets::is_short) && !context::has_scopes() =>
+            {
+                Ok(value)
+            }
+            first => Retrying::run_on(&retrying()?, self, first, noted),
+        }
+    }
+}
 
 impl Retrying {
-    /// The first attempt failed, or has yet to be awaited.
+    /// Continues after a direct call, or makes any other call.
     #[cold]
-    fn run_after<'py>(slf: &Bound<'py, Self>, first: Attempted<'py>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        counted(slf.py(), || {
-            Self::run_on(slf, Operation::of(slf.clone().unbind(), None, call.noted), Some(first), call)
-        })
-    }
-
-    /// The loop of an attempt with nothing but a breaker or a limit: the machine is made when the attempt fails.
-    fn run_quick<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
+    #[inline(never)]
+    fn run_on<'py>(
+        slf: &Bound<'py, Self>,
+        call: Invocation<'_, 'py>,
+        first: Option<Attempted<'py>>,
+        noted: u32,
+    ) -> Returned<'py> {
         let py = slf.py();
-        let Some(first) = slf.get().first(py)? else { return Self::run_guarded(slf, call) };
-        let ended = if first.abort_at.is_never() { call.run() } else { attempt(first.abort_at, None, call)?.0 };
-        match ended {
-            Ok(value) if !is_coroutine(&value) => slf.get().succeeded_first(py, first).map(|()| value),
-            ended => counted(py, || {
-                let operation = Operation::of(slf.clone().unbind(), Some(first), call.noted);
-                Self::run_on(slf, operation, Some(ended), call)
-            }),
+        match first {
+            _ if !call.function.is_callable() => Err(refuse_call(call.function)),
+            Some(Ok(value)) if !is_coroutine(&value) => slf.get().succeeded_at_once(py).map(|()| value),
+            None if slf.get().hedges(py) => {
+                return imported!(py, "holdoff._threads", "race")?.call1((
+                    slf,
+                    call.function,
+                    call.args,
+                    call.kwargs(),
+                ));
+            }
+            first => Self::run_with_fallback(slf, Operation::of(slf.clone().unbind(), noted), first, call),
         }
-    }
-
-    #[cold]
-    fn run_guarded<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        if slf.get().hedges(slf.py()) {
-            return Self::race(slf, call);
-        }
-        counted(slf.py(), || Self::run_on(slf, Operation::of(slf.clone().unbind(), None, call.noted), None, call))
     }
 
     /// The loop from the first attempt, or from its result, and the fallback.
-    #[cold]
-    fn run_on<'py>(
+    fn run_with_fallback<'py>(
         slf: &Bound<'py, Self>,
         mut operation: Operation,
         first: Option<Attempted<'py>>,
@@ -137,16 +176,14 @@ impl Retrying {
         begun: Option<Bound<'py, Operation>>,
     ) -> Returned<'py> {
         let py = slf.py();
-        let (args, kwargs) = call.with.pack(py)?;
-        imported!(py, "holdoff._async", "adopt")?.call1((slf, coroutine, call.function, args, kwargs, begun))
-    }
-
-    /// Attempts beside each other, in threads.
-    #[cold]
-    fn race<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        let py = slf.py();
-        let (args, kwargs) = call.with.pack(py)?;
-        imported!(py, "holdoff._threads", "race")?.call1((slf, call.function, args, kwargs))
+        imported!(py, "holdoff._async", "adopt")?.call1((
+            slf,
+            coroutine,
+            call.function,
+            call.args,
+            call.kwargs(),
+            begun,
+        ))
     }
 
     /// Decorates a function.
@@ -223,90 +260,10 @@ fn is_tuple_of_errors(value: &Bound<'_, PyAny>) -> bool {
 /// Keeps the function and its arguments for events.
 fn describe(operation: &mut Operation, call: Invocation<'_, '_>) -> PyResult<()> {
     if operation.about.is_none() {
-        let py = call.function.py();
-        let (args, kwargs) = call.with.pack(py)?;
-        operation.about = Some((call.function, args, kwargs).into_pyobject(py)?.unbind());
+        let about = (call.function, call.args, call.kwargs());
+        operation.about = Some(about.into_pyobject(call.function.py())?.unbind());
     }
     Ok(())
-}
-
-impl Calls for Retrying {
-    #[inline]
-    fn is_direct(&self) -> bool {
-        !self.guarded && !telemetry::listens()
-    }
-
-    #[inline]
-    fn refusals(&self) -> u32 {
-        Self::refusals(self)
-    }
-
-    #[inline]
-    fn is_done(&self, value: &Bound<'_, PyAny>) -> bool {
-        !is_coroutine(value)
-            && !self.budgets.as_ref().is_some_and(|budgets| budgets.is_short())
-            && !context::has_marks()
-    }
-
-    #[cold]
-    fn after<'py>(slf: &Bound<'py, Self>, first: Attempted<'py>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        if !call.function.is_callable() {
-            return Err(counted(slf.py(), || {
-                drop(first);
-                refuse_call(call.function)
-            }));
-        }
-        match first {
-            Ok(value) if !is_coroutine(&value) => slf.get().succeeded_at_once(slf.py()).map(|()| value),
-            first => Self::run_after(slf, first, call),
-        }
-    }
-
-    fn calls<'py>(slf: &Bound<'py, Self>, call: Invocation<'_, 'py>, decorated: bool) -> Returned<'py> {
-        if !call.function.is_callable() {
-            return Err(counted(slf.py(), || refuse_call(call.function)));
-        }
-        // The guards of an asynchronous function must not be asked twice.
-        if slf.get().guards.is_some() && !decorated {
-            let awaiting = counted(slf.py(), || {
-                let awaits = code_flags(call.function)? & COROUTINE != 0;
-                awaits.then(|| Self::decorate(slf, call.function)).transpose()
-            })?;
-            if let Some(awaiting) = awaiting {
-                return call.with.call(&awaiting).map_err(raised);
-            }
-        }
-        Self::run_quick(slf, call)
-    }
-}
-
-impl Calls for Policy {
-    #[inline]
-    fn is_direct(&self) -> bool {
-        !self.guarded && !self.core().is_timed() && !telemetry::listens()
-    }
-
-    #[inline]
-    fn refusals(&self) -> u32 {
-        self.budgets.as_ref().map_or(0, |budgets| budgets.refusals())
-    }
-
-    #[inline]
-    fn is_done(&self, value: &Bound<'_, PyAny>) -> bool {
-        !is_coroutine(value)
-            && !self.budgets.as_ref().is_some_and(|budgets| budgets.is_short())
-            && !context::has_marks()
-    }
-
-    /// The `Retrying` of a policy alone is made after the first failure.
-    #[cold]
-    fn after<'py>(policy: &Bound<'py, Self>, first: Attempted<'py>, call: Invocation<'_, 'py>) -> Returned<'py> {
-        counted(policy.py(), || Retrying::after(&Retrying::of_call(policy)?, first, call))
-    }
-
-    fn calls<'py>(policy: &Bound<'py, Self>, call: Invocation<'_, 'py>, decorated: bool) -> Returned<'py> {
-        counted(policy.py(), || Retrying::calls(&Retrying::of_call(policy)?, call, decorated))
-    }
 }
 
 methods! { Retrying(self, py);
@@ -332,7 +289,21 @@ methods! { Retrying(self, py);
             slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>,
             kwargs: Option<&Bound<'py, PyDict>>
         ) -> Returned<'py> {
-            Self::run(slf, Invocation { function, with: Arguments::Packed(args, kwargs), noted: 0 }, false)
+            // The guards of an asynchronous function must not be asked twice.
+            if slf.get().guards.is_some() && code_flags(function)? & COROUTINE != 0 {
+                return Self::decorate(slf, function)?.call(args, kwargs);
+            }
+            Self::_run(slf, function, args, kwargs)
+        }
+
+        /// Calls a function that is no `async def`, with these arguments.
+        #[pyo3(signature = (function: "Callable[..., Any]", args: "tuple[Any, ...]", kwargs: "dict[str, Any]", /) -> "Any")]
+        fn _run<'py>(
+            slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>,
+            kwargs: Option<&Bound<'py, PyDict>>
+        ) -> Returned<'py> {
+            let retrying = slf.get();
+            Invocation { function, args, kwargs }.retried(!retrying.guarded, retrying.budgets.as_deref(), || Ok(slf.clone()))
         }
     }
 
@@ -340,14 +311,8 @@ methods! { Retrying(self, py);
     ref failure_of(error: &Bound<'_, PyException>; timed_out: bool = false) -> PyResult<Option<Failure>> =
         Ok(classify::classify(error.as_any(), timed_out, self)?.failure().map(Failure));
 
-    /// The first attempt succeeded, while a budget was short of tokens.
-    ref reward() -> PyResult<()> = self.succeeded_at_once(py);
-
-    /// A list: 1 if a budget of the loops is short of tokens, and the number of their latest refusal.
-    ref short() -> PyResult<Bound<'py, PyList>> as "list[int]" = match &self.budgets {
-        Some(budgets) => budgets.shown(py).cloned(),
-        None => PyList::new(py, [0, 0]),
-    };
+    /// The first attempt succeeded, without an operation.
+    ref succeeded() -> PyResult<()> = self.succeeded_at_once(py);
 
     /// Pickled with its policy and its options.
     special __reduce__() -> Returned<'py> = {
@@ -373,6 +338,9 @@ methods! { Retrying(self, py);
     /// True if the first attempt has a limit, a token, a judged value, hooks, or guards.
     get guarded: bool = self.guarded;
 
+    /// The number of the latest refusal of the budgets that its loops bring.
+    get refusals: u32 = self.budgets.as_ref().map_or(0, |budgets| budgets.refusals());
+
     /// True if a fallback replaces the last error.
     get falls_back: bool = self.fallback.is_some();
 }
@@ -390,7 +358,6 @@ functions! { py;
 }
 
 /// One attempt, whose function can read its limit and its token. True if the latest retry in it ended without a success.
-#[inline]
 fn attempt<'py>(
     abort_at: Timestamp,
     token: Option<Token>,
@@ -399,7 +366,7 @@ fn attempt<'py>(
     let py = call.function.py();
     let entered = context::enter(py, Kind::Attempt, abort_at, token)?;
     let result = call.run();
-    let gave_up = context::leave(py, &entered)?;
+    let gave_up = context::leave(&entered)?;
     Ok((result, gave_up))
 }
 

@@ -5,7 +5,6 @@ use crate::convert::seconds;
 use crate::coroutine::refuse_coroutine;
 use crate::guards::notify::Waiting;
 use crate::parameters::{Now, Time};
-use crate::vectorcall::counted;
 use holdoff_core::{Span, Timestamp};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -48,13 +47,13 @@ pub(crate) fn is_overridden() -> bool {
 #[inline]
 pub(crate) fn now(py: Python<'_>) -> PyResult<Timestamp> {
     if is_overridden() {
-        return counted(py, || python_time(py));
+        return python_time(py);
     }
     static SET: OnceLock<(Instant, u64)> = OnceLock::new();
     let &(since, nanos) = match SET.get() {
         Some(set) => set,
         None => {
-            let read = (Instant::now(), counted(py, || python_time(py))?.as_nanos());
+            let read = (Instant::now(), python_time(py)?.as_nanos());
             SET.get_or_init(|| read)
         }
     };

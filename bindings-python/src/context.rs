@@ -1,96 +1,21 @@
 //! The scopes around a piece of code: limits, attempts of retries, and the tokens that attempts hand down.
 //!
 //! A context variable holds the innermost scope. Tasks and threads that start in a scope share it, so they see its end, too.
-//!
-//! The interpreter's functions for context variables are outside the stable ABI, so this file looks them up as `vectorcall` does;
-//! where they cannot be found, it calls the methods of the variables.
-#![allow(unsafe_code)]
 
 use crate::guards::nested::Token;
-use crate::vectorcall::{Returned, symbol};
 use crate::{clock, config, convert};
 use holdoff_core::Timestamp;
 use pyo3::exceptions::{PyTimeoutError, PyValueError};
-use pyo3::ffi::PyObject;
 use pyo3::intern;
 use pyo3::prelude::*;
-use std::ffi::{c_int, c_void};
-use std::mem::transmute;
-use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-type Get = unsafe extern "C" fn(*mut PyObject, *mut PyObject, *mut *mut PyObject) -> c_int;
-type Set = unsafe extern "C" fn(*mut PyObject, *mut PyObject) -> *mut PyObject;
-type Reset = unsafe extern "C" fn(*mut PyObject, *mut PyObject) -> c_int;
-
-struct Functions {
-    get: Get,
-    set: Set,
-    reset: Reset,
-}
-
-#[inline]
-fn functions() -> Option<&'static Functions> {
-    static FOUND: OnceLock<Option<Functions>> = OnceLock::new();
-    let found = FOUND.get_or_init(|| {
-        let [get, set, reset] = [c"PyContextVar_Get", c"PyContextVar_Set", c"PyContextVar_Reset"].map(symbol);
-        let found = !get.is_null() && !set.is_null() && !reset.is_null();
-        // SAFETY: they have had these signatures since Python 3.8.
-        found.then(|| unsafe {
-            Functions {
-                get: transmute::<*mut c_void, Get>(get),
-                set: transmute::<*mut c_void, Set>(set),
-                reset: transmute::<*mut c_void, Reset>(reset),
-            }
-        })
-    });
-    found.as_ref()
-}
-
-/// The value of a variable in this context; none for None.
-fn get<'py>(variable: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let py = variable.py();
-    let value = match functions() {
-        Some(functions) => {
-            let mut value = ptr::null_mut();
-            // SAFETY: a variable, its own default, and a pointer to write an owned object to.
-            let result = unsafe { (functions.get)(variable.as_ptr(), ptr::null_mut(), &raw mut value) };
-            if result != 0 {
-                return Err(PyErr::fetch(py));
-            }
-            // SAFETY: an owned object.
-            unsafe { Bound::from_owned_ptr_or_opt(py, value) }
-        }
-        None => Some(variable.call_method0(intern!(py, "get"))?),
-    };
-    Ok(value.filter(|value| !value.is_none()))
-}
-
-/// Sets a variable in this context. The result is for [`leave`].
-fn set<'py>(variable: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> Returned<'py> {
-    let py = variable.py();
-    match functions() {
-        // SAFETY: a variable and a value; the result is owned.
-        Some(functions) => unsafe {
-            Bound::from_owned_ptr_or_err(py, (functions.set)(variable.as_ptr(), value.as_ptr()))
-        },
-        None => variable.call_method1(intern!(py, "set"), (value,)),
-    }
-}
-
-/// Resets a variable in the context where it was set. A generator that began in one context may end in another one, which never had the
-/// value.
-fn reset<'py>(variable: &Bound<'py, PyAny>, scope: &Bound<'py, PyAny>) -> PyResult<()> {
-    let py = variable.py();
-    let reset = match functions() {
-        // SAFETY: a variable and the token of a `set`.
-        Some(functions) => match unsafe { (functions.reset)(variable.as_ptr(), scope.as_ptr()) } {
-            0 => return Ok(()),
-            _ => Err(PyErr::fetch(py)),
-        },
-        None => variable.call_method1(intern!(py, "reset"), (scope,)).map(drop),
-    };
+/// Resets the variable in the context where it was set. A generator that began in one context may end in another one, which never
+/// had the value.
+fn reset(before: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = before.py();
+    let reset = imported!(py, "holdoff._limit", "reset_scope")?.call1((before,)).map(drop);
     reset.or_else(|error| if error.is_instance_of::<PyValueError>(py) { Ok(()) } else { Err(error) })
 }
 
@@ -118,20 +43,23 @@ pub(crate) enum Kind {
     Watched,
 }
 
-/// The attempts that are marked as given up: while there is none, a success has nothing to clear.
-static MARKED: AtomicUsize = AtomicUsize::new(0);
+/// How many scopes there are: without one, no limit holds, and a success has no mark to clear.
+static LIVE: AtomicUsize = AtomicUsize::new(0);
 
-/// True if a success may have to clear the mark of an attempt around it.
+/// True if there may be a scope around this code.
 #[inline]
-pub(crate) fn has_marks() -> bool {
-    MARKED.load(Ordering::Relaxed) != 0
+pub(crate) fn has_scopes() -> bool {
+    LIVE.load(Ordering::Relaxed) != 0
 }
 
 impl Scope {
     /// The innermost scope around this code that has not ended.
     fn current(py: Python<'_>) -> PyResult<Option<Py<Self>>> {
-        let scope = get(variable(py)?)?.and_then(|scope| scope.cast_into::<Self>().ok());
-        Ok(scope.and_then(|scope| Self::live(py, Some(scope.unbind()))))
+        if !has_scopes() {
+            return Ok(None);
+        }
+        let scope = imported!(py, "holdoff._limit", "get_scope")?.call0()?.cast_into::<Self>().ok();
+        Ok(Self::live(py, scope.map(Bound::unbind)))
     }
 
     /// The scope, or the first one around it that has not ended.
@@ -149,34 +77,18 @@ impl Scope {
         outer.as_ref().map(|outer| outer.clone_ref(py))
     }
 
-    fn mark(&self, gave_up: bool) {
-        if self.gave_up.swap(gave_up, Ordering::AcqRel) != gave_up {
-            if gave_up {
-                MARKED.fetch_add(1, Ordering::Relaxed)
-            } else {
-                MARKED.fetch_sub(1, Ordering::Relaxed)
-            };
-        }
-    }
-
     /// Ends the scope. True if the attempt is marked as given up.
     fn end(&self) -> bool {
-        let gave_up = self.gave_up.load(Ordering::Acquire);
-        self.mark(false);
         self.over.store(true, Ordering::Release);
-        gave_up
+        self.gave_up.load(Ordering::Acquire)
     }
 }
 
 /// A scope may be dropped in a block that never ended.
 impl Drop for Scope {
     fn drop(&mut self) {
-        self.mark(false);
+        LIVE.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-fn variable(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    imported!(py, "holdoff._limit", "SCOPE")
 }
 
 /// The scope that was entered, and the value with which to reset the variable; none where no scope was needed.
@@ -193,8 +105,9 @@ fn enter_scope<'py>(
         outer.get().outer(py);
     }
     let [gave_up, over] = [const { AtomicBool::new(false) }; 2];
+    LIVE.fetch_add(1, Ordering::Relaxed);
     let scope = Bound::new(py, Scope { kind, at, handed, gave_up, over, outer: Mutex::new(outer) })?;
-    let before = set(variable(py)?, scope.as_any())?;
+    let before = imported!(py, "holdoff._limit", "set_scope")?.call1((&scope,))?;
     Ok(Some((scope, before)))
 }
 
@@ -211,24 +124,21 @@ pub(crate) fn enter(
 
 /// Undoes [`enter`]. True if a retry in the attempt ended without a success, and none succeeded after it.
 #[inline]
-pub(crate) fn leave<'py>(py: Python<'py>, entered: &Entered<'py>) -> PyResult<bool> {
+pub(crate) fn leave(entered: &Entered<'_>) -> PyResult<bool> {
     let Some((scope, before)) = entered else { return Ok(false) };
     let gave_up = scope.get().end();
-    reset(variable(py)?, before)?;
+    reset(before)?;
     Ok(gave_up)
 }
 
 /// A retry ended: marks the attempt around it, or clears its mark (spec 30.4).
 pub(crate) fn retry_ended(py: Python<'_>, gave_up: bool) -> PyResult<()> {
-    if !gave_up && !has_marks() {
-        return Ok(());
-    }
     let mut scope = Scope::current(py)?;
     while let Some(block) = scope.take_if(|scope| scope.get().kind == Kind::Block) {
         scope = block.get().outer(py);
     }
     if let Some(attempt) = scope {
-        attempt.get().mark(gave_up);
+        attempt.get().gave_up.store(gave_up, Ordering::Release);
     }
     Ok(())
 }
@@ -283,7 +193,7 @@ pub(crate) fn left(py: Python<'_>, at: Timestamp) -> PyResult<Option<f64>> {
 
 functions! { py;
     /// Leaves a scope. True if a retry in it ended without a success, and none succeeded after it.
-    fn leave_scope[entered: Entered<'py> as "Entered"]() -> PyResult<bool> = leave(py, &entered);
+    fn leave_scope[entered: Entered<'py> as "Entered"]() -> PyResult<bool> = leave(&entered);
 
     /// Enters a block with a token, or without one.
     fn enter_token[token: Option<Py<Token>>]() -> PyResult<Entered<'py>> as "Entered" =

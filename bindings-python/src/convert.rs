@@ -6,6 +6,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
 
+/// The object that a call returns.
+pub(crate) type Returned<'py> = PyResult<Bound<'py, PyAny>>;
+
 /// A time of a raw machine: an int of nanoseconds, 0 to 2^64-1.
 pub(crate) fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Timestamp> {
     number(name, value).map(Timestamp::from_nanos)

@@ -1,7 +1,6 @@
 //! Coroutines, and the functions that make them: judged here for all loops, also for those of the engines.
 
-use crate::convert::optional;
-use crate::vectorcall::Returned;
+use crate::convert::{Returned, optional};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -3,8 +3,8 @@
 //! A lock is never held while Python runs, and several are taken in one order: budget, breaker, limiter, adaptive, bulkhead,
 //! stretch, hedge.
 
+use crate::convert::Returned;
 use crate::parameters::{Now, Seed};
-use crate::vectorcall::Returned;
 use crate::{clock, config, seeds};
 use holdoff_core::{Document, Error, Options, Timestamp};
 use notify::Line;
@@ -84,7 +84,7 @@ macro_rules! guard {
             special __repr__() -> String = $this.0.with(|$p_config, $p_state| format!($format, $($shown),+));
 
             /// Pickled with its state: a copy in another process goes on from there by itself.
-            special __reduce__() -> $crate::vectorcall::Returned<'py> = $crate::guards::pickled($py, $this);
+            special __reduce__() -> $crate::convert::Returned<'py> = $crate::guards::pickled($py, $this);
 
             $($sections)*
         }

@@ -21,6 +21,7 @@ mod config;
 mod context;
 mod convert;
 mod coroutine;
+mod decoration;
 mod event;
 mod explain;
 mod failure;
@@ -39,14 +40,12 @@ mod parameters;
 mod periodic;
 mod policy;
 mod recorder;
-mod retried;
 mod retrying;
 mod save;
 mod seeds;
 mod simulation;
 mod telemetry;
 mod testing;
-mod vectorcall;
 mod wheel;
 
 /// The statics of this module hold objects of one interpreter. From Python 3.12 on the interpreter refuses by itself.
@@ -74,6 +73,7 @@ mod _holdoff {
         config::parse_duration,
         context::{Scope, enter_limit, enter_token, leave_scope, limit_nanos, remaining, token},
         coroutine::is_coroutine_function,
+        decoration::Decoration,
         event::Event,
         explain::{Explanation, Lint, Row, Rows, lint_nested, preset_names},
         failure::Failure,
@@ -95,7 +95,6 @@ mod _holdoff {
         periodic::{LoopBackoff, Periodic, PeriodicStep, WaitBackoff},
         policy::Policy,
         recorder::{Recorder, replay},
-        retried::{Decoration, bind},
         retrying::{Retrying, unpickled_retrying},
         seeds::{override_uniform, seed, seed_at},
         telemetry::{report_unraisable, tell_of},
@@ -118,7 +117,6 @@ mod _holdoff {
             let forked = [("after_in_child", module.getattr("forked")?)].into_py_dict(py)?;
             register.call((), Some(&forked))?;
         }
-        vectorcall::quicken::<Retrying>(py)?;
-        vectorcall::quicken::<Policy>(py)
+        Ok(())
     }
 }

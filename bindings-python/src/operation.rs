@@ -3,7 +3,7 @@
 use crate::classify::Judged;
 use crate::guards::notify::Waiting;
 use crate::outcome::{self, Outcome};
-use crate::retrying::{Begun, GIVE_UP, RETRY, Retrying, SUCCESS};
+use crate::retrying::{GIVE_UP, RETRY, Retrying, SUCCESS};
 use crate::{classify, clock, context, seeds, testing};
 use holdoff_core::{
     BreakerState, DeadlineFrom, Failure, FailureKind, GuardedCall, Nesting, Permit, Shortage, Span, Step, StopReason,
@@ -47,8 +47,6 @@ pub(crate) struct Operation {
     call: Option<GuardedCall>,
     /// The number of the latest refusal of the loop's budgets when it began.
     noted: u32,
-    /// The permit of a closed breaker for a first attempt that ran without a machine; the call is made from it.
-    closed: Option<Permit>,
     /// The policy of this operation, where a limit or a retry around it changes the policy.
     around: Option<Box<Around>>,
     /// True once `around` is known.
@@ -124,9 +122,8 @@ impl Next {
 }
 
 impl Operation {
-    /// An operation; its first attempt may run or have run without a machine.
-    /// `noted` is the number of the latest refusal of its budgets when it began.
-    pub(crate) fn of(settings: Py<Retrying>, first: Option<Begun>, noted: u32) -> Self {
+    /// An operation. `noted` is the number of the latest refusal of its budgets when it began.
+    pub(crate) fn of(settings: Py<Retrying>, noted: u32) -> Self {
         Self {
             settings,
             noted,
@@ -137,13 +134,11 @@ impl Operation {
             asynchronous: false,
             awaited: None,
             call: None,
-            closed: first.and_then(|first| first.permit),
             around: None,
             looked: false,
-            started: first.and_then(|first| first.started),
-            // A call that is handed on under a breaker begins anew.
-            begun: first.is_some_and(|first| first.permit.is_none()),
-            abort_at: first.map_or(Timestamp::NEVER, |first| first.abort_at),
+            started: None,
+            begun: false,
+            abort_at: Timestamp::NEVER,
             wake_at: Timestamp::NEVER,
             asleep: false,
             until: Timestamp::ZERO,
@@ -167,7 +162,7 @@ impl Operation {
         if !self.begun {
             return Ok(None);
         }
-        let rest = Self::of(self.settings.clone_ref(py), None, self.noted);
+        let rest = Self::of(self.settings.clone_ref(py), self.noted);
         Bound::new(py, std::mem::replace(self, rest)).map(Some)
     }
 
@@ -244,12 +239,9 @@ impl Operation {
     /// The first attempt is about to run.
     pub(crate) fn first(&mut self, py: Python<'_>) -> PyResult<()> {
         self.stop_if_cancelled(py)?;
-        if self.begun || self.closed.is_some() {
-            // The first attempt already began.
-            self.begun = true;
+        if std::mem::replace(&mut self.begun, true) {
             return Ok(());
         }
-        self.begun = true;
         if self.settings.get().is_heard() {
             self.began = Some(self.now(py)?);
         }
@@ -417,9 +409,8 @@ impl Operation {
         if self.call.is_none() {
             self.look_around(py, Some(self.started.unwrap_or(now)))?;
             let seed = settings.seed.map_or_else(seeds::next, Ok)?;
-            // Without a breaker nobody reads the permit.
-            let permit = self.closed.take().unwrap_or(Permit::from_raw(0));
-            let call = GuardedCall::underway(seed, self.started.unwrap_or(now), permit);
+            // Without guards nobody reads the permit.
+            let call = GuardedCall::underway(seed, self.started.unwrap_or(now), Permit::from_raw(0));
             self.call = Some(call.noting(self.noted));
         }
         let seen = settings.guards.as_ref().map(|guards| guards.get().counts()).unwrap_or_default();

@@ -6,7 +6,7 @@ use crate::guards::set::{self, Guards};
 use crate::on::{On, OnResult};
 use crate::policy::{self, Policy};
 use crate::{clock, context, convert, telemetry};
-use holdoff_core::{Permit, Timestamp};
+use holdoff_core::Timestamp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
@@ -27,8 +27,6 @@ macro_rules! retrying {
             pub(crate) options: Option<Py<PyDict>>,
             /// True if the first attempt has a limit, a token, a judged value, hooks, or guards.
             pub(crate) guarded: bool,
-            /// True if the first attempt has nothing but a limit or a breaker.
-            pub(crate) quick: bool,
         }
 
         /// The names of the options of one use.
@@ -38,7 +36,7 @@ macro_rules! retrying {
             fn defaults(policy: &Bound<'_, Policy>, options: Option<Py<PyDict>>) -> Self {
                 let budgets = policy.get().budgets.clone();
                 let policy = policy.clone().unbind();
-                Self { policy, $($name: $default,)* budgets, options, guarded: false, quick: false }
+                Self { policy, $($name: $default,)* budgets, options, guarded: false }
             }
 
             fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -85,16 +83,6 @@ pub(crate) const ATTEMPT: Hook = ("on_attempt", |settings| &settings.on_attempt)
 pub(crate) const RETRY: Hook = ("on_retry", |settings| &settings.on_retry);
 pub(crate) const SUCCESS: Hook = ("on_success", |settings| &settings.on_success);
 pub(crate) const GIVE_UP: Hook = ("on_give_up", |settings| &settings.on_give_up);
-
-/// A first attempt that runs before there is a machine.
-#[derive(Clone, Copy)]
-pub(crate) struct Begun {
-    /// The permit of a closed breaker.
-    pub(crate) permit: Option<Permit>,
-    /// The time before the attempt, if it has a limit.
-    pub(crate) started: Option<Timestamp>,
-    pub(crate) abort_at: Timestamp,
-}
 
 /// The options of one use, and the fields of a policy beside them, by name; an option that is None is not given.
 pub(crate) struct Options<'py> {
@@ -174,10 +162,7 @@ impl Retrying {
         }
         let settings = policy.get();
         let looks = made.cancel.is_some() || made.on_result.is_some() || made.hears() || settings.nesting.is_some();
-        let timed = settings.core().is_timed();
-        made.guarded = looks || timed || made.guards.is_some();
-        let only_breaker = made.guards.as_ref().is_none_or(|guards| guards.get().only_breaker);
-        made.quick = made.guarded && !looks && only_breaker;
+        made.guarded = looks || settings.core().is_timed() || made.guards.is_some();
         Ok(made)
     }
 
@@ -249,27 +234,10 @@ impl Retrying {
                 guards.hedge = None;
             }
             match &self.budgets {
-                Some(budgets) => budgets.lend(py, &self.key, now, guards, transition),
+                Some(budgets) => budgets.lend(&self.key, now, guards, transition),
                 None => transition(guards),
             }
         })
-    }
-
-    /// Begins the first attempt, if it has nothing but a limit or a closed breaker.
-    #[inline]
-    pub(crate) fn first(&self, py: Python<'_>) -> PyResult<Option<Begun>> {
-        if !self.quick || telemetry::listens() {
-            return Ok(None);
-        }
-        let permit = match &self.guards {
-            None => None,
-            Some(guards) => match guards.get().acquire_closed() {
-                None => return Ok(None),
-                permit => permit,
-            },
-        };
-        let (started, abort_at) = Self::limit(py, self.core(), None)?;
-        Ok(Some(Begun { permit, started, abort_at }))
     }
 
     /// The time before the first attempt if it has a limit, and when it must be over. Reads the clock unless the time is given.
@@ -287,15 +255,6 @@ impl Retrying {
         Ok((started, limit.map_or(Timestamp::NEVER, |(started, limit)| started.after(limit))))
     }
 
-    /// Learns that such an attempt succeeded.
-    #[inline]
-    pub(crate) fn succeeded_first(&self, py: Python<'_>, first: Begun) -> PyResult<()> {
-        if let (Some(guards), Some(permit)) = (&self.guards, first.permit) {
-            guards.get().record_success(py, permit)?;
-        }
-        self.succeeded_at_once(py)
-    }
-
     /// Learns that the first attempt succeeded, without a machine.
     #[inline]
     pub(crate) fn succeeded_at_once(&self, py: Python<'_>) -> PyResult<()> {
@@ -303,13 +262,7 @@ impl Retrying {
             Some(budgets) if budgets.is_short() => budgets.succeed(py, &self.key)?,
             _ => {}
         }
-        if context::has_marks() { context::retry_ended(py, false) } else { Ok(()) }
-    }
-
-    /// The number of the latest refusal of its budgets.
-    #[inline]
-    pub(crate) fn refusals(&self) -> u32 {
-        self.budgets.as_ref().map_or(0, |budgets| budgets.refusals())
+        context::retry_ended(py, false)
     }
 
     /// True if it has hooks, or a function of delays.

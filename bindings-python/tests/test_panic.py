@@ -43,5 +43,4 @@ except panic as error:
 
 def test_a_panic_unwinds_into_an_exception() -> None:
     ran = subprocess.run([sys.executable, "-I", "-c", SCRIPT], capture_output=True, text=True, check=False)
-    caught = ["caught the module has a bug, which was written to stderr", "caught a bug"]
-    assert (ran.returncode, ran.stdout.splitlines()) == (0, caught), ran.stderr
+    assert (ran.returncode, ran.stdout.splitlines()) == (0, ["caught a bug"] * 2), ran.stderr

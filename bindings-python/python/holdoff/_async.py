@@ -29,14 +29,12 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
     """The function, retried."""
     driver = _driver(retrying)
     direct = not (retrying.guarded or retrying.falls_back)
-    short = retrying.short()
     call: Callable[..., Awaitable[_R]] = function
 
     @wraps(function)
     async def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         failed: Exception | None = None
-        noted = short[1]
-        # Not the list itself: libraries that pickle functions by value would copy it.
+        noted = retrying.refusals
         if direct and not _events.LISTENERS and _limit.SCOPE.get() is None:
             try:
                 # A call with `**` makes a dict, even of nothing.
@@ -44,8 +42,7 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
             except Exception as error:
                 failed = error
             else:
-                if short[0]:
-                    retrying.reward()
+                retrying.succeeded()
                 return value
         try:
             operation = Operation(retrying, (function, args, kwargs), noted)

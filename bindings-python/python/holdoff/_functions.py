@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import wraps
 
-from ._holdoff import bind
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,10 +17,11 @@ if TYPE_CHECKING:
 
 def wrap(retrying: Retrying, function: Callable[_P, _R]) -> Callable[_P, _R]:
     """The function, retried. It is a function of Python, because mocks and picklers know only those."""
-    call: Callable[_P, _R] = bind(retrying, function)
+    run = retrying._run
 
     @wraps(function)
     def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return call(*args, **kwargs)
+        result: _R = run(function, args, kwargs)
+        return result
 
     return retried

@@ -109,7 +109,6 @@ __all__ = [
     "Wheel",
     "__version__",
     "attempts",
-    "bind",
     "classify_built_in",
     "enter_limit",
     "enter_token",
@@ -1991,6 +1990,10 @@ class Retrying:
         """
         Pickled with its policy and its options.
         """
+    def _run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
+        """
+        Calls a function that is no `async def`, with these arguments.
+        """
     def call(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """
         Call the function until it succeeds or the policy gives up.
@@ -2024,13 +2027,14 @@ class Retrying:
         """
         The policy.
         """
-    def reward(self) -> None:
+    @property
+    def refusals(self) -> int:
         """
-        The first attempt succeeded, while a budget was short of tokens.
+        The number of the latest refusal of the budgets that its loops bring.
         """
-    def short(self) -> list[int]:
+    def succeeded(self) -> None:
         """
-        A list: 1 if a budget of the loops is short of tokens, and the number of their latest refusal.
+        The first attempt succeeded, without an operation.
         """
     def with_options(self, **options: Unpack[RetryOptions]) -> Retrying:
         """
@@ -2382,11 +2386,6 @@ class Wheel:
 def attempts(policy: Policy | PresetName | None = None, **options: Unpack[AttemptsOptions]) -> Attempts:
     """
     Attempts at a block of code, to loop over with `for` or `async for`: each is a context manager.
-    """
-
-def bind(retrying: Retrying, function: Any, /) -> Callable[..., Any]:
-    """
-    The function with its caller: the native part of a decorated blocking function.
     """
 
 def classify_built_in() -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SCOPE: ContextVar[Scope | None] = ContextVar("holdoff.scope", default=None)
 """The innermost scope: a block of code with a limit or a token, or an attempt with one of them."""
+get_scope, set_scope, reset_scope = SCOPE.get, SCOPE.set, SCOPE.reset
 ATTEMPT: ContextVar[Cancel | None] = ContextVar("holdoff.attempt", default=None)
 """The token of a hedged attempt in a thread."""
 

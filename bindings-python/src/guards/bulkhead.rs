@@ -1,7 +1,7 @@
 //! The limit of attempts at once.
 
 use super::{Guard, Shared, Start};
-use crate::vectorcall::Returned;
+use crate::convert::Returned;
 use holdoff_core::{BulkheadConfig, Entry, Error, Options, QueuePlace, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::PyString;

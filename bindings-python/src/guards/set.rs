@@ -4,13 +4,13 @@ use super::Guard;
 use super::bulkhead::Bulkhead;
 use super::locked::{Adaptive, Breaker, Budget, Hedge, Limiter, Stretch};
 use super::notify::{Line, Waiting};
+use crate::convert::Returned;
 use crate::parameters::{Now, Seed};
 use crate::policy::Policy;
-use crate::vectorcall::Returned;
 use crate::{clock, config, json, seeds};
 use holdoff_core::{
     AdaptiveConfig, BreakerConfig, BreakerState, BudgetConfig, BulkheadConfig, GuardedCall, HedgeConfig, Latency,
-    LimiterConfig, Options, Permit, QueuePlace, Span, StretchConfig, Timestamp, Turn, Verdict,
+    LimiterConfig, Options, QueuePlace, StretchConfig, Timestamp, Turn,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -89,8 +89,6 @@ macro_rules! set {
         #[pyclass(frozen, module = "holdoff")]
         pub(crate) struct Guards {
             $($guard: Option<Py<$class>>,)*
-            /// True if there is only a breaker, and it does not count slow calls.
-            pub(crate) only_breaker: bool,
             /// True if a budget is named, be it "none": then a loop brings none.
             pub(crate) names_budget: bool,
             /// The key of a set of `KeyedGuards`.
@@ -118,15 +116,7 @@ macro_rules! set {
             }
 
             pub(crate) fn make(&self, py: Python<'_>, seed: u64, now: Timestamp) -> PyResult<Guards> {
-                let mut made = Guards {
-                    $($guard: self.$guard.make(py, seed, now)?,)*
-                    only_breaker: false,
-                    names_budget: self.names_budget,
-                    key: None,
-                };
-                let untimed = made.breaker.as_ref().is_some_and(|breaker| breaker.get().0.config.is_untimed());
-                made.only_breaker = untimed && made.names().len() == 1;
-                Ok(made)
+                Ok(Guards { $($guard: self.$guard.make(py, seed, now)?,)* names_budget: self.names_budget, key: None })
             }
         }
 
@@ -346,23 +336,6 @@ impl Guards {
         let state = breaker.with(|config, state| state.state(config, now));
         let before = BreakerState::from_code(breaker.hear(state.code()).into())?;
         (before != state).then_some((before, state))
-    }
-
-    /// A permit of a closed breaker, without a clock and without a change of state.
-    #[inline]
-    pub(crate) fn acquire_closed(&self) -> Option<Permit> {
-        self.breaker.as_ref()?.get().0.lock().1.acquire_closed()
-    }
-
-    /// The attempt with such a permit succeeded.
-    #[inline]
-    pub(crate) fn record_success(&self, py: Python<'_>, permit: Permit) -> PyResult<()> {
-        let Some(breaker) = &self.breaker else { return Ok(()) };
-        let breaker = &breaker.get().0;
-        // The machine reads a time before its latest one as the latest.
-        let now = if breaker.config.forgets_successes() { Timestamp::ZERO } else { clock::now(py)? };
-        breaker.with(|config, state| state.record(config, permit, now, Verdict::Success, Span::ZERO));
-        Ok(())
     }
 }
 

@@ -18,8 +18,8 @@ methods! { Operation(self, py);
     new(
         settings: Py<Retrying>, about: Option<Py<PyTuple>> as "tuple[Any, ...] | None" = None, noted: Option<u32> = None
     ) -> Self = {
-        let noted = noted.unwrap_or_else(|| settings.get().refusals());
-        let mut operation = Self::of(settings, None, noted);
+        let noted = noted.unwrap_or_else(|| settings.get().refusals(py));
+        let mut operation = Self::of(settings, noted);
         operation.about = about;
         operation
     };

@@ -1,7 +1,9 @@
 //! The methods of `Policy` in Python.
 
 use super::Policy;
+use crate::caller::Invocation;
 use crate::config;
+use crate::convert::Returned;
 use crate::explain::{Explanation, Lint};
 use crate::failure::Failure;
 use crate::guards::nested::Token;
@@ -9,7 +11,6 @@ use crate::guards::set::{self, Guards};
 use crate::parameters::{Duration, Kind, Status, Text};
 use crate::retrying::{Options, Retrying};
 use crate::simulation::Simulation;
-use crate::vectorcall::{Arguments, Calls as _, Invocation, Returned};
 use crate::{classify, convert, hints, json, notebook};
 use holdoff_core::{Document, Facts, Form, GrpcCode, Span};
 use pyo3::exceptions::PyTypeError;
@@ -36,7 +37,12 @@ methods! { Policy(self, py);
             slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>,
             kwargs: Option<&Bound<'py, PyDict>>
         ) -> Returned<'py> {
-            Self::run(slf, Invocation { function, with: Arguments::Packed(args, kwargs), noted: 0 }, false)
+            let policy = slf.get();
+            if policy.guarded {
+                return Retrying::call(&Retrying::of_call(slf)?, function, args, kwargs);
+            }
+            let budgets = policy.budgets.as_deref();
+            Invocation { function, args, kwargs }.retried(!policy.core().is_timed(), budgets, || Retrying::of_call(slf))
         }
 
         /// A caller with this policy and these options, to call or to decorate functions with.
