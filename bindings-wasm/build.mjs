@@ -160,9 +160,7 @@ writeFileSync("src-ts/tools/core.d.ts", `${types.trimEnd()}\n`);
 
 await bundle(
   {
-    powers: "src-ts/powers/index.ts",
-    stages: "src-ts/stages/index.ts",
-    presets: "src-ts/presets/index.ts",
+    policies: "src-ts/policies/index.ts",
     classify: "src-ts/classify/index.ts",
     tools: "src-ts/tools/index.ts",
     // Files of their own: a bundler leaves out the module of tools where a program needs a machine only.
@@ -170,8 +168,6 @@ await bundle(
     machine: "src-ts/tools/machine.ts",
     guards: "src-ts/guards/index.ts",
     timers: "src-ts/timers/index.ts",
-    loops: "src-ts/loops/index.ts",
-    registry: "src-ts/registry/index.ts",
     telemetry: "src-ts/telemetry/index.ts",
     testing: "src-ts/testing/index.ts",
     node: "src-ts/node.ts",

@@ -1,4 +1,5 @@
 /** The exports that `holdoff` and `holdoff/guards` have in common. */
+export { type AttemptAt, attempts } from "./attempts_loop.js";
 export { givenUp, stop } from "./chain.js";
 export type { Clock } from "./clock.js";
 export type { DelayAnswer, DelayEvent } from "./delay.js";
@@ -7,6 +8,7 @@ export {
   classify,
   type Facts,
   type Failure,
+  grpcFailure,
   type Hint,
   hintOf,
   httpFailure,
@@ -32,8 +34,10 @@ export type { AttemptEvent, ChangeEvent, ChangeHook, GiveUpEvent, Hooks, RetryEv
 export type { AttemptContext, CallOptions, HostOptions, Work } from "./host.js";
 export { init } from "./hot.js";
 export { Policy } from "./policy.js";
+export { Registry } from "./registry.js";
 export { type RetryOptions, retry, type WrapOptions, type Wrapped, wrap } from "./retry.js";
 export { seed, seedAt } from "./seed.js";
 export type { Step } from "./steps.js";
+export { retryStream, type StreamOptions } from "./stream.js";
 export { type Duration, parseDuration, parseNanos, type Same, type Time } from "./times.js";
 export type { Cause, FailureKind, StopReason } from "./words.js";

@@ -19,11 +19,11 @@ const COUNTED = 2 ** 28 - 1;
 const ONE_MORE = ", and attempts count the first one: give one more than the retries";
 const FOREVER = 2 ** 32 - 1;
 
-/** True if a policy needs the module of `holdoff/powers`: it has lists or stages, or its delays need a power function. */
+/** True if a policy needs the module of `holdoff/policies`: it has lists or stages, or its delays need a power function. */
 export const needsPowers = (words: Uint32Array): boolean =>
   isStaged(words) || words[7] === Field.POLYNOMIAL_BACKOFF || words[7] === Field.DECORRELATED_V2_BACKOFF;
 
-export const isStaged = (words: Uint32Array): boolean => ((words[25] as number) & 255) > 0;
+const isStaged = (words: Uint32Array): boolean => ((words[25] as number) & 255) > 0;
 
 /** A limit from here on is none, and below Infinity the clock is read before the first attempt all the same. */
 export const NO_LIMIT = 2 ** 64;
@@ -63,9 +63,9 @@ export function entryOf(name: string, kind: number): string | undefined {
     return "classify";
   if (row === null) return isNothing ? undefined : "classify";
   if (Reader === Options && (/^backoff\[/.test(name) || (!isNothing && /^(whole|spans)/.test(row?.[4] ?? ""))))
-    return "stages";
+    return "policies";
   if (row === undefined) return "";
-  return Reader === Options && !isNothing && row[4] === "preset" ? "presets" : undefined;
+  return Reader === Options && !isNothing && row[4] === "preset" ? "policies" : undefined;
 }
 
 /** Values by the numbers of their fields. */
@@ -191,7 +191,7 @@ export class Options {
 
   protected stages(fields: Values): readonly Stage[] {
     const stage = this.stage(this.numbers, fields[Field.CAP] === Field.CLIP_CAP);
-    if (stage[0] === Field.LIST_BACKOFF) throw needs("backoff.kind", "stages");
+    if (stage[0] === Field.LIST_BACKOFF) throw needs("backoff.kind", "policies");
     return [stage];
   }
 

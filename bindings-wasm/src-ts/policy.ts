@@ -30,7 +30,6 @@ import {
   entryOf,
   isGuard,
   isRuled,
-  isStaged,
   NO_LIMIT,
   needsPowers,
   presets,
@@ -214,7 +213,7 @@ function build(fields: unknown, reading: Reading): Built {
     else own.push(field);
   }
   const { words, rules } = readFields(own, reading);
-  if (needsPowers(words) && !takeModule("powers")) throw needs("backoff.kind", isStaged(words) ? "stages" : "powers");
+  if (needsPowers(words) && !takeModule("powers")) throw needs("backoff.kind", "policies");
   // Only presets have rules among the policies that are read here.
   if (isRuled(words) && !takeModule("rules")) throw needs("preset", "classify");
   const preset = own.find(({ path, kind }) => path === "preset" && kind === TEXT);
@@ -276,7 +275,7 @@ function readFields(own: readonly FieldValue[], reading: Reading) {
     const entry = entryOf(name(field), field.kind);
     if (entry === undefined) continue;
     // The core knows the names that other libraries have for fields.
-    if (entry === "presets" || (entry !== "" && !hasClassifier())) throw needs(field.path, entry);
+    if (entry && (field.path === "preset" || !hasClassifier())) throw needs(field.path, entry);
     if (hasClassifier()) special ??= field;
   }
   if (special) return classifierFor(special.path).policy(own, reading.name);

@@ -69,7 +69,7 @@ class StagedOptions extends Options {
   protected override takes(row: Row): string {
     const takes = super.takes(row);
     if (takes !== "preset") return takes;
-    if (presets === undefined) throw needs("preset", "presets");
+    if (presets === undefined) throw needs("preset", "policies");
     return `word 1 ${Object.keys(presets).join(" ")}`;
   }
 

@@ -1,4 +1,4 @@
-//! The module of `holdoff` and, with one more feature, that of `holdoff/powers`; part of those of `holdoff/classify` and
+//! The module of `holdoff` and, with one more feature, that of `holdoff/policies`; part of those of `holdoff/classify` and
 //! `holdoff/guards`, which decide by rules, too. It has one operation's call, from its first failure on.
 //!
 //! JavaScript writes the words of a policy that it has checked itself, and keeps the call's state while another operation's is in

@@ -4,7 +4,7 @@ import { ConfigError, outcomeOf, Policy, retry, wrap } from "holdoff";
 import { Budget, Guards, retry as guardedRetry } from "holdoff/guards";
 import { withoutBudgets } from "holdoff/testing";
 import "holdoff/classify";
-import "holdoff/presets";
+import "holdoff/policies";
 import { failure, VirtualClock } from "./virtual.mjs";
 
 const FIELDS = { jitter: "none", backoff: { kind: "constant", delay: 1 } };

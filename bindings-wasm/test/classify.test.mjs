@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { classify, hintOf, httpFailure, outcomeOf, Policy, parseDuration, parseNanos, retry } from "holdoff";
-import { grpcFailure } from "holdoff/classify";
+import {
+  classify,
+  grpcFailure,
+  hintOf,
+  httpFailure,
+  outcomeOf,
+  Policy,
+  parseDuration,
+  parseNanos,
+  retry,
+} from "holdoff";
+import "holdoff/classify";
 import { failure, VirtualClock } from "./virtual.mjs";
 
 const kinds = (errors) => errors.map((error) => classify(error).kind);

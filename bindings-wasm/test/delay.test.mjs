@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "holdoff/classify";
-import { ConfigError, classify, HookError, outcomeOf, Policy, retry, wrap } from "holdoff";
+import { attempts, ConfigError, classify, HookError, outcomeOf, Policy, retry, wrap } from "holdoff";
 import { Bulkhead, Guards } from "holdoff/guards";
-import { attempts } from "holdoff/loops";
 import { failure, VirtualClock } from "./virtual.mjs";
 
 const lost = () => Object.assign(new Error("lost"), { code: "ECONNRESET" });

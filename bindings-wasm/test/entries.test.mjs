@@ -78,16 +78,16 @@ test("another error of the engine comes out", async (context) => {
 
 test("a field that needs another entry says which one", () => {
   for (const [fields, entry] of [
-    [{ preset: "kubernetes" }, "presets"],
+    [{ preset: "kubernetes" }, "policies"],
     [{ rules: [{ if: { http: [503] }, retry: true }] }, "classify"],
     [{ backoff: { floor: "1s" } }, "classify"],
     [{ total: 5 }, "classify"],
-    [{ backoff: "polynomial" }, "powers"],
-    [{ backoff: "decorrelated_v2" }, "powers"],
-    [{ backoff: [{ kind: "constant", times: 1 }, {}] }, "stages"],
-    [{ backoff: { delays: [5, "1s"] } }, "stages"],
-    [{ backoff: "list" }, "stages"],
-    [{ backoff: { times: 3 } }, "stages"],
+    [{ backoff: "polynomial" }, "policies"],
+    [{ backoff: "decorrelated_v2" }, "policies"],
+    [{ backoff: [{ kind: "constant", times: 1 }, {}] }, "policies"],
+    [{ backoff: { delays: [5, "1s"] } }, "policies"],
+    [{ backoff: "list" }, "policies"],
+    [{ backoff: { times: 3 } }, "policies"],
   ]) {
     const message = new RegExp(`needs import "holdoff/${entry}"`);
     assert.throws(() => new Policy(fields), { name: "ConfigError", code: 147, message });

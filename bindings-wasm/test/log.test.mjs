@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { ConfigError, Policy } from "holdoff";
 import "holdoff/classify";
-import "holdoff/presets";
+import "holdoff/policies";
 import { Guards } from "holdoff/guards";
 import { Call, Event, Recorder, ReplayError, replay, save } from "holdoff/tools";
 

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { outcomeOf, retry, stop } from "holdoff";
+import { attempts, outcomeOf, retry, retryStream, stop } from "holdoff";
 import { Guards, Refused } from "holdoff/guards";
-import { attempts, retryStream } from "holdoff/loops";
 import { failure, VirtualClock } from "./virtual.mjs";
 
 const steady = { backoff: { kind: "constant", delay: 100 }, jitter: "none" };

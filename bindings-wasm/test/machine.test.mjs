@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { ConfigError, Policy, seed, seedAt } from "holdoff";
 import { Call, Retry, Schedule } from "holdoff/tools";
 import "holdoff/classify";
-import "holdoff/presets";
+import "holdoff/policies";
 
 const policy = new Policy({ jitter: "none", attempts: 3, deadline: "10s" });
 const NEVER = 2n ** 64n - 1n;

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { test } from "node:test";
 import { ConfigError, outcomeOf, Policy, retry, wrap } from "holdoff";
 import "holdoff/classify";
-import "holdoff/presets";
+import "holdoff/policies";
 import { withoutBudgets } from "holdoff/testing";
 import { fromForm, Schedule, toJson } from "holdoff/tools";
 import { failure } from "./virtual.mjs";

@@ -23,10 +23,9 @@ test("sleeping operations go on when others make holdoff take the modules with p
   const clock = new VirtualClock();
   const first = delaysOf(clock, { attempts: 4, backoff: { kind: "linear", initial: 10 } });
   await sleeps(first);
-  await import("holdoff/powers");
+  await import("holdoff/policies");
   const squares = delaysOf(clock, { attempts: 4, backoff: { kind: "polynomial", initial: 3, exponent: 2 } });
   await sleeps(squares);
-  await import("holdoff/presets");
   const preset = { preset: "aws-standard-2.1", budget: "none" };
   assert.throws(() => new Policy(preset), {
     name: "ConfigError",

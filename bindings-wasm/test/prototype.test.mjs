@@ -25,8 +25,7 @@ async function child() {
   const { classify, ConfigError, hintOf, httpFailure, outcomeOf, Policy, retry, wrap } = await import("holdoff");
   const lite = await import("holdoff/lite");
   const { Guards, KeyedGuards } = await import("holdoff/guards");
-  const { Registry } = await import("holdoff/registry");
-  const { attempts, retryStream } = await import("holdoff/loops");
+  const { attempts, Registry, retryStream } = await import("holdoff");
   const { VirtualClock } = await import("holdoff/testing");
   const { fromForm, toJson } = await import("holdoff/tools");
   const text = (value) => JSON.stringify(value, (_, inner) => (typeof inner === "bigint" ? String(inner) : inner));

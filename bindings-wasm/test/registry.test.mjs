@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { outcomeOf, Policy } from "holdoff";
+import { outcomeOf, Policy, Registry } from "holdoff";
 import "holdoff/guards";
-import { Registry } from "holdoff/registry";
 import { failure, VirtualClock } from "./virtual.mjs";
 
 const down = () => Promise.reject(new Error("down"));

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { ConfigError, OUTCOME, outcomeOf, Policy, retry, wrap } from "holdoff";
 import { Schedule } from "holdoff/tools";
 import "holdoff/classify";
-import "holdoff/presets";
+import "holdoff/policies";
 import { withoutBudgets } from "holdoff/testing";
 import { failure, VirtualClock } from "./virtual.mjs";
 

@@ -3,10 +3,9 @@ import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { outcomeOf, retry } from "holdoff";
+import { attempts, outcomeOf, retry, retryStream } from "holdoff";
 import { Guards } from "holdoff/guards";
 import * as lite from "holdoff/lite";
-import { attempts, retryStream } from "holdoff/loops";
 import { failure, VirtualClock } from "./virtual.mjs";
 
 const listeners = (signal) => getEventListeners(signal, "abort").length;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { KeyedGuards, outcomeOf, Policy } from "holdoff/guards";
-import "holdoff/presets";
+import "holdoff/policies";
 
 // A set of guards for each host.
 const guards = new KeyedGuards({

@@ -24,8 +24,6 @@ import { optionFor } from "../options.js";
 import { camel, type FieldValue, FLAG, LIST, NUMBER, snake, TEXT, UNITLESS } from "../values.js";
 import { checkWasm, make, makeLater } from "./wasm.js";
 
-export { type Facts, grpcFailure } from "../failure.js";
-
 const FIELDS = ["args", "problem", "rules", "policy", "name", "text"] as const;
 type Name = "is_failure" | "judge" | "options_build" | "options_set" | "options_start";
 

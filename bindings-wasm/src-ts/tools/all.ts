@@ -1,8 +1,7 @@
 /** What needs the wasm module of tools. */
 
 import "../classify/index.js";
-import "../powers/index.js";
-import "../presets/index.js";
+import "../policies/index.js";
 
 export type { Length } from "../memory.js";
 export type { FormName } from "../words.js";

@@ -2,6 +2,7 @@
 
 import * as openTelemetry from "@opentelemetry/api";
 import {
+  attempts,
   type Failure,
   type givenUp,
   type HostOptions,
@@ -12,13 +13,13 @@ import {
   type RetryEvent,
   type RetryOptions,
   retry,
+  retryStream,
   type Step,
   seedAt,
   type stop,
   wrap,
 } from "holdoff";
 import { Breaker, GuardedCall, Guards, KeyedGuards } from "holdoff/guards";
-import { attempts, retryStream } from "holdoff/loops";
 import { exportTo } from "holdoff/telemetry";
 import { failing, withoutBudgets } from "holdoff/testing";
 import { type Due, Timers, Wheel } from "holdoff/timers";

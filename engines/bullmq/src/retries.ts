@@ -15,8 +15,7 @@ import {
   type Verdict,
 } from "holdoff";
 import "holdoff/classify";
-import "holdoff/powers";
-import "holdoff/presets";
+import "holdoff/policies";
 import type { Guards } from "holdoff/guards";
 import { attemptsOf, type Event, Recorder, replay } from "holdoff/tools";
 import { type History, type JobStore, readHistory, type StoredJob, writeEvents, writeMark } from "./history.js";

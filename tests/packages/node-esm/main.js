@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { outcomeOf, Policy, retry } from "holdoff";
-import "holdoff/presets";
+import "holdoff/policies";
 import { Guards, Token } from "holdoff/guards";
 import * as lite from "holdoff/lite";
 import { currentToken } from "holdoff/node";

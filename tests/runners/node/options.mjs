@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import "../../../bindings-wasm/dist/esm/classify.js";
 import "../../../bindings-wasm/dist/esm/guards.js";
 import { ConfigError, Policy } from "../../../bindings-wasm/dist/esm/index.js";
-import "../../../bindings-wasm/dist/esm/presets.js";
+import "../../../bindings-wasm/dist/esm/policies.js";
 import { Retry, Schedule, saveJson } from "../../../bindings-wasm/dist/esm/tools.js";
 
 const NAMES = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"];

@@ -46,9 +46,7 @@ import {
   WaitBackoff,
 } from "../../../bindings-wasm/dist/esm/tools.js";
 import "../../../bindings-wasm/dist/esm/classify.js";
-import "../../../bindings-wasm/dist/esm/powers.js";
-import "../../../bindings-wasm/dist/esm/presets.js";
-import "../../../bindings-wasm/dist/esm/stages.js";
+import "../../../bindings-wasm/dist/esm/policies.js";
 import { digest } from "./logs.mjs";
 import { RECORDED } from "./recorded.mjs";
 import { log, replayOf, wheel } from "./recorder.mjs";

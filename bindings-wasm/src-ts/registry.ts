@@ -1,11 +1,10 @@
 /** Policies by name, which a program may load anew while it runs. */
-import "../index.js";
-import { ConfigError, NOT_AN_OBJECT, NOT_JSON, problem, UNKNOWN_WORD, wrongType } from "../errors.js";
-import type { PolicyFields, PresetName } from "../fields.js";
-import { type CallOptions, checkWork, type Work } from "../host.js";
-import { nearest } from "../nearest.js";
-import { Policy } from "../policy.js";
-import { isFields } from "../values.js";
+import { ConfigError, NOT_AN_OBJECT, NOT_JSON, problem, UNKNOWN_WORD, wrongType } from "./errors.js";
+import type { PolicyFields, PresetName } from "./fields.js";
+import { type CallOptions, checkWork, type Work } from "./host.js";
+import { nearest } from "./nearest.js";
+import { Policy } from "./policy.js";
+import { isFields } from "./values.js";
 
 /** Policies by name. Operations look theirs up at each call, so they hear of a new one. */
 export class Registry {

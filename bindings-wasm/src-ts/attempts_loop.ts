@@ -1,9 +1,9 @@
 /** Attempts at a block of code. The operation is that of `retry`; its function waits for the block. */
-import { follow } from "../cancel.js";
-import { outcomeOf, unsupported } from "../errors.js";
-import type { RetryEvent } from "../hooks.js";
-import { type AttemptContext, checkedOptions, checkHost, type Work } from "../host.js";
-import { type RetryOptions, retry } from "../retry.js";
+import { follow } from "./cancel.js";
+import { outcomeOf, unsupported } from "./errors.js";
+import type { RetryEvent } from "./hooks.js";
+import { type AttemptContext, checkedOptions, checkHost, type Work } from "./host.js";
+import { type RetryOptions, retry } from "./retry.js";
 
 /**
  * Makes the attempt with a function, once. Resolves with the function's value if the operation ends with it, and with undefined if

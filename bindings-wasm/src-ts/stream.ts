@@ -1,11 +1,11 @@
 /** Streams that are retried until an item has come that counts. */
-import { Attempt } from "../attempt.js";
-import { hear, hearNoMore } from "../cancel.js";
-import { type Clock, system } from "../clock.js";
-import { NOT_A_DURATION, problem, unsupported, wrongType } from "../errors.js";
-import { type AttemptContext, checkedOptions, checkHost, checkWork, type Work } from "../host.js";
-import { type RetryOptions, retry } from "../retry.js";
-import { type Duration, durationOf } from "../times.js";
+import { Attempt } from "./attempt.js";
+import { hear, hearNoMore } from "./cancel.js";
+import { type Clock, system } from "./clock.js";
+import { NOT_A_DURATION, problem, unsupported, wrongType } from "./errors.js";
+import { type AttemptContext, checkedOptions, checkHost, checkWork, type Work } from "./host.js";
+import { type RetryOptions, retry } from "./retry.js";
+import { type Duration, durationOf } from "./times.js";
 
 type Stream<T> = AsyncIterable<T> | Iterable<T>;
 type Items<T> = AsyncIterator<T, unknown> | Iterator<T, unknown>;
