@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -70,10 +70,14 @@ const modules = readdirSync("src-ts")
   .filter((name) => !/^(index|main|node|wasm\.d)\.ts$/.test(name) && name.endsWith(".ts"))
   .map((name) => name.replace(/ts$/, "js"));
 
-/** Bundles entries. Their common modules are one file, so that a program loads few files and has one copy of each. */
-async function bundle(entries, ...plugins) {
+/**
+ * Bundles entries, whose files end with `suffix`. Their common modules are one file, so that a program loads few files and has one copy
+ * of each.
+ */
+async function bundle(entries, suffix, ...plugins) {
   const files = new Map(modules.map((name) => [resolve("src-ts", name), "./shared.js"]));
-  for (const [name, path] of Object.entries(entries)) files.set(resolve(path.replace(/ts$/, "js")), `./${name}.js`);
+  for (const [name, path] of Object.entries(entries))
+    files.set(resolve(path.replace(/ts$/, "js")), `./${name}${suffix}.js`);
   const apart = {
     name: "files of their own",
     setup: ({ onResolve }) =>
@@ -83,13 +87,19 @@ async function bundle(entries, ...plugins) {
       }),
   };
   const options = { ...shared, bundle: true, format: "esm", external: ["node:async_hooks"] };
-  await build({ ...options, entryPoints: entries, outdir: "dist/esm", plugins: [apart, ...plugins] });
+  await build({
+    ...options,
+    entryPoints: entries,
+    outdir: "dist/esm",
+    entryNames: `[name]${suffix}`,
+    plugins: [apart, ...plugins],
+  });
 }
 
 const contents = modules.map((name) => `export * from "./${name}";`).join("\n");
 const stdin = { contents, resolveDir: resolve("src-ts"), sourcefile: "shared.js" };
 await build({ ...shared, bundle: true, format: "esm", stdin, outfile: "dist/esm/shared.js", plugins: [inlined] });
-await bundle({ index: "src-ts/index.ts" }, inlined);
+await bundle({ index: "src-ts/index.ts" }, "", inlined);
 // Node reads base64 ten times as fast as code that has not run before.
 const base64 = {
   name: "wasm as base64",
@@ -98,7 +108,7 @@ const base64 = {
       contents: `export default () => Buffer.from("${readFileSync(path, "base64")}", "base64");`,
     })),
 };
-await bundle({ "index-node": "src-ts/index.ts" }, base64);
+await bundle({ index: "src-ts/index.ts" }, "-node", base64);
 if (MAIN) process.exit();
 
 /** Replaces each text once, and stops where wasm-bindgen has come to write it in another way. */
@@ -172,9 +182,23 @@ await bundle(
     testing: "src-ts/testing/index.ts",
     node: "src-ts/node.ts",
   },
+  "",
   inlined,
   bindgen,
 );
+// Workers and edge runtimes compile no bytes: they import a module as a file, and get it compiled.
+const beside = {
+  name: "wasm beside the entry",
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /\.wasm$/ }, ({ path }) => ({ path: `../${basename(path)}?module`, external: true })),
+};
+const retrying = {
+  index: "src-ts/index.ts",
+  policies: "src-ts/policies/index.ts",
+  classify: "src-ts/classify/index.ts",
+  guards: "src-ts/guards/index.ts",
+};
+await bundle(retrying, "-worker", beside);
 // It needs little of the shared file and no state of it.
 await build({
   ...shared,
@@ -183,7 +207,7 @@ await build({
   entryPoints: { lite: "src-ts/lite/index.ts" },
   outdir: "dist/esm",
 });
-const names = readdirSync("dist/esm").filter((name) => name.endsWith(".js"));
+const names = readdirSync("dist/esm").filter((name) => /(?<!-worker)\.js$/.test(name));
 await build({ ...shared, entryPoints: names.map((name) => `dist/esm/${name}`), format: "cjs", outdir: "dist/cjs" });
 execFileSync("node_modules/.bin/tsc", ["--project", "."], { stdio: "inherit" });
 cpSync("src-ts/tools/core.d.ts", "dist/esm/tools/core.d.ts");

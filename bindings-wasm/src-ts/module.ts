@@ -23,13 +23,18 @@ const WASM = "WebAssembly";
 
 export const isRefusal = (error: unknown): boolean => error instanceof ConfigError && error.path === WASM;
 
-/** A wasm module as `build.mjs` puts it into an entry: text that {@link decoded} reads, or a function that returns its bytes. */
-export type Source = string | (() => Uint8Array<ArrayBuffer>);
+type Bytes = string | (() => Uint8Array<ArrayBuffer>);
+/**
+ * A wasm module as `build.mjs` puts it into an entry: text that {@link decoded} reads, a function that returns its bytes, or a file that
+ * the runtime has compiled.
+ */
+export type Source = Bytes | WebAssembly.Module;
 
-const bytesOf = (source: Source) => (typeof source === "string" ? decoded(source) : source());
+const bytesOf = (source: Bytes) => (typeof source === "string" ? decoded(source) : source());
 
 /** Compiles a module. Throws a {@link ConfigError} that says what to import where wasm is refused. */
 export function compile(source: Source): WebAssembly.Module {
+  if (typeof source === "object") return source;
   const bytes = bytesOf(source);
   try {
     return new WebAssembly.Module(bytes);
@@ -41,8 +46,8 @@ export function compile(source: Source): WebAssembly.Module {
 let isAllowed = false;
 
 /** Throws that error before there is anything to compile: an empty module is enough to ask. */
-function checkWasm(): void {
-  if (!isAllowed) compile(() => Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0));
+function checkWasm(source: Source): void {
+  if (!isAllowed) compile(typeof source === "object" ? source : () => Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0));
   isAllowed = true;
 }
 
@@ -57,10 +62,11 @@ export function once(source: Source): { make(): object; makeLater(): Promise<obj
   return {
     make: () => (exports ??= instance(source)),
     makeLater: async () => {
-      checkWasm();
-      const later = await WebAssembly.instantiate(bytesOf(source));
-      return (exports ??= later.instance.exports);
+      checkWasm(source);
+      const module = typeof source === "object" ? source : await WebAssembly.compile(bytesOf(source));
+      const later = await WebAssembly.instantiate(module);
+      return (exports ??= later.exports);
     },
-    checkWasm,
+    checkWasm: () => checkWasm(source),
   };
 }
