@@ -207,7 +207,7 @@ await build({
   entryPoints: { lite: "src-ts/lite/index.ts" },
   outdir: "dist/esm",
 });
-const names = readdirSync("dist/esm").filter((name) => /(?<!-worker)\.js$/.test(name));
+const names = readdirSync("dist/esm").filter((name) => name.endsWith(".js") && !name.endsWith("-worker.js"));
 await build({ ...shared, entryPoints: names.map((name) => `dist/esm/${name}`), format: "cjs", outdir: "dist/cjs" });
 execFileSync("node_modules/.bin/tsc", ["--project", "."], { stdio: "inherit" });
 cpSync("src-ts/tools/core.d.ts", "dist/esm/tools/core.d.ts");
