@@ -18,7 +18,7 @@ use crate::{classify, config, telemetry};
 use holdoff_core::{Timestamp, Token};
 use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{IntoPyDict as _, PyDict, PyTuple, PyType};
 
 /// The result of a call: its value, or the error that it raised.
 pub(crate) type Attempted<'py> = Result<Bound<'py, PyAny>, Bound<'py, PyBaseException>>;
@@ -79,14 +79,6 @@ impl Retrying {
         match first {
             _ if !call.function.is_callable() => Err(refuse_call(call.function)),
             Some(Ok(value)) if !is_coroutine(&value) => slf.get().succeeded_at_once(py).map(|()| value),
-            None if slf.get().hedges(py) => {
-                return imported!(py, "holdoff._threads", "race")?.call1((
-                    slf,
-                    call.function,
-                    call.args,
-                    call.kwargs(),
-                ));
-            }
             first => Self::run_with_fallback(slf, Operation::of(slf.clone().unbind(), noted), first, call),
         }
     }
@@ -98,13 +90,22 @@ impl Retrying {
         first: Option<Attempted<'py>>,
         call: Invocation<'_, 'py>,
     ) -> Returned<'py> {
-        if slf.get().is_heard() {
+        let py = slf.py();
+        let hedges = first.is_none() && slf.get().hedges(py);
+        if hedges || slf.get().is_heard() {
             describe(&mut operation, call)?;
         }
-        let result = Self::run_loop(slf, &mut operation, first, call);
+        let result = if hedges {
+            let race = imported!(py, "holdoff._threads", "race")?;
+            let handed = operation.handed_on(py)?;
+            let result = race.call1((&handed, call.function, call.args, call.kwargs()));
+            operation.gave_up = handed.borrow().gave_up;
+            result
+        } else {
+            Self::run_loop(slf, &mut operation, first, call)
+        };
         match (result, &slf.get().fallback) {
             (Err(error), Some(fallback)) if operation.gave_up => {
-                let py = slf.py();
                 let last = error.into_value(py).into_any();
                 let value = fallback.bind(py).call1((&last,)).and_then(|value| refuse_coroutine("fallback", value));
                 value.map_err(|own| in_context(py, own, &last))
@@ -134,8 +135,12 @@ impl Retrying {
             }
             let now = match last {
                 Ok(value) if is_coroutine(&value) => {
-                    let begun = operation.handed_on(py)?;
-                    return Self::adopt(slf, value, call, begun);
+                    // The function turned out to be asynchronous: its coroutine is the first attempt of the awaiting loop.
+                    describe(operation, call)?;
+                    let drive = imported!(py, "holdoff._async", "drive")?;
+                    let handed = operation.handed_on(py)?;
+                    let first = [("first", value)].into_py_dict(py)?;
+                    return drive.call((handed, call.function, call.args, call.kwargs()), Some(&first));
                 }
                 Ok(value) => {
                     if slf.get().on_result.is_some() {
@@ -165,25 +170,6 @@ impl Retrying {
             }
             (last, gave_up) = attempt(operation.abort_at, operation.token_inside(), call)?;
         }
-    }
-
-    /// The function turned out to be asynchronous: its coroutine becomes the first attempt of an awaiting loop.
-    #[cold]
-    fn adopt<'py>(
-        slf: &Bound<'py, Self>,
-        coroutine: Bound<'py, PyAny>,
-        call: Invocation<'_, 'py>,
-        begun: Option<Bound<'py, Operation>>,
-    ) -> Returned<'py> {
-        let py = slf.py();
-        imported!(py, "holdoff._async", "adopt")?.call1((
-            slf,
-            coroutine,
-            call.function,
-            call.args,
-            call.kwargs(),
-            begun,
-        ))
     }
 
     /// Decorates a function.

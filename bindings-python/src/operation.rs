@@ -24,10 +24,9 @@ use failed::Failed;
 /// One operation.
 ///
 /// # Contract
-/// Call `begin` once. After an attempt call `fail` if it raised, `reject` if it returned. If another attempt follows, call
-/// `resume` until it returns no more seconds to wait; then run the attempt, unless `over` is true: then return `result`. The
-/// machine is made at the first failure; under guards it is made in `begin`: then call `resume` before the first attempt too,
-/// `succeed` after an attempt whose value is not judged, and `cancel` on every other way out.
+/// Call `begin` once, and `cancel` on every way out. Before an attempt call `resume` until it returns no more seconds to wait; then
+/// run the attempt, unless `over` is true: then return `result`. After an attempt call `fail` if it raised, `reject` if it
+/// returned. The machine is made at the first failure; under guards it is made in `begin`.
 #[pyclass(module = "holdoff._holdoff")]
 pub(crate) struct Operation {
     settings: Py<Retrying>,
@@ -157,13 +156,10 @@ impl Operation {
         clock::now(py).map(|now| now.after(self.ahead))
     }
 
-    /// The operation under guards, for another loop to continue: guards are asked only once.
-    pub(crate) fn handed_on<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, Self>>> {
-        if !self.begun {
-            return Ok(None);
-        }
+    /// The operation, for another loop to continue.
+    pub(crate) fn handed_on<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, Self>> {
         let rest = Self::of(self.settings.clone_ref(py), self.noted);
-        Bound::new(py, std::mem::replace(self, rest)).map(Some)
+        Bound::new(py, std::mem::replace(self, rest))
     }
 
     /// The token that this attempt hands down to the retries inside it.

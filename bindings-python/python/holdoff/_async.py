@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import FIRST_COMPLETED, CancelledError, current_task, get_running_loop
+from asyncio import FIRST_COMPLETED, current_task, get_running_loop
 from asyncio import sleep as asyncio_sleep
 from asyncio import wait as asyncio_wait
 from functools import wraps
@@ -11,7 +11,7 @@ from weakref import ref
 
 from . import _events, _limit
 from ._guard import Guard, Wait, trio_module
-from ._holdoff import Operation, Retrying, monotonic_ns, overridden_time
+from ._holdoff import Operation, monotonic_ns, overridden_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable
     from typing import Any, ParamSpec, TypeVar
 
-    from ._holdoff import Attempt, AttemptIterator, Notify
+    from ._holdoff import Attempt, AttemptIterator, Notify, Retrying
 
     _P = ParamSpec("_P")
     _R = TypeVar("_R")
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[_P, Coroutine[Any, Any, _R]]:
     """The function, retried."""
-    driver = _driver(retrying)
     direct = not (retrying.guarded or retrying.falls_back)
-    call: Callable[..., Awaitable[_R]] = function
 
     @wraps(function)
     async def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -37,8 +35,7 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
         noted = retrying.refusals
         if direct and not _events.LISTENERS and _limit.SCOPE.get() is None:
             try:
-                # A call with `**` makes a dict, even of nothing.
-                value = await (call(*args, **kwargs) if kwargs else call(*args))
+                value = await function(*args, **kwargs)
             except Exception as error:
                 failed = error
             else:
@@ -46,94 +43,73 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
                 return value
         try:
             operation = Operation(retrying, (function, args, kwargs), noted)
-            if failed is None:
-                value = await driver(operation, function, args, kwargs)
-            else:
-                value = await drive(operation, function, args, kwargs, failed=failed)
-            return value
+            value = await drive(operation, function, args, kwargs, failed=failed)
         finally:
             del failed
+        return value
 
     return retried
 
 
-async def adopt(
-    retrying: Retrying,
-    attempt: Coroutine[Any, Any, _R],
-    function: Callable[..., Awaitable[_R]],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    begun: Operation | None,
-) -> _R:
-    """Continue with the coroutine of a first attempt that the blocking loop has called."""
-    try:
-        if begun is None:
-            begun = Operation(retrying, (function, args, kwargs))
-        value: _R = await _driver(retrying)(begun, function, args, kwargs, attempt)
-        return value
-    finally:
-        attempt.close()
-
-
-def _driver(retrying: Retrying) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """The loop of one attempt after the other, or of attempts beside each other."""
-    return race if retrying.hedges else drive
-
-
 async def drive(
     operation: Operation,
-    function: Callable[..., Awaitable[_R]],
+    function: Callable[..., Awaitable[Any]],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    first: Awaitable[_R] | None = None,
     *,
+    first: Coroutine[Any, Any, Any] | None = None,
     failed: Exception | None = None,
-) -> _R:
-    """The loop of one attempt after the other. The first attempt may be there to be awaited, or may have failed."""
+) -> Any:
+    """The loop of an operation. Its first attempt may be a coroutine already, or may have failed."""
+    attempts = (_Beside if operation.hedges else _InTurn)(operation, function, args, kwargs)
     try:
-        operation.begin(True)
-        if (seconds := operation.resume()) is not None:
-            await rest(operation, seconds)
+        operation.begin(asynchronous=True)
+        await rest(operation)
+        await hear(operation)
+        attempts.start(first)
         while True:
-            await hear(operation)
-            guard = Guard(operation)
             try:
                 if failed is not None:
                     raise failed
-                with guard:
-                    value = await (function(*args, **kwargs) if first is None else first)
+                guard, value = await attempts.end()
             except Exception as error:
-                if guard.cancelled:
+                failing, failed = attempts.failed, None
+                if failing is None:
                     raise
-                follows = operation.fail(error, timed_out=guard.timed_out, gave_up=guard.gave_up)
-                if not follows and not operation.over:
+                follows = operation.fail(failing.attempt, error, timed_out=failing.timed_out, gave_up=failing.gave_up)
+                if follows == "stop" and not operation.over:
                     raise
-                await hear(operation, is_last=not follows)
+                await hear(operation, is_last=follows == "stop")
+                if follows == "stop":
+                    return operation.result
             else:
-                follows = operation.reject(value, gave_up=guard.gave_up)
-                await hear(operation, is_last=not follows)
-                if not follows:
+                follows = operation.reject(guard.attempt, value, gave_up=guard.gave_up)
+                await hear(operation, is_last=follows == "stop")
+                if follows == "stop":
                     return value
                 del value
-            first = failed = None
-            if (seconds := operation.resume()) is not None:
-                await rest(operation, seconds)
-            if operation.over:
-                last: _R = operation.result
-                return last
+            if follows == "sleep":
+                await rest(operation)
+                await hear(operation, is_last=operation.over)
+                if operation.over:
+                    return operation.result
+            if follows != "wait":
+                attempts.start()
     except Exception as error:
+        # Attempts that still run end now, and not when the fallback has answered.
         operation.cancel()
+        attempts.abandon()
         await hear(operation, is_last=True)
         fallback = operation.fallback
         if fallback is None:
             raise
-        instead: _R = await _instead(operation, fallback, error)
-        return instead
-    except BaseException:
-        operation.cancel()
-        raise
+        return await _instead(operation, fallback, error)
     finally:
         failed = None
+        operation.cancel()
+        attempts.abandon()
+        if first is not None:
+            first.close()
         _close_hooks(operation)
 
 
@@ -179,89 +155,104 @@ async def _instead(operation: Operation, fallback: Callable[[Exception], Any], e
     raise error
 
 
-async def race(
-    operation: Operation,
-    function: Callable[..., Awaitable[Any]],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    attempt: Awaitable[Any] | None = None,
-) -> Any:
-    """The loop of a call that may have several attempts in flight, each a task; the first success ends them all."""
-    if trio_module() is not None:
-        raise TypeError("hedge runs attempts as tasks of asyncio: under trio, use a policy without hedge")
-    running: dict[Task[Any], tuple[int, Guard]] = {}
+class _InTurn:
+    """Attempts one after the other, in the task of the caller."""
 
-    def start(attempt: Awaitable[Any] | None = None) -> None:
-        guard = Guard(operation, tokened=False)
-        awaited = _attempt(guard, function, args, kwargs, attempt)
-        task = get_running_loop().create_task(awaited)
-        running[task] = (operation.attempt, guard)
+    failed: Guard | None = None
+    """The guard of the attempt whose error came out; None if the token has ended the attempt."""
 
-    try:
-        operation.begin(True)
-        if (seconds := operation.resume()) is not None:
-            await rest(operation, seconds)
-        await hear(operation)
-        start(attempt)
-        while True:
-            ended = await _first(operation, running)
-            if ended is None:
-                if operation.beside():
-                    await hear(operation)
-                    start()
-                continue
-            number, guard = running.pop(ended)
-            if ended.cancelled():
-                raise CancelledError
-            error = ended.exception()
-            if error is None:
-                value = ended.result()
-                following = operation.reject_one(number, value, gave_up=guard.gave_up)
-                await hear(operation, is_last=following == "stop")
-                if following == "stop":
-                    return value
-            elif isinstance(error, Exception):
-                following = operation.fail_one(number, error, timed_out=guard.timed_out, gave_up=guard.gave_up)
-                if following == "stop" and not operation.over:
-                    raise error
-                await hear(operation, is_last=following == "stop")
-                if following == "stop":
-                    return operation.result
-            else:
-                raise error
-            if following == "sleep":
-                if (seconds := operation.resume()) is not None:
-                    await rest(operation, seconds)
-                await hear(operation)
-                if operation.over:
-                    return operation.result
-                start()
-            elif following == "attempt":
-                start()
-    except Exception as error:
-        # The others end now, and not when what comes instead is there.
-        _abandon(operation, running)
-        await hear(operation, is_last=True)
-        fallback = operation.fallback
-        if fallback is None:
+    def __init__(
+        self,
+        operation: Operation,
+        function: Callable[..., Awaitable[Any]],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        self._operation = operation
+        self._call = (function, args, kwargs)
+
+    def start(self, first: Awaitable[Any] | None = None) -> None:
+        """Start an attempt: call the function, or await what it has returned."""
+        self._first = first
+        self._guard = self.failed = Guard(self._operation)
+
+    async def end(self) -> tuple[Guard, Any]:
+        """The next attempt that ends: its guard, and its value."""
+        guard, self.failed = self._guard, None
+        try:
+            with guard:
+                return guard, await self._attempt(self._first)
+        except Exception:
+            if not guard.cancelled:
+                self.failed = guard
             raise
-        return await _instead(operation, fallback, error)
-    finally:
-        _abandon(operation, running)
-        _close_hooks(operation)
+
+    def _attempt(self, first: Awaitable[Any] | None) -> Awaitable[Any]:
+        function, args, kwargs = self._call
+        return function(*args, **kwargs) if first is None else first
+
+    def abandon(self) -> None:
+        """End all attempts that still run."""
 
 
-def _abandon(operation: Operation, running: dict[Task[Any], Any]) -> None:
-    """The call is over: cancel all running attempts."""
-    operation.cancel()
-    for task in running:
-        if task.done():
-            _look(task)
-            continue
-        _abandoned.add(task)
-        task.add_done_callback(_forget)
-        task.cancel()
-    running.clear()
+class _Beside(_InTurn):
+    """Attempts that may run beside each other, each in a task of its own; the first success ends the others."""
+
+    def __init__(self, *call: Any) -> None:
+        if trio_module() is not None:
+            raise TypeError("hedge runs attempts as tasks of asyncio: under trio, use a policy without hedge")
+        super().__init__(*call)
+        self._running: dict[Task[Any], Guard] = {}
+
+    def start(self, first: Awaitable[Any] | None = None) -> None:
+        guard = Guard(self._operation, tokened=False)
+        self._running[get_running_loop().create_task(self._run(guard, first))] = guard
+
+    async def end(self) -> tuple[Guard, Any]:
+        self.failed = None
+        while (task := await self._ended()) is None:
+            if self._operation.beside():
+                await hear(self._operation)
+                self.start()
+        self.failed = guard = self._running.pop(task)
+        return guard, task.result()
+
+    async def _ended(self) -> Task[Any] | None:
+        """The first task to end; None when it is time to ask for another attempt beside it."""
+        wake_at = self._operation.wake_at
+        seconds = None if wake_at is None else max(wake_at - monotonic_ns(), 0) / 1e9
+        time = None if seconds is None else overridden_time()
+        done: set[Any] = set()
+        with Wait(self._operation):
+            if time is None:
+                done = (await asyncio_wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED))[0]
+            else:
+                done = await _before(time, seconds, self._running)
+        # In the order of the attempts, so that the same run ends the same way.
+        return next((task for task in self._running if task in done), None)
+
+    async def _run(self, guard: Guard, first: Awaitable[Any] | None) -> Any:
+        try:
+            with guard:
+                return await self._attempt(first)
+        except BaseException as error:
+            task = current_task()
+            if task in _abandoned:
+                # The attempt is abandoned, and its event loop may be closed before `_look` runs.
+                _abandoned.discard(task)
+                if isinstance(error, Exception):
+                    return None
+            raise
+
+    def abandon(self) -> None:
+        for task in self._running:
+            if task.done():
+                _look(task)
+                continue
+            _abandoned.add(task)
+            task.add_done_callback(_forget)
+            task.cancel()
+        self._running.clear()
 
 
 _abandoned: set[Task[Any]] = set()
@@ -279,42 +270,6 @@ def _look(task: Task[Any]) -> None:
         task.exception()
 
 
-async def _attempt(
-    guard: Guard,
-    function: Callable[..., Awaitable[Any]],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    attempt: Awaitable[Any] | None,
-) -> Any:
-    """One attempt in a task, and so in a context, of its own."""
-    try:
-        with guard:
-            return await (function(*args, **kwargs) if attempt is None else attempt)
-    except BaseException as error:
-        task = current_task()
-        if task in _abandoned:
-            # The attempt is abandoned, and its event loop may be closed before `_look` runs.
-            _abandoned.discard(task)
-            if isinstance(error, Exception):
-                return None
-        raise
-
-
-async def _first(operation: Operation, running: dict[Task[Any], Any]) -> Task[Any] | None:
-    """The first attempt to end; None when it is time to ask for another attempt beside it."""
-    wake_at = operation.wake_at
-    seconds = None if wake_at is None else max(wake_at - monotonic_ns(), 0) / 1e9
-    time = None if seconds is None else overridden_time()
-    done: set[Any] = set()
-    with Wait(operation):
-        if time is None:
-            done = (await asyncio_wait(running, timeout=seconds, return_when=FIRST_COMPLETED))[0]
-        else:
-            done = await _before(time, seconds, running)
-    # In the order of the attempts, so that the same run ends the same way.
-    return next((task for task in running if task in done), None)
-
-
 async def _before(time: Any, seconds: float | None, awaited: Iterable[Future[Any]]) -> set[Future[Any]]:
     """The futures that are done before that virtual time has passed."""
     over = time.after(seconds)
@@ -325,14 +280,14 @@ async def _before(time: Any, seconds: float | None, awaited: Iterable[Future[Any
     return done
 
 
-async def rest(operation: Operation, seconds: float | None) -> None:
-    """Sleep that long, and on until the next attempt is to run."""
+async def rest(operation: Operation) -> None:
+    """Sleep until the next attempt is to run."""
     trio = trio_module()
     sleep: Callable[[float], Any] = asyncio_sleep if trio is None else trio.sleep
     own = operation.sleep
     listen = _listen if trio is None else trio.listen
     try:
-        while seconds is not None:
+        while (seconds := operation.resume()) is not None:
             if operation.undisturbed:
                 await sleep(seconds)
             elif (notify := operation.notify) is not None:
@@ -346,7 +301,6 @@ async def rest(operation: Operation, seconds: float | None) -> None:
                         await sleep(seconds)
                     elif isawaitable(slept := own(seconds)):
                         await slept
-            seconds = operation.resume()
     except BaseException as error:
         operation.interrupt(error)
         raise
@@ -397,11 +351,6 @@ async def next_attempt(attempts: AttemptIterator, operation: Operation) -> Attem
     await hear(operation)
     if not attempts._goes_on():
         raise StopAsyncIteration
-    try:
-        seconds = operation.resume()
-    except BaseException:
-        operation.cancel()
-        raise
-    await rest(operation, seconds)
+    await rest(operation)
     await hear(operation)
     return attempts._next(Guard(operation))

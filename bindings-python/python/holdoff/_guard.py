@@ -82,6 +82,10 @@ class Guard(Wait):
     """True if the latest retry in the attempt ended without a success."""
     _entered: Entered = None
 
+    def __init__(self, operation: Operation, *, tokened: bool = True) -> None:
+        super().__init__(operation, tokened=tokened)
+        self.attempt = operation.attempt
+
     @property
     def timed_out(self) -> bool:
         """True if the limit ended the attempt."""
@@ -95,7 +99,7 @@ class Guard(Wait):
     def __enter__(self) -> Guard:
         self._limit = self._operation.cancel_at()
         self._begin()
-        self._entered = self._operation.enter(True)
+        self._entered = self._operation.enter(watched=True)
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> Literal[False]:

@@ -1451,10 +1451,9 @@ class Operation:
     One operation.
 
     # Contract
-    Call `begin` once. After an attempt call `fail` if it raised, `reject` if it returned. If another attempt follows, call
-    `resume` until it returns no more seconds to wait; then run the attempt, unless `over` is true: then return `result`. The
-    machine is made at the first failure; under guards it is made in `begin`: then call `resume` before the first attempt too,
-    `succeed` after an attempt whose value is not judged, and `cancel` on every other way out.
+    Call `begin` once, and `cancel` on every way out. Before an attempt call `resume` until it returns no more seconds to wait; then
+    run the attempt, unless `over` is true: then return `result`. After an attempt call `fail` if it raised, `reject` if it
+    returned. The machine is made at the first failure; under guards it is made in `begin`.
     """
     def __new__(
         cls, /, settings: Retrying, about: tuple[Any, ...] | None = None, noted: int | None = None
@@ -1468,7 +1467,7 @@ class Operation:
         """
         The number of the attempt.
         """
-    def begin(self, asynchronous: bool = False) -> None:
+    def begin(self, *, asynchronous: bool = False) -> None:
         """
         The first attempt is about to run. Raises Cancelled when it must not.
         """
@@ -1493,23 +1492,24 @@ class Operation:
         """
         When waits for the user's own functions end, in nanoseconds of the clock; None without a deadline.
         """
-    def enter(self, watched: bool) -> Entered:
+    def enter(self, *, watched: bool) -> Entered:
         """
         Enters the scope of an attempt; `leave_scope` undoes that. `watched`: the attempt is cancelled at its limit.
         """
-    def fail(self, error: Exception, *, timed_out: bool = False, gave_up: bool = False) -> bool:
+    def fail(self, attempt: int, error: Exception, *, timed_out: bool = False, gave_up: bool = False) -> NextStep:
         """
-        An attempt failed: returns True if another one follows. If not, raise the error, which carries the outcome.
-        """
-    def fail_one(self, attempt: int, error: Exception, *, timed_out: bool = False, gave_up: bool = False) -> NextStep:
-        """
-        The attempt with this number failed, of several: "sleep", "attempt" (start another one), "wait" (others still run)
-        or "stop": raise the error.
+        The attempt with this number failed: "sleep", "attempt" (start another one), "wait" (others still run) or "stop": raise
+        the error, which carries the outcome.
         """
     @property
     def fallback(self) -> Any | None:
         """
         The function that replaces the error that is about to be raised, if any.
+        """
+    @property
+    def hedges(self) -> bool:
+        """
+        True if a second attempt may run beside the first.
         """
     def hook_answers(self) -> list[tuple[str, Awaitable[object]]] | None:
         """
@@ -1529,13 +1529,9 @@ class Operation:
         """
         True if no attempt follows a value that failed, because the wait took too long or a body is used up: return `result` then.
         """
-    def reject(self, value: Any, *, gave_up: bool = False) -> bool:
+    def reject(self, attempt: int, value: Any, *, gave_up: bool = False) -> NextStep:
         """
-        An attempt returned: returns True if another one follows. If not, the value is the result.
-        """
-    def reject_one(self, attempt: int, value: Any, *, gave_up: bool = False) -> NextStep:
-        """
-        The attempt with this number returned, of several; at "stop" the value is the result.
+        The attempt with this number returned; at "stop" the value is the result.
         """
     @property
     def result(self) -> Any:

@@ -1,6 +1,6 @@
 //! The methods of an operation for the loops written in Python.
 
-use super::{Ended, Failed, Next, Operation};
+use super::{Ended, Failed, Operation};
 use crate::clock;
 use crate::context::{self, Entered, Kind};
 use crate::guards::notify::{Notify, Waiting};
@@ -25,7 +25,7 @@ methods! { Operation(self, py);
     };
 
     /// Enters the scope of an attempt; `leave_scope` undoes that. `watched`: the attempt is cancelled at its limit.
-    ref enter(watched: bool) -> PyResult<Entered<'py>> as "Entered" = {
+    ref enter(; watched: bool) -> PyResult<Entered<'py>> as "Entered" = {
         let kind = if watched { Kind::Watched } else { Kind::Attempt };
         context::enter(py, kind, self.abort_at, self.token_inside())
     };
@@ -38,7 +38,7 @@ methods! { Operation(self, py);
     };
 
     /// The first attempt is about to run. Raises Cancelled when it must not.
-    mut begin(asynchronous: bool = false) -> PyResult<()> = {
+    mut begin(; asynchronous: bool = false) -> PyResult<()> = {
         self.asynchronous = asynchronous;
         self.first(py)
     };
@@ -84,25 +84,17 @@ methods! { Operation(self, py);
         self.release(py);
     };
 
-    /// An attempt failed: returns True if another one follows. If not, raise the error, which carries the outcome.
-    mut fail(error: &Bound<'_, PyException>; timed_out: bool = false, gave_up: bool = false) -> PyResult<bool> =
-        self.failed(error.as_any(), Ended { timed_out, gave_up }, None).map(|next| matches!(next, Next::Sleep(_)));
-
-    /// An attempt returned: returns True if another one follows. If not, the value is the result.
-    mut reject(value: &Bound<'_, PyAny>; gave_up: bool = false) -> PyResult<bool> =
-        self.rejected(value, gave_up, None).map(|next| matches!(next, Next::Sleep(_)));
-
-    /// The attempt with this number failed, of several: "sleep", "attempt" (start another one), "wait" (others still run)
-    /// or "stop": raise the error.
-    mut fail_one(
+    /// The attempt with this number failed: "sleep", "attempt" (start another one), "wait" (others still run) or "stop": raise
+    /// the error, which carries the outcome.
+    mut fail(
         attempt: u64, error: &Bound<'_, PyException>; timed_out: bool = false, gave_up: bool = false
     ) -> PyResult<NextStep> = {
         let ended = Ended { timed_out, gave_up };
         self.failed(error.as_any(), ended, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()))
     };
 
-    /// The attempt with this number returned, of several; at "stop" the value is the result.
-    mut reject_one(attempt: u64, value: &Bound<'_, PyAny>; gave_up: bool = false) -> PyResult<NextStep> =
+    /// The attempt with this number returned; at "stop" the value is the result.
+    mut reject(attempt: u64, value: &Bound<'_, PyAny>; gave_up: bool = false) -> PyResult<NextStep> =
         self.rejected(value, gave_up, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()));
 
     /// Sleep in this thread until the next attempt is due, woken at once by the token.
@@ -156,6 +148,9 @@ methods! { Operation(self, py);
 
     /// The user's own sleep.
     get sleep: Option<Py<PyAny>> = self.settings.get().sleep.as_ref().map(|sleep| sleep.clone_ref(py));
+
+    /// True if a second attempt may run beside the first.
+    get hedges: bool = self.settings.get().hedges(py);
 
     /// The number of the attempt.
     get attempt: u32 = self.attempts();
