@@ -1,5 +1,5 @@
 /** The time of one operation, and the one timer that it has. */
-import { ahead, type Clock, LONGEST_TIMER, skip, stoodStill, system } from "./clock.js";
+import { type Clock, LONGEST_TIMER, offset, skip, stoodStill, system } from "./clock.js";
 import { LONGEST_NUMBER } from "./failure.js";
 import { switches } from "./switches.js";
 
@@ -52,7 +52,7 @@ export class Alarm {
     const count = this.#count;
     if (isSleep && switches.skipsSleeps) this.epoch = (this.epoch as number) - Math.max(at - this.now(), 0) / 1e6;
     const setAt = this.now();
-    const aheadAt = ahead;
+    const offsetAt = offset;
     const milliseconds = Math.min(Math.max(Math.ceil((at - setAt) / 1e6), 0), LONGEST_TIMER);
     const due = Math.min(at, setAt + milliseconds * 1e6);
     const ring = () => {
@@ -60,7 +60,7 @@ export class Alarm {
       this.#timer = undefined;
       let now = this.now();
       // Time that another operation has skipped is not the clock's.
-      const skipped = clock === system ? (ahead - aheadAt) * 1e6 : 0;
+      const skipped = clock === system ? (offset - offsetAt) * 1e6 : 0;
       if (now < due && stoodStill(now - setAt - skipped, due - setAt)) {
         const rest = (due - now) / 1e6;
         if (clock === system) skip(rest);

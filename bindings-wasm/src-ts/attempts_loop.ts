@@ -12,10 +12,10 @@ import { type RetryOptions, retry } from "./retry.js";
 export type AttemptAt<V = unknown> = <T extends V>(fn: Work<T | PromiseLike<T>>) => Promise<T | undefined>;
 
 /** An event that happens once. */
-class Happening {
-  happen = () => {};
-  readonly happened = new Promise<void>((resolve) => {
-    this.happen = resolve;
+class Change {
+  notify = () => {};
+  readonly notified = new Promise<void>((resolve) => {
+    this.notify = resolve;
   });
 }
 
@@ -40,7 +40,7 @@ export function attempts<V = unknown>(
 
 async function* turns(options: RetryOptions<unknown, unknown>): AsyncGenerator<AttemptAt, void, undefined> {
   const leaving = new AbortController();
-  let change = new Happening();
+  let change = new Change();
   let asked: Asked | undefined;
   /** The attempt whose block runs. */
   let running: AttemptContext | undefined;
@@ -49,8 +49,8 @@ async function* turns(options: RetryOptions<unknown, unknown>): AsyncGenerator<A
   let isTold = false;
 
   const changes = (): void => {
-    change.happen();
-    change = new Happening();
+    change.notify();
+    change = new Change();
   };
   const ask = (context: AttemptContext): Promise<unknown> =>
     new Promise((end) => {
@@ -84,7 +84,7 @@ async function* turns(options: RetryOptions<unknown, unknown>): AsyncGenerator<A
 
   try {
     for (;;) {
-      while (asked === undefined && !isOver) await change.happened;
+      while (asked === undefined && !isOver) await change.notified;
       if (isOver && !isTold) await operation;
       if (asked === undefined || isOver) return;
       const { context, end } = asked;
@@ -94,7 +94,7 @@ async function* turns(options: RetryOptions<unknown, unknown>): AsyncGenerator<A
         isMade = true;
         asked = undefined;
         end((async () => fn(context))());
-        await change.happened;
+        await change.notified;
         isTold = isOver;
         return isOver ? operation : undefined;
       }) as AttemptAt;

@@ -16,7 +16,7 @@ class Audience extends Set<Cancellable> {
 }
 
 /** Cancels the operation when the signal, which has not aborted yet, does. */
-export function hear(signal: AbortSignal, member: Cancellable): void {
+export function addAbortListener(signal: AbortSignal, member: Cancellable): void {
   let audience = audiences.get(signal);
   if (audience === undefined) audiences.set(signal, (audience = new Audience()));
   if (audience.size === 0) signal.addEventListener("abort", audience);
@@ -24,7 +24,7 @@ export function hear(signal: AbortSignal, member: Cancellable): void {
 }
 
 /** Leaves no listener behind. */
-export function hearNoMore(signal: AbortSignal, member: Cancellable): void {
+export function removeAbortListener(signal: AbortSignal, member: Cancellable): void {
   const audience = audiences.get(signal);
   if (audience?.delete(member) && audience.size === 0) signal.removeEventListener("abort", audience);
 }
@@ -46,6 +46,6 @@ export function follow(controller: AbortController, caller: AbortSignal | null |
   }
   const abort = () => controller.abort(caller.reason);
   if (caller.aborted) abort();
-  else hear(caller, { cancel: abort });
+  else addAbortListener(caller, { cancel: abort });
   return signal;
 }

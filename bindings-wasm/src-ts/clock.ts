@@ -11,12 +11,12 @@ export interface Clock {
 }
 
 /** The time of {@link system} beyond that of the host's clock, and its latest time. */
-export let ahead = 0;
+export let offset = 0;
 let latest = 0;
 
 /** Lets time pass that the host's clock has not seen, in milliseconds: a timer fired and the clock stood still. */
 export function skip(milliseconds: number): void {
-  ahead += milliseconds;
+  offset += milliseconds;
 }
 
 /**
@@ -26,9 +26,9 @@ export function skip(milliseconds: number): void {
 export const system: Clock = {
   now() {
     const time = performance.now();
-    const back = latest - time - ahead;
-    if (back > 0) ahead = back > 1000 ? latest : latest - time;
-    return (latest = time + ahead);
+    const back = latest - time - offset;
+    if (back > 0) offset = back > 1000 ? latest : latest - time;
+    return (latest = time + offset);
   },
   setTimeout: (callback, milliseconds) => setTimeout(callback, milliseconds),
   clearTimeout: (timer) => clearTimeout(timer as number),

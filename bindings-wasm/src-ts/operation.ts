@@ -7,7 +7,7 @@ import { Alarm } from "./alarm.js";
 import { discard } from "./answer.js";
 import { around, type Mark } from "./around.js";
 import { Attempt, promised } from "./attempt.js";
-import { hear, hearNoMore } from "./cancel.js";
+import { addAbortListener, removeAbortListener } from "./cancel.js";
 import { isFinal, isUsedBody } from "./chain.js";
 import { type Clock, system } from "./clock.js";
 import { PERMANENT } from "./codes.js";
@@ -107,7 +107,7 @@ export class Operation<T> {
         this.#giveUp("cancelled");
         return;
       }
-      if (signal) hear(signal, this);
+      if (signal) addAbortListener(signal, this);
       const { limit } = this.#policy;
       if (limit < Infinity) this.now();
       if (limit > 0) this.follow(this.#engine.begin());
@@ -175,7 +175,7 @@ export class Operation<T> {
   #settle(ending: () => Awaited<T>): void {
     this.#ending ??= ending;
     this.#alarm.clear();
-    if (this.#signal) hearNoMore(this.#signal, this);
+    if (this.#signal) removeAbortListener(this.#signal, this);
     this.#turn();
   }
 

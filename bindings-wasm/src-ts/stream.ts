@@ -1,6 +1,6 @@
 /** Streams that are retried until an item has come that counts. */
 import { Attempt } from "./attempt.js";
-import { hear, hearNoMore } from "./cancel.js";
+import { addAbortListener, removeAbortListener } from "./cancel.js";
 import { type Clock, system } from "./clock.js";
 import { NOT_A_DURATION, problem, unsupported, wrongType } from "./errors.js";
 import { type AttemptContext, checkedOptions, checkHost, checkWork, type Work } from "./host.js";
@@ -61,7 +61,7 @@ class Reader<T> {
     this.context = context;
     this.idle = idle;
     this.clock = clock;
-    hear(context.signal, this);
+    addAbortListener(context.signal, this);
   }
 
   /** The attempt's signal has aborted. A stream may not listen to it. */
@@ -86,7 +86,7 @@ class Reader<T> {
 
   /** Leaves no listener, and closes the stream. */
   async close(): Promise<void> {
-    hearNoMore(this.context.signal, this);
+    removeAbortListener(this.context.signal, this);
     await this.items?.return?.();
   }
 

@@ -3,7 +3,7 @@ import { kindOf } from "../failure.js";
 import type { Time } from "../times.js";
 import type { FailureKind } from "../words.js";
 import type { BudgetFields } from "./fields.js";
-import { counted, Guard, type GuardOptions, NONE } from "./guard.js";
+import { checkedCount, Guard, type GuardOptions, NONE } from "./guard.js";
 import { load, memory } from "./memory.js";
 
 /** How many retries there may be for the calls there are. */
@@ -48,19 +48,19 @@ export class Budget extends Guard {
   /** A retry that has paid never ran. */
   refund(withdrawal: number, now?: Time): void {
     this.at(now);
-    memory().core.budget_refund(counted(withdrawal, "withdrawal"));
+    memory().core.budget_refund(checkedCount(withdrawal, "withdrawal"));
   }
 
   /** The call succeeded; `withdrawal` is what its latest retry has paid. */
   succeed(withdrawal?: number, now?: Time): void {
     this.at(now);
-    memory().core.budget_succeed(withdrawal === undefined ? NONE : counted(withdrawal, "withdrawal"));
+    memory().core.budget_succeed(withdrawal === undefined ? NONE : checkedCount(withdrawal, "withdrawal"));
   }
 
   /** The call is over, however. */
   end(withdrawal?: number): void {
     load(this);
-    memory().core.budget_end(withdrawal === undefined ? NONE : counted(withdrawal, "withdrawal"));
+    memory().core.budget_end(withdrawal === undefined ? NONE : checkedCount(withdrawal, "withdrawal"));
   }
 
   /** The tokens, or retries, that there are. */

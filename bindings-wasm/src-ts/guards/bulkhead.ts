@@ -1,6 +1,6 @@
 /** A bulkhead by itself. */
 import type { BulkheadFields } from "./fields.js";
-import { counted, Guard, type GuardOptions, NONE } from "./guard.js";
+import { checkedCount, Guard, type GuardOptions, NONE } from "./guard.js";
 import { load, memory, readArgument } from "./memory.js";
 
 /** The answer of a bulkhead to a call. */
@@ -22,7 +22,7 @@ export class Bulkhead extends Guard {
 
   /** Asks again, from a place in the queue. */
   enterFrom(place: number): Entry {
-    return this.entry(counted(place, "place"));
+    return this.entry(checkedCount(place, "place"));
   }
 
   private entry(place: number): Entry {
@@ -39,7 +39,7 @@ export class Bulkhead extends Guard {
 
   /** A queued caller gives up its place. */
   leaveQueue(place: number): void {
-    this.gone(counted(place, "place"));
+    this.gone(checkedCount(place, "place"));
   }
 
   private gone(place: number): void {

@@ -182,7 +182,7 @@ export abstract class Guard {
 export const NONE = 0xffffffff;
 
 /** A number of things, or of tokens. */
-export function counted(value: number, name: string): number {
+export function checkedCount(value: number, name: string): number {
   if (!(Number.isInteger(value) && value >= 0 && value < NONE))
     throw wrongType(name, value, "a whole number from 0 to 4294967294");
   return value;

@@ -49,7 +49,7 @@ function count<Word extends string>(counts: { [_ in Word]?: number }, word: Word
  * `listen(statistics.hooks)`, or give its hooks to some: `retry(fn, statistics.hooks)`.
  */
 export class Statistics {
-  private readonly counted = new Map<string, Writable>();
+  private readonly byName = new Map<string, Writable>();
 
   /** The hooks that count. */
   readonly hooks: Readonly<Required<Hooks>> = {
@@ -75,23 +75,23 @@ export class Statistics {
 
   /** The numbers of the operations of each name that had an event, of at most 1000 names; further names count as "other". They go on counting. */
   get operations(): ReadonlyMap<string, OperationStatistics> {
-    return this.counted;
+    return this.byName;
   }
 
   /** Forgets all numbers. */
   reset(): void {
-    this.counted.clear();
+    this.byName.clear();
   }
 
   /** The numbers by name, as they are now. */
   toJSON(): Record<string, OperationStatistics> {
-    return structuredClone(Object.fromEntries(this.counted));
+    return structuredClone(Object.fromEntries(this.byName));
   }
 
   private at({ operation }: AttemptEvent): Writable {
-    const name = this.counted.has(operation) || this.counted.size < MOST_NAMES ? operation : "other";
-    let numbers = this.counted.get(name);
-    if (numbers === undefined) this.counted.set(name, (numbers = empty()));
+    const name = this.byName.has(operation) || this.byName.size < MOST_NAMES ? operation : "other";
+    let numbers = this.byName.get(name);
+    if (numbers === undefined) this.byName.set(name, (numbers = empty()));
     return numbers;
   }
 }

@@ -3,7 +3,7 @@
  * list for each length of sleep, which jitter makes all different.
  */
 
-import { hear, hearNoMore } from "../cancel.js";
+import { addAbortListener, removeAbortListener } from "../cancel.js";
 import { type Clock, LONGEST_TIMER, system } from "../clock.js";
 import { wrongType } from "../errors.js";
 import { type Length, nanos } from "../memory.js";
@@ -89,17 +89,17 @@ export class Timers implements Clock {
       } else {
         let timer: Timer | undefined;
         const wake = () => {
-          hearNoMore(signal, sleeper);
+          removeAbortListener(signal, sleeper);
           resolve();
         };
         const cancel = () => {
           this.clearTimeout(timer);
-          hearNoMore(signal, sleeper);
+          removeAbortListener(signal, sleeper);
           reject(signal.reason);
         };
         const sleeper = { cancel };
         // First, because what is no signal throws, and nobody is to sleep then.
-        hear(signal, sleeper);
+        addAbortListener(signal, sleeper);
         timer = this.start(long, wake);
       }
     });

@@ -93,7 +93,7 @@ pub(super) fn index_of(guard: &JsValue) -> Answer<u32> {
 }
 
 /// The two halves of a guard, apart.
-fn lend<C, S>(guard: &mut Option<(C, S)>) -> Option<(&C, &mut S)> {
+fn borrow<C, S>(guard: &mut Option<(C, S)>) -> Option<(&C, &mut S)> {
     guard.as_mut().map(|(config, state)| (&*config, state))
 }
 
@@ -104,13 +104,13 @@ pub(super) fn under<T>(guards: Option<&SharedGuards>, work: impl FnOnce(&mut Gua
     all.iter().try_for_each(|guard| states.read(&guard))?;
     let (times, places) = (states.times.as_mut_slice(), states.places.as_mut_slice());
     let done = work(&mut Guards {
-        budget: lend(&mut states.budget),
-        breaker: lend(&mut states.breaker),
-        limiter: lend(&mut states.limiter).map(|(config, limiter)| (config, limiter, times)),
-        adaptive: lend(&mut states.adaptive),
-        bulkhead: lend(&mut states.bulkhead).map(|(config, bulkhead)| (config, bulkhead, places)),
-        stretch: lend(&mut states.stretch),
-        hedge: lend(&mut states.hedge),
+        budget: borrow(&mut states.budget),
+        breaker: borrow(&mut states.breaker),
+        limiter: borrow(&mut states.limiter).map(|(config, limiter)| (config, limiter, times)),
+        adaptive: borrow(&mut states.adaptive),
+        bulkhead: borrow(&mut states.bulkhead).map(|(config, bulkhead)| (config, bulkhead, places)),
+        stretch: borrow(&mut states.stretch),
+        hedge: borrow(&mut states.hedge),
     });
     all.iter().try_for_each(|guard| states.write(&guard))?;
     guards.notify()?;
