@@ -1,8 +1,7 @@
 /** The delay that a function of the user chooses after a failure: it is obeyed exactly (spec 7.17). */
 import { HookError, NOT_A_DURATION, problem } from "./errors.js";
-import { hintNanos, noteAgain, ruleBits } from "./failure.js";
 import type { RetryEvent } from "./hooks.js";
-import { type Duration, durationOf, NEVER } from "./times.js";
+import { type Duration, durationOf, type Nanos, NEVER } from "./times.js";
 
 /** A failed attempt whose delay is not decided yet. */
 export type DelayEvent<V = unknown> = Omit<RetryEvent<V>, "delayMs" | "cause">;
@@ -11,22 +10,18 @@ export type DelayEvent<V = unknown> = Omit<RetryEvent<V>, "delayMs" | "cause">;
 // biome-ignore lint/suspicious/noConfusingVoidType: a function without an answer returns void
 export type DelayAnswer = Duration | false | null | undefined | void;
 
-/** Asks the user's function, and notes its answer as the failure's hint; false if it has none. */
-export function askDelay(delay: (event: never) => unknown, event: object, lastError: unknown): boolean {
-  const hint = hintNanos();
-  const bits = ruleBits();
+/** The answer of the user's function, as the failure's hint; undefined if it has none. */
+export function askDelay(delay: (event: never) => unknown, event: object, lastError: unknown): Nanos | undefined {
   let answer: unknown;
   try {
     answer = delay(event as never);
   } catch (error) {
     throw new HookError("delay", error, lastError);
   }
+  if (answer === undefined || answer === null) return undefined;
   const span = answer === false ? NEVER : durationOf(answer);
-  const isSilent = answer === undefined || answer === null;
-  if (!isSilent && span === undefined) throw problem(NOT_A_DURATION, "delay", answer);
-  // The function may have judged other failures.
-  noteAgain(span ?? hint, bits);
-  return !isSilent;
+  if (span === undefined) throw problem(NOT_A_DURATION, "delay", answer);
+  return span;
 }
 
 // Where the use of hints is in a policy's words: from the longest hint to the end of its reach, then the mode, what is done about a

@@ -5,7 +5,7 @@ import { REFUSED, shortage } from "./budgets.js";
 import { type Clock, nanosOf, system } from "./clock.js";
 import { withExactHints } from "./delay.js";
 import { ATTEMPT, type Engine, SLEEP, type Step } from "./engine_step.js";
-import { hintNanos, ruleBits } from "./failure.js";
+import { codeOf, type JudgedFailure } from "./failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
 import { call, functions, hot, readShortage, readStep, stepCodes, write, writePolicy } from "./hot.js";
 import { NO_LIMIT } from "./options.js";
@@ -65,7 +65,14 @@ export class Unguarded<V, F> implements Engine, Keeper {
     return { codes: ATTEMPT, at: this.#limit < NO_LIMIT ? this.#limit : Infinity, wakeAt: Infinity, attempt: 1 };
   }
 
-  fail({ attempt }: Attempt, kind: number, _failure: unknown, now: number, epoch: number, isExact: boolean): Step {
+  fail(
+    { attempt }: Attempt,
+    judged: JudgedFailure,
+    _failure: unknown,
+    now: number,
+    epoch: number,
+    isExact: boolean,
+  ): Step {
     const core = hot();
     const { words, budgets } = this.#policy;
     call.load(this);
@@ -74,15 +81,15 @@ export class Unguarded<V, F> implements Engine, Keeper {
       core.underway();
       this.#known = true;
     }
-    write(HINT, hintNanos());
+    write(HINT, judged.hint);
     write(NOW, now);
     writePolicy(isExact ? withExactHints(words) : words);
-    core.fail(attempt, kind | ruleBits());
+    core.fail(attempt, codeOf(judged));
     this.#failedAt = now;
     const codes = stepCodes();
     // A sleep for a server's hint is free, and its budget is not asked.
     if ((codes & 255) === SLEEP && codes >>> 24 !== HINTED && budgets?.isFor(words)) {
-      this.#price = budgets.withdraw(this.#key, kind, nanosOf(epoch), this.#noted);
+      this.#price = budgets.withdraw(this.#key, judged.kind, nanosOf(epoch), this.#noted);
       if (this.#price !== REFUSED) {
         this.#paid += this.#price;
         this.#isWaiting = true;

@@ -1,5 +1,6 @@
 /** The steps of an operation, and the engine that decides them. */
 import type { Attempt } from "./attempt.js";
+import type { JudgedFailure } from "./failure.js";
 import type { Work } from "./host.js";
 import type { StopReason } from "./words.js";
 
@@ -28,10 +29,10 @@ export interface Engine {
   readonly discardsAsleep: boolean;
   begin(): Step;
   /**
-   * Reports a failure of a kind whose hint is written: an error, or a value that is no success. `epoch` is the clock's time at time 0, in milliseconds. With `isExact` the hint is
-   * the delay, whatever the policy does about hints.
+   * Reports a failure: an error, or a value that is no success. `epoch` is the clock's time at time 0, in milliseconds. With `isExact`
+   * the hint is the delay, whatever the policy does about hints.
    */
-  fail(attempt: Attempt, kind: number, failure: unknown, now: number, epoch: number, isExact: boolean): Step;
+  fail(attempt: Attempt, judged: JudgedFailure, failure: unknown, now: number, epoch: number, isExact: boolean): Step;
   /** Reports an error of the program's own; undefined where it is a failure like others. */
   abandon(attempt: number, error: unknown, now: number): Step | undefined;
   succeed(attempt: number): void;

@@ -70,6 +70,24 @@ export interface Rules {
   readonly texts: readonly RuleText[];
 }
 
+/** A failure as the core takes it. */
+export interface JudgedFailure {
+  /** The number of its kind. */
+  readonly kind: number;
+  /** Its hint in nanoseconds, `NEVER`, or Infinity for none. */
+  readonly hint: Nanos;
+  /** The number of the rule that takes it: 0 if no policy has judged it, `NO_RULE` if no rule takes it. */
+  readonly rule: number;
+}
+
+const NO_RULE = 255;
+
+/** The kind and the rule as one number of the core. */
+export const codeOf = ({ kind, rule }: JudgedFailure): number => kind | (rule << 8);
+
+/** A hint as the core's 64 bits. */
+export const hintBits = (hint: Nanos): bigint => (hint === Infinity ? NEVER + 1n : BigInt(hint));
+
 /** A policy that the core has read. */
 export interface ReadPolicy {
   readonly words: Uint32Array;
@@ -83,8 +101,8 @@ export const LONGEST_NUMBER = 2 ** 63;
 export interface Classifier {
   /** The policy of these fields. */
   policy(values: readonly FieldValue[], names: (path: string) => string): ReadPolicy;
-  /** The kind of a failure by rules, and above it the number of its rule; `write` notes its hint and says its kind. */
-  judge(rules: Rules, seen: Seen, idempotent: boolean, write: () => number, error: unknown, names?: Names): number;
+  /** Returns the kind of a failure by rules and, above it, the number of its rule. `kind` is its kind without rules. */
+  judge(rules: Rules, facts: ErrorFacts, idempotent: boolean, kind: number, error: unknown, names?: Names): number;
   isFailure(rules: Rules, status: number, idempotent: boolean): boolean;
   /** A failure as rules judge it by the facts of its error. */
   failure(rules: Rules | undefined, failure: Failure | FailureKind, facts: Facts): Failure;
@@ -106,74 +124,36 @@ export function classifierFor(path: string): Classifier {
   return classifier;
 }
 
-/** The hint of the failure that was judged last: nanoseconds, `NEVER`, or Infinity for none. */
-let hint: Nanos = Infinity;
-/** The number of its rule as the core has it: 0 if no policy has judged it, `NO_RULE` if no rule takes it. */
-let rule = 0;
-const NO_RULE = 255;
-
-/** The same above a kind, for the engine that asks next. */
-export const ruleBits = (): number => rule << 8;
-
-/** The same, for the engine that asks next. */
-export const hintNanos = (): Nanos => hint;
-
-/** The same as the core's 64 bits. */
-export const hintBits = (): bigint => (hint === Infinity ? NEVER + 1n : BigInt(hint));
-
-/** Notes a hint. NaN is none, a time in the past is now, and what is too long is the longest there is. */
-function noteHint(given: Hint): void {
-  rule = 0;
-  if (given === "never") {
-    hint = NEVER;
-  } else if (typeof given === "string") {
-    const span = spanOf(given);
-    if (span === undefined) throw problem(NOT_A_DURATION, "hint", given);
-    hint = span;
-  } else if (typeof given === "bigint") {
-    hint = given < 0n ? 0 : given < NEVER ? given : NEVER - 1n;
-  } else if (given === undefined || given === null || Number.isNaN(given)) {
-    hint = Infinity;
-  } else if (typeof given === "number") {
-    hint = Math.min(Math.max(Math.floor(given * 1e6 + 0.5), 0), LONGEST_NUMBER);
-  } else {
-    throw problem(NOT_A_DURATION, "hint", given);
-  }
+/** A hint in nanoseconds. NaN is none, a time in the past is now, and what is too long is the longest there is. */
+function nanosOfHint(given: Hint): Nanos {
+  if (given === "never") return NEVER;
+  if (given === undefined || given === null || Number.isNaN(given)) return Infinity;
+  if (typeof given === "bigint") return given < 0n ? 0 : given < NEVER ? given : NEVER - 1n;
+  if (typeof given === "number") return Math.min(Math.max(Math.floor(given * 1e6 + 0.5), 0), LONGEST_NUMBER);
+  const span = typeof given === "string" ? spanOf(given) : undefined;
+  if (span === undefined) throw problem(NOT_A_DURATION, "hint", given);
+  return span;
 }
 
-/** Notes a hint and the bits of a rule after the user's code, which may have judged other failures. */
-export function noteAgain(nanos: Nanos, bits: number): void {
-  hint = nanos;
-  rule = bits >>> 8;
-}
-
-/** Notes the hint of header lines. */
-function noteLines(lines: readonly Line[], status: number, wall: bigint | undefined): void {
-  rule = 0;
-  hint = readLines(lines, wall, status);
-}
-
-/** The noted hint, in milliseconds. */
-export function readHint(): number | "never" | undefined {
-  return hint === Infinity ? undefined : hint === NEVER ? "never" : Number(hint) / 1e6;
-}
+/** A hint in milliseconds. */
+export const hintMs = (hint: Nanos): number | "never" | undefined =>
+  hint === Infinity ? undefined : hint === NEVER ? "never" : Number(hint) / 1e6;
 
 /** The same; nanoseconds as a bigint if milliseconds would round it. */
-const readExactHint = (): number | bigint | "never" | undefined =>
-  typeof hint === "bigint" && hint !== NEVER && hint > Number.MAX_SAFE_INTEGER ? hint : readHint();
+const exactHint = (hint: Nanos): number | bigint | "never" | undefined =>
+  typeof hint === "bigint" && hint !== NEVER && hint > Number.MAX_SAFE_INTEGER ? hint : hintMs(hint);
 
-export function readFailure(kind: number): Failure {
-  const failure = { kind: KINDS[kind] as FailureKind, hint: readExactHint() };
+export function publicFailure({ kind, hint, rule }: JudgedFailure): Failure {
+  const failure = { kind: KINDS[kind] as FailureKind, hint: exactHint(hint) };
   return rule === 0 ? failure : { ...failure, rule: rule === NO_RULE ? 0 : rule };
 }
 
-/** A failure's kind, and its hint noted. */
-export function writeFailure(failure: Failure | FailureKind): number {
+/** Checks a failure that a program gives. */
+export function checkedFailure(failure: Failure | FailureKind): JudgedFailure {
   const given: Partial<Failure> = clean(typeof failure === "string" ? { kind: failure } : Object(failure));
   const kind = kindOf(given.kind);
-  noteHint(given.hint);
-  rule = given.rule === undefined ? 0 : given.rule & 255 || NO_RULE;
-  return kind;
+  const rule = given.rule === undefined ? 0 : given.rule & 255 || NO_RULE;
+  return { kind, hint: nanosOfHint(given.hint), rule };
 }
 
 /** The number of a kind; throws when there is none such. */
@@ -183,34 +163,33 @@ export function kindOf(word: unknown): number {
   return kind;
 }
 
-/** How the facts of a failure are read, and how its hint is noted and its kind said by them. */
-type Source = readonly [look: (failure: unknown) => Seen, write: (seen: Seen) => number];
+/** How the facts of a failure are read, and what they say without rules. */
+type Source = readonly [facts: (failure: unknown) => ErrorFacts, judge: (facts: ErrorFacts) => JudgedFailure];
 
 /** An error. */
-export const ERROR: Source = [look, writeSeen];
+export const ERROR: Source = [factsOf, failureOfError];
 /** An attempt that was over its limit. */
-export const LATE: Source = [() => ({ ...NO_FACTS, kind: TIMEOUT }), writeSeen];
+export const LATE: Source = [() => ({ ...NO_FACTS, kind: TIMEOUT }), failureOfError];
 /** A value that is a failure, though its status may be none. Its header lines count below 400, too: a 202 says when to look again. */
-export const ANSWER: Source = [seenIn, writeSeenIn];
+export const ANSWER: Source = [factsOfAnswer, failureOfAnswer];
 
 /**
- * The kind of a failure, and its hint noted: by the answer of a predicate, or by the default judgement held against the rules. A predicate
- * that answers true means the default judgement, but never permanent.
+ * Judges a failure by the answer of a predicate, or by the default judgement held against the rules. A predicate that answers true means
+ * the default judgement, but never permanent.
  */
-export function writeVerdict(
+export function judge(
   verdict: Verdict,
-  [look, write]: Source,
+  [read, byDefault]: Source,
   failure: unknown,
   rules: Rules | undefined,
   idempotent: boolean,
-): number {
-  rule = 0;
-  if (verdict === false) return PERMANENT;
-  if (verdict !== undefined && verdict !== null && verdict !== true) return writeFailure(verdict);
-  const seen = look(failure);
-  if (!verdict) return judged(rules, seen, idempotent, () => write(seen), failure);
-  const kind = write(seen);
-  return kind === PERMANENT ? TRANSIENT : kind;
+): JudgedFailure {
+  if (verdict !== undefined && verdict !== null && verdict !== true)
+    return checkedFailure(verdict === false ? "permanent" : verdict);
+  const facts = read(failure);
+  const judged = byDefault(facts);
+  if (!verdict) return judgedByRules(rules, facts, idempotent, judged, failure);
+  return judged.kind === PERMANENT ? { ...judged, kind: TRANSIENT } : judged;
 }
 
 /**
@@ -233,7 +212,7 @@ export function isFailedAnswer(
 }
 
 /** The facts of a value: status and header lines of an HTTP answer, nothing of any other value. */
-function seenIn(value: unknown): Seen {
+function factsOfAnswer(value: unknown): ErrorFacts {
   try {
     const answer = answerOf(value);
     const statuses = answer === undefined ? [] : [answer.status];
@@ -244,11 +223,9 @@ function seenIn(value: unknown): Seen {
   }
 }
 
-/** The kind of such a value, and its hint noted. */
-function writeSeenIn(seen: Seen): number {
-  const status = integer(seen.statuses[0]);
-  noteLines(seen.lines, status, wallNow());
-  return kindOfStatus(status) || seen.kind;
+function failureOfAnswer({ kind, lines, statuses }: ErrorFacts): JudgedFailure {
+  const status = integer(statuses[0]);
+  return { kind: kindOfStatus(status) || kind, hint: readLines(lines, wallNow(), status), rule: 0 };
 }
 
 /**
@@ -257,17 +234,17 @@ function writeSeenIn(seen: Seen): number {
  */
 export function httpFailure(status: number, said?: HeadersLike | string | null): Failure | undefined {
   const code = integer(status);
-  if (typeof said === "string") noteLines(linesOf({ "retry-after": said }), code, undefined);
-  else noteLines(linesOf(said), code, wallNow());
+  const isText = typeof said === "string";
+  const hint = readLines(linesOf(isText ? { "retry-after": said } : said), isText ? undefined : wallNow(), code);
   const kind = kindOfStatus(code);
-  return kind === 0 ? undefined : readFailure(kind);
+  return kind === 0 ? undefined : publicFailure({ kind, hint, rule: 0 });
 }
 
 /** The failure of a gRPC status; undefined for OK. `pushback` is its `grpc-retry-pushback-ms`. */
 export function grpcFailure(code: number, pushback?: string | null): Failure | undefined {
-  noteLines(typeof pushback === "string" ? [["grpc-retry-pushback-ms", pushback]] : [], 0, undefined);
+  const hint = readLines(typeof pushback === "string" ? [["grpc-retry-pushback-ms", pushback]] : [], undefined, 0);
   const kind = kindOfGrpc(integer(code, 2));
-  return kind === 0 ? undefined : readFailure(kind);
+  return kind === 0 ? undefined : publicFailure({ kind, hint, rule: 0 });
 }
 
 /**
@@ -281,8 +258,9 @@ export function hintOf(
 ): number | bigint | "never" | undefined {
   if (typeof wall === "number" && !(wall >= 0 && wall <= Number.MAX_SAFE_INTEGER)) throw timeRange("wall", wall);
   const nanos = typeof wall === "number" ? BigInt(Math.floor(wall)) * 1_000_000n : wall;
-  noteLines(linesOf(headers), integer(status), nanos === undefined ? wallNow() : (nanos ?? undefined));
-  return readExactHint();
+  return exactHint(
+    readLines(linesOf(headers), nanos === undefined ? wallNow() : (nanos ?? undefined), integer(status)),
+  );
 }
 
 /** A number of 32 bits; what is none reads as another. */
@@ -294,12 +272,12 @@ export const integer = (value: unknown, otherwise = 0): number =>
  * retried, the program's own mistakes are not, and any other error is taken for transient.
  */
 export function classify(error: unknown): Failure {
-  return readFailure(writeSeen(look(error)));
+  return publicFailure(failureOfError(factsOf(error)));
 }
 
 /** The same, judged by rules. */
 export function classifyBy(rules: Rules | undefined, error: unknown, idempotent: boolean): Failure {
-  return readFailure(writeVerdict(undefined, ERROR, error, rules, idempotent));
+  return publicFailure(judge(undefined, ERROR, error, rules, idempotent));
 }
 
 /** True if an HTTP answer is a failure. */
@@ -332,7 +310,7 @@ export interface ErrorLike {
 }
 
 /** The facts of an error. All of them are read before the core is called: a getter may run other operations. */
-export interface Seen {
+export interface ErrorFacts {
   /** The lists of the client table that have the error or a cause of it, as bits. */
   readonly clues: number;
   /** The kind of an error that has neither status nor code. */
@@ -348,7 +326,7 @@ export interface Seen {
   readonly shouldRetry: number;
 }
 
-export const NO_FACTS: Seen = {
+export const NO_FACTS: ErrorFacts = {
   clues: 0,
   kind: TRANSIENT,
   statuses: [],
@@ -370,15 +348,15 @@ function shouldRetryOf(lines: readonly Line[]): number {
 }
 
 /** The facts of an error; none where reading them throws, so that the user's own error comes out. */
-function look(error: unknown): Seen {
+function factsOf(error: unknown): ErrorFacts {
   try {
-    return facts(error);
+    return readFacts(error);
   } catch {
     return NO_FACTS;
   }
 }
 
-function facts(error: unknown): Seen {
+function readFacts(error: unknown): ErrorFacts {
   const clues = cluesOf(error);
   if (!isObject(error)) return { ...NO_FACTS, clues, kind: kindOfClues(clues) };
   const known = clean(error as ErrorLike);
@@ -417,49 +395,39 @@ function facts(error: unknown): Seen {
 
 /** True if an error is a program's own mistake or a caller's wish, which say nothing about the other side. */
 export function isProgramError(error: unknown): boolean {
-  const { programError, clues } = look(error);
+  const { programError, clues } = factsOf(error);
   return programError || isCancelled(clues);
 }
 
-/** The kind of what was seen, and its hint noted. */
-function writeSeen({ clues, kind: otherwise, statuses, lines, grpc }: Seen): number {
-  let kind = otherwise;
+function failureOfError({ clues, kind: otherwise, statuses, lines, grpc }: ErrorFacts): JudgedFailure {
   for (const status of statuses) {
     const code = integer(status);
     const found = kindOfStatus(code);
-    if (found !== 0) {
-      noteLines(lines, code, wallNow());
-      return kindOfAnswer(found, clues);
-    }
+    if (found !== 0) return { kind: kindOfAnswer(found, clues), hint: readLines(lines, wallNow(), code), rule: 0 };
   }
-  // A client that throws about a redirect follows no further one.
-  if (statuses.some((status) => status >= 300)) kind = PERMANENT;
   const found = statuses.length === 0 && grpc !== undefined ? kindOfGrpc(integer(grpc, 2)) : 0;
-  if (found !== 0) noteLines(lines, 0, undefined);
-  else noteHint(undefined);
-  return found || kind;
+  // A client that throws about a redirect follows no further one.
+  const kind = found || (statuses.some((status) => status >= 300) ? PERMANENT : otherwise);
+  return { kind, hint: found === 0 ? Infinity : readLines(lines, undefined, 0), rule: 0 };
 }
 
-/** The kind of a failure after the server's word and the rules (spec 8.4 to 8.8); `write` notes its hint and says its kind. */
-export function judged(
+/** Holds a failure against the server's word and the rules (spec 8.4 to 8.8). */
+export function judgedByRules(
   rules: Rules | undefined,
-  seen: Seen,
+  facts: ErrorFacts,
   idempotent: boolean,
-  write: () => number,
+  { kind, hint }: JudgedFailure,
   error: unknown,
   names?: Names,
-): number {
+): JudgedFailure {
   // The rules of a preset hold for kinds alone, which the machine knows without them.
   if (rules && classifier) {
-    const code = classifier.judge(rules, seen, idempotent, write, error, names);
-    rule = code >>> 8;
-    return code & 255;
+    const code = classifier.judge(rules, facts, idempotent, kind, error, names);
+    return { kind: code & 255, hint, rule: code >>> 8 };
   }
-  const kind = write();
-  rule = 0;
-  const advice = seen.programError ? 0 : seen.shouldRetry;
+  const advice = facts.programError ? 0 : facts.shouldRetry;
   // A server says by 425 that it has not begun (RFC 8470).
-  const safe = idempotent || seen.unsent || seen.statuses.includes(425);
+  const safe = idempotent || facts.unsent || facts.statuses.includes(425);
   // Few failures need the core here.
-  return safe && advice === 0 ? kind : hot().advised(kind, advice, safe ? 1 : 0);
+  return { kind: safe && advice === 0 ? kind : hot().advised(kind, advice, safe ? 1 : 0), hint, rule: 0 };
 }

@@ -17,14 +17,15 @@ import { isAbortAgain } from "./error_names.js";
 import { attach, ConfigError, HookError, type Outcome, remember } from "./errors.js";
 import {
   ANSWER,
+  checkedFailure,
   ERROR,
+  hintMs,
   isFailedAnswer,
+  type JudgedFailure,
   type Judgement,
+  judge,
   LATE,
-  readHint,
   type Verdict,
-  writeFailure,
-  writeVerdict,
 } from "./failure.js";
 import { type Hooks, isHeard, listeners, tell } from "./hooks.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
@@ -339,7 +340,7 @@ export class Operation<T> {
         return;
       }
       this.#failedWith(undefined, value, true);
-      this.#decide(context, () => writeVerdict(given, ANSWER, value, rules, idempotent), false, this.now());
+      this.#decide(context, () => judge(given, ANSWER, value, rules, idempotent), false, this.now());
     });
   }
 
@@ -377,7 +378,7 @@ export class Operation<T> {
       if (now === undefined) this.#failedWith(error, undefined, false);
       const answer = timeout ? undefined : (verdict ?? (isAgain ? false : undefined));
       const source = timeout ? LATE : ERROR;
-      const write = () => writeVerdict(answer, source, error, this.#policy.rules, this.#isIdempotent);
+      const write = () => judge(answer, source, error, this.#policy.rules, this.#isIdempotent);
       try {
         this.#decide(context, write, !timeout && (verdict === undefined || verdict === null), now ?? this.now());
       } catch (raised) {
@@ -399,7 +400,7 @@ export class Operation<T> {
   /** The body of an attempt's request was used up by an earlier one: the earlier failure comes out, unless an attempt still runs. */
   #unsent(context: Attempt): void {
     this.#lands(context);
-    if (this.#running.length > 0) this.#decide(context, () => writeFailure("transient"), false, this.now());
+    if (this.#running.length > 0) this.#decide(context, () => checkedFailure("transient"), false, this.now());
     else this.#giveUp("body");
   }
 
@@ -412,8 +413,8 @@ export class Operation<T> {
     this.#returned = returned;
   }
 
-  /** Asks the engine about a failure. `write` writes its hint and returns its kind; by default if nobody else has judged it. */
-  #decide(context: Attempt, write: () => number, byDefault: boolean, now: number): void {
+  /** Asks the engine about a failure. `byDefault` is true if no predicate has judged it. */
+  #decide(context: Attempt, judged: () => JudgedFailure, byDefault: boolean, now: number): void {
     // The user's code that was asked may have cancelled this.
     if (this.#isOver) return;
     const error = this.#lastError;
@@ -421,21 +422,23 @@ export class Operation<T> {
     const engine = this.#engine;
     const { attempt } = context;
     const { delay } = this.#options;
-    let hint: ReturnType<typeof readHint>;
+    let hint: ReturnType<typeof hintMs>;
     let step: Step;
     try {
-      const kind = (this.#kind = write());
+      let failure = judged();
+      const kind = (this.#kind = failure.kind);
       // So may getters of the error.
       if (this.#isOver) return;
-      if (this.#begun !== undefined) hint = readHint();
+      if (this.#begun !== undefined) hint = hintMs(failure.hint);
       const facts = { error, value, kind: KINDS[kind], hint };
-      const asks = kind !== PERMANENT && delay;
-      const isExact = !!asks && askDelay(asks, this.#event(attempt, facts, now), error);
+      const answer = kind !== PERMANENT && delay ? askDelay(delay, this.#event(attempt, facts, now), error) : undefined;
+      const isExact = answer !== undefined;
+      if (isExact) failure = { ...failure, hint: answer };
       // So may the function of delays.
       if (this.#isOver) return;
       step =
         (byDefault && kind === PERMANENT && engine.abandon(attempt, error, now)) ||
-        engine.fail(context, kind, this.#returned ? value : error, now, this.#alarm.epoch as number, isExact);
+        engine.fail(context, failure, this.#returned ? value : error, now, this.#alarm.epoch as number, isExact);
     } catch (refused) {
       if (!isRefusal(refused)) throw refused;
       // The browser compiles small modules only: without a decision there is no other attempt.

@@ -5,18 +5,18 @@
 import { ConfigError, shown, UNKNOWN_FIELD } from "../errors.js";
 import {
   type Classifier,
+  checkedFailure,
+  type ErrorFacts,
   type ErrorLike,
   integer,
-  judged,
+  judgedByRules,
   type Names,
   NO_FACTS,
+  publicFailure,
   type ReadPolicy,
   type Rules,
   type RuleText,
-  readFailure,
-  type Seen,
   useClassifier,
-  writeFailure,
 } from "../failure.js";
 import { bring } from "../hot.js";
 import { encode, ModuleMemory } from "../memory.js";
@@ -137,14 +137,13 @@ const classifier: Classifier = {
     return { words: memory().copy("policy"), rules: rules.some(Boolean) ? { words: rules, texts } : undefined };
   },
 
-  judge(rules, seen, idempotent, write, error, names) {
+  judge(rules, seen, idempotent, kind, error, names) {
     // The user's code comes first: a getter may run other operations, and the core's memory is shared.
     const { codes, types } = names ?? namesOf(error);
     const message = rules.texts.some(([, list]) => list === PATTERNS) ? messageOf(error) : "";
     const coded = bitsOf(rules, CODES, (text) => codes.includes(text));
     const typed = bitsOf(rules, TYPES, (text) => types.includes(text));
     const patterns = bitsOf(rules, PATTERNS, (text) => message.includes(text));
-    const kind = write();
     const { statuses, programError, unsent, shouldRetry } = seen;
     // A code that is none of the table reads as UNKNOWN.
     const grpc = seen.grpc === undefined ? NO_CODE : Math.min(integer(seen.grpc, 2), 254);
@@ -155,7 +154,7 @@ const classifier: Classifier = {
 
   failure(rules, failure, facts) {
     const { status, grpc, codes, types, message, idempotent, unsent, programFault, shouldRetry } = facts;
-    const seen: Seen = {
+    const seen: ErrorFacts = {
       ...NO_FACTS,
       statuses: [integer(status)],
       grpc: grpc ?? undefined,
@@ -164,8 +163,8 @@ const classifier: Classifier = {
       shouldRetry: shouldRetry === true ? 1 : shouldRetry === false ? 2 : 0,
     };
     const names = { codes: codes ?? [], types: types ?? [] };
-    const write = () => writeFailure(failure);
-    return readFailure(judged(rules, seen, idempotent ?? true, write, { message: message ?? "" }, names));
+    const error = { message: message ?? "" };
+    return publicFailure(judgedByRules(rules, seen, idempotent ?? true, checkedFailure(failure), error, names));
   },
 
   isFailure(rules, status, idempotent) {

@@ -1,7 +1,7 @@
 /** A call under guards as a machine, for programs with a loop of their own. */
 
 import { wrongType } from "../errors.js";
-import { type Failure, hintBits, ruleBits, writeFailure } from "../failure.js";
+import { checkedFailure, codeOf, type Failure, hintBits } from "../failure.js";
 import { exact } from "../memory.js";
 import type { Policy } from "../policy.js";
 import { checkSeed } from "../seed.js";
@@ -66,11 +66,10 @@ export class GuardedCall {
   /** The attempt with this ticket failed at `now`. */
   fail<T extends Time>(ticket: number | bigint, now: T, failure: Failure | FailureKind): Step<Same<T>> {
     const number = ticketOf(ticket);
-    const kind = writeFailure(failure) | ruleBits();
-    const hint = hintBits();
+    const judged = checkedFailure(failure);
     const fail = () => {
-      memory().longs[3] = hint;
-      memory().core.call_fail(this.guards.mask, kind);
+      memory().longs[3] = hintBits(judged.hint);
+      memory().core.call_fail(this.guards.mask, codeOf(judged));
     };
     return this.move(now, fail, number);
   }

@@ -5,7 +5,7 @@ import { givenUp } from "../chain.js";
 import { system } from "../clock.js";
 import { withExactHints } from "../delay.js";
 import { type Engine, STOP, type Step } from "../engine_step.js";
-import { hintBits, isProgramError, ruleBits } from "../failure.js";
+import { codeOf, hintBits, isProgramError, type JudgedFailure } from "../failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
 import { budget } from "../hot.js";
 import { Operation } from "../operation.js";
@@ -230,19 +230,24 @@ export class Guarded<T> implements Engine, Waiter {
     else this.budgets = undefined;
   }
 
-  fail(context: Attempt, kind: number, failure: unknown, now: number, _epoch: number, isExact: boolean): Step {
+  fail(
+    context: Attempt,
+    { kind, hint, rule }: JudgedFailure,
+    failure: unknown,
+    now: number,
+    _epoch: number,
+    isExact: boolean,
+  ): Step {
     this.bringBudget();
     const { nesting } = this;
-    const hint = hintBits();
-    const rule = ruleBits();
     const inner =
       nesting !== undefined && ((context instanceof NestedAttempt && context.token.isGivenUp) || givenUp(failure));
     const judged = inner ? memory().core.nested_failure(nesting.mode, kind) : kind;
     return this.move(now, (mask) => {
       if (isExact) loadPolicy(withExactHints(this.words));
       writeArgument(2, context.attempt);
-      memory().longs[3] = hint;
-      memory().core.call_fail(mask, judged | rule);
+      memory().longs[3] = hintBits(hint);
+      memory().core.call_fail(mask, codeOf({ kind: judged, hint, rule }));
       const isRefused = ((stepCodes() >> 16) & 255) === NO_BUDGET && memory().core.budget_shortage(judged) === 1;
       this.refusal = isRefused ? shortage(argumentsFrom(8), 0, this.budgets ? this.key : "") : undefined;
     });

@@ -7,7 +7,7 @@
 
 import { SLEEP } from "../engine_step.js";
 import { wrongType } from "../errors.js";
-import { type Failure, hintBits, kindOf, ruleBits, writeFailure } from "../failure.js";
+import { checkedFailure, codeOf, type Failure, hintBits, kindOf } from "../failure.js";
 import type { Policy } from "../policy.js";
 import { checkSeed } from "../seed.js";
 import type { Keeper } from "../slot.js";
@@ -76,12 +76,12 @@ export class Retry {
 
   /** Decides about an attempt that failed at `now`. */
   onFailure<T extends Time>(now: T, failure: Failure | FailureKind): Decision<Same<T>> {
-    const kind = writeFailure(failure) | ruleBits();
+    const judged = checkedFailure(failure);
     writeTime(NOW, now, "now");
     loadPolicy(this.policy);
     RETRY.load(this.keeper);
-    writeBigint(SPAN, hintBits());
-    core.retry_fail(kind);
+    writeBigint(SPAN, hintBits(judged.hint));
+    core.retry_fail(codeOf(judged));
     const codes = stepCodes();
     const at = readTime(AT, now);
     if ((codes & 255) === SLEEP) return { kind: "sleep", until: at, cause: CAUSES[codes >>> 24] as Cause };
@@ -128,10 +128,10 @@ export class Call {
 
   /** The attempt with this ticket failed at `now`. */
   fail<T extends Time>(ticket: number | bigint, now: T, failure: Failure | FailureKind): Step<Same<T>> {
-    const kind = writeFailure(failure) | ruleBits();
+    const judged = checkedFailure(failure);
     const fail = () => {
-      writeBigint(SPAN, hintBits());
-      core.call_fail(kind);
+      writeBigint(SPAN, hintBits(judged.hint));
+      core.call_fail(codeOf(judged));
     };
     return this.move(now, fail, ticket);
   }
