@@ -5,11 +5,12 @@ use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::hint::Hint;
 use crate::decide::jitter::{self, Spread, capped};
 use crate::decide::policy::{
-    ASKED, AT_LEAST, CLAMP, CLIP, DRAWS, EXACT, IGNORE, IGNORE_LONG, Policy, REPLACE, RULES, UNLIMITED,
+    ASKED, AT_LEAST, CLAMP, CLIP, DRAWS, EXACT, FROM_START, IGNORE, IGNORE_LONG, Policy, REPLACE, RULES, STAGE_AT,
+    UNLIMITED,
 };
 use crate::decide::pool::RawHint;
 use crate::decide::rng::Rng;
-use crate::decide::stages::Position;
+use crate::decide::ruled::{Choices, Found};
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
 use crate::words::words;
@@ -67,11 +68,12 @@ pub struct Retry {
     latest: Timestamp,
     /// How long after `started` the latest attempt began, under a policy that asks for it; else 0.
     pub(super) began: u64,
-    /// The latest base delay, see [`Position`].
+    /// The latest base delay (of Polly's backoff the bits of its `f`), or [`UNSTARTED`].
     pub(super) base: u64,
     /// How many attempts have failed, without the failures that a rule counts for itself.
     pub(super) failures: u32,
-    /// The count of a [`Position`].
+    /// How many delays there have been, at most [`COUNTED`](crate::decide::policy::COUNTED), and above that the number of the stage
+    /// of the latest.
     pub(super) count: u32,
     /// How many failures each rule has counted for itself.
     pub(super) counts: [u16; RULES],
@@ -99,8 +101,16 @@ impl Retry {
     #[inline(always)]
     pub fn new(seed: u64, started: Timestamp) -> Self {
         let started = started.as_now();
-        let Position { base, count } = Position::START;
-        Self { rng: Rng::new(seed), started, latest: started, began: 0, base, failures: 0, count, counts: [0; RULES] }
+        Self {
+            rng: Rng::new(seed),
+            started,
+            latest: started,
+            began: 0,
+            base: UNSTARTED,
+            failures: 0,
+            count: 0,
+            counts: [0; RULES],
+        }
     }
 
     /// When the first attempt began; the epoch if it began before that, on another clock (spec 12.4).
@@ -346,7 +356,7 @@ fn decided(retry: &mut Retry, policy: &Policy, now: Timestamp, kind: FailureKind
 }
 
 impl Retry {
-    /// Decides by all rules. `pinned` takes the place of the draw.
+    /// Decides by all rules (spec 9.1). `pinned` takes the place of the draw.
     pub(crate) fn decide(
         &mut self,
         policy: &Policy,
@@ -354,36 +364,46 @@ impl Retry {
         failure: Failure,
         pinned: Option<f64>,
     ) -> Decision {
-        if policy.is_ruled() {
-            return self.decide_ruled(policy, now, failure, pinned);
-        }
         let now = self.observe(now);
-        let failures = self.failures.saturating_add(1).min(u32::MAX - 1);
-        self.failures = failures;
-        if failure.kind as u8 == FailureKind::Permanent as u8 {
+        let took = if policy.is_ruled() { self.begin_anew(policy, now) } else { 0 };
+        let rule = if policy.is_ruled() { policy.rule(failure) } else { None };
+        let (count, limit) = self.count_failure(policy, rule);
+        let never = failure.hint.is_never() && policy.hint_mode != IGNORE;
+        if failure.kind as u8 == FailureKind::Permanent as u8 || never {
             return give_up(StopReason::Permanent);
         }
-        let obeyed = policy.hint_mode != IGNORE;
-        if failure.hint.is_never() && obeyed {
-            return give_up(StopReason::Permanent);
-        }
-        if failures >= policy.attempts {
+        let spent = count >= limit;
+        if self.is_over(policy, spent) {
             return give_up(StopReason::Attempts);
         }
-        let hint = policy.raw_hint();
+        let Some(Found { spot, source, policy_stage }) = self.find_spot(policy, rule, count, now) else {
+            return give_up(StopReason::Deadline);
+        };
+        let Choices { jitter, cap, hint } = policy.choices(rule.map(|rule| rule.1), &spot.record);
         let asked = match hint.allowed(failure.hint, now) {
             Ok(asked) => asked,
             Err(decision) => return decision,
         };
-        let mut at = Position { base: self.base, count: self.count };
-        let mut u = 0.0;
-        let own = policy.delay(&mut at, || {
-            u = pinned.unwrap_or_else(|| self.rng.uniform());
-            u
-        });
-        (self.base, self.count) = (at.base, at.count);
+        let draws = jitter.kind != jitter::NONE || spot.record.stage.is_random();
+        let u = match pinned {
+            _ if !draws => 0.0,
+            Some(u) => u,
+            None => self.rng.uniform(),
+        };
+        let fresh = self.base == UNSTARTED || self.count >> STAGE_AT != source;
+        let mut own = spot.delay(policy, &mut self.base, fresh, jitter, cap, u);
+        self.advance(rule, source, policy_stage);
+        if policy.is_ruled() && policy.delay_from == FROM_START {
+            own = own.shortened(took);
+        }
         let (delay, cause, obeyed) = hint.applied(policy, &own, asked, u);
-        self.fit(policy, now, now.after(Span::from_nanos(delay)), cause, obeyed)
+        let until = now.after(Span::from_nanos(delay));
+        let reason = if spent && count == limit { StopReason::Attempts } else { StopReason::Deadline };
+        let decision = self.fit(policy, now, until, cause, obeyed, reason);
+        if let Decision::Sleep { until, .. } = decision {
+            self.begin_at(policy, until);
+        }
+        decision
     }
 
     /// The same state with another seed.
@@ -391,24 +411,20 @@ impl Retry {
         Self { rng: Rng::new(seed), ..self }
     }
 
-    /// Draws a uniform.
-    pub(crate) fn draw(&mut self) -> f64 {
-        self.rng.uniform()
-    }
-
     /// True if an attempt at that time would have its time before the deadline, if there is one (spec 6.2).
     pub(crate) fn has_time(&self, policy: &Policy, at: Timestamp) -> bool {
         self.deadline(policy).is_never() || !self.outlives(at) && fits(policy, self.started, at)
     }
 
-    /// Holds a sleep against the deadline (spec 6.2 and 6.3).
-    pub(crate) fn fit(
+    /// Holds a sleep against the deadline, beyond which the operation ends for that reason (spec 6.2, 6.3 and 6.7).
+    fn fit(
         &self,
         policy: &Policy,
         now: Timestamp,
         until: Timestamp,
         cause: Cause,
         hint: Option<Span>,
+        reason: StopReason,
     ) -> Decision {
         let deadline = self.deadline(policy);
         let last_start = Timestamp::from_nanos(deadline.as_nanos().saturating_sub(policy.min_attempt));
@@ -420,7 +436,7 @@ impl Retry {
         if policy.on_deadline == CLIP && now < last_start && earliest <= last_start && last_start < deadline {
             return Decision::Sleep { until: last_start, cause: Cause::Clip };
         }
-        Decision::GiveUp { reason: StopReason::Deadline, retry_at: until }
+        Decision::GiveUp { reason, retry_at: if reason == StopReason::Attempts { Timestamp::NEVER } else { until } }
     }
 }
 

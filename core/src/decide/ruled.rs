@@ -1,17 +1,15 @@
-//! Decisions under a policy that is not plain: of several stages, with rules that count for themselves, or with limits that
-//! need more than one count. The steps are those of spec 9.1.
+//! What a decision asks of a policy that is not plain: of several stages, with rules that count for themselves, or with limits
+//! that need more than one count.
 
 use crate::decide::backoff::UNSTARTED;
-use crate::decide::failure::{Failure, FailureKind};
-use crate::decide::jitter;
+use crate::decide::failure::Failure;
 use crate::decide::policy::{
-    AGES, ASKED, COUNTED, FIRST_FAILURE, FOREVER, FROM_START, IGNORE, LAST, Policy, RULES, RawRule, STAGE_AT, UNLIMITED,
+    AGES, ASKED, COUNTED, FIRST_FAILURE, FOREVER, LAST, Policy, RULES, RawRule, STAGE_AT, UNLIMITED,
 };
 use crate::decide::pool::{RawHint, RawJitter, Record};
-use crate::decide::retry::{Cause, Decision, Retry, give_up};
+use crate::decide::retry::Retry;
 use crate::decide::stages::{Spot, in_turn, spot};
-use crate::error::StopReason;
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 
 /// The bit of a state's `began` that says, where the last limit ends an operation, that the attempts are spent.
 const SPENT: u64 = 1 << 63;
@@ -22,19 +20,19 @@ const POLICY_STAGE_AT: u32 = 24;
 const COUNTED_OF_STAGE: u32 = (1 << POLICY_STAGE_AT) - 1;
 
 /// The jitter, cap and hint of one delay.
-struct Choices {
-    jitter: RawJitter,
-    cap: u8,
-    hint: RawHint,
+pub(crate) struct Choices {
+    pub(crate) jitter: RawJitter,
+    pub(crate) cap: u8,
+    pub(crate) hint: RawHint,
 }
 
 /// The stage that a delay comes from.
-struct Found {
-    spot: Spot,
+pub(crate) struct Found {
+    pub(crate) spot: Spot,
     /// Its number among all stages.
-    source: u32,
+    pub(crate) source: u32,
     /// Where a time ends a stage of the policy: which stage that is, and how many delays there have been since it began.
-    policy_stage: Option<(u32, u32)>,
+    pub(crate) policy_stage: Option<(u32, u32)>,
 }
 
 impl Policy {
@@ -55,7 +53,11 @@ impl Policy {
 
     /// The jitter, cap and hint for a delay: of the rule's stage, else of the rule, else of the policy's stage, else the policy's
     /// (spec 8.10).
-    fn choices(&self, rule: Option<&RawRule>, record: &Record) -> Choices {
+    pub(crate) fn choices(&self, rule: Option<&RawRule>, record: &Record) -> Choices {
+        let own = RawJitter { kind: self.jitter, grows: self.grows != 0, by: self.jitter_by };
+        if !self.is_ruled() {
+            return Choices { jitter: own, cap: self.cap, hint: self.raw_hint() };
+        }
         let manner = rule.and_then(|rule| self.manner(rule));
         let (first, second) = match (rule, manner) {
             (Some(rule), Some(manner)) if rule.stages == 0 => (manner, Some(*record)),
@@ -65,7 +67,7 @@ impl Policy {
         let cap = first.cap.or(second.and_then(|record| record.cap));
         let hint = first.hint.or(second.and_then(|record| record.hint));
         Choices {
-            jitter: jitter.unwrap_or(RawJitter { kind: self.jitter, grows: self.grows != 0, by: self.jitter_by }),
+            jitter: jitter.unwrap_or(own),
             cap: cap.unwrap_or(self.cap),
             hint: hint.filter(|_| self.path & ASKED == 0).unwrap_or(self.raw_hint()),
         }
@@ -118,17 +120,10 @@ impl Retry {
         }
     }
 
-    /// Decides by all rules about a failure under a policy that is not plain. `pinned` takes the place of the draw.
+    /// Begins the operation anew after a long attempt, or at the first failure (spec 6.8 and 6.9). Returns how long the attempt took.
     #[cold]
     #[inline(never)]
-    pub(crate) fn decide_ruled(
-        &mut self,
-        policy: &Policy,
-        now: Timestamp,
-        failure: Failure,
-        pinned: Option<f64>,
-    ) -> Decision {
-        let now = self.observe(now);
+    pub(crate) fn begin_anew(&mut self, policy: &Policy, now: Timestamp) -> u64 {
         let took = self.age(now).saturating_sub(self.began & !SPENT);
         if took >= policy.reset_after && policy.reset_after != UNLIMITED {
             (self.failures, self.counts, self.base, self.count) = (0, [0; RULES], UNSTARTED, 0);
@@ -137,52 +132,24 @@ impl Retry {
         if policy.deadline_from == FIRST_FAILURE && self.is_unfailed() {
             (self.started, self.began) = (now, 0);
         }
-        let rule = policy.rule(failure);
-        let (count, limit) = self.count_failure(policy, rule);
-        let never = failure.hint.is_never() && policy.hint_mode != IGNORE;
-        if failure.kind as u8 == FailureKind::Permanent as u8 || never {
-            return give_up(StopReason::Permanent);
+        took
+    }
+
+    /// True if no attempt is left, where the failure's count is `spent` or not (spec 6.7). Takes a note of it.
+    #[inline(always)]
+    pub(crate) fn is_over(&mut self, policy: &Policy, spent: bool) -> bool {
+        if !policy.is_ruled() {
+            return spent;
         }
-        let spent = count >= limit;
-        if self.counted(policy) >= policy.total || spent && policy.limits != LAST {
-            return give_up(StopReason::Attempts);
+        let over = self.sum(policy, |_| true) >= policy.total || spent && policy.limits != LAST;
+        if !over {
+            self.began = (self.began & !SPENT) | if spent { SPENT } else { 0 };
         }
-        self.began = (self.began & !SPENT) | if spent { SPENT } else { 0 };
-        let Some(Found { spot, source, policy_stage }) = self.find_spot(policy, rule, count, now) else {
-            return give_up(StopReason::Deadline);
-        };
-        let Choices { jitter, cap, hint } = policy.choices(rule.map(|rule| rule.1), &spot.record);
-        let asked = match hint.allowed(failure.hint, now) {
-            Ok(asked) => asked,
-            Err(decision) => return decision,
-        };
-        let draws = jitter.kind != jitter::NONE || spot.record.stage.is_random();
-        let u = match pinned {
-            _ if !draws => 0.0,
-            Some(u) => u,
-            None => self.draw(),
-        };
-        let fresh = self.base == UNSTARTED || self.count >> STAGE_AT != source;
-        let mut own = spot.delay(policy, &mut self.base, fresh, jitter, cap, u);
-        self.advance(rule, source, policy_stage);
-        if policy.delay_from == FROM_START {
-            own = own.shortened(took);
-        }
-        let (delay, cause, obeyed) = hint.applied(policy, &own, asked, u);
-        let until = now.after(Span::from_nanos(delay));
-        let reason = match (policy.limits == LAST, count == limit) {
-            (true, true) => StopReason::Attempts,
-            _ => StopReason::Deadline,
-        };
-        let decision = self.fit_ruled(policy, now, until, cause, obeyed, reason);
-        if let Decision::Sleep { until, .. } = decision {
-            self.begin_at(policy, until);
-        }
-        decision
+        over
     }
 
     /// Counts a failure. Returns the count that it went to, and its limit (spec 8.9).
-    fn count_failure(&mut self, policy: &Policy, rule: Option<(usize, &RawRule)>) -> (u32, u32) {
+    pub(crate) fn count_failure(&mut self, policy: &Policy, rule: Option<(usize, &RawRule)>) -> (u32, u32) {
         if let Some((index, rule)) = rule
             && let Some(limit) = rule.limit()
             && let Some(count) = self.counts.get_mut(index)
@@ -219,11 +186,6 @@ impl Retry {
         begun >= policy.total || own && begun.saturating_sub(of_rules) >= policy.attempts
     }
 
-    /// The failures of all counts together.
-    fn counted(&self, policy: &Policy) -> u32 {
-        self.sum(policy, |_| true)
-    }
-
     /// The failures of the policy's count and of the counts of some rules.
     fn sum(&self, policy: &Policy, includes: impl Fn(&RawRule) -> bool) -> u32 {
         let counts = policy.rules.iter().zip(self.counts).filter(|(rule, _)| rule.limit().is_some() && includes(rule));
@@ -232,7 +194,18 @@ impl Retry {
     }
 
     /// The stage that the delay comes from (spec 4.9, 4.10, 4.12, 8.10). `None` if the time of the last stage is over.
-    fn find_spot(&self, policy: &Policy, rule: Option<(usize, &RawRule)>, count: u32, now: Timestamp) -> Option<Found> {
+    #[inline(always)]
+    pub(crate) fn find_spot(
+        &self,
+        policy: &Policy,
+        rule: Option<(usize, &RawRule)>,
+        count: u32,
+        now: Timestamp,
+    ) -> Option<Found> {
+        if !policy.is_ruled() {
+            let spot = policy.spot(self.count & COUNTED);
+            return Some(Found { spot, source: spot.index, policy_stage: None });
+        }
         let timed = policy.ends_by_time();
         let staged = rule.map(|rule| rule.1).filter(|rule| rule.stages != 0);
         let own = (timed, self.count >> POLICY_STAGE_AT & 15, self.count & COUNTED_OF_STAGE);
@@ -257,7 +230,7 @@ impl Retry {
     }
 
     /// Counts the delay, unless the rule counts its own delays.
-    fn advance(&mut self, rule: Option<(usize, &RawRule)>, source: u32, policy_stage: Option<(u32, u32)>) {
+    pub(crate) fn advance(&mut self, rule: Option<(usize, &RawRule)>, source: u32, policy_stage: Option<(u32, u32)>) {
         let alone = rule.is_some_and(|(_, rule)| rule.limit().is_some() && rule.stages != 0);
         let more = u32::from(!alone);
         let low = match policy_stage {
@@ -265,25 +238,6 @@ impl Retry {
             None => (self.count & COUNTED).saturating_add(more).min(COUNTED),
         };
         self.count = source << STAGE_AT | low;
-    }
-
-    /// Holds a sleep against the deadline (spec 6.2, 6.3 and 6.7).
-    fn fit_ruled(
-        &self,
-        policy: &Policy,
-        now: Timestamp,
-        until: Timestamp,
-        cause: Cause,
-        obeyed: Option<Span>,
-        reason: StopReason,
-    ) -> Decision {
-        match self.fit(policy, now, until, cause, obeyed) {
-            Decision::GiveUp { reason: StopReason::Deadline, retry_at } => {
-                let retry_at = if reason == StopReason::Attempts { Timestamp::NEVER } else { retry_at };
-                Decision::GiveUp { reason, retry_at }
-            }
-            decision => decision,
-        }
     }
 }
 

@@ -3,24 +3,11 @@
 //! Stages follow one another, each for its number of delays. Except where a time ends a stage, the stage follows from the
 //! number of delays there have been, so that the state is one delay and one count (spec 4.9).
 
-use crate::decide::backoff::{DECORRELATED, LINEAR, RawStage, UNSTARTED, real, truncated};
+use crate::decide::backoff::{DECORRELATED, LINEAR, RawStage, real, truncated};
 use crate::decide::jitter::{self, CAP_CLIP, Spread, capped};
-use crate::decide::policy::{COUNTED, Policy, STAGE_AT, UNLIMITED};
+use crate::decide::policy::{COUNTED, Policy, UNLIMITED};
 use crate::decide::pool::{RawJitter, Record};
 use crate::time::Span;
-
-/// Where an operation is in its policy's backoff: 12 bytes of the state.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Position {
-    /// The latest base delay (of Polly's backoff the bits of its `f`), or [`UNSTARTED`].
-    pub(crate) base: u64,
-    /// How many delays there have been, at most [`COUNTED`], and above that the number of the stage of the latest.
-    pub(crate) count: u32,
-}
-
-impl Position {
-    pub(crate) const START: Self = Self { base: UNSTARTED, count: 0 };
-}
 
 /// The stage that a delay comes from.
 #[derive(Clone, Copy)]
@@ -64,17 +51,6 @@ pub(crate) fn spot(records: impl Iterator<Item = Record>, n: u32) -> Option<Spot
 }
 
 impl Policy {
-    /// The next delay of a plain policy, and its range; `draw` is asked for at most one uniform (spec 2.4).
-    pub(crate) fn delay(&self, at: &mut Position, draw: impl FnOnce() -> f64) -> Spread {
-        let n = at.count & COUNTED;
-        let spot = self.spot(n);
-        let fresh = at.base == UNSTARTED || at.count >> STAGE_AT != spot.index;
-        at.count = spot.index << STAGE_AT | n.wrapping_add(1).min(COUNTED);
-        let u = if self.jitter != jitter::NONE || spot.record.stage.is_random() { draw() } else { 0.0 };
-        let jitter = RawJitter { kind: self.jitter, grows: false, by: self.jitter_by };
-        spot.delay(self, &mut at.base, fresh, jitter, self.cap, u)
-    }
-
     /// The stage of the policy's delay `n`, where no time ends a stage.
     pub(crate) fn spot(&self, n: u32) -> Spot {
         let first = Spot { record: Record::of(self.first), index: 0, n, over: false };
