@@ -10,7 +10,7 @@ interface Owner {
 }
 
 export class Alarm {
-  readonly #clock: Clock;
+  readonly clock: Clock;
   readonly #unref: boolean | null | undefined;
   readonly #owner: Owner;
   #timer: unknown;
@@ -21,14 +21,14 @@ export class Alarm {
 
   constructor(owner: Owner, clock: Clock, unref: boolean | null | undefined, epoch: number | undefined) {
     this.#owner = owner;
-    this.#clock = clock;
+    this.clock = clock;
     this.#unref = unref;
     this.epoch = epoch;
   }
 
   /** Nanoseconds since the epoch. A clock that answers nonsense stands still. */
   now(): number {
-    const time = this.#clock.now();
+    const time = this.clock.now();
     this.epoch ??= time;
     const nanos = Math.round((time - this.epoch) * 1e6);
     return nanos > 0 ? Math.min(nanos, LONGEST_NUMBER) : 0;
@@ -40,7 +40,7 @@ export class Alarm {
 
   clear(): void {
     this.#count++;
-    if (this.#timer !== undefined) this.#clock.clearTimeout(this.#timer);
+    if (this.#timer !== undefined) this.clock.clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
@@ -48,7 +48,7 @@ export class Alarm {
   set(at: number, isSleep: boolean): void {
     this.clear();
     if (at === Infinity) return;
-    const clock = this.#clock;
+    const clock = this.clock;
     const count = this.#count;
     if (isSleep && switches.skipsSleeps) this.epoch = (this.epoch as number) - Math.max(at - this.now(), 0) / 1e6;
     const setAt = this.now();

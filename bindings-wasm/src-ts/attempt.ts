@@ -8,7 +8,7 @@ export class Attempt implements AttemptContext {
   /** When the attempt is over its limit; Infinity without one. */
   readonly abortAt: number;
   /** The caller's signal, which its own follows. */
-  caller: AbortSignal | undefined = undefined;
+  caller: AbortSignal | null | undefined = undefined;
   /** The end of its function, until that is there. */
   flight: Promise<void> | undefined = undefined;
   /** Judges it at its limit, where it has failed and the answer of a predicate is still to come. */

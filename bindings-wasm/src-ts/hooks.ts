@@ -87,7 +87,7 @@ export type Listener = Hooks & ChangeHook;
 
 const KEY = Symbol.for("holdoff.listeners");
 
-/** The listeners of the process, which all copies of this package tell: those for `import`, for `require` and without wasm. */
+/** The listeners of the process, which all copies of this package tell: those for `import` and for `require`. */
 export const listeners: Listener[] = ((globalThis as { [KEY]?: Listener[] })[KEY] ??= []);
 
 /** Tells all hooks about an event. `failed` gets the errors, and the promise of asynchronous hooks never rejects. */

@@ -9,7 +9,7 @@ import { around, type Mark } from "./around.js";
 import { Attempt, promised } from "./attempt.js";
 import { addAbortListener, removeAbortListener } from "./cancel.js";
 import { isFinal, isUsedBody } from "./chain.js";
-import { type Clock, system } from "./clock.js";
+import { system } from "./clock.js";
 import { PERMANENT } from "./codes.js";
 import { askDelay } from "./delay.js";
 import { ATTEMPT, type Engine, GAVE_UP, SLEEP, type Step, WAIT } from "./engine_step.js";
@@ -51,7 +51,6 @@ export class Operation<T> {
   readonly #fn: Work<T>;
   readonly #policy: CompiledPolicy;
   readonly #options: HostOptions<Awaited<T>, Awaited<T>>;
-  readonly #clock: Clock;
   readonly #alarm: Alarm;
   /** Returns the value of the ended operation, or throws its error. */
   #ending: (() => Awaited<T>) | undefined;
@@ -68,7 +67,6 @@ export class Operation<T> {
   #running: Attempt[] = [];
   /** When to tick. */
   #wakeAt = Infinity;
-  #signal: AbortSignal | undefined;
   /** The attempt of another retry in which this operation runs. */
   readonly #around: Mark | undefined;
   /** When the operation began, if anybody is told about it. */
@@ -93,15 +91,13 @@ export class Operation<T> {
     this.#fn = fn;
     this.#policy = policy;
     this.#options = options ?? NO_OPTIONS;
-    this.#clock = this.#options.clock ?? system;
-    this.#alarm = new Alarm(this, this.#clock, this.#options.unref, epoch);
+    this.#alarm = new Alarm(this, this.#options.clock ?? system, this.#options.unref, epoch);
     this.#around = this.#options.token ?? around.current?.();
   }
 
   /** From its beginning on. */
   begin(): Promise<Awaited<T>> {
     const { signal } = this.#options;
-    if (signal) this.#signal = signal;
     this.safely(() => {
       if (isHeard(this.#options)) this.#begun = this.now();
       if (signal?.aborted) {
@@ -141,7 +137,7 @@ export class Operation<T> {
       if (next === undefined) await this.#change();
       else if (typeof next === "function") this.safely(next);
       else if (!this.#running.includes(next)) continue;
-      else if (this.#running.length > 1 || this.#alarm.isSet || this.#signal) this.#start(next);
+      else if (this.#running.length > 1 || this.#alarm.isSet || this.#options.signal) this.#start(next);
       else {
         // Nothing can interrupt it.
         let value: Awaited<T>;
@@ -176,7 +172,8 @@ export class Operation<T> {
   #settle(ending: () => Awaited<T>): void {
     this.#ending ??= ending;
     this.#alarm.clear();
-    if (this.#signal) removeAbortListener(this.#signal, this);
+    const { signal } = this.#options;
+    if (signal) removeAbortListener(signal, this);
     this.#turn();
   }
 
@@ -266,7 +263,7 @@ export class Operation<T> {
   }
 
   #launch(attempt: Attempt): void {
-    attempt.caller = this.#signal;
+    attempt.caller = this.#options.signal;
     this.#running.push(attempt);
     this.#arm();
     if (this.#begun === undefined) this.post(attempt);
@@ -293,7 +290,7 @@ export class Operation<T> {
   }
 
   get #isCancelled(): boolean {
-    return this.#signal?.aborted === true;
+    return this.#options.signal?.aborted === true;
   }
 
   /** True if the result of an attempt is awaited; from then on it is not. */
@@ -310,7 +307,7 @@ export class Operation<T> {
     const { whenResult } = this.#options;
     if (this.#isOver || !this.#running.includes(context)) {
       // Nobody will read it, unless the winner returned the same value.
-      if (this.#isOver && value !== this.#lastResult) discard(value, this.#clock);
+      if (this.#isOver && value !== this.#lastResult) discard(value, this.#alarm.clock);
       return;
     }
     this.safely(() => {
@@ -407,7 +404,7 @@ export class Operation<T> {
   /** Remembers how an attempt ended. The value of an earlier one is of no use now, unless it was returned again or freed in the sleep. */
   #failedWith(error: unknown, result: Awaited<T> | undefined, returned: boolean): void {
     if (this.#returned && this.#lastResult !== result && !this.#engine.discardsAsleep)
-      discard(this.#lastResult, this.#clock);
+      discard(this.#lastResult, this.#alarm.clock);
     this.#lastError = error;
     this.#lastResult = result;
     this.#returned = returned;
@@ -463,7 +460,7 @@ export class Operation<T> {
     if (told) this.#armForDeadline();
     this.#after(told, () => {
       // The hook may have begun to read the value.
-      if (this.#returned && engine.discardsAsleep) discard(value, this.#clock);
+      if (this.#returned && engine.discardsAsleep) discard(value, this.#alarm.clock);
       // Meanwhile an attempt beside this one may have led to another step.
       if (!this.ended && this.#steps === steps) this.follow(step);
     });
@@ -502,10 +499,10 @@ export class Operation<T> {
       ...more,
     };
     this.#end();
-    this.#abortAll(cancelled ? this.#signal : undefined);
+    this.#abortAll(cancelled ? this.#options.signal : undefined);
     let error: unknown;
     if (returned) remember(value, outcome);
-    else if (cancelled) error = attach(this.#signal?.reason, outcome);
+    else if (cancelled) error = attach(this.#options.signal?.reason, outcome);
     else error = attach(attempt === 0 ? (early ?? this.#engine.refused(reason, retryAt)) : lastError, outcome);
     const told = this.#tell("onGiveUp", attempt, {
       error,
@@ -535,14 +532,14 @@ export class Operation<T> {
   }
 
   /** Aborts attempts whose results are of no interest. */
-  #abortAll(by?: AbortSignal): void {
+  #abortAll(by?: AbortSignal | null): void {
     if (this.#running.length === 0) return;
     const reason = by ? by.reason : new DOMException("the operation is over", "AbortError");
     for (const attempt of this.#running.splice(0)) Attempt.abort(attempt, reason);
   }
 
   #timeOut(attempt: Attempt, now: number): void {
-    const error = timedOut(`attempt ${attempt.attempt} took longer than its limit${this.#clock.note ?? ""}`);
+    const error = timedOut(`attempt ${attempt.attempt} took longer than its limit${this.#alarm.clock.note ?? ""}`);
     if (attempt.judge) attempt.judge();
     else this.#failed(attempt, error, true, now);
     // Only now, so that an error which the abort makes the attempt throw is no second failure.
