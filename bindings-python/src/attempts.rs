@@ -33,7 +33,7 @@ functions! { py;
 }
 
 /// Attempts at a block of code. Each loop over it is an operation of its own.
-#[pyclass(frozen, module = "holdoff")]
+#[pyclass(frozen, module = "holdoff.types")]
 pub(crate) struct Attempts(Py<Retrying>);
 
 impl Attempts {
@@ -146,7 +146,7 @@ enum State {
 type Progress = (State, Option<(Py<Scope>, Py<PyAny>)>);
 
 /// One attempt: a context manager around the block, which swallows an error that is to be retried.
-#[pyclass(frozen, module = "holdoff")]
+#[pyclass(frozen, module = "holdoff.types")]
 pub(crate) struct Attempt {
     operation: Py<Operation>,
     number: u32,

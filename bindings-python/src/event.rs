@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 
 /// One thing that happened to a call. Fields that its kind has no use for are None; times are nanoseconds.
-#[pyclass(frozen, eq, module = "holdoff")]
+#[pyclass(frozen, eq, module = "holdoff.log")]
 #[derive(PartialEq)]
 pub(crate) struct Event(pub(crate) holdoff_core::Event);
 

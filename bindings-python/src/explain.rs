@@ -7,7 +7,7 @@ use holdoff_core::{Preset, Quantity as Number, Span};
 use pyo3::prelude::*;
 
 /// The explanation of a policy: its rows by iteration, and the whole as text by str().
-#[pyclass(frozen, eq, module = "holdoff")]
+#[pyclass(frozen, eq, module = "holdoff.explain")]
 #[derive(PartialEq)]
 pub(crate) struct Explanation(holdoff_core::Explanation);
 
@@ -44,7 +44,7 @@ methods! { Rows(self, py);
 }
 
 /// One retry: the delay before it, and the sum of the delays so far, in nanoseconds.
-#[pyclass(frozen, eq, module = "holdoff")]
+#[pyclass(frozen, eq, module = "holdoff.explain")]
 #[derive(PartialEq)]
 pub(crate) struct Row(holdoff_core::Row);
 
@@ -77,7 +77,7 @@ methods! { Row(self, py);
 }
 
 /// One warning about a policy.
-#[pyclass(frozen, eq, module = "holdoff")]
+#[pyclass(frozen, eq, module = "holdoff.explain")]
 #[derive(PartialEq)]
 pub(crate) struct Lint(holdoff_core::Lint);
 

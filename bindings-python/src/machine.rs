@@ -9,7 +9,7 @@ use holdoff_core::{RawStep, Span};
 use pyo3::prelude::*;
 
 /// The next action for the host of a `Call`. Fields that do not fit the kind are None.
-#[pyclass(frozen, eq, module = "holdoff")]
+#[pyclass(frozen, eq, module = "holdoff.machines")]
 #[derive(PartialEq)]
 pub(crate) struct Step(pub(crate) holdoff_core::Step);
 
@@ -70,7 +70,7 @@ methods! { Step(self, py);
 }
 
 /// The whole loop as a machine. Every method returns the current step; see the guide for the contract.
-#[pyclass(module = "holdoff")]
+#[pyclass(module = "holdoff.machines")]
 pub(crate) struct Call(pub(crate) holdoff_core::Call);
 
 methods! { Call(self, py);
@@ -114,7 +114,7 @@ pub(crate) fn begun<M, C>((machine, step): (M, holdoff_core::Step), class: impl 
 }
 
 /// The answer to a failure: sleep until a time, or give up for a reason.
-#[pyclass(frozen, eq, module = "holdoff")]
+#[pyclass(frozen, eq, module = "holdoff.machines")]
 #[derive(PartialEq)]
 pub(crate) struct Decision(holdoff_core::Decision);
 
@@ -150,7 +150,7 @@ methods! { Decision(self, py);
 }
 
 /// The state of one operation without its loop: one decision for each failure.
-#[pyclass(module = "holdoff")]
+#[pyclass(module = "holdoff.machines")]
 pub(crate) struct Retry(holdoff_core::Retry);
 
 methods! { Retry(self, py);
@@ -175,7 +175,7 @@ methods! { Retry(self, py);
 }
 
 /// The delays of a policy in nanoseconds, one after the other, as if every attempt failed at once.
-#[pyclass(module = "holdoff")]
+#[pyclass(module = "holdoff.machines")]
 pub(crate) struct Schedule(pub(crate) holdoff_core::Schedule);
 
 methods! { Schedule(self, py);

@@ -28,7 +28,7 @@ fn parts(recorded: Recorded) -> (Step, Events) {
 
 /// The whole loop as a machine that returns events to write down: each method returns the current step and the events of the
 /// transition. Driven as a `Call` is, or with guards as a `GuardedCall`; it does not hedge.
-#[pyclass(eq, module = "holdoff")]
+#[pyclass(eq, module = "holdoff.log")]
 #[derive(PartialEq)]
 pub(crate) struct Recorder(holdoff_core::Recorder);
 

@@ -12,6 +12,7 @@ from typing import Any
 from unittest import mock
 
 import holdoff
+import holdoff.machines
 import pytest
 from holdoff.testing import virtual_time
 
@@ -56,7 +57,7 @@ def test_a_failure_is_retried_after_the_delays_of_the_policy(limits: Any) -> Non
     for make in makes:
         with virtual_time() as time:
             assert asyncio.run(make(failing(3))) == 4
-        assert time.sleeps == [delay / 1e9 for delay in holdoff.Schedule(holdoff.Policy(attempts=4), 7)]
+        assert time.sleeps == [delay / 1e9 for delay in holdoff.machines.Schedule(holdoff.Policy(attempts=4), 7)]
 
 
 def test_the_last_error_comes_out_with_its_outcome() -> None:

@@ -24,6 +24,8 @@ import celery.exceptions
 import click
 import holdoff
 import holdoff.classifiers
+import holdoff.machines
+import holdoff.types
 import httpx
 import psycopg
 import pytest
@@ -226,7 +228,7 @@ def test_a_date_is_held_against_the_clock_on_the_wall() -> None:
     day = 86_400_000_000_000
     dated = [("retry-after", "Fri, 02 Jan 1970 00:00:10 GMT")]
     assert holdoff.hint_of(dated, wall_ns=day) == 10_000_000_000
-    assert holdoff.hint_of(dated, wall_ns=holdoff.NEVER) is None
+    assert holdoff.hint_of(dated, wall_ns=holdoff.machines.NEVER) is None
     assert holdoff.hint_of(dated) == 0
     failure = holdoff.http_failure(503, headers=dated, wall_ns=day)
     assert failure == holdoff.http_failure(503, "Fri, 02 Jan 1970 00:00:10 GMT", wall_ns=day)
@@ -524,7 +526,7 @@ def test_a_policy_judges_a_failure() -> None:
     assert not holdoff.Policy().is_failure(202)
 
 
-@given(st.lists(st.tuples(st.binary(max_size=20), st.binary(max_size=40))), st.integers(0, holdoff.NEVER))
+@given(st.lists(st.tuples(st.binary(max_size=20), st.binary(max_size=40))), st.integers(0, holdoff.machines.NEVER))
 def test_no_headers_are_too_much(lines: list[tuple[bytes, bytes]], wall: int) -> None:
     hint = holdoff.hint_of(lines, wall_ns=wall)
     assert hint is None or hint == "never" or 0 <= hint < 2**63

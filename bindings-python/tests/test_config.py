@@ -10,8 +10,10 @@ from decimal import Decimal
 from typing import Any
 
 import holdoff
+import holdoff.testing
 import pytest
-from holdoff import NEVER, Call, ConfigError, Failure, Policy, Retry, Schedule
+from holdoff import ConfigError, Failure, Policy
+from holdoff.machines import NEVER, Call, Retry, Schedule
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -144,7 +146,7 @@ def test_a_time_or_a_seed_of_the_wrong_type_is_refused(wrong: Any) -> None:
         lambda: Retry(wrong, 0),
         lambda: Retry(0, 0).on_failure(POLICY, wrong, Failure()),
         lambda: Schedule(POLICY, wrong),
-        lambda: holdoff.seed_at(wrong, 0),
+        lambda: holdoff.testing.seed_at(wrong, 0),
         lambda: holdoff.http_failure(wrong),
         lambda: failure(hint_ns=wrong or "3"),
     ]

@@ -15,6 +15,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import holdoff
+import holdoff.machines
+import holdoff.testing
 import pytest
 from holdoff.testing import VirtualTime, virtual_time
 
@@ -265,7 +267,7 @@ def test_a_seed_repeats_the_delays(time: VirtualTime) -> None:
     for _ in range(2):
         holdoff.retry(attempts=5, seed=7)(failing(4))()
     assert time.sleeps[:4] == time.sleeps[4:]
-    assert time.sleeps[:4] == [delay / 1e9 for delay in holdoff.Schedule(holdoff.Policy(attempts=5), 7)]
+    assert time.sleeps[:4] == [delay / 1e9 for delay in holdoff.machines.Schedule(holdoff.Policy(attempts=5), 7)]
 
 
 def test_the_seed_of_the_program_counts_operations_that_fail(time: VirtualTime) -> None:
@@ -277,7 +279,9 @@ def test_the_seed_of_the_program_counts_operations_that_fail(time: VirtualTime) 
     finally:
         holdoff.seed(None)
     policy = holdoff.Policy()
-    assert time.sleeps == [next(holdoff.Schedule(policy, holdoff.seed_at(42, k))) / 1e9 for k in (0, 1)]
+    assert time.sleeps == [
+        next(holdoff.machines.Schedule(policy, holdoff.testing.seed_at(42, k))) / 1e9 for k in (0, 1)
+    ]
 
 
 def test_seeds_from_the_system_differ(time: VirtualTime) -> None:

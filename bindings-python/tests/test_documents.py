@@ -9,8 +9,10 @@ from datetime import timedelta
 from typing import Any, get_args
 
 import holdoff
+import holdoff.machines
 import pytest
-from holdoff import ConfigError, Policy, lint_nested
+from holdoff import ConfigError, Policy
+from holdoff.explain import lint_nested
 from holdoff.testing import pinned
 from holdoff.types import FormName, PresetName
 from hypothesis import example, given
@@ -22,13 +24,13 @@ SECOND = 1_000_000_000
 
 def test_a_chain_is_stages_one_after_the_other() -> None:
     policy = Policy(backoff=CHAIN, jitter="none", attempts=6)
-    assert list(holdoff.Schedule(policy, 0)) == [second * SECOND for second in (1, 2, 6, 18, 54)]
+    assert list(holdoff.machines.Schedule(policy, 0)) == [second * SECOND for second in (1, 2, 6, 18, 54)]
     assert policy == Policy(backoff=tuple(CHAIN), jitter="none", attempts=6)
 
 
 def test_a_list_of_delays_says_how_many_attempts_there_are() -> None:
     policy = Policy(backoff={"delays": [1, "2s", 0.5]}, jitter="none")
-    assert list(holdoff.Schedule(policy, 0)) == [SECOND, 2 * SECOND, SECOND // 2]
+    assert list(holdoff.machines.Schedule(policy, 0)) == [SECOND, 2 * SECOND, SECOND // 2]
 
 
 @given(st.floats(0, 1))
@@ -94,8 +96,8 @@ def test_other_fields_start_from_the_preset() -> None:
 
 
 def test_a_raw_machine_takes_the_name_of_a_preset() -> None:
-    assert holdoff.Schedule.base_at("temporal", 3) == 8 * SECOND
-    call, _ = holdoff.Call.begin("temporal", 0, 0)
+    assert holdoff.machines.Schedule.base_at("temporal", 3) == 8 * SECOND
+    call, _ = holdoff.machines.Call.begin("temporal", 0, 0)
     assert call.fail("temporal", 1, 0, holdoff.Failure()).until == SECOND
 
 

@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 import holdoff
+import holdoff.machines
 import pytest
 from holdoff.testing import virtual_time
 
@@ -139,7 +140,7 @@ def test_a_breaker_opens_and_is_tried_again() -> None:
     breaker.record(probe, False, 0, 6 * SECOND)
     assert breaker.state(6 * SECOND) == "closed"
     breaker.isolate(0)
-    assert (breaker.state(0), breaker.retry_at) == ("isolated", holdoff.NEVER)
+    assert (breaker.state(0), breaker.retry_at) == ("isolated", holdoff.machines.NEVER)
     breaker.reset(0)
     assert breaker.acquire(0) is not None
 
@@ -229,9 +230,9 @@ def test_what_is_saved_goes_on_elsewhere() -> None:
     assert again.save(100 * SECOND) == saved
     one = holdoff.Breaker.restore(options["breaker"], saved["breaker"], 100 * SECOND)
     assert one.retry_at == 109 * SECOND
-    with pytest.raises(holdoff.SaveError):
+    with pytest.raises(holdoff.machines.SaveError):
         holdoff.Budget.restore("throttle", saved["budget"])
-    with pytest.raises(holdoff.SaveError):
+    with pytest.raises(holdoff.machines.SaveError):
         holdoff.Breaker.restore({}, saved["budget"])
 
 
@@ -356,14 +357,14 @@ def test_a_token_is_what_headers_say() -> None:
 def test_the_machine_of_a_call_says_each_step() -> None:
     guards = holdoff.Guards(breaker={"failures": 1, "open_for": 5}, bulkhead={"limit": 1, "queue": 1}, now=0)
     policy = holdoff.Policy(attempts=2, backoff={"kind": "constant", "delay": 1}, jitter="none")
-    call, step = holdoff.GuardedCall.begin(policy, guards, 1, 0)
+    call, step = holdoff.machines.GuardedCall.begin(policy, guards, 1, 0)
     assert (step.kind, step.attempt, call.flying) == ("attempt", 1, 1)
-    other, waits = holdoff.GuardedCall.begin(policy, guards, 2, 0)
+    other, waits = holdoff.machines.GuardedCall.begin(policy, guards, 2, 0)
     assert (waits.kind, waits.cause) == ("sleep", "bulkhead")
     end = call.fail(policy, guards, 1, 0, holdoff.Failure())
     assert (end.outcome, end.reason, end.retry_at) == ("gave_up", "breaker", 5 * SECOND)
     assert other.tick(policy, guards, 1).reason == "breaker"
-    third, step = holdoff.GuardedCall.begin(policy, guards, 3, 5 * SECOND)
+    third, step = holdoff.machines.GuardedCall.begin(policy, guards, 3, 5 * SECOND)
     assert third.cancel(guards, 6 * SECOND).outcome == "cancelled"
     assert guards.bulkhead is not None
     assert guards.bulkhead.running == 0
@@ -372,20 +373,20 @@ def test_the_machine_of_a_call_says_each_step() -> None:
 def test_a_guarded_call_is_resumed_under_guards() -> None:
     policy = holdoff.Policy(attempts=3, backoff={"kind": "constant", "delay": 2}, jitter="none")
     guards = holdoff.Guards(bulkhead=1, budget="share", now=0)
-    call, _ = holdoff.GuardedCall.begin(policy, guards, 1, 0)
+    call, _ = holdoff.machines.GuardedCall.begin(policy, guards, 1, 0)
     assert call.fail(policy, guards, 1, SECOND, holdoff.Failure()).until == 3 * SECOND
     states = (call.save(policy, SECOND), call.to_json(policy, SECOND), call.to_dict(policy, SECOND))
     call.cancel(guards, SECOND)
     for state in states:
-        again = holdoff.GuardedCall.resume(state, policy, guards, 0)
+        again = holdoff.machines.GuardedCall.resume(state, policy, guards, 0)
         assert (again.attempt, again.remaining(0)) == (1, 2 * SECOND)
         step = again.tick(policy, guards, 2 * SECOND)
         assert (step.kind, step.attempt) == ("attempt", 2)
         assert again.succeed(guards, 2, 2 * SECOND).outcome == "succeeded"
     assert guards.bulkhead is not None
     assert guards.bulkhead.running == 0
-    with pytest.raises(holdoff.SaveError):
-        holdoff.GuardedCall.resume(b"", policy, guards, 0)
+    with pytest.raises(holdoff.machines.SaveError):
+        holdoff.machines.GuardedCall.resume(b"", policy, guards, 0)
 
 
 def test_a_name_that_is_no_guards_is_not_looked_over_in_what_was_saved() -> None:

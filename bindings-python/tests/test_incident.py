@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import holdoff
+import holdoff.log
 import pytest
-from holdoff import Event, Failure, Policy, Recorder
+from holdoff import Failure, Policy
+from holdoff.log import Event, Recorder
 from holdoff.testing import RecordedError, VirtualTime, incident, virtual_time
 
 SECOND = 1_000_000_000
@@ -74,5 +76,5 @@ def test_an_incident_knows_its_attempts() -> None:
 def test_a_log_without_an_attempt_is_refused() -> None:
     with pytest.raises(ValueError, match="the log has no attempt that ended"):
         incident("")
-    with pytest.raises(holdoff.EventError):
+    with pytest.raises(holdoff.log.EventError):
         incident(b"\xf5\x01")

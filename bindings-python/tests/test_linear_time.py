@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import holdoff
+import holdoff.log
+import holdoff.machines
 import pytest
 
 DATA = json.loads((Path(__file__).parents[2] / "tests/adversarial.json").read_text())
@@ -117,8 +119,8 @@ def hold(what: str, read: Callable[[Any], object], inputs: Iterator[Any]) -> Non
 def test_documents_states_and_events_are_read_in_linear_time(name: str) -> None:
     readers: dict[str, Callable[[str], object]] = {
         "policy": holdoff.Policy.from_json,
-        "state": lambda text: holdoff.Call.resume(text, "default", 0),
-        "event": holdoff.Event.from_json,
+        "state": lambda text: holdoff.machines.Call.resume(text, "default", 0),
+        "event": holdoff.log.Event.from_json,
     }
     read = readers.get(name, lambda text: holdoff.Policy.from_form(name, text))  # type: ignore[arg-type]
     sample = DATA["samples"][name]
@@ -139,11 +141,11 @@ def test_durations_and_headers_are_read_in_linear_time() -> None:
 
 
 def test_logs_are_read_in_linear_time() -> None:
-    _, _, events = holdoff.Recorder.begin("default", 1, 0)
+    _, _, events = holdoff.log.Recorder.begin("default", 1, 0)
     log = b"".join(event.to_bytes() for event in events)
     first = events[0].to_bytes("x" * 60_000)
     inputs = [bytes([byte]) * LENGTH for byte in range(0, 256, 5)]
     inputs += [log * (LENGTH // len(log)), first * 3, first[:-1], (log * (LENGTH // len(log)))[:-1]]
     inputs += [log + bytes([byte]) * LENGTH for byte in range(256)]
-    hold("logs", holdoff.Event.read_all, iter(inputs))
-    hold("replay", lambda log: holdoff.replay("default", log), iter(inputs))
+    hold("logs", holdoff.log.Event.read_all, iter(inputs))
+    hold("replay", lambda log: holdoff.log.replay("default", log), iter(inputs))

@@ -9,21 +9,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from holdoff import (
-    NEVER,
-    Call,
-    ConfigError,
-    Event,
-    EventError,
-    Failure,
-    GuardedCall,
-    Guards,
-    Policy,
-    Recorder,
-    ReplayError,
-    Step,
-    replay,
-)
+from holdoff import ConfigError, Failure, Guards, Policy
+from holdoff.log import Event, EventError, Recorder, ReplayError, replay
+from holdoff.machines import NEVER, Call, GuardedCall, Step
 from hypothesis import given
 from hypothesis import strategies as st
 

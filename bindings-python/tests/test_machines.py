@@ -9,19 +9,23 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from holdoff import (
+from holdoff import ConfigError, Failure, Guards, Policy, testing
+from holdoff.log import Recorder
+from holdoff.machines import (
     NEVER,
+    Bucket,
     Call,
-    ConfigError,
-    Failure,
+    Gate,
+    GateConfig,
     GuardedCall,
-    Guards,
-    Policy,
-    Recorder,
+    Keyed,
+    Layered,
+    Layers,
+    LoopBackoff,
+    Periodic,
     Schedule,
-    testing,
+    WaitBackoff,
 )
-from holdoff.machines import Bucket, Gate, GateConfig, Keyed, Layered, Layers, LoopBackoff, Periodic, WaitBackoff
 from holdoff.testing import next_at, pinned, uniform
 from hypothesis import given
 from hypothesis import strategies as st

@@ -11,6 +11,7 @@ from email.message import Message
 from typing import Any
 
 import holdoff
+import holdoff.machines
 import httpx
 import pytest
 from holdoff import _outcomes
@@ -424,7 +425,7 @@ def test_a_seed_is_drawn_for_the_first_failure_only() -> None:
     caller = holdoff.Retrying(attempts=5, seed=7, on_result=pending)
     with virtual_time() as time:
         caller.call(giving(PENDING, PENDING, "done"))
-    delays = holdoff.Schedule(caller.policy, 7)
+    delays = holdoff.machines.Schedule(caller.policy, 7)
     assert time.sleeps == [next(delays) / 1e9, next(delays) / 1e9]
 
 

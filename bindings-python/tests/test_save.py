@@ -7,7 +7,8 @@ import pickle
 from typing import Any
 
 import pytest
-from holdoff import NEVER, Call, ConfigError, Failure, Policy, Retry, SaveError
+from holdoff import ConfigError, Failure, Policy
+from holdoff.machines import NEVER, Call, Retry, SaveError
 from hypothesis import given
 from hypothesis import strategies as st
 

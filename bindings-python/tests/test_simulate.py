@@ -6,10 +6,12 @@ import sys
 from typing import Any
 
 import holdoff
+import holdoff.testing
 import matplotlib as mpl
 import numpy as np
 import pytest
-from holdoff import Failure, Policy, Retry
+from holdoff import Failure, Policy
+from holdoff.machines import Retry
 
 mpl.use("Agg")
 
@@ -22,7 +24,7 @@ def test_each_row_is_a_call_of_the_core() -> None:
     assert delays.shape == (3, 4)
     assert delays.dtype == np.float64
     for call, row in enumerate(delays):
-        retry, now = Retry(holdoff.seed_at(7, call), 0), 0
+        retry, now = Retry(holdoff.testing.seed_at(7, call), 0), 0
         for delay in row:
             now += SECOND // 4
             decision: Any = retry.on_failure(policy, now, Failure("transient"))

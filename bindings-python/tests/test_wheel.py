@@ -6,8 +6,8 @@ import threading
 from typing import Any
 
 import pytest
-from holdoff import NEVER, ConfigError
-from holdoff.machines import Wheel
+from holdoff import ConfigError
+from holdoff.machines import NEVER, Wheel
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import holdoff
-from holdoff import Event
+import holdoff.log
+from holdoff.log import Event
 from holdoff.testing import virtual_time
 from holdoff_shared.jobs import seed_of
 
@@ -156,7 +157,7 @@ def assert_decided_as_alone(job: str, script: list[str], events: list[Event]) ->
     """The decisions, and the log itself when it is replayed."""
     assert decided(events) == alone(job, script)
     assert events[0].seed == seed_of(job)
-    replayed = holdoff.replay(POLICY, events, mode="verify")
+    replayed = holdoff.log.replay(POLICY, events, mode="verify")
     assert replayed.step.kind == "stop"
 
 

@@ -9,6 +9,7 @@ import time
 from threading import Event as Signal
 
 import holdoff
+import holdoff.log
 from celery import Celery
 from celery.contrib.testing.worker import start_worker
 from holdoff_celery import RetryTask, attempt
@@ -20,7 +21,7 @@ delivered = Signal()
 quickly = holdoff.Policy(attempts=5, deadline="1m", backoff={"initial": "100ms", "max": "2s"})
 
 
-def log(task: str, event: holdoff.Event, text: str) -> None:
+def log(task: str, event: holdoff.log.Event, text: str) -> None:
     """Prints the events of a task as they happen."""
     print(f"{task[:8]} {event.kind}, attempt {event.attempt} {text}")
 

@@ -8,6 +8,7 @@ import logging
 import os
 
 import holdoff
+import holdoff.log
 from holdoff_procrastinate import Retries, attempt
 from procrastinate import App, PsycopgConnector
 
@@ -33,7 +34,7 @@ async def main() -> None:
             await app.schema_manager.apply_schema_async()
         await retries.create(app)
         job = await deliver.defer_async(letter="hello")
-        history: list[tuple[holdoff.Event, str]] = []
+        history: list[tuple[holdoff.log.Event, str]] = []
         while not (history and history[-1][0].is_end):
             await app.run_worker_async(queues=["letters"], wait=False, install_signal_handlers=False)
             await asyncio.sleep(0.05)

@@ -1,10 +1,11 @@
 """The loop as a machine, driven by hand on a clock of one's own: nothing here sleeps."""
 
 import holdoff
+import holdoff.machines
 
 policy = holdoff.Policy(attempts=4, deadline="2s", jitter="equal")
 now = 0
-call, step = holdoff.Call.begin(policy, seed=7, now=now)
+call, step = holdoff.machines.Call.begin(policy, seed=7, now=now)
 while step.kind != "stop":
     if step.ticket is not None:
         print(f"{now / 1e9:5.2f} s  attempt {step.attempt} fails")

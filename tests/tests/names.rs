@@ -35,7 +35,7 @@ fn every_name_in_the_table_is_one_of_its_language() {
         surface(&["core/src", "bindings-rust/src"], &["rs"]),
         surface(&["bindings-wasm/src-ts", "engines/bullmq/src"], &["ts"]),
         surface(&["bindings-python/python", "engines/celery/src", "engines/procrastinate/src"], &["py", "pyi"])
-            + "holdoff.testing holdoff.machines",
+            + "holdoff.testing holdoff.machines holdoff.log holdoff.explain",
         surface(&["bindings-c/include"], &["h"]),
     ];
     let table = std::fs::read_to_string(root().join("docs/names.md")).unwrap();

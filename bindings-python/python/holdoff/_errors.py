@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 class ConfigError(ValueError):
     """A policy or an argument that breaks a rule: ``path = value: rule; did you mean "nearest"?``"""
 
+    __module__ = "holdoff"
     code: int = 0
     """The number of the rule, the same in every language."""
     name: str = ""
@@ -25,10 +26,13 @@ class ConfigError(ValueError):
 class SaveError(ConfigError):
     """A saved state that is none, is damaged, or is of another kind or policy. Its path is the field, if any."""
 
+    __module__ = "holdoff.machines"
+
 
 class EventError(ConfigError):
     """An event that cannot be read: not one, cut, damaged, of another version or with a field that does not fit."""
 
+    __module__ = "holdoff.log"
     sequence: int = 0
     """The place in its log at which the event was expected; 0 where that is not known."""
 
@@ -36,6 +40,7 @@ class EventError(ConfigError):
 class ReplayError(ValueError):
     """A log that is none, or not that of the policy; nothing was made of it."""
 
+    __module__ = "holdoff.log"
     code: int = 0
     """The number of the rule, the same in every language."""
     name: str = ""
@@ -51,6 +56,7 @@ class ReplayError(ValueError):
 class Refused(Exception):
     """A guard let the call make no attempt; its outcome says the same."""
 
+    __module__ = "holdoff"
     reason: str = ""
     """Which one: "breaker", "limiter", "bulkhead" or "budget"."""
     retry_at: float | None = None
@@ -61,3 +67,5 @@ class Refused(Exception):
 
 class Cancelled(Exception):
     """The token was cancelled before the operation succeeded. Its cause is the last error, if there was one."""
+
+    __module__ = "holdoff"

@@ -17,6 +17,7 @@ from ._holdoff import (
     override_uniform,
     pinned,
 )
+from ._holdoff import seed_at as seed_at
 from ._incident import Incident, RecordedAttempt, RecordedError, incident
 
 TYPE_CHECKING = False

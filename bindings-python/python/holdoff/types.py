@@ -36,6 +36,8 @@ from ._holdoff import (
     Policy,
     Stretch,
 )
+from ._holdoff import Attempt as Attempt
+from ._holdoff import Attempts as Attempts
 from ._literals import (
     AdaptiveKind,
     BreakerKind,

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 /// The whole loop of a call that shares guards with others, or that hedges; driven as a `Call` is, with the additions that the
 /// guide names.
-#[pyclass(module = "holdoff")]
+#[pyclass(module = "holdoff.machines")]
 pub(crate) struct GuardedCall(holdoff_core::GuardedCall);
 
 methods! { GuardedCall(self, py);

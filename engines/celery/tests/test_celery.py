@@ -22,6 +22,7 @@ import celery
 import celery.exceptions
 import celery.signals
 import holdoff
+import holdoff.log
 import job_scripts
 import pytest
 from celery.contrib.testing.worker import start_worker
@@ -326,11 +327,11 @@ def test_a_long_sleep_is_cut_into_naps(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_nap_is_no_attempt(redis: Redis) -> None:
     app = celery.Celery(broker=redis.url.removesuffix("0") + "1")
     app.conf.task_ignore_result = True
-    told: list[holdoff.Event] = []
+    told: list[holdoff.log.Event] = []
     messages: list[int] = []
     over = threading.Event()
 
-    def note(task: str, event: holdoff.Event, text: str) -> None:
+    def note(task: str, event: holdoff.log.Event, text: str) -> None:
         told.append(event)
         if event.is_end:
             over.set()
@@ -364,7 +365,7 @@ def test_a_nap_is_no_attempt(redis: Redis) -> None:
 def test_a_long_history_travels_without_what_the_failures_said() -> None:
     draw = random.Random(1)
     policy = holdoff.Policy(attempts=1000, backoff={"initial": "1ms"})
-    recorder, step, events = holdoff.Recorder.begin(policy, 1, 0)
+    recorder, step, events = holdoff.log.Recorder.begin(policy, 1, 0)
     log, now = events[0].to_bytes(), 0
     while step.kind != "stop":
         now += draw.randrange(1_000_000_000)
@@ -375,10 +376,10 @@ def test_a_long_history_travels_without_what_the_failures_said() -> None:
         log += b"".join(event.to_bytes(draw.randbytes(200).hex()) for event in events)
     packed = _packed(log)
     assert len(packed) < 80_000
-    read = holdoff.Event.read_all(zlib.decompress(b64decode(packed)))
-    assert holdoff.replay(policy, [event for event, _ in read], mode="verify").attempt == 1000
+    read = holdoff.log.Event.read_all(zlib.decompress(b64decode(packed)))
+    assert holdoff.log.replay(policy, [event for event, _ in read], mode="verify").attempt == 1000
     short = _packed(events[0].to_bytes("boom"))
-    assert holdoff.Event.read_all(zlib.decompress(b64decode(short)))[0][1] == "boom"
+    assert holdoff.log.Event.read_all(zlib.decompress(b64decode(short)))[0][1] == "boom"
 
 
 def test_a_message_that_comes_back_blames_no_task(app: celery.Celery, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import celery
 import holdoff
+import holdoff.log
 import pytest
 from holdoff_celery import RetryTask, _packed, _unpacked
 
@@ -65,7 +66,7 @@ def test_a_log_that_would_fill_the_memory_is_refused(task: Any) -> None:
         receive(task, holdoff_log=header)
 
 
-WHOLE = zipped(holdoff.Recorder.begin(holdoff.Policy(attempts=3), 1, 0)[2][0].to_bytes())
+WHOLE = zipped(holdoff.log.Recorder.begin(holdoff.Policy(attempts=3), 1, 0)[2][0].to_bytes())
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_a_count_of_interruptions_without_end_costs_nothing() -> None:
 
     kinds: list[str] = []
 
-    def note(job: str, event: holdoff.Event, text: str) -> None:
+    def note(job: str, event: holdoff.log.Event, text: str) -> None:
         kinds.append(event.kind)
 
     @app.task(shared=False, base=RetryTask, policy=policy, on_event=note)
@@ -120,7 +121,7 @@ def test_all_that_is_written_can_be_read() -> None:
     draw = random.Random(1)
     policy = holdoff.Policy(attempts=1000, backoff={"initial": "1ms"})
     for text in ("\U0001f600" * 500, "same text " * 50, ""):
-        recorder, step, events = holdoff.Recorder.begin(policy, 1, 0)
+        recorder, step, events = holdoff.log.Recorder.begin(policy, 1, 0)
         log, now = events[0].to_bytes(), 0
         while step.kind != "stop":
             now += draw.randrange(1_000_000_000)
@@ -132,5 +133,5 @@ def test_all_that_is_written_can_be_read() -> None:
             else:
                 step, events = recorder.tick(policy, now)
             log += b"".join(event.to_bytes(text) for event in events)
-        read = holdoff.Event.read_all(_unpacked(_packed(log)))
-        assert [event for event, _ in read] == [event for event, _ in holdoff.Event.read_all(log)]
+        read = holdoff.log.Event.read_all(_unpacked(_packed(log)))
+        assert [event for event, _ in read] == [event for event, _ in holdoff.log.Event.read_all(log)]

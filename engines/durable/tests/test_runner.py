@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 import holdoff
+import holdoff.machines
 import pytest
 from durable_flows import PATIENT, SECOND, Order, of_step
 from holdoff.testing import VirtualTime
@@ -66,7 +67,7 @@ def test_decisions_are_those_of_the_core_from_the_recorded_seed(runner: Runner, 
     runner.run(order.flow, "1", {"item": "book"})
     events = runner.journal.events_of_step("1", "charge")
     policy = order.flow.steps["charge"].policy
-    schedule = holdoff.Schedule(policy, int(events[0].event["seed"]))
+    schedule = holdoff.machines.Schedule(policy, int(events[0].event["seed"]))
     delays = [int(e.event["until"]) - e.at for e in events if e.type == "RETRY_SCHEDULED"]
     assert delays == [next(schedule) for _ in range(4)]
 

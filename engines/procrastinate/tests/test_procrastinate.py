@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import holdoff
+import holdoff.log
 import job_scripts
 import procrastinate
 import psycopg
@@ -356,7 +357,7 @@ def test_two_workers_that_have_the_same_job_agree_on_what_happened(database: str
                 await app.job_manager.retry_job_by_id_async(job, retry_at=procrastinate.utils.utcnow())
                 await until(lambda: is_over(app, job))
             events = [event for event, _ in await retries.history(app, job)]
-            assert holdoff.replay(retries.policy, events, mode="verify").step.outcome == "succeeded"
+            assert holdoff.log.replay(retries.policy, events, mode="verify").step.outcome == "succeeded"
             assert [event.attempt for event in events if event.kind == "ATTEMPT_FAILED"] == [1]
 
     asyncio.run(main())

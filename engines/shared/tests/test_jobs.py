@@ -7,6 +7,8 @@ import random
 from typing import Any
 
 import holdoff
+import holdoff.log
+import holdoff.machines
 import pytest
 from holdoff_shared import SharedGuard
 from holdoff_shared.jobs import DOWN, Job, Refused, Settings, seed_of
@@ -52,7 +54,7 @@ def said(error: Exception) -> holdoff.Failure | None:
     return error.failure if isinstance(error, Classification) else None
 
 
-def shown(step: holdoff.Step) -> tuple[Any, ...]:
+def shown(step: holdoff.machines.Step) -> tuple[Any, ...]:
     return step.kind, step.attempt, step.until, step.cause, step.outcome, step.reason, step.retry_at
 
 
@@ -71,7 +73,7 @@ def test_jobs_on_many_workers_decide_as_one_process_does_with_the_same_guards(na
         job_name = f"{name} {number}"
         job = Job(workers, job_name, b"")
         step = job.start(store.now)
-        call, expected = holdoff.GuardedCall.begin(POLICY, alone, seed_of(job_name), store.now)
+        call, expected = holdoff.machines.GuardedCall.begin(POLICY, alone, seed_of(job_name), store.now)
         assert shown(step) == shown(expected)
         while step.kind != "stop":
             if step.kind == "sleep":
@@ -82,7 +84,7 @@ def test_jobs_on_many_workers_decide_as_one_process_does_with_the_same_guards(na
                 if "token" in str(options):
                     # What a retry has paid is in no log: over a sleep it becomes a retry that was paid for.
                     state = call.save(POLICY, store.now)
-                    call = holdoff.GuardedCall.resume(state, POLICY, holdoff.Guards(**options), store.now)
+                    call = holdoff.machines.GuardedCall.resume(state, POLICY, holdoff.Guards(**options), store.now)
                 expected = call.tick(POLICY, alone, store.now)
             else:
                 store.now += draw.choice([1, 20, 900]) * MS
@@ -99,7 +101,7 @@ def test_jobs_on_many_workers_decide_as_one_process_does_with_the_same_guards(na
         store.now += draw.randrange(2 * SECOND)
         then = shared.update(lambda guards, now: guards.save(now))
         assert then == alone.save(store.now)
-        holdoff.replay(POLICY, [event for event, _ in job.history()], mode="verify")
+        holdoff.log.replay(POLICY, [event for event, _ in job.history()], mode="verify")
 
 
 def test_what_was_decided_stays_when_the_policy_changes_and_what_comes_is_decided_by_the_new_one() -> None:
@@ -188,13 +190,13 @@ def test_long_texts_are_cut_and_odd_ones_are_taken() -> None:
 def test_a_copy_of_a_call_goes_its_own_way() -> None:
     guards = holdoff.Guards(budget={"kind": "token", "capacity": 10})
     policy = holdoff.Policy(attempts=2)
-    recorder, _, _ = holdoff.Recorder.begin(policy, 1, 0, guards=guards)
+    recorder, _, _ = holdoff.log.Recorder.begin(policy, 1, 0, guards=guards)
     other = copy.copy(recorder)
     assert recorder == other
     recorder.succeed(1, 5, guards=guards)
     assert recorder != other
     assert (recorder.step.kind, other.step.kind) == ("stop", "wait")
-    call, _ = holdoff.GuardedCall.begin(policy, guards, 1, 0)
+    call, _ = holdoff.machines.GuardedCall.begin(policy, guards, 1, 0)
     same = copy.copy(call)
     call.succeed(guards, 1, 5)
     assert (call.flying, same.flying) == (0, 1)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import holdoff
+import holdoff.machines
 import psycopg
 import psycopg_pool
 import pytest
@@ -72,7 +73,7 @@ def test_a_set_of_guards_is_changed_as_a_whole(store: Any) -> None:
     policy = holdoff.Policy(attempts=5, backoff={"kind": "constant", "delay": 0}, jitter="none")
 
     def fail(guards: holdoff.Guards, now: int) -> str | None:
-        call, step = holdoff.GuardedCall.begin(policy, guards, 1, now)
+        call, step = holdoff.machines.GuardedCall.begin(policy, guards, 1, now)
         for _ in range(2):
             assert step.ticket is not None
             step = call.fail(policy, guards, step.ticket, now, holdoff.Failure("transient"))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import holdoff
+import holdoff.machines
 import psycopg
 import psycopg_pool
 import pytest
@@ -275,7 +276,7 @@ def test_a_guard_of_another_kind_is_damage_with_its_cause() -> None:
     other = SharedGuard(holdoff.Limiter(kind="window", limit=1), store, "k", when_down="closed")
     with pytest.raises(StoreDamaged, match="kind: is another") as caught:
         other.update(take)
-    assert isinstance(caught.value.__cause__, holdoff.SaveError)
+    assert isinstance(caught.value.__cause__, holdoff.machines.SaveError)
 
 
 def test_forged_permits_are_never_more_than_the_breaker_gives_and_end_when_its_own_would() -> None:

@@ -64,9 +64,9 @@ policy = holdoff.Policy.from_json(
 assert policy == holdoff.Policy.from_dict(policy.to_dict())
 assert policy.retrying(on=OSError).call(Flaky()) == 3
 
-call, _ = holdoff.Call.begin("temporal", 7, 0)
+call, _ = holdoff.machines.Call.begin("temporal", 7, 0)
 call.fail("temporal", 1, 0, holdoff.Failure("throttled"))
-assert holdoff.Call.resume(call.save("temporal", 0), "temporal", 5).remaining(5) == 1_000_000_000
+assert holdoff.machines.Call.resume(call.save("temporal", 0), "temporal", 5).remaining(5) == 1_000_000_000
 
 gates = holdoff.machines.Keyed(holdoff.machines.GateConfig.item_exponential("5ms", "1000s"))
 assert [gates.failure("item", 0) for _ in range(3)] == [5_000_000, 10_000_000, 20_000_000]

@@ -143,7 +143,9 @@ def machines(state: bytes) -> int | None:
     keyed = holdoff.machines.Keyed(holdoff.machines.GateConfig(forgives="all"), most=9)
     gate: holdoff.machines.Gate | None = keyed.peek("key", 0)
     print(layered.stopped_by, step.ticket, loop.ended, wait, gate, preset_by_name(3))
-    return holdoff.Retry.resume(state, "default", 0, away="1m").on_failure("default", 0, holdoff.Failure()).until
+    return (
+        holdoff.machines.Retry.resume(state, "default", 0, away="1m").on_failure("default", 0, holdoff.Failure()).until
+    )
 
 
 def explains(error: OSError) -> str:
@@ -160,7 +162,7 @@ def guarded() -> None:
     own: holdoff.Guards | None = policy.guards
     saved: dict[str, bytes] = guards.save()
     again = holdoff.Guards.restore(policy, saved)
-    call, step = holdoff.GuardedCall.begin(policy, again, 1, 0)
+    call, step = holdoff.machines.GuardedCall.begin(policy, again, 1, 0)
     reason: str | None = step.reason
     with holdoff.inside(holdoff.Token.from_header("2")):
         token: holdoff.Token | None = holdoff.token()

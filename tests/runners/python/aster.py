@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from holdoff import Call, ConfigError, Event, Failure, Policy, Recorder, Schedule, Step
-from holdoff.machines import Wheel
+from holdoff import ConfigError, Failure, Policy
+from holdoff.log import Event, Recorder
+from holdoff.machines import Call, Schedule, Step, Wheel
 from holdoff.testing import jittered
 from holdoff.types import Word
 from recorded import LONGEST, OUT_OF_DOMAIN, Case, Different, Verdict, nanos, refusal, same, steps, whole

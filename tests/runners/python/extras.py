@@ -11,7 +11,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Final, cast
 
-from holdoff import NEVER, Breaker, ConfigError, Limiter
+from holdoff import Breaker, ConfigError, Limiter
+from holdoff.machines import NEVER
 from recorded import ELSEWHERE, LONGEST, OUT_OF_DOMAIN, Case, Different, Verdict, refusal, same, steps, whole
 
 _MOST: Final = 2**32 - 1

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdoff import Call, ConfigError, Failure, Policy, Schedule
-from holdoff.machines import Layered, Layers
+from holdoff import ConfigError, Failure, Policy
+from holdoff.machines import Call, Layered, Layers, Schedule
 from recorded import LONGEST, OUT_OF_DOMAIN, Case, Different, Node, Verdict, node_policy, refusal, same, steps, whole
 
 

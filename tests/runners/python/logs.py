@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from holdoff import Event, EventError, Guards, Policy, Recorder, ReplayError, Step, replay
-from holdoff.machines import Wheel
+from holdoff import Guards, Policy
+from holdoff.log import Event, EventError, Recorder, ReplayError, replay
+from holdoff.machines import Step, Wheel
 from recorded import Case, Different
 from words import failure, number, plain, same, step, written
 

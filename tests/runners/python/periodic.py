@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from holdoff import NEVER, ConfigError
-from holdoff.machines import LoopBackoff, Periodic, PeriodicStep, WaitBackoff
+from holdoff import ConfigError
+from holdoff.machines import NEVER, LoopBackoff, Periodic, PeriodicStep, WaitBackoff
 from holdoff.testing import uniform
 from recorded import (
     LONGEST,

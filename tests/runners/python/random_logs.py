@@ -11,7 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from holdoff import Event, Failure, Policy, Recorder, Step, replay
+from holdoff import Failure, Policy
+from holdoff.log import Event, Recorder, replay
+from holdoff.machines import Step
 from holdoff.types import Word
 from recorded import Different
 

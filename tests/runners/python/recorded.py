@@ -11,8 +11,8 @@ from itertools import accumulate
 from math import inf, isnan
 from typing import Any, Final, TypeVar
 
-from holdoff import Call, ConfigError, Failure, Policy, Schedule
-from holdoff.machines import Bucket, Gate, GateConfig, Keyed, LoopBackoff, WaitBackoff
+from holdoff import ConfigError, Failure, Policy
+from holdoff.machines import Bucket, Call, Gate, GateConfig, Keyed, LoopBackoff, Schedule, WaitBackoff
 from holdoff.testing import uniform
 from holdoff.types import Word
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from holdoff import Event, Failure, Policy, Recorder, replay
+from holdoff import Failure, Policy
+from holdoff.log import Event, Recorder, replay
 
 SEED: Final = 7
 BEGAN: Final = 1_700_000_000_000_000_000

@@ -23,22 +23,24 @@ import recorded
 import relay
 import sharing
 import traces
-from holdoff import (
+from holdoff import ConfigError, Policy, hint_of, http_failure, parse_duration, testing
+from holdoff.machines import (
     NEVER,
     Call,
-    ConfigError,
-    Policy,
+    Chaos,
+    Gate,
+    GateConfig,
+    Keyed,
+    Layered,
+    Layers,
+    LoopBackoff,
     Retry,
     SaveError,
     Schedule,
     Step,
-    hint_of,
-    http_failure,
-    parse_duration,
-    seed_at,
-    testing,
+    WaitBackoff,
 )
-from holdoff.machines import Chaos, Gate, GateConfig, Keyed, Layered, Layers, LoopBackoff, WaitBackoff
+from holdoff.testing import seed_at
 from recorded import Case, Different
 from words import decision, failure, number, plain, same, span, step, word, written
 

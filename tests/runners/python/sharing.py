@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from holdoff import (
-    NEVER,
-    Adaptive,
-    Breaker,
-    GuardedCall,
-    Guards,
-    Hedge,
-    Policy,
-    Retry,
-    Step,
-    Stretch,
-    Token,
-)
+from holdoff import Adaptive, Breaker, Guards, Hedge, Policy, Stretch, Token
+from holdoff.machines import NEVER, GuardedCall, Retry, Step
 from recorded import Case, Different
 from words import decision, failure, number, plain, same, step, word, written
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
-from holdoff import NEVER, Decision, Failure, Step
+from holdoff import Failure
+from holdoff.machines import NEVER, Decision, Step
 from recorded import Case, Different
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from celery import Task
 from celery.exceptions import Ignore, Reject, SoftTimeLimitExceeded
 from celery.exceptions import Retry as CeleryRetry
-from holdoff import Event
+from holdoff.log import Event
 from holdoff_shared import StoreDown
 from holdoff_shared.jobs import DOWN, GaveUp, Job, JobFields, Refused, Settings, attempt, date_of
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from holdoff import Guards, Policy, Step
+    from holdoff import Guards, Policy
+    from holdoff.machines import Step
     from holdoff.types import Classification, On, PresetName
     from holdoff_shared import SharedGuard
 

@@ -10,8 +10,9 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
-from holdoff import NEVER, within
+from holdoff import within
 from holdoff.clock import monotonic_ns
+from holdoff.machines import NEVER
 
 from ._entries import reason_of
 from ._workflow import StepContext
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import TypeVar
 
-    from holdoff import Cancel, Recorder, Step
+    from holdoff import Cancel
+    from holdoff.log import Recorder
+    from holdoff.machines import Step
 
     from ._host import Host
     from ._lease import Lease

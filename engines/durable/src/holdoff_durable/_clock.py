@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdoff import NEVER
 from holdoff.clock import monotonic_ns, time_ns, virtual_time
-from holdoff.machines import Wheel
+from holdoff.machines import NEVER, Wheel
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, TimerHandle

@@ -13,7 +13,7 @@ from ._errors import JournalDamaged, PayloadError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from holdoff import Event
+    from holdoff.log import Event
     from sqlalchemy import Table
 
 _DEEPER = 24

@@ -8,7 +8,8 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from holdoff import Cancel, Guards, SaveError
+from holdoff import Cancel, Guards
+from holdoff.machines import SaveError
 
 from ._clock import Steady, Timer
 from ._errors import DefinitionChanged, JournalError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdoff import Event, EventError, ReplayError, replay
+from holdoff.log import Event, EventError, ReplayError, replay
 
 from ._entries import CHANGED, ENDS, KINDS
 from ._errors import DefinitionChanged, JournalDamaged, WorkflowCancelled, WorkflowFailed
@@ -16,7 +16,7 @@ from ._workflow import UNDO
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdoff import Recorder
+    from holdoff.log import Recorder
 
     from ._entries import JournalEvent
     from ._host import Host

@@ -8,7 +8,8 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from holdoff import NEVER, Recorder
+from holdoff.log import Recorder
+from holdoff.machines import NEVER
 
 from ._attempt import Attempt
 from ._entries import FAILURES, Entry, as_read, reason_of
@@ -22,7 +23,9 @@ from ._workflow import UNDO
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from holdoff import Cancel, Event, Failure, Step
+    from holdoff import Cancel, Failure
+    from holdoff.log import Event
+    from holdoff.machines import Step
 
     from ._entries import JournalEvent
     from ._host import Host

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import asyncio
 
-    from holdoff import Guards, Recorder, Step
+    from holdoff import Guards
+    from holdoff.log import Recorder
+    from holdoff.machines import Step
 
     from ._clock import Sleep
     from ._entries import JournalEvent

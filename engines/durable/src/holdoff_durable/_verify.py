@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdoff import Event, EventError, ReplayError, replay
+from holdoff.log import Event, EventError, ReplayError, replay
 
 from ._entries import KINDS
 from ._workflow import UNDO

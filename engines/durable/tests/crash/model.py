@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from holdoff import NEVER, GuardedCall, Guards, Policy
+from holdoff import Guards, Policy
+from holdoff.machines import NEVER, GuardedCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from holdoff import Step
+    from holdoff.machines import Step
 
     from .plan import StepPlan
 

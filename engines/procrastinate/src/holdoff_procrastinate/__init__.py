@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Concatenate, ParamSpec, TypeVar
 
-    from holdoff import Event, Policy, Step
+    from holdoff import Policy
+    from holdoff.log import Event
+    from holdoff.machines import Step
     from holdoff.types import PresetName
     from procrastinate.jobs import Job as ProcrastinateJob
     from procrastinate.tasks import Task as ProcrastinateTask

@@ -19,13 +19,12 @@ from holdoff import (
     Hedge,
     Limiter,
     Policy,
-    Retry,
-    SaveError,
     Stretch,
     is_coroutine_function,
     parse_duration,
 )
 from holdoff.clock import monotonic_ns
+from holdoff.machines import Retry, SaveError
 
 from ._snapshots import GuardState, Parts, view
 from ._stores import AsyncStore, Snapshot, Store, StoreDamaged, StoreDown, short, stored_key

@@ -8,7 +8,8 @@ from base64 import b64decode, b64encode
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdoff import NEVER, Adaptive, Breaker, Budget, Guards, Hedge, Limiter, Stretch, parse_duration
+from holdoff import Adaptive, Breaker, Budget, Guards, Hedge, Limiter, Stretch, parse_duration
+from holdoff.machines import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

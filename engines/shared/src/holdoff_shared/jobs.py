@@ -15,8 +15,10 @@ from hashlib import blake2b
 from time import time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdoff import NEVER, Event, Failure, Guards, Outcome, Policy, Recorder, Retrying, parse_duration, replay, within
+from holdoff import Failure, Guards, Outcome, Policy, Retrying, parse_duration, within
 from holdoff.clock import monotonic_ns
+from holdoff.log import Event, Recorder, replay
+from holdoff.machines import NEVER
 from holdoff.types import PolicyFields
 
 from ._stores import StoreDown
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from asyncio import Future
     from collections.abc import Callable, Generator, Iterator
 
-    from holdoff import Step
+    from holdoff.machines import Step
     from holdoff.types import Classification, On, PresetName
     from typing_extensions import Unpack
 
