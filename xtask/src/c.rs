@@ -3,8 +3,9 @@
 //! The tests use what is shipped: a prefix with headers, static and shared library, and a pkg-config file. The library
 //! is built without std, so that it asks a C program for nothing but `memcpy` and the like, and `malloc` for JSON and wheels.
 
+use crate::notices;
 use crate::shell::{self, say};
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use compile::{STRICT, pkg_config, rpath};
 use interface::VERSION;
 use std::collections::BTreeSet;
@@ -48,6 +49,8 @@ fn prefix() -> Result<PathBuf> {
         fs::copy(shell::root().join(licence), documents.join(licence))?;
     }
 
+    notices::write(&documents, &bindings(), &shell::host()?, "")?;
+
     let object = object(&built, &lib)?;
     archive(&object, &lib)?;
     shared(&object, &lib)?;
@@ -71,7 +74,9 @@ pub(crate) fn library() -> Result<()> {
     let prefix = dist()?;
     symbols_are_ours(&prefix)?;
     needs_are_few(&prefix)?;
-    has_no_machine_paths(&prefix)
+    ["libholdoff.so", "libholdoff.a"]
+        .iter()
+        .try_for_each(|name| shell::has_no_machine_paths(&prefix.join("lib").join(name)))
 }
 
 /// The programs that most people would write: the tests with gcc and under valgrind, the examples, and a project with pkg-config.
@@ -156,35 +161,9 @@ fn build() -> Result<PathBuf> {
     let mut cargo = shell::cargo();
     cargo.args(["rustc", "--quiet", "--package", "holdoff-c", "--lib", "--crate-type", "staticlib", "--profile", "c"]);
     cargo.args(["--target", &host, "-Zbuild-std=core,alloc", "-Zbuild-std-features=optimize_for_size"]);
-    cargo.args(["--config", &without_machine_paths()?]).env("RUSTC_BOOTSTRAP", "1");
+    cargo.args(["--config", &shell::without_machine_paths()?]).env("RUSTC_BOOTSTRAP", "1");
     shell::step("build libholdoff", &mut cargo)?;
     Ok(shell::target().join(host).join("c/libholdoff_c.a"))
-}
-
-/// Lets the messages of panics name other people's sources without the machine that has compiled them.
-fn without_machine_paths() -> Result<String> {
-    let library =
-        format!("{}/lib/rustlib/src/rust", shell::output(shell::rustc().args(["--print", "sysroot"]))?.trim());
-    let flags =
-        [(library, "rust"), (cargo_home()?, "cargo")].map(|(from, to)| format!("--remap-path-prefix={from}={to}"));
-    Ok(format!("build.rustflags = {flags:?}"))
-}
-
-/// The folder where cargo keeps the sources of other crates.
-fn cargo_home() -> Result<String> {
-    let home = std::env::var("CARGO_HOME");
-    home.or_else(|_| Ok(format!("{}/.cargo", std::env::var("HOME").context("there is no home")?)))
-}
-
-/// The libraries name no folder of the machine that has compiled them.
-fn has_no_machine_paths(prefix: &Path) -> Result<()> {
-    let home = format!("{}/", std::env::var("HOME").context("there is no home")?);
-    for library in ["libholdoff.so", "libholdoff.a"] {
-        let bytes = fs::read(prefix.join("lib").join(library))?;
-        let found = bytes.windows(home.len()).any(|part| part == home.as_bytes());
-        ensure!(!found, "{library} names a folder below {home}");
-    }
-    Ok(())
 }
 
 /// The static library, without what takes memory, for a processor without an operating system; says where it is.

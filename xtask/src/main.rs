@@ -19,6 +19,7 @@ mod fuzz;
 mod generate;
 mod house;
 mod lang;
+mod notices;
 mod playground;
 mod python;
 mod ruby;

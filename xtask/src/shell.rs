@@ -1,6 +1,6 @@
 //! Running other programs: where things are, what is being done, and what to say when it fails.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -114,6 +114,27 @@ pub(crate) fn host() -> Result<String> {
 pub(crate) fn lld() -> Result<PathBuf> {
     let libraries = output(rustc().args(["--print", "target-libdir"]))?;
     Ok(Path::new(&libraries).with_file_name("bin/rust-lld"))
+}
+
+/// Lets the messages of panics name other people's sources without the machine that has compiled them: a setting for cargo's `--config`.
+pub(crate) fn without_machine_paths() -> Result<String> {
+    let library = format!("{}/lib/rustlib/src/rust", output(rustc().args(["--print", "sysroot"]))?);
+    let cargo = std::env::var("CARGO_HOME").or_else(|_| anyhow::Ok(format!("{}.cargo", home()?)))?;
+    let flags = [(library, "rust"), (cargo, "cargo")].map(|(from, to)| format!("--remap-path-prefix={from}={to}"));
+    Ok(format!("build.rustflags = {flags:?}"))
+}
+
+/// Fails if a file names a folder of the machine that has made it.
+pub(crate) fn has_no_machine_paths(file: &Path) -> Result<()> {
+    let home = home()?;
+    let bytes = std::fs::read(file)?;
+    let found = bytes.windows(home.len()).any(|part| part == home.as_bytes());
+    ensure!(!found, "{} names a folder below {home}", file.display());
+    Ok(())
+}
+
+fn home() -> Result<String> {
+    Ok(format!("{}/", std::env::var("HOME").context("there is no home")?))
 }
 
 /// Runs a command whose output the person wants to see.

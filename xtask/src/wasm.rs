@@ -1,6 +1,6 @@
 //! Building, testing and packing the binding for JavaScript and TypeScript.
 
-use crate::{rust, setup, shell};
+use crate::{notices, rust, setup, shell};
 use anyhow::{Context as _, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,6 +79,7 @@ pub(crate) fn main_entry() -> Result<PathBuf> {
 fn compile(file: &str, features: &str, profile: &str) -> Result<PathBuf> {
     let mut cargo = shell::cargo();
     cargo.args(["build", "--quiet", "--target", "wasm32-unknown-unknown", "-p", "holdoff-wasm"]);
+    cargo.args(["--config", &shell::without_machine_paths()?]);
     shell::step(&format!("compiling {file}"), cargo.args(["--profile", profile, "--features", features]))?;
     Ok(shell::target().join("wasm32-unknown-unknown").join(profile).join("holdoff_wasm.wasm"))
 }
@@ -91,6 +92,11 @@ pub(crate) fn dist() -> Result<PathBuf> {
 
 fn tarball() -> Result<PathBuf> {
     build()?;
+    let dist = package().join("dist");
+    for module in sorted(&dist)?.iter().filter(|path| path.extension().is_some_and(|extension| extension == "wasm")) {
+        shell::has_no_machine_paths(module)?;
+    }
+    notices::write(&dist, &package(), "wasm32-unknown-unknown", "hot,powers,machine,classify,guards,wheel,tools,cli")?;
     let tarball = pack(&package())?;
     if !tarball.ends_with(concat!("holdoff-", env!("CARGO_PKG_VERSION"), ".tgz")) {
         bail!("{} was packed: is the version in package.json that of the workspace?", tarball.display());

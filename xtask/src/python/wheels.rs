@@ -1,7 +1,7 @@
 //! The wheels and the source distribution.
 
 use super::tools::{binding, tool};
-use crate::{setup, shell};
+use crate::{notices, setup, shell};
 use anyhow::{Context as _, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -92,14 +92,23 @@ fn build(package: &Path, target: &str, platform: Option<Platform>) -> Result<Pat
     setup::python(&[setup::BUILD])?;
     let name = package.file_name().unwrap_or_default();
     let out = empty(shell::target().join("wheels").join(name).join(target))?;
+    // The wheel takes it along as one of its licences, and maturin adds a bill of materials.
+    notices::write_licences(package, package, target, "")?;
     let mut maturin = tool("maturin", &["build", "--quiet", "--manifest-path"]);
     maturin.arg(package.join("Cargo.toml")).arg("--interpreter").arg(shell::python()).arg("--out").arg(&out);
+    maturin.args(["--config", &shell::without_machine_paths()?]);
     maturin.args(["--target", target]).env("CARGO_TARGET_DIR", shell::target());
     if let Some(platform) = platform.filter(|platform| platform.is_linked_by_zig()) {
         maturin.arg("--zig").env("PATH", with_zig()?);
         maturin.args(platform.oldest.into_iter().flat_map(|oldest| ["--compatibility", oldest]));
     }
     shell::step(&format!("build the wheel of {} for {target}", name.display()), without_symbolizer(&mut maturin))?;
+    let built = shell::target().join(target).join("wheel");
+    ["lib_holdoff.so", "holdoff"]
+        .map(|name| built.join(name))
+        .iter()
+        .filter(|file| file.exists())
+        .try_for_each(|file| shell::has_no_machine_paths(file))?;
     let wheel = only(&out, "whl")?;
     // Better than any compressor of its format, and thirty times slower.
     shell::step(
