@@ -11,9 +11,10 @@ interface Link {
 
 /** True if a test holds for an error, for one of its causes or for an answer in it. A getter that throws says nothing. */
 function some(error: unknown, test: (link: Link) => boolean, depth = 8): boolean {
+  if (depth === 0 || !isObject(error)) return false;
   try {
     const { cause, response } = clean(error as Link);
-    return depth > 0 && (test(error as Link) || some(cause, test, depth - 1) || some(response, test, depth - 1));
+    return test(error as Link) || some(cause, test, depth - 1) || some(response, test, depth - 1);
   } catch {
     return false;
   }
