@@ -163,23 +163,13 @@ export function kindOf(word: unknown): number {
   return kind;
 }
 
-/** How the facts of a failure are read, and what they say without rules. */
-type Source = readonly [facts: (failure: unknown) => ErrorFacts, judge: (facts: ErrorFacts) => JudgedFailure];
-
-/** An error. */
-export const ERROR: Source = [factsOf, failureOfError];
-/** An attempt that was over its limit. */
-export const LATE: Source = [() => ({ ...NO_FACTS, kind: TIMEOUT }), failureOfError];
-/** A value that is a failure, though its status may be none. Its header lines count below 400, too: a 202 says when to look again. */
-export const ANSWER: Source = [factsOfAnswer, failureOfAnswer];
-
 /**
  * Judges a failure by the answer of a predicate, or by the default judgement held against the rules. A predicate that answers true means
  * the default judgement, but never permanent.
  */
 export function judge(
   verdict: Verdict,
-  [read, byDefault]: Source,
+  read: (failure: unknown) => ErrorFacts,
   failure: unknown,
   rules: Rules | undefined,
   idempotent: boolean,
@@ -187,7 +177,7 @@ export function judge(
   if (verdict !== undefined && verdict !== null && verdict !== true)
     return checkedFailure(verdict === false ? "permanent" : verdict);
   const facts = read(failure);
-  const judged = byDefault(facts);
+  const judged = failureOf(facts);
   if (!verdict) return judgedByRules(rules, facts, idempotent, judged, failure);
   return judged.kind === PERMANENT ? { ...judged, kind: TRANSIENT } : judged;
 }
@@ -212,20 +202,15 @@ export function isFailedAnswer(
 }
 
 /** The facts of a value: status and header lines of an HTTP answer, nothing of any other value. */
-function factsOfAnswer(value: unknown): ErrorFacts {
+export function factsOfAnswer(value: unknown): ErrorFacts {
   try {
     const answer = answerOf(value);
     const statuses = answer === undefined ? [] : [answer.status];
     const lines = linesOf(answer?.headers);
-    return { ...NO_FACTS, statuses, lines, shouldRetry: shouldRetryOf(lines) };
+    return { ...NO_FACTS, isAnswer: true, statuses, lines, shouldRetry: shouldRetryOf(lines) };
   } catch {
     return NO_FACTS;
   }
-}
-
-function failureOfAnswer({ kind, lines, statuses }: ErrorFacts): JudgedFailure {
-  const status = integer(statuses[0]);
-  return { kind: kindOfStatus(status) || kind, hint: readLines(lines, wallNow(), status), rule: 0 };
 }
 
 /**
@@ -272,12 +257,12 @@ export const integer = (value: unknown, otherwise = 0): number =>
  * retried, the program's own mistakes are not, and any other error is taken for transient.
  */
 export function classify(error: unknown): Failure {
-  return publicFailure(failureOfError(factsOf(error)));
+  return publicFailure(failureOf(factsOf(error)));
 }
 
 /** The same, judged by rules. */
 export function classifyBy(rules: Rules | undefined, error: unknown, idempotent: boolean): Failure {
-  return publicFailure(judge(undefined, ERROR, error, rules, idempotent));
+  return publicFailure(judge(undefined, factsOf, error, rules, idempotent));
 }
 
 /** True if an HTTP answer is a failure. */
@@ -311,6 +296,8 @@ export interface ErrorLike {
 
 /** The facts of an error. All of them are read before the core is called: a getter may run other operations. */
 export interface ErrorFacts {
+  /** True for a value whose status is that of an answer. */
+  readonly isAnswer: boolean;
   /** The lists of the client table that have the error or a cause of it, as bits. */
   readonly clues: number;
   /** The kind of an error that has neither status nor code. */
@@ -327,6 +314,7 @@ export interface ErrorFacts {
 }
 
 export const NO_FACTS: ErrorFacts = {
+  isAnswer: false,
   clues: 0,
   kind: TRANSIENT,
   statuses: [],
@@ -348,7 +336,7 @@ function shouldRetryOf(lines: readonly Line[]): number {
 }
 
 /** The facts of an error; none where reading them throws, so that the user's own error comes out. */
-function factsOf(error: unknown): ErrorFacts {
+export function factsOf(error: unknown): ErrorFacts {
   try {
     return readFacts(error);
   } catch {
@@ -390,8 +378,12 @@ function readFacts(error: unknown): ErrorFacts {
     programError: grpc === 1 || (!answered && isFaultOrAbort(clues)),
     unsent: !answered && (clues & IS_UNSENT) > 0,
     shouldRetry: shouldRetryOf(lines),
+    isAnswer: false,
   };
 }
+
+/** The facts of an attempt that was over its limit. */
+export const factsOfTimeout = (): ErrorFacts => ({ ...NO_FACTS, kind: TIMEOUT });
 
 /** True if an error is a program's own mistake or a caller's wish, which say nothing about the other side. */
 export function isProgramError(error: unknown): boolean {
@@ -399,11 +391,13 @@ export function isProgramError(error: unknown): boolean {
   return programError || isCancelled(clues);
 }
 
-function failureOfError({ clues, kind: otherwise, statuses, lines, grpc }: ErrorFacts): JudgedFailure {
+function failureOf({ clues, kind: otherwise, statuses, lines, grpc, isAnswer }: ErrorFacts): JudgedFailure {
   for (const status of statuses) {
     const code = integer(status);
     const found = kindOfStatus(code);
-    if (found !== 0) return { kind: kindOfAnswer(found, clues), hint: readLines(lines, wallNow(), code), rule: 0 };
+    // The header lines of an answer count below 400, too: a 202 says when to look again.
+    if (found !== 0 || isAnswer)
+      return { kind: kindOfAnswer(found || otherwise, clues), hint: readLines(lines, wallNow(), code), rule: 0 };
   }
   const found = statuses.length === 0 && grpc !== undefined ? kindOfGrpc(integer(grpc, 2)) : 0;
   // A client that throws about a redirect follows no further one.

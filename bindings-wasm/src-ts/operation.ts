@@ -16,15 +16,15 @@ import { ATTEMPT, type Engine, GAVE_UP, SLEEP, type Step, WAIT } from "./engine_
 import { isAbortAgain } from "./error_names.js";
 import { attach, ConfigError, HookError, type Outcome, remember } from "./errors.js";
 import {
-  ANSWER,
   checkedFailure,
-  ERROR,
+  factsOf,
+  factsOfAnswer,
+  factsOfTimeout,
   hintMs,
   isFailedAnswer,
   type JudgedFailure,
   type Judgement,
   judge,
-  LATE,
   type Verdict,
 } from "./failure.js";
 import { type Hooks, isHeard, listeners, tell } from "./hooks.js";
@@ -337,7 +337,7 @@ export class Operation<T> {
         return;
       }
       this.#failedWith(undefined, value, true);
-      this.#decide(context, () => judge(given, ANSWER, value, rules, idempotent), false, this.now());
+      this.#decide(context, () => judge(given, factsOfAnswer, value, rules, idempotent), false, this.now());
     });
   }
 
@@ -374,10 +374,10 @@ export class Operation<T> {
       // Meanwhile an attempt beside this one may have failed, too.
       if (now === undefined) this.#failedWith(error, undefined, false);
       const answer = timeout ? undefined : (verdict ?? (isAgain ? false : undefined));
-      const source = timeout ? LATE : ERROR;
-      const write = () => judge(answer, source, error, this.#policy.rules, this.#isIdempotent);
+      const read = timeout ? factsOfTimeout : factsOf;
+      const failure = () => judge(answer, read, error, this.#policy.rules, this.#isIdempotent);
       try {
-        this.#decide(context, write, !timeout && (verdict === undefined || verdict === null), now ?? this.now());
+        this.#decide(context, failure, !timeout && (verdict === undefined || verdict === null), now ?? this.now());
       } catch (raised) {
         // An answer that is no verdict.
         if (raised instanceof ConfigError && raised.cause === undefined) raised.cause = error;
