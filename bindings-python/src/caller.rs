@@ -121,19 +121,26 @@ impl Retrying {
         call: Invocation<'_, 'py>,
     ) -> Returned<'py> {
         let py = slf.py();
-        let (mut last, mut gave_up) = match first {
-            Some(first) => (first, false),
-            None => {
-                operation.first(py)?;
-                operation.rest(py, None)?;
-                attempt(operation.abort_at, operation.token_inside(), call)?
-            }
-        };
+        if first.is_none() {
+            operation.first(py)?;
+        }
+        let (mut ended, mut decided) = (first.map(|first| (first, false)), None);
         loop {
+            let (last, gave_up) = match ended.take() {
+                Some(ended) => ended,
+                None => {
+                    // A hook may have taken its time since the decision.
+                    operation.rest(py, decided.filter(|_| !slf.get().is_heard()))?;
+                    if let Some(value) = operation.ended(py) {
+                        return Ok(value);
+                    }
+                    attempt(operation.abort_at, operation.token_inside(), call)?
+                }
+            };
             if !last.as_ref().is_ok_and(is_coroutine) {
                 operation.refuse_awaited(py, BLOCKING)?;
             }
-            let now = match last {
+            decided = Some(match last {
                 Ok(value) if is_coroutine(&value) => {
                     // The function turned out to be asynchronous: its coroutine is the first attempt of the awaiting loop.
                     describe(operation, call)?;
@@ -162,13 +169,7 @@ impl Retrying {
                         _ => return operation.ended(py).map_or_else(|| Err(raised(error)), Ok),
                     }
                 }
-            };
-            // A hook may have taken its time.
-            operation.rest(py, (!slf.get().is_heard()).then_some(now))?;
-            if let Some(value) = operation.ended(py) {
-                return Ok(value);
-            }
-            (last, gave_up) = attempt(operation.abort_at, operation.token_inside(), call)?;
+            });
         }
     }
 

@@ -469,14 +469,12 @@ impl Operation {
             return self.tell_attempt(py).map(|()| None);
         }
         let seen = self.settings.get().guards.as_ref().map(|guards| guards.get().counts()).unwrap_or_default();
-        let now = now.map_or_else(|| self.now(py), Ok)?;
-        let now = if std::mem::take(&mut self.slept) {
+        let mut now = now.map_or_else(|| self.now(py), Ok)?;
+        if std::mem::take(&mut self.slept) {
             // After a sleep of the user's own the time has come, whatever the clock says.
             self.ahead = Span::from_nanos(self.ahead.as_nanos().saturating_add(self.until.since(now).as_nanos()));
-            now.max(self.until)
-        } else {
-            now
-        };
+            now = now.max(self.until);
+        }
         let ticked =
             self.transition(py, now, |call, policy, guards| (call.tick(policy, guards, now), call.remaining(now)));
         let Some((step, remaining)) = ticked else { return Ok(None) };

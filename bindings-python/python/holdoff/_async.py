@@ -288,19 +288,17 @@ async def rest(operation: Operation) -> None:
     listen = _listen if trio is None else trio.listen
     try:
         while (seconds := operation.resume()) is not None:
-            if operation.undisturbed:
-                await sleep(seconds)
-            elif (notify := operation.notify) is not None:
+            if (notify := operation.notify) is not None:
                 await listen(Wait(operation), *notify, seconds)
-            else:
-                time = overridden_time()
-                with Wait(operation, None if own is None else operation.deadline_ns):
-                    if time is not None:
-                        await time.pause(seconds)
-                    elif own is None:
-                        await sleep(seconds)
-                    elif isawaitable(slept := own(seconds)):
-                        await slept
+                continue
+            time = overridden_time()
+            with Wait(operation, None if own is None else operation.deadline_ns):
+                if time is not None:
+                    await time.pause(seconds)
+                elif own is None:
+                    await sleep(seconds)
+                elif isawaitable(slept := own(seconds)):
+                    await slept
     except BaseException as error:
         operation.interrupt(error)
         raise

@@ -1557,11 +1557,6 @@ class Operation:
         The token of the caller.
         """
     @property
-    def undisturbed(self) -> bool:
-        """
-        True if only time ends the wait before the next attempt, and the clock is not replaced.
-        """
-    @property
     def wake_at(self) -> int | None:
         """
         When to call `beside`, in nanoseconds of the clock; None for never.

@@ -140,12 +140,6 @@ methods! { Operation(self, py);
     /// When to call `beside`, in nanoseconds of the clock; None for never.
     get wake_at: Option<u64> = (!self.wake_at.is_never()).then(|| self.wake_at.as_nanos());
 
-    /// True if only time ends the wait before the next attempt, and the clock is not replaced.
-    get undisturbed: bool = {
-        let settings = self.settings.get();
-        self.waiting.is_none() && settings.cancel.is_none() && settings.sleep.is_none() && !clock::is_overridden()
-    };
-
     /// The user's own sleep.
     get sleep: Option<Py<PyAny>> = self.settings.get().sleep.as_ref().map(|sleep| sleep.clone_ref(py));
 
