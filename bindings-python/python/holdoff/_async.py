@@ -175,6 +175,7 @@ class _InTurn:
         """Start an attempt: call the function, or await what it has returned."""
         self._first = first
         self._guard = self.failed = Guard(self._operation)
+        self._guard.attempt = self._operation.attempt
 
     async def end(self) -> tuple[Guard, Any]:
         """The next attempt that ends: its guard, and its value."""
@@ -206,6 +207,7 @@ class _Beside(_InTurn):
 
     def start(self, first: Awaitable[Any] | None = None) -> None:
         guard = Guard(self._operation, tokened=False)
+        guard.attempt = self._operation.attempt
         self._running[get_running_loop().create_task(self._run(guard, first))] = guard
 
     async def end(self) -> tuple[Guard, Any]:

@@ -78,13 +78,11 @@ class Guard(Wait):
     """Cancels an attempt at its limit or when the token is cancelled, and tells both from a cancellation from
     elsewhere."""
 
+    attempt = 0
+    """The number of the attempt."""
     gave_up = False
     """True if the latest retry in the attempt ended without a success."""
     _entered: Entered = None
-
-    def __init__(self, operation: Operation, *, tokened: bool = True) -> None:
-        super().__init__(operation, tokened=tokened)
-        self.attempt = operation.attempt
 
     @property
     def timed_out(self) -> bool:
