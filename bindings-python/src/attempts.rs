@@ -38,7 +38,7 @@ pub(crate) struct Attempts(Py<Retrying>);
 
 impl Attempts {
     fn begin(&self, py: Python<'_>, asynchronous: bool) -> PyResult<AttemptIterator> {
-        let operation = Py::new(py, Operation::of(self.0.clone_ref(py), self.0.get().refusals(py)))?;
+        let operation = Py::new(py, Operation::of(self.0.clone_ref(py), self.0.get()._refusals(py)))?;
         Ok(AttemptIterator { operation, latest: None, asynchronous })
     }
 }

@@ -299,7 +299,7 @@ methods! { Retrying(self, py);
         Ok(classify::classify(error.as_any(), timed_out, self)?.failure().map(Failure));
 
     /// The first attempt succeeded, without an operation.
-    ref succeeded() -> PyResult<()> = self.succeeded_at_once(py);
+    ref _succeeded() -> PyResult<()> = self.succeeded_at_once(py);
 
     /// Pickled with its policy and its options.
     special __reduce__() -> Returned<'py> = {
@@ -326,7 +326,7 @@ methods! { Retrying(self, py);
     get guarded: bool = self.guarded;
 
     /// The number of the latest refusal of the budgets that its loops bring.
-    get refusals: u32 = self.budgets.as_ref().map_or(0, |budgets| budgets.refusals());
+    get _refusals: u32 = self.budgets.as_ref().map_or(0, |budgets| budgets.refusals());
 
     /// True if a fallback replaces the last error.
     get falls_back: bool = self.fallback.is_some();

@@ -1,8 +1,9 @@
 //! The core for Python: decorator, iterator, caller object and raw machines.
 //!
 //! Nothing is decided here. The files do a host's duties: read the clock, wait, turn errors into failures, attach the outcome
-//! to the error that goes back to the user. The asynchronous loop and `attempts()` are
-//! Python, because only Python can await; they drive the same [`operation::Operation`] as the loop in [`caller`].
+//! to the error that goes back to the user. There is a loop for each way of waiting: blocking in [`caller`], the user's own in
+//! [`attempts`], and two written in Python, for coroutines and for hedged attempts in threads. All drive an
+//! [`operation::Operation`].
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::unreachable)]
 
 use pyo3::exceptions::PyImportError;

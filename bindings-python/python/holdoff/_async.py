@@ -32,14 +32,14 @@ def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[
     @wraps(function)
     async def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         failed: Exception | None = None
-        noted = retrying.refusals
+        noted = retrying._refusals
         if direct and not _events.LISTENERS and _limit.SCOPE.get() is None:
             try:
                 value = await function(*args, **kwargs)
             except Exception as error:
                 failed = error
             else:
-                retrying.succeeded()
+                retrying._succeeded()
                 return value
         try:
             operation = Operation(retrying, (function, args, kwargs), noted)

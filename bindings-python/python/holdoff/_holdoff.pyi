@@ -1981,9 +1981,18 @@ class Retrying:
         """
         Pickled with its policy and its options.
         """
+    @property
+    def _refusals(self) -> int:
+        """
+        The number of the latest refusal of the budgets that its loops bring.
+        """
     def _run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
         """
         Calls a function that is no `async def`, with these arguments.
+        """
+    def _succeeded(self) -> None:
+        """
+        The first attempt succeeded, without an operation.
         """
     def call(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """
@@ -2017,15 +2026,6 @@ class Retrying:
     def policy(self) -> Policy:
         """
         The policy.
-        """
-    @property
-    def refusals(self) -> int:
-        """
-        The number of the latest refusal of the budgets that its loops bring.
-        """
-    def succeeded(self) -> None:
-        """
-        The first attempt succeeded, without an operation.
         """
     def with_options(self, **options: Unpack[RetryOptions]) -> Retrying:
         """

@@ -18,7 +18,7 @@ methods! { Operation(self, py);
     new(
         settings: Py<Retrying>, about: Option<Py<PyTuple>> as "tuple[Any, ...] | None" = None, noted: Option<u32> = None
     ) -> Self = {
-        let noted = noted.unwrap_or_else(|| settings.get().refusals(py));
+        let noted = noted.unwrap_or_else(|| settings.get()._refusals(py));
         let mut operation = Self::of(settings, noted);
         operation.about = about;
         operation
