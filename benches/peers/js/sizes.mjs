@@ -23,7 +23,8 @@ const WORKS = {
     "exponential-backoff": 'export { backOff } from "exponential-backoff";',
   },
   "npm, gzip: retry and guards": {
-    "holdoff/guards": 'export * from "holdoff/guards";',
+    "holdoff/guards":
+      'export { Adaptive, Breaker, Budget, Bulkhead, Guards, Hedge, KeyedGuards, Limiter, retry, Stretch } from "holdoff/guards";',
     cockatiel: 'export * from "cockatiel";',
     opossum: 'export { default } from "opossum";',
   },
