@@ -24,7 +24,7 @@ functions! { py;
             }
         }
         let retrying = Retrying::of_calls(&options.with_policy(policy))?;
-        if retrying.hedges(py) {
+        if retrying.hedges() {
             let message = "attempts() cannot hedge: a block of code does not run twice at once; use a function";
             return Err(PyTypeError::new_err(message));
         }

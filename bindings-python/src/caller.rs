@@ -91,7 +91,7 @@ impl Retrying {
         call: Invocation<'_, 'py>,
     ) -> Returned<'py> {
         let py = slf.py();
-        let hedges = first.is_none() && slf.get().hedges(py);
+        let hedges = first.is_none() && slf.get().hedges();
         if hedges || slf.get().is_heard() {
             describe(&mut operation, call)?;
         }
@@ -179,7 +179,7 @@ impl Retrying {
         refuse_misuse(function)?;
         let flags = code_flags(function)?;
         let generates = flags & (GENERATOR | ASYNC_GENERATOR) != 0;
-        if generates && (slf.get().fallback.is_some() || slf.get().hedges(py)) {
+        if generates && (slf.get().fallback.is_some() || slf.get().hedges()) {
             return Err(PyTypeError::new_err(
                 "a generator takes neither fallback nor hedge: it is retried until its first item",
             ));
@@ -319,17 +319,11 @@ methods! { Retrying(self, py);
     /// The guards of the option, else the policy's own; None without any.
     get guards: Option<Py<Guards>> = self.guards.as_ref().map(|guards| guards.clone_ref(py));
 
-    /// True if a second attempt may run beside the first.
-    get hedges: bool = self.idempotent && self.guards.as_ref().is_some_and(|guards| guards.get().hedges());
-
     /// True if the first attempt has a limit, a token, a judged value, hooks, or guards.
-    get guarded: bool = self.guarded;
+    get _guarded: bool = self.guarded;
 
     /// The number of the latest refusal of the budgets that its loops bring.
     get _refusals: u32 = self.budgets.as_ref().map_or(0, |budgets| budgets.refusals());
-
-    /// True if a fallback replaces the last error.
-    get falls_back: bool = self.fallback.is_some();
 }
 
 functions! { py;

@@ -265,6 +265,11 @@ impl Retrying {
         context::retry_ended(py, false)
     }
 
+    /// True if a second attempt may run beside the first.
+    pub(crate) fn hedges(&self) -> bool {
+        self.idempotent && self.guards.as_ref().is_some_and(|guards| guards.get().hedges())
+    }
+
     /// True if it has hooks, or a function of delays.
     fn hears(&self) -> bool {
         let hooks = [&self.on_attempt, &self.on_retry, &self.on_success, &self.on_give_up, &self.delay];

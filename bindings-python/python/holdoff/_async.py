@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def wrap(retrying: Retrying, function: Callable[_P, Awaitable[_R]]) -> Callable[_P, Coroutine[Any, Any, _R]]:
     """The function, retried."""
-    direct = not (retrying.guarded or retrying.falls_back)
+    direct = not retrying._guarded
 
     @wraps(function)
     async def retried(*args: _P.args, **kwargs: _P.kwargs) -> _R:

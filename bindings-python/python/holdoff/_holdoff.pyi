@@ -1982,6 +1982,11 @@ class Retrying:
         Pickled with its policy and its options.
         """
     @property
+    def _guarded(self) -> bool:
+        """
+        True if the first attempt has a limit, a token, a judged value, hooks, or guards.
+        """
+    @property
     def _refusals(self) -> int:
         """
         The number of the latest refusal of the budgets that its loops bring.
@@ -2003,24 +2008,9 @@ class Retrying:
         The failure of an error; None for a fault of the program itself, which guards do not count, and for control flow.
         """
     @property
-    def falls_back(self) -> bool:
-        """
-        True if a fallback replaces the last error.
-        """
-    @property
-    def guarded(self) -> bool:
-        """
-        True if the first attempt has a limit, a token, a judged value, hooks, or guards.
-        """
-    @property
     def guards(self) -> Guards | None:
         """
         The guards of the option, else the policy's own; None without any.
-        """
-    @property
-    def hedges(self) -> bool:
-        """
-        True if a second attempt may run beside the first.
         """
     @property
     def policy(self) -> Policy:

@@ -144,7 +144,7 @@ methods! { Operation(self, py);
     get sleep: Option<Py<PyAny>> = self.settings.get().sleep.as_ref().map(|sleep| sleep.clone_ref(py));
 
     /// True if a second attempt may run beside the first.
-    get hedges: bool = self.settings.get().hedges(py);
+    get hedges: bool = self.settings.get().hedges();
 
     /// The number of the attempt.
     get attempt: u32 = self.attempts();
