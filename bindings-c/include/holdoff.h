@@ -60,7 +60,7 @@
 extern "C" {
 #endif
 
-#define HOLDOFF_ABI 1U /**< The number of the binary interface of this header, see holdoff_abi. */
+#define HOLDOFF_ABI 2U /**< The number of the binary interface of this header, see holdoff_abi. */
 
 /**
  * Returns the number of the library's binary interface. It grows with every change that would break a program that was
@@ -197,17 +197,17 @@ int holdoff_options_set_value(holdoff_options *options, const char *path, uint32
 int holdoff_parse_duration(const char *duration, uint64_t *ns);
 
 /** The first word of a policy; it differs between a library and a header of other layouts. */
-#define HOLDOFF_POLICY_MAGIC UINT64_C(7525321941849826098)
+#define HOLDOFF_POLICY_MAGIC UINT64_C(7525321941849826099)
 
 /**
- * A valid policy: 528 bytes, to be shared by any number of calls and threads, and never written to by them. May be
+ * A valid policy: 2,472 bytes, to be shared by any number of calls and threads, and never written to by them. May be
  * copied and moved. Made by holdoff_policy_default, holdoff_policy_preset or holdoff_policy_build; the content is the
  * library's.
  */
 typedef struct holdoff_policy {
   uint64_t magic;
   uint64_t first_limit_ns;
-  uint64_t state[64];
+  uint64_t state[307];
 } holdoff_policy;
 
 /**

@@ -3,7 +3,7 @@
 use crate::*;
 
 /// The number of the binary interface of this header, see holdoff_abi.
-pub const HOLDOFF_ABI: u32 = 1;
+pub const HOLDOFF_ABI: u32 = 2;
 
 /// Finds the size of a struct by its name, in a table without pointers.
 macro_rules! size_by_name {

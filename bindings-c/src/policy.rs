@@ -3,9 +3,9 @@
 use crate::*;
 
 /// The first word of a policy; it differs between a library and a header of other layouts.
-pub const HOLDOFF_POLICY_MAGIC: u64 = 0x686f_506f_6c69_6332;
+pub const HOLDOFF_POLICY_MAGIC: u64 = 0x686f_506f_6c69_6333;
 
-/// A valid policy: 528 bytes, to be shared by any number of calls and threads, and never written to by them. May be
+/// A valid policy: 2,472 bytes, to be shared by any number of calls and threads, and never written to by them. May be
 /// copied and moved. Made by holdoff_policy_default, holdoff_policy_preset or holdoff_policy_build; the content is the
 /// library's.
 #[derive(Clone, Copy)]
@@ -13,10 +13,10 @@ pub const HOLDOFF_POLICY_MAGIC: u64 = 0x686f_506f_6c69_6332;
 pub struct holdoff_policy {
     magic: u64,
     first_limit_ns: u64,
-    state: [u64; 64],
+    state: [u64; 307],
 }
 
-memory!(holdoff_policy holds Policy, b"hoPolic2", NotAPolicy);
+memory!(holdoff_policy holds Policy, b"hoPolic3", NotAPolicy);
 const _: () = assert!(matches!(holdoff_policy::MAGIC, Some(HOLDOFF_POLICY_MAGIC)));
 
 /// # Safety

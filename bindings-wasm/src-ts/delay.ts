@@ -23,18 +23,3 @@ export function askDelay(delay: (event: never) => unknown, event: object, lastEr
   if (span === undefined) throw problem(NOT_A_DURATION, "delay", answer);
   return span;
 }
-
-// Where the use of hints is in a policy's words: from the longest hint to the end of its reach, then the mode, what is done about a
-// long one, and the bits of its path.
-const LONGEST_HINT = 16;
-const REACH_END = 20;
-const HINTS = 26;
-const EXACT_CLAMPED = 3 | (1 << 8);
-const ASKED = 32 << 16;
-
-/** The words of the same policy under which a hint is the delay: `Policy::with_exact_hints` in core/src/decide/policy.rs. */
-export function withExactHints(words: Uint32Array): Uint32Array {
-  const exact = words.slice().fill(0xffff_ffff, LONGEST_HINT, REACH_END);
-  exact[HINTS] = ((exact[HINTS] as number) & 0xffff0000) | ASKED | EXACT_CLAMPED;
-  return exact;
-}

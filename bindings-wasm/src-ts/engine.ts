@@ -3,11 +3,10 @@
 import { Attempt } from "./attempt.js";
 import { REFUSED, shortage } from "./budgets.js";
 import { type Clock, nanosOf, system } from "./clock.js";
-import { withExactHints } from "./delay.js";
 import { ATTEMPT, type Engine, SLEEP, type Step } from "./engine_step.js";
 import { codeOf, type JudgedFailure } from "./failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
-import { call, functions, hot, readShortage, readStep, stepCodes, write, writePolicy } from "./hot.js";
+import { call, functions, hot, readShortage, readStep, stepCodes, write, writeExactly, writePolicy } from "./hot.js";
 import { NO_LIMIT } from "./options.js";
 import { HINT, NOW, SEED } from "./places.js";
 import { seedOf } from "./seed.js";
@@ -83,7 +82,7 @@ export class Unguarded<V, F> implements Engine, Keeper {
     }
     write(HINT, judged.hint);
     write(NOW, now);
-    writePolicy(isExact ? withExactHints(words) : words);
+    (isExact ? writeExactly : writePolicy)(words);
     core.fail(attempt, codeOf(judged));
     this.#failedAt = now;
     const codes = stepCodes();

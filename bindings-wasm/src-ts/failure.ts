@@ -14,6 +14,7 @@ import {
 import { NOT_A_DURATION, needs, problem, UNKNOWN_FAILURE_KIND, wrongType } from "./errors.js";
 import { type HeadersLike, type Line, linesOf, wallNow } from "./headers.js";
 import { hot } from "./hot.js";
+import type { Limits } from "./options.js";
 import { readLines } from "./retry_after.js";
 import { type Nanos, NEVER, spanOf, timeRange } from "./times.js";
 import { clean, type FieldValue, isObject } from "./values.js";
@@ -90,7 +91,9 @@ export const hintBits = (hint: Nanos): bigint => (hint === Infinity ? NEVER + 1n
 
 /** A policy that the core has read. */
 export interface ReadPolicy {
-  readonly words: Uint32Array;
+  /** What the core has of it. */
+  readonly numbers: Uint32Array;
+  readonly limits: Limits;
   readonly rules: Rules | undefined;
 }
 

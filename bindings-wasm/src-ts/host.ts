@@ -44,7 +44,10 @@ export interface CompiledPolicy {
    * The policy as the core reads it.
    * @internal
    */
+  /** What the core made of its numbers. */
   readonly words: Uint32Array;
+  /** The time that an operation may take, in nanoseconds; Infinity for no limit. */
+  readonly deadline: number;
   /**
    * The first attempt's limit in nanoseconds.
    * @internal

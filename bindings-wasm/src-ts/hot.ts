@@ -1,25 +1,32 @@
 /** The memory of operations without guards: one operation's call lies there at a time, under one policy. */
 
-import { readLong, writeLong } from "./options.js";
+import { type Given, isReal, readLong, writeLong } from "./options.js";
 import {
   BUDGET,
   BUDGET_WORDS,
   CALL_AT,
   CALL_WORDS,
   POLICY,
+  POLICY_WORDS,
   REFUSALS,
+  SEED,
   SHORTAGE,
   SHORTAGE_WORDS,
   STEP,
   WORDS,
 } from "./places.js";
 import { Slot } from "./slot.js";
+import { DEADLINE } from "./table.js";
 import type { Nanos } from "./times.js";
 import { bareCopy } from "./values.js";
 
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
   hot(): number;
+  begin(): void;
+  give(rule: number, field: number): void;
+  given(): void;
+  exactly(): void;
   advised(kind: number, shouldRetry: number, safe: number): number;
   underway(): void;
   fail(attempt: number, kind: number): void;
@@ -110,6 +117,38 @@ export function writePolicy(wanted: Uint32Array): void {
     words.set(wanted, POLICY);
     policy = wanted;
   }
+}
+
+/** The words of the policy that is in the memory now. */
+const madePolicy = (): Uint32Array => (policy = words.slice(POLICY, POLICY + POLICY_WORDS));
+
+/** The policy of these numbers, as the core has it. */
+export function policyOf(given: readonly Given[]): Uint32Array {
+  hot().begin();
+  for (const [rule, field, value] of given) {
+    if (isReal(field)) words.set(new Uint32Array(new Float64Array([Number(value)]).buffer), SEED);
+    else write(SEED, value);
+    functions.give(rule, field);
+  }
+  functions.given();
+  return madePolicy();
+}
+
+/** The same policy with another deadline. */
+export function redated(wanted: Uint32Array, deadline: Nanos): Uint32Array {
+  hot();
+  writePolicy(wanted);
+  write(SEED, deadline);
+  functions.give(0, DEADLINE);
+  functions.given();
+  return madePolicy();
+}
+
+/** Writes the policy under which a hint is the delay (spec 7.17). */
+export function writeExactly(wanted: Uint32Array): void {
+  writePolicy(wanted);
+  functions.exactly();
+  policy = undefined;
 }
 
 /** The call in the memory. */

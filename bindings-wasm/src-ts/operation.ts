@@ -30,8 +30,6 @@ import {
 import { type Hooks, isHeard, listeners, tell } from "./hooks.js";
 import type { CompiledPolicy, HostOptions, Work } from "./host.js";
 import { isRefusal } from "./module.js";
-import { readLong } from "./options.js";
-import { DEADLINE } from "./places.js";
 import { switches } from "./switches.js";
 import { bareCopy } from "./values.js";
 import { CAUSES, KINDS, REASONS, type StopReason } from "./words.js";
@@ -563,7 +561,7 @@ export class Operation<T> {
 
   /** Sets the timer to the deadline, which ends a wait for hooks. */
   #armForDeadline(): void {
-    this.#wakeAt = (this.#begun as number) + readLong(this.#policy.words, DEADLINE);
+    this.#wakeAt = (this.#begun as number) + this.#policy.deadline;
     this.#arm(false);
   }
 

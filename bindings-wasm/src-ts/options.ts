@@ -1,45 +1,47 @@
 /**
- * From options to a policy: every field is read and checked here, and the policy written down as the core's words.
+ * From options to a policy: every field is read and checked here, and its numbers are handed to the core.
  *
  * A field is a row of core/src/fields.rs, which `cargo xtask generate` prints into `table.ts` with its number, its default and the
- * values that it takes; {@link numberOf} reads them. A rule of the backoff stands in `stage`, a rule between fields in `check`, and the
- * field's place in the policy in `words`. Lists of delays, backoffs of several stages and presets are read in `stages.ts`.
+ * values that it takes; {@link numberOf} reads them. A rule of the backoff stands in `stage`, a rule between fields in `check`, and
+ * what is handed over in `written`. Lists of delays, backoffs of several stages and presets are read in `stages.ts`.
  */
 
 import * as Rule from "./codes.js";
 import { ConfigError, needs, ruleOf, shown } from "./errors.js";
 import { nearest } from "./nearest.js";
-import { ATTEMPT_TIMEOUT, DEADLINE, DRAWS, FIRST_LIMIT, LIMITED, MIN_ATTEMPT, PATH, RULED } from "./places.js";
 import * as Field from "./table.js";
 import { FIELDS, LONGEST, OTHERS, PEERS, type Row, RULE_OF, SECTIONS } from "./table.js";
 import { bounded, durationOf, type Nanos } from "./times.js";
 import { camel, EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, TEXT, UNITLESS } from "./values.js";
 
-const COUNTED = 2 ** 28 - 1;
 const ONE_MORE = ", and attempts count the first one: give one more than the retries";
 const FOREVER = 2 ** 32 - 1;
-
-/** True if a policy needs the module of `holdoff/policies`: it has lists or stages, or its delays need a power function. */
-export const needsPowers = (words: Uint32Array): boolean =>
-  isStaged(words) || words[7] === Field.POLYNOMIAL_BACKOFF || words[7] === Field.DECORRELATED_V2_BACKOFF;
-
-const isStaged = (words: Uint32Array): boolean => ((words[25] as number) & 255) > 0;
 
 /** A limit from here on is none, and below Infinity the clock is read before the first attempt all the same. */
 export const NO_LIMIT = 2 ** 64;
 
-/** True if rules decide under a policy, or other fields that `holdoff/classify` brings. */
-export const isRuled = (words: Uint32Array): boolean => ((words[PATH] as number) & RULED) !== 0;
+/** A number that is handed to the core: the number of the rule, 0 for the policy, the number of the field, 0 for a rule's kinds, and its value. */
+export type Given = readonly [rule: number, field: number, value: Nanos];
 
-/** Writes the deadline of a policy and what follows from it. Returns the limit of the first attempt. */
-export function writeDeadline(words: Uint32Array, deadline: Nanos): number {
-  writeLong(words, DEADLINE, deadline);
-  const above = (at: number) => (words[DEADLINE + at] as number) - (words[ATTEMPT_TIMEOUT + at] as number);
-  const first = (above(1) || above(0)) < 0 ? DEADLINE : ATTEMPT_TIMEOUT;
-  words.copyWithin(FIRST_LIMIT, first, first + 2);
-  const limit = readLong(words, FIRST_LIMIT);
-  if (limit < Infinity) words[PATH] = (words[PATH] as number) | LIMITED;
-  return limit;
+/** What a policy needs of its module. */
+export const POWERS = 1;
+export const RULES = 2;
+
+/** What is known of a policy without the core: times in nanoseconds, Infinity for no limit. */
+export interface Limits {
+  readonly deadline: number;
+  readonly minAttempt: number;
+  readonly timeout: number;
+  /** How long the first attempt may take. */
+  readonly limit: number;
+  /** 0, {@link POWERS} or {@link RULES}. */
+  readonly needs: number;
+}
+
+/** A policy that is read. */
+export interface Written {
+  readonly numbers: readonly Given[];
+  readonly limits: Limits;
 }
 
 /** A stage: kind, first delay, step, longest delay, number of delays, and the delays of a list. */
@@ -50,8 +52,8 @@ export interface Base {
   readonly stages: readonly Stage[];
   readonly fields: Readonly<Record<number, Nanos>>;
   readonly guards?: Readonly<Record<number, number>>;
-  /** Its rules, the records that they have in the pool and their conditions, as the core's words. */
-  readonly rules?: readonly [rules: readonly number[], pool: readonly number[], Readonly<Record<number, number>>];
+  /** The kinds of failures and the stages of its rules, and their conditions, as the core's words. */
+  readonly rules?: readonly [readonly (readonly [kinds: number, ...Stage[]])[], Readonly<Record<number, number>>];
 }
 
 /** The entry that reads a field; undefined for a field that is read here, empty for an unknown name. */
@@ -165,8 +167,8 @@ export class Options {
     return numberOf(this.takes(row), field, wrong, Rule.TIMES_RANGE, wrongType);
   }
 
-  /** The policy's words, over those of the preset. Throws the first rule that is broken. */
-  build(): Uint32Array {
+  /** The policy, over the preset. Throws the first rule that is broken. */
+  build(): Written {
     names();
     const { numbers, base } = this;
     const fields: Values = [];
@@ -181,7 +183,7 @@ export class Options {
       fields[Field.JITTER_KIND] = Field.NONE_JITTER;
     }
     this.check(fields);
-    return this.words(stages, fields);
+    return this.written(stages, fields);
   }
 
   /** The number of attempts of a policy that does not say it. */
@@ -219,40 +221,31 @@ export class Options {
     return [kind, or(Field.BACKOFF_INITIAL), step, max, or(Field.BACKOFF_TIMES) as number];
   }
 
-  /** The words of a policy of one stage, as `Policy` in core/src/decide/policy.rs has them. */
-  protected words([stage]: readonly Stage[], fields: Values): Uint32Array {
-    const words = new Uint32Array(128);
-    const doubles = new Float64Array(words.buffer);
-    const [kind, initial, step, max] = stage as Stage;
-    const of = (number: number) => fields[number] as number;
-    const jitter = of(Field.JITTER_KIND);
-    const attempts = of(Field.ATTEMPTS);
-    const longs = [Field.MIN_ATTEMPT, Field.ATTEMPT_TIMEOUT, Field.HINT_MAX, Field.HINT_REACH];
-    writeLong(words, 0, initial);
-    if (isReal(STEPS[kind])) doubles[1] = step as number;
-    else writeLong(words, 2, step);
-    writeLong(words, 4, max);
-    words[7] = kind;
-    if (hasFactor(jitter)) doubles[4] = of(Field.JITTER_FACTOR);
-    else writeLong(words, 8, jitter === Field.BOUNDED_JITTER ? of(Field.JITTER_BOUND) : 0);
-    for (const [index, number] of longs.entries()) writeLong(words, MIN_ATTEMPT + index * 2, of(number));
-    const draws = jitter !== Field.NONE_JITTER || kind >= Field.DECORRELATED_BACKOFF;
-    // A clipped delay and `decorrelated_v2` take the core's general path.
-    const isApart = of(Field.CAP) === Field.CLIP_CAP || kind === Field.DECORRELATED_V2_BACKOFF;
-    const last = [
-      FOREVER,
-      FOREVER,
-      attempts,
-      isApart ? 0 : Math.min(attempts - 1, COUNTED),
-      FOREVER,
-      (jitter << 8) | (of(Field.CAP) << 16) | (of(Field.ON_DEADLINE) << 24),
-      of(Field.HINT_MODE) | (of(Field.HINT_OVER) << 8) | (draws ? DRAWS : 0),
-      // Attempts are aborted at the deadline.
-      1 << 24,
-    ];
-    words.set(last, 20);
-    writeDeadline(words, of(Field.DEADLINE));
-    return words;
+  /** What is handed to the core. */
+  protected written(stages: readonly Stage[], fields: Values): Written {
+    const of = (number: number) => fields[number] as Nanos;
+    const jitter = of(Field.JITTER_KIND) as number;
+    const given = stages.flatMap((stage) => givenStage(0, stage));
+    for (const [number, names, , usual] of FIELDS) {
+      const isOther =
+        number === Field.PRESET ||
+        (number === Field.JITTER_FACTOR && !hasFactor(jitter)) ||
+        (number === Field.JITTER_BOUND && jitter !== Field.BOUNDED_JITTER);
+      if (!isStages(names) && !isOther && of(number) !== undefined && of(number) !== usual)
+        given.push([0, number, of(number)]);
+    }
+    const [deadline, timeout] = [of(Field.DEADLINE), of(Field.ATTEMPT_TIMEOUT)];
+    const [[kind, , , , times]] = stages as readonly [Stage];
+    const isPlain = stages.length === 1 && times === 0 && kind !== Field.LIST_BACKOFF;
+    const isSimple = isPlain && kind !== Field.POLYNOMIAL_BACKOFF && kind !== Field.DECORRELATED_V2_BACKOFF;
+    const limits = {
+      deadline: Number(deadline),
+      minAttempt: Number(of(Field.MIN_ATTEMPT)),
+      timeout: Number(timeout),
+      limit: Number(deadline < timeout ? deadline : timeout),
+      needs: isSimple ? 0 : POWERS,
+    };
+    return { numbers: given, limits };
   }
 
   /** The rules between the fields that are no stage's. */
@@ -325,9 +318,22 @@ export const STEPS: Readonly<Record<number, number>> = {
   [Field.DECORRELATED_BACKOFF]: Field.BACKOFF_FACTOR,
 };
 
-/** True for a step that is no length of time. */
-export const isReal = (step: number | undefined): boolean =>
-  step === Field.BACKOFF_FACTOR || step === Field.BACKOFF_EXPONENT;
+/** True for a field whose number is no whole one. */
+export const isReal = (field: number | undefined): boolean =>
+  field === Field.BACKOFF_FACTOR || field === Field.BACKOFF_EXPONENT || field === Field.JITTER_FACTOR;
+
+/** The numbers of a stage of the policy or of a rule, for the core. */
+export function givenStage(rule: number, [kind, initial, step, max, times, delays]: Stage): Given[] {
+  const by = STEPS[kind];
+  const given: Given[] = [
+    [rule, Field.BACKOFF_KIND, kind],
+    [rule, Field.BACKOFF_INITIAL, initial],
+    [rule, Field.BACKOFF_MAX, max],
+  ];
+  if (by !== undefined) given.push([rule, by, step]);
+  if (delays) return [...given, ...delays.map((delay): Given => [rule, Field.BACKOFF_DELAYS, delay])];
+  return times ? [...given, [rule, Field.BACKOFF_TIMES, times]] : given;
+}
 
 /**
  * The number that stands for a value of a field that takes that. `wrong` throws the error about it; `range` is that of a number out

@@ -8,26 +8,16 @@ export const NOW = 2;
 export const HINT = 4;
 export const STEP = 6;
 export const POLICY = 12;
-export const CALL_AT = 140;
+export const POLICY_WORDS = 614;
+export const CALL_AT = 626;
 export const CALL_WORDS = 20;
-export const ORIGIN = 160;
-export const BUDGET = 162;
+export const ORIGIN = 646;
+export const BUDGET = 648;
 export const BUDGET_WORDS = 32;
-export const SHORTAGE = 194;
+export const SHORTAGE = 680;
 export const SHORTAGE_WORDS = 8;
-export const CAPACITY = 202;
-export const NOTED = 204;
-export const WORDS = 206;
+export const CAPACITY = 688;
+export const NOTED = 690;
+export const WORDS = 692;
 /** The number of the latest refusal in the state of a budget. */
 export const REFUSALS = 8;
-
-// Where times are in a policy's words.
-export const DEADLINE = 10;
-export const MIN_ATTEMPT = 12;
-export const ATTEMPT_TIMEOUT = 14;
-export const FIRST_LIMIT = 28;
-/** The word of hints and of the path, and the bits of the path: random numbers are drawn; rules decide; an attempt may be aborted. */
-export const PATH = 26;
-export const DRAWS = 1 << 16;
-export const RULED = 4 << 16;
-export const LIMITED = 16 << 16;

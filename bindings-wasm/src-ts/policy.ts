@@ -24,20 +24,9 @@ import {
   isHostField,
   type Work,
 } from "./host.js";
-import { checkModule, takeModule } from "./hot.js";
+import { checkModule, policyOf, redated, takeModule } from "./hot.js";
 import { maker } from "./maker.js";
-import {
-  entryOf,
-  isGuard,
-  isRuled,
-  NO_LIMIT,
-  needsPowers,
-  presets,
-  Reader,
-  readLong,
-  writeDeadline,
-} from "./options.js";
-import { ATTEMPT_TIMEOUT, FIRST_LIMIT, MIN_ATTEMPT } from "./places.js";
+import { entryOf, type Given, isGuard, type Limits, NO_LIMIT, POWERS, presets, Reader, RULES } from "./options.js";
 import { run } from "./run.js";
 import { BUDGET_KIND, BUDGET_LIMIT } from "./table.js";
 import { durationOf, type Nanos } from "./times.js";
@@ -64,9 +53,9 @@ import type { FailureKind } from "./words.js";
 /** A retry policy: immutable, to be shared by any number of operations. */
 export class Policy implements CompiledPolicy {
   /** @internal */
-  declare readonly words: Uint32Array;
+  declare readonly numbers: readonly Given[] | Uint32Array;
   /** @internal */
-  declare readonly limit: number;
+  declare readonly limits: Limits;
   /** @internal */
   declare readonly rules: Rules | undefined;
   /** @internal */
@@ -76,6 +65,7 @@ export class Policy implements CompiledPolicy {
   /** Its fields and its guards, which are no part of it: policies that decide the same are equal. */
   readonly #fields: PolicyFields;
   #guards: Guards | undefined;
+  #words: Uint32Array | undefined;
 
   /** From fields, or the name of a preset. Throws a {@link ConfigError} that names field, value and rule. */
   constructor(fields?: PolicyFields | PresetName);
@@ -95,6 +85,24 @@ export class Policy implements CompiledPolicy {
    */
   static fromJson(document: string | object): Policy {
     return new Policy(typeof document === "string" ? parsed(document) : document, inDocument);
+  }
+
+  /**
+   * What the core has of it, made when it first decides.
+   * @internal
+   */
+  get words(): Uint32Array {
+    return (this.#words ??= this.numbers instanceof Uint32Array ? this.numbers : policyOf(this.numbers));
+  }
+
+  /** @internal */
+  get limit(): number {
+    return this.limits.limit;
+  }
+
+  /** @internal */
+  get deadline(): number {
+    return this.limits.deadline;
   }
 
   /** How long the first attempt may take, in milliseconds: the smaller of deadline and attempt timeout, or Infinity. */
@@ -163,8 +171,9 @@ export class Policy implements CompiledPolicy {
 }
 
 interface Built {
-  readonly words: Uint32Array;
-  readonly limit: number;
+  /** What is handed to the core when it first decides, or what the core has already. */
+  readonly numbers: readonly Given[] | Uint32Array;
+  readonly limits: Limits;
   readonly rules: Rules | undefined;
   readonly guardFields: GuardFields | undefined;
   /** The budgets that loops bring; undefined if they bring none. */
@@ -212,10 +221,10 @@ function build(fields: unknown, reading: Reading): Built {
     if (isGuard(name)) guardFields.push({ ...field, path: name, numbers: undefined });
     else own.push(field);
   }
-  const { words, rules } = readFields(own, reading);
-  if (needsPowers(words) && !takeModule("powers")) throw needs("backoff.kind", "policies");
+  const read = readFields(own, reading);
+  if (read.limits.needs === POWERS && !takeModule("powers")) throw needs("backoff.kind", "policies");
   // Only presets have rules among the policies that are read here.
-  if (isRuled(words) && !takeModule("rules")) throw needs("preset", "classify");
+  if (read.limits.needs === RULES && !takeModule("rules")) throw needs("preset", "classify");
   const preset = own.find(({ path, kind }) => path === "preset" && kind === TEXT);
   const numbers = preset && presets?.[preset.value as string]?.guards;
   if (numbers) guardFields.push({ ...preset, numbers });
@@ -227,12 +236,7 @@ function build(fields: unknown, reading: Reading): Built {
   // A budget of loops is no guard, so it needs no import.
   const given = capacity === undefined ? all : all.flatMap(withoutBudget);
   const isBrought = capacity !== undefined || !(isBudgeted || (preset && preset.value !== "default"));
-  const built = {
-    words,
-    limit: readLong(words, FIRST_LIMIT),
-    rules,
-    loops: isBrought ? { capacity } : undefined,
-  };
+  const built = { ...read, loops: isBrought ? { capacity } : undefined };
   // Nor does the word "none" alone.
   const isNone = given.every((field) => namesBudget(field) && field.value === "none");
   return { ...built, guardFields: isNone ? undefined : given };
@@ -280,7 +284,7 @@ function readFields(own: readonly FieldValue[], reading: Reading) {
   }
   if (special) return classifierFor(special.path).policy(own, reading.name);
   for (const field of own) if (name(field) !== "rules") options.set(name(field), field);
-  return { words: options.build(), rules: options.rules };
+  return { ...options.build(), rules: options.rules };
 }
 
 /** The policy with the budgets of another one, unless one of them has none or another capacity. */
@@ -302,10 +306,10 @@ function dated(policy: Policy, deadline: Nanos): CompiledPolicy {
   let made: Uint32Array | undefined;
   return {
     __proto__: policy,
-    limit: Math.min(Number(deadline), readLong(policy.words, ATTEMPT_TIMEOUT)),
+    deadline: Number(deadline),
+    limit: Math.min(Number(deadline), policy.limits.timeout),
     get words(): Uint32Array {
-      if (made === undefined) writeDeadline((made = policy.words.slice()), deadline);
-      return made;
+      return (made ??= redated(policy.words, deadline));
     },
     get guards() {
       return policy.guards;
@@ -320,8 +324,8 @@ function dated(policy: Policy, deadline: Nanos): CompiledPolicy {
 export function withDeadline(policy: Policy, deadline: unknown): CompiledPolicy | undefined {
   const nanos = durationOf(typeof deadline === "number" ? Math.max(deadline, 0) : deadline);
   if (nanos === undefined) return undefined;
-  if (nanos <= readLong(policy.words, MIN_ATTEMPT)) return dated(policy, 0);
-  return isRuled(policy.words) ? undefined : dated(policy, nanos);
+  if (nanos <= policy.limits.minAttempt) return dated(policy, 0);
+  return policy.limits.needs === RULES ? undefined : dated(policy, nanos);
 }
 
 /** The fields of a policy among options, without null and undefined. */

@@ -4,22 +4,23 @@ import * as Rule from "./codes.js";
 import { needs, ruleOf } from "./errors.js";
 import {
   type Base,
+  givenStage,
   isNone,
-  isReal,
   isStages,
   listOf,
   names,
   near,
   Options,
   presets,
+  RULES,
   readOptionsBy,
   STEPS,
   type Stage,
   type Values,
+  type Written,
   widest,
 } from "./options.js";
 import { nearInStage, partsOf } from "./paths.js";
-import { DRAWS, LIMITED, PATH, RULED } from "./places.js";
 import * as Field from "./table.js";
 import { FIELDS, LONGEST, type Row, STAGE_RULES } from "./table.js";
 import type { Nanos } from "./times.js";
@@ -27,7 +28,6 @@ import { type FieldValue, NO_ITEMS, NOTHING } from "./values.js";
 
 const MOST_STAGES = 16;
 const MOST_DELAYS = 64;
-const POOL = 40;
 /** How many words the rules of a policy are. */
 const RULE_WORDS = 180;
 /** The most delays that are counted. */
@@ -117,7 +117,7 @@ class StagedOptions extends Options {
     }
   }
 
-  override build(): Uint32Array {
+  override build(): Written {
     const preset = this.numbers[Field.PRESET] as number | undefined;
     // The first one is the default policy.
     if (preset !== undefined && preset !== 1) this.base = Object.values(presets ?? {})[preset - 1];
@@ -168,64 +168,17 @@ class StagedOptions extends Options {
     return read;
   }
 
-  protected override words(stages: readonly Stage[], fields: Values): Uint32Array {
-    const words = super.words(stages, fields);
-    const path = words[PATH] as number;
-    const [kind, , , , times] = stages[0] as Stage;
-    const simple = stages.length === 1 && times === 0 && kind !== Field.LIST_BACKOFF;
-    const pool: bigint[] = [];
-    if (!simple) {
-      for (const [index, stage] of stages.entries()) {
-        pool.push(...record(stage));
-        this.position = [this.chained ? index : undefined];
-        if (pool.length > POOL) this.fail(Rule.TOO_MANY_STAGES, Field.BACKOFF_KIND);
-      }
-      this.position = [];
-      words.fill(0, 0, 8);
-      words[25] = (words[25] as number) | stages.length;
-      words[PATH] = (path & ~DRAWS) | (fields[Field.JITTER_KIND] ? DRAWS : 0);
-      new BigUint64Array(words.buffer, 192).set(pool);
-    }
-    const [rules, records, conditions] = this.base?.rules ?? [];
-    if (conditions)
-      this.rules = { words: Uint32Array.from({ length: RULE_WORDS }, (_, at) => conditions[at] ?? 0), texts: [] };
-    if (!simple || rules) words[23] = 0;
-    if (rules && records) {
-      words[PATH] = (words[PATH] as number) | RULED | LIMITED;
-      if (pool.length + records.length / 2 > POOL) this.fail(Rule.TOO_MANY_STAGES, Field.BACKOFF_KIND);
-      words.set(records, 48 + pool.length * 2);
-      // The rules' records lie behind the policy's own, and their stages are numbered behind its.
-      for (let at = 0; at < rules.length; at += 2) {
-        words[32 + at] = (rules[at] as number) + (pool.length << 24);
-        words[33 + at] = (rules[at + 1] as number) + ((simple ? 0 : stages.length - 1) << 8);
-      }
-    }
-    return words;
+  protected override written(stages: readonly Stage[], fields: Values): Written {
+    const { numbers, limits } = super.written(stages, fields);
+    const [rules, conditions] = this.base?.rules ?? [];
+    if (!rules || !conditions) return { numbers, limits };
+    this.rules = { words: Uint32Array.from({ length: RULE_WORDS }, (_, at) => conditions[at] ?? 0), texts: [] };
+    const more = rules.flatMap(([kinds, ...own], at) => [
+      [at + 1, 0, kinds] as const,
+      ...own.flatMap((stage) => givenStage(at + 1, stage)),
+    ]);
+    const count = rules.reduce((sum, [, ...own]) => sum + own.length, stages.length);
+    if (count > MOST_STAGES) this.fail(Rule.TOO_MANY_STAGES, Field.BACKOFF_KIND);
+    return { numbers: [...numbers, ...more], limits: { ...limits, needs: RULES } };
   }
 }
-
-/** The units of a list's delays, in nanoseconds: delays that are whole multiples below 2^32 take half a word each. */
-const UNITS = [1n, 1_000n, 1_000_000n, 1_000_000_000n];
-
-/** A stage as the core has it in its pool: a header that says which numbers follow, and those. */
-function record([kind, initial, step, max, times, delays = []]: Stage): bigint[] {
-  const long = (value: Nanos): bigint => BigInt(value);
-  const steps = isReal(STEPS[kind]) ? bitsOf(step as number) : long(step);
-  const numbers = [long(initial), steps, long(max)];
-  const usual = [0n, 0n, LONGEST as bigint];
-  const has = numbers.reduce((bits, number, at) => bits | (number === usual[at] ? 0n : 1n << BigInt(at)), 0n);
-  const spans = delays.map(long);
-  const found = UNITS.findIndex((unit) => spans.every((span) => span % unit === 0n && span / unit < 1n << 32n));
-  const unit = found < 0 ? UNITS.length : found;
-  const header = BigInt(kind) | (BigInt(delays.length ? unit : 0) << 17n) | (has << 22n) | (BigInt(times) << 32n);
-  const words = [header, ...numbers.filter((number, at) => number !== usual[at])];
-  const nanos = UNITS[unit];
-  if (nanos === undefined) return [...words, ...spans];
-  for (let at = 0; at < spans.length; at += 2) {
-    words.push(((spans[at] as bigint) / nanos) | (((spans[at + 1] ?? 0n) / nanos) << 32n));
-  }
-  return words;
-}
-
-/** The bits of a double. */
-const bitsOf = (number: number): bigint => new BigUint64Array(new Float64Array([number]).buffer)[0] as bigint;

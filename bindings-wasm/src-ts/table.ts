@@ -134,7 +134,7 @@ export const RULES: Readonly<Record<number, string>> = {
 export const STAGE_RULES: Readonly<Record<number, string>> = {
   115: 'delays_missing must list at least one delay',
   117: 'times_missing is needed by a stage that another one follows',
-  118: 'too_many_stages is one too many: there is room for 16 stages, 64 listed delays and 40 numbers',
+  118: 'too_many_stages is one too many: there is room for 16 stages and 64 listed delays',
   128: 'preset_stages has several stages in this preset: give a whole backoff, with its kind, or none of its fields',
   129: 'times_range must be a whole number from 1 to 268435455',
 };

@@ -16,6 +16,8 @@ struct Memory {
     /// The number of the error that the text describes.
     problem: u64,
     rules: Rules,
+    /// What JavaScript knows of `policy`: `Policy::limits_of_host`.
+    limits: [u64; 4],
     options: Options,
     policy: Policy,
     /// A field's name, and a value. Longer names and words than fit are no valid ones.
@@ -28,11 +30,11 @@ static MEMORY: Shared<Memory> = unsafe { Shared::zeroed() };
 
 /// The offset and the length of each field, in bytes.
 #[unsafe(no_mangle)]
-static PLACES: [[u32; 2]; 6] = {
+static PLACES: [[u32; 2]; 7] = {
     macro_rules! places {
         ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
     }
-    places!(args: [u64; 1], problem: u64, rules: Rules, policy: Policy, name: [u8; 1024], text: [u8; 4096])
+    places!(args: [u64; 1], problem: u64, rules: Rules, limits: [u64; 4], policy: Policy, name: [u8; 1024], text: [u8; 4096])
 };
 
 /// The address of the memory, which never changes.
@@ -132,11 +134,14 @@ exports! {
     /// `policy` and `rules` := those of `options`. 0, or the length of what is wrong.
     fn options_build() -> u32 = |memory| match memory.options.build() {
         Ok(policy) => {
-            (memory.policy, memory.rules) = (policy, memory.options.rules());
+            (memory.policy, memory.rules, memory.limits) = (policy, memory.options.rules(), policy.limits_of_host());
             0
         }
         Err(error) => memory.explain(&error),
     };
+
+    /// What a module must have for `policy`: 0 nothing, 1 powers, 2 rules.
+    fn needs() -> u32 = |memory| memory.policy.needs();
 
     /// The kind that `rules` give a failure of that kind with these facts, and above it the number of the rule that takes it:
     /// codes, and above them types, as masks; patterns, and above them whether the operation can run twice, the request was never

@@ -1,7 +1,7 @@
 //! The module of `holdoff` and, with one more feature, that of `holdoff/policies`; part of those of `holdoff/classify` and
 //! `holdoff/guards`, which decide by rules, too. It has one operation's call, from its first failure on.
 //!
-//! JavaScript writes the words of a policy that it has checked itself, and keeps the call's state while another operation's is in
+//! JavaScript gives the numbers of a policy that it has checked itself, keeps the words that the module makes of them, and keeps the call's state while another operation's is in
 //! the memory. There is no text here, and there are no names.
 #![allow(unsafe_code)]
 
@@ -36,12 +36,12 @@ const REFUSED: u32 = u32::MAX;
 // The same numbers as in `src-ts/places.ts`.
 const _: () = {
     assert!(offset_of!(Memory, step) == 24);
-    assert!(offset_of!(Memory, policy) == 48 && size_of::<Policy>() == 512);
-    assert!(offset_of!(Memory, call) == 560 && size_of::<Call>() == 80);
-    assert!(offset_of!(Memory, origin) == 640);
-    assert!(offset_of!(Memory, budget) == 648 && size_of::<Budget>() == 128);
-    assert!(offset_of!(Memory, shortage) == 776);
-    assert!(offset_of!(Memory, capacity) == 808 && offset_of!(Memory, noted) == 816);
+    assert!(offset_of!(Memory, policy) == 48 && size_of::<Policy>() == 2456);
+    assert!(offset_of!(Memory, call) == 2504 && size_of::<Call>() == 80);
+    assert!(offset_of!(Memory, origin) == 2584);
+    assert!(offset_of!(Memory, budget) == 2592 && size_of::<Budget>() == 128);
+    assert!(offset_of!(Memory, shortage) == 2720);
+    assert!(offset_of!(Memory, capacity) == 2752 && offset_of!(Memory, noted) == 2760);
 };
 
 // SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of
@@ -75,6 +75,14 @@ fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
 }
 
 exports! {
+    /// `policy` := one without numbers.
+    fn begin() = |memory| memory.policy = Policy::blank();
+    /// Gives the field with that number `seed`: of the policy for rule 0, else of the rule.
+    fn give(rule: u32, field: u32) = |memory| memory.policy.give(rule as u8, field as u8, memory.seed);
+    /// All numbers of `policy` are given.
+    fn given() = |memory| memory.policy = memory.policy.given();
+    /// `policy` := the same for a delay that the host's user has chosen.
+    fn exactly() = |memory| memory.policy = memory.policy.with_exact_hints();
     /// The kind of a failure of that kind that no rule takes: `should_retry` is 1 or 2 for the header `x-should-retry` with `true`
     /// or `false`, `safe` is 1 if the operation may run twice.
     fn advised(kind: u32, should_retry: u32, safe: u32) -> u32 = |_memory| {

@@ -24,10 +24,10 @@ pub(crate) struct Memory {
 // The same numbers as in `src-ts/tools/machine_memory.ts`.
 const _: () = {
     assert!(offset_of!(Memory, step) == 40);
-    assert!(offset_of!(Memory, policy) == 64 && size_of::<Policy>() == 512);
-    assert!(offset_of!(Memory, call) == 576 && size_of::<Call>() == 80);
-    assert!(offset_of!(Memory, retry) == 656 && size_of::<Retry>() == 64);
-    assert!(offset_of!(Memory, schedule) == 720 && size_of::<Schedule>() == 592);
+    assert!(offset_of!(Memory, policy) == 64 && size_of::<Policy>() == 2456);
+    assert!(offset_of!(Memory, call) == 2520 && size_of::<Call>() == 80);
+    assert!(offset_of!(Memory, retry) == 2600 && size_of::<Retry>() == 64);
+    assert!(offset_of!(Memory, schedule) == 2664 && size_of::<Schedule>() == 2536);
 };
 
 // SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of

@@ -76,7 +76,7 @@ words! {
         /// A stage that another follows does not say for how many delays it is.
         TimesMissing = 117 "times_missing" "is needed by a stage that another one follows";
         /// More stages, delays or numbers than a policy has room for.
-        TooManyStages = 118 "too_many_stages" "is one too many: there is room for 16 stages, 64 listed delays and 40 numbers";
+        TooManyStages = 118 "too_many_stages" "is one too many: there is room for 16 stages and 64 listed delays";
         /// An entry of `http` that is no status and no class of them.
         HttpStatus = 120 "http_status" "must be a status from 100 to 599, or a class of them from \"1xx\" to \"5xx\"";
         /// An entry of `grpc` that is no code and no name of one.

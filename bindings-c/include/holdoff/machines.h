@@ -42,7 +42,7 @@ extern "C" {
  */
 typedef struct holdoff_schedule {
   uint64_t magic;
-  uint64_t state[74];
+  uint64_t state[317];
 } holdoff_schedule;
 
 /**
@@ -98,7 +98,7 @@ double holdoff_uniform(uint64_t *seed);
  */
 typedef struct holdoff_layers {
   uint64_t magic;
-  uint64_t state[129];
+  uint64_t state[615];
 } holdoff_layers;
 
 /**

@@ -20,12 +20,12 @@ import {
 } from "../failure.js";
 import { bring } from "../hot.js";
 import { encode, ModuleMemory } from "../memory.js";
-import { optionFor } from "../options.js";
+import { optionFor, readLong } from "../options.js";
 import { camel, type FieldValue, FLAG, LIST, NUMBER, snake, TEXT, UNITLESS } from "../values.js";
 import { checkWasm, make, makeLater } from "./wasm.js";
 
-const FIELDS = ["args", "problem", "rules", "policy", "name", "text"] as const;
-type Name = "is_failure" | "judge" | "options_build" | "options_set" | "options_start";
+const FIELDS = ["args", "problem", "rules", "limits", "policy", "name", "text"] as const;
+type Name = "is_failure" | "judge" | "needs" | "options_build" | "options_set" | "options_start";
 
 let made: ModuleMemory<Name, (typeof FIELDS)[number]> | undefined;
 const memory = () => (made ??= new ModuleMemory<Name, (typeof FIELDS)[number]>(make(), FIELDS));
@@ -134,7 +134,19 @@ const classifier: Classifier = {
     // By their places in the policy, whatever the order of its fields.
     texts.sort((one, other) => one[0] - other[0] || one[1] - other[1]);
     const rules = memory().copy("rules");
-    return { words: memory().copy("policy"), rules: rules.some(Boolean) ? { words: rules, texts } : undefined };
+    const { limits: of } = memory().words;
+    const [deadline, minAttempt, timeout, limit] = [0, 2, 4, 6].map((at) => readLong(of, at)) as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    const limits = { deadline, minAttempt, timeout, limit, needs: core.needs() };
+    return {
+      numbers: memory().copy("policy"),
+      limits,
+      rules: rules.some(Boolean) ? { words: rules, texts } : undefined,
+    };
   },
 
   judge(rules, seen, idempotent, kind, error, names) {

@@ -3,7 +3,6 @@ import { Attempt } from "../attempt.js";
 import { CAPACITY_OF_LOOPS, type LoopBudgets, shortage, writeTime } from "../budgets.js";
 import { givenUp } from "../chain.js";
 import { system } from "../clock.js";
-import { withExactHints } from "../delay.js";
 import { type Engine, STOP, type Step } from "../engine_step.js";
 import { codeOf, hintBits, isProgramError, type JudgedFailure } from "../failure.js";
 import type { CompiledPolicy, HostOptions, Work } from "../host.js";
@@ -21,6 +20,7 @@ import {
   argumentsFrom,
   core,
   loadAll,
+  loadExactly,
   loadPolicy,
   memory,
   readArgument,
@@ -244,7 +244,7 @@ export class Guarded<T> implements Engine, Waiter {
       nesting !== undefined && ((context instanceof NestedAttempt && context.token.isGivenUp) || givenUp(failure));
     const judged = inner ? memory().core.nested_failure(nesting.mode, kind) : kind;
     return this.move(now, (mask) => {
-      if (isExact) loadPolicy(withExactHints(this.words));
+      if (isExact) loadExactly();
       writeArgument(2, context.attempt);
       memory().longs[3] = hintBits(hint);
       memory().core.call_fail(mask, codeOf({ kind: judged, hint, rule }));

@@ -64,6 +64,7 @@ type Name =
   | "limiter_take"
   | "nested_attempts"
   | "nested_failure"
+  | "call_exactly"
   | "nested_policy"
   | "reserve"
   | "stretch_delay"
@@ -318,6 +319,12 @@ export function loadPolicy(policy: Uint32Array): void {
     memory().words.policy.set(policy);
     loadedPolicy = policy;
   }
+}
+
+/** Makes the hints of the policy in memory exact for one failure (spec 7.17). */
+export function loadExactly(): void {
+  core.call_exactly();
+  loadedPolicy = undefined;
 }
 
 /** The words of the policy in memory, which the core has changed. */

@@ -87,5 +87,5 @@ export const GUARD_RULES: Readonly<Record<number, string>> = {
   152: "rate_range must be a finite number from 0 on",
   153: "field_missing is needed by the chosen kind",
   115: "delays_missing must list at least one delay",
-  118: "too_many_stages is one too many: there is room for 16 stages, 64 listed delays and 40 numbers",
+  118: "too_many_stages is one too many: there is room for 16 stages and 64 listed delays",
 };

@@ -9,8 +9,8 @@ export interface Preset {
   readonly stages: readonly Stage[];
   readonly fields: Readonly<Record<number, number | bigint>>;
   readonly guards?: Readonly<Record<number, number>>;
-  /** Its rules, their records and their conditions, as the core's words. */
-  readonly rules?: readonly [readonly number[], readonly number[], Readonly<Record<number, number>>];
+  /** The kinds and the stages of its rules, and their conditions, as the core's words. */
+  readonly rules?: readonly [readonly (readonly [number, ...Stage[]])[], Readonly<Record<number, number>>];
 }
 
 export const PRESETS: Readonly<Record<string, Preset>> = {
@@ -28,11 +28,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     stages: [[3, 50000000, 2, 20000000000, 0]],
     fields: { 13: 4, 14: LONGEST, 22: 5000000000 },
     guards: { 25: 1, 26: 500, 27: 14, 28: 14, 29: 5, 30: 1 },
-    rules: [
-      [0, 570425601],
-      [29360131, 0, 1000000000, 0, 0, 1073741824, 2820130816, 4],
-      { 129: 67371008, 178: 16777473 },
-    ],
+    rules: [[[34, [3, 1000000000, 2, 20000000000, 0]]], { 129: 67371008, 178: 16777473 }],
   },
   grpc: { stages: [[3, 100000000, 2, 1000000000, 0]], fields: { 6: 4, 7: 0.2, 21: 1, 8: 4, 13: 3, 14: 3600000000000 } },
   temporal: { stages: [[3, 1000000000, 2, 100000000000, 0]], fields: { 6: 0, 8: 4294967295 } },

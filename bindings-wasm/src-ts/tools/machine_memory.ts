@@ -36,14 +36,14 @@ const NUMBER = 4;
 const STEP = 10;
 export const AT = 6;
 export const WAKE_AT = 7;
-const END = 1312;
+const END = 5200;
 
 /** A bundler leaves it out where nobody needs it. */
 const slot = (at: number, length: number) => new Slot(() => words, at, length);
 const POLICY = 16;
-export const CALL = /* @__PURE__ */ slot(144, 20);
-export const RETRY = /* @__PURE__ */ slot(164, 16);
-export const SCHEDULE = /* @__PURE__ */ slot(180, 148);
+export const CALL = /* @__PURE__ */ slot(630, 20);
+export const RETRY = /* @__PURE__ */ slot(650, 16);
+export const SCHEDULE = /* @__PURE__ */ slot(666, 634);
 
 function take(exports: object): Exports {
   core = exports as Exports;

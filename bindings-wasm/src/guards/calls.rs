@@ -25,6 +25,8 @@ struct Attempt {
 }
 
 exports! {
+    /// `policy` := the same for a delay that the host's user has chosen.
+    fn call_exactly() = |memory| memory.policy = memory.policy.with_exact_hints();
     /// `call` := begun under `policy` at the time in slot 0 with the seed in slot 1; `step`.
     fn call_begin(guards: u32) = |memory, now| {
         let seed = memory.arg(1);

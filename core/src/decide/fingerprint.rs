@@ -2,7 +2,7 @@
 
 use crate::decide::backoff::RawStage;
 use crate::decide::policy::{FOREVER, Policy, UNLIMITED};
-use crate::decide::pool::{RawHint, RawJitter, Record};
+use crate::decide::record::{Choices, RawHint, RawJitter, Record};
 use crate::fields::Field;
 use crate::saved_bytes::Fnv;
 
@@ -12,8 +12,8 @@ impl Policy {
     pub fn fingerprint(&self) -> u64 {
         let mut fnv = Fnv::LONG;
         let mut mix = |word: u64| fnv.add(&word.to_le_bytes());
-        for record in self.records() {
-            self.mix_stage(&record, &mut mix);
+        for record in self.own_stages() {
+            self.mix_stage(record, &mut mix);
         }
         [self.jitter_by, self.deadline, self.min_attempt, self.attempt_timeout, self.hint_max, self.hint_reach]
             .into_iter()
@@ -35,7 +35,7 @@ impl Policy {
         mix(kind.into());
         mix(times.into());
         if record.is_list() {
-            (0..times).for_each(|n| mix(record.listed(&self.pool, n)));
+            record.listed(&self.delays).iter().copied().for_each(mix);
         } else {
             [initial, step, max].into_iter().for_each(mix);
         }
@@ -51,36 +51,46 @@ impl Policy {
         mix_other(mix, Field::AbortAtDeadline, self.abort_at_deadline.into(), 1);
         mix_other(mix, Field::ResetAfter, self.reset_after, UNLIMITED);
         mix_other(mix, Field::Total, self.total.into(), FOREVER.into());
-        for record in self.records() {
-            self.mix_extras(&record, mix);
+        for record in self.own_stages() {
+            mix_extras(record, mix);
         }
         for (number, rule) in (0..).zip(&self.rules).filter(|(_, rule)| rule.decides()) {
             [Field::Attempts.code().into(), number, rule.attempts.into(), rule.counts.into(), rule.kinds.into()]
                 .into_iter()
                 .for_each(&mut *mix);
-            for record in self.records_of(rule).chain(self.manner(rule)) {
-                self.mix_stage(&record, mix);
-                self.mix_extras(&record, mix);
+            for record in self.of_rule(rule) {
+                self.mix_stage(record, mix);
+                mix_extras(record, mix);
+            }
+            if !rule.own.is_none() {
+                // As of a stage of no kind.
+                [0; 5].into_iter().for_each(&mut *mix);
+                mix_choices(&rule.own, mix);
             }
         }
     }
+}
 
-    /// The numbers of a stage that not every stage has.
-    fn mix_extras(&self, record: &Record, mix: &mut impl FnMut(u64)) {
-        mix_other(mix, Field::BackoffFloor, record.floor, 0);
-        mix_other(mix, Field::BackoffOffset, record.offset, 0);
-        mix_other(mix, Field::BackoffFrom, record.from.into(), 1);
-        mix_other(mix, Field::BackoffUntil, record.until, UNLIMITED);
-        mix_other(mix, Field::BackoffRepeat, record.repeats.into(), 0);
-        if let Some(RawJitter { kind, grows, by }) = record.jitter {
-            [Field::JitterKind.code().into(), kind.into(), grows.into(), by].into_iter().for_each(&mut *mix);
-        }
-        if let Some(cap) = record.cap {
-            [Field::Cap.code().into(), cap.into()].into_iter().for_each(&mut *mix);
-        }
-        if let Some(RawHint { mode, over, max, reach }) = record.hint {
-            [Field::HintMode.code().into(), mode.into(), over.into(), max, reach].into_iter().for_each(&mut *mix);
-        }
+/// The numbers of a stage that not every stage has.
+fn mix_extras(record: &Record, mix: &mut impl FnMut(u64)) {
+    mix_other(mix, Field::BackoffFloor, record.floor, 0);
+    mix_other(mix, Field::BackoffOffset, record.offset, 0);
+    mix_other(mix, Field::BackoffFrom, record.from.into(), 1);
+    mix_other(mix, Field::BackoffUntil, record.until, UNLIMITED);
+    mix_other(mix, Field::BackoffRepeat, record.repeats.into(), 0);
+    mix_choices(&record.own, mix);
+}
+
+/// The jitter, cap and hint of a stage or a rule.
+fn mix_choices(own: &Choices, mix: &mut impl FnMut(u64)) {
+    if let Some(RawJitter { kind, grows, by }) = own.jitter() {
+        [Field::JitterKind.code().into(), kind.into(), grows.into(), by].into_iter().for_each(&mut *mix);
+    }
+    if let Some(cap) = own.cap() {
+        [Field::Cap.code().into(), cap.into()].into_iter().for_each(&mut *mix);
+    }
+    if let Some(RawHint { mode, over, max, reach }) = own.hint() {
+        [Field::HintMode.code().into(), mode.into(), over.into(), max, reach].into_iter().for_each(&mut *mix);
     }
 }
 

@@ -7,14 +7,12 @@
 use crate::decide::backoff::{self, Backoff, RawStage};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
-use crate::decide::pool::{self, POOL, RawJitter, Record};
+use crate::decide::record::{Choices, DELAYS, RawJitter, Record, STAGES, part};
 use crate::decide::stage::Stage;
 use crate::fields::Field;
 use crate::time::Span;
 use crate::words::words;
 
-/// The most stages of a policy and its rules together.
-pub(crate) const STAGES: usize = 16;
 /// The most rules of a policy.
 pub(crate) const RULES: usize = 8;
 
@@ -30,14 +28,14 @@ pub(crate) const NOT_LIMITED: u64 = UNLIMITED - 1;
 /// The number of "retry for ever".
 pub(crate) const FOREVER: u32 = u32::MAX;
 
-/// A valid retry policy: 512 bytes of plain numbers, to be shared by any number of operations.
+/// A valid retry policy: 2,456 bytes of plain numbers, to be shared by any number of operations.
 ///
 /// Built by [`Policy::options`]; [`Policy::default`] is safe to use as it is (spec 3.1).
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Policy {
-    /// The stage of a policy of one endless stage; the stages of others are in the pool.
-    pub(crate) first: RawStage,
+    /// The stages of the policy itself, and behind them those of its rules.
+    pub(crate) stages: [Record; STAGES],
     /// The bits of the jitter's factor, or its bound.
     pub(crate) jitter_by: u64,
     pub(crate) deadline: u64,
@@ -51,8 +49,8 @@ pub struct Policy {
     pub(crate) steady: u32,
     /// The most attempts of all rules together.
     pub(crate) total: u32,
-    /// How many stages the pool has for the policy itself: 0 if `first` is its stage.
-    pub(crate) stages: u8,
+    /// How many of the stages are the policy's own.
+    pub(crate) own: u8,
     pub(crate) jitter: u8,
     pub(crate) cap: u8,
     pub(crate) on_deadline: u8,
@@ -68,40 +66,39 @@ pub struct Policy {
     pub(crate) abort_at_deadline: u8,
     /// How long the first attempt may take, [`NOT_LIMITED`] or [`UNLIMITED`]: the one number that a host asks before it.
     pub(crate) first_limit: u64,
-    /// No padding: a policy is its bytes.
-    pub(crate) unused: [u8; 8],
     pub(crate) rules: [RawRule; RULES],
-    pub(crate) pool: [u64; POOL],
+    /// The delays of lists.
+    pub(crate) delays: [u64; DELAYS],
 }
 
 /// The numbers of a rule of a policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub(crate) struct RawRule {
+    /// Its jitter, cap and hint.
+    pub(crate) own: Choices,
     /// The most failures that the rule takes and counts for itself.
     pub(crate) attempts: u16,
     /// [`NOT_COUNTED`], [`COUNTED_TO`] or [`COUNTED_FOREVER`].
     pub(crate) counts: u8,
-    /// The place of its first stage in the pool.
+    /// The place of its first stage.
     pub(crate) at: u8,
     /// How many stages it has.
     pub(crate) stages: u8,
-    /// The number of its first stage among all stages.
-    pub(crate) number: u8,
-    /// One more than the place of its jitter, cap and hint in the pool; 0 for none.
-    pub(crate) manner: u8,
     /// The kinds of failures for which the rule holds whatever else is known, one bit each: the lower four of operations that
     /// can run twice, the upper four of others.
     pub(crate) kinds: u8,
+    /// No padding: a policy is its bytes.
+    pub(crate) unused: [u8; 2],
 }
 
 impl RawRule {
     pub(crate) const EMPTY: Self =
-        Self { attempts: 0, counts: NOT_COUNTED, at: 0, stages: 0, number: 0, manner: 0, kinds: 0 };
+        Self { own: Choices::NONE, attempts: 0, counts: NOT_COUNTED, at: 0, stages: 0, kinds: 0, unused: [0; 2] };
 
     /// True if the rule changes what a machine decides about the failures that it takes.
     pub(crate) const fn decides(&self) -> bool {
-        self.counts != NOT_COUNTED || self.stages != 0 || self.manner != 0
+        self.counts != NOT_COUNTED || self.stages != 0 || !self.own.is_none()
     }
 
     /// The failures that the rule takes before it gives up; `None` if it does not count them.
@@ -193,13 +190,13 @@ pub(crate) const ASKED: u8 = 32;
 
 /// langgraphgo's numbers, with full jitter and hints obeyed up to a minute.
 const DEFAULT: Policy = Policy {
-    first: RawStage {
+    stages: one(RawStage {
         initial: 100_000_000,
         step: 2.0_f64.to_bits(),
         max: 5_000_000_000,
         kind: backoff::EXPONENTIAL,
         ..RawStage::EMPTY
-    },
+    }),
     jitter_by: 0,
     deadline: UNLIMITED,
     min_attempt: 0,
@@ -210,7 +207,7 @@ const DEFAULT: Policy = Policy {
     attempts: 3,
     steady: 2,
     total: FOREVER,
-    stages: 0,
+    own: 1,
     jitter: jitter::FULL,
     cap: jitter::CAP_KEEP_SPREAD,
     on_deadline: STOP,
@@ -223,10 +220,17 @@ const DEFAULT: Policy = Policy {
     delay_from: DelayFrom::Failure.code(),
     abort_at_deadline: 1,
     first_limit: UNLIMITED,
-    unused: [0; 8],
     rules: [RawRule::EMPTY; RULES],
-    pool: [0; POOL],
+    delays: [0; DELAYS],
 };
+
+/// The stages of a policy with one endless stage.
+pub(crate) const fn one(stage: RawStage) -> [Record; STAGES] {
+    let mut stages = [Record::EMPTY; STAGES];
+    let [first, ..] = &mut stages;
+    *first = Record::of(stage);
+    stages
+}
 
 impl Default for Policy {
     fn default() -> Self {
@@ -241,35 +245,42 @@ impl Policy {
     /// How delays grow: the stages of the policy itself, without those of its rules. Most policies have one stage. A list of
     /// delays is as many constant stages of one delay each.
     pub fn stages(&self) -> impl Iterator<Item = Stage> {
-        self.shown(self.records())
+        self.shown(self.own_stages())
     }
 
     /// The stages of one of the rules, as [`Policy::stages`] has those of the policy.
     pub(crate) fn stages_of(&self, rule: &RawRule) -> impl Iterator<Item = Stage> {
-        self.shown(self.records_of(rule))
+        self.shown(self.of_rule(rule))
     }
 
-    fn shown(&self, records: impl Iterator<Item = Record>) -> impl Iterator<Item = Stage> {
-        records.flat_map(move |record| {
+    fn shown<'p>(&'p self, records: &'p [Record]) -> impl Iterator<Item = Stage> + 'p {
+        records.iter().flat_map(|record| {
             let parts = if record.is_list() { record.stage.times } else { 1 };
-            (0..parts).map(move |part| self.stage(&record, part))
+            (0..parts).map(|part| self.stage(record, part))
         })
     }
 
-    /// The stages as they are in memory.
-    pub(crate) fn records(&self) -> impl Iterator<Item = Record> + Clone {
-        let plain = (self.stages == 0).then_some(Record::of(self.first));
-        plain.into_iter().chain(pool::records(&self.pool, 0, self.stages))
+    /// The stages of the policy itself.
+    pub(crate) const fn own_stages(&self) -> &[Record] {
+        part(&self.stages, 0, self.own as usize)
     }
 
     /// The stages of one of the rules.
-    pub(crate) fn records_of(&self, rule: &RawRule) -> impl Iterator<Item = Record> + Clone {
-        pool::records(&self.pool, rule.at.into(), rule.stages)
+    pub(crate) const fn of_rule(&self, rule: &RawRule) -> &[Record] {
+        part(&self.stages, rule.at, rule.stages as usize)
     }
 
-    /// The jitter, cap and hint of one of the rules, if it has any.
-    pub(crate) fn manner(&self, rule: &RawRule) -> Option<Record> {
-        Some(pool::read(&self.pool, rule.manner.checked_sub(1)?.into()).0)
+    /// The first stage.
+    #[inline(always)]
+    pub(crate) const fn first(&self) -> &Record {
+        let [first, ..] = &self.stages;
+        first
+    }
+
+    /// True if the policy has one stage, which is simple.
+    pub(crate) const fn is_single(&self) -> bool {
+        // Without the feature no other is built.
+        cfg!(not(feature = "powers")) || self.own == 1 && self.first().is_simple()
     }
 
     /// A stage, or one of the delays of a list.
@@ -279,15 +290,15 @@ impl Policy {
             offset: Span::from_nanos(record.offset),
             from: record.from,
             until: limit(record.until),
-            repeats: record.repeats,
-            jitter: record.jitter.map(RawJitter::jitter),
-            cap: record.cap.map(Cap::read),
+            repeats: record.repeats != 0,
+            jitter: record.own.jitter().map(RawJitter::jitter),
+            cap: record.own.cap().map(Cap::read),
             ..record.stage.part()
         };
         if !record.is_list() {
             return stage;
         }
-        let delay = Span::from_nanos(record.listed(&self.pool, part));
+        let delay = Span::from_nanos(record.at(&self.delays, part, 0));
         Stage { backoff: Backoff::Constant { delay }, times: Some(1), ..stage }
     }
 
@@ -491,23 +502,22 @@ impl Policy {
     /// The same policy, whose first attempt is aborted after a time at most, with these bits and others in its path.
     const fn prepared_as(mut self, deadline: u64, path: u8) -> Self {
         let most = if self.attempts <= COUNTED { self.attempts.wrapping_sub(1) } else { COUNTED };
-        let apart = self.cap == jitter::CAP_CLIP || self.first.kind == backoff::DECORRELATED_V2;
-        self.steady = if path & RULED != 0 || self.stages != 0 || apart { 0 } else { most };
+        let apart = self.cap == jitter::CAP_CLIP || self.first().stage.kind == backoff::DECORRELATED_V2;
+        self.steady = if path & RULED != 0 || !self.is_single() || apart { 0 } else { most };
         self.first_limit = if deadline < self.attempt_timeout { deadline } else { self.attempt_timeout };
-        let draws = self.jitter != jitter::NONE || self.first.is_random();
+        let draws = self.jitter != jitter::NONE || self.first().stage.is_random();
         self.path = path | if draws { DRAWS } else { 0 } | if self.first_limit != UNLIMITED { LIMITED } else { 0 };
         self
     }
 
     /// The first field with a value that makes the policy [`Policy::is_ruled`] without any rule.
     pub(crate) const fn ruled_field(&self) -> Option<Field> {
-        let (mut at, mut left) = (0, self.stages);
-        while left > 0 {
-            let (record, next) = pool::read(&self.pool, at);
+        let mut stages = self.own_stages();
+        while let [record, rest @ ..] = stages {
             if let Some(field) = record.ruled_field() {
                 return Some(field);
             }
-            (at, left) = (next, left.wrapping_sub(1));
+            stages = rest;
         }
         Some(match () {
             () if self.grows != 0 => Field::JitterGrows,

@@ -3,7 +3,7 @@
 use crate::decide::backoff::{BackoffKind, RawStage};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, JitterKind};
-use crate::decide::policy::{FOREVER, OnDeadline, Policy, UNLIMITED};
+use crate::decide::policy::{FOREVER, OnDeadline, Policy, UNLIMITED, one};
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::Span;
@@ -53,11 +53,11 @@ impl Default for PolicyFields {
     fn default() -> Self {
         let policy = Policy::DEFAULT;
         Self {
-            backoff: BackoffKind::read(policy.first.kind),
-            initial: Span::from_nanos(policy.first.initial),
-            max: Span::from_nanos(policy.first.max),
+            backoff: BackoffKind::read(policy.first().stage.kind),
+            initial: Span::from_nanos(policy.first().stage.initial),
+            max: Span::from_nanos(policy.first().stage.max),
             increment: Span::ZERO,
-            factor: policy.first.factor(),
+            factor: policy.first().stage.factor(),
             jitter: JitterKind::read(policy.jitter),
             jitter_factor: 0.0,
             jitter_bound: Span::ZERO,
@@ -83,7 +83,7 @@ impl PolicyFields {
     pub const fn build(self) -> Result<Policy, Error> {
         let jitter = self.jitter.code();
         let policy = Policy {
-            first: self.stage(),
+            stages: one(self.stage()),
             jitter_by: match self.jitter {
                 JitterKind::Bounded => self.jitter_bound.as_nanos(),
                 _ if jitter::has_factor(jitter) => self.jitter_factor.to_bits(),
@@ -106,10 +106,10 @@ impl PolicyFields {
             hint_over: self.hint_over.code(),
             ..Policy::DEFAULT
         };
-        if let Some((code, field, given)) = policy.first.broken(policy.cap == jitter::CAP_CLIP) {
+        if let Some((code, field, given)) = policy.first().stage.broken(policy.cap == jitter::CAP_CLIP) {
             return Err(Error::new(code, field, given));
         }
-        if policy.first.is_random() && jitter != jitter::NONE {
+        if policy.first().stage.is_random() && jitter != jitter::NONE {
             return Err(Error::new(ErrorCode::NotForKind, Field::JitterKind, Quantity::None));
         }
         let (code, field) = match policy.broken_limit() {

@@ -5,12 +5,10 @@ use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::hint::Hint;
 use crate::decide::jitter::{self, Spread, capped};
 use crate::decide::policy::{
-    ASKED, AT_LEAST, CLAMP, CLIP, DRAWS, EXACT, FROM_START, IGNORE, IGNORE_LONG, Policy, REPLACE, RULES, STAGE_AT,
-    UNLIMITED,
+    ASKED, AT_LEAST, CLAMP, CLIP, DRAWS, EXACT, IGNORE, IGNORE_LONG, Policy, REPLACE, RULES, UNLIMITED,
 };
-use crate::decide::pool::RawHint;
+use crate::decide::record::RawHint;
 use crate::decide::rng::Rng;
-use crate::decide::ruled::{Choices, Found};
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
 use crate::words::words;
@@ -63,7 +61,7 @@ pub enum Decision {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Retry {
-    rng: Rng,
+    pub(super) rng: Rng,
     pub(super) started: Timestamp,
     latest: Timestamp,
     /// How long after `started` the latest attempt began, under a policy that asks for it; else 0.
@@ -314,7 +312,7 @@ impl Retry {
     /// happened, where the rules have more to decide.
     #[inline(always)]
     pub(crate) fn next_steady(&mut self, policy: &Policy) -> Option<u64> {
-        let (n, stage) = (self.count, &policy.first);
+        let (n, stage) = (self.count, &policy.first().stage);
         if n >= policy.steady {
             return None;
         }
@@ -356,56 +354,6 @@ fn decided(retry: &mut Retry, policy: &Policy, now: Timestamp, kind: FailureKind
 }
 
 impl Retry {
-    /// Decides by all rules (spec 9.1). `pinned` takes the place of the draw.
-    pub(crate) fn decide(
-        &mut self,
-        policy: &Policy,
-        now: Timestamp,
-        failure: Failure,
-        pinned: Option<f64>,
-    ) -> Decision {
-        let now = self.observe(now);
-        let took = if policy.is_ruled() { self.begin_anew(policy, now) } else { 0 };
-        let rule = if policy.is_ruled() { policy.rule(failure) } else { None };
-        let (count, limit) = self.count_failure(policy, rule);
-        let never = failure.hint.is_never() && policy.hint_mode != IGNORE;
-        if failure.kind as u8 == FailureKind::Permanent as u8 || never {
-            return give_up(StopReason::Permanent);
-        }
-        let spent = count >= limit;
-        if self.is_over(policy, spent) {
-            return give_up(StopReason::Attempts);
-        }
-        let Some(Found { spot, source, policy_stage }) = self.find_spot(policy, rule, count, now) else {
-            return give_up(StopReason::Deadline);
-        };
-        let Choices { jitter, cap, hint } = policy.choices(rule.map(|rule| rule.1), &spot.record);
-        let asked = match hint.allowed(failure.hint, now) {
-            Ok(asked) => asked,
-            Err(decision) => return decision,
-        };
-        let draws = jitter.kind != jitter::NONE || spot.record.stage.is_random();
-        let u = match pinned {
-            _ if !draws => 0.0,
-            Some(u) => u,
-            None => self.rng.uniform(),
-        };
-        let fresh = self.base == UNSTARTED || self.count >> STAGE_AT != source;
-        let mut own = spot.delay(policy, &mut self.base, fresh, jitter, cap, u);
-        self.advance(rule, source, policy_stage);
-        if policy.is_ruled() && policy.delay_from == FROM_START {
-            own = own.shortened(took);
-        }
-        let (delay, cause, obeyed) = hint.applied(policy, &own, asked, u);
-        let until = now.after(Span::from_nanos(delay));
-        let reason = if spent && count == limit { StopReason::Attempts } else { StopReason::Deadline };
-        let decision = self.fit(policy, now, until, cause, obeyed, reason);
-        if let Decision::Sleep { until, .. } = decision {
-            self.begin_at(policy, until);
-        }
-        decision
-    }
-
     /// The same state with another seed.
     pub(crate) fn with_seed(self, seed: u64) -> Self {
         Self { rng: Rng::new(seed), ..self }
@@ -417,7 +365,7 @@ impl Retry {
     }
 
     /// Holds a sleep against the deadline, beyond which the operation ends for that reason (spec 6.2, 6.3 and 6.7).
-    fn fit(
+    pub(crate) fn fit(
         &self,
         policy: &Policy,
         now: Timestamp,

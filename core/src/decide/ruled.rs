@@ -1,15 +1,17 @@
-//! What a decision asks of a policy that is not plain: of several stages, with rules that count for themselves, or with limits
-//! that need more than one count.
+//! Decisions by all rules: also of policies of several stages, with rules that count for themselves, or with limits that need
+//! more than one count.
 
 use crate::decide::backoff::UNSTARTED;
-use crate::decide::failure::Failure;
+use crate::decide::failure::{Failure, FailureKind};
+use crate::decide::jitter;
 use crate::decide::policy::{
-    AGES, ASKED, COUNTED, FIRST_FAILURE, FOREVER, LAST, Policy, RULES, RawRule, STAGE_AT, UNLIMITED,
+    AGES, ASKED, COUNTED, FIRST_FAILURE, FOREVER, FROM_START, IGNORE, LAST, Policy, RULES, RawRule, STAGE_AT, UNLIMITED,
 };
-use crate::decide::pool::{RawHint, RawJitter, Record};
-use crate::decide::retry::Retry;
+use crate::decide::record::{Choices, RawHint, RawJitter, Record};
+use crate::decide::retry::{Decision, Retry, give_up};
 use crate::decide::stages::{Spot, in_turn, spot};
-use crate::time::Timestamp;
+use crate::error::StopReason;
+use crate::time::{Span, Timestamp};
 
 /// The bit of a state's `began` that says, where the last limit ends an operation, that the attempts are spent.
 const SPENT: u64 = 1 << 63;
@@ -20,19 +22,19 @@ const POLICY_STAGE_AT: u32 = 24;
 const COUNTED_OF_STAGE: u32 = (1 << POLICY_STAGE_AT) - 1;
 
 /// The jitter, cap and hint of one delay.
-pub(crate) struct Choices {
-    pub(crate) jitter: RawJitter,
-    pub(crate) cap: u8,
-    pub(crate) hint: RawHint,
+struct Chosen {
+    jitter: RawJitter,
+    cap: u8,
+    hint: RawHint,
 }
 
 /// The stage that a delay comes from.
-pub(crate) struct Found {
-    pub(crate) spot: Spot,
+struct Found<'p> {
+    spot: Spot<'p>,
     /// Its number among all stages.
-    pub(crate) source: u32,
+    source: u32,
     /// Where a time ends a stage of the policy: which stage that is, and how many delays there have been since it began.
-    pub(crate) policy_stage: Option<(u32, u32)>,
+    policy_stage: Option<(u32, u32)>,
 }
 
 impl Policy {
@@ -48,25 +50,23 @@ impl Policy {
 
     /// True if a time ends a stage of the policy itself.
     pub(crate) fn ends_by_time(&self) -> bool {
-        self.records_in_pool().any(|record| record.until != UNLIMITED)
+        self.own_stages().iter().any(|record| record.until != UNLIMITED)
     }
 
     /// The jitter, cap and hint for a delay: of the rule's stage, else of the rule, else of the policy's stage, else the policy's
     /// (spec 8.10).
-    pub(crate) fn choices(&self, rule: Option<&RawRule>, record: &Record) -> Choices {
+    fn choices(&self, rule: Option<&RawRule>, record: &Record) -> Chosen {
         let own = RawJitter { kind: self.jitter, grows: self.grows != 0, by: self.jitter_by };
         if !self.is_ruled() {
-            return Choices { jitter: own, cap: self.cap, hint: self.raw_hint() };
+            return Chosen { jitter: own, cap: self.cap, hint: self.raw_hint() };
         }
-        let manner = rule.and_then(|rule| self.manner(rule));
-        let (first, second) = match (rule, manner) {
-            (Some(rule), Some(manner)) if rule.stages == 0 => (manner, Some(*record)),
-            _ => (*record, manner),
-        };
-        let jitter = first.jitter.or(second.and_then(|record| record.jitter));
-        let cap = first.cap.or(second.and_then(|record| record.cap));
-        let hint = first.hint.or(second.and_then(|record| record.hint));
-        Choices {
+        let of_rule = rule.map_or(Choices::NONE, |rule| rule.own);
+        let is_own = rule.is_some_and(|rule| rule.stages == 0);
+        let [first, second] = if is_own { [of_rule, record.own] } else { [record.own, of_rule] };
+        let jitter = first.jitter().or(second.jitter());
+        let cap = first.cap().or(second.cap());
+        let hint = first.hint().or(second.hint());
+        Chosen {
             jitter: jitter.unwrap_or(own),
             cap: cap.unwrap_or(self.cap),
             hint: hint.filter(|_| self.path & ASKED == 0).unwrap_or(self.raw_hint()),
@@ -75,6 +75,57 @@ impl Policy {
 }
 
 impl Retry {
+    /// Decides by all rules (spec 9.1). `pinned` takes the place of the draw.
+    pub(crate) fn decide(
+        &mut self,
+        policy: &Policy,
+        now: Timestamp,
+        failure: Failure,
+        pinned: Option<f64>,
+    ) -> Decision {
+        let now = self.observe(now);
+        let took = if policy.is_ruled() { self.begin_anew(policy, now) } else { 0 };
+        let rule = if policy.is_ruled() { policy.rule(failure) } else { None };
+        let (count, limit) = self.count_failure(policy, rule);
+        let never = failure.hint.is_never() && policy.hint_mode != IGNORE;
+        if failure.kind as u8 == FailureKind::Permanent as u8 || never {
+            return give_up(StopReason::Permanent);
+        }
+        let spent = count >= limit;
+        if self.is_over(policy, spent) {
+            return give_up(StopReason::Attempts);
+        }
+        let Some(Found { spot, source, policy_stage }) = self.find_spot(policy, rule, count, now) else {
+            return give_up(StopReason::Deadline);
+        };
+        let Chosen { jitter, cap, hint } = policy.choices(rule.map(|rule| rule.1), spot.record);
+        let asked = match hint.allowed(failure.hint, now) {
+            Ok(asked) => asked,
+            Err(decision) => return decision,
+        };
+        let draws = jitter.kind != jitter::NONE || spot.record.stage.is_random();
+        let u = match pinned {
+            _ if !draws => 0.0,
+            Some(u) => u,
+            None => self.rng.uniform(),
+        };
+        let fresh = self.base == UNSTARTED || self.count >> STAGE_AT != source;
+        let mut own = spot.delay(policy, &mut self.base, fresh, jitter, cap, u);
+        self.advance(rule, source, policy_stage);
+        if policy.is_ruled() && policy.delay_from == FROM_START {
+            own = own.shortened(took);
+        }
+        let (delay, cause, obeyed) = hint.applied(policy, &own, asked, u);
+        let until = now.after(Span::from_nanos(delay));
+        let reason =
+            if policy.is_ruled() && spent && count == limit { StopReason::Attempts } else { StopReason::Deadline };
+        let decision = self.fit(policy, now, until, cause, obeyed, reason);
+        if let Decision::Sleep { until, .. } = decision {
+            self.begin_at(policy, until);
+        }
+        decision
+    }
+
     /// True if no failure has been counted.
     fn is_unfailed(&self) -> bool {
         self.failures == 0 && self.counts == [0; RULES]
@@ -123,7 +174,7 @@ impl Retry {
     /// Begins the operation anew after a long attempt, or at the first failure (spec 6.8 and 6.9). Returns how long the attempt took.
     #[cold]
     #[inline(never)]
-    pub(crate) fn begin_anew(&mut self, policy: &Policy, now: Timestamp) -> u64 {
+    fn begin_anew(&mut self, policy: &Policy, now: Timestamp) -> u64 {
         let took = self.age(now).saturating_sub(self.began & !SPENT);
         if took >= policy.reset_after && policy.reset_after != UNLIMITED {
             (self.failures, self.counts, self.base, self.count) = (0, [0; RULES], UNSTARTED, 0);
@@ -137,7 +188,7 @@ impl Retry {
 
     /// True if no attempt is left, where the failure's count is `spent` or not (spec 6.7). Takes a note of it.
     #[inline(always)]
-    pub(crate) fn is_over(&mut self, policy: &Policy, spent: bool) -> bool {
+    fn is_over(&mut self, policy: &Policy, spent: bool) -> bool {
         if !policy.is_ruled() {
             return spent;
         }
@@ -149,7 +200,7 @@ impl Retry {
     }
 
     /// Counts a failure. Returns the count that it went to, and its limit (spec 8.9).
-    pub(crate) fn count_failure(&mut self, policy: &Policy, rule: Option<(usize, &RawRule)>) -> (u32, u32) {
+    fn count_failure(&mut self, policy: &Policy, rule: Option<(usize, &RawRule)>) -> (u32, u32) {
         if let Some((index, rule)) = rule
             && let Some(limit) = rule.limit()
             && let Some(count) = self.counts.get_mut(index)
@@ -195,13 +246,13 @@ impl Retry {
 
     /// The stage that the delay comes from (spec 4.9, 4.10, 4.12, 8.10). `None` if the time of the last stage is over.
     #[inline(always)]
-    pub(crate) fn find_spot(
+    fn find_spot<'p>(
         &self,
-        policy: &Policy,
+        policy: &'p Policy,
         rule: Option<(usize, &RawRule)>,
         count: u32,
         now: Timestamp,
-    ) -> Option<Found> {
+    ) -> Option<Found<'p>> {
         if !policy.is_ruled() {
             let spot = policy.spot(self.count & COUNTED);
             return Some(Found { spot, source: spot.index, policy_stage: None });
@@ -216,10 +267,10 @@ impl Retry {
                 None if timed => self.sum(policy, |rule| rule.stages == 0).saturating_sub(1),
                 None => self.count & COUNTED,
             };
-            let records = policy.records_of(rule);
-            let spot = spot(records.clone(), in_turn(records, n.min(COUNTED)))?;
+            let records = policy.of_rule(rule);
+            let spot = spot(records, in_turn(records, n.min(COUNTED)))?;
             let kept = timed.then_some((own.1, own.2));
-            return Some(Found { spot, source: spot.index.saturating_add(rule.number.into()), policy_stage: kept });
+            return Some(Found { spot, source: spot.index.saturating_add(rule.at.into()), policy_stage: kept });
         }
         if timed {
             let (spot, stay) = policy.spot_until(own.1, own.2, self.age(now))?;
@@ -230,7 +281,7 @@ impl Retry {
     }
 
     /// Counts the delay, unless the rule counts its own delays.
-    pub(crate) fn advance(&mut self, rule: Option<(usize, &RawRule)>, source: u32, policy_stage: Option<(u32, u32)>) {
+    fn advance(&mut self, rule: Option<(usize, &RawRule)>, source: u32, policy_stage: Option<(u32, u32)>) {
         let alone = rule.is_some_and(|(_, rule)| rule.limit().is_some() && rule.stages != 0);
         let more = u32::from(!alone);
         let low = match policy_stage {

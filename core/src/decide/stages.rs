@@ -6,13 +6,13 @@
 use crate::decide::backoff::{DECORRELATED, LINEAR, RawStage, real, truncated};
 use crate::decide::jitter::{self, CAP_CLIP, Spread, capped};
 use crate::decide::policy::{COUNTED, Policy, UNLIMITED};
-use crate::decide::pool::{RawJitter, Record};
+use crate::decide::record::{RawJitter, Record};
 use crate::time::Span;
 
 /// The stage that a delay comes from.
 #[derive(Clone, Copy)]
-pub(crate) struct Spot {
-    pub(crate) record: Record,
+pub(crate) struct Spot<'p> {
+    pub(crate) record: &'p Record,
     /// The number of the stage among those it was found in.
     pub(crate) index: u32,
     /// Which delay of the stage it is, from 0.
@@ -22,22 +22,19 @@ pub(crate) struct Spot {
 }
 
 /// The number of delay `n` since stages that repeat began for the last time; of others `n`.
-pub(crate) fn in_turn(records: impl Iterator<Item = Record>, n: u32) -> u32 {
-    let (mut sum, mut repeats) = (0_u32, false);
-    for record in records {
-        (sum, repeats) = (sum.saturating_add(record.stage.times), record.repeats);
-    }
+pub(crate) fn in_turn(records: &[Record], n: u32) -> u32 {
+    let sum = records.iter().fold(0_u32, |sum, record| sum.saturating_add(record.stage.times));
     match n.checked_rem(sum) {
-        Some(rest) if repeats => rest,
+        Some(rest) if records.last().is_some_and(|last| last.repeats != 0) => rest,
         _ => n,
     }
 }
 
 /// The stage of delay `n` among stages that follow one another once; `None` without a stage.
-pub(crate) fn spot(records: impl Iterator<Item = Record>, n: u32) -> Option<Spot> {
+pub(crate) fn spot(records: &[Record], n: u32) -> Option<Spot<'_>> {
     let mut left = n;
     let mut spot = None;
-    for (record, index) in records.zip(0..) {
+    for (record, index) in records.iter().zip(0..) {
         let times = record.stage.times;
         let over = times != 0 && left >= times;
         let n = if over && !record.stage.is_random() { times.wrapping_sub(1) } else { left };
@@ -52,26 +49,27 @@ pub(crate) fn spot(records: impl Iterator<Item = Record>, n: u32) -> Option<Spot
 
 impl Policy {
     /// The stage of the policy's delay `n`, where no time ends a stage.
-    pub(crate) fn spot(&self, n: u32) -> Spot {
-        let first = Spot { record: Record::of(self.first), index: 0, n, over: false };
+    pub(crate) fn spot(&self, n: u32) -> Spot<'_> {
+        let first = Spot { record: self.first(), index: 0, n, over: false };
         // No policy of several stages is built without the feature, so the compiler leaves them out.
-        if self.stages == 0 || cfg!(not(feature = "powers")) {
+        if cfg!(not(feature = "powers")) {
             return first;
         }
-        let n = if self.is_ruled() { in_turn(self.records_in_pool(), n) } else { n };
-        spot(self.records_in_pool(), n).unwrap_or(first)
+        let n = if self.is_ruled() { in_turn(self.own_stages(), n) } else { n };
+        spot(self.own_stages(), n).unwrap_or(first)
     }
 
     /// The base delay after failure `n`; of a random one the shortest. Where a time ends a stage, the time is that of the base
     /// delays before.
     pub(crate) fn base_at(&self, n: u32) -> u64 {
-        if self.stages == 0 {
+        if self.is_single() {
+            let stage = &self.first().stage;
             // A linear delay grows with the one before it, also where delays are no longer counted.
-            let n = if self.first.kind == LINEAR { n } else { n.min(COUNTED) };
-            return self.first.at(n, limit(&self.first, self.cap));
+            let n = if stage.kind == LINEAR { n } else { n.min(COUNTED) };
+            return stage.at(n, limit(stage, self.cap));
         }
-        let at = |spot: Spot| spot.record.at(&self.pool, spot.n, limit(&spot.record.stage, self.cap));
-        if self.records().all(|record| record.until == UNLIMITED) {
+        let at = |spot: Spot<'_>| spot.record.at(&self.delays, spot.n, limit(&spot.record.stage, self.cap));
+        if self.own_stages().iter().all(|record| record.until == UNLIMITED) {
             return at(self.spot(n.min(COUNTED)));
         }
         let (mut index, mut began, mut passed) = (0, 0_u32, 0_u64);
@@ -86,17 +84,12 @@ impl Policy {
         last
     }
 
-    /// The stages in the pool.
-    pub(crate) fn records_in_pool(&self) -> impl Iterator<Item = Record> + Clone {
-        crate::decide::pool::records(&self.pool, 0, self.stages)
-    }
-
     /// The stage of the next delay where a time ends a stage: `index` is the stage of the latest delay, `n` how many delays there
     /// have been since it began, `passed` the time since the start. Returns the number of delays since the stage began,
     /// too; `None` if the time of the last stage is over.
-    pub(crate) fn spot_until(&self, index: u32, n: u32, passed: u64) -> Option<(Spot, u32)> {
+    pub(crate) fn spot_until(&self, index: u32, n: u32, passed: u64) -> Option<(Spot<'_>, u32)> {
         let mut n = n;
-        let mut stages = self.records_in_pool().zip(0_u32..).skip(index as usize).peekable();
+        let mut stages = self.own_stages().iter().zip(0_u32..).skip(index as usize).peekable();
         while let Some((record, index)) = stages.next() {
             let times = record.stage.times;
             let used = times != 0 && n >= times;
@@ -140,7 +133,7 @@ fn random(stage: &RawStage, base: &mut u64, n: u32, fresh: bool, cap: u8, u: f64
     Spread { value: value.min(stage.max), low, width: bounded(1.0).saturating_sub(low) }
 }
 
-impl Spot {
+impl Spot<'_> {
     /// The delay and its range, before the time that the attempt took is taken off (spec 5). Sets the base delay; `fresh` says
     /// that it is of another stage, or of none.
     pub(crate) fn delay(
@@ -154,7 +147,8 @@ impl Spot {
     ) -> Spread {
         let Self { record, n, over, .. } = *self;
         let stage = &record.stage;
-        let fresh = fresh || n == 0 && record.repeats;
+        let fresh = fresh || policy.is_ruled() && n == 0 && record.repeats != 0;
+        let apart = cfg!(feature = "powers") && (record.is_list() || record.from != 1);
         if stage.is_random() {
             let spread = random(stage, base, n, fresh, cap, u);
             let Spread { value, low, width } = spread;
@@ -166,7 +160,7 @@ impl Spot {
         }
         let limit = limit(stage, cap);
         *base = match () {
-            () if fresh || record.is_list() || record.from != 1 => record.at(&policy.pool, n, limit),
+            () if fresh || apart => record.at(&policy.delays, n, limit),
             () if over => *base,
             () => stage.next(*base, n, limit),
         };

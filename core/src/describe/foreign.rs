@@ -137,7 +137,7 @@ impl Form {
         let is_hedged = values.has(Item::HedgeAttempts);
         if is_hedged {
             // There is no backoff where all attempts are in one round.
-            (read.first, read.stages, read.pool) = (policy.first, policy.stages, policy.pool);
+            (read.stages, read.own, read.delays) = (policy.stages, policy.own, policy.delays);
             (read.jitter, read.jitter_by, read.cap) = (policy.jitter, policy.jitter_by, policy.cap);
         }
         if let Some(field) = difference(&normalized(policy), &normalized(&read)) {
@@ -174,7 +174,7 @@ fn normalized(policy: &Policy) -> Policy {
 
 /// The first field in which two policies differ.
 fn difference(a: &Policy, b: &Policy) -> Option<&'static str> {
-    if (a.first, a.stages, a.pool) != (b.first, b.stages, b.pool) {
+    if (a.stages, a.own, a.delays) != (b.stages, b.own, b.delays) {
         return Some("backoff");
     }
     if a.rules != b.rules {

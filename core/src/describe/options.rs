@@ -8,7 +8,8 @@ use crate::decide::failure::FailureKind;
 use crate::decide::guards::breaker::config::OPEN_TIMES;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
-use crate::decide::policy::{DeadlineFrom, DelayFrom, FOREVER, Limits, OnDeadline, Policy, RULES, STAGES};
+use crate::decide::policy::{DeadlineFrom, DelayFrom, FOREVER, Limits, OnDeadline, Policy, RULES};
+use crate::decide::record::{DELAYS, STAGES};
 use crate::describe::preset::Preset;
 use crate::describe::rules::Rules;
 use crate::fields::Field;
@@ -24,9 +25,6 @@ mod stage;
 mod tests;
 
 use stage::{StageOptions, nth};
-
-/// How many delays a policy's lists hold together.
-const DELAYS: usize = 64;
 
 /// The owner of a stage that no longer counts.
 const NOBODY: u8 = u8::MAX;

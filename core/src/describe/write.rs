@@ -6,7 +6,7 @@
 use crate::decide::backoff::{self, RawStage};
 use crate::decide::jitter;
 use crate::decide::policy::{FOREVER, Policy, RawRule, UNLIMITED};
-use crate::decide::pool::{RawHint, RawJitter, Record};
+use crate::decide::record::{Choices, RawHint, RawJitter, Record};
 use crate::describe::options::Options;
 use crate::describe::rules::{Rules, TextList};
 use crate::fields::{Field, Takes};
@@ -60,7 +60,7 @@ pub fn write_document(
 ) -> fmt::Result {
     let mut document = Open::new(out, '{')?;
     document.integer("version", 1)?;
-    stages(policy, policy.records(), document.field("backoff")?)?;
+    stages(policy, policy.own_stages(), document.field("backoff")?)?;
     let own = RawJitter { kind: policy.jitter, grows: policy.grows != 0, by: policy.jitter_by };
     jitter(own, document.field("jitter")?)?;
     for field in LIMITS {
@@ -101,36 +101,34 @@ fn rule(
         write_field(Field::Attempts, limit.into(), "attempts", &mut object)?;
     }
     if raw.stages != 0 {
-        stages(policy, policy.records_of(raw), object.field("backoff")?)?;
+        stages(policy, policy.of_rule(raw), object.field("backoff")?)?;
     }
-    if let Some(manner) = policy.manner(raw) {
-        choices(&manner, &mut object)?;
-    }
+    choices(&raw.own, &mut object)?;
     object.end('}')
 }
 
 /// The jitter, cap and hint of a rule or a stage.
-fn choices(record: &Record, object: &mut Open<'_>) -> fmt::Result {
-    if let Some(own) = record.jitter {
+fn choices(choices: &Choices, object: &mut Open<'_>) -> fmt::Result {
+    if let Some(own) = choices.jitter() {
         jitter(own, object.field("jitter")?)?;
     }
-    if let Some(cap) = record.cap {
+    if let Some(cap) = choices.cap() {
         write_field(Field::Cap, cap.into(), "cap", object)?;
     }
-    match record.hint {
+    match choices.hint() {
         Some(own) => hint(own, object.field("hint")?),
         None => Ok(()),
     }
 }
 
 /// One stage as an object, several as a list.
-fn stages(policy: &Policy, records: impl Iterator<Item = Record> + Clone, out: Out<'_>) -> fmt::Result {
-    if records.clone().nth(1).is_none() {
-        return records.take(1).try_for_each(|record| stage(policy, &record, &mut *out));
+fn stages(policy: &Policy, records: &[Record], out: Out<'_>) -> fmt::Result {
+    if let [record] = records {
+        return stage(policy, record, out);
     }
     let mut list = Open::new(out, '[')?;
     for record in records {
-        stage(policy, &record, list.item()?)?;
+        stage(policy, record, list.item()?)?;
     }
     list.end(']')
 }
@@ -142,8 +140,8 @@ fn stage(policy: &Policy, record: &Record, out: Out<'_>) -> fmt::Result {
     match kind {
         backoff::LIST => {
             let mut list = Open::new(stage.field("delays")?, '[')?;
-            for n in 0..times {
-                write!(list.item()?, "\"{}\"", Span::from_nanos(record.listed(&policy.pool, n)))?;
+            for delay in record.listed(&policy.delays) {
+                write!(list.item()?, "\"{}\"", Span::from_nanos(*delay))?;
             }
             list.end(']')?;
         }
@@ -170,7 +168,7 @@ fn stage(policy: &Policy, record: &Record, out: Out<'_>) -> fmt::Result {
             write_field(field, number, last(field), &mut stage)?;
         }
     }
-    choices(record, &mut stage)?;
+    choices(&record.own, &mut stage)?;
     stage.end('}')
 }
 

@@ -26,7 +26,7 @@ const WAIT: Step = Step::Wait { until: Timestamp::NEVER };
 
 #[test]
 fn the_sizes_are_small() {
-    assert_eq!((size_of::<Call>(), size_of::<Step>(), size_of::<Policy>()), (80, 24, 512));
+    assert_eq!((size_of::<Call>(), size_of::<Step>(), size_of::<Policy>()), (80, 24, 2456));
 }
 
 #[test]

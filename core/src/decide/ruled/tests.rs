@@ -7,7 +7,6 @@ use crate::decide::retry::{Cause, Decision};
 use crate::describe::options::Options;
 use crate::error::StopReason;
 use crate::fields::Field;
-use crate::time::Span;
 use crate::value::Value;
 use proptest::prelude::*;
 use std::vec;

@@ -281,7 +281,7 @@ proptest! {
             total += delay.as_nanos();
             prop_assert!(row.min <= delay && delay <= row.max, "{delay:?} {row:?}");
             // The smooth form's delays make up for one another, unless the cap cuts one of them.
-            let adds_up = policy.first.kind != crate::decide::backoff::DECORRELATED_V2;
+            let adds_up = policy.first().stage.kind != crate::decide::backoff::DECORRELATED_V2;
             let within = row.min_total.as_nanos() <= total && total <= row.max_total.as_nanos();
             prop_assert!(within || !adds_up, "{total} {row:?}");
             prop_assert_eq!(Some(row.typical), typical.next());
@@ -301,7 +301,7 @@ proptest! {
             };
             now = until;
             over |= !slept;
-            let adds_up = policy.first.kind != crate::decide::backoff::DECORRELATED_V2;
+            let adds_up = policy.first().stage.kind != crate::decide::backoff::DECORRELATED_V2;
             prop_assume!(adds_up);
             prop_assert!(row.in_time != InTime::Always || !over, "{decision:?} {row:?}");
             prop_assert!(row.in_time != InTime::Never || !slept, "{decision:?} {row:?}");
@@ -310,8 +310,8 @@ proptest! {
 
     #[test]
     fn no_policy_is_beyond_explanation(policy in any_policy(), initial: u64, attempts: u32, deadline: u64) {
-        let first = crate::decide::backoff::RawStage { initial, max: u64::MAX, ..policy.first };
-        let policy = Policy { first, attempts, deadline, ..policy }.prepared();
+        let first = crate::decide::backoff::RawStage { initial, max: u64::MAX, ..policy.first().stage };
+        let policy = Policy { stages: crate::decide::policy::one(first), own: 1, attempts, deadline, ..policy }.prepared();
         prop_assert!(policy.explain().to_string().len() > 100);
     }
 }

@@ -1,6 +1,6 @@
 //! A retry of Dapr's Resiliency: constant, or exponential as cenkalti/backoff has it.
 
-use super::exponential::{first, with_retries};
+use super::exponential::with_retries;
 use super::statuses::{and_no_other, ranges};
 use super::values::{ANY, EXPONENTIAL, FIXED, Item, Kind, NO_LIMIT, ReadEntry, Row, System, Values, error, row};
 use crate::decide::backoff::{self, Backoff};
@@ -81,7 +81,7 @@ fn import(values: &Values) -> Result<Options, Error> {
 }
 
 fn export(policy: &Policy) -> Values {
-    let (mut values, stage) = (Values::EMPTY, first(policy).stage);
+    let (mut values, stage) = (Values::EMPTY, policy.first().stage);
     if stage.kind == backoff::EXPONENTIAL {
         values.put(Item::Strategy, EXPONENTIAL);
         values.put(Item::Max, stage.max);

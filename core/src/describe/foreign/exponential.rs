@@ -4,7 +4,6 @@ use super::values::{EXPONENTIAL, FIXED, Item, LINEAR, Values};
 use crate::decide::backoff::{self, Backoff, real, truncated};
 use crate::decide::jitter::Jitter;
 use crate::decide::policy::Policy;
-use crate::decide::pool::Record;
 use crate::describe::options::Options;
 use core::time::Duration;
 
@@ -36,18 +35,14 @@ pub(super) const fn with_retries(options: Options, retries: Option<u64>) -> Opti
     }
 }
 
-/// The first stage of a policy.
-pub(super) fn first(policy: &Policy) -> Record {
-    policy.records().next().unwrap_or(Record::of(policy.first))
-}
-
 /// The values of an exponential policy; of a chain whose first delay comes once, of that delay and what follows. A constant
 /// delay is an exponential one with factor 1, and no limit on attempts is 0.
 pub(super) fn export(policy: &Policy) -> Values {
-    let mut stages = policy.records().map(|record| record.stage);
-    let first = stages.next().unwrap_or(policy.first);
-    let comes_once = first.kind == backoff::CONSTANT && policy.stages > 1;
-    let stage = stages.next().filter(|_| comes_once).unwrap_or(first);
+    let first = policy.first().stage;
+    let stage = match policy.own_stages() {
+        [_, second, ..] if first.kind == backoff::CONSTANT => second.stage,
+        _ => first,
+    };
     let (factor, max) = match stage.kind {
         backoff::CONSTANT => (1.0, stage.initial),
         backoff::EXPONENTIAL => (stage.factor(), stage.max),

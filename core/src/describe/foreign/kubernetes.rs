@@ -49,7 +49,7 @@ fn import(values: &Values) -> Result<Options, Error> {
 
 fn export(policy: &Policy) -> Values {
     let mut values = exponential::export(policy);
-    let is_constant = policy.first.kind == backoff::CONSTANT && policy.stages().count() == 1;
+    let is_constant = policy.first().stage.kind == backoff::CONSTANT && policy.stages().count() == 1;
     if is_constant {
         values.put(Item::Factor, 0);
     }

@@ -1,6 +1,6 @@
 //! Polly's retry as .NET's configuration has it, with the timeouts and the circuit breaker of a pipeline.
 
-use super::exponential::{first, with_retries};
+use super::exponential::with_retries;
 use super::values::{ANY, EXPONENTIAL, FIXED, Item, Kind, LINEAR, Row, System, Values, row};
 use crate::decide::backoff::{self, Backoff};
 use crate::decide::hint::HintMode;
@@ -108,7 +108,7 @@ fn import(values: &Values) -> Result<Options, Error> {
 }
 
 fn export(policy: &Policy) -> Values {
-    let (mut values, stage) = (Values::EMPTY, first(policy).stage);
+    let (mut values, stage) = (Values::EMPTY, policy.first().stage);
     let strategy = match stage.kind {
         backoff::LINEAR => LINEAR,
         backoff::EXPONENTIAL | backoff::DECORRELATED_V2 => EXPONENTIAL,

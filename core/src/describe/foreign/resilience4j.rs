@@ -1,6 +1,6 @@
 //! An instance of resilience4j's retry, as Spring's configuration has it.
 
-use super::exponential::{first, with_retries};
+use super::exponential::with_retries;
 use super::values::{ABOVE_ZERO, ANY, Item, Kind, ReadEntry, Row, System, Values, error, row};
 use crate::decide::backoff::{self, Backoff};
 use crate::decide::jitter::{self, Cap, Jitter};
@@ -105,7 +105,7 @@ fn import(values: &Values) -> Result<Options, Error> {
 }
 
 fn export(policy: &Policy) -> Values {
-    let (mut values, stage) = (Values::EMPTY, first(policy).stage);
+    let (mut values, stage) = (Values::EMPTY, policy.first().stage);
     values.put(Item::Attempts, policy.attempts().map_or(0, u64::from));
     values.put(Item::Initial, stage.initial);
     if stage.kind == backoff::EXPONENTIAL {

@@ -1,6 +1,6 @@
 //! The retry of a Serverless Workflow: a delay that grows in one of three ways, and a jitter on top of it.
 
-use super::exponential::{first, with_retries};
+use super::exponential::with_retries;
 use super::values::{ANY, Item, Kind, Row, System, Values, error, row};
 use crate::decide::backoff::{self, Backoff};
 use crate::decide::jitter::Jitter;
@@ -71,7 +71,7 @@ fn import(values: &Values) -> Result<Options, Error> {
 }
 
 fn export(policy: &Policy) -> Values {
-    let (mut values, stage) = (Values::EMPTY, first(policy));
+    let (mut values, stage) = (Values::EMPTY, policy.first());
     let kind = match stage.stage.kind {
         backoff::EXPONENTIAL => Item::Switch,
         backoff::LINEAR => Item::OtherSwitch,

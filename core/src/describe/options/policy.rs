@@ -1,13 +1,13 @@
 //! A policy from its options, and the rules between its fields (spec 3).
 
 use super::stage::StageOptions;
-use super::{DELAYS, Options, nth};
+use super::{Options, nth};
 use crate::decide::backoff::RawStage;
 use crate::decide::jitter;
 use crate::decide::policy::{
-    COUNTED, COUNTED_FOREVER, COUNTED_TO, FOREVER, NOT_COUNTED, Policy, RULES, RawRule, STAGES, UNLIMITED,
+    COUNTED, COUNTED_FOREVER, COUNTED_TO, FOREVER, NOT_COUNTED, Policy, RULES, RawRule, UNLIMITED,
 };
-use crate::decide::pool::{self, POOL, PoolWriter};
+use crate::decide::record::{DELAYS, Record, STAGES, part};
 use crate::describe::preset::Preset;
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
@@ -85,48 +85,42 @@ impl Options {
         }
         let [first, ..] = &self.stages;
         let chained = self.chained & 1 != 0;
-        let mut pool = base.pool_of(0, base.stages);
+        let mut chain = Chain::NEW;
         // Without a backoff of its own the policy has the preset's.
         if chained || !first.is_new() {
             let complete = first.has(Field::BackoffKind) || first.has(Field::BackoffDelays);
             let partial = !chained && !complete && self.preset_code() != 0;
-            if partial && base.stages != 0 {
+            if partial && !base.is_single() {
                 return Err(unshown(ErrorCode::PresetStages, Field::BackoffKind));
             }
-            let under = if partial { Some(&base.first) } else { None };
-            pool = PoolWriter::NEW;
-            (p.first, p.stages) = match self.chain(0, under, p.cap, &mut pool) {
-                Ok(stages) => (RawStage::EMPTY, stages),
-                Err(error) => return Err(error),
-            };
-            let record = pool::read(&pool.words, 0).0;
-            if p.stages == 1 && record.is_simple() {
-                (p.first, p.stages) = (record.stage, 0);
-                pool = PoolWriter::NEW;
+            let under = if partial { Some(&base.first().stage) } else { None };
+            if let Err(error) = self.chain(0, under, p.cap, &mut chain) {
+                return Err(error);
             }
+        } else {
+            chain.copy(base, base.own_stages());
         }
-        if cfg!(not(feature = "powers")) && p.stages != 0 {
+        (p.stages, p.own) = (chain.stages, chain.used);
+        if cfg!(not(feature = "powers")) && !(p.own == 1 && p.first().is_simple()) {
             return Err(unshown(ErrorCode::NotSupported, Field::BackoffKind));
         }
-        p.pool = pool.words;
         if !self.has(Field::Attempts) {
             let limited = self.has(Field::Deadline) && p.deadline != UNLIMITED;
-            p.attempts = match ends_in(&p.pool, 0, p.stages) {
+            p.attempts = match ends_in(p.own_stages()) {
                 End::After(delays) if chained || !first.is_new() => delays.saturating_add(1),
                 End::Open => FOREVER,
                 _ if limited => FOREVER,
                 _ => base.attempts,
             };
         }
-        let number = if p.stages == 0 { 1 } else { p.stages };
         if !self.rules.is_none() {
-            if let Err(error) = self.rule_stages(p, &mut pool, number) {
+            if let Err(error) = self.rule_stages(p, &mut chain) {
                 return Err(error);
             }
-        } else if !base.move_rules(p, &mut pool, number) {
+        } else if !base.move_rules(p, &mut chain) {
             return Err(unshown(ErrorCode::TooManyStages, Field::BackoffKind));
         }
-        p.pool = pool.words;
+        (p.stages, p.delays) = (chain.stages, chain.delays);
         if all_random(p) {
             if self.has(Field::JitterKind) && p.jitter != jitter::NONE {
                 return Err(unshown(ErrorCode::NotForKind, Field::JitterKind));
@@ -136,8 +130,8 @@ impl Options {
         Ok(())
     }
 
-    /// Builds the stages of an owner, one after the other, into a pool. Returns how many there are.
-    const fn chain(&self, owner: u8, under: Option<&RawStage>, cap: u8, pool: &mut PoolWriter) -> Result<u8, Error> {
+    /// Builds the stages of an owner behind those of a chain. Returns how many there are.
+    const fn chain(&self, owner: u8, under: Option<&RawStage>, cap: u8, chain: &mut Chain) -> Result<u8, Error> {
         let (mut index, mut until, mut timed) = (0_u8, 0, false);
         while let Some(options) = self.stage(owner, index) {
             let last = self.slot(owner, index.wrapping_add(1)).is_none() && self.last_index(owner) <= index;
@@ -163,8 +157,8 @@ impl Options {
                 () if !last && !ends && record.until == UNLIMITED => {
                     Some((ErrorCode::TimesMissing, Field::BackoffTimes))
                 }
-                () if record.repeats && (!last || !ends) => Some((ErrorCode::RepeatPlace, Field::BackoffRepeat)),
-                () if misplaced || record.repeats && (timed || record.until != UNLIMITED) => {
+                () if record.repeats != 0 && (!last || !ends) => Some((ErrorCode::RepeatPlace, Field::BackoffRepeat)),
+                () if misplaced || record.repeats != 0 && (timed || record.until != UNLIMITED) => {
                     Some((ErrorCode::UntilPlace, Field::BackoffUntil))
                 }
                 () => None,
@@ -175,9 +169,7 @@ impl Options {
             if record.until != UNLIMITED {
                 (until, timed) = (record.until, true);
             }
-            if !pool.add(&record, delays.split_at(count).0) {
-                return Err(self.of_stage(unshown(ErrorCode::TooManyStages, Field::BackoffKind), owner, index));
-            }
+            chain.add(record, delays.split_at(count).0);
             index = index.wrapping_add(1);
             if last {
                 break;
@@ -231,8 +223,8 @@ impl Options {
         count
     }
 
-    /// Builds the rules: their counts, and their stages into a pool behind the policy's.
-    const fn rule_stages(&self, p: &mut Policy, pool: &mut PoolWriter, mut number: u8) -> Result<(), Error> {
+    /// Builds the rules: their counts, and their stages behind the policy's.
+    const fn rule_stages(&self, p: &mut Policy, chain: &mut Chain) -> Result<(), Error> {
         let mut rules = [RawRule::EMPTY; RULES];
         let mut rest: &mut [RawRule] = &mut rules;
         let mut index = 0_u8;
@@ -240,12 +232,11 @@ impl Options {
             if index >= self.rules.count() {
                 break;
             }
-            match self.rule(index, p.cap, pool, number) {
+            match self.rule(index, p.cap, chain) {
                 Ok(raw) => *rule = raw,
                 Err(error) => return Err(error.of_rule(index)),
             }
-            number = number.saturating_add(rule.stages);
-            if number > STAGES as u8 {
+            if chain.used > STAGES as u8 {
                 return Err(unshown(ErrorCode::TooManyStages, Field::BackoffKind).of_rule(index));
             }
             (rest, index) = (others, index.wrapping_add(1));
@@ -257,7 +248,7 @@ impl Options {
         Ok(())
     }
 
-    const fn rule(&self, index: u8, cap: u8, pool: &mut PoolWriter, number: u8) -> Result<RawRule, Error> {
+    const fn rule(&self, index: u8, cap: u8, chain: &mut Chain) -> Result<RawRule, Error> {
         let owner = index.wrapping_add(1);
         let mut rule = RawRule { kinds: self.rules.kinds(index), ..RawRule::EMPTY };
         let manner = match self.manners.split_at_checked(index as usize) {
@@ -274,32 +265,26 @@ impl Options {
             let field = if given { Field::Attempts } else { Field::BackoffKind };
             return Err(unshown(ErrorCode::NeverRetries, field));
         }
-        let manner = match manner.choices(RawStage::EMPTY) {
-            Ok(manner) => manner,
+        rule.own = match manner.choices() {
+            Ok(own) => own,
             Err((code, field, given)) => return Err(Error::new(code, field, given)),
         };
         if staged {
-            let cap = match manner.cap {
+            let cap = match rule.own.cap() {
                 Some(own) => own,
                 None => cap,
             };
-            (rule.at, rule.number) = (pool.used as u8, number);
-            rule.stages = match self.chain(owner, None, cap, pool) {
+            rule.at = chain.used;
+            rule.stages = match self.chain(owner, None, cap, chain) {
                 Ok(stages) => stages,
                 Err(error) => return Err(error),
             };
-        }
-        if manner.jitter.is_some() || manner.cap.is_some() || manner.hint.is_some() {
-            rule.manner = (pool.used as u8).saturating_add(1);
-            if !pool.add(&manner, &[]) {
-                return Err(unshown(ErrorCode::TooManyStages, Field::BackoffKind));
-            }
         }
         match given {
             true if attempts == FOREVER => rule.counts = COUNTED_FOREVER,
             true => (rule.attempts, rule.counts) = (attempts as u16, COUNTED_TO),
             false if staged => {
-                if let End::After(delays) = ends_in(&pool.words, rule.at as usize, rule.stages) {
+                if let End::After(delays) = ends_in(part(&chain.stages, rule.at, rule.stages as usize)) {
                     let most = if delays < u16::MAX as u32 { delays as u16 } else { u16::MAX - 1 };
                     (rule.attempts, rule.counts) = (most.saturating_add(1), COUNTED_TO);
                 }
@@ -361,16 +346,14 @@ enum End {
     After(u32),
 }
 
-/// The end of the stages at a place of a pool.
-const fn ends_in(pool: &[u64; POOL], at: usize, stages: u8) -> End {
-    let (mut at, mut left, mut sum) = (at, stages, 0_u32);
-    let (mut open, mut ends) = (false, false);
-    while left > 0 {
-        let (record, next) = pool::read(pool, at);
-        open = open || record.until != UNLIMITED || record.repeats;
+/// The end of stages that follow one another.
+const fn ends_in(stages: &[Record]) -> End {
+    let (mut stages, mut sum, mut open, mut ends) = (stages, 0_u32, false, false);
+    while let [record, rest @ ..] = stages {
+        open = open || record.until != UNLIMITED || record.repeats != 0;
         ends = record.stage.times != 0;
         sum = sum.saturating_add(record.stage.times);
-        (at, left) = (next, left.wrapping_sub(1));
+        stages = rest;
     }
     match sum {
         _ if open => End::Open,
@@ -380,81 +363,69 @@ const fn ends_in(pool: &[u64; POOL], at: usize, stages: u8) -> End {
     }
 }
 
-/// True if every stage of the policy and of its rules is its own jitter.
+/// True if every stage of the policy and of its rules, which stand behind its own, is its own jitter.
 const fn all_random(p: &Policy) -> bool {
-    let mut random = if p.stages == 0 { p.first.is_random() } else { random_at(&p.pool, 0, p.stages) };
-    let mut rules: &[RawRule] = &p.rules;
-    while let [rule, rest @ ..] = rules {
-        random = random && random_at(&p.pool, rule.at as usize, rule.stages);
-        rules = rest;
-    }
-    random
-}
-
-/// True if every one of the stages at a place of a pool is its own jitter.
-const fn random_at(pool: &[u64; POOL], at: usize, stages: u8) -> bool {
-    let (mut at, mut left) = (at, stages);
-    while left > 0 {
-        let (record, next) = pool::read(pool, at);
-        if !record.stage.is_random() {
+    let mut stages: &[Record] = &p.stages;
+    while let [record, rest @ ..] = stages {
+        if record.stage.kind != 0 && !record.stage.is_random() {
             return false;
         }
-        (at, left) = (next, left.wrapping_sub(1));
+        stages = rest;
     }
     true
 }
 
-impl Policy {
-    /// A pool with some of the records of this one's.
-    const fn pool_of(&self, at: usize, count: u8) -> PoolWriter {
-        let mut pool = PoolWriter::NEW;
-        self.copy(at, count, &mut pool);
-        pool
-    }
+/// The stages of a policy and its rules, one behind the other, and the delays of their lists.
+struct Chain {
+    stages: [Record; STAGES],
+    delays: [u64; DELAYS],
+    /// How many stages were added, those without room included.
+    used: u8,
+    listed: u8,
+}
 
-    /// Adds some of the records of the pool to another one. False if there is no room.
-    const fn copy(&self, at: usize, count: u8, pool: &mut PoolWriter) -> bool {
-        let (mut at, mut left) = (at, count);
-        while left > 0 {
-            let (record, next) = pool::read(&self.pool, at);
-            let (mut delays, mut n) = ([0; DELAYS], 0_u32);
-            while record.is_list() && n < record.stage.times {
-                if let Some(delay) = nth(&mut delays, n as usize) {
-                    *delay = record.listed(&self.pool, n);
-                }
-                n = n.wrapping_add(1);
-            }
-            let Some((delays, _)) = delays.split_at_checked(n as usize) else { return false };
-            if !pool.add(&record, delays) {
-                return false;
-            }
-            (at, left) = (next, left.wrapping_sub(1));
+impl Chain {
+    const NEW: Self = Self { stages: [Record::EMPTY; STAGES], delays: [0; DELAYS], used: 0, listed: 0 };
+
+    /// Adds a stage, of a list with its delays.
+    const fn add(&mut self, record: Record, delays: &[u64]) {
+        if let Some(slot) = nth(&mut self.stages, self.used as usize) {
+            *slot = Record { delays: if record.is_list() { self.listed } else { 0 }, ..record };
         }
-        true
-    }
-
-    /// Gives the rules of this policy to another one, their records behind those of a pool. False if there is no room.
-    const fn move_rules(&self, p: &mut Policy, pool: &mut PoolWriter, number: u8) -> bool {
-        let mut rules = self.rules;
-        let mut rest: &mut [RawRule] = &mut rules;
-        let mut number = number;
-        while let [rule, others @ ..] = rest {
-            let (at, manner) = (pool.used as u8, rule.manner);
-            if !self.copy(rule.at as usize, rule.stages, pool) {
-                return false;
-            }
-            (rule.at, rule.number) = (if rule.stages == 0 { 0 } else { at }, if rule.stages == 0 { 0 } else { number });
-            number = number.saturating_add(rule.stages);
-            if manner != 0 {
-                rule.manner = (pool.used as u8).saturating_add(1);
-                if !self.copy(manner.wrapping_sub(1) as usize, 1, pool) {
-                    return false;
-                }
+        self.used = self.used.saturating_add(1);
+        let mut rest = delays;
+        while let [delay, others @ ..] = rest {
+            if let Some(slot) = nth(&mut self.delays, self.listed as usize) {
+                *slot = *delay;
+                self.listed = self.listed.saturating_add(1);
             }
             rest = others;
         }
+    }
+
+    /// Adds some of the stages of a policy.
+    const fn copy(&mut self, policy: &Policy, stages: &[Record]) {
+        let mut rest = stages;
+        while let [record, others @ ..] = rest {
+            self.add(*record, record.listed(&policy.delays));
+            rest = others;
+        }
+    }
+}
+
+impl Policy {
+    /// Gives the rules of this policy to another one, their stages behind those of a chain. False if there is no room.
+    const fn move_rules(&self, p: &mut Policy, chain: &mut Chain) -> bool {
+        let mut rules = self.rules;
+        let mut rest: &mut [RawRule] = &mut rules;
+        while let [rule, others @ ..] = rest {
+            let at = chain.used;
+            chain.copy(self, self.of_rule(rule));
+            rule.at = if rule.stages == 0 { 0 } else { at };
+            rest = others;
+        }
         p.rules = rules;
-        true
+        chain.used <= STAGES as u8
     }
 }
 

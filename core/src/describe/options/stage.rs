@@ -3,7 +3,7 @@
 use crate::decide::backoff::{self, Backoff, RawStage};
 use crate::decide::jitter;
 use crate::decide::policy::UNLIMITED;
-use crate::decide::pool::{RawHint, RawJitter, Record};
+use crate::decide::record::{Choices, RawHint, RawJitter, Record};
 use crate::error::{ErrorCode, Quantity};
 use crate::fields::{Field, Takes};
 use crate::time::Span;
@@ -149,16 +149,17 @@ impl StageOptions {
         let is_list = kind == backoff::LIST;
         let initial = if is_list { 0 } else { self.at(Field::BackoffInitial) };
         let times = self.at(Field::BackoffTimes) as u32;
-        let mut record = match self.choices(RawStage { initial, step, max, times, kind, ..RawStage::EMPTY }) {
-            Ok(record) => record,
+        let mut record = Record::of(RawStage { initial, step, max, times, kind, ..RawStage::EMPTY });
+        record.own = match self.choices() {
+            Ok(own) => own,
             Err(broken) => return Err(broken),
         };
         record.floor = self.at(Field::BackoffFloor);
         record.offset = self.at(Field::BackoffOffset);
         record.from = self.at(Field::BackoffFrom) as u32;
-        record.repeats = self.at(Field::BackoffRepeat) != 0;
+        record.repeats = self.at(Field::BackoffRepeat) as u8;
         record.until = if self.has(Field::BackoffUntil) { self.at(Field::BackoffUntil) } else { UNLIMITED };
-        let cap = match record.cap {
+        let cap = match record.own.cap() {
             Some(own) => own,
             None => cap,
         };
@@ -178,42 +179,38 @@ impl StageOptions {
             () if record.until == 0 => {
                 Err((ErrorCode::ZeroLimit, Field::BackoffUntil, Field::BackoffUntil.takes().shown(0)))
             }
-            () if record.stage.is_random() && record.jitter.is_some() => {
+            () if record.stage.is_random() && record.own.jitter().is_some() => {
                 Err((ErrorCode::NotForKind, Field::JitterKind, Quantity::None))
             }
             () => Ok(record),
         }
     }
 
-    /// A record of the jitter, cap and hint that are given, beside a stage.
-    pub(super) const fn choices(&self, stage: RawStage) -> Result<Record, Broken> {
-        let mut record = Record::of(stage);
+    /// The jitter, cap and hint that are given.
+    pub(super) const fn choices(&self) -> Result<Choices, Broken> {
+        let mut own = None;
         let any_jitter = self.has(Field::JitterKind)
             || self.has(Field::JitterFactor)
             || self.has(Field::JitterBound)
             || self.has(Field::JitterGrows);
         if any_jitter {
             match self.jitter() {
-                Ok(jitter) => record.jitter = Some(jitter),
+                Ok(jitter) => own = Some(jitter),
                 Err(broken) => return Err(broken),
             }
         }
-        if self.has(Field::Cap) {
-            record.cap = Some(self.at(Field::Cap) as u8);
-        }
+        let cap = if self.has(Field::Cap) { Some(self.at(Field::Cap) as u8) } else { None };
         let any_hint = self.has(Field::HintMode)
             || self.has(Field::HintMax)
             || self.has(Field::HintOver)
             || self.has(Field::HintReach);
-        if any_hint {
-            record.hint = Some(RawHint {
-                mode: self.at(Field::HintMode) as u8,
-                over: self.at(Field::HintOver) as u8,
-                max: self.at(Field::HintMax),
-                reach: self.at(Field::HintReach),
-            });
-        }
-        Ok(record)
+        let hint = RawHint {
+            mode: self.at(Field::HintMode) as u8,
+            over: self.at(Field::HintOver) as u8,
+            max: self.at(Field::HintMax),
+            reach: self.at(Field::HintReach),
+        };
+        Ok(Choices::new(own, cap, if any_hint { Some(hint) } else { None }))
     }
 
     const fn jitter(&self) -> Result<RawJitter, Broken> {

@@ -436,29 +436,26 @@ fn stage(stage: Stage) -> Result<String> {
     Ok(format!("[{kind}, {}, {step}, {}, {times}]", nanos(initial), nanos(max)))
 }
 
-/// The words of a policy and of rules, which are their bytes.
-#[expect(unsafe_code, reason = "both are numbers without padding, of which JavaScript gets copies")]
-fn words_of(policy: Policy, rules: Rules) -> ([u32; 128], [u32; 180]) {
+/// The words of rules, which are their bytes.
+#[expect(unsafe_code, reason = "they are numbers without padding, of which JavaScript gets copies")]
+fn words_of(rules: Rules) -> [u32; 180] {
     // SAFETY: the sizes are equal, and every bit pattern is a word.
-    unsafe { (std::mem::transmute::<Policy, [u32; 128]>(policy), std::mem::transmute::<Rules, [u32; 180]>(rules)) }
+    unsafe { std::mem::transmute::<Rules, [u32; 180]>(rules) }
 }
 
-/// The rules of a preset as words: what the machine has of them, their records in its pool, and their conditions by place;
-/// nothing without rules.
-fn rules(preset: Preset) -> String {
-    let rules = Policy::options().preset(preset).rules();
-    let (policy, conditions) = words_of(preset.policy(), rules);
-    let list = |words: &[u32]| {
-        let used = words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
-        words[..used.next_multiple_of(2)].iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
-    };
-    let (decides, pool) = policy[32..].split_at(16);
+/// The rules of a preset: their kinds and their stages, and their conditions as words by place; nothing without rules.
+fn rules(preset: Preset) -> Result<String> {
+    let conditions = words_of(Policy::options().preset(preset).rules());
     let set = conditions.iter().enumerate().filter(|(_, word)| **word != 0);
     let set: Vec<_> = set.map(|(at, word)| format!("{at}: {word}")).collect();
     if set.is_empty() {
-        return String::new();
+        return Ok(String::new());
     }
-    format!(", rules: [[{}], [{}], {{ {} }}]", list(decides), list(pool), set.join(", "))
+    let mut rules = Vec::new();
+    for (kinds, stages) in preset.policy().given_rules() {
+        rules.push(format!("[{kinds}, {}]", stages.map(stage).collect::<Result<Vec<_>>>()?.join(", ")));
+    }
+    Ok(format!(", rules: [[{}], {{ {} }}]", rules.join(", "), set.join(", ")))
 }
 
 /// The number of a field that is no stage's.
@@ -504,8 +501,8 @@ pub(super) fn presets() -> Result<String> {
          /** A named policy; `guards` are the fields of its guards, where it has some. */\n\
          export interface Preset {{\n  readonly stages: readonly Stage[];\n  \
          readonly fields: Readonly<Record<number, number | bigint>>;\n  readonly guards?: Readonly<Record<number, number>>;\n  \
-         /** Its rules, their records and their conditions, as the core's words. */\n  \
-         readonly rules?: readonly [readonly number[], readonly number[], Readonly<Record<number, number>>];\n}}\n\n\
+         /** The kinds and the stages of its rules, and their conditions, as the core's words. */\n  \
+         readonly rules?: readonly [readonly (readonly [number, ...Stage[]])[], Readonly<Record<number, number>>];\n}}\n\n\
          export const PRESETS: Readonly<Record<string, Preset>> = {{\n"
     );
     for preset in Preset::ALL {
@@ -528,7 +525,7 @@ pub(super) fn presets() -> Result<String> {
             out,
             "  {:?}: {{ stages: [{stages}], fields: {fields}{guards}{} }},",
             preset.name(),
-            rules(preset)
+            rules(preset)?
         );
     }
     Ok(out + "};\n")

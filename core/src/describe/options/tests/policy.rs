@@ -242,7 +242,7 @@ fn what_cannot_be_set_is_said_with_its_index() {
         (
             "backoff[16]",
             Value::Text("linear"),
-            "backoff[16].kind: is one too many: there is room for 16 stages, 64 listed delays and 40 numbers",
+            "backoff[16].kind: is one too many: there is room for 16 stages and 64 listed delays",
         ),
         (
             "backoff[2].initial",
