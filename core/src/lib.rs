@@ -81,7 +81,6 @@ pub use decide::guards::breaker::{Breaker, BreakerState, Permit, Verdict};
 pub use decide::guards::budget::{Budget, BudgetConfig, Shortage, Withdrawal};
 pub use decide::guards::bulkhead::{Bulkhead, BulkheadConfig, Entry, QueuePlace};
 pub use decide::guards::latency::{HedgeConfig, Latency};
-#[cfg(target_has_atomic = "64")]
 pub use decide::guards::limiter::{Limiter, LimiterConfig};
 pub use decide::guards::nested::{Nesting, Token};
 pub use decide::guards::stretch::{Stretch, StretchConfig};
