@@ -41,12 +41,14 @@ export interface CompiledPolicy {
   /** The guards that all operations under the policy share. */
   readonly guards: Guarding | undefined;
   /**
-   * The policy as the core reads it.
+   * The policy as the core reads it, made of its numbers.
    * @internal
    */
-  /** What the core made of its numbers. */
   readonly words: Uint32Array;
-  /** The time that an operation may take, in nanoseconds; Infinity for no limit. */
+  /**
+   * The time that an operation may take, in nanoseconds; Infinity for no limit.
+   * @internal
+   */
   readonly deadline: number;
   /**
    * The first attempt's limit in nanoseconds.
