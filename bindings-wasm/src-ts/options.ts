@@ -20,7 +20,10 @@ const FOREVER = 2 ** 32 - 1;
 /** A limit from here on is none, and below Infinity the clock is read before the first attempt all the same. */
 export const NO_LIMIT = 2 ** 64;
 
-/** A number that is handed to the core: the number of the rule, 0 for the policy, the number of the field, 0 for a rule's kinds, and its value. */
+/**
+ * A number that is handed to the core: the rule (0 for the policy), the field (0 for the kinds of failures that a rule takes), and
+ * the value.
+ */
 export type Given = readonly [rule: number, field: number, value: Nanos];
 
 /** What a policy needs of its module. */

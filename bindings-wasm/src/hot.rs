@@ -1,8 +1,8 @@
 //! The module of `holdoff` and, with one more feature, that of `holdoff/policies`; part of those of `holdoff/classify` and
 //! `holdoff/guards`, which decide by rules, too. It has one operation's call, from its first failure on.
 //!
-//! JavaScript gives the numbers of a policy that it has checked itself, keeps the words that the module makes of them, and keeps the call's state while another operation's is in
-//! the memory. There is no text here, and there are no names.
+//! JavaScript gives the numbers of a policy that it has checked itself, and keeps the words that the module makes of them. It keeps the
+//! call's state while another operation's is in the memory. There is no text here, and there are no names.
 #![allow(unsafe_code)]
 
 use crate::memory::{Shared, exports, failure_of};
