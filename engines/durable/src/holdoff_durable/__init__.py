@@ -28,7 +28,7 @@ from ._errors import (
     WorkflowInterrupted,
     WorkflowUnknown,
 )
-from ._journal import Journal, Snapshot, WorkflowRecord
+from ._journal import Journal, WorkflowRecord
 from ._lease import Lease
 from ._runner import Runner
 from ._verify import Divergence
@@ -55,7 +55,6 @@ __all__ = [
     "NotAJournal",
     "PayloadError",
     "Runner",
-    "Snapshot",
     "Step",
     "StepContext",
     "Workflow",

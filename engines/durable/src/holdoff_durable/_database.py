@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import stat
@@ -13,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from sqlalchemy import BigInteger, Text, bindparam, create_engine, event, func, literal_column, select, text
+from sqlalchemy import BigInteger, create_engine, event, literal_column, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -32,16 +31,12 @@ from ._errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Literal
 
     from sqlalchemy import ColumnElement, Connection, Engine, Table
 
 WRITES = "holdoff_writes"
 """The execution option of a connection that will write: it waits for the lock before it reads."""
-
-_FEW = 4
-"""Rows that are as quick one by one."""
 
 _SAFE = "what was recorded is safe, and nothing was written"
 _FULL_BELOW = 1 << 20
@@ -119,27 +114,6 @@ class Database:
         else:
             from sqlalchemy.dialects.postgresql import insert  # type: ignore[assignment,unused-ignore]
         return insert(table)
-
-    def bulk_insert(self, table: Table) -> Callable[[Connection, list[dict[str, Any]]], object]:
-        """How many rows are written at once.
-
-        In SQLite as one JSON text in one statement: a statement for each row would give up the interpreter's lock and
-        wait for it again each time, behind whatever the rest of the program is computing.
-        """
-        row_insert = table.insert()
-        if not self.is_file:
-            return lambda connection, rows: connection.execute(row_insert, rows)
-        names = [column.name for column in table.columns]
-        each = func.json_each(bindparam("rows", type_=Text)).table_valued("value")
-        values = (func.json_extract(each.c.value, f"$[{index}]") for index in range(len(names)))
-        from_json = table.insert().from_select(names, select(*values), include_defaults=False)
-
-        def insert(connection: Connection, rows: list[dict[str, Any]]) -> object:
-            if len(rows) < _FEW:
-                return connection.execute(row_insert, rows)
-            return connection.execute(from_json, {"rows": json.dumps([[row[name] for name in names] for row in rows])})
-
-        return insert
 
     def stay(self) -> None:
         """Notes which file it is that was opened."""

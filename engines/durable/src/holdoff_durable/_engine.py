@@ -253,4 +253,4 @@ def _shown(show: Callable[[_S], None], what: _S) -> None:
 
 
 def _ended(record: WorkflowRecord) -> Lease:
-    return Lease(record.workflow_id, "", 0, record.last_sequence, record.status)
+    return Lease(record.workflow_id, "", 0, record.status)

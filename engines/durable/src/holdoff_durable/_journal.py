@@ -29,7 +29,6 @@ from ._errors import (
 )
 from ._lease import Lease, is_gone, owner_name
 from ._schema import VERSION, Tables
-from ._snapshot import retry_context
 from ._writer import Request, Writer
 
 if TYPE_CHECKING:
@@ -80,15 +79,6 @@ class WorkflowRecord:
     def ended(self) -> bool:
         """True if the workflow has ended."""
         return self.status in ENDED
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """How far the steps of a workflow were at some event."""
-
-    sequence: int
-    retry_context: dict[str, dict[str, Any]]
-    taken_at: int
 
 
 class Journal:
@@ -296,17 +286,18 @@ class Journal:
 
     def retry_context(self, workflow_id: str) -> dict[str, dict[str, Any]]:
         """Of each step that has begun ``{"currentAttempt": n, "lastBackoff": ms}``, as Aster keeps it."""
+        events = self._tables.events
+        chosen = (
+            select(events.c.step, events.c.attempt_number, events.c.backoff_delay_ms)
+            .where(events.c.workflow_id == workflow_id, events.c.step != "")
+            .order_by(events.c.sequence)
+        )
+        context: dict[str, dict[str, Any]] = {}
         with self._read() as connection:
-            return retry_context(connection, self._tables, workflow_id, self.where)
-
-    def snapshot(self, workflow_id: str) -> Snapshot | None:
-        """The latest snapshot: one is taken every 100 events."""
-        snapshots = self._tables.snapshots
-        with self._read() as connection:
-            row = connection.execute(select(snapshots).where(snapshots.c.workflow_id == workflow_id)).one_or_none()
-        if row is None:
-            return None
-        return Snapshot(row.sequence, from_text(row.retry_context, self.where, "the snapshot"), row.taken_at)
+            for step, attempt, delay in connection.execute(chosen):
+                last = context.get(step, {}).get("lastBackoff")
+                context[step] = {"currentAttempt": attempt, "lastBackoff": last if delay is None else delay}
+        return context
 
     def verify(self, flow: Workflow, workflow_id: str) -> Divergence | None:
         """Replays every step of a workflow: the first event that its policy would not have, None when there is none."""
@@ -343,9 +334,7 @@ class Journal:
         An event that is there already is not written again: its number is the answer. With a lease it is refused when
         somebody else has taken the workflow over (`LeaseLost`), without one while somebody has it (`WorkflowBusy`).
         """
-        request = self._request(workflow_id, entries, lease, status, guards, None)
-        self._put(request)
-        answer: list[int] = request.waiter.result()
+        answer: list[int] = self._appended(workflow_id, entries, lease, status, guards, None).result()
         return answer
 
     async def append_async(
@@ -358,9 +347,8 @@ class Journal:
         guards: Mapping[str, Mapping[str, bytes]] | None = None,
     ) -> list[int]:
         """The same for a coroutine, which waits without holding up its loop."""
-        request = self._request(workflow_id, entries, lease, status, guards, asyncio.get_running_loop())
-        self._put(request)
-        answer: list[int] = await request.waiter
+        loop = asyncio.get_running_loop()
+        answer: list[int] = await self._appended(workflow_id, entries, lease, status, guards, loop)
         return answer
 
     def remove(self, workflow_id: str) -> None:
@@ -376,12 +364,12 @@ class Journal:
                 raise WorkflowUnknown("there is no such workflow", about, "nothing was removed")
             if status not in ENDED:
                 raise WorkflowBusy("it has not ended", about, "nothing was removed; let it end, or cancel it")
-            for table in (tables.snapshots, tables.events, workflows):
+            for table in (tables.events, workflows):
                 connection.execute(table.delete().where(table.c.workflow_id == workflow_id))
 
         self._do(remove)
 
-    def _request(
+    def _appended(
         self,
         workflow_id: str,
         entries: Iterable[Entry],
@@ -389,7 +377,7 @@ class Journal:
         status: str | None,
         guards: Mapping[str, Mapping[str, bytes]] | None,
         loop: asyncio.AbstractEventLoop | None,
-    ) -> Request:
+    ) -> Any:
         rows = [entry.row(workflow_id, self.where) for entry in entries]
         if not rows:
             raise ValueError("there is nothing to append")
@@ -401,7 +389,7 @@ class Journal:
             }
             for name, state in (guards or {}).items()
         ]
-        return Request(workflow_id, rows, lease, status, guard_rows, None, loop)
+        return self._put(Request(workflow_id, rows, lease, status, guard_rows, None, loop))
 
     def _check_process(self) -> None:
         """A fork has no writer, and the connections are its parent's."""
@@ -412,34 +400,23 @@ class Journal:
                 "nothing was read or written; open the journal, and make the runner, in the process that uses them",
             )
 
-    def _put(self, request: Request) -> None:
+    def _put(self, request: Request) -> Any:
         self._check_process()
         if self._database.read_only:
             raise JournalReadOnly("the journal was opened for reading", self.where, "open it without read_only")
-        self._writer.put(request)
+        return self._writer.put(request)
 
     def _do(self, work: Callable[[Connection], Any]) -> Any:
-        """Has something done in the writer's thread, in a transaction."""
-        request = Request(work=work)
-        self._put(request)
-        return request.waiter.result()
+        """Calls the function in the writer's thread, in a transaction, and returns its answer."""
+        return self._put(Request(work=work)).result()
 
     async def _do_async(self, work: Callable[[Connection], Any]) -> Any:
-        request = Request(work=work, loop=asyncio.get_running_loop())
-        self._put(request)
-        return await request.waiter
+        return await self._put(Request(work=work, loop=asyncio.get_running_loop()))
 
     # The lease.
 
     def begin(
-        self,
-        workflow_id: str,
-        *,
-        name: str,
-        input: object,
-        definition: str,
-        steps: Mapping[str, Any],
-        at: int,
+        self, workflow_id: str, *, name: str, input: object, definition: str, steps: Mapping[str, Any], at: int
     ) -> WorkflowRecord:
         """The workflow of that name, made if there is none; its first event is ``WORKFLOW_STARTED``."""
         record: WorkflowRecord = self._do(self._beginning(workflow_id, name, input, definition, steps, at))
@@ -523,7 +500,7 @@ class Journal:
             if swapped.rowcount != 1:
                 raise WorkflowBusy("another runner was quicker", about, "it goes on with it")
             died = holder is not None and holder != owner
-            return Lease(workflow_id, owner, number, row.last_sequence, row.status, length, died)
+            return Lease(workflow_id, owner, number, row.status, length, died)
 
         return take
 

@@ -28,7 +28,6 @@ from hashlib import sha256
 from pathlib import Path
 from platform import node
 from secrets import token_hex
-from typing import Any
 
 
 @dataclass(slots=True)
@@ -38,17 +37,11 @@ class Lease:
     workflow_id: str
     owner: str
     number: int
-    last_sequence: int
-    """Of the workflow's events: only who has the lease writes them."""
     status: str
     length: int = 0
     """Nanoseconds that it lasts when it is taken and after each append."""
     died: bool = False
     """True if the runner that had it before did not give it back: its process died, or is cut off."""
-    snapshot_at: int = 0
-    """The event at which the next snapshot is taken; 0 when that has to be worked out."""
-    context: dict[str, dict[str, Any]] | None = None
-    """The content of that snapshot, where it is known."""
 
 
 def new_owner() -> str:

@@ -16,11 +16,8 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 2
+VERSION = 3
 """Of the tables. A journal of another version is refused, never guessed at."""
-
-SNAPSHOT_EVERY = 100
-"""How many events of a workflow lie between two snapshots, as in Aster."""
 
 
 class Tables:
@@ -76,14 +73,6 @@ class Tables:
             Column("detail", Text, nullable=False),
             UniqueConstraint("workflow_id", "step", "step_sequence", name="events_by_step"),
             Index("events_by_attempt", "workflow_id", "attempt_number"),
-        )
-        self.snapshots = Table(
-            "snapshots",
-            metadata,
-            Column("workflow_id", String(255), ForeignKey(self.workflows.c.workflow_id), primary_key=True),
-            Column("sequence", BigInteger, nullable=False),
-            Column("retry_context", Text, nullable=False),
-            Column("taken_at", BigInteger, nullable=False),
         )
         self.guards = Table(
             "guards",

@@ -1,24 +1,24 @@
-"""One thread that writes: whatever was asked for while it was busy with the last commit shares the next one."""
+"""One thread that writes: all requests that arrive during a commit share the next one."""
 
 from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, bindparam, literal, select, update
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy import BigInteger, bindparam, select, tuple_, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from ._database import WRITES
 from ._errors import JournalConflict, JournalError, LeaseLost, WorkflowBusy, WorkflowUnknown
 from ._lease import owner_name
-from ._snapshot import next_snapshot, note, retry_context, take_snapshot
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from sqlalchemy import Connection
 
@@ -32,7 +32,8 @@ MOST_AT_ONCE = 500
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """Events to be appended, or other work in the writer's thread, and the future that waits for the answer."""
+    """Events to be appended, or other work in the writer's thread, and the future of the answer: one of the event loop,
+    or of a thread that waits."""
 
     workflow_id: str = ""
     rows: Sequence[dict[str, Any]] = ()
@@ -47,8 +48,67 @@ class Request:
         self.waiter = Future() if self.loop is None else self.loop.create_future()
 
 
-class Overtaken(Exception):
-    """The quick way does not fit: a fence does not hold, or something is there already."""
+@dataclass(slots=True)
+class _Change:
+    """A workflow after the appends of one transaction."""
+
+    last: int
+    status: str
+    at: int
+    length: int
+    """The nanoseconds for which the append renews its lease."""
+
+
+class _Appends:
+    """The appends of one transaction: what is in the database already, and what they add."""
+
+    def __init__(self, workflows: Iterable[Any], written: Iterable[Any], where: str) -> None:
+        self._where = where
+        self._workflows = {row.workflow_id: row for row in workflows}
+        self._written = {tuple(row[:3]): (row[3], row[4]) for row in written}
+        self.changes: dict[str, _Change] = {}
+        self.rows: list[dict[str, Any]] = []
+        self.states: list[tuple[Lease, str]] = []
+        """The status of the workflow of each lease, once all of it is written."""
+
+    def add(self, request: Request) -> list[int]:
+        """Adds the events of a request that are not there yet, and returns the numbers of all of them."""
+        where = f"{self._where}, workflow {request.workflow_id!r}"
+        workflow = self._workflows.get(request.workflow_id)
+        if workflow is None:
+            raise WorkflowUnknown("there is no such workflow", where, "nothing was written")
+        earlier = self.changes.get(request.workflow_id)
+        last: int = workflow.last_sequence if earlier is None else earlier.last
+        status: str = workflow.status if earlier is None else earlier.status
+        numbers: list[int] = []
+        missing: list[dict[str, Any]] = []
+        for row in request.rows:
+            key, number = self._written.get(_place(row), (row["idempotency_key"], 0))
+            if key != row["idempotency_key"]:
+                if request.lease is not None:
+                    # Another runner took the lease and wrote this event first.
+                    _check_fence(workflow, request.lease, where)
+                raise JournalConflict(
+                    f"event {row['step_sequence']} of {row['step'] or 'the workflow'} is there already as event "
+                    f"{number}, and says something else than this {row['event_type']}",
+                    where,
+                    "nothing was written; what is in the journal counts, so run the workflow again from there",
+                )
+            if number == 0:
+                last += 1
+                number = last
+                missing.append({**row, "sequence": number})
+            numbers.append(number)
+        lease, before, status = request.lease, status, request.status or status
+        if missing or status != before:
+            _check_fence(workflow, lease, where)
+            length = 0 if lease is None else lease.length
+            self.changes[request.workflow_id] = _Change(last, status, request.rows[-1]["occurred_at"], length)
+        self.rows += missing
+        self._written.update({_place(row): (row["idempotency_key"], row["sequence"]) for row in missing})
+        if lease is not None:
+            self.states.append((lease, status))
+        return numbers
 
 
 class Writer:
@@ -64,27 +124,28 @@ class Writer:
         self._starting = threading.Lock()
         self._closed = False
         self._connection: Connection | None = None
-        workflows = tables.workflows
+        workflows, events = tables.workflows, tables.events
+        places = (events.c.workflow_id, events.c.step, events.c.step_sequence)
+        named = workflows.c.workflow_id.in_(bindparam("ids", expanding=True))
+        # In one order, so that two programs at one database cannot wait for each other.
+        self._lock = select(workflows).where(named).order_by(workflows.c.workflow_id).with_for_update()
+        self._written = select(*places, events.c.idempotency_key, events.c.sequence).where(
+            tuple_(*places).in_(bindparam("places", expanding=True))
+        )
         self._advance = (
             update(workflows)
-            .where(
-                workflows.c.workflow_id == bindparam("the_workflow"),
-                workflows.c.owner == bindparam("the_owner"),
-                workflows.c.lease_number == bindparam("the_number"),
-                workflows.c.last_sequence == bindparam("the_last"),
-            )
+            .where(workflows.c.workflow_id == bindparam("the_workflow"))
             .values(
                 last_sequence=bindparam("new_last"),
                 status=bindparam("new_status"),
                 updated_at=bindparam("new_time"),
-                # Each append is a sign of life.
+                # Each append renews the lease.
                 lease_until=now + bindparam("the_length", type_=BigInteger),
             )
         )
-        self._insert = database.bulk_insert(tables.events)
 
-    def put(self, request: Request) -> None:
-        """Have it written; its waiter is told."""
+    def put(self, request: Request) -> Any:
+        """Queues a request, and returns the future of its answer."""
         with self._starting:
             if self._closed:
                 raise JournalError("the journal was closed", self._database.where, "open it again")
@@ -92,9 +153,10 @@ class Writer:
                 self._thread = threading.Thread(target=self._run, name="holdoff-journal", daemon=True)
                 self._thread.start()
             self._queue.put(request)
+        return request.waiter
 
     def close(self) -> None:
-        """Write what was asked for, and end."""
+        """Writes what is queued, and ends the thread."""
         with self._starting:
             if self._closed:
                 return
@@ -120,54 +182,44 @@ class Writer:
                     item = self._queue.get_nowait()
                 except Empty:
                     break
-            if batch:
-                self._answer(batch, self._write(batch))
-            # A waiter must not be kept alive by the thread that has forgotten it.
+            _answer(batch, self._write(batch))
+            # While the thread waits it must not keep requests and answers alive.
             del batch, item
         self._hang_up()
 
     def _write(self, batch: list[Request]) -> list[Any]:
-        """The answer to each: a value or an error."""
-        quick = [request for request in batch if request.rows and request.lease is not None]
+        """The answer to each request: a value or an error."""
         try:
-            if quick:
-                try:
-                    return self._transaction(batch, quick)
-                except Overtaken:
-                    pass
-            return self._transaction(batch, [])
+            return self._transaction(batch) if batch else []
         except JournalError as error:
             if error.transient or len(batch) == 1:
                 return [_copy(error) for _ in batch]
-        except BaseException as error:  # The thread must go on: whoever asked is told.
+        except BaseException as error:  # The thread must go on: the callers get the error.
             self._hang_up()
             if len(batch) == 1:
                 return [error]
-        # One request cannot be fulfilled: the others are written by themselves.
+        # One request cannot be fulfilled: each is written by itself.
         return [answer for request in batch for answer in self._write([request])]
 
-    def _transaction(self, batch: list[Request], quick: list[Request]) -> list[Any]:
+    def _transaction(self, batch: list[Request]) -> list[Any]:
         committing = False
-        connection: Connection | None = None
         try:
             connection = self._connected()
             self._database.check_place()
             with connection.begin() as transaction:
-                answers, moved = self._append(connection, quick) if quick else ({}, {})
+                answers, states = self._append(connection, [request for request in batch if request.rows])
                 for request in batch:
-                    if id(request) not in answers:
-                        answers[id(request)] = self._one(connection, request, moved)
+                    if request.work is not None:
+                        answers[id(request)] = _worked(connection, request.work)
                 self._save_guards(connection, batch)
                 committing = True
                 transaction.commit()
         except SQLAlchemyError as error:
-            if isinstance(error, IntegrityError) and quick:
-                raise Overtaken from None
             failure = self._database.translate(error, committing=committing)
             self._settle(keep=self._database.is_file and failure.transient)
             raise failure from error
-        for lease, last, status in moved.values():
-            lease.last_sequence, lease.status = last, status
+        for lease, status in states:
+            lease.status = status
         return [answers[id(request)] for request in batch]
 
     def _connected(self) -> Connection:
@@ -176,9 +228,9 @@ class Writer:
         return self._connection
 
     def _settle(self, *, keep: bool) -> None:
-        """After an error: close the connection, or leave it in no transaction.
+        """After an error: closes the connection, or ends its transaction.
 
-        A file's is kept where it can be: on a full disk there may be no room to open it again.
+        The connection to a file is kept where possible: on a full disk there may be no room to open it again.
         """
         if keep and self._connection is not None:
             try:
@@ -196,143 +248,41 @@ class Writer:
             try:
                 connection.close()
             except SQLAlchemyError:
-                # It was lost before; there is nothing to say that has not been said.
+                # The connection was lost before, which the callers know.
                 connection.invalidate()
 
     def _append(
-        self, connection: Connection, quick: list[Request]
-    ) -> tuple[dict[int, Any], dict[int, tuple[Lease, int, str]]]:
-        """All appends by owners of leases, in two statements."""
+        self, connection: Connection, requests: list[Request]
+    ) -> tuple[dict[int, Any], list[tuple[Lease, str]]]:
         answers: dict[int, Any] = {}
-        moved: dict[int, tuple[Lease, int, str]] = {}
-        times: dict[int, int] = {}
-        rows: list[dict[str, Any]] = []
-        for request in quick:
-            lease = request.lease
-            if lease is None:
-                continue
-            _, last, status = moved.get(id(lease), (lease, lease.last_sequence, lease.status))
-            first = last + 1
-            for row in request.rows:
-                last += 1
-                rows.append({**row, "sequence": last})
-                if lease.context is not None:
-                    # Noting the same again, when the transaction fails, changes nothing.
-                    note(lease.context, row["step"], row["attempt_number"], row["backoff_delay_ms"])
-            moved[id(lease)] = (lease, last, request.status or status)
-            times[id(lease)] = request.rows[-1]["occurred_at"]
-            answers[id(request)] = list(range(first, last + 1))
-        # In one order, so that two programs at one database cannot wait for each other.
-        ordered = sorted(moved.items(), key=lambda item: item[1][0].workflow_id)
-        fences = [
+        if not requests:
+            return answers, []
+        ids = list({request.workflow_id for request in requests})
+        places = [_place(row) for request in requests for row in request.rows]
+        workflows = connection.execute(self._lock, {"ids": ids}).all()
+        written = connection.execute(self._written, {"places": places})
+        appends = _Appends(workflows, written, self._database.where)
+        for request in requests:
+            try:
+                answers[id(request)] = appends.add(request)
+            except JournalError as error:
+                answers[id(request)] = error
+        ends = [
             {
-                "the_workflow": lease.workflow_id,
-                "the_owner": lease.owner,
-                "the_number": lease.number,
-                "the_last": lease.last_sequence,
-                "new_last": last,
-                "new_status": status,
-                "new_time": times[key],
-                "the_length": lease.length,
+                "the_workflow": workflow_id,
+                "new_last": change.last,
+                "new_status": change.status,
+                "new_time": change.at,
+                "the_length": change.length,
                 **({} if self._clock is None else {"the_time": self._clock()}),
             }
-            for key, (lease, last, status) in ordered
+            for workflow_id, change in appends.changes.items()
         ]
-        if connection.execute(self._advance, fences).rowcount != len(fences):
-            raise Overtaken
-        self._insert(connection, rows)
-        for key, (lease, last, _) in moved.items():
-            due = lease.snapshot_at or next_snapshot(lease.last_sequence)
-            if last >= due:
-                if lease.context is None:
-                    lease.context = self._context(connection, lease.workflow_id)
-                self._take_snapshot(connection, lease.workflow_id, last, times[key], lease.context)
-                due = next_snapshot(last, len(lease.context))
-            lease.snapshot_at = due
-        return answers, moved
-
-    def _one(self, connection: Connection, request: Request, moved: dict[int, tuple[Lease, int, str]]) -> Any:
-        """One request by itself, whose errors are its copy."""
-        try:
-            with connection.begin_nested():
-                if request.work is not None:
-                    return request.work(connection)
-                return self._append_one(connection, request, moved)
-        except JournalError as error:
-            return error
-
-    def _append_one(self, connection: Connection, request: Request, moved: dict[int, tuple[Lease, int, str]]) -> Any:
-        workflows = self._tables.workflows
-        where = f"{self._database.where}, workflow {request.workflow_id!r}"
-        known = select(workflows).where(workflows.c.workflow_id == request.workflow_id).with_for_update()
-        workflow = connection.execute(known).one_or_none()
-        if workflow is None:
-            raise WorkflowUnknown("there is no such workflow", where, "nothing was written")
-        there = self._there(connection, request)
-        sequences: list[int] = []
-        last: int = workflow.last_sequence
-        missing: list[dict[str, Any]] = []
-        for row in request.rows:
-            key, sequence = there.get((row["step"], row["step_sequence"]), ("", 0))
-            if sequence and key != row["idempotency_key"]:
-                if request.lease is not None:
-                    # Then it is of who has overtaken this one.
-                    _check_fence(workflow, request.lease, where)
-                raise JournalConflict(
-                    f"event {row['step_sequence']} of {row['step'] or 'the workflow'} is there already as event "
-                    f"{sequence}, and says something else than this {row['event_type']}",
-                    where,
-                    "nothing was written; what is in the journal counts, so run the workflow again from there",
-                )
-            if not sequence:
-                last += 1
-                sequence = last
-                missing.append({**row, "sequence": sequence})
-            sequences.append(sequence)
-        lease = request.lease
-        status = request.status or workflow.status
-        if missing or status != workflow.status:
-            _check_fence(workflow, lease, where)
-            values: dict[str, Any] = {"last_sequence": last, "status": status}
-            if lease is not None:
-                now = self._database.server_time() if self._clock is None else literal(self._clock())
-                values["lease_until"] = now + literal(lease.length)
-            connection.execute(
-                update(workflows)
-                .where(workflows.c.workflow_id == request.workflow_id)
-                .values(updated_at=request.rows[-1]["occurred_at"], **values)
-            )
-            if missing:
-                self._insert(connection, missing)
-            if last >= next_snapshot(workflow.last_sequence):
-                context = self._context(connection, request.workflow_id)
-                at = request.rows[-1]["occurred_at"]
-                self._take_snapshot(connection, request.workflow_id, last, at, context)
-        if lease is not None:
-            lease.context = None
-            moved[id(lease)] = (lease, last, status)
-        return sequences
-
-    def _context(self, connection: Connection, workflow_id: str) -> dict[str, dict[str, Any]]:
-        return retry_context(connection, self._tables, workflow_id, self._database.where)
-
-    def _take_snapshot(
-        self, connection: Connection, workflow_id: str, last: int, at: int, context: dict[str, dict[str, Any]]
-    ) -> None:
-        take_snapshot(connection, self._tables, workflow_id, last, at, context, self._database.where)
-
-    def _there(self, connection: Connection, request: Request) -> dict[tuple[str, int], tuple[str, int]]:
-        """Key and sequence of what is there under the numbers of these."""
-        events = self._tables.events
-        there: dict[tuple[str, int], tuple[str, int]] = {}
-        for step in {row["step"] for row in request.rows}:
-            numbers = [row["step_sequence"] for row in request.rows if row["step"] == step]
-            found = select(events.c.step_sequence, events.c.idempotency_key, events.c.sequence).where(
-                events.c.workflow_id == request.workflow_id, events.c.step == step, events.c.step_sequence.in_(numbers)
-            )
-            for number, key, sequence in connection.execute(found):
-                there[step, number] = (key, sequence)
-        return there
+        if ends:
+            connection.execute(self._advance, ends)
+        if appends.rows:
+            connection.execute(self._tables.events.insert(), appends.rows)
+        return answers, appends.states
 
     def _save_guards(self, connection: Connection, batch: list[Request]) -> None:
         newest: dict[str, dict[str, Any]] = {row["name"]: row for request in batch for row in request.guards}
@@ -345,28 +295,32 @@ class Writer:
                 )
             )
 
-    def _answer(self, batch: list[Request], answers: list[Any]) -> None:
-        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Any, Any]]] = {}
-        for request, answer in zip(batch, answers, strict=True):
-            if request.loop is not None:
-                by_loop.setdefault(request.loop, []).append((request.waiter, answer))
-            elif isinstance(answer, BaseException):
-                request.waiter.set_exception(answer)
-            else:
-                request.waiter.set_result(answer)
-        for loop, told_ones in by_loop.items():
-            try:
-                loop.call_soon_threadsafe(_tell, told_ones)
-            except RuntimeError:
-                # The loop was closed: nobody waits there any more.
-                continue
+
+def _place(row: dict[str, Any]) -> tuple[str, str, int]:
+    return row["workflow_id"], row["step"], row["step_sequence"]
 
 
-def _copy(error: JournalError) -> JournalError:
-    """A copy of the error: each waiter raises its copy."""
-    copy = type(error)(error.what, error.where, error.safe, unknown=error.unknown)
-    copy.__cause__ = error.__cause__
-    return copy
+def _worked(connection: Connection, work: Callable[[Connection], Any]) -> Any:
+    """The answer of other work, which an error of its own takes back alone."""
+    try:
+        with connection.begin_nested():
+            return work(connection)
+    except JournalError as error:
+        return error
+
+
+def _answer(batch: list[Request], answers: list[Any]) -> None:
+    """Tells each loop its answers at once: to wake a loop costs more than an answer."""
+    by_loop: dict[asyncio.AbstractEventLoop | None, list[tuple[Any, Any]]] = {}
+    for request, answer in zip(batch, answers, strict=True):
+        by_loop.setdefault(request.loop, []).append((request.waiter, answer))
+    for loop, told in by_loop.items():
+        if loop is None:
+            _tell(told)
+            continue
+        # In a closed loop nothing waits any more.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_tell, told)
 
 
 def _tell(answers: list[tuple[Any, Any]]) -> None:
@@ -377,6 +331,13 @@ def _tell(answers: list[tuple[Any, Any]]) -> None:
             waiter.set_exception(answer)
         else:
             waiter.set_result(answer)
+
+
+def _copy(error: JournalError) -> JournalError:
+    """A copy of the error: each caller raises its own."""
+    copy = type(error)(error.what, error.where, error.safe, unknown=error.unknown)
+    copy.__cause__ = error.__cause__
+    return copy
 
 
 def _check_fence(workflow: Any, lease: Lease | None, where: str) -> None:

@@ -26,7 +26,6 @@ ROWS = (
     ("events", "events"),
     ("decisions", "decisions compared"),
     ("verified", "logs verified"),
-    ("snapshots", "snapshots compared"),
     ("duplicates", "events twice"),
     ("lost", "events lost"),
 )

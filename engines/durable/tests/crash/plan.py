@@ -112,7 +112,6 @@ SHAPES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "last": ("upper", "lower"),
     },
     "fan": _fan(4),
-    # More events than there are between two snapshots of a journal.
     "wide fan": _fan(30),
     "chain": {"first": (), "second": ("first",), "third": ("second",), "fourth": ("third",)},
 }
