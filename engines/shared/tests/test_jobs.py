@@ -12,6 +12,7 @@ import holdoff.machines
 import pytest
 from holdoff_shared import SharedGuard
 from holdoff_shared.jobs import DOWN, Job, Refused, Settings, seed_of
+from holdoff_shared.ways import run_blocking
 from memory_store import SECOND, Memory
 
 MS = 1_000_000
@@ -72,7 +73,7 @@ def test_jobs_on_many_workers_decide_as_one_process_does_with_the_same_guards(na
     for number in range(60):
         job_name = f"{name} {number}"
         job = Job(workers, job_name, b"")
-        step = job.start(store.now)
+        step = run_blocking(job.start(store.now))
         call, expected = holdoff.machines.GuardedCall.begin(POLICY, alone, seed_of(job_name), store.now)
         assert shown(step) == shown(expected)
         while step.kind != "stop":
@@ -80,7 +81,7 @@ def test_jobs_on_many_workers_decide_as_one_process_does_with_the_same_guards(na
                 assert step.until is not None
                 store.now = max(step.until, store.now) + draw.choice([0, 0, 50 * MS])
                 job = Job(workers, job_name, job.log + job.fresh)
-                step = job.start(store.now)
+                step = run_blocking(job.start(store.now))
                 if "token" in str(options):
                     # What a retry has paid is in no log: over a sleep it becomes a retry that was paid for.
                     state = call.save(POLICY, store.now)
@@ -90,12 +91,12 @@ def test_jobs_on_many_workers_decide_as_one_process_does_with_the_same_guards(na
                 store.now += draw.choice([1, 20, 900]) * MS
                 assert step.ticket is not None
                 if draw.random() < 0.4:
-                    step = job.end(store.now, None)
+                    step = run_blocking(job.end(store.now, None))
                     expected = call.succeed(alone, expected.ticket or 0, store.now)
                 else:
                     kind: Any = draw.choices(KINDS, [8, 3, 3, 1])[0]
                     failure = holdoff.Failure(kind, hint=draw.choice([None, None, 0.7]))
-                    step = job.end(store.now, Classification(failure))
+                    step = run_blocking(job.end(store.now, Classification(failure)))
                     expected = call.fail(POLICY, alone, expected.ticket or 0, store.now, failure)
             assert shown(step) == shown(expected)
         store.now += draw.randrange(2 * SECOND)
@@ -108,13 +109,13 @@ def test_what_was_decided_stays_when_the_policy_changes_and_what_comes_is_decide
     old, new = settings(holdoff.Policy(attempts=2)), settings(holdoff.Policy(attempts=4, jitter="none"))
     now = 5 * SECOND
     job = Job(old, "a job", b"")
-    job.start(now)
-    until = job.end(now, OSError()).until
+    run_blocking(job.start(now))
+    until = run_blocking(job.end(now, OSError())).until
     assert until is not None
     job = Job(new, "a job", job.log + job.fresh)
-    assert job.start(until - 1).until == until
-    assert job.wake(until).attempt == 2
-    step = job.end(until, OSError())
+    assert run_blocking(job.start(until - 1)).until == until
+    assert run_blocking(job.wake(until)).attempt == 2
+    step = run_blocking(job.end(until, OSError()))
     assert (step.kind, step.until) == ("sleep", until + 200 * MS)
 
 
@@ -129,7 +130,7 @@ def test_interruptions_that_the_log_does_not_have_are_counted() -> None:
         (7, ["RESUMED", "RESUMED", "ATTEMPT_FAILED", "RETRY_SCHEDULED"]),
     ]:
         job = Job(workers, "a job", b"")
-        step = job.start(SECOND, interruptions)
+        step = run_blocking(job.start(SECOND, interruptions))
         assert [event.kind for event, _ in job.history()] == ["STARTED", *kinds]
         assert step.kind == ("sleep" if interruptions > 2 else "attempt")
 
@@ -143,19 +144,19 @@ def test_interruptions_that_are_excused_do_not_count_but_not_without_end() -> No
         (23, 20, "stop"),
         (10**9, 10**9, "stop"),
     ]:
-        assert Job(workers, "a job", b"").start(SECOND, interruptions, excused).kind == kind
+        assert run_blocking(Job(workers, "a job", b"").start(SECOND, interruptions, excused)).kind == kind
     job = Job(workers, "a job", b"")
-    job.start(SECOND)
+    run_blocking(job.start(SECOND))
     for run in range(1, 9):
         job = Job(workers, "a job", job.log + job.fresh)
-        assert job.start(SECOND, excused=max(run - 2, 0)).kind == "attempt"
+        assert run_blocking(job.start(SECOND, excused=max(run - 2, 0))).kind == "attempt"
 
 
 def test_only_the_run_that_goes_on_takes_from_the_guards() -> None:
     store = Memory()
     guards = SharedGuard(holdoff.Guards(limiter={"limit": 9, "per": 3600}), store, "k")
     job = Job(settings(guards=guards), "a job", b"")
-    assert job.start(store.now, 3).kind == "attempt"
+    assert run_blocking(job.start(store.now, 3)).kind == "attempt"
     left = guards.update(lambda guards, now: sum(guards.limiter.take(1, now) for _ in range(9)))  # type: ignore[union-attr]
     assert left == 8
 
@@ -164,9 +165,9 @@ def test_guards_that_go_down_in_an_attempt_do_not_keep_its_end_from_being_decide
     store = Memory()
     guards = SharedGuard(holdoff.Guards(breaker={"failures": 1}), store, "k", when_down="closed")
     job = Job(settings(guards=guards), "a job", b"")
-    job.start(store.now)
+    run_blocking(job.start(store.now))
     store.down = True
-    step = job.end(store.now, OSError("down"))
+    step = run_blocking(job.end(store.now, OSError("down")))
     assert (step.kind, step.cause) == ("sleep", "backoff")
 
 
@@ -182,8 +183,8 @@ def test_long_texts_are_cut_and_odd_ones_are_taken() -> None:
         (OSError("é☃"), "é☃"),
     ]:
         job = Job(settings(), "a job", b"")
-        job.start(SECOND)
-        job.end(SECOND, error)
+        run_blocking(job.start(SECOND))
+        run_blocking(job.end(SECOND, error))
         assert job.history()[1][1] == text
 
 
@@ -229,22 +230,22 @@ def test_a_guard_that_refuses_puts_a_job_off_and_ends_none(name: str) -> None:
     workers = settings(guards=SharedGuard(holdoff.Guards(**options), store, "k"))
     workers.policy = holdoff.Policy(attempts=2, backoff={"initial": "1ms"}, jitter="none")
     first = Job(workers, "first", b"")
-    first.start(store.now)
-    step = first.end(store.now, OSError("down"))
+    run_blocking(first.start(store.now))
+    step = run_blocking(first.end(store.now, OSError("down")))
     assert (step.kind, step.cause, step.until) == ("sleep", "backoff", store.now + MS)
     store.now += 2 * MS
     state = store.kept["k"]
     for log in (first.log + first.fresh, b""):
         job = Job(workers, "first" if log else "second", log)
         with pytest.raises(Refused) as refused:
-            job.start(store.now)
+            run_blocking(job.start(store.now))
         assert job.fresh == b""
         assert seconds * SECOND * 0.9 < refused.value.wait <= seconds * SECOND
     assert store.kept["k"] == state
     store.now += refused.value.wait
     job = Job(workers, "first", first.log + first.fresh)
-    assert job.start(store.now).kind == "attempt"
-    assert job.end(store.now, None).outcome == "succeeded"
+    assert run_blocking(job.start(store.now)).kind == "attempt"
+    assert run_blocking(job.end(store.now, None)).outcome == "succeeded"
     assert [event.kind for event, _ in job.history()] == [
         "STARTED",
         "ATTEMPT_FAILED",
@@ -261,17 +262,17 @@ def test_an_isolated_breaker_is_asked_again_and_a_deadline_ends_the_wait() -> No
     workers = settings(guards=guards)
     job = Job(workers, "isolated", b"")
     with pytest.raises(Refused) as refused:
-        job.start(store.now)
+        run_blocking(job.start(store.now))
     assert refused.value.wait == DOWN
     guards.update(lambda guards, now: guards.breaker.force_close())  # type: ignore[union-attr]
     begun = store.now
-    job.start(store.now)
-    job.end(store.now, OSError("down"))
+    run_blocking(job.start(store.now))
+    run_blocking(job.end(store.now, OSError("down")))
     store.now += SECOND
     job = Job(workers, "isolated", job.log + job.fresh)
     with pytest.raises(Refused) as refused:
-        job.start(store.now)
+        run_blocking(job.start(store.now))
     store.now += refused.value.wait
     assert store.now - begun == 30 * SECOND
-    step = Job(workers, "isolated", job.log).start(store.now)
+    step = run_blocking(Job(workers, "isolated", job.log).start(store.now))
     assert (step.kind, step.reason) == ("stop", "deadline")

@@ -16,6 +16,7 @@ import pytest
 import redis as redis_library
 from holdoff_shared import AsyncPostgresStore, PostgresStore, RedisStore, SharedGuard, StoreDamaged, StoreDown, retry
 from holdoff_shared.jobs import Job, Settings
+from holdoff_shared.ways import run_blocking
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from memory_store import SECOND, Memory
@@ -310,7 +311,7 @@ def test_forged_permits_of_a_set_end_although_other_guards_of_it_change() -> Non
 
 def test_an_attempt_that_was_interrupted_without_end_is_counted_to_the_end() -> None:
     job = Job(Settings(holdoff.Policy(attempts=2), reruns=2), "a job", b"")
-    assert job.start(SECOND, 10**18).kind == "sleep"
+    assert run_blocking(job.start(SECOND, 10**18)).kind == "sleep"
     assert [event.kind for event, _ in job.history()][-2:] == ["ATTEMPT_FAILED", "RETRY_SCHEDULED"]
 
 

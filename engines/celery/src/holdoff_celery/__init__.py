@@ -21,9 +21,10 @@ from celery.exceptions import Retry as CeleryRetry
 from holdoff.log import Event
 from holdoff_shared import StoreDown
 from holdoff_shared.jobs import DOWN, GaveUp, Job, JobFields, Refused, Settings, attempt, date_of
+from holdoff_shared.ways import run_blocking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
     from datetime import datetime
 
     from holdoff import Guards, Policy
@@ -151,17 +152,18 @@ class RetryTask(Task[..., Any]):
                 value = self.run(*args, **kwargs)
         except (CeleryRetry, Reject, Ignore):
             # The task has its own way: the guards get back what it holds, and nothing is written.
-            job.cancel(job.now())
+            run_blocking(job.cancel(job.now()))
             raise
         except Exception as error:
-            step = job.end(job.now(), error, timed_out=isinstance(error, SoftTimeLimitExceeded))
+            timed_out = isinstance(error, SoftTimeLimitExceeded)
+            step = run_blocking(job.end(job.now(), error, timed_out=timed_out))
             log = job.log + job.fresh
             job.commit()
             if step.kind == "sleep":
                 self._send(log, _NONE, self._due(job), error)
             job.attach(error)
             raise
-        job.end(job.now(), None)
+        run_blocking(job.end(job.now(), None))
         job.commit()
         return value
 
@@ -191,11 +193,11 @@ class RetryTask(Task[..., Any]):
         job.commit()
         return step
 
-    def _asked(self, job: Job, ask: Callable[[int], Step]) -> Step:
+    def _asked(self, job: Job, ask: Callable[[int], Coroutine[Any, Any, Step]]) -> Step:
         """The answer of the guards. An eager task has nowhere to go: it waits until they let it through."""
         while True:
             try:
-                return ask(job.now())
+                return run_blocking(ask(job.now()))
             except Refused as refused:
                 if not self.request.is_eager:
                     raise

@@ -35,6 +35,7 @@ from holdoff_shared.jobs import (
     date_of,
     limited,
 )
+from holdoff_shared.ways import AWAITING, run_blocking
 from procrastinate.exceptions import ConnectorException, JobAborted
 from procrastinate.job_context import AbortReason
 
@@ -201,52 +202,40 @@ class Retries(procrastinate.BaseRetryStrategy):
 
     def _wrap(self, function: Callable[..., Any], with_context: bool) -> Callable[..., Any]:
         """The function as procrastinate runs it: with all that is done before and after."""
-        if is_coroutine_function(function):
+        is_async = is_coroutine_function(function)
 
-            @wraps(function)
-            async def awaited(context: procrastinate.JobContext, *args: Any, **kwargs: Any) -> Any:
-                job = await self._begin(context)
-                if job.is_done:
-                    return None
-                handed = (context, *args) if with_context else args
-                try:
-                    with job.running():
-                        value = await limited(function(*handed, **kwargs), job)
-                except (JobAborted, asyncio.CancelledError):
-                    await self._abort(context, job)
-                    raise
-                except AttemptTimeout as error:
-                    await self._end(context, job, error, True)
-                    raise
-                except Exception as error:
-                    await self._end(context, job, error)
-                    raise
-                await self._end(context, job, None)
-                return value
+        async def attempted(context: procrastinate.JobContext, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            # A blocking function runs in a thread of the worker, whose loop calls the database.
+            async def call(method: Callable[..., Any], *arguments: Any) -> Any:
+                return await method(*arguments) if is_async else async_to_sync(method)(*arguments)
 
-            return awaited
-
-        @wraps(function)
-        def called(context: procrastinate.JobContext, *args: Any, **kwargs: Any) -> Any:
-            # In a thread of the worker, whose loop does what has to do with the database.
-            begin, end = async_to_sync(self._begin), async_to_sync(self._end)
-            job = begin(context)
+            job: Job = await call(self._begin, context)
             if job.is_done:
                 return None
             handed = (context, *args) if with_context else args
             try:
                 with job.running():
                     value = function(*handed, **kwargs)
-            except JobAborted:
-                async_to_sync(self._abort)(context, job)
+                    if is_async:
+                        value = await limited(value, job)
+            except (JobAborted, asyncio.CancelledError):
+                await call(self._abort, context, job)
                 raise
             except Exception as error:
-                end(context, job, error)
+                await call(self._end, context, job, error)
                 raise
-            end(context, job, None)
+            await call(self._end, context, job, None)
             return value
 
-        return called
+        @wraps(function)
+        async def awaited(context: procrastinate.JobContext, *args: Any, **kwargs: Any) -> Any:
+            return await attempted(context, args, kwargs)
+
+        @wraps(function)
+        def called(context: procrastinate.JobContext, *args: Any, **kwargs: Any) -> Any:
+            return run_blocking(attempted(context, args, kwargs))
+
+        return awaited if is_async else called
 
     async def _begin(self, context: procrastinate.JobContext) -> Job:
         """Before the attempt: returns the job, or raises and leaves a decision for procrastinate."""
@@ -259,10 +248,10 @@ class Retries(procrastinate.BaseRetryStrategy):
             if type(error.__cause__).__name__ == "UndefinedTable":
                 raise RuntimeError("there is no table of histories: `await retries.create(app)` makes it") from error
             raise
-        job = Job(self._settings, str(job_id), bytes(row["log"] or b""))
+        job = Job(self._settings, str(job_id), bytes(row["log"] or b""), AWAITING)
         job.set_clock(row["now"] * 1000)
         try:
-            step = await job.start_async(job.now(), excused=row["excused"])
+            step = await job.start(job.now(), excused=row["excused"])
             step = await self._woken(context, job, step)
         except (StoreDown, Refused) as error:
             self._decisions[job_id] = _at(job.now() + (error.wait if isinstance(error, Refused) else DOWN))
@@ -286,20 +275,18 @@ class Retries(procrastinate.BaseRetryStrategy):
             if step.kind != "sleep" or job.remaining() > SHORT:
                 return step
             await asyncio.sleep(job.remaining() / 1e9)
-            step = await job.wake_async(job.now())
+            step = await job.wake(job.now())
 
-    async def _end(
-        self, context: procrastinate.JobContext, job: Job, error: Exception | None, timed_out: bool = False
-    ) -> None:
+    async def _end(self, context: procrastinate.JobContext, job: Job, error: Exception | None) -> None:
         """After the attempt."""
-        job_id = _id(context)
-        step = await job.end_async(job.now(), error, timed_out=timed_out)
+        job_id, timed_out = _id(context), isinstance(error, AttemptTimeout)
+        step = await job.end(job.now(), error, timed_out=timed_out)
         while not await self._keep(context, job):
             # The worker was taken for dead, and another one has the job too: what that one has written holds.
             row = await context.app.connector.execute_query_one_async(_READ, job_id=job_id)
             _LOG.warning("job %s was given to another worker while this one ran it", job_id)
             job.retake(bytes(row["log"] or b""))
-            step = await job.end_async(job.now(), error, timed_out=timed_out)
+            step = await job.end(job.now(), error, timed_out=timed_out)
         if error is None:
             return
         self._decisions[job_id] = _at(job.until()) if step.kind == "sleep" else None
@@ -310,7 +297,7 @@ class Retries(procrastinate.BaseRetryStrategy):
         """The attempt is not to go on: for a shutdown it will on another worker, by the user's wish it will not."""
         if context.abort_reason() == AbortReason.USER_REQUEST:
             self._decisions[_id(context)] = None
-            await job.cancel_async(job.now())
+            await job.cancel(job.now())
             await self._keep(context, job)
             return
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from functools import wraps
 from types import CoroutineType
@@ -12,6 +11,7 @@ from uuid import uuid4
 from holdoff import Outcome, Refused, is_coroutine_function
 
 from .jobs import AttemptTimeout, Job, Settings, limited
+from .ways import AWAITING, BLOCKING, run_blocking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._guard import SharedGuard
+    from .ways import Way
 
     _P = ParamSpec("_P")
     _R = TypeVar("_R")
@@ -44,18 +45,21 @@ def retry(
     """
     settings = Settings(policy, on=on, classify=classify, idempotent=idempotent, guards=guards, **fields)
 
+    def job(way: Way) -> Job:
+        return Job(settings, uuid4().hex, b"", way, waits=False)
+
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
         if is_coroutine_function(function):
 
             @wraps(function)
             async def awaited(*args: Any, **kwargs: Any) -> Any:
-                return await _drive_async(settings, function, args, kwargs)
+                return await _drive(job(AWAITING), function, args, kwargs)
 
             return cast("Callable[_P, _R]", awaited)
 
         @wraps(function)
         def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            value: _R = _drive(settings, function, args, kwargs)
+            value: _R = run_blocking(_drive(job(BLOCKING), function, args, kwargs))
             return value
 
         return called
@@ -63,73 +67,39 @@ def retry(
     return decorate
 
 
-def _drive(settings: Settings, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    job = Job(settings, uuid4().hex, b"", waits=False)
+async def _drive(
+    job: Job, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], first: Any = None
+) -> Any:
+    """The loop of a call, in the job's way. `first` is the coroutine of an attempt that has begun."""
     error: Exception | None = None
-    job.start(job.now())
+    if first is None:
+        await job.start(job.now())
     try:
         while True:
             while job.step.kind == "sleep":
-                time.sleep(job.remaining() / 1e9)
-                job.wake(job.now())
+                await job.way.sleep(job.remaining() / 1e9)
+                await job.wake(job.now())
             if job.step.kind == "stop":
                 raise _last(job, error)
             try:
                 with job.running():
-                    value = function(*args, **kwargs)
+                    value = function(*args, **kwargs) if first is None else first
+                    first = None
+                    if job.way is AWAITING:
+                        value = await limited(value, job)
             except Exception as raised:
                 error = raised
-                job.end(job.now(), error)
+                await job.end(job.now(), error, timed_out=isinstance(error, AttemptTimeout))
                 continue
-            if isinstance(value, CoroutineType):
+            if job.way is BLOCKING and isinstance(value, CoroutineType):
                 # A lambda around an asynchronous function, for instance: the attempt has yet to be awaited.
-                return _drive_async(settings, function, args, kwargs, job, value)
-            job.end(job.now(), None)
+                job.way = AWAITING
+                return _drive(job, function, args, kwargs, value)
+            await job.end(job.now(), None)
             return value
     except BaseException:
         if job.step.kind != "stop":
-            job.cancel(job.now())
-        raise
-    finally:
-        error = None
-
-
-async def _drive_async(
-    settings: Settings,
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    job: Job | None = None,
-    attempt: Any = None,
-) -> Any:
-    """Retry the function. With a job, its first attempt is there and has yet to be awaited."""
-    error: Exception | None = None
-    if job is None:
-        job = Job(settings, uuid4().hex, b"", waits=False)
-        await job.start_async(job.now())
-    try:
-        while True:
-            while job.step.kind == "sleep":
-                await asyncio.sleep(job.remaining() / 1e9)
-                await job.wake_async(job.now())
-            if job.step.kind == "stop":
-                raise _last(job, error)
-            try:
-                with job.running():
-                    attempt = function(*args, **kwargs) if attempt is None else attempt
-                    value, timed_out = await limited(attempt, job), False
-            except AttemptTimeout as raised:
-                error, timed_out = raised, True
-            except Exception as raised:
-                error, timed_out = raised, False
-            else:
-                await job.end_async(job.now(), None)
-                return value
-            attempt = None
-            await job.end_async(job.now(), error, timed_out=timed_out)
-    except BaseException:
-        if job.step.kind != "stop":
-            await job.cancel_async(job.now())
+            await job.cancel(job.now())
         raise
     finally:
         error = None

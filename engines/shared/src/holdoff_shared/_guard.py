@@ -3,7 +3,6 @@ was faster."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 import time
@@ -20,7 +19,6 @@ from holdoff import (
     Limiter,
     Policy,
     Stretch,
-    is_coroutine_function,
     parse_duration,
 )
 from holdoff.clock import monotonic_ns
@@ -28,6 +26,7 @@ from holdoff.machines import Retry, SaveError
 
 from ._snapshots import GuardState, Parts, view
 from ._stores import AsyncStore, Snapshot, Store, StoreDamaged, StoreDown, short, stored_key
+from .ways import AWAITING, BLOCKING, Way, run_blocking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,41 +140,28 @@ class SharedGuard(Generic[G]):
         self._lock = Lock()
 
     def update(self, change: Callable[[G, int], R], /) -> R:
-        """Change the guard by that function of it and of the time, and answer with what that answered."""
-        store: Any = self.store
-        under_way = _Change(self, change)
-        try:
-            self._check()
-            snapshot: Snapshot = store.load(self._stored_key)
-            if not isinstance(snapshot, Snapshot):  # pyright: ignore[reportUnnecessaryIsInstance]
-                snapshot.close()
-                raise TypeError(f"{type(store).__name__} is asynchronous: use update_async")
-            while (state := under_way.make(snapshot)) is not None:
-                now: Snapshot | None = store.swap(self._stored_key, snapshot.version, state, under_way.expire)
-                if now is None:
-                    break
-                snapshot = now
-                time.sleep(under_way.wait())
-        except StoreDown as error:
-            return self._after(error, change)
-        self._see(snapshot, state)
-        return under_way.answer
+        """Calls `change(guard, now)`, stores the guard, and returns the function's result."""
+        return run_blocking(self.updated(change, BLOCKING))
 
     async def update_async(self, change: Callable[[G, int], R], /) -> R:
         """The same in a coroutine; a store that is not asynchronous is asked in a thread."""
+        return await self.updated(change, AWAITING)
+
+    async def updated(self, change: Callable[[G, int], R], way: Way) -> R:
+        """The same, waiting in that way."""
         store: Any = self.store
         under_way = _Change(self, change)
         try:
             self._check()
-            snapshot: Snapshot = await _asked(store.load, self._stored_key)
+            snapshot: Snapshot = await way.call(store.load, self._stored_key)
             while (state := under_way.make(snapshot)) is not None:
-                now: Snapshot | None = await _asked(
+                now: Snapshot | None = await way.call(
                     store.swap, self._stored_key, snapshot.version, state, under_way.expire
                 )
                 if now is None:
                     break
                 snapshot = now
-                await asyncio.sleep(under_way.wait())
+                await way.sleep(under_way.wait())
         except StoreDown as error:
             return self._after(error, change)
         self._see(snapshot, state)
@@ -200,12 +186,12 @@ class SharedGuard(Generic[G]):
         return await self.update_async(lambda guard, _: guard)
 
     def forget(self) -> None:
-        """Begin anew, for all that share it."""
-        self.store.remove(self._stored_key)
+        """Removes the guard from the store: all processes begin with a new one."""
+        run_blocking(BLOCKING.call(self.store.remove, self._stored_key))
 
     async def forget_async(self) -> None:
         """The same in a coroutine."""
-        await _asked(self.store.remove, self._stored_key)
+        await AWAITING.call(self.store.remove, self._stored_key)
 
     def _check(self) -> None:
         if self._open and time.monotonic_ns() < self._ask_at:
@@ -237,9 +223,3 @@ def _nanos(time: str | float) -> float:
 
 class _Silent(StoreDown):
     """A store that did not answer a moment ago, and is not asked again yet."""
-
-
-async def _asked(question: Callable[..., Any], *arguments: Any) -> Any:
-    if is_coroutine_function(question):
-        return await question(*arguments)
-    return await asyncio.to_thread(question, *arguments)

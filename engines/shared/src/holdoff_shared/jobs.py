@@ -22,6 +22,7 @@ from holdoff.machines import NEVER
 from holdoff.types import PolicyFields
 
 from ._stores import StoreDown
+from .ways import BLOCKING
 
 if TYPE_CHECKING:
     from asyncio import Future
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._guard import SharedGuard
+    from .ways import Way
 
     _Transition = Callable[[Recorder | None, Guards | None, int], "Made"]
     _Change = Callable[[Guards, int], tuple["Made", int]]
@@ -134,11 +136,16 @@ def seed_of(job: str) -> int:
 
 
 class Job:
-    """One run of a job, in this process."""
+    """One run of a job, in this process.
 
-    def __init__(self, settings: Settings, name: str, log: bytes, *, waits: bool = True) -> None:
+    Its coroutines wait for the store of shared guards alone, in the job's way: where that is `BLOCKING`, `run_blocking`
+    runs them.
+    """
+
+    def __init__(self, settings: Settings, name: str, log: bytes, way: Way = BLOCKING, *, waits: bool = True) -> None:
         """`name`: the id of the job. `log`: its events so far. `waits`: True if a guard that refuses delays the job;
         it ends a call."""
+        self.way = way
         self.name = name
         self.settings = settings
         self.policy = settings.policy
@@ -165,41 +172,25 @@ class Job:
         """All that happened, each with what a failure said."""
         return Event.read_all(self.log + self.fresh)
 
-    def start(self, now: int, interruptions: int = 0, excused: int = 0) -> Step:
+    async def start(self, now: int, interruptions: int = 0, excused: int = 0) -> Step:
         """The worker has the job: what to do with it. Raises `Refused` if a guard lets no attempt begin now.
 
         `interruptions`: how often since the end of the log an attempt was begun and not ended. `excused`: the number of
         interruptions of the attempt, those in the log too, that do not count against its reruns.
         """
-        return self._make(self._started(interruptions, excused), now)
+        return await self._make(self._started(interruptions, excused), now)
 
-    async def start_async(self, now: int, interruptions: int = 0, excused: int = 0) -> Step:
-        """The same in a coroutine."""
-        return await self._make_async(self._started(interruptions, excused), now)
+    async def cancel(self, now: int) -> Step:
+        """The job is not wanted any more."""
+        return await self._make(_cancelled, now)
 
-    def cancel(self, now: int) -> Step:
-        """Nobody wants it any more."""
-        return self._make(_cancelled, now)
-
-    async def cancel_async(self, now: int) -> Step:
-        """The same in a coroutine."""
-        return await self._make_async(_cancelled, now)
-
-    def wake(self, now: int) -> Step:
+    async def wake(self, now: int) -> Step:
         """The sleep may be over. Raises `Refused` if a guard lets no attempt begin now."""
-        return self._make(self._woken, now)
+        return await self._make(self._woken, now)
 
-    async def wake_async(self, now: int) -> Step:
-        """The same in a coroutine."""
-        return await self._make_async(self._woken, now)
-
-    def end(self, now: int, error: Exception | None, *, timed_out: bool = False) -> Step:
+    async def end(self, now: int, error: Exception | None, *, timed_out: bool = False) -> Step:
         """The attempt has ended."""
-        return self._make(self._ended(error, timed_out), now, _text(error))
-
-    async def end_async(self, now: int, error: Exception | None, *, timed_out: bool = False) -> Step:
-        """The same in a coroutine."""
-        return await self._make_async(self._ended(error, timed_out), now, _text(error))
+        return await self._make(self._ended(error, timed_out), now, _text(error))
 
     def retake(self, log: bytes) -> None:
         """Another worker has the job too, and has written that."""
@@ -375,23 +366,13 @@ class Job:
     def _is_refused(self, step: Step) -> bool:
         return self._waits and step.kind == "stop" and step.reason in _GUARDS
 
-    def _make(self, transition: _Transition, now: int, text: str = "") -> Step:
+    async def _make(self, transition: _Transition, now: int, text: str = "") -> Step:
         shared = self.settings.guards
         if shared is None:
             return self._take(transition(self._recorder, None, now), now, text)
         change = self._under(transition)
         try:
-            return self._take(*shared.update(change), text)
-        except StoreDown as error:
-            return self._take(*self._without_store(shared, change, error), text)
-
-    async def _make_async(self, transition: _Transition, now: int, text: str = "") -> Step:
-        shared = self.settings.guards
-        if shared is None:
-            return self._take(transition(self._recorder, None, now), now, text)
-        change = self._under(transition)
-        try:
-            return self._take(*await shared.update_async(change), text)
+            return self._take(*await shared.updated(change, self.way), text)
         except StoreDown as error:
             return self._take(*self._without_store(shared, change, error), text)
 
