@@ -1,29 +1,25 @@
 //! The loop for operations that block their thread.
 
-use crate::accept::Accept;
-use crate::cancel::{CancelToken, Cancelled};
-use crate::classify::Classify;
+use crate::cancel::Cancelled;
 use crate::guarded::{CallGuards, DrivenCall};
-use crate::hook::Hook;
+use crate::handler::Handler;
 use crate::operation::{Attempt, Operation};
 use crate::retrying::Retrying;
 use crate::sleeper::{Loop, Sleeper, not_before};
 use crate::stopped::Stopped;
 use holdoff_core::{Failure, Policy, Step, Ticket, Timestamp};
-use std::borrow::Borrow;
+use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 use std::thread::Thread;
 
-impl<P, O, T, E, C, H, S, V, G> Retrying<P, O, Result<T, E>, E, C, H, S, V, G>
+impl<P, O, T, E, H, S, G> Retrying<P, O, H, S, G>
 where
-    P: Borrow<Policy>,
-    O: Operation<Result<T, E>>,
-    C: Classify<E>,
-    H: Hook<E>,
+    P: Deref<Target = Policy>,
+    O: Operation<Returned = Result<T, E>, Value = T, Error = E>,
+    H: Handler<T, E>,
     S: Sleeper,
-    V: Accept<T>,
     G: CallGuards,
 {
     /// Runs the operation until it succeeds or the policy or a guard says stop, and blocks meanwhile.
@@ -40,29 +36,29 @@ where
             return Err(self.cancelled_at_once(now));
         }
         self.note_start(Sleeper::now);
-        self.guards.note();
-        let (mut error, mut known, mut started) = (None, None, None);
+        let (mut error, mut refused, mut started) = (None, None, None);
         if G::LAZY {
-            let attempt;
-            (started, attempt) = self.first_attempt(|sleeper| sleeper.now());
-            match self.run(attempt, &mut error) {
-                Ok(value) => {
-                    self.guards.succeeded_at_once(|| self.sleeper.now());
-                    self.tell_succeeded(1, Sleeper::now);
-                    return Ok(value);
-                }
-                Err(failure) => known = failure,
+            let abort_at;
+            (started, abort_at) = self.first_attempt(|sleeper| sleeper.now());
+            let attempt = Attempt::new(1, abort_at, started.unwrap_or(Timestamp::ZERO));
+            if let Some(value) = self.run(attempt, &mut error, &mut refused) {
+                self.guards.succeeded_at_once(|| self.sleeper.now());
+                self.tell_succeeded(1, Sleeper::now);
+                return Ok(value);
             }
         }
         let mut now = self.sleeper.now();
         let limited = !G::LAZY || started.is_some();
-        let (mut call, begun) =
-            self.begin(Loop { hedging: false, clock: self.sleeper.clock() }, started.unwrap_or(now));
-        let (mut ticket, mut begun) = (Ticket::FIRST, (!G::LAZY).then_some(begun));
+        let host = Loop { hedging: false, clock: self.sleeper.clock() };
+        let (mut call, begun) = self.begin(host, started.unwrap_or(now));
+        let (mut ticket, mut next) = (Ticket::FIRST, (!G::LAZY).then_some(begun));
         loop {
-            let mut step = match begun.take() {
+            let mut step = match next.take() {
                 Some(step) => step,
-                None => self.failed(&mut call, ticket, now, error.as_ref(), known, || ()),
+                None => {
+                    let known = refused.as_ref().map(|(_, failure)| *failure);
+                    self.failed(&mut call, ticket, now, error.as_ref(), known, || ())
+                }
             };
             if let Step::Sleep { until, .. } = step {
                 now = match !G::LAZY && call.is_in_line() {
@@ -71,66 +67,64 @@ where
                 };
                 step = match self.is_cancelled() {
                     true => call.cancel(now),
-                    false => call.tick(self.policy.borrow(), now),
+                    false => call.tick(&self.policy, now),
                 };
                 // Only a guard has a call sleep again.
                 if !G::LAZY && matches!(step, Step::Sleep { .. }) {
-                    begun = Some(step);
+                    next = Some(step);
                     continue;
                 }
             }
-            let Step::Attempt { ticket: next, abort_at, .. } = step else {
-                return self.ended(Some(&call), step, error, false, now);
+            let Step::Attempt { ticket: following, abort_at, .. } = step else {
+                return self.ended(Some(&call), step, refused.map(|(value, _)| value), error, false, now);
             };
-            ticket = next;
-            match self.run(Attempt::new(ticket.attempt(), abort_at, now), &mut error) {
-                Ok(value) => {
-                    call.succeed(ticket, || self.sleeper.now());
-                    self.tell_succeeded(ticket.attempt(), Sleeper::now);
-                    return Ok(value);
-                }
-                Err(failure) => known = failure,
+            ticket = following;
+            if let Some(value) = self.run(Attempt::new(ticket.attempt(), abort_at, now), &mut error, &mut refused) {
+                call.succeed(ticket, || self.sleeper.now());
+                self.tell_succeeded(ticket.attempt(), Sleeper::now);
+                return Ok(value);
             }
             now = not_before(now, self.sleeper.now());
         }
     }
 
-    /// Runs the operation. A failure is the error, or what the value that it returned counts as.
+    /// Runs the operation. Returns the value of a success; else keeps the error, or the value and the failure that it is.
     #[inline(always)]
-    fn run(&mut self, attempt: Attempt, error: &mut Option<E>) -> Result<T, Option<Failure>> {
-        drop(self.values.take());
-        self.tell_begun(attempt.number(), Sleeper::now);
-        let attempt = self.operation.enter(attempt);
+    fn run(&mut self, attempt: Attempt, error: &mut Option<E>, refused: &mut Option<(T, Failure)>) -> Option<T> {
+        *refused = None;
+        let attempt = self.attempt(attempt, Sleeper::now);
         match self.operation.run(attempt) {
-            Ok(value) => self.values.accept(value).map_err(Some),
-            Err(latest) => {
-                *error = Some(latest);
-                Err(None)
-            }
+            Ok(value) => match self.handler.refuse(&value) {
+                None => return Some(value),
+                Some(failure) => *refused = Some((value, failure)),
+            },
+            Err(latest) => *error = Some(latest),
         }
+        None
     }
 }
 
-impl<P, O, R, E, C, H, S: Sleeper, V, G: CallGuards> Retrying<P, O, R, E, C, H, S, V, G> {
+impl<P, O, H, S: Sleeper, G: CallGuards> Retrying<P, O, H, S, G> {
     /// Sleeps; returns the time then.
     #[inline(always)]
     pub(crate) fn sleep(&self, until: Timestamp, now: Timestamp, limited: bool) -> Timestamp {
         // The hook may have cancelled, and not every sleeper looks at the token.
         if !self.is_cancelled() && !crate::switches::limits() {
-            self.sleeper.sleep(until.since(now).as_duration(), self.cancel.as_ref());
+            let token = self.settings.cancel.as_ref().map(Cancelled::token);
+            self.sleeper.sleep(until.since(now).as_duration(), token);
         }
         // Without a limit only a failure's own time matters, and the call knows it already when a sleep is over.
         if limited { not_before(until, self.sleeper.now()) } else { until }
     }
 
     /// Blocks until the call may go on that waits for others, `until` or the token; returns the time then.
-    pub(crate) fn wait_in_line(&self, call: &mut G::Call, until: Timestamp, now: Timestamp) -> Timestamp {
+    pub(crate) fn wait_in_line(&mut self, call: &mut G::Call, until: Timestamp, now: Timestamp) -> Timestamp {
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-        let mut cancelled = self.cancel.as_ref().map(CancelToken::cancelled);
         let is_cancelled =
             |cancelled: &mut Cancelled| Pin::new(cancelled).poll(&mut Context::from_waker(&waker)).is_ready();
+        let cancel = &mut self.settings.cancel;
         // The first wait only asks again, now that this thread would be woken.
-        if call.is_notified() && !cancelled.as_mut().is_some_and(is_cancelled) && until > now {
+        if call.is_notified() && !cancel.as_mut().is_some_and(is_cancelled) && until > now {
             self.sleeper.park(until.since(now).as_duration());
         }
         // Before the next look, so that what comes free after it ends the next wait.
@@ -150,7 +144,7 @@ impl Wake for Unpark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SharedGuards;
+    use crate::{CancelToken, SharedGuards};
     use holdoff_core::{BulkheadConfig, Cause, Span};
     use std::cell::Cell;
     use std::time::{Duration, Instant};
@@ -187,7 +181,7 @@ mod tests {
                 first.set(Some(call));
             }
         });
-        let (retrying, mut queued) =
+        let (mut retrying, mut queued) =
             (crate::retry(&policy, || Ok::<(), ()>(())).sleeper(sleeper).guards(&guards), begun());
         let until = Timestamp::from_nanos(10_000_000_000);
         // The first wait only asks again; the second one wakes all that wait, and the first in the queue takes the place.

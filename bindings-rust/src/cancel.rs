@@ -77,6 +77,7 @@ pub struct Cancelled {
 impl Future for Cancelled {
     type Output = ();
 
+    #[inline(never)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
         let mut waiting = this.token.waiting();
@@ -92,11 +93,28 @@ impl Future for Cancelled {
     }
 }
 
+impl Cancelled {
+    #[inline(always)]
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.token.is_cancelled()
+    }
+
+    pub(crate) const fn token(&self) -> &CancelToken {
+        &self.token
+    }
+
+    #[inline(never)]
+    fn stop_waiting(&self, key: u64) {
+        let waker = self.token.waiting().remove(key);
+        drop(waker);
+    }
+}
+
 impl Drop for Cancelled {
+    #[inline(always)]
     fn drop(&mut self) {
         if let Some(key) = self.key {
-            let waker = self.token.waiting().remove(key);
-            drop(waker);
+            self.stop_waiting(key);
         }
     }
 }

@@ -1,19 +1,16 @@
 //! The loop for async operations, as a future that any executor can poll.
 
-use crate::accept::{Accept, AnyValue};
-use crate::cancel::{CancelToken, Cancelled};
-use crate::classify::Classify;
 use crate::flights::{Flights, Landed};
 use crate::guarded::{CallGuards, DrivenCall, Unguarded};
-use crate::hook::Hook;
+use crate::handler::Handler;
 use crate::operation::{Attempt, Operation};
 use crate::retrying::Retrying;
 use crate::sleeper::{AsyncSleeper, Loop, not_before};
 use crate::stopped::Stopped;
 use holdoff_core::{Failure, Outcome, Policy, Step, Ticket, Timestamp};
 use pin_project_lite::pin_project;
-use std::borrow::Borrow;
 use std::fmt;
+use std::ops::Deref;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -32,16 +29,17 @@ pin_project! {
     /// A retry that runs: what `.await` on a [`Retrying`] polls. Dropping it drops its attempts, and gives back what it holds of
     /// its guards.
     #[must_use = "futures do nothing unless polled"]
-    pub struct RetryFuture<P, O, F, E, C, H, S, V = AnyValue, G = Unguarded>
+    pub struct RetryFuture<P, O, H, S, G = Unguarded>
     where
-        F: Future,
+        O: Operation,
+        O::Returned: Future,
         S: AsyncSleeper,
         G: CallGuards,
     {
         // First, so that it is dropped first: an attempt may not outlive its place in a bulkhead, which the call gives back.
         #[pin]
-        flights: <G::Call as DrivenCall>::Flights<F, S::Sleep>,
-        retrying: Retrying<P, O, F, E, C, H, S, V, G>,
+        flights: <G::Call as DrivenCall>::Flights<O::Returned, S::Sleep>,
+        retrying: Retrying<P, O, H, S, G>,
         // Of a call without guards, once its first attempt has failed.
         call: Option<G::Call>,
         started: Option<Timestamp>,
@@ -52,34 +50,30 @@ pin_project! {
         until: Timestamp,
         // The latest time that was decided about.
         latest: Timestamp,
-        error: Option<E>,
+        error: Option<O::Error>,
+        // The latest value that is a failure.
+        refused: Option<O::Value>,
         timed_out: bool,
-        cancelled: Option<Cancelled>,
         phase: Phase,
     }
 }
 
-impl<P, O, F: Future, E, C, H, S: AsyncSleeper, V, G: CallGuards> fmt::Debug
-    for RetryFuture<P, O, F, E, C, H, S, V, G>
-{
+impl<P, O: Operation<Returned: Future>, H, S: AsyncSleeper, G: CallGuards> fmt::Debug for RetryFuture<P, O, H, S, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RetryFuture").finish_non_exhaustive()
     }
 }
 
-impl<P, O, F, T, E, C, H, S, V, G> IntoFuture for Retrying<P, O, F, E, C, H, S, V, G>
+impl<P, O, T, E, H, S, G> IntoFuture for Retrying<P, O, H, S, G>
 where
-    P: Borrow<Policy>,
-    O: Operation<F>,
-    F: Future<Output = Result<T, E>>,
-    C: Classify<E>,
-    H: Hook<E>,
+    P: Deref<Target = Policy>,
+    O: Operation<Returned: Future<Output = Result<T, E>>, Value = T, Error = E>,
+    H: Handler<T, E>,
     S: AsyncSleeper,
-    V: Accept<T>,
     G: CallGuards,
 {
     type Output = Result<T, Stopped<E>>;
-    type IntoFuture = RetryFuture<P, O, F, E, C, H, S, V, G>;
+    type IntoFuture = RetryFuture<P, O, H, S, G>;
 
     #[inline(always)]
     fn into_future(self) -> Self::IntoFuture {
@@ -99,22 +93,19 @@ where
             until: Timestamp::NEVER,
             latest: Timestamp::ZERO,
             error: None,
+            refused: None,
             timed_out: false,
-            cancelled: None,
             phase: Phase::Start,
         }
     }
 }
 
-impl<P, O, F, T, E, C, H, S, V, G> Future for RetryFuture<P, O, F, E, C, H, S, V, G>
+impl<P, O, T, E, H, S, G> Future for RetryFuture<P, O, H, S, G>
 where
-    P: Borrow<Policy>,
-    O: Operation<F>,
-    F: Future<Output = Result<T, E>>,
-    C: Classify<E>,
-    H: Hook<E>,
+    P: Deref<Target = Policy>,
+    O: Operation<Returned: Future<Output = Result<T, E>>, Value = T, Error = E>,
+    H: Handler<T, E>,
     S: AsyncSleeper,
-    V: Accept<T>,
     G: CallGuards,
 {
     type Output = Result<T, Stopped<E>>;
@@ -122,13 +113,12 @@ where
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut next = match self.phase {
-            Phase::Start => match self.as_mut().begin() {
-                Some(step) => Some(step),
-                None => {
-                    let now = self.as_mut().now(Timestamp::ZERO);
-                    return Poll::Ready(Err(self.project().retrying.cancelled_at_once(now)));
-                }
-            },
+            Phase::Start if self.retrying.is_cancelled() => {
+                let now = self.as_mut().now(Timestamp::ZERO);
+                self.as_mut().release();
+                return Poll::Ready(Err(self.project().retrying.cancelled_at_once(now)));
+            }
+            Phase::Start => self.as_mut().begin(),
             Phase::Running | Phase::Sleeping | Phase::InLine => None,
             Phase::Done => panic!("`RetryFuture` polled after it ended"),
         };
@@ -147,37 +137,41 @@ where
     }
 }
 
-impl<P, O, F, T, E, C, H, S, V, G> RetryFuture<P, O, F, E, C, H, S, V, G>
+impl<P, O, T, E, H, S, G> RetryFuture<P, O, H, S, G>
 where
-    P: Borrow<Policy>,
-    O: Operation<F>,
-    F: Future<Output = Result<T, E>>,
-    C: Classify<E>,
-    H: Hook<E>,
+    P: Deref<Target = Policy>,
+    O: Operation<Returned: Future<Output = Result<T, E>>, Value = T, Error = E>,
+    H: Handler<T, E>,
     S: AsyncSleeper,
-    V: Accept<T>,
     G: CallGuards,
 {
-    /// The first step; `None` for a call that was cancelled before.
+    /// Begins the call and returns its first step; without guards begins the first attempt alone.
     #[inline(always)]
-    fn begin(self: Pin<&mut Self>) -> Option<Step> {
-        let this = self.project();
-        if this.retrying.is_cancelled() {
-            *this.phase = Phase::Done;
-            return None;
-        }
+    fn begin(mut self: Pin<&mut Self>) -> Option<Step> {
+        let this = self.as_mut().project();
         this.retrying.note_start(AsyncSleeper::now);
-        this.retrying.guards.note();
         if G::LAZY {
-            let (started, attempt) = this.retrying.first_attempt(|sleeper| sleeper.now());
+            let (started, abort_at) = this.retrying.first_attempt(|sleeper| sleeper.now());
             (*this.started, *this.latest) = (started, started.unwrap_or(Timestamp::ZERO));
-            let abort_at = attempt.abort_at().unwrap_or(Timestamp::NEVER);
-            return Some(Step::Attempt { ticket: Ticket::FIRST, abort_at, wake_at: Timestamp::NEVER });
+            self.launch(Ticket::FIRST, abort_at);
+            return None;
         }
         let now = this.retrying.sleeper.now();
         let (call, step) = this.retrying.begin(Loop { hedging: true, clock: this.retrying.sleeper.clock() }, now);
         (*this.call, *this.latest) = (Some(call), now);
         Some(step)
+    }
+
+    /// Begins an attempt.
+    #[inline(always)]
+    fn launch(self: Pin<&mut Self>, ticket: Ticket, abort_at: Timestamp) {
+        let this = self.project();
+        *this.refused = None;
+        let attempt = Attempt::new(ticket.attempt(), abort_at, *this.latest);
+        let attempt = this.retrying.attempt(attempt, AsyncSleeper::now);
+        let limit = attempt.time_left().map(|left| this.retrying.sleeper.sleep(left));
+        this.flights.launch(ticket, abort_at, this.retrying.operation.run(attempt), limit);
+        *this.phase = Phase::Running;
     }
 
     /// The time of an event that came not before `passed`.
@@ -195,25 +189,23 @@ where
         let now = *this.latest;
         let until = match step {
             Step::Attempt { ticket, abort_at, wake_at } => {
-                drop(this.retrying.values.take());
-                this.retrying.tell_begun(ticket.attempt(), AsyncSleeper::now);
-                let attempt = this.retrying.operation.enter(Attempt::new(ticket.attempt(), abort_at, now));
-                let limit = attempt.time_left().map(|left| this.retrying.sleeper.sleep(left));
-                this.flights.launch(ticket, abort_at, this.retrying.operation.run(attempt), limit);
+                self.as_mut().launch(ticket, abort_at);
                 wake_at
             }
-            Step::Sleep { until, .. } | Step::Wait { until } => until,
+            Step::Wait { until } => until,
+            Step::Sleep { until, .. } => {
+                let in_line = !G::LAZY && this.call.as_ref().is_some_and(DrivenCall::is_in_line);
+                *this.phase = if in_line { Phase::InLine } else { Phase::Sleeping };
+                until
+            }
             Step::Stop(_) => {
-                let end = this.retrying.ended(this.call.as_ref(), step, this.error.take(), *this.timed_out, now);
+                let (refused, error) = (this.refused.take(), this.error.take());
+                let end = this.retrying.ended(this.call.as_ref(), step, refused, error, *this.timed_out, now);
                 self.release();
                 return Some(end);
             }
         };
-        *this.phase = match step {
-            Step::Sleep { .. } if !G::LAZY && this.call.as_ref().is_some_and(DrivenCall::is_in_line) => Phase::InLine,
-            Step::Sleep { .. } => Phase::Sleeping,
-            _ => Phase::Running,
-        };
+        this = self.project();
         *this.until = until;
         let timer = (!until.is_never()).then(|| this.retrying.sleeper.sleep(until.since(now).as_duration()));
         this.timer.set(timer);
@@ -228,14 +220,13 @@ where
         if let Poll::Ready(landed) = this.flights.as_mut().poll(context) {
             return Poll::Ready(self.landed(landed));
         }
-        if let Some(token) = &this.retrying.cancel {
-            let cancelled = this.cancelled.get_or_insert_with(|| CancelToken::cancelled(token));
-            if Pin::new(cancelled).poll(context).is_ready() {
-                this.flights.clear();
-                let now = self.as_mut().now(Timestamp::ZERO);
-                let call = self.project().call.as_mut();
-                return Poll::Ready(Ok(call.map_or(Step::Stop(Outcome::Cancelled), |call| call.cancel(now))));
-            }
+        if let Some(cancelled) = &mut this.retrying.settings.cancel
+            && Pin::new(cancelled).poll(context).is_ready()
+        {
+            this.flights.clear();
+            let now = self.as_mut().now(Timestamp::ZERO);
+            let call = self.project().call.as_mut();
+            return Poll::Ready(Ok(call.map_or(Step::Stop(Outcome::Cancelled), |call| call.cancel(now))));
         }
         if let Some(timer) = this.timer.as_mut().as_pin_mut()
             && (timer.poll(context).is_ready() || crate::switches::limits() && *this.phase == Phase::Sleeping)
@@ -247,7 +238,7 @@ where
             let now = if limited { self.as_mut().now(until) } else { until };
             return Poll::Ready(Ok(self.tick(now)));
         }
-        if *this.phase == Phase::InLine {
+        if !G::LAZY && *this.phase == Phase::InLine {
             if let Some(call) = this.call {
                 call.notify(context.waker());
             }
@@ -265,7 +256,7 @@ where
     fn tick(self: Pin<&mut Self>, now: Timestamp) -> Step {
         let this = self.project();
         *this.latest = now;
-        let policy = this.retrying.policy.borrow();
+        let policy = &*this.retrying.policy;
         this.call.as_mut().map_or(Step::Stop(Outcome::Cancelled), |call| call.tick(policy, now))
     }
 
@@ -276,15 +267,15 @@ where
         let this = self.as_mut().project();
         *this.timed_out = timed_out;
         // The call ends with a value only if it is the latest answer.
-        drop(this.retrying.values.take());
+        *this.refused = None;
         let known = match result {
             None => Some(Failure::TIMEOUT),
             Some(Err(error)) => {
                 *this.error = Some(error);
                 None
             }
-            Some(Ok(value)) => match this.retrying.values.accept(value) {
-                Ok(value) => {
+            Some(Ok(value)) => match this.retrying.handler.refuse(&value) {
+                None => {
                     if !G::LAZY {
                         // Attempts beside it go before their places are free.
                         this.flights.clear();
@@ -297,7 +288,10 @@ where
                     self.release();
                     return Err(value);
                 }
-                Err(failure) => Some(failure),
+                Some(failure) => {
+                    *this.refused = Some(value);
+                    Some(failure)
+                }
             },
         };
         let now = self.as_mut().now(if timed_out { abort_at } else { Timestamp::ZERO });
@@ -314,6 +308,6 @@ where
         let mut this = self.project();
         this.flights.clear();
         this.timer.set(None);
-        (*this.cancelled, *this.phase) = (None, Phase::Done);
+        (this.retrying.settings.cancel, *this.phase) = (None, Phase::Done);
     }
 }

@@ -133,7 +133,7 @@ impl Shared<BudgetConfig, Budget> {
 /// let policy = Policy::default();
 /// for _ in 0..2 {
 ///     let answer = holdoff::retry(&policy, || Err::<(), _>("down"))
-///         .sleeper(holdoff::VirtualTime::new())
+///         .sleeper(holdoff::testing::VirtualTime::new())
 ///         .guards(&guards)
 ///         .call();
 ///     println!("{}", answer.unwrap_err()); // the second one is refused before it begins
@@ -183,7 +183,7 @@ impl SharedGuards {
         Self::default()
     }
 
-    /// The guards of options or of a document, made with `seed` for the guards that draw; see [`seed`](crate::seed()).
+    /// The guards of options or of a document, made with `seed` for the guards that draw; see [`seed`](crate::testing::seed()).
     ///
     /// # Errors
     /// The [`Error`] of the first guard that cannot be.
@@ -292,7 +292,7 @@ impl SharedGuards {
         self
     }
 
-    /// With hedging, for calls that are awaited and for [`call_in_threads`](crate::sentence::Retrying::call_in_threads). The attempts of any
+    /// With hedging, for calls that are awaited and for [`call_in_threads`](crate::builder::Retrying::call_in_threads). The attempts of any
     /// other blocking call run one after the other. Hedge only operations that may run twice.
     #[must_use]
     pub fn with_hedge(mut self, config: HedgeConfig) -> Self {

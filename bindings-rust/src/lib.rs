@@ -8,12 +8,12 @@
 //!
 //! # fn fetch() -> std::io::Result<String> { Ok("page".into()) }
 //! let policy = Policy::options().attempts(5).deadline(Duration::from_secs(30)).build()?;
-//! let page = holdoff::retry(&policy, fetch).classify(holdoff::io_failure).call()?;
+//! let page = holdoff::retry(&policy, fetch).classify(holdoff::classify::io_failure).call()?;
 //! # assert_eq!(page, "page");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The same sentence with `.await` at its end retries an operation that returns a future. The feature `tokio` brings the
+//! The same call with `.await` at its end retries an operation that returns a future. The feature `tokio` brings the
 //! timer, `web` that of a page; any other runtime gives its own (see [`time::AsyncSleeper`]).
 //!
 //! ```
@@ -41,9 +41,9 @@
 //! - An async attempt that reaches its limit (attempt timeout or deadline) is dropped and counts as a timeout. A blocking
 //!   one cannot be stopped: hand it its limit with [`retry_with`].
 //! - A server's hint (`Retry-After`) is obeyed up to a minute: return it in the [`Failure`] of
-//!   [`classify`](sentence::Retrying::classify).
+//!   [`classify`](builder::Retrying::classify).
 //! - A value can be a failure too, and comes out when there is no other attempt:
-//!   [`when_result`](sentence::Retrying::when_result).
+//!   [`when_result`](builder::Retrying::when_result).
 //! - Calls that share a [`SharedPolicy`] share a budget for retries, too, so that retries cannot multiply the load on a server that
 //!   is down. A bare `&Policy` has none.
 //! - A first attempt that succeeds reads no clock (unless it has a limit), draws no seed and allocates nothing.
@@ -68,7 +68,7 @@
 //! ```
 //!
 //! # Policies from elsewhere
-//! [`Preset`] has the policies of other systems by name: `Policy::options().preset(Preset::Kubernetes)`. With the feature
+//! [`core::Preset`] has the policies of other systems by name: `Policy::options().preset(Preset::Kubernetes)`. With the feature
 //! `serde` a `core::Document` is read from JSON, YAML or TOML, and `Retrying::rules` follows its
 //! rules.
 //!
@@ -80,30 +80,28 @@
 //! # WebAssembly
 //! In a page, a worker or Node under wasm-bindgen (wasm32-unknown-unknown) the feature `web` brings the clock, the timer and
 //! the seeds: `.await` works as it stands. Without that feature the target has none of them: give a sleeper with a clock of its
-//! own ([`time::Sleeper`], [`time::AsyncSleeper`]) and a seed to each operation, or one number to the program ([`seed`]).
+//! own ([`time::Sleeper`], [`time::AsyncSleeper`]) and a seed to each operation, or one number to the program ([`testing::seed`]).
 //!
 //! # Tests without waiting
-//! [`VirtualTime`] is a clock that sleeping moves: `.sleeper(VirtualTime::new())` runs an hour of retries in microseconds,
+//! [`testing::VirtualTime`] is a clock that sleeping moves: `.sleeper(VirtualTime::new())` runs an hour of retries in microseconds,
 //! and `.seed(n)` makes the jitter repeatable. Tokio's paused clock works with the default sleeper.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod accept;
 mod blocking;
 mod cancel;
 #[cfg(any(feature = "tracing", feature = "metrics"))]
 mod change;
-mod classify;
+pub mod classify;
 #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 mod clock;
 mod flights;
 mod future;
 mod guarded;
 mod guards;
-mod hook;
+mod handler;
 #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 mod keyed_guards;
-mod listening;
 #[cfg(feature = "metrics")]
 mod metered;
 mod nested;
@@ -128,7 +126,8 @@ pub use cancel::CancelToken;
 pub use classify::{clues_of, failure_of, io_failure};
 pub use guards::SharedGuards;
 pub use holdoff_core as core;
-pub use holdoff_core::{Error, Failure, Policy, Preset};
+pub use holdoff_core::Preset;
+pub use holdoff_core::{Error, Failure, Policy};
 pub use operation::Attempt;
 pub use retrying::{retry, retry_with};
 pub use seed::seed;
@@ -136,28 +135,28 @@ pub use shared_policy::SharedPolicy;
 pub use stopped::{Stopped, given_up};
 pub use virtual_time::VirtualTime;
 
-/// Guards beside [`SharedGuards`]: one set a key, single guards for calls of another kind, and the parts of a guarded
-/// sentence.
+/// Guards beside [`SharedGuards`]: one set a key, single guards for calls of another kind, and the types of a guarded
+/// call.
 pub mod guard {
     pub use crate::guarded::{CallGuards, Guarded, Unguarded};
     pub use crate::guards::{Limited, Places, Shared};
     #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
     pub use crate::keyed_guards::KeyedGuards;
-    pub use crate::shared_policy::{Budgeted, Budgeting};
+    pub use crate::shared_policy::Budgeted;
 }
 
-/// The sentence that [`retry`] begins: its own type, the types of its parts, and what a hook is told.
-pub mod sentence {
-    pub use crate::accept::{Accept, AnyValue, Unless};
-    pub use crate::classify::{By, Classify, Everything, Known, Ruled, When};
+/// The builder that [`retry`] begins: its own type, the types of its parts, and what a hook is told.
+pub mod builder {
     pub use crate::future::RetryFuture;
-    pub use crate::hook::{
-        Begun, Both, ChoosesDelay, Failed, GaveUp, Hook, NoHook, Notes, OnAttempt, OnGiveUp, OnRetry, OnSuccess,
-        Retried, Succeeded,
+    #[cfg(feature = "serde")]
+    pub use crate::handler::DocumentRules;
+    pub use crate::handler::{
+        Begun, Classify, Delay, Failed, GaveUp, Handler, KnownFacts, OnAttempt, OnGiveUp, OnRetry, OnSuccess, Retried,
+        Succeeded, When, WhenResult, With,
     };
     pub use crate::nested::Nested;
-    pub use crate::operation::{Async, Blocking, Informed, Named, Operation, Returns, Simple};
-    pub use crate::retrying::{PolicyRef, Retrying};
+    pub use crate::operation::{Async, Blocking, Informed, Operation, Plain, Returns};
+    pub use crate::retrying::{IntoPolicy, Retrying};
 }
 
 /// Counting what operations do.
@@ -167,11 +166,10 @@ pub mod telemetry {
     pub use crate::statistics::{Counted, Numbers, Statistics};
 }
 
-/// Clocks and ways of waiting by them, beside [`VirtualTime`].
+/// Clocks and ways of waiting by them, beside [`testing::VirtualTime`].
 pub mod time {
     pub use crate::cancel::Cancelled;
     #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
     pub use crate::clock::wall;
     pub use crate::sleeper::{AsyncSleeper, Sleeper, System};
-    pub use crate::virtual_time::VirtualSleep;
 }

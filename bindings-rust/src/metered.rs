@@ -1,15 +1,15 @@
 //! The counters of the crate `metrics`, under the names that Prometheus has for them (spec 37.4).
 
-use crate::hook::{Begun, GaveUp, Hook, Notes, Retried, Succeeded};
+use crate::handler::{Begun, GaveUp, Handler, Retried, Succeeded};
 use metrics::{counter, histogram};
 
 /// Counts the events of a call with the recorder that the program installed.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Metered(pub(crate) Notes);
+pub struct Metered;
 
-impl<E> Hook<E> for Metered {
-    fn notes(&mut self) -> Option<&mut Notes> {
-        Some(&mut self.0)
+impl<T, E> Handler<T, E> for Metered {
+    fn listens(&self) -> bool {
+        true
     }
 
     fn begun(&mut self, event: &Begun) {

@@ -1,15 +1,15 @@
 //! A retry inside a retry: the token that an attempt passes inward, and the mark that comes back (spec 30).
 
-use crate::operation::{Attempt, Inside, Operation};
+use crate::handler::{Handler, With};
+use crate::operation::{Attempt, Inside};
 use crate::retrying::Retrying;
 use holdoff_core::{Failure, Nesting, Policy, Token};
-use std::borrow::Borrow;
+use std::ops::Deref;
 use std::sync::Arc;
 
-/// An operation between other retries, see [`Retrying::nested`].
-#[derive(Clone, Debug)]
-pub struct Nested<O> {
-    operation: O,
+/// The place of a call between other retries, see [`Retrying::nested`].
+#[derive(Debug)]
+pub struct Nested {
     nesting: Nesting,
     /// The most attempts; `u32::MAX` for ever.
     attempts: u32,
@@ -18,42 +18,31 @@ pub struct Nested<O> {
     inside: Vec<(u32, Arc<Inside>)>,
 }
 
-impl<R, O: Operation<R>> Operation<R> for Nested<O> {
-    fn run(&mut self, attempt: Attempt) -> R {
-        self.operation.run(attempt)
-    }
-
-    fn enter(&mut self, attempt: Attempt) -> Attempt {
+impl<T, E> Handler<T, E> for Nested {
+    fn enter(&mut self, mut attempt: Attempt) -> Attempt {
         let parent = self.around.as_ref().map(|around| around.token());
         let token = Token::child(parent, attempt.number(), self.attempts);
         let inside = Arc::new(Inside::new(token));
         self.inside.push((attempt.number(), Arc::clone(&inside)));
-        let mut attempt = self.operation.enter(attempt);
         attempt.inside = Some(inside);
         attempt
     }
 
     fn judge(&mut self, attempt: u32, failure: Failure) -> Failure {
-        let failure = self.operation.judge(attempt, failure);
         let found = self.inside.iter().position(|(number, _)| *number == attempt);
         let inside = found.map(|at| self.inside.swap_remove(at).1);
         if inside.is_some_and(|inside| inside.given_up()) { self.nesting.after_inner(failure) } else { failure }
     }
 
     fn end(&mut self, given_up: bool) {
-        self.operation.end(given_up);
         self.inside.clear();
         if let Some(around) = &self.around {
             around.note(given_up);
         }
     }
-
-    fn name(&self) -> &'static str {
-        self.operation.name()
-    }
 }
 
-impl<P: Borrow<Policy>, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
+impl<P: Deref<Target = Policy>, O, H, S, G> Retrying<P, O, H, S, G> {
     /// Says what this retry does about the retries around and inside it. Without it attempts multiply: three in three make nine.
     ///
     /// `around` is the [`Attempt`] in which this retry runs, of another `nested` retry; `None` for the outermost. The attempt learns
@@ -62,7 +51,7 @@ impl<P: Borrow<Policy>, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V,
     ///
     /// ```
     /// use holdoff::core::Nesting;
-    /// use holdoff::{Policy, VirtualTime};
+    /// use holdoff::{Policy, testing::VirtualTime};
     ///
     /// let (policy, mut requests) = (Policy::default(), 0);
     /// let answer = holdoff::retry_with(&policy, |attempt| {
@@ -79,18 +68,14 @@ impl<P: Borrow<Policy>, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V,
     /// assert_eq!(requests, 3);
     /// ```
     ///
-    /// Where the retries cannot be given an attempt, an error shows the same if it keeps its source: see [`given_up`](crate::given_up()).
-    pub fn nested(
-        self,
-        nesting: Nesting,
-        around: Option<&Attempt>,
-    ) -> Retrying<Policy, Nested<O>, R, E, C, H, S, V, G> {
+    /// Where the retries cannot be given an attempt, an error shows the same if it keeps its source: see [`given_up`](crate::classify::given_up()).
+    pub fn nested(self, nesting: Nesting, around: Option<&Attempt>) -> Retrying<Arc<Policy>, O, With<H, Nested>, S, G> {
         let around = around.and_then(|attempt| attempt.inside.clone());
-        let own = self.policy.borrow().attempts().unwrap_or(u32::MAX);
+        let own = self.policy.attempts().unwrap_or(u32::MAX);
         let attempts = nesting.attempts(around.as_ref().map(|around| around.token()), own);
-        let policy = self.policy.borrow().with_attempts(attempts);
-        let operation = Nested { operation: self.operation, nesting, attempts, around, inside: Vec::new() };
-        let Self { classifier, hook, sleeper, values, seed, cancel, guards, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
+        let policy = Arc::new(self.policy.with_attempts(attempts));
+        let nested = Nested { nesting, attempts, around, inside: Vec::new() };
+        let Self { operation, handler, sleeper, guards, settings, .. } = self;
+        Retrying { policy, operation, handler: With(handler, nested), sleeper, guards, settings }
     }
 }

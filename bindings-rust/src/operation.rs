@@ -1,6 +1,7 @@
 //! The operation that is retried, and the attempt that it gets.
 
-use holdoff_core::{Failure, Timestamp, Token};
+use holdoff_core::{Timestamp, Token};
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -39,13 +40,13 @@ impl Attempt {
     }
 
     /// The token to send to another program, as the header [`Token::HEADER`]; `None` unless the retry is
-    /// [`nested`](crate::sentence::Retrying::nested).
+    /// [`nested`](crate::builder::Retrying::nested).
     pub fn token(&self) -> Option<Token> {
         self.inside.as_ref().map(|inside| inside.token())
     }
 
     /// True if the latest retry inside this attempt gave up, of the retries that were told of it by
-    /// [`nested`](crate::sentence::Retrying::nested).
+    /// [`nested`](crate::builder::Retrying::nested).
     pub fn given_up(&self) -> bool {
         self.inside.as_ref().is_some_and(|inside| inside.given_up())
     }
@@ -78,87 +79,45 @@ impl Inside {
 }
 
 /// An operation: something that can be run once for each attempt.
-pub trait Operation<R> {
+pub trait Operation {
+    /// A result, or a future of one.
+    type Returned;
+    /// The value in it.
+    type Value;
+    /// The error in it.
+    type Error;
+
     /// Runs it.
-    fn run(&mut self, attempt: Attempt) -> R;
-
-    /// The attempt as its operation sees it; called before each run, in the loop's own thread.
-    #[inline(always)]
-    fn enter(&mut self, attempt: Attempt) -> Attempt {
-        attempt
-    }
-
-    /// The failure of the attempt with that number, after what the retries inside it say.
-    #[inline(always)]
-    fn judge(&mut self, _attempt: u32, failure: Failure) -> Failure {
-        failure
-    }
-
-    /// The end of the call, by a success or by giving up.
-    #[inline(always)]
-    fn end(&mut self, _given_up: bool) {}
-
-    /// Its name in events: of a function its path, unless it was given another one.
-    fn name(&self) -> &'static str;
+    fn run(&mut self, attempt: Attempt) -> Self::Returned;
 }
 
 /// An operation that does not look at its attempt, see [`retry`](crate::retry).
 #[derive(Clone, Copy, Debug)]
-pub struct Simple<O>(pub(crate) O);
+pub struct Plain<F, M>(pub(crate) F, pub(crate) PhantomData<M>);
 
-/// An operation that does, see [`retry_with`](crate::retry_with).
-#[derive(Clone, Copy, Debug)]
-pub struct Informed<O>(pub(crate) O);
+impl<F: FnMut() -> R, R: Returns<M>, M> Operation for Plain<F, M> {
+    type Returned = R;
+    type Value = R::Value;
+    type Error = R::Error;
 
-impl<O: FnMut() -> R, R> Operation<R> for Simple<O> {
     #[inline(always)]
     fn run(&mut self, _: Attempt) -> R {
         (self.0)()
     }
-
-    fn name(&self) -> &'static str {
-        std::any::type_name::<O>()
-    }
 }
 
-impl<O: FnMut(Attempt) -> R, R> Operation<R> for Informed<O> {
+/// An operation that does, see [`retry_with`](crate::retry_with).
+#[derive(Clone, Copy, Debug)]
+pub struct Informed<F, M>(pub(crate) F, pub(crate) PhantomData<M>);
+
+impl<F: FnMut(Attempt) -> R, R: Returns<M>, M> Operation for Informed<F, M> {
+    type Returned = R;
+    type Value = R::Value;
+    type Error = R::Error;
+
     #[inline(always)]
     fn run(&mut self, attempt: Attempt) -> R {
         (self.0)(attempt)
-    }
-
-    fn name(&self) -> &'static str {
-        std::any::type_name::<O>()
-    }
-}
-
-/// An operation with another name, see [`Retrying::name`](crate::sentence::Retrying::name).
-#[derive(Clone, Copy, Debug)]
-pub struct Named<O>(pub(crate) O, pub(crate) &'static str);
-
-impl<O: Operation<R>, R> Operation<R> for Named<O> {
-    #[inline(always)]
-    fn run(&mut self, attempt: Attempt) -> R {
-        self.0.run(attempt)
-    }
-
-    #[inline(always)]
-    fn enter(&mut self, attempt: Attempt) -> Attempt {
-        self.0.enter(attempt)
-    }
-
-    #[inline(always)]
-    fn judge(&mut self, attempt: u32, failure: Failure) -> Failure {
-        self.0.judge(attempt, failure)
-    }
-
-    #[inline(always)]
-    fn end(&mut self, given_up: bool) {
-        self.0.end(given_up);
-    }
-
-    fn name(&self) -> &'static str {
-        self.1
     }
 }
 
@@ -176,11 +135,11 @@ pub trait Returns<M> {
 }
 
 /// Marks operations that return when they are done.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Blocking {}
 
 /// Marks operations that return a future.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Async {}
 
 impl<T, E> Returns<Blocking> for Result<T, E> {

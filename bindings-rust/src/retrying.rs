@@ -1,29 +1,31 @@
-//! The sentence a user writes: what to retry, by which policy, and how.
+//! The builder of a call: what to retry, by which policy, and how; and what its loops have in common.
 
-use crate::accept::{Accept, AnyValue, Unless};
-use crate::cancel::CancelToken;
-#[cfg(feature = "serde")]
-use crate::classify::Ruled;
-use crate::classify::{By, Classify, Everything, Known, When};
+use crate::cancel::{CancelToken, Cancelled};
 use crate::guarded::{CallGuards, DrivenCall, Guarded, Unguarded};
 use crate::guards::SharedGuards;
-use crate::hook::{Begun, Failed, GaveUp, Hook, NoHook, Retried, Succeeded};
-use crate::operation::{Attempt, Informed, Operation, Returns, Simple};
+#[cfg(feature = "serde")]
+use crate::handler::DocumentRules;
+use crate::handler::{
+    Begun, Classify, Delay, Failed, GaveUp, Handler, KnownFacts, Notes, OnAttempt, OnGiveUp, OnRetry, OnSuccess,
+    Retried, Succeeded, When, WhenResult, With,
+};
+use crate::operation::{Attempt, Informed, Operation, Plain, Returns};
 use crate::sleeper::{Loop, System};
+use crate::statistics::{Counted, Statistics};
 use crate::stopped::{Spent, Stopped};
 #[cfg(feature = "serde")]
 use holdoff_core::Document;
 use holdoff_core::{Facts, Failure, FailureKind, Hint, Outcome, Policy, Step, StopReason, Ticket, Timestamp};
-use std::borrow::{Borrow, Cow};
+use std::borrow::Borrow;
 use std::marker::PhantomData;
-use std::rc::Rc;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// Retries `operation` by `policy` until it succeeds or the policy says stop.
 ///
-/// The operation returns a `Result` and the sentence ends with [`.call()`](Retrying::call), or it returns a future of one
-/// and the sentence ends with `.await`. The policy is borrowed, or given (`Policy` is `Copy`) where the future has to be
-/// `'static`.
+/// The operation returns a `Result` and the call ends with [`.call()`](Retrying::call), or it returns a future of one and the
+/// call ends with `.await`. The policy is borrowed, or an `Arc` of it where the future has to be `'static`; a `Policy` by value goes
+/// into an `Arc` of its own.
 ///
 /// ```
 /// use holdoff::Policy;
@@ -37,19 +39,19 @@ use std::sync::Arc;
 ///     }
 ///     Ok(42)
 /// })
-/// .sleeper(holdoff::VirtualTime::new()) // or the machine's own time
+/// .sleeper(holdoff::testing::VirtualTime::new()) // or the machine's own time
 /// .call();
 /// assert_eq!(answer.unwrap(), 42);
 /// # Ok::<(), holdoff::Error>(())
 /// ```
 #[inline]
-pub fn retry<P, O, R, M>(policy: P, operation: O) -> Retrying<P, Simple<O>, R, R::Error>
+pub fn retry<P, F, R, M>(policy: P, operation: F) -> Retrying<P::Held, Plain<F, M>>
 where
-    P: PolicyRef,
-    O: FnMut() -> R,
+    P: IntoPolicy,
+    F: FnMut() -> R,
     R: Returns<M>,
 {
-    Retrying::new(policy, Simple(operation))
+    Retrying::new(policy.into_policy(), std::any::type_name::<F>(), Plain(operation, PhantomData), Unguarded)
 }
 
 /// Like [`retry`], for an operation that wants to know which [`Attempt`] it is and how much time it has.
@@ -63,87 +65,108 @@ where
 ///     assert_eq!(attempt.time_left(), Some(Duration::from_secs(2))); // the socket's timeout
 ///     if attempt.number() < 3 { Err("not yet") } else { Ok(attempt.number()) }
 /// })
-/// .sleeper(holdoff::VirtualTime::new())
+/// .sleeper(holdoff::testing::VirtualTime::new())
 /// .call();
 /// assert_eq!(answer.unwrap(), 3);
 /// # Ok::<(), holdoff::Error>(())
 /// ```
 #[inline]
-pub fn retry_with<P, O, R, M>(policy: P, operation: O) -> Retrying<P, Informed<O>, R, R::Error>
+pub fn retry_with<P, F, R, M>(policy: P, operation: F) -> Retrying<P::Held, Informed<F, M>>
 where
-    P: PolicyRef,
-    O: FnMut(Attempt) -> R,
+    P: IntoPolicy,
+    F: FnMut(Attempt) -> R,
     R: Returns<M>,
 {
-    Retrying::new(policy, Informed(operation))
+    Retrying::new(policy.into_policy(), std::any::type_name::<F>(), Informed(operation, PhantomData), Unguarded)
 }
 
-/// A policy, borrowed or given.
+/// A policy, borrowed, shared or given.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a policy",
-    label = "needs a `Policy` or a `&Policy`",
+    label = "needs a `&Policy`, an `Arc<Policy>` or a `Policy`",
     note = "`.build()?` makes a policy of options; a `SharedPolicy` has a `retry` of its own"
 )]
-pub trait PolicyRef: Borrow<Policy> {}
+pub trait IntoPolicy {
+    /// The policy as a call holds it.
+    type Held: Deref<Target = Policy>;
 
-impl PolicyRef for Policy {}
-impl PolicyRef for &Policy {}
-impl PolicyRef for &mut Policy {}
-impl PolicyRef for Box<Policy> {}
-impl PolicyRef for Rc<Policy> {}
-impl PolicyRef for Arc<Policy> {}
-impl PolicyRef for Cow<'_, Policy> {}
+    /// The policy of a call.
+    fn into_policy(self) -> Self::Held;
+}
 
-/// A retry that is being put into words; does nothing until [`Retrying::call`] or `.await`.
+impl IntoPolicy for &Policy {
+    type Held = Self;
+
+    #[inline(always)]
+    fn into_policy(self) -> Self {
+        self
+    }
+}
+
+impl IntoPolicy for Arc<Policy> {
+    type Held = Self;
+
+    fn into_policy(self) -> Self {
+        self
+    }
+}
+
+impl IntoPolicy for Policy {
+    type Held = Arc<Self>;
+
+    fn into_policy(self) -> Arc<Self> {
+        Arc::new(self)
+    }
+}
+
+/// A call that is being described; does nothing until [`Retrying::call`] or `.await`.
+///
+/// `P` is its policy, `O` its operation, `H` its [handlers](crate::builder::Handler), `S` the sleeper, `G` the guards.
 #[must_use = "nothing runs until `.call()` or `.await`"]
 #[derive(Debug)]
-pub struct Retrying<P, O, R, E, C = Everything, H = NoHook, S = System, V = AnyValue, G = Unguarded> {
+pub struct Retrying<P, O, H = (), S = System, G = Unguarded> {
     pub(crate) policy: P,
     pub(crate) operation: O,
-    pub(crate) classifier: C,
-    pub(crate) hook: H,
+    pub(crate) handler: H,
     pub(crate) sleeper: S,
-    pub(crate) values: V,
-    pub(crate) seed: Option<u64>,
-    pub(crate) cancel: Option<CancelToken>,
     pub(crate) guards: G,
-    pub(crate) returns: PhantomData<fn() -> (R, E)>,
+    pub(crate) settings: Settings,
 }
 
-impl<P, O, R, E> Retrying<P, O, R, E> {
+/// The parts of a call that have the same type in all of them.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// Of the operation, in events.
+    pub(crate) name: &'static str,
+    pub(crate) seed: Option<u64>,
+    pub(crate) cancel: Option<Cancelled>,
+    pub(crate) notes: Notes,
+}
+
+impl<P, O, G> Retrying<P, O, (), System, G> {
     #[inline(always)]
-    const fn new(policy: P, operation: O) -> Self {
-        Self::with_guards(policy, operation, Unguarded)
+    pub(crate) const fn new(policy: P, name: &'static str, operation: O, guards: G) -> Self {
+        let notes = Notes { started: Timestamp::ZERO, failure: None };
+        let settings = Settings { name, seed: None, cancel: None, notes };
+        Self { policy, operation, handler: (), sleeper: System, guards, settings }
     }
 }
 
-impl<P, O, R, E, G> Retrying<P, O, R, E, Everything, NoHook, System, AnyValue, G> {
-    #[inline(always)]
-    pub(crate) const fn with_guards(policy: P, operation: O, guards: G) -> Self {
-        let (classifier, hook, sleeper, values) = (Everything, NoHook, System, AnyValue);
-        let (seed, cancel, returns) = (None, None, PhantomData);
-        Self { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
-    }
-}
-
-impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
+/// What errors and values mean, and who hears of events.
+impl<P, O: Operation, H, S, G> Retrying<P, O, H, S, G> {
     /// Retries only the errors for which `predicate` is true; the others are permanent.
     ///
     /// With [`Retrying::classify`] before it, that one decides about the errors this one lets pass.
     #[inline]
-    pub fn when<F: FnMut(&E) -> bool>(self, predicate: F) -> Retrying<P, O, R, E, When<C, F>, H, S, V, G> {
-        let classifier = When { rest: self.classifier, predicate };
-        let Self { policy, operation, hook, sleeper, values, seed, cancel, guards, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
+    pub fn when<C: FnMut(&O::Error) -> bool>(self, predicate: C) -> Retrying<P, O, With<H, When<C>>, S, G> {
+        self.with(When(predicate))
     }
 
     /// Says what each error is: its kind and what the server said about when to come back. Every error is transient
-    /// unless said otherwise. See [`io_failure`](crate::io_failure) and [`Failure::from_http`] for two ready ones.
+    /// unless said otherwise. See [`io_failure`](crate::classify::io_failure) and [`Failure::from_http`] for two ready ones.
     #[inline]
-    pub fn classify<F: FnMut(&E) -> Failure>(self, classifier: F) -> Retrying<P, O, R, E, By<F>, H, S, V, G> {
-        let classifier = By(classifier);
-        let Self { policy, operation, hook, sleeper, values, seed, cancel, guards, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
+    pub fn classify<C: FnMut(&O::Error) -> Failure>(self, classifier: C) -> Retrying<P, O, With<H, Classify<C>>, S, G> {
+        self.with(Classify(classifier))
     }
 
     /// Says what else is known of an error, over what the classifier before says.
@@ -165,10 +188,8 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
     /// assert_eq!(answer.unwrap_err().attempts(), 1);
     /// ```
     #[inline]
-    pub fn facts<F: FnMut(&E) -> Facts>(self, facts: F) -> Retrying<P, O, R, E, Known<C, F>, H, S, V, G> {
-        let classifier = Known { rest: self.classifier, facts };
-        let Self { policy, operation, hook, sleeper, values, seed, cancel, guards, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
+    pub fn facts<C: FnMut(&O::Error) -> Facts>(self, facts: C) -> Retrying<P, O, With<H, KnownFacts<C>>, S, G> {
+        self.with(KnownFacts(facts))
     }
 
     /// Follows the rules of a document, over what the classifier before says.
@@ -192,22 +213,19 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
     ///     Err(if calls < 3 { "read timeout" } else { "no such table" })
     /// })
     /// .rules(&document, |_| Facts::NONE)
-    /// .sleeper(holdoff::VirtualTime::new())
+    /// .sleeper(holdoff::testing::VirtualTime::new())
     /// .call();
     /// assert_eq!(answer.unwrap_err().attempts(), 3);
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     #[cfg(feature = "serde")]
     #[inline]
-    pub fn rules<F: FnMut(&E) -> Facts>(
+    pub fn rules<C: FnMut(&O::Error) -> Facts>(
         self,
         document: &Document,
-        facts: F,
-    ) -> Retrying<P, O, R, E, Ruled<'_, C, F>, H, S, V, G> {
-        let Document { rules, texts, .. } = document;
-        let classifier = Ruled { rest: self.classifier, rules, texts, facts };
-        let Self { policy, operation, hook, sleeper, values, seed, cancel, guards, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
+        facts: C,
+    ) -> Retrying<P, O, With<H, DocumentRules<'_, C>>, S, G> {
+        self.with(DocumentRules { document, facts })
     }
 
     /// Takes a value for a failure when `predicate` says which one it is; `None` is a success.
@@ -221,7 +239,7 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
     /// one is asked about the values that the other lets pass.
     ///
     /// ```
-    /// use holdoff::{Failure, Policy, VirtualTime};
+    /// use holdoff::{Failure, Policy, testing::VirtualTime};
     ///
     /// struct Answer { status: u32, retry_after: Option<&'static [u8]> }
     /// let mut answers = vec![
@@ -245,34 +263,110 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
     ///     .call();
     /// assert_eq!(answer.unwrap().status, 503); // the third and last one
     /// ```
-    #[expect(
-        clippy::type_complexity,
-        reason = "each part of the sentence is a parameter, and this one has parts itself"
-    )]
     #[inline]
-    pub fn when_result<F, M>(self, predicate: F) -> Retrying<P, O, R, E, C, H, S, Unless<V, F, R::Value>, G>
-    where
-        R: Returns<M>,
-        F: FnMut(&R::Value) -> Option<Failure>,
-    {
-        let values = Unless { rest: self.values, predicate, refused: None };
-        let Self { policy, operation, classifier, hook, sleeper, seed, cancel, guards, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
+    pub fn when_result<C: FnMut(&O::Value) -> Option<Failure>>(
+        self,
+        predicate: C,
+    ) -> Retrying<P, O, With<H, WhenResult<C>>, S, G> {
+        self.with(WhenResult(predicate))
     }
 
-    /// Waits with another sleeper, by its clock: [`VirtualTime`](crate::VirtualTime) in tests, another runtime's timer in
+    /// Calls `hook` before each attempt.
+    #[inline]
+    pub fn on_attempt<L: FnMut(&Begun)>(self, hook: L) -> Retrying<P, O, With<H, OnAttempt<L>>, S, G> {
+        self.with(OnAttempt(hook))
+    }
+
+    /// Asks `choose` for the delay after each failure that is not permanent, before the policy decides. [`Hint::after`] is obeyed
+    /// exactly, however long a hint may be; [`Hint::NEVER`] stops the call; `None` leaves the delay to the policy. Attempts, deadline
+    /// and guards still limit the call.
+    ///
+    /// ```
+    /// use holdoff::core::{Hint, Span};
+    /// use holdoff::{Policy, testing::VirtualTime};
+    ///
+    /// let time = VirtualTime::new();
+    /// let stopped = holdoff::retry(Policy::default(), || Err::<(), _>("busy"))
+    ///     .delay(|failed| (failed.attempt == 1).then_some(Hint::after(Span::from_secs(3))).or(Some(Hint::NEVER)))
+    ///     .sleeper(time.clone())
+    ///     .call()
+    ///     .unwrap_err();
+    /// assert_eq!((stopped.attempts(), time.elapsed().as_secs()), (2, 3));
+    /// ```
+    #[inline]
+    pub fn delay<L: FnMut(&Failed<'_, O::Error>) -> Option<Hint>>(
+        self,
+        choose: L,
+    ) -> Retrying<P, O, With<H, Delay<L>>, S, G> {
+        self.with(Delay(choose))
+    }
+
+    /// Calls `hook` before each sleep.
+    #[inline]
+    pub fn on_retry<L: FnMut(&Retried<'_, O::Error>)>(self, hook: L) -> Retrying<P, O, With<H, OnRetry<L>>, S, G> {
+        self.with(OnRetry(hook))
+    }
+
+    /// Calls `hook` after the attempt that succeeds, before its value is returned.
+    #[inline]
+    pub fn on_success<L: FnMut(&Succeeded)>(self, hook: L) -> Retrying<P, O, With<H, OnSuccess<L>>, S, G> {
+        self.with(OnSuccess(hook))
+    }
+
+    /// Calls `hook` when the call ends without a success: by the policy, by a guard that refuses, or cancelled. Not if its future
+    /// is dropped.
+    #[inline]
+    pub fn on_give_up<L: FnMut(&GaveUp<'_, O::Error>)>(self, hook: L) -> Retrying<P, O, With<H, OnGiveUp<L>>, S, G> {
+        self.with(OnGiveUp(hook))
+    }
+}
+
+impl<P, O, H, S, G> Retrying<P, O, H, S, G> {
+    #[inline(always)]
+    pub(crate) fn with<L>(self, handler: L) -> Retrying<P, O, With<H, L>, S, G> {
+        let Self { policy, operation, handler: before, sleeper, guards, settings } = self;
+        Retrying { policy, operation, handler: With(before, handler), sleeper, guards, settings }
+    }
+
+    /// Counts the events of the call in `statistics`.
+    #[inline]
+    pub fn statistics(self, statistics: &Statistics) -> Retrying<P, O, With<H, Counted<'_>>, S, G> {
+        self.with(Counted(statistics))
+    }
+
+    /// Counts the events of the call with the recorder of the crate `metrics`: `holdoff_attempts_total`,
+    /// `holdoff_retries_total`, `holdoff_successes_total`, `holdoff_give_ups_total` and `holdoff_delay_seconds`.
+    #[cfg(feature = "metrics")]
+    #[inline]
+    pub fn metrics(self) -> Retrying<P, O, With<H, crate::metered::Metered>, S, G> {
+        self.with(crate::metered::Metered)
+    }
+
+    /// Waits with another sleeper, by its clock: [`VirtualTime`](crate::testing::VirtualTime) in tests, another runtime's timer in
     /// async programs.
     #[inline]
-    pub fn sleeper<T>(self, sleeper: T) -> Retrying<P, O, R, E, C, H, T, V, G> {
-        let Self { policy, operation, classifier, hook, values, seed, cancel, guards, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
+    pub fn sleeper<T>(self, sleeper: T) -> Retrying<P, O, H, T, G> {
+        let Self { policy, operation, handler, guards, settings, .. } = self;
+        Retrying { policy, operation, handler, sleeper, guards, settings }
+    }
+
+    /// Gives the operation another name in events, traces and metrics than that of its type.
+    ///
+    /// ```
+    /// let named = |begun: &holdoff::builder::Begun| assert_eq!(begun.operation, "load");
+    /// holdoff::retry(holdoff::Policy::default(), || Ok::<_, ()>(1)).name("load").on_attempt(named).call().unwrap();
+    /// ```
+    #[inline]
+    pub fn name(mut self, name: &'static str) -> Self {
+        self.settings.name = name;
+        self
     }
 
     /// Repeats a run: the same seed, policy and failures at the same times give the same decisions in every language.
-    /// Without it the seed comes from [`seed`](crate::seed()), or else it is random.
+    /// Without it the seed comes from [`seed`](crate::testing::seed()), or else it is random.
     #[inline]
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
+        self.settings.seed = Some(seed);
         self
     }
 
@@ -280,55 +374,64 @@ impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G> {
     /// async attempt, which is dropped; a blocking attempt ends first.
     #[inline]
     pub fn cancel(mut self, token: &CancelToken) -> Self {
-        self.cancel = Some(token.clone());
+        self.settings.cancel = Some(token.cancelled());
         self
     }
 
+    #[inline(always)]
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancel.as_ref().is_some_and(CancelToken::is_cancelled)
+        self.settings.cancel.as_ref().is_some_and(Cancelled::is_cancelled)
     }
 }
 
-impl<P, O, R, E, C, H, S, V> Retrying<P, O, R, E, C, H, S, V> {
+impl<P, O, H, S> Retrying<P, O, H, S> {
     /// Runs it under guards that it shares with every other call that has them, borrowed, or given (a clone is the same
     /// guards) where the future has to be `'static`.
     ///
     /// A guard may refuse the first attempt, too: then [`Stopped::attempts`] is 0 and there is no error.
     #[inline]
-    pub fn guards<B: Borrow<SharedGuards>>(self, guards: B) -> Retrying<P, O, R, E, C, H, S, V, Guarded<B>> {
-        let guards = Guarded::new(guards);
-        let Self { policy, operation, classifier, hook, sleeper, values, seed, cancel, returns, .. } = self;
-        Retrying { policy, operation, classifier, hook, sleeper, values, seed, cancel, guards, returns }
+    pub fn guards<B: Borrow<SharedGuards>>(self, guards: B) -> Retrying<P, O, H, S, Guarded<B>> {
+        let Self { policy, operation, handler, sleeper, settings, .. } = self;
+        Retrying { policy, operation, handler, sleeper, guards: Guarded::new(guards), settings }
     }
 }
 
-/// The parts that the blocking loop and the async loop share.
-impl<P, O, R, E, C, H, S, V, G> Retrying<P, O, R, E, C, H, S, V, G>
+/// The parts that all loops share.
+impl<P, O, H, S, G> Retrying<P, O, H, S, G>
 where
-    P: Borrow<Policy>,
-    O: Operation<R>,
-    C: Classify<E>,
-    H: Hook<E>,
+    P: Deref<Target = Policy>,
+    O: Operation,
+    H: Handler<O::Value, O::Error>,
     G: CallGuards,
 {
     /// The first attempt of a call that is not made yet: no clock unless the policy counts from there.
     #[inline(always)]
-    pub(crate) fn first_attempt(&self, clock: impl FnOnce(&S) -> Timestamp) -> (Option<Timestamp>, Attempt) {
-        let policy = self.policy.borrow();
+    pub(crate) fn first_attempt(&self, clock: impl FnOnce(&S) -> Timestamp) -> (Option<Timestamp>, Timestamp) {
+        let policy = &*self.policy;
         if !policy.is_timed() {
-            return (None, Attempt::new(1, Timestamp::NEVER, Timestamp::ZERO));
+            return (None, Timestamp::NEVER);
         }
         let now = clock(&self.sleeper);
         // No time, if it lies behind the last instant (spec 1.4).
         let abort_at = policy.first_limit().map_or(u64::MAX, |limit| now.as_nanos().saturating_add(limit.as_nanos()));
-        (Some(now), Attempt::new(1, Timestamp::from_nanos(abort_at), now))
+        (Some(now), Timestamp::from_nanos(abort_at))
     }
 
     /// Begins the call.
     #[inline(always)]
     pub(crate) fn begin(&mut self, host: Loop, now: Timestamp) -> (G::Call, Step) {
-        let seed = self.seed.unwrap_or_else(|| crate::seed::next(now));
-        self.guards.begin(self.policy.borrow(), host, seed, now)
+        let seed = self.settings.seed.unwrap_or_else(|| crate::seed::next(now));
+        self.guards.begin(&self.policy, host, seed, now)
+    }
+
+    /// An attempt that begins: tells the hooks, and the retries inside it who is around them.
+    #[inline(always)]
+    pub(crate) fn attempt(&mut self, attempt: Attempt, clock: impl FnOnce(&S) -> Timestamp) -> Attempt {
+        if self.handler.listens() {
+            let elapsed = self.settings.notes.elapsed(clock(&self.sleeper));
+            self.handler.begun(&Begun { operation: self.settings.name, attempt: attempt.number(), elapsed });
+        }
+        self.handler.enter(attempt)
     }
 
     /// Decides what follows an attempt that failed at `now`: with the latest error, unless `known` says what it failed as,
@@ -340,7 +443,7 @@ where
         call: &mut G::Call,
         ticket: Ticket,
         now: Timestamp,
-        error: Option<&E>,
+        error: Option<&O::Error>,
         known: Option<Failure>,
         last: impl FnOnce(),
     ) -> Step {
@@ -348,73 +451,64 @@ where
             last();
             return call.cancel(now);
         }
-        let (error, failure) = match (error, known) {
-            (Some(error), None) => (Some(error), self.classifier.classify(error)),
+        let (error, mut failure) = match (error, known) {
+            (Some(error), None) => (Some(error), self.handler.classify(error, |_| Failure::TRANSIENT)),
             (_, known) => (None, known.unwrap_or(Failure::TIMEOUT)),
         };
-        let failure = self.operation.judge(ticket.attempt(), failure);
+        failure = self.handler.judge(ticket.attempt(), failure);
         if failure.kind == FailureKind::Permanent {
             last();
         }
-        let mut step = match self.chosen_delay(ticket.attempt(), now, error, failure) {
-            None => call.fail(self.policy.borrow(), ticket, now, failure),
-            Some(hint) => call.fail(&self.policy.borrow().with_exact_hints(), ticket, now, failure.with_hint(hint)),
+        let policy = &*self.policy;
+        let (operation, attempt, listens) = (self.settings.name, ticket.attempt(), self.handler.listens());
+        let elapsed = if listens { self.settings.notes.elapsed(now) } else { Default::default() };
+        // The delay that the user chooses, if there is a choice (spec 7.17).
+        let mut chosen = None;
+        if listens && failure.kind != FailureKind::Permanent {
+            chosen = self.handler.delay(&Failed { operation, attempt, elapsed, error, failure });
+        }
+        let mut step = match chosen {
+            None => call.fail(policy, ticket, now, failure),
+            Some(hint) => call.fail(&policy.with_exact_hints(), ticket, now, failure.with_hint(hint)),
         };
         if crate::switches::limits() {
             step = crate::switches::limited_step(call, ticket, now, step);
         }
         #[cfg(feature = "tracing")]
         if let Step::Sleep { until, cause } = step {
-            let delay = until.since(now).as_duration();
-            crate::traced::retried(self.operation.name(), ticket.attempt(), failure, delay, cause);
+            crate::traced::retried(operation, attempt, failure, until.since(now).as_duration(), cause);
         }
-        if let Some(notes) = self.hook.notes() {
-            notes.failure = Some(failure);
+        if listens {
+            self.settings.notes.failure = Some(failure);
             if let Step::Sleep { until, cause } = step {
-                let (elapsed, delay) = (notes.elapsed(now), until.since(now).as_duration());
-                let (operation, attempt) = (self.operation.name(), ticket.attempt());
-                self.hook.retried(&Retried { operation, attempt, elapsed, error, failure, delay, cause });
+                let delay = until.since(now).as_duration();
+                self.handler.retried(&Retried { operation, attempt, elapsed, error, failure, delay, cause });
             }
         }
         step
     }
 
-    /// The delay that the user chooses, if there is a choice (spec 7.17).
-    #[inline(always)]
-    fn chosen_delay(&mut self, attempt: u32, now: Timestamp, error: Option<&E>, failure: Failure) -> Option<Hint> {
-        let elapsed = self.hook.notes().filter(|_| failure.kind != FailureKind::Permanent)?.elapsed(now);
-        self.hook.delay(&Failed { operation: self.operation.name(), attempt, elapsed, error, failure })
-    }
-
     /// Takes a note of the beginning, if anybody listens.
     #[inline(always)]
     pub(crate) fn note_start(&mut self, clock: impl FnOnce(&S) -> Timestamp) {
-        if let Some(notes) = self.hook.notes() {
-            notes.started = clock(&self.sleeper);
+        if self.handler.listens() {
+            self.settings.notes.started = clock(&self.sleeper);
         }
-    }
-
-    /// Tells the hook that an attempt begins, if anybody listens.
-    #[inline(always)]
-    pub(crate) fn tell_begun(&mut self, attempt: u32, clock: impl FnOnce(&S) -> Timestamp) {
-        if let Some(notes) = self.hook.notes() {
-            let elapsed = notes.elapsed(clock(&self.sleeper));
-            self.hook.begun(&Begun { operation: self.operation.name(), attempt, elapsed });
-        }
+        self.guards.note();
     }
 
     /// Tells the hook that an attempt succeeded, if anybody listens.
     #[inline(always)]
     pub(crate) fn tell_succeeded(&mut self, attempt: u32, clock: impl FnOnce(&S) -> Timestamp) {
-        self.operation.end(false);
-        if let Some(notes) = self.hook.notes() {
-            let elapsed = notes.elapsed(clock(&self.sleeper));
-            self.hook.succeeded(&Succeeded { operation: self.operation.name(), attempt, elapsed });
+        self.handler.end(false);
+        if self.handler.listens() {
+            let elapsed = self.settings.notes.elapsed(clock(&self.sleeper));
+            self.handler.succeeded(&Succeeded { operation: self.settings.name, attempt, elapsed });
         }
     }
 
     /// The end of an operation that was cancelled before its first attempt.
-    pub(crate) fn cancelled_at_once(&mut self, now: Timestamp) -> Stopped<E> {
+    pub(crate) fn cancelled_at_once(&mut self, now: Timestamp) -> Stopped<O::Error> {
         self.note_start(|_| now);
         let (reason, retry_at) = (StopReason::Cancelled, Timestamp::NEVER);
         self.tell_gave_up(0, None, reason, retry_at, now);
@@ -425,34 +519,32 @@ where
     fn tell_gave_up(
         &mut self,
         attempt: u32,
-        error: Option<&E>,
+        error: Option<&O::Error>,
         reason: StopReason,
         retry_at: Timestamp,
         now: Timestamp,
     ) {
         let retry_in = (!retry_at.is_never()).then(|| retry_at.since(now).as_duration());
+        let (operation, Notes { failure, .. }) = (self.settings.name, self.settings.notes);
         #[cfg(feature = "tracing")]
-        crate::traced::gave_up(self.operation.name(), attempt, reason, retry_in);
-        if let Some(notes) = self.hook.notes() {
-            let (elapsed, failure) = (notes.elapsed(now), notes.failure);
-            let operation = self.operation.name();
-            self.hook.gave_up(&GaveUp { operation, attempt, elapsed, error, failure, reason, retry_in });
+        crate::traced::gave_up(operation, attempt, reason, retry_in);
+        if self.handler.listens() {
+            let elapsed = self.settings.notes.elapsed(now);
+            self.handler.gave_up(&GaveUp { operation, attempt, elapsed, error, failure, reason, retry_in });
         }
     }
 
     /// The end for any step but an attempt: the value that the last attempt returned and the policy would not retry, or none.
     #[inline(always)]
-    pub(crate) fn ended<T>(
+    pub(crate) fn ended(
         &mut self,
         call: Option<&G::Call>,
         step: Step,
-        error: Option<E>,
+        refused: Option<O::Value>,
+        error: Option<O::Error>,
         timed_out: bool,
         stopped_at: Timestamp,
-    ) -> Result<T, Stopped<E>>
-    where
-        V: Accept<T>,
-    {
+    ) -> Result<O::Value, Stopped<O::Error>> {
         let (attempts, shortage) = call.map_or((1, None), |call| (call.attempts(), call.shortage()));
         let shortage = shortage.map(|shortage| Box::new(Spent { shortage, key: self.guards.key().into() }));
         let (reason, retry_at) = match step {
@@ -460,17 +552,17 @@ where
             _ => (StopReason::Cancelled, Timestamp::NEVER),
         };
         if reason != StopReason::Cancelled {
-            self.operation.end(true);
+            self.handler.end(true);
         }
         self.tell_gave_up(attempts, error.as_ref(), reason, retry_at, stopped_at);
-        match self.values.take() {
+        match refused {
             Some(value) if reason != StopReason::Cancelled => Ok(value),
             _ => Err(Stopped { error, reason, timed_out, attempts, stopped_at, retry_at, shortage }),
         }
     }
 }
 
-/// Sentences that do not compile, each with a message of ours first: an operation that cannot fail, and options that are not built.
+/// Calls that do not compile, each with a message of ours first: an operation that cannot fail, and options that are not built.
 ///
 /// ```compile_fail,E0277
 /// let _ = holdoff::retry(holdoff::Policy::default(), || 5);

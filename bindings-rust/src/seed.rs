@@ -13,7 +13,7 @@ static IS_SET: AtomicBool = AtomicBool::new(false);
 static SEQUENCE: Mutex<(u64, u64)> = Mutex::new((0, 0));
 
 /// Makes the jitter of the whole program repeatable: the k-th operation that fails from here on, k from 0, gets the seed
-/// [`seed_at`]`(n, k)`. An operation with [`Retrying::seed`](crate::sentence::Retrying::seed) does not count.
+/// [`seed_at`]`(n, k)`. An operation with [`Retrying::seed`](crate::builder::Retrying::seed) does not count.
 ///
 /// Among threads the order of failures decides who is k-th; give each operation its own seed where that matters.
 pub fn seed(n: u64) {

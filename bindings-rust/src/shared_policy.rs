@@ -2,10 +2,11 @@
 
 use crate::flights::One;
 use crate::guarded::{CallGuards, Lend, SharedCall};
-use crate::operation::{Attempt, Informed, Returns, Simple};
+use crate::operation::{Attempt, Informed, Plain, Returns};
 use crate::retrying::Retrying;
-use crate::sleeper::{Clock, Loop, SYSTEM};
+use crate::sleeper::{Clock, Loop, SYSTEM, System};
 use holdoff_core::{BudgetConfig, Guards, KeyedBudget, Options, Policy, Step, Timestamp};
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -26,7 +27,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// static SEARCH: LazyLock<SharedPolicy> = LazyLock::new(|| SharedPolicy::new(Policy::default()));
 ///
 /// # fn search(words: &str) -> std::io::Result<String> { Ok(words.to_owned()) }
-/// let found = SEARCH.retry(|| search("rust")).classify(holdoff::io_failure).call()?;
+/// let found = SEARCH.retry(|| search("rust")).classify(holdoff::classify::io_failure).call()?;
 /// # assert_eq!(found, "rust");
 /// # Ok::<(), std::io::Error>(())
 /// ```
@@ -79,23 +80,23 @@ impl SharedPolicy {
 
     /// Retries `operation` by the policy and under its budget: see [`retry`](crate::retry).
     #[inline]
-    pub fn retry<O, R, M>(&self, operation: O) -> Budgeting<'_, Simple<O>, R, R::Error>
+    pub fn retry<F, R, M>(&self, operation: F) -> Retrying<&Policy, Plain<F, M>, (), System, Budgeted<'_>>
     where
-        O: FnMut() -> R,
+        F: FnMut() -> R,
         R: Returns<M>,
     {
-        Retrying::with_guards(&self.policy, Simple(operation), Budgeted::of(self))
+        Retrying::new(&self.policy, std::any::type_name::<F>(), Plain(operation, PhantomData), Budgeted::of(self))
     }
 
     /// Retries `operation`, which is told its [`Attempt`], by the policy and under its budget: see
     /// [`retry_with`](crate::retry_with).
     #[inline]
-    pub fn retry_with<O, R, M>(&self, operation: O) -> Budgeting<'_, Informed<O>, R, R::Error>
+    pub fn retry_with<F, R, M>(&self, operation: F) -> Retrying<&Policy, Informed<F, M>, (), System, Budgeted<'_>>
     where
-        O: FnMut(Attempt) -> R,
+        F: FnMut(Attempt) -> R,
         R: Returns<M>,
     {
-        Retrying::with_guards(&self.policy, Informed(operation), Budgeted::of(self))
+        Retrying::new(&self.policy, std::any::type_name::<F>(), Informed(operation, PhantomData), Budgeted::of(self))
     }
 
     /// The tokens of a key's budget now, by the clock of the calls; of a sleeper's own clock as of the latest call. `None` without a
@@ -132,19 +133,6 @@ impl SharedPolicy {
     }
 }
 
-/// The sentence that [`SharedPolicy::retry`] begins.
-pub type Budgeting<'a, O, R, E> = Retrying<
-    &'a Policy,
-    O,
-    R,
-    E,
-    crate::sentence::Everything,
-    crate::sentence::NoHook,
-    crate::time::System,
-    crate::sentence::AnyValue,
-    Budgeted<'a>,
->;
-
 /// The budget of a [`SharedPolicy`].
 #[derive(Clone, Copy, Debug)]
 pub struct Budgeted<'a> {
@@ -161,7 +149,7 @@ impl<'a> Budgeted<'a> {
     }
 }
 
-impl<'a, P, O, R, E, C, H, S, V> Retrying<P, O, R, E, C, H, S, V, Budgeted<'a>> {
+impl<'a, P, O, H, S> Retrying<P, O, H, S, Budgeted<'a>> {
     /// Names the server that is called, `scheme://host:port`, if calls of the policy go to more than one: each key has a budget of its own.
     #[inline]
     pub fn key(mut self, key: &'a str) -> Self {

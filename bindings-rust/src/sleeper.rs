@@ -35,7 +35,7 @@ pub struct Loop {
 /// has begun lasts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot wait for a blocking operation",
-    note = "`.call()` waits with `holdoff::time::System`, `holdoff::VirtualTime` or any `Fn(Duration)`"
+    note = "`.call()` waits with `holdoff::time::System`, `holdoff::testing::VirtualTime` or any `Fn(Duration)`"
 )]
 pub trait Sleeper {
     /// The time by which it sleeps; never runs backwards. The system's clock where there is one.

@@ -1,15 +1,15 @@
 //! Numbers of operations, for a status page or a test.
 
-use crate::hook::{Begun, GaveUp, Hook, Notes, Retried, Succeeded};
+use crate::handler::{Begun, GaveUp, Handler, Retried, Succeeded};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Counts the operations that are given it by [`Retrying::statistics`](crate::sentence::Retrying::statistics): keep one in a static,
+/// Counts the operations that are given it by [`Retrying::statistics`](crate::builder::Retrying::statistics): keep one in a static,
 /// for one function or for many.
 ///
 /// ```
-/// use holdoff::{Policy, VirtualTime, telemetry::Statistics};
+/// use holdoff::{telemetry::Statistics, testing::VirtualTime, Policy};
 ///
 /// static SEARCHES: Statistics = Statistics::new();
 ///
@@ -79,11 +79,11 @@ impl Statistics {
 
 /// Counts the events of a call in [`Statistics`].
 #[derive(Clone, Copy, Debug)]
-pub struct Counted<'s>(pub(crate) &'s Statistics, pub(crate) Notes);
+pub struct Counted<'s>(pub(crate) &'s Statistics);
 
-impl<E> Hook<E> for Counted<'_> {
-    fn notes(&mut self) -> Option<&mut Notes> {
-        Some(&mut self.1)
+impl<T, E> Handler<T, E> for Counted<'_> {
+    fn listens(&self) -> bool {
+        true
     }
 
     fn begun(&mut self, _: &Begun) {

@@ -109,17 +109,17 @@ const DEPTH: usize = 64;
 /// True if a retry gave up with this error: the error, or an error in its chain of sources, is a [`Stopped`]
 /// that was not cancelled.
 ///
-/// For another retry around, also of another library, so that attempts do not multiply: `.when(|error| !holdoff::given_up(error))`.
-/// An error that does not keep its source hides the retry; [`nested`](crate::sentence::Retrying::nested) tells the attempt itself.
+/// For another retry around, also of another library, so that attempts do not multiply: `.when(|error| !holdoff::classify::given_up(error))`.
+/// An error that does not keep its source hides the retry; [`nested`](crate::builder::Retrying::nested) tells the attempt itself.
 ///
 /// ```
-/// use holdoff::{Policy, VirtualTime};
+/// use holdoff::{Policy, testing::VirtualTime};
 /// use std::io::{Error, ErrorKind};
 ///
 /// let down = || Err::<(), _>(Error::from(ErrorKind::ConnectionRefused));
 /// let stopped = holdoff::retry(Policy::default(), down).sleeper(VirtualTime::new()).call().unwrap_err();
-/// assert!(holdoff::given_up(&Error::other(stopped)));
-/// assert!(!holdoff::given_up(&Error::from(ErrorKind::ConnectionRefused)));
+/// assert!(holdoff::classify::given_up(&Error::other(stopped)));
+/// assert!(!holdoff::classify::given_up(&Error::from(ErrorKind::ConnectionRefused)));
 /// ```
 pub fn given_up(error: &(dyn Error + 'static)) -> bool {
     let mut next = Some(error);

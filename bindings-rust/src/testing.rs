@@ -1,6 +1,9 @@
-//! For tests of programs that retry: switches of the whole process, and operations that fail on purpose.
+//! For tests of programs that retry: a clock that sleeping moves, repeatable jitter, switches of the whole process, and operations
+//! that fail on purpose.
 
+pub use crate::seed::seed;
 pub use crate::switches::{Limited, disabled, limited, without_budgets};
+pub use crate::virtual_time::{VirtualSleep, VirtualTime};
 
 use crate::sleeper::{AsyncSleeper, Sleeper};
 use holdoff_core::Chaos;
@@ -10,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// An operation that fails its first calls, and then does what `operation` does.
 ///
 /// ```
-/// use holdoff::{Policy, VirtualTime, testing::failing};
+/// use holdoff::{Policy, testing::{VirtualTime, failing}};
 ///
 /// let flaky = failing(2, || "down", || Ok("page"));
 /// assert_eq!(holdoff::retry(Policy::default(), flaky).sleeper(VirtualTime::new()).call(), Ok("page"));
@@ -35,7 +38,7 @@ pub fn failing<T, E>(
 ///
 /// ```
 /// use holdoff::core::{Chaos, Span};
-/// use holdoff::{Policy, VirtualTime, testing::Injector};
+/// use holdoff::{Policy, testing::{Injector, VirtualTime}};
 ///
 /// let time = VirtualTime::new();
 /// let chaos = Injector::new(Chaos::new(7, 0.2, 1.0, Span::from_millis(10), Span::from_millis(200))?);

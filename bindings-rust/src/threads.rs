@@ -1,17 +1,15 @@
 //! The loop for operations that block, with attempts beside each other: each in a thread of its own.
 
-use crate::accept::Accept;
 use crate::cancel::CancelToken;
-use crate::classify::Classify;
 use crate::guarded::{CallGuards, DrivenCall};
-use crate::hook::Hook;
+use crate::handler::Handler;
 use crate::operation::{Attempt, Operation};
 use crate::retrying::Retrying;
 use crate::sleeper::{Loop, Sleeper, not_before};
 use crate::stopped::Stopped;
 use holdoff_core::{Policy, Step, Ticket, Timestamp};
-use std::borrow::Borrow;
 use std::cell::RefCell;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,16 +20,14 @@ use std::thread;
 /// News for the caller's thread: an attempt that has ended, with its result or its panic; or the token, which is cancelled.
 type News<R> = Option<(Ticket, thread::Result<R>)>;
 
-impl<P, O, T, E, C, H, S, V, G> Retrying<P, O, Result<T, E>, E, C, H, S, V, G>
+impl<P, O, T, E, H, S, G> Retrying<P, O, H, S, G>
 where
-    P: Borrow<Policy>,
-    O: Operation<Result<T, E>> + Clone + Send + 'static,
+    P: Deref<Target = Policy>,
+    O: Operation<Returned = Result<T, E>, Value = T, Error = E> + Clone + Send + 'static,
     T: Send + 'static,
     E: Send + 'static,
-    C: Classify<E>,
-    H: Hook<E>,
+    H: Handler<T, E>,
     S: Sleeper,
-    V: Accept<T>,
     G: CallGuards,
 {
     /// Runs the operation as [`call`](Self::call) does, each attempt in a thread of its own, so that a hedge may start another attempt beside
@@ -63,10 +59,9 @@ where
         self.note_start(Sleeper::now);
         let (sender, news) = channel();
         let waker = Waker::from(Arc::new(Tell(sender.clone())));
-        let mut cancelled = self.cancel.as_ref().map(CancelToken::cancelled);
         let lost = CancelToken::new();
         let _over = Over(&lost);
-        let mut error = None;
+        let (mut error, mut refused) = (None, None);
         let mut now = self.sleeper.now();
         let (mut call, mut step) = self.begin(Loop { hedging: true, clock: self.sleeper.clock() }, now);
         loop {
@@ -78,33 +73,36 @@ where
                     };
                     step = match self.is_cancelled() {
                         true => call.cancel(now),
-                        false => call.tick(self.policy.borrow(), now),
+                        false => call.tick(&self.policy, now),
                     };
                     continue;
                 }
                 Step::Attempt { ticket, abort_at, wake_at } => {
-                    drop(self.values.take());
-                    self.tell_begun(ticket.attempt(), Sleeper::now);
-                    let attempt = self.operation.enter(Attempt::new(ticket.attempt(), abort_at, now));
+                    refused = None;
+                    let attempt = self.attempt(Attempt::new(ticket.attempt(), abort_at, now), Sleeper::now);
                     spawn(self.operation.clone(), attempt, ticket, lost.clone(), sender.clone());
                     wake_at
                 }
                 Step::Wait { until } => until,
-                Step::Stop(_) => return self.ended(Some(&call), step, error, false, now),
+                Step::Stop(_) => return self.ended(Some(&call), step, refused, error, false, now),
             };
             let mut look = Context::from_waker(&waker);
-            let is_cancelled = cancelled.as_mut().is_some_and(|token| Pin::new(token).poll(&mut look).is_ready());
+            let cancelled = self.settings.cancel.as_mut();
+            let is_cancelled = cancelled.is_some_and(|cancelled| Pin::new(cancelled).poll(&mut look).is_ready());
             let next = if is_cancelled { None } else { next(&news, wake_at, now) };
             now = not_before(now, self.sleeper.now());
             step = match next {
                 Some((ticket, ended)) => match ended.unwrap_or_else(|panic| resume_unwind(panic)) {
-                    Ok(value) => match self.values.accept(value) {
-                        Ok(value) => {
+                    Ok(value) => match self.handler.refuse(&value) {
+                        None => {
                             call.succeed(ticket, || now);
                             self.tell_succeeded(ticket.attempt(), Sleeper::now);
                             return Ok(value);
                         }
-                        Err(failure) => self.failed(&mut call, ticket, now, error.as_ref(), Some(failure), || ()),
+                        Some(failure) => {
+                            refused = Some(value);
+                            self.failed(&mut call, ticket, now, error.as_ref(), Some(failure), || ())
+                        }
                     },
                     Err(latest) => {
                         error = Some(latest);
@@ -112,7 +110,7 @@ where
                     }
                 },
                 None if self.is_cancelled() => call.cancel(now),
-                None => call.tick(self.policy.borrow(), now),
+                None => call.tick(&self.policy, now),
             };
         }
     }
@@ -127,8 +125,8 @@ fn next<R>(news: &Receiver<News<R>>, wake_at: Timestamp, now: Timestamp) -> News
     news.recv_timeout(wake_at.since(now).as_duration()).unwrap_or_default()
 }
 
-fn spawn<R: Send + 'static, O: Operation<R> + Send + 'static>(
-    mut operation: O,
+fn spawn<R: Send + 'static>(
+    mut operation: impl Operation<Returned = R> + Send + 'static,
     attempt: Attempt,
     ticket: Ticket,
     lost: CancelToken,
@@ -148,7 +146,7 @@ thread_local! {
 }
 
 impl CancelToken {
-    /// The token of the attempt that [`call_in_threads`](crate::sentence::Retrying::call_in_threads) runs in this thread: it is cancelled when
+    /// The token of the attempt that [`call_in_threads`](crate::builder::Retrying::call_in_threads) runs in this thread: it is cancelled when
     /// the call is over, so that an attempt that has lost can end early. `None` in any other thread.
     pub fn of_attempt() -> Option<Self> {
         ATTEMPT.with_borrow(Clone::clone)

@@ -2,7 +2,7 @@
 
 use crate::cancel::CancelToken;
 use crate::guards::SharedGuards;
-use crate::hook::{Begun, GaveUp, Hook, Notes, Retried, Succeeded};
+use crate::handler::{Begun, GaveUp, Handler, Retried, Succeeded};
 use crate::shared_policy::SharedPolicy;
 use crate::stopped::Stopped;
 use holdoff_core::Failure;
@@ -40,7 +40,7 @@ use tower_service::Service;
 ///     |request: &Request| Some(request.clone()),
 ///     |request: &Request, answer: Result<&Response, &std::io::Error>| match answer {
 ///         Ok(response) => Failure::from_http(response.status, None).map(|failure| failure.if_safe(request.method == "GET")),
-///         Err(error) => Some(holdoff::io_failure(error)),
+///         Err(error) => Some(holdoff::classify::io_failure(error)),
 ///     },
 /// )
 /// .name("search")
@@ -205,15 +205,13 @@ where
         Box::pin(async move {
             macro_rules! run {
                 ($retrying:expr) => {{
-                    let mut retrying = $retrying
-                        .classify(move |error| classify(error).unwrap_or(Failure::PERMANENT))
-                        .when_result(refuse)
-                        .listen(hooks);
-                    retrying.cancel = cancel;
-                    match name {
-                        Some(name) => retrying.name(name).await,
-                        None => retrying.await,
+                    let classify = move |error: &E| classify(error).unwrap_or(Failure::PERMANENT);
+                    let mut retrying = $retrying.classify(classify).when_result(refuse).with(hooks);
+                    retrying.settings.cancel = cancel.as_ref().map(CancelToken::cancelled);
+                    if let Some(name) = name {
+                        retrying.settings.name = name;
                     }
+                    retrying.await
                 }};
             }
             if guards.is_empty() {
@@ -252,28 +250,26 @@ struct Hooks<E> {
     retried: RetryHook<E>,
     succeeded: EventHook<Succeeded>,
     gave_up: EndHook<E>,
-    notes: Notes,
 }
 
 impl<E> Default for Hooks<E> {
     fn default() -> Self {
-        Self { begun: None, retried: None, succeeded: None, gave_up: None, notes: Notes::default() }
+        Self { begun: None, retried: None, succeeded: None, gave_up: None }
     }
 }
 
 impl<E> Clone for Hooks<E> {
     fn clone(&self) -> Self {
-        let Self { begun, retried, succeeded, gave_up, notes } = self;
+        let Self { begun, retried, succeeded, gave_up } = self;
         let (begun, retried) = (begun.clone(), retried.clone());
-        Self { begun, retried, succeeded: succeeded.clone(), gave_up: gave_up.clone(), notes: *notes }
+        Self { begun, retried, succeeded: succeeded.clone(), gave_up: gave_up.clone() }
     }
 }
 
-impl<E> Hook<E> for Hooks<E> {
-    fn notes(&mut self) -> Option<&mut Notes> {
-        let Self { begun, retried, succeeded, gave_up, notes } = self;
-        let listens = begun.is_some() || retried.is_some() || succeeded.is_some() || gave_up.is_some();
-        listens.then_some(notes)
+impl<T, E> Handler<T, E> for Hooks<E> {
+    fn listens(&self) -> bool {
+        let Self { begun, retried, succeeded, gave_up } = self;
+        begun.is_some() || retried.is_some() || succeeded.is_some() || gave_up.is_some()
     }
 
     fn begun(&mut self, event: &Begun) {

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// A clock for tests: starts at zero, and sleeping moves it on at once. Clones share one clock.
 ///
 /// ```
-/// use holdoff::{Policy, VirtualTime};
+/// use holdoff::{Policy, testing::VirtualTime};
 /// use std::time::Duration;
 ///
 /// let time = VirtualTime::new();

@@ -1,8 +1,8 @@
 //! The blocking loop, in virtual time but for the one test that proves the real sleep.
 
+use holdoff::builder::Retried;
 use holdoff::core::{Backoff, Cause, DelayFrom, Facts, Hint, HintReader, Jitter, Options, Schedule, Span, StopReason};
-use holdoff::sentence::Retried;
-use holdoff::{Attempt, CancelToken, Failure, Policy, SharedPolicy, VirtualTime, retry, retry_with};
+use holdoff::{Attempt, CancelToken, Failure, Policy, SharedPolicy, retry, retry_with, testing::VirtualTime};
 use std::cell::{Cell, RefCell};
 use std::error::Error as _;
 use std::io;
@@ -275,7 +275,7 @@ fn a_panic_of_the_operation_is_its_own() {
 fn an_i_o_error_passes_through_a_question_mark() {
     fn read() -> io::Result<()> {
         let missing = || Err(io::Error::from(io::ErrorKind::NotFound));
-        Ok(retry(Policy::default(), missing).classify(holdoff::io_failure).call()?)
+        Ok(retry(Policy::default(), missing).classify(holdoff::classify::io_failure).call()?)
     }
     assert_eq!(read().unwrap_err().kind(), io::ErrorKind::NotFound);
 }

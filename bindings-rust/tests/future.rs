@@ -1,9 +1,9 @@
 //! The async loop: in virtual time on a bare executor, and on tokio's paused clock.
 
+use holdoff::builder::Retried;
 use holdoff::core::{Backoff, Jitter, Options, StopReason};
-use holdoff::sentence::Retried;
 use holdoff::time::AsyncSleeper;
-use holdoff::{CancelToken, Failure, Policy, VirtualTime, retry, retry_with};
+use holdoff::{CancelToken, Failure, Policy, retry, retry_with, testing::VirtualTime};
 use std::cell::{Cell, RefCell};
 use std::future::{pending, ready};
 use std::pin::pin;

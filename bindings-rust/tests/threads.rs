@@ -1,7 +1,7 @@
 //! Attempts of blocking operations beside each other. Events, not sleeps, say what ends when.
 
 use holdoff::core::{BulkheadConfig, HedgeConfig, Jitter, Span, StopReason};
-use holdoff::{Attempt, CancelToken, Failure, Policy, SharedGuards, VirtualTime};
+use holdoff::{Attempt, CancelToken, Failure, Policy, SharedGuards, testing::VirtualTime};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
