@@ -3,7 +3,7 @@
 //! `cargo run --example document --features serde`
 
 use holdoff::core::{Document, Facts, Retry};
-use holdoff::{Failure, Policy, Preset, VirtualTime};
+use holdoff::{Failure, Policy, core::Preset, testing::VirtualTime};
 
 const DOCUMENT: &str = r#"{
     "version": 1,

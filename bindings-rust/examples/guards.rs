@@ -4,7 +4,7 @@
 
 use holdoff::core::{BreakerConfig, BudgetConfig};
 use holdoff::guard::KeyedGuards;
-use holdoff::{Policy, SharedGuards, VirtualTime};
+use holdoff::{Policy, SharedGuards, testing::VirtualTime};
 use std::time::Duration;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,7 +1,7 @@
 //! An hour of retries in no time: `cargo run -p holdoff --example virtual_time`.
 
 use holdoff::core::Backoff;
-use holdoff::{Policy, VirtualTime};
+use holdoff::{Policy, testing::VirtualTime};
 use std::time::Duration;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -123,17 +123,13 @@ mod virtual_time;
 mod wakers;
 
 pub use cancel::CancelToken;
-pub use classify::{clues_of, failure_of, io_failure};
 pub use guards::SharedGuards;
 pub use holdoff_core as core;
-pub use holdoff_core::Preset;
 pub use holdoff_core::{Error, Failure, Policy};
 pub use operation::Attempt;
 pub use retrying::{retry, retry_with};
-pub use seed::seed;
 pub use shared_policy::SharedPolicy;
-pub use stopped::{Stopped, given_up};
-pub use virtual_time::VirtualTime;
+pub use stopped::Stopped;
 
 /// Guards beside [`SharedGuards`]: one set a key, single guards for calls of another kind, and the types of a guarded
 /// call.

@@ -4,7 +4,7 @@ use holdoff::core::{
     Backoff, BreakerState, BudgetConfig, BulkheadConfig, Field, Jitter, LimiterConfig, Options, Refusal, Span,
     StopReason, Timestamp, Value,
 };
-use holdoff::{CancelToken, Policy, SharedGuards, VirtualTime};
+use holdoff::{CancelToken, Policy, SharedGuards, testing::VirtualTime};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -174,7 +174,7 @@ fn eight_threads_leave_the_guards_as_they_found_them() {
 #[test]
 fn adaptive_mode_waits_as_long_as_smithys() {
     use holdoff::core::FailureKind;
-    use holdoff::{Failure, Preset};
+    use holdoff::{Failure, core::Preset};
     use {FailureKind::Throttled, FailureKind::Transient};
     let backoff = Backoff::exponential(Duration::from_millis(25), 2.0).max(SECOND * 20);
     let throttled = Backoff::exponential(SECOND, 2.0).max(SECOND * 20);

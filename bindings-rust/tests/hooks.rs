@@ -2,7 +2,7 @@
 
 use holdoff::core::{Backoff, BreakerConfig, Cause, Hint, Jitter, Span, StopReason};
 use holdoff::time::Sleeper;
-use holdoff::{CancelToken, Failure, Policy, SharedGuards, VirtualTime};
+use holdoff::{CancelToken, Failure, Policy, SharedGuards, testing::VirtualTime};
 use std::cell::RefCell;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use holdoff::core::{BreakerConfig, BulkheadConfig, Span, Timestamp};
 use holdoff::guard::{KeyedGuards, Shared};
-use holdoff::{Policy, SharedGuards, VirtualTime};
+use holdoff::{Policy, SharedGuards, testing::VirtualTime};
 use std::cell::Cell;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;

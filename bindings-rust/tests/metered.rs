@@ -2,7 +2,7 @@
 #![cfg(feature = "metrics")]
 
 use holdoff::core::{BreakerConfig, StopReason};
-use holdoff::{Policy, SharedGuards, VirtualTime};
+use holdoff::{Policy, SharedGuards, testing::VirtualTime};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! A retry inside a retry: the outer one learns what became of the inner ones (spec 30.4).
 
 use holdoff::core::{Backoff, Jitter, Nesting};
-use holdoff::{Attempt, Failure, Policy, Stopped, VirtualTime, given_up};
+use holdoff::{Attempt, Failure, Policy, Stopped, classify::given_up, testing::VirtualTime};
 use std::cell::Cell;
 use std::error::Error;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! The budget that the calls of a shared policy have together.
 
 use holdoff::core::{Backoff, Jitter, Options, StopReason, Value};
-use holdoff::{Failure, Policy, SharedPolicy, VirtualTime};
+use holdoff::{Failure, Policy, SharedPolicy, testing::VirtualTime};
 use std::cell::Cell;
 use std::time::Duration;
 

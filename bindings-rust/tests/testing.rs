@@ -2,7 +2,7 @@
 
 use holdoff::core::{Backoff, Chaos, Jitter, Span, StopReason};
 use holdoff::testing::{Injector, disabled, failing, limited};
-use holdoff::{Policy, SharedGuards, VirtualTime};
+use holdoff::{Policy, SharedGuards, testing::VirtualTime};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 

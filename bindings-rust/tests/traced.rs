@@ -2,7 +2,7 @@
 #![cfg(feature = "tracing")]
 
 use holdoff::core::{Backoff, BreakerConfig, Jitter};
-use holdoff::{Policy, SharedGuards, VirtualTime};
+use holdoff::{Policy, SharedGuards, testing::VirtualTime};
 use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

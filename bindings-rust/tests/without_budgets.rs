@@ -1,7 +1,7 @@
 //! The switch for tests, which is for the whole process.
 
 use holdoff::testing::without_budgets;
-use holdoff::{Policy, SharedPolicy, VirtualTime};
+use holdoff::{Policy, SharedPolicy, testing::VirtualTime};
 
 #[test]
 fn a_test_suite_turns_budgets_off() {

@@ -3,8 +3,8 @@
 use crate::format::{Document, FailureWord, N};
 use crate::options;
 use crate::run::all_same;
-use holdoff::VirtualTime;
 use holdoff::core::{Failure, FailureKind, Hint, Span};
+use holdoff::testing::VirtualTime;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::time::Duration;

@@ -20,7 +20,7 @@ impl Refused {
                 Failure::from_http((*status).into(), retry_after).unwrap_or(Failure::PERMANENT)
             }
             Self::Broken(ureq::Error::Timeout(_)) => Failure::TIMEOUT,
-            Self::Broken(ureq::Error::Io(error)) => holdoff::io_failure(error),
+            Self::Broken(ureq::Error::Io(error)) => holdoff::classify::io_failure(error),
             Self::Broken(_) => Failure::PERMANENT,
         }
     }

@@ -50,7 +50,7 @@ pub mod page {
 #[allow(unsafe_code)] // An export needs its name.
 #[unsafe(no_mangle)]
 extern "C" fn slept() -> u32 {
-    let time = holdoff::VirtualTime::new();
+    let time = holdoff::testing::VirtualTime::new();
     let Ok(policy) = policy() else { return u32::MAX };
     match holdoff::retry(policy, third_time_lucky()).sleeper(time.clone()).seed(7).call() {
         Ok(_) => time.elapsed().as_millis() as u32,

@@ -8,7 +8,10 @@ mod rpc;
 use conformance::clients::{Again, Case, Client, Kind, Situation, clients, situations};
 use demo::flaky::Flaky;
 use holdoff::core::{Facts, FailureKind, HintReader, Rules};
-use holdoff::{Failure, clues_of, failure_of};
+use holdoff::{
+    Failure,
+    classify::{clues_of, failure_of},
+};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;

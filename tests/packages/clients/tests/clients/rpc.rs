@@ -4,7 +4,7 @@ use super::Seen;
 use conformance::clients::Situation;
 use demo::flaky::Flaky;
 use holdoff::core::{Facts, GrpcCode};
-use holdoff::{Failure, clues_of};
+use holdoff::{Failure, classify::clues_of};
 use std::sync::Arc;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::{Request, Status};
