@@ -1,8 +1,8 @@
 //! The loop for async operations, as a future that any executor can poll.
 
-use crate::flights::{Flights, Landed};
 use crate::guarded::{CallGuards, DrivenCall, Unguarded};
 use crate::handler::Handler;
+use crate::in_flight::{InFlight, Settled};
 use crate::operation::{Attempt, Operation};
 use crate::retrying::Retrying;
 use crate::sleeper::{AsyncSleeper, Loop, not_before};
@@ -38,7 +38,7 @@ pin_project! {
     {
         // First, so that it is dropped first: an attempt may not outlive its place in a bulkhead, which the call gives back.
         #[pin]
-        flights: <G::Call as DrivenCall>::Flights<O::Returned, S::Sleep>,
+        in_flight: <G::Call as DrivenCall>::InFlight<O::Returned, S::Sleep>,
         retrying: Retrying<P, O, H, S, G>,
         // Of a call without guards, once its first attempt has failed.
         call: Option<G::Call>,
@@ -85,7 +85,7 @@ where
             );
         }
         RetryFuture {
-            flights: Default::default(),
+            in_flight: Default::default(),
             retrying: self,
             call: None,
             started: None,
@@ -170,7 +170,7 @@ where
         let attempt = Attempt::new(ticket.attempt(), abort_at, *this.latest);
         let attempt = this.retrying.attempt(attempt, AsyncSleeper::now);
         let limit = attempt.time_left().map(|left| this.retrying.sleeper.sleep(left));
-        this.flights.launch(ticket, abort_at, this.retrying.operation.run(attempt), limit);
+        this.in_flight.launch(ticket, abort_at, this.retrying.operation.run(attempt), limit);
         *this.phase = Phase::Running;
     }
 
@@ -217,13 +217,13 @@ where
     #[inline(always)]
     fn advance(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Step, T>> {
         let mut this = self.as_mut().project();
-        if let Poll::Ready(landed) = this.flights.as_mut().poll(context) {
-            return Poll::Ready(self.landed(landed));
+        if let Poll::Ready(settled) = this.in_flight.as_mut().poll(context) {
+            return Poll::Ready(self.settled(settled));
         }
         if let Some(cancelled) = &mut this.retrying.settings.cancel
             && Pin::new(cancelled).poll(context).is_ready()
         {
-            this.flights.clear();
+            this.in_flight.clear();
             let now = self.as_mut().now(Timestamp::ZERO);
             let call = self.project().call.as_mut();
             return Poll::Ready(Ok(call.map_or(Step::Stop(Outcome::Cancelled), |call| call.cancel(now))));
@@ -262,7 +262,7 @@ where
 
     /// An attempt has ended, with a result or at its limit.
     #[inline(always)]
-    fn landed(mut self: Pin<&mut Self>, (ticket, abort_at, result): Landed<Result<T, E>>) -> Result<Step, T> {
+    fn settled(mut self: Pin<&mut Self>, (ticket, abort_at, result): Settled<Result<T, E>>) -> Result<Step, T> {
         let timed_out = result.is_none();
         let this = self.as_mut().project();
         *this.timed_out = timed_out;
@@ -278,7 +278,7 @@ where
                 None => {
                     if !G::LAZY {
                         // Attempts beside it go before their places are free.
-                        this.flights.clear();
+                        this.in_flight.clear();
                     }
                     match this.call {
                         Some(call) => call.succeed(ticket, || this.retrying.sleeper.now()),
@@ -296,17 +296,17 @@ where
         };
         let now = self.as_mut().now(if timed_out { abort_at } else { Timestamp::ZERO });
         let this = self.project();
-        let (retrying, started, flights) = (this.retrying, this.started.unwrap_or(now), this.flights);
+        let (retrying, started, in_flight) = (this.retrying, this.started.unwrap_or(now), this.in_flight);
         let host = Loop { hedging: true, clock: retrying.sleeper.clock() };
         let call = this.call.get_or_insert_with(|| retrying.begin(host, started).0);
-        Ok(retrying.failed(call, ticket, now, this.error.as_ref(), known, || flights.clear()))
+        Ok(retrying.failed(call, ticket, now, this.error.as_ref(), known, || in_flight.clear()))
     }
 
     /// Lets go of what still runs, without waiting for the future itself to be dropped.
     #[inline(always)]
     fn release(self: Pin<&mut Self>) {
         let mut this = self.project();
-        this.flights.clear();
+        this.in_flight.clear();
         this.timer.set(None);
         (this.retrying.settings.cancel, *this.phase) = (None, Phase::Done);
     }

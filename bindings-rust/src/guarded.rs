@@ -1,7 +1,7 @@
 //! The call that a loop drives: without guards, or under a [`SharedGuards`] that it shares with other calls.
 
-use crate::flights::{Flights, Many, One};
 use crate::guards::{Line, SharedGuards};
+use crate::in_flight::{InFlight, Many, One};
 use crate::sleeper::{Loop, not_before};
 use holdoff_core::{
     Call, Failure, GuardedCall, Guards, Outcome, Policy, Shortage, Step, StopReason, Ticket, Timestamp, Turn,
@@ -70,13 +70,13 @@ impl<B: Borrow<SharedGuards>> CallGuards for Guarded<B> {
     }
 }
 
-/// Lends guards for one transition of a call.
-pub trait Lend {
+/// Guards that a call shares with others: locked for one transition of it.
+pub trait ShareGuards {
     /// The attempts of an async call that are in flight.
-    type Flights<F: Future, Z: Future>: Flights<F, Z>;
+    type InFlight<F: Future, Z: Future>: InFlight<F, Z>;
 
-    /// Lends them to a call of that loop at `now`.
-    fn lend<R>(&self, host: Loop, now: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R;
+    /// Runs a transition of a call of that loop at `now` under the guards.
+    fn with_guards<R>(&self, host: Loop, now: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R;
 
     /// Wakes `waker` when the call can go on that waits in that line.
     fn wait(&self, _line: &mut Line, _waker: &Waker) {}
@@ -89,11 +89,11 @@ pub trait Lend {
 #[derive(Debug)]
 pub struct OfSet<B>(B);
 
-impl<B: Borrow<SharedGuards>> Lend for OfSet<B> {
-    type Flights<F: Future, Z: Future> = Many<F, Z>;
+impl<B: Borrow<SharedGuards>> ShareGuards for OfSet<B> {
+    type InFlight<F: Future, Z: Future> = Many<F, Z>;
 
-    fn lend<R>(&self, host: Loop, _: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R {
-        self.0.borrow().lend(host, run)
+    fn with_guards<R>(&self, host: Loop, _: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R {
+        self.0.borrow().with_guards(host, run)
     }
 
     fn wait(&self, line: &mut Line, waker: &Waker) {
@@ -108,7 +108,7 @@ impl<B: Borrow<SharedGuards>> Lend for OfSet<B> {
 /// One call as both loops drive it.
 pub trait DrivenCall {
     /// The attempts of an async call that are in flight.
-    type Flights<F: Future, Z: Future>: Flights<F, Z>;
+    type InFlight<F: Future, Z: Future>: InFlight<F, Z>;
 
     /// The attempt succeeded, at the time of the clock.
     fn succeed(&mut self, ticket: Ticket, clock: impl FnOnce() -> Timestamp);
@@ -145,7 +145,7 @@ pub trait DrivenCall {
 }
 
 impl DrivenCall for Call {
-    type Flights<F: Future, Z: Future> = One<F, Z>;
+    type InFlight<F: Future, Z: Future> = One<F, Z>;
 
     #[inline(always)]
     fn succeed(&mut self, _: Ticket, _: impl FnOnce() -> Timestamp) {}
@@ -173,7 +173,7 @@ impl DrivenCall for Call {
 
 /// A call under guards: what it holds of them comes back when it is dropped, however that happens.
 #[derive(Debug)]
-pub struct SharedCall<L: Lend> {
+pub struct SharedCall<L: ShareGuards> {
     guards: Option<L>,
     call: GuardedCall,
     over: bool,
@@ -184,11 +184,11 @@ pub struct SharedCall<L: Lend> {
     shortage: Option<Shortage>,
 }
 
-impl<L: Lend> SharedCall<L> {
+impl<L: ShareGuards> SharedCall<L> {
     pub(crate) fn begin(guards: Option<L>, policy: &Policy, host: Loop, seed: u64, now: Timestamp) -> (Self, Step) {
         let begin = |guards: &mut Guards<'_>| GuardedCall::begin(policy, guards, seed, now);
         let (call, step) = match &guards {
-            Some(guards) => guards.lend(host, now, begin),
+            Some(guards) => guards.with_guards(host, now, begin),
             None => begin(&mut Guards::none()),
         };
         let over = matches!(step, Step::Stop(_));
@@ -205,7 +205,7 @@ impl<L: Lend> SharedCall<L> {
         self.latest = not_before(self.latest, now);
         let call = &mut self.call;
         let Some(guards) = &self.guards else { return input(call, &mut Guards::none()) };
-        let step = guards.lend(self.host, self.latest, |guards| input(call, guards));
+        let step = guards.with_guards(self.host, self.latest, |guards| input(call, guards));
         self.over = matches!(step, Step::Stop(_));
         if let Some(line) = self.waits_in
             && self.line() != Some(line)
@@ -227,8 +227,8 @@ impl<L: Lend> SharedCall<L> {
     }
 }
 
-impl<L: Lend> DrivenCall for SharedCall<L> {
-    type Flights<F: Future, Z: Future> = L::Flights<F, Z>;
+impl<L: ShareGuards> DrivenCall for SharedCall<L> {
+    type InFlight<F: Future, Z: Future> = L::InFlight<F, Z>;
 
     fn succeed(&mut self, ticket: Ticket, clock: impl FnOnce() -> Timestamp) {
         let now = not_before(self.latest, clock());
@@ -282,7 +282,7 @@ impl<L: Lend> DrivenCall for SharedCall<L> {
     }
 }
 
-impl<L: Lend> Drop for SharedCall<L> {
+impl<L: ShareGuards> Drop for SharedCall<L> {
     fn drop(&mut self) {
         if !self.over {
             self.cancel(self.latest);

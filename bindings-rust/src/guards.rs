@@ -352,9 +352,9 @@ impl SharedGuards {
             && rests(&self.hedge, &made.hedge, |_, _, _| true)
     }
 
-    /// Lends all of them to one transition of a call, and wakes the calls that can go on because of it. Locked in this order
+    /// Locks all of them for one transition of a call, and wakes the calls that can go on because of it. Locked in this order
     /// always, so that two sets with a guard in common cannot wait for each other.
-    pub(crate) fn lend<R>(&self, host: Loop, f: impl FnOnce(&mut Guards<'_>) -> R) -> R {
+    pub(crate) fn with_guards<R>(&self, host: Loop, f: impl FnOnce(&mut Guards<'_>) -> R) -> R {
         let mut budget = self.budget.as_ref().map(|guard| (guard.config(), guard.lock()));
         let mut breaker = self.breaker.as_ref().map(|guard| (guard.config(), guard.lock()));
         budget.iter_mut().for_each(|(_, guard)| guard.clock = host.clock);

@@ -95,11 +95,11 @@ mod change;
 pub mod classify;
 #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 mod clock;
-mod flights;
 mod future;
 mod guarded;
 mod guards;
 mod handler;
+mod in_flight;
 #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 mod keyed_guards;
 #[cfg(feature = "metrics")]

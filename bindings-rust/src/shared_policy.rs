@@ -1,7 +1,7 @@
 //! A policy that many calls share, with the budget for their retries.
 
-use crate::flights::One;
-use crate::guarded::{CallGuards, Lend, SharedCall};
+use crate::guarded::{CallGuards, ShareGuards, SharedCall};
+use crate::in_flight::One;
 use crate::operation::{Attempt, Informed, Plain, Returns};
 use crate::retrying::Retrying;
 use crate::sleeper::{Clock, Loop, SYSTEM, System};
@@ -186,10 +186,10 @@ impl<'a> CallGuards for Budgeted<'a> {
     }
 }
 
-impl Lend for Budgeted<'_> {
-    type Flights<F: Future, Z: Future> = One<F, Z>;
+impl ShareGuards for Budgeted<'_> {
+    type InFlight<F: Future, Z: Future> = One<F, Z>;
 
-    fn lend<R>(&self, host: Loop, now: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R {
+    fn with_guards<R>(&self, host: Loop, now: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R {
         let Some(mut budgets) = self.shared.budgets() else { return run(&mut Guards::none()) };
         budgets.clock = host.clock;
         let answer = budgets.keyed.lend(self.key, now, |config, budget| {

@@ -6,16 +6,16 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// An attempt that has ended: its ticket, when it had to be over, and its result unless it reached that limit.
-pub(crate) type Landed<R> = (Ticket, Timestamp, Option<R>);
+pub(crate) type Settled<R> = (Ticket, Timestamp, Option<R>);
 
 /// Attempts in flight: [`One`] in its place, or [`Many`] on the heap.
-pub trait Flights<F: Future, Z: Future>: Default {
+pub trait InFlight<F: Future, Z: Future>: Default {
     /// Starts an attempt.
     fn launch(self: Pin<&mut Self>, ticket: Ticket, abort_at: Timestamp, attempt: F, limit: Option<Z>);
 
     /// The next attempt that ends. Attempts come before their limits: a success that arrives together with its limit is a
     /// success.
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Landed<F::Output>>;
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Settled<F::Output>>;
 
     /// Drops what is in flight.
     fn clear(self: Pin<&mut Self>);
@@ -41,7 +41,7 @@ impl<F, Z> Default for One<F, Z> {
     }
 }
 
-impl<F: Future, Z: Future> Flights<F, Z> for One<F, Z> {
+impl<F: Future, Z: Future> InFlight<F, Z> for One<F, Z> {
     #[inline(always)]
     fn launch(self: Pin<&mut Self>, ticket: Ticket, abort_at: Timestamp, attempt: F, limit: Option<Z>) {
         let mut this = self.project();
@@ -51,7 +51,7 @@ impl<F: Future, Z: Future> Flights<F, Z> for One<F, Z> {
     }
 
     #[inline(always)]
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Landed<F::Output>> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Settled<F::Output>> {
         let this = self.as_mut().project();
         let Some(attempt) = this.attempt.as_pin_mut() else { return Poll::Pending };
         let result = match attempt.poll(context) {
@@ -59,9 +59,9 @@ impl<F: Future, Z: Future> Flights<F, Z> for One<F, Z> {
             Poll::Pending if this.limit.as_pin_mut().is_some_and(|limit| limit.poll(context).is_ready()) => None,
             Poll::Pending => return Poll::Pending,
         };
-        let landed = (*this.ticket, *this.abort_at, result);
+        let settled = (*this.ticket, *this.abort_at, result);
         self.clear();
-        Poll::Ready(landed)
+        Poll::Ready(settled)
     }
 
     #[inline(always)]
@@ -82,16 +82,16 @@ impl<F, Z> Default for Many<F, Z> {
     }
 }
 
-impl<F: Future, Z: Future> Flights<F, Z> for Many<F, Z> {
+impl<F: Future, Z: Future> InFlight<F, Z> for Many<F, Z> {
     fn launch(mut self: Pin<&mut Self>, ticket: Ticket, abort_at: Timestamp, attempt: F, limit: Option<Z>) {
         self.0.push(Box::pin(One { attempt: Some(attempt), limit, ticket, abort_at }));
     }
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Landed<F::Output>> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Settled<F::Output>> {
         for at in 0..self.0.len() {
-            if let Poll::Ready(landed) = self.0[at].as_mut().poll(context) {
+            if let Poll::Ready(settled) = self.0[at].as_mut().poll(context) {
                 self.0.remove(at);
-                return Poll::Ready(landed);
+                return Poll::Ready(settled);
             }
         }
         Poll::Pending
