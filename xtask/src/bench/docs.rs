@@ -17,15 +17,9 @@ pub(crate) fn refresh(measured: &[String], results: &Results, facts: &Facts, tar
     let judged = targets.judge(results);
     let mut text = replace(&old, "targets", &table::targets(&judged).markdown())?;
     text = replace(&text, "misses", &misses(&judged))?;
-    let parts: Vec<Judged> = judged.into_iter().flat_map(|(_, parts)| parts).collect();
-    for lang in measured {
-        if let Some(rows) = results.get(lang) {
-            let table = table::works(lang, rows, targets, &parts).markdown();
-            let machine = facts.get(lang).map(about).unwrap_or_default();
-            // Long, and the drawings say most of it.
-            let table = format!("<details>\n<summary>All figures</summary>\n\n{table}\n</details>");
-            text = replace(&text, lang, &format!("{}{machine}\n\n{table}", charts(lang, results, targets)?))?;
-        }
+    for lang in measured.iter().filter(|lang| results.contains_key(*lang)) {
+        let machine = facts.get(lang).map(about).unwrap_or_default();
+        text = replace(&text, lang, &format!("{}{machine}", charts(lang, results, targets)?))?;
     }
     fs::write(&path, text)?;
     Ok(())
