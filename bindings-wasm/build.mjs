@@ -12,7 +12,7 @@ rmSync("dist/cjs", { recursive: true, force: true });
 
 /**
  * A module as one character for most of its bytes, and a space or a `!` before it for the others: that compresses almost as
- * well as the bytes would. Frequent bytes become small letters, which JavaScript has most of, too. `src-ts/module.ts` undoes it.
+ * well as the bytes would. Frequent bytes become small letters, which JavaScript has most of, too. `src-ts/memory.ts` undoes it.
  */
 const dense = (bytes) =>
   Array.from(bytes, (byte) => {
@@ -144,7 +144,7 @@ const bindgen = {
       /src-ts.tools/.test(importer) ? { path: resolve("dist/bindgen/tools.js") } : undefined,
     );
     onLoad({ filter: /bindgen.tools\.js$/ }, () => ({
-      contents: `import { notA, thrown } from "./ffi.js";\nimport { atFirstUse } from "./module.js";\nimport { decoder, encoder } from "../utf8.js";\n${lazyGlue}`,
+      contents: `import { atFirstUse, notA, thrown } from "./ffi.js";\nimport { decoder, encoder } from "../values.js";\n${lazyGlue}`,
       loader: "ts",
       resolveDir: resolve("src-ts/tools"),
     }));

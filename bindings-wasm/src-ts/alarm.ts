@@ -1,7 +1,30 @@
-/** The time of one operation, and the one timer that it has. */
-import { type Clock, LONGEST_TIMER, offset, skip, stoodStill, system } from "./clock.js";
-import { LONGEST_NUMBER } from "./failure.js";
-import { switches } from "./switches.js";
+/** The timer of an operation, and the switches by which the tests of a program shorten operations. */
+import { type Clock, LONGEST_NUMBER, LONGEST_TIMER, offset, skip, stoodStill, system } from "./clock.js";
+
+const KEY = Symbol.for("holdoff.switches");
+
+/** Switches of the process, which every copy of this package reads. */
+export interface Switches {
+  /** No operation has more attempts. */
+  readonly attempts: number;
+  /** True if sleeps end at once. */
+  readonly skipsSleeps: boolean;
+  /** True if loops bring budgets to policies that name none. */
+  readonly bringsBudgets: boolean;
+}
+
+export const switches = ((globalThis as { [KEY]?: Switches })[KEY] ??= {
+  attempts: Infinity,
+  skipsSleeps: false,
+  bringsBudgets: true,
+});
+
+/** Sets switches. Returns a function that sets them to what they were. */
+export function turn(some: Partial<Switches>): () => void {
+  const before = { ...switches };
+  Object.assign(switches, some);
+  return () => void Object.assign(switches, before);
+}
 
 /** The operation: it calls what is posted in its own async context, and is woken there. */
 interface Owner {

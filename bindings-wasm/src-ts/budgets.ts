@@ -2,13 +2,10 @@
  * The budgets that loops bring to a policy that names none (spec 36), one for each key. A full budget is as good as a new one, so
  * only budgets that lack tokens are stored.
  */
-
+import { switches } from "./alarm.js";
 import { type Clock, nanosOf } from "./clock.js";
-import { functions, hot, readRefusals, budget as slot, write, writePolicy } from "./hot.js";
-import { readLong } from "./options.js";
+import { functions, hot, type Keeper, readLong, readRefusals, budget as slot, write, writePolicy } from "./hot.js";
 import { BUDGET, CAPACITY, NOTED, NOW, ORIGIN, REFUSALS } from "./places.js";
-import type { Keeper } from "./slot.js";
-import { switches } from "./switches.js";
 
 /** How many keys of a policy may lack tokens. Further keys share the budget of the key `undefined` until it is full. */
 const MOST = 1024;

@@ -2,7 +2,6 @@
  * One listener a signal, for all the operations that it cancels. A program has one signal for its shutdown and thousands
  * of operations; a signal looks through all its listeners when it gets one more, and Node warns of the eleventh.
  */
-
 interface Cancellable {
   cancel(): void;
 }

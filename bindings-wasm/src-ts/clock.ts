@@ -40,13 +40,13 @@ export const stoodStill = (passed: number, wait: number): boolean => passed < wa
 /** A longer `setTimeout` fires at once. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** The longest time that is not never. */
-const LATEST = 2 ** 63;
+/** The longest time that is not never: the nearest double of 2^63-1 nanoseconds. */
+export const LONGEST_NUMBER = 2 ** 63;
 
 /** The time of a clock in nanoseconds. A clock that answers nonsense stands still. */
 export function nanosOf(milliseconds: number): number {
   const nanos = Math.round(milliseconds * 1e6);
-  return nanos > 0 ? Math.min(nanos, LATEST) : 0;
+  return nanos > 0 ? Math.min(nanos, LONGEST_NUMBER) : 0;
 }
 
 /** The host's time in nanoseconds, on the clock of guards. */

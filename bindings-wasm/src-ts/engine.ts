@@ -1,16 +1,33 @@
 /** The engine of operations without guards. It loads the core at the first failure. */
-
-import { Attempt } from "./attempt.js";
 import { REFUSED, shortage } from "./budgets.js";
 import { type Clock, nanosOf, system } from "./clock.js";
-import { ATTEMPT, type Engine, SLEEP, type Step } from "./engine_step.js";
-import { codeOf, type JudgedFailure } from "./failure.js";
-import type { CompiledPolicy, HostOptions, Work } from "./host.js";
-import { call, functions, hot, readShortage, readStep, stepCodes, write, writeExactly, writePolicy } from "./hot.js";
+import { seedOf } from "./errors.js";
+import { codeOf } from "./failure.js";
+import type { JudgedFailure } from "./hooks.js";
+import {
+  ATTEMPT,
+  Attempt,
+  type CompiledPolicy,
+  type Engine,
+  type HostOptions,
+  SLEEP,
+  type Step,
+  type Work,
+} from "./host.js";
+import {
+  call,
+  functions,
+  hot,
+  type Keeper,
+  readShortage,
+  readStep,
+  stepCodes,
+  write,
+  writeExactly,
+  writePolicy,
+} from "./hot.js";
 import { NO_LIMIT } from "./options.js";
 import { HINT, NOW, SEED } from "./places.js";
-import { seedOf } from "./seed.js";
-import type { Keeper } from "./slot.js";
 
 /** The number of the cause `hint`. */
 const HINTED = 2;

@@ -1,7 +1,7 @@
-/** Errors: of a configuration, and the outcome of an operation that failed. */
-import { NOT_SUPPORTED, WRONG_TYPE } from "./codes.js";
-import { RULES } from "./table.js";
-import { isObject } from "./values.js";
+/** Errors, and the values whose readers throw them: times and seeds. */
+import { NOT_SUPPORTED, SEED_RANGE, TIME_RANGE, WRONG_TYPE } from "./codes.js";
+import { LONGEST, RULES, TIME_RULES } from "./table.js";
+import { clean, isObject, type Nanos, type Time } from "./values.js";
 import type { StopReason } from "./words.js";
 
 export * from "./codes.js";
@@ -153,3 +153,152 @@ export function outcomeOf(ended: unknown): Outcome | undefined {
     return undefined;
   }
 }
+
+/** The error about a value that is no such time. */
+export const timeRange = (path: string, value: unknown): ConfigError =>
+  problem(TIME_RANGE, path, value, undefined, TIME_RULES);
+
+/** Throws unless this is a time that its type holds exactly. */
+export function checkTime(value: unknown, name: string): asserts value is Time {
+  const right =
+    typeof value === "bigint"
+      ? value >= 0n && value < 1n << 64n
+      : typeof value === "number" && ((value >= 0 && value <= Number.MAX_SAFE_INTEGER) || value === Infinity);
+  if (!right) throw timeRange(name, value);
+}
+
+/** The hint that ends an operation. */
+export const NEVER = 0xffff_ffff_ffff_fffen;
+
+/** Nanoseconds in the units of a duration; days are a unit of headers alone. */
+export const UNITS = {
+  ns: 1n,
+  us: 1000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
+  d: 86_400_000_000_000n,
+};
+export type Unit = keyof typeof UNITS;
+
+/** Nanoseconds as a number if it holds them exactly, and at most the longest time. */
+export function bounded(nanos: bigint): Nanos {
+  const span = nanos < LONGEST ? nanos : LONGEST;
+  return span <= Number.MAX_SAFE_INTEGER ? Number(span) : span;
+}
+
+/** Reads a number and its unit, such as `"1.5s"`, cut off at nanoseconds; undefined when it is none, or above 292 years. */
+export function spanOf(text: string): Nanos | undefined {
+  const [, whole, digits = "", unit] = /^(\d+)(?:\.(\d+))?([num]?s|[mh])$/.exec(text) ?? [];
+  if (whole === undefined) return undefined;
+  const nanoseconds = UNITS[unit as Unit];
+  const span = BigInt(whole) * nanoseconds + (BigInt(digits) * nanoseconds) / 10n ** BigInt(digits.length);
+  return span > LONGEST ? undefined : bounded(span);
+}
+
+/** A duration in nanoseconds, milliseconds as the nearest one; undefined when it is negative, none, or above 292 years. */
+export function durationOf(value: unknown): Nanos | undefined {
+  if (typeof value === "string") return spanOf(value);
+  const nanos = typeof value === "number" && value >= 0 ? value * 1e6 + 0.5 : Infinity;
+  return nanos < 2 ** 63 ? Math.floor(nanos) : undefined;
+}
+
+/** Reads a number and its unit, such as `"1.5s"`, into milliseconds; undefined when it is none. */
+export function parseDuration(text: string): number | undefined {
+  const span = parseNanos(text);
+  return span === undefined ? undefined : Number(span) / 1e6;
+}
+
+/** The same into exact nanoseconds. */
+export function parseNanos(text: string): bigint | undefined {
+  const span = typeof text === "string" ? spanOf(text) : undefined;
+  return span === undefined ? undefined : BigInt(span);
+}
+
+/** The seeds of a program that was seeded, one after the other. */
+let next: (() => bigint) | undefined;
+
+/**
+ * Makes every operation of the program repeatable: the k-th one *that fails*, k from 0, gets `seedAt(n, k)`. Without an
+ * argument seeds come from `Math.random` again.
+ */
+export function seed(n?: number | bigint | null): void {
+  if (n !== undefined && n !== null) checkSeed(n, "seed");
+  let failures = 0n;
+  next = n === undefined || n === null ? undefined : () => seedAt(n, failures++);
+}
+
+/** True if the program's operations are repeatable. */
+export const isSeeded = (): boolean => next !== undefined;
+
+/**
+ * The seed of failing operation `k`, from 0, of a program seeded with `n`: an output of splitmix64 (Steele, Lea, Flood, "Fast
+ * Splittable Pseudorandom Number Generators", 2014), spec 2.5.
+ */
+export function seedAt(n: number | bigint, k: number | bigint): bigint {
+  checkSeed(n, "n");
+  checkSeed(k, "k");
+  const of64 = (value: bigint) => BigInt.asUintN(64, value);
+  let z = of64(BigInt(n) + (BigInt(k) + 1n) * 0x9e3779b97f4a7c15n);
+  z = of64((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);
+  z = of64((z ^ (z >> 27n)) * 0x94d049bb133111ebn);
+  return z ^ (z >> 31n);
+}
+
+/** True for a whole number from 0 to 2^64-1 that its type holds exactly. */
+export const isSeed = (value: unknown): value is number | bigint =>
+  typeof value === "bigint" ? value >= 0n && value < 1n << 64n : Number.isSafeInteger(value) && (value as number) >= 0;
+
+export function checkSeed(value: unknown, path: string): asserts value is number | bigint {
+  if (!isSeed(value)) throw problem(SEED_RANGE, path, value);
+}
+
+/** The seed of an operation that has just failed for the first time. */
+export function seedOf(given: number | bigint | null | undefined): number | bigint {
+  const value = given ?? next?.() ?? Math.floor(Math.random() * 2 ** 53);
+  checkSeed(value, "seed");
+  return value;
+}
+
+interface Link {
+  readonly name?: unknown;
+  readonly message?: unknown;
+  readonly cause?: unknown;
+  readonly response?: unknown;
+}
+
+/** True if a test holds for an error, for one of its causes or for an answer in it. A getter that throws says nothing. */
+function some(error: unknown, test: (link: Link) => boolean, depth = 8): boolean {
+  if (depth === 0 || !isObject(error)) return false;
+  try {
+    const { cause, response } = clean(error as Link);
+    return test(error as Link) || some(cause, test, depth - 1) || some(response, test, depth - 1);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * True if a retry has already given up on this error or this answer, or on a cause of it: another retry around would only repeat
+ * its attempts. Made for the predicates of other libraries, and true for what they have wrapped.
+ */
+export const givenUp = (error: unknown): boolean => some(error, (link) => outcomeOf(link)?.outcome === "gave_up");
+
+/** How runtimes say that the body of a request, a stream or a `Request`, was sent before. */
+const USED = /already (been )?(used|read|consumed)|unusable|disturbed|is locked|used body/i;
+
+export const isUsedBody = (error: unknown): boolean =>
+  some(error, ({ name, message }) => name === "TypeError" && USED.test(String(message)));
+
+const finals = new WeakSet<object>();
+
+/** Throws an error after which the retry around makes no further attempt: the error comes out as it is, with its outcome. */
+export function stop(error: unknown): never {
+  const final = isObject(error) ? error : new Error(String(error), { cause: error });
+  finals.add(final as object);
+  throw final;
+}
+
+/** True for an error of {@link stop}, once: the retry that stops asks first, and a retry around it judges the error as any other. */
+export const isFinal = (error: unknown): boolean => some(error, (link) => finals.delete(link));

@@ -1,5 +1,6 @@
 /** From an error to what a decision needs of it: its kind and what the server said. */
-import { answerOf } from "./answer.js";
+import { answerOf, type HeadersLike, type Line, linesOf, readLines, wallNow } from "./answers.js";
+import { LONGEST_NUMBER } from "./clock.js";
 import { PERMANENT, TIMEOUT, TRANSIENT } from "./codes.js";
 import {
   cluesOf,
@@ -11,75 +12,13 @@ import {
   kindOfGrpc,
   kindOfStatus,
 } from "./error_names.js";
-import { NOT_A_DURATION, needs, problem, UNKNOWN_FAILURE_KIND, wrongType } from "./errors.js";
-import { type HeadersLike, type Line, linesOf, wallNow } from "./headers.js";
+import { NEVER, NOT_A_DURATION, needs, problem, spanOf, timeRange, UNKNOWN_FAILURE_KIND, wrongType } from "./errors.js";
+import type { Facts, Failure, Hint, JudgedFailure, Rules, Verdict } from "./hooks.js";
 import { hot } from "./hot.js";
 import type { Limits } from "./options.js";
-import { readLines } from "./retry_after.js";
-import { type Nanos, NEVER, spanOf, timeRange } from "./times.js";
+import type { Nanos } from "./values.js";
 import { clean, type FieldValue, isObject } from "./values.js";
 import { type FailureKind, KINDS } from "./words.js";
-
-/** When the server wants to be asked again: from now on in milliseconds, `"2s"`, nanoseconds as a bigint, or never. */
-export type Hint = number | bigint | string | null | undefined;
-
-/** One failed attempt. */
-export interface Failure {
-  readonly kind: FailureKind;
-  readonly hint?: Hint;
-  /** The number of the policy's rule that takes it, from 1; 0 for none, undefined if no policy has judged it. */
-  readonly rule?: number | undefined;
-}
-
-/**
- * The answer of a `when`: true to retry, false not to, a kind, a kind with a hint, or undefined for the default. The answer of
- * a `whenResult`: true, a kind or a kind with a hint for a failure; false for a success; undefined for the default, by which an HTTP
- * answer is judged by its status and every other value is a success.
- */
-export type Verdict = boolean | FailureKind | Failure | null | undefined;
-
-/** A verdict, or a promise of one. */
-export type Judgement = Verdict | PromiseLike<Verdict>;
-
-/** The facts about an error that the rules of a policy look at. */
-export interface Facts {
-  /** Its HTTP status. */
-  readonly status?: number | null | undefined;
-  /** Its gRPC code. */
-  readonly grpc?: number | null | undefined;
-  /** Its codes: those of Node, of a client or of a database. */
-  readonly codes?: readonly string[] | null | undefined;
-  /** The names of its class and of those it derives from. */
-  readonly types?: readonly string[] | null | undefined;
-  readonly message?: string | null | undefined;
-  /** True (the default) if the operation can run twice without harm. */
-  readonly idempotent?: boolean | null | undefined;
-  /** True if the request was never sent. */
-  readonly unsent?: boolean | null | undefined;
-  /** True for an error of the program itself. */
-  readonly programFault?: boolean | null | undefined;
-  /** The value of the header `x-should-retry`. */
-  readonly shouldRetry?: boolean | null | undefined;
-}
-
-/** A code, name or pattern of a rule: the number of its alternative, its list (1 codes, 2 types, 3 patterns), and itself. */
-export type RuleText = readonly [alternative: number, list: number, text: string];
-
-/** The rules of a policy: the core's words, and the texts that it leaves to its host. */
-export interface Rules {
-  readonly words: Uint32Array;
-  readonly texts: readonly RuleText[];
-}
-
-/** A failure as the core takes it. */
-export interface JudgedFailure {
-  /** The number of its kind. */
-  readonly kind: number;
-  /** Its hint in nanoseconds, `NEVER`, or Infinity for none. */
-  readonly hint: Nanos;
-  /** The number of the rule that takes it: 0 if no policy has judged it, `NO_RULE` if no rule takes it. */
-  readonly rule: number;
-}
 
 const NO_RULE = 255;
 
@@ -96,9 +35,6 @@ export interface ReadPolicy {
   readonly limits: Limits;
   readonly rules: Rules | undefined;
 }
-
-/** The longest span there is, 2^63-1 ns, has this as its nearest double. */
-export const LONGEST_NUMBER = 2 ** 63;
 
 /** The additions of `holdoff/classify`. */
 export interface Classifier {

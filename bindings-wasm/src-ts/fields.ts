@@ -1,6 +1,6 @@
 /** What a policy can be given as. The core reads the values and says what is wrong. Generated from core/src/fields.rs by `cargo xtask generate`. */
 import type { GuardFields, NestedFields } from "./guards/fields.js";
-import type { Duration } from "./times.js";
+import type { Duration } from "./values.js";
 import type { FailureKind } from "./words.js";
 
 type Maybe<T> = T | null | undefined;

@@ -1,5 +1,69 @@
 /** Hooks: functions that are told what happens to an operation, its own and those of the whole process. */
+
+import { durationOf, HookError, NEVER, NOT_A_DURATION, problem } from "./errors.js";
+import type { Duration, Nanos } from "./values.js";
 import type { BreakerState, Cause, FailureKind, StopReason } from "./words.js";
+
+/** When the server wants to be asked again: from now on in milliseconds, `"2s"`, nanoseconds as a bigint, or never. */
+export type Hint = number | bigint | string | null | undefined;
+
+/** One failed attempt. */
+export interface Failure {
+  readonly kind: FailureKind;
+  readonly hint?: Hint;
+  /** The number of the policy's rule that takes it, from 1; 0 for none, undefined if no policy has judged it. */
+  readonly rule?: number | undefined;
+}
+
+/**
+ * The answer of a `when`: true to retry, false not to, a kind, a kind with a hint, or undefined for the default. The answer of
+ * a `whenResult`: true, a kind or a kind with a hint for a failure; false for a success; undefined for the default, by which an HTTP
+ * answer is judged by its status and every other value is a success.
+ */
+export type Verdict = boolean | FailureKind | Failure | null | undefined;
+
+/** A verdict, or a promise of one. */
+export type Judgement = Verdict | PromiseLike<Verdict>;
+
+/** The facts about an error that the rules of a policy look at. */
+export interface Facts {
+  /** Its HTTP status. */
+  readonly status?: number | null | undefined;
+  /** Its gRPC code. */
+  readonly grpc?: number | null | undefined;
+  /** Its codes: those of Node, of a client or of a database. */
+  readonly codes?: readonly string[] | null | undefined;
+  /** The names of its class and of those it derives from. */
+  readonly types?: readonly string[] | null | undefined;
+  readonly message?: string | null | undefined;
+  /** True (the default) if the operation can run twice without harm. */
+  readonly idempotent?: boolean | null | undefined;
+  /** True if the request was never sent. */
+  readonly unsent?: boolean | null | undefined;
+  /** True for an error of the program itself. */
+  readonly programFault?: boolean | null | undefined;
+  /** The value of the header `x-should-retry`. */
+  readonly shouldRetry?: boolean | null | undefined;
+}
+
+/** A code, name or pattern of a rule: the number of its alternative, its list (1 codes, 2 types, 3 patterns), and itself. */
+export type RuleText = readonly [alternative: number, list: number, text: string];
+
+/** The rules of a policy: the core's words, and the texts that it leaves to its host. */
+export interface Rules {
+  readonly words: Uint32Array;
+  readonly texts: readonly RuleText[];
+}
+
+/** A failure as the core takes it. */
+export interface JudgedFailure {
+  /** The number of its kind. */
+  readonly kind: number;
+  /** Its hint in nanoseconds, `NEVER`, or Infinity for none. */
+  readonly hint: Nanos;
+  /** The number of the rule that takes it: 0 if no policy has judged it, `NO_RULE` if no rule takes it. */
+  readonly rule: number;
+}
 
 type Maybe<T> = T | null | undefined;
 
@@ -113,3 +177,24 @@ export function tell(
 export const isHeard = (options: (Hooks<never> & { delay?: unknown }) | null | undefined): boolean =>
   listeners.length > 0 ||
   !!(options && (options.onAttempt || options.onRetry || options.onSuccess || options.onGiveUp || options.delay));
+
+/** A failed attempt whose delay is not decided yet. */
+export type DelayEvent<V = unknown> = Omit<RetryEvent<V>, "delayMs" | "cause">;
+
+/** The answer of a function of delays: a delay, false to stop, or nothing for the policy's own delay. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function without an answer returns void
+export type DelayAnswer = Duration | false | null | undefined | void;
+
+/** The answer of the user's function, as the failure's hint; undefined if it has none. */
+export function askDelay(delay: (event: never) => unknown, event: object, lastError: unknown): Nanos | undefined {
+  let answer: unknown;
+  try {
+    answer = delay(event as never);
+  } catch (error) {
+    throw new HookError("delay", error, lastError);
+  }
+  if (answer === undefined || answer === null) return undefined;
+  const span = answer === false ? NEVER : durationOf(answer);
+  if (span === undefined) throw problem(NOT_A_DURATION, "delay", answer);
+  return span;
+}

@@ -1,15 +1,13 @@
 /** Options of the host: how to run, watch and cancel one operation. */
 import type { LoopBudgets } from "./budgets.js";
+import { follow } from "./cancel.js";
 import type { Clock } from "./clock.js";
-import type { DelayAnswer, DelayEvent } from "./delay.js";
-import { problem, SEED_RANGE, wrongType } from "./errors.js";
-import type { Judgement, Rules } from "./failure.js";
+import { isSeed, problem, SEED_RANGE, wrongType } from "./errors.js";
 import type { PolicyFields } from "./fields.js";
 import type { GuardFields as Sections } from "./guards/fields.js";
-import type { Token } from "./guards/nested.js";
-import type { Hooks } from "./hooks.js";
-import { isSeed } from "./seed.js";
-import { bareCopy, type GuardFields, isFields } from "./values.js";
+import type { DelayAnswer, DelayEvent, Hooks, JudgedFailure, Judgement, Rules } from "./hooks.js";
+import { bareCopy, type GuardField, isFields } from "./values.js";
+import type { StopReason } from "./words.js";
 
 /** The context of an attempt. */
 export interface AttemptContext {
@@ -26,7 +24,7 @@ export interface AttemptContext {
    */
   readonly once: <B>(body: B) => B;
   /** The token for a retry inside this attempt; only under a policy with `nested`. */
-  readonly token?: Token;
+  readonly token?: AttemptToken;
 }
 
 /** Runs operations under guards: the `Guards` of `holdoff/guards`. */
@@ -34,12 +32,15 @@ export interface Guarding {
   run<T>(fn: Work<T>, policy: CompiledPolicy, options?: HostOptions<Awaited<T>, Awaited<T>>): Promise<Awaited<T>>;
 }
 
+/** The guards of a policy: the `Guards` of `holdoff/guards`, whose import completes this type. */
+export interface GuardSet extends Guarding {}
+
 /** A policy that the core has checked: every `Policy` is one. */
 export interface CompiledPolicy {
   /** How long the first attempt may take, in milliseconds, or Infinity. */
   readonly firstLimit: number;
   /** The guards that all operations under the policy share. */
-  readonly guards: Guarding | undefined;
+  readonly guards: GuardSet | undefined;
   /**
    * The policy as the core reads it, made of its numbers.
    * @internal
@@ -64,7 +65,7 @@ export interface CompiledPolicy {
    * The fields of its guards.
    * @internal
    */
-  readonly guardFields?: GuardFields | undefined;
+  readonly guardFields?: readonly GuardField[] | undefined;
   /**
    * The budgets that its loops bring; undefined if it names a budget.
    * @internal
@@ -121,7 +122,7 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> ext
    */
   fallback?: Maybe<(error: unknown) => F | PromiseLike<F>>;
   /** The token of the retries around this one, for policies with `nested`. */
-  token?: Maybe<Token>;
+  token?: Maybe<AttemptToken>;
 }
 
 /** The options of one call under a policy: with fields that replace those of the policy, but for guards, which outlive a call. */
@@ -190,3 +191,168 @@ export function checkHost<V, F>(options: HostOptions<V, F>): void {
     throw name === "seed" ? problem(SEED_RANGE, name, value) : wrongType(name, value, wanted);
   }
 }
+
+/** The context of an attempt. Its controller is made only if somebody asks for the signal. */
+export class Attempt implements AttemptContext {
+  readonly attempt: number;
+  /** When the attempt is over its limit; Infinity without one. */
+  readonly abortAt: number;
+  /** The caller's signal, which its own follows. */
+  caller: AbortSignal | null | undefined = undefined;
+  /** The end of its function, until that is there. */
+  flight: Promise<void> | undefined = undefined;
+  /** Judges it at its limit, where it has failed and the answer of a predicate is still to come. */
+  judge: (() => void) | undefined = undefined;
+  #controller: AbortController | undefined;
+  #following: AbortSignal | undefined;
+  #over: { reason: unknown } | undefined;
+
+  constructor(attempt: number, abortAt = Infinity) {
+    this.attempt = attempt;
+    this.abortAt = abortAt;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#following === undefined) {
+      this.#controller = new AbortController();
+      if (this.#over) this.#controller.abort(this.#over.reason);
+      this.#following = follow(this.#controller, this.caller);
+    }
+    return this.#following;
+  }
+
+  get once(): <B>(body: B) => B {
+    return (body) => {
+      if (this.attempt > 1) throw new TypeError("the body is already used");
+      return body;
+    };
+  }
+
+  static abort(attempt: Attempt, reason: unknown): void {
+    attempt.#over = { reason };
+    attempt.#controller?.abort(reason);
+  }
+}
+
+export const promised = <T>(result: unknown): Promise<Awaited<T>> =>
+  (result instanceof Promise ? result : Promise.resolve(result)) as Promise<Awaited<T>>;
+
+/** Runs the first attempt of an operation that nothing can abort. */
+export function first<T>(
+  fn: Work<T>,
+  failed: (error: unknown) => Promise<Awaited<T>>,
+  succeeded: ((value: Awaited<T>) => Awaited<T>) | undefined,
+): Promise<Awaited<T>> {
+  let result: unknown;
+  try {
+    result = fn(new Attempt(1));
+  } catch (error) {
+    return failed(error);
+  }
+  return promised<T>(result).then(succeeded, failed);
+}
+
+/** The numbers of steps and of the outcome of an operation that failed. */
+export const ATTEMPT = 1;
+export const SLEEP = 2;
+export const WAIT = 3;
+export const STOP = 4;
+export const GAVE_UP = 2;
+
+/** The next step of an operation. Times are in nanoseconds of the operation's clock. */
+export interface Step {
+  /** The numbers of the step, the outcome, the reason and the cause, a byte each. */
+  readonly codes: number;
+  /** When to abort the attempt, or until when to sleep. */
+  readonly at: number;
+  /** When to tick although an attempt runs. */
+  readonly wakeAt: number;
+  /** The number of the attempt. */
+  readonly attempt: number;
+}
+
+/** The state of one operation and what decides about it: the core's call, with or without guards. */
+export interface Engine {
+  /** True if a sleeping operation never returns the value of its last attempt, so that the value can be discarded. */
+  readonly discardsAsleep: boolean;
+  begin(): Step;
+  /**
+   * Reports a failure: an error, or a value that is no success. `epoch` is the clock's time at time 0, in milliseconds. With `isExact`
+   * the hint is the delay, whatever the policy does about hints.
+   */
+  fail(attempt: Attempt, judged: JudgedFailure, failure: unknown, now: number, epoch: number, isExact: boolean): Step;
+  /** Reports an error of the program's own; undefined where it is a failure like others. */
+  abandon(attempt: number, error: unknown, now: number): Step | undefined;
+  succeed(attempt: number): void;
+  tick(now: number): Step;
+  /** The same, where the caller wants a sleep to end now; those for the server or a guard go on. */
+  hurry(now: number): Step;
+  /** The length of the sleep that was just decided, in nanoseconds. */
+  delay(step: Step): number;
+  /** Makes the context of an attempt, and runs the attempt in it. */
+  context(attempt: number, abortAt: number): Attempt;
+  run<T>(fn: Work<T>, context: Attempt): T;
+  /** Is told each step that the operation follows. */
+  follows(step: Step): void;
+  /** Says why the budget refused the retry that was just asked for; undefined for a budget that has no tokens. */
+  shortage(): string | undefined;
+  /** The error of an operation that ended before its first attempt. */
+  refused(reason: StopReason, retryAt: number | undefined): unknown;
+  /** Gives back whatever the operation has borrowed. */
+  end(): void;
+}
+
+/** The mark of an attempt for the retries inside it, which under a policy with `nested` are a `Token` of `holdoff/guards`. */
+export interface AttemptToken {
+  /** The number of the attempt, from 1. */
+  readonly attempt: number;
+  /** The number of attempts that all retries around may make together; Infinity without a limit. */
+  readonly allowed: number;
+  /** The number of retries around. */
+  readonly depth: number;
+  /** The value of the header `x-retry-attempt`. */
+  readonly header: string;
+  /** The value of `grpc-previous-rpc-attempts`; undefined for the first attempt. */
+  readonly grpc: string | undefined;
+  /**
+   * True once a retry inside the attempt has given up.
+   * @internal
+   */
+  isGivenUp: boolean;
+}
+
+interface Contexts {
+  current?(): AttemptToken | undefined;
+  /** Runs a function inside an attempt. */
+  run?<T>(attempt: AttemptToken, fn: () => T): T;
+}
+
+const KEY = Symbol.for("holdoff.around");
+
+/** The attempt around whatever runs now, for all copies of this package. */
+export const around = ((globalThis as { [KEY]?: Contexts })[KEY] ??= Object.create(null) as Contexts);
+
+/** The guards of a set, whose states a recorded call changes. */
+export interface SharedStates {
+  /** The guards, their states read back from wasm memory. */
+  take(): readonly object[];
+  /** Wakes the calls that wait for a place in the bulkhead or the breaker. */
+  notify(): void;
+}
+
+interface Maker {
+  check(guardFields: readonly GuardField[]): void;
+  make(guardFields: readonly GuardField[]): GuardSet;
+  /** The states of a set of guards; undefined for any other value. */
+  states(guards: unknown): SharedStates | undefined;
+}
+
+export let maker: Maker | undefined;
+
+/** Sets the maker of guards: the entry `holdoff/guards` has one. */
+export function makeGuardsWith(by: Maker): void {
+  maker = by;
+}
+
+/** The token of the attempt in which the caller runs, if the runtime has async contexts and `holdoff/node` was imported. */
+export const currentToken = (): AttemptToken | undefined => around.current?.();

@@ -1,6 +1,5 @@
 /** The memory of operations without guards: one operation's call lies there at a time, under one policy. */
 
-import { type Given, isReal, readLong, writeLong } from "./options.js";
 import {
   BUDGET,
   BUDGET_WORDS,
@@ -15,10 +14,91 @@ import {
   STEP,
   WORDS,
 } from "./places.js";
-import { Slot } from "./slot.js";
-import { DEADLINE } from "./table.js";
-import type { Nanos } from "./times.js";
+import * as Field from "./table.js";
+import type { Nanos } from "./values.js";
 import { bareCopy } from "./values.js";
+
+const FOREVER = 2 ** 32 - 1;
+
+/**
+ * A number that is handed to the core: the rule (0 for the policy), the field (0 for the kinds of failures that a rule takes), and
+ * the value.
+ */
+export type Given = readonly [rule: number, field: number, value: Nanos];
+
+/** True for a field whose number is no whole one. */
+export const isReal = (field: number | undefined): boolean =>
+  field === Field.BACKOFF_FACTOR || field === Field.BACKOFF_EXPONENT || field === Field.JITTER_FACTOR;
+
+/** Writes 64 bits as two words. */
+export function writeLong(words: Uint32Array, at: number, value: Nanos): void {
+  if (typeof value === "bigint") {
+    words[at] = Number(BigInt.asUintN(32, value));
+    words[at + 1] = Number(value >> 32n);
+  } else {
+    // Infinity stands for the highest number there is.
+    words[at] = value === Infinity ? FOREVER : value;
+    words[at + 1] = value === Infinity ? FOREVER : value / 2 ** 32;
+  }
+}
+
+/** Two words as a number; 2^64-1 is Infinity. Above 2^53 it is the nearest double. */
+export function readLong(words: Uint32Array, at: number): number {
+  const low = words[at] as number;
+  const high = words[at + 1] as number;
+  return low === FOREVER && high === FOREVER ? Infinity : high * 2 ** 32 + low;
+}
+
+/** The owner of a state. It has the state itself while another owner's is in the slot. */
+export interface Keeper {
+  state: Uint32Array | undefined;
+}
+
+/**
+ * A place in wasm memory for one state at a time. A state is a row of 32-bit words that its JavaScript object owns; it is copied there
+ * before a transition, and back when another one needs the slot, so that nothing in wasm memory belongs to one object for good.
+ */
+export class Slot {
+  readonly #memory: () => Uint32Array;
+  readonly #at: number;
+  readonly #length: number;
+  #keeper: Keeper | undefined;
+
+  /** `at` and `length` are in words of the memory. */
+  constructor(memory: () => Uint32Array, at: number, length: number) {
+    this.#memory = memory;
+    this.#at = at;
+    this.#length = length;
+  }
+
+  /** Puts the state there back to its owner, and this owner's there if it has begun. */
+  load(keeper: Keeper | undefined): void {
+    const before = this.#keeper;
+    const at = this.#at;
+    const length = this.#length;
+    if (before === keeper) return;
+    const words = this.#memory();
+    if (before) copy((before.state ??= new Uint32Array(length)), 0, words, at, length);
+    if (keeper?.state) copy(words, at, keeper.state, 0, length);
+    this.#keeper = keeper;
+  }
+
+  /** The state of an owner as it is now. */
+  stateOf(keeper: Keeper): Uint32Array {
+    if (this.#keeper === keeper) this.load(undefined);
+    return keeper.state as Uint32Array;
+  }
+
+  /** Nobody asks for this state again. */
+  forget(keeper: Keeper): void {
+    if (this.#keeper === keeper) this.#keeper = undefined;
+  }
+}
+
+/** Doubles would be quicker to copy but change the bits of what looks like a NaN. */
+function copy(into: Uint32Array, at: number, from: Uint32Array, first: number, length: number): void {
+  for (let i = 0; i < length; i++) into[at + i] = from[first + i] as number;
+}
 
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
@@ -139,7 +219,7 @@ export function redated(wanted: Uint32Array, deadline: Nanos): Uint32Array {
   hot();
   writePolicy(wanted);
   write(SEED, deadline);
-  functions.give(0, DEADLINE);
+  functions.give(0, Field.DEADLINE);
   functions.given();
   return madePolicy();
 }

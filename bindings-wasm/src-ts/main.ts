@@ -1,20 +1,22 @@
 /** The exports that `holdoff` and `holdoff/guards` have in common. */
-export { type AttemptAt, attempts } from "./attempts_loop.js";
-export { givenUp, stop } from "./chain.js";
+
+export type { HeadersLike } from "./answers.js";
 export type { Clock } from "./clock.js";
-export type { DelayAnswer, DelayEvent } from "./delay.js";
-export { ConfigError, HookError, OUTCOME, type Outcome, outcomeOf, RetryError } from "./errors.js";
 export {
-  classify,
-  type Facts,
-  type Failure,
-  grpcFailure,
-  type Hint,
-  hintOf,
-  httpFailure,
-  type Judgement,
-  type Verdict,
-} from "./failure.js";
+  ConfigError,
+  givenUp,
+  HookError,
+  OUTCOME,
+  type Outcome,
+  outcomeOf,
+  parseDuration,
+  parseNanos,
+  RetryError,
+  seed,
+  seedAt,
+  stop,
+} from "./errors.js";
+export { classify, grpcFailure, hintOf, httpFailure } from "./failure.js";
 export type {
   BackoffFields,
   BackoffKind,
@@ -29,15 +31,37 @@ export type {
   Rule,
   StageFields,
 } from "./fields.js";
-export type { HeadersLike } from "./headers.js";
-export type { AttemptEvent, ChangeEvent, ChangeHook, GiveUpEvent, Hooks, RetryEvent, SuccessEvent } from "./hooks.js";
-export type { AttemptContext, CallOptions, HostOptions, Work } from "./host.js";
+export type {
+  AttemptEvent,
+  ChangeEvent,
+  ChangeHook,
+  DelayAnswer,
+  DelayEvent,
+  Facts,
+  Failure,
+  GiveUpEvent,
+  Hint,
+  Hooks,
+  Judgement,
+  RetryEvent,
+  SuccessEvent,
+  Verdict,
+} from "./hooks.js";
+export type { AttemptContext, AttemptToken, CallOptions, HostOptions, Work } from "./host.js";
 export { init } from "./hot.js";
+export type { Step } from "./policy.js";
 export { Policy } from "./policy.js";
-export { Registry } from "./registry.js";
-export { type RetryOptions, retry, type WrapOptions, type Wrapped, wrap } from "./retry.js";
-export { seed, seedAt } from "./seed.js";
-export type { Step } from "./steps.js";
-export { retryStream, type StreamOptions } from "./stream.js";
-export { type Duration, parseDuration, parseNanos, type Same, type Time } from "./times.js";
+export {
+  type AttemptAt,
+  attempts,
+  Registry,
+  type RetryOptions,
+  retry,
+  retryStream,
+  type StreamOptions,
+  type WrapOptions,
+  type Wrapped,
+  wrap,
+} from "./retry.js";
+export type { Duration, Same, Time } from "./values.js";
 export type { Cause, FailureKind, StopReason } from "./words.js";

@@ -3,34 +3,32 @@
  * asks its {@link Engine}.
  */
 
-import { Alarm } from "./alarm.js";
-import { discard } from "./answer.js";
-import { around, type Mark } from "./around.js";
-import { Attempt, promised } from "./attempt.js";
+import { Alarm, switches } from "./alarm.js";
+import { discard } from "./answers.js";
 import { addAbortListener, removeAbortListener } from "./cancel.js";
-import { isFinal, isUsedBody } from "./chain.js";
 import { system } from "./clock.js";
 import { PERMANENT } from "./codes.js";
-import { askDelay } from "./delay.js";
-import { ATTEMPT, type Engine, GAVE_UP, SLEEP, type Step, WAIT } from "./engine_step.js";
 import { isAbortAgain } from "./error_names.js";
-import { attach, ConfigError, HookError, type Outcome, remember } from "./errors.js";
+import { attach, ConfigError, HookError, isFinal, isUsedBody, type Outcome, remember } from "./errors.js";
+import { checkedFailure, factsOf, factsOfAnswer, factsOfTimeout, hintMs, isFailedAnswer, judge } from "./failure.js";
+import type { JudgedFailure, Judgement, Verdict } from "./hooks.js";
+import { askDelay, type Hooks, isHeard, listeners, tell } from "./hooks.js";
 import {
-  checkedFailure,
-  factsOf,
-  factsOfAnswer,
-  factsOfTimeout,
-  hintMs,
-  isFailedAnswer,
-  type JudgedFailure,
-  type Judgement,
-  judge,
-  type Verdict,
-} from "./failure.js";
-import { type Hooks, isHeard, listeners, tell } from "./hooks.js";
-import type { CompiledPolicy, HostOptions, Work } from "./host.js";
-import { isRefusal } from "./module.js";
-import { switches } from "./switches.js";
+  ATTEMPT,
+  Attempt,
+  type AttemptToken,
+  around,
+  type CompiledPolicy,
+  type Engine,
+  GAVE_UP,
+  type HostOptions,
+  promised,
+  SLEEP,
+  type Step,
+  WAIT,
+  type Work,
+} from "./host.js";
+import { isRefusal } from "./memory.js";
 import { bareCopy } from "./values.js";
 import { CAUSES, KINDS, REASONS, type StopReason } from "./words.js";
 
@@ -66,7 +64,7 @@ export class Operation<T> {
   /** When to tick. */
   #wakeAt = Infinity;
   /** The attempt of another retry in which this operation runs. */
-  readonly #around: Mark | undefined;
+  readonly #around: AttemptToken | undefined;
   /** When the operation began, if anybody is told about it. */
   #begun: number | undefined;
   /** The number of steps that the operation has followed. */

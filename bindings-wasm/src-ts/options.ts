@@ -5,14 +5,13 @@
  * values that it takes; {@link numberOf} reads them. A rule of the backoff stands in `stage`, a rule between fields in `check`, and
  * what is handed over in `written`. Lists of delays, backoffs of several stages and presets are read in `stages.ts`.
  */
-
 import * as Rule from "./codes.js";
-import { ConfigError, needs, ruleOf, shown } from "./errors.js";
-import { nearest } from "./nearest.js";
+import { bounded, ConfigError, durationOf, needs, ruleOf, shown } from "./errors.js";
+import { type Given, isReal } from "./hot.js";
 import * as Field from "./table.js";
 import { FIELDS, LONGEST, OTHERS, PEERS, type Row, RULE_OF, SECTIONS } from "./table.js";
-import { bounded, durationOf, type Nanos } from "./times.js";
-import { camel, EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, TEXT, UNITLESS } from "./values.js";
+import type { Nanos } from "./values.js";
+import { camel, EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, nearest, TEXT, UNITLESS } from "./values.js";
 
 const ONE_MORE = ", and attempts count the first one: give one more than the retries";
 const FOREVER = 2 ** 32 - 1;
@@ -20,15 +19,9 @@ const FOREVER = 2 ** 32 - 1;
 /** A limit from here on is none, and below Infinity the clock is read before the first attempt all the same. */
 export const NO_LIMIT = 2 ** 64;
 
-/**
- * A number that is handed to the core: the rule (0 for the policy), the field (0 for the kinds of failures that a rule takes), and
- * the value.
- */
-export type Given = readonly [rule: number, field: number, value: Nanos];
-
 /** What a policy needs of its module. */
-export const POWERS = 1;
-export const RULES = 2;
+export const NEEDS_POWERS = 1;
+export const NEEDS_RULES = 2;
 
 /** What is known of a policy without the core: times in nanoseconds, Infinity for no limit. */
 export interface Limits {
@@ -37,7 +30,7 @@ export interface Limits {
   readonly timeout: number;
   /** How long the first attempt may take. */
   readonly limit: number;
-  /** 0, {@link POWERS} or {@link RULES}. */
+  /** 0, {@link NEEDS_POWERS} or {@link NEEDS_RULES}. */
   readonly needs: number;
 }
 
@@ -246,7 +239,7 @@ export class Options {
       minAttempt: Number(of(Field.MIN_ATTEMPT)),
       timeout: Number(timeout),
       limit: Number(deadline < timeout ? deadline : timeout),
-      needs: isSimple ? 0 : POWERS,
+      needs: isSimple ? 0 : NEEDS_POWERS,
     };
     return { numbers: given, limits };
   }
@@ -320,10 +313,6 @@ export const STEPS: Readonly<Record<number, number>> = {
   [Field.POLYNOMIAL_BACKOFF]: Field.BACKOFF_EXPONENT,
   [Field.DECORRELATED_BACKOFF]: Field.BACKOFF_FACTOR,
 };
-
-/** True for a field whose number is no whole one. */
-export const isReal = (field: number | undefined): boolean =>
-  field === Field.BACKOFF_FACTOR || field === Field.BACKOFF_EXPONENT || field === Field.JITTER_FACTOR;
 
 /** The numbers of a stage of the policy or of a rule, for the core. */
 export function givenStage(rule: number, [kind, initial, step, max, times, delays]: Stage): Given[] {
@@ -405,21 +394,29 @@ export function near(name: string): string | undefined {
 const showNanos = (nanos: Nanos): string =>
   Number(nanos) % 1e9 === 0 ? `${Number(nanos) / 1e9}s` : `${Number(nanos) / 1e6}ms`;
 
-/** Writes 64 bits as two words. */
-export function writeLong(words: Uint32Array, at: number, value: Nanos): void {
-  if (typeof value === "bigint") {
-    words[at] = Number(BigInt.asUintN(32, value));
-    words[at + 1] = Number(value >> 32n);
-  } else {
-    // Infinity stands for the highest number there is.
-    words[at] = value === Infinity ? FOREVER : value;
-    words[at + 1] = value === Infinity ? FOREVER : value / 2 ** 32;
-  }
+/** A name and the index behind it, `delays[3]`. */
+function indexed(name: string): [name: string, index: number | undefined] {
+  const found = /^(.*)\[(0|[1-9]\d{0,2})\]$/s.exec(name);
+  const index = Number(found?.[2]);
+  return index < 256 ? [found?.[1] as string, index] : [name, undefined];
 }
 
-/** Two words as a number; 2^64-1 is Infinity. Above 2^53 it is the nearest double. */
-export function readLong(words: Uint32Array, at: number): number {
-  const low = words[at] as number;
-  const high = words[at + 1] as number;
-  return low === FOREVER && high === FOREVER ? Infinity : high * 2 ** 32 + low;
+/** Parts of a name: before and behind the index of a stage, that index, and the index in a list. */
+export function partsOf(
+  full: string,
+): [base: string, behind: string, stage: number | undefined, item: number | undefined] {
+  if (!full.includes("[")) return [full, "", undefined, undefined];
+  const [name, item] = indexed(full);
+  if (item !== undefined && name === "backoff") return [name, "", item, undefined];
+  const dot = name.indexOf(".");
+  const [before, stage] = indexed(name.slice(0, Math.max(dot, 0)));
+  if (before === "backoff" && stage !== undefined) return [before, name.slice(dot), stage, item];
+  return [name, "", undefined, item];
+}
+
+/** The field of a stage nearest to an unknown one, from its dot on. */
+export function nearInStage(behind: string): string | undefined {
+  const inner = [...names().keys()].filter((one) => one.startsWith("backoff.")).map((one) => one.slice(8));
+  const found = nearest(behind.replace(/^\.+/, ""), inner);
+  return found && `backoff.${found}`;
 }

@@ -1,35 +1,44 @@
 /** Policies: what to do after a failure, checked once. */
-
 import { budgetsOfCalls, CAPACITY_OF_LOOPS, LoopBudgets } from "./budgets.js";
+import { system } from "./clock.js";
 import { COUNT_RANGE } from "./codes.js";
-import { ConfigError, NOT_AN_OBJECT, NOT_JSON, needs, problem, shown, unsupported, wrongType } from "./errors.js";
+import { Unguarded } from "./engine.js";
 import {
-  classifierFor,
-  classifyBy,
-  type Facts,
-  type Failure,
-  hasClassifier,
-  isFailure,
-  type Rules,
-} from "./failure.js";
+  ConfigError,
+  durationOf,
+  NOT_AN_OBJECT,
+  NOT_JSON,
+  needs,
+  problem,
+  shown,
+  unsupported,
+  wrongType,
+} from "./errors.js";
+import { classifierFor, classifyBy, hasClassifier, isFailure } from "./failure.js";
 import type { PolicyFields, PresetName } from "./fields.js";
-import type { Guards } from "./guards/guards.js";
+import type { Facts, Failure, Rules } from "./hooks.js";
+import { isHeard } from "./hooks.js";
 import {
+  around,
   type CallOptions,
   type CompiledPolicy,
   checkedOptions,
   checkHost,
   checkWork,
+  first,
+  type GuardSet,
   type HostOptions,
   isHostField,
+  maker,
+  promised,
   type Work,
 } from "./host.js";
+import type { Given } from "./hot.js";
 import { checkModule, policyOf, redated, takeModule } from "./hot.js";
-import { maker } from "./maker.js";
-import { entryOf, type Given, isGuard, type Limits, NO_LIMIT, POWERS, presets, Reader, RULES } from "./options.js";
-import { run } from "./run.js";
+import { Operation } from "./operation.js";
+import { entryOf, isGuard, type Limits, NEEDS_POWERS, NEEDS_RULES, NO_LIMIT, presets, Reader } from "./options.js";
 import { BUDGET_KIND, BUDGET_LIMIT } from "./table.js";
-import { durationOf, type Nanos } from "./times.js";
+import type { Nanos, Time } from "./values.js";
 import {
   BARE,
   bareCopy,
@@ -38,7 +47,6 @@ import {
   EMPTY,
   type FieldValue,
   type GuardField,
-  type GuardFields,
   isFields,
   LIST,
   LONGEST_NAME,
@@ -48,7 +56,7 @@ import {
   TEXT,
   UNITLESS,
 } from "./values.js";
-import type { FailureKind } from "./words.js";
+import { CAUSES, type Cause, type FailureKind, REASONS, type StopReason } from "./words.js";
 
 /** A retry policy: immutable, to be shared by any number of operations. */
 export class Policy implements CompiledPolicy {
@@ -59,12 +67,12 @@ export class Policy implements CompiledPolicy {
   /** @internal */
   declare readonly rules: Rules | undefined;
   /** @internal */
-  declare readonly guardFields: GuardFields | undefined;
+  declare readonly guardFields: readonly GuardField[] | undefined;
   /** @internal */
   readonly budgets: LoopBudgets | undefined;
   /** Its fields and its guards, which are no part of it: policies that decide the same are equal. */
   readonly #fields: PolicyFields;
-  #guards: Guards | undefined;
+  #guards: GuardSet | undefined;
   #words: Uint32Array | undefined;
 
   /** From fields, or the name of a preset. Throws a {@link ConfigError} that names field, value and rule. */
@@ -114,7 +122,7 @@ export class Policy implements CompiledPolicy {
    * Its guards, which all operations under it share: made once, of the sections of guards among its fields or its preset's;
    * undefined without such. Throws a {@link ConfigError} unless `holdoff/guards` was imported.
    */
-  get guards(): Guards | undefined {
+  get guards(): GuardSet | undefined {
     if (this.guardFields === undefined) return undefined;
     return (this.#guards ??= guardsOf(this.guardFields));
   }
@@ -175,13 +183,13 @@ interface Built {
   readonly numbers: readonly Given[] | Uint32Array;
   readonly limits: Limits;
   readonly rules: Rules | undefined;
-  readonly guardFields: GuardFields | undefined;
+  readonly guardFields: readonly GuardField[] | undefined;
   /** The budgets that loops bring; undefined if they bring none. */
   readonly loops: { readonly capacity: number | undefined } | undefined;
 }
 
-function guardsOf(guardFields: GuardFields): Guards {
-  if (maker) return maker.make(guardFields) as Guards;
+function guardsOf(guardFields: readonly GuardField[]): GuardSet {
+  if (maker) return maker.make(guardFields);
   throw needs((guardFields[0] as FieldValue).path, "guards");
 }
 
@@ -222,9 +230,9 @@ function build(fields: unknown, reading: Reading): Built {
     else own.push(field);
   }
   const read = readFields(own, reading);
-  if (read.limits.needs === POWERS && !takeModule("powers")) throw needs("backoff.kind", "policies");
+  if (read.limits.needs === NEEDS_POWERS && !takeModule("powers")) throw needs("backoff.kind", "policies");
   // Only presets have rules among the policies that are read here.
-  if (read.limits.needs === RULES && !takeModule("rules")) throw needs("preset", "classify");
+  if (read.limits.needs === NEEDS_RULES && !takeModule("rules")) throw needs("preset", "classify");
   const preset = own.find(({ path, kind }) => path === "preset" && kind === TEXT);
   const numbers = preset && presets?.[preset.value as string]?.guards;
   if (numbers) guardFields.push({ ...preset, numbers });
@@ -325,7 +333,7 @@ export function withDeadline(policy: Policy, deadline: unknown): CompiledPolicy 
   const nanos = durationOf(typeof deadline === "number" ? Math.max(deadline, 0) : deadline);
   if (nanos === undefined) return undefined;
   if (nanos <= policy.limits.minAttempt) return dated(policy, 0);
-  return policy.limits.needs === RULES ? undefined : dated(policy, nanos);
+  return policy.limits.needs === NEEDS_RULES ? undefined : dated(policy, nanos);
 }
 
 /** The fields of a policy among options, without null and undefined. */
@@ -355,4 +363,155 @@ export function policyOfCall<V, F>(policy: Policy, options: HostOptions<V, F> & 
   if (name !== undefined) throw noGuards(name);
   const base = withOthers(policy, fields);
   return deadline === undefined ? base : (withDeadline(base, deadline) ?? base.withFields({ deadline }));
+}
+
+export function run<T>(
+  fn: Work<T>,
+  policy: CompiledPolicy,
+  options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
+): Promise<Awaited<T>> {
+  if (!needsNoCore(policy, options)) return runWatched(fn, policy, options);
+  const noted = refusalsOf(policy);
+  return first(fn, (error) => operation(fn, policy, options, noted).rescue(error), rewardOf(policy, options));
+}
+
+/** The number of the latest refusal of the policy's budgets. */
+const refusalsOf = (policy: CompiledPolicy): number => policy.budgets?.refusals ?? 0;
+
+/** Tells the policy's budgets of a success; undefined while none of them lacks tokens. */
+const rewardOf = <V>(policy: CompiledPolicy, options: HostOptions<V, V> | undefined): ((value: V) => V) | undefined =>
+  policy.budgets?.size ? rewardBy(policy.budgets, options) : undefined;
+
+const rewardBy =
+  <V>(budgets: LoopBudgets, options: HostOptions<V, V> | undefined) =>
+  (value: V) => {
+    budgets.succeed(options?.key ?? "", 0, options?.clock ?? system);
+    return value;
+  };
+
+/**
+ * A function that runs `fn` so, with its arguments and its `this`. A call that has neither shares one closure with all such:
+ * beside a call and a `then` even what is allocated takes time that can be seen.
+ */
+export function runner<This, Args extends readonly unknown[], T>(
+  fn: (this: This, ...args: Args) => T,
+  policy: CompiledPolicy,
+  options: HostOptions<Awaited<T>, Awaited<T>>,
+): (this: This, ...args: Args) => Promise<Awaited<T>> {
+  const work = (self: This, args: Args) => () => called(fn as never, self, args) as T;
+  const rescue = (self: This, args: Args, noted: number) => (error: unknown) =>
+    operation(work(self, args), policy, options, noted).rescue(error);
+  const nobody = undefined as This;
+  const nothing = [] as unknown as Args;
+  const workAlone = work(nobody, nothing);
+  let latest = refusalsOf(policy);
+  let rescueAlone = rescue(nobody, nothing, latest);
+  return function (this: This, ...args: Args) {
+    const isAlone = args.length === 0 && this === undefined;
+    if (!needsNoCore(policy, options)) return runWatched(isAlone ? workAlone : work(this, args), policy, options);
+    const noted = refusalsOf(policy);
+    if (isAlone && noted !== latest) {
+      latest = noted;
+      rescueAlone = rescue(nobody, nothing, noted);
+    }
+    const failed = isAlone ? rescueAlone : rescue(this, args, noted);
+    let result: unknown;
+    try {
+      result = called(fn as never, this, args);
+    } catch (error) {
+      return failed(error);
+    }
+    return promised<T>(result).then(rewardOf(policy, options), failed);
+  };
+}
+
+/** To apply a list takes as long as all the rest that is done around a call. */
+function called(fn: (...args: unknown[]) => unknown, self: unknown, args: readonly unknown[]): unknown {
+  switch (args.length) {
+    case 0:
+      return fn.call(self);
+    case 1:
+      return fn.call(self, args[0]);
+    case 2:
+      return fn.call(self, args[0], args[1]);
+    default:
+      return fn.apply(self, args as unknown[]);
+  }
+}
+
+/** True if nothing is asked, heard or timed before something fails. */
+const needsNoCore = <V, F>(policy: CompiledPolicy, options: HostOptions<V, F> | undefined): boolean =>
+  policy.limit === Infinity &&
+  policy.guardFields === undefined &&
+  (options === undefined || !(options.guards || options.signal || options.whenResult || options.token)) &&
+  !around.current?.() &&
+  !isHeard(options);
+
+function runWatched<T>(
+  fn: Work<T>,
+  policy: CompiledPolicy,
+  options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
+): Promise<Awaited<T>> {
+  const guards = options?.guards ?? (policy.guardFields && policy.guards);
+  return guards ? guards.run(fn, policy, options) : operation(fn, policy, options, refusalsOf(policy)).begin();
+}
+
+const operation = <T>(
+  fn: Work<T>,
+  policy: CompiledPolicy,
+  options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
+  noted: number,
+): Operation<T> =>
+  new Operation(new Unguarded(policy, policy.limit, options?.seed, options, noted), fn, policy, options);
+
+/** The next step of a loop. */
+export type Step<T extends Time = number> =
+  | {
+      /** Run the operation, then say how it ended. */
+      readonly kind: "attempt";
+      readonly ticket: number;
+      readonly attempt: number;
+      /** When to abort it and report a timeout. */
+      readonly abortAt: T;
+      /** When to tick although it still runs. */
+      readonly wakeAt: T;
+    }
+  /** Nothing is in flight: wait until then, then tick. */
+  | { readonly kind: "sleep"; readonly until: T; readonly cause: Cause }
+  /** An attempt is in flight: keep what you are doing. */
+  | { readonly kind: "wait"; readonly until: T }
+  | { readonly kind: "stop"; readonly outcome: "succeeded" | "cancelled" }
+  | { readonly kind: "stop"; readonly outcome: "gave_up"; readonly reason: StopReason; readonly retryAt: T };
+
+const SLEEP = 2;
+
+/** A ticket that no attempt has is answered with the step that holds; only what is no number at all is a mistake. */
+export function ticketOf(ticket: number | bigint): number {
+  if (typeof ticket !== "number" && typeof ticket !== "bigint")
+    throw wrongType("ticket", ticket, "a number or a bigint");
+  const known = Number(ticket);
+  return Number.isSafeInteger(known) && known > 0 ? known : 0;
+}
+
+/** The words of a policy that came from a program without types. */
+export function wordsOf(policy: Policy): Uint32Array {
+  if (!(policy instanceof Policy)) throw wrongType("policy", policy, "a Policy");
+  return policy.words;
+}
+
+/** A step from its flat form; `time` reads its first or, asked for false, its second time. */
+export function stepOf<T extends Time>(codes: number, attempt: number, time: (first: boolean) => T): Step<T> {
+  switch (codes & 255) {
+    case 1:
+      return { kind: "attempt", ticket: attempt, attempt, abortAt: time(true), wakeAt: time(false) };
+    case SLEEP:
+      return { kind: "sleep", until: time(true), cause: CAUSES[codes >>> 24] as Cause };
+    case 3:
+      return { kind: "wait", until: time(true) };
+    default:
+      break;
+  }
+  const outcome = (codes >> 8) & 255;
+  if (outcome !== 2) return { kind: "stop", outcome: outcome === 1 ? "succeeded" : "cancelled" };
+  return { kind: "stop", outcome: "gave_up", reason: REASONS[(codes >> 16) & 255] as StopReason, retryAt: time(true) };
 }

@@ -1,6 +1,16 @@
-/** Values of fields, taken out of objects and lists one by one, as the core reads them. */
-
+/** Values as callers give them: fields, names and text. */
 // The types of values, as the core numbers them.
+/** Milliseconds, or a number with its unit: `"250ms"`, `"1.5s"`, `"2m"`. */
+export type Duration = number | string;
+
+/** Nanoseconds. */
+export type Time = number | bigint;
+/** The type that times come back in. */
+export type Same<T extends Time> = T extends bigint ? bigint : number;
+
+/** Nanoseconds: a number where it holds them exactly, Infinity for no limit. */
+export type Nanos = number | bigint;
+
 export const OTHER = 0;
 export const TEXT = 1;
 export const NUMBER = 2;
@@ -75,9 +85,6 @@ export interface GuardField extends FieldValue {
   readonly numbers: Readonly<Record<number, number>> | undefined;
 }
 
-/** The fields of guards. */
-export type GuardFields = readonly GuardField[];
-
 /** Inherits nothing: objects made of it are quicker to read than those without a prototype. */
 export const BARE = Object.freeze(Object.create(null));
 
@@ -101,3 +108,71 @@ export const clean = <T>(value: T): T => (isObject(value) ? (new Proxy(value, CL
 export function isFields(value: unknown): value is Record<string, unknown> {
   return {}.toString.call(value) === "[object Object]";
 }
+
+/** The longest name worth comparing. */
+const LONGEST = 64;
+
+/** The candidate nearest to `name`: first a candidate that it ends with, then a candidate that differs in at most a third of its letters. */
+export function nearest(name: string, candidates: readonly string[]): string | undefined {
+  // The core counts bytes; none of those of a letter beyond ASCII is in a candidate.
+  const bytes = name.replace(/[^ -~]/gu, (letter) =>
+    "\0".repeat(letter < "\x80" ? 1 : letter < "\u0800" ? 2 : letter.length + 2),
+  );
+  let best: string | undefined;
+  let least = Infinity;
+  for (const candidate of candidates) {
+    const distance = edits(bytes, candidate);
+    const rank = distance + (name.endsWith(candidate) ? 0 : LONGEST * 2);
+    if (rank < least && (name.endsWith(candidate) || distance * 3 <= candidate.length)) {
+      best = candidate;
+      least = rank;
+    }
+  }
+  return best;
+}
+
+/** The edit distance of two names (Levenshtein), case ignored. */
+function edits(from: string, to: string): number {
+  if (from.length >= LONGEST || to.length >= LONGEST) return LONGEST;
+  const row = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (let line = 0; line < from.length; line++) {
+    let diagonal = line;
+    row[0] = line + 1;
+    for (let at = 1; at <= to.length; at++) {
+      const above = row[at] as number;
+      const swap = diagonal + (from[line]?.toLowerCase() === to[at - 1]?.toLowerCase() ? 0 : 1);
+      row[at] = Math.min(swap, above + 1, (row[at - 1] as number) + 1);
+      diagonal = above;
+    }
+  }
+  return row[to.length] as number;
+}
+
+let native: { decoder: TextDecoder; encoder: TextEncoder } | undefined;
+
+function made(): typeof native {
+  if (native === undefined && typeof TextDecoder === "function" && typeof TextEncoder === "function") {
+    native = { decoder: new TextDecoder("utf-8", { ignoreBOM: true }), encoder: new TextEncoder() };
+  }
+  return native;
+}
+
+export const decoder = {
+  decode(bytes: Uint8Array): string {
+    const known = made();
+    if (known) return known.decoder.decode(bytes);
+    let text = "";
+    for (const byte of bytes) text += String.fromCharCode(byte);
+    return decodeURIComponent(escape(text));
+  },
+};
+
+export const encoder = {
+  encodeInto(text: string, into: Uint8Array): { read: number; written: number } {
+    const known = made();
+    if (known) return known.encoder.encodeInto(text, into);
+    const bytes = unescape(encodeURIComponent(text.replace(/\p{Surrogate}/gu, "\ufffd")));
+    into.set(Array.from(bytes, (byte) => byte.charCodeAt(0)));
+    return { read: text.length, written: bytes.length };
+  },
+};

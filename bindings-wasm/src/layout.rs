@@ -21,7 +21,7 @@ pub(crate) struct Memory {
     pub(crate) schedule: Schedule,
 }
 
-// The same numbers as in `src-ts/tools/machine_memory.ts`.
+// The same numbers as in `src-ts/tools/machine.ts`.
 const _: () = {
     assert!(offset_of!(Memory, step) == 40);
     assert!(offset_of!(Memory, policy) == 64 && size_of::<Policy>() == 2456);

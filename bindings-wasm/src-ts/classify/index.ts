@@ -2,6 +2,7 @@
  * Adds to `holdoff`: policies with `rules`, and with the other fields that plain retries do without, gRPC statuses and pushbacks, and the hints of quotas (`RateLimit`,
  * `x-ratelimit-reset` and their like). Import it once, anywhere: `import "holdoff/classify"`.
  */
+import source from "../../dist/classify.wasm";
 import { ConfigError, shown, UNKNOWN_FIELD } from "../errors.js";
 import {
   type Classifier,
@@ -14,15 +15,15 @@ import {
   NO_FACTS,
   publicFailure,
   type ReadPolicy,
-  type Rules,
-  type RuleText,
   useClassifier,
 } from "../failure.js";
-import { bring } from "../hot.js";
-import { encode, ModuleMemory } from "../memory.js";
-import { optionFor, readLong } from "../options.js";
+import type { Rules, RuleText } from "../hooks.js";
+import { bring, readLong } from "../hot.js";
+import { encode, ModuleMemory, once } from "../memory.js";
+import { optionFor } from "../options.js";
 import { camel, type FieldValue, FLAG, LIST, NUMBER, snake, TEXT, UNITLESS } from "../values.js";
-import { checkWasm, make, makeLater } from "./wasm.js";
+
+const { make, makeLater, checkWasm } = once(source);
 
 const FIELDS = ["args", "problem", "rules", "limits", "policy", "name", "text"] as const;
 type Name = "is_failure" | "judge" | "needs" | "options_build" | "options_set" | "options_start";

@@ -1,6 +1,7 @@
 /** An adaptive rate by itself. */
+
 import { exact, like } from "../memory.js";
-import type { Same, Time } from "../times.js";
+import type { Same, Time } from "../values.js";
 import type { AdaptiveFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";
 import { memory } from "./memory.js";

@@ -1,15 +1,13 @@
 /** A breaker by itself. */
-
 import type { LoopBudgets } from "../budgets.js";
 import type { Clock } from "../clock.js";
 import { wrongType } from "../errors.js";
 import type { ChangeHook } from "../hooks.js";
 import { exact, type Length, like, nanos } from "../memory.js";
-import type { Same, Time } from "../times.js";
+import type { Same, Time } from "../values.js";
 import { BREAKER_STATES, type BreakerState } from "../words.js";
-import { watched } from "./changes.js";
 import type { BreakerFields } from "./fields.js";
-import { Guard, type GuardOptions } from "./guard.js";
+import { Guard, type GuardOptions, watched } from "./guard.js";
 import { memory, readArgument, writeArgument } from "./memory.js";
 
 export type { BreakerState } from "../words.js";

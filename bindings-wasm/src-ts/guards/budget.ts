@@ -1,6 +1,7 @@
 /** A budget of retries by itself. */
+
 import { kindOf } from "../failure.js";
-import type { Time } from "../times.js";
+import type { Time } from "../values.js";
 import type { FailureKind } from "../words.js";
 import type { BudgetFields } from "./fields.js";
 import { checkedCount, Guard, type GuardOptions, NONE } from "./guard.js";

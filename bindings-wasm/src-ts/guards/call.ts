@@ -1,15 +1,13 @@
 /** A call under guards as a machine, for programs with a loop of their own. */
 
-import { wrongType } from "../errors.js";
-import { checkedFailure, codeOf, type Failure, hintBits } from "../failure.js";
+import { checkSeed, wrongType } from "../errors.js";
+import { checkedFailure, codeOf, hintBits } from "../failure.js";
+import type { Failure } from "../hooks.js";
 import { exact } from "../memory.js";
-import type { Policy } from "../policy.js";
-import { checkSeed } from "../seed.js";
-import { type Step, stepOf, ticketOf, wordsOf } from "../steps.js";
-import type { Same, Time } from "../times.js";
+import { type Policy, type Step, stepOf, ticketOf, wordsOf } from "../policy.js";
+import type { Same, Time } from "../values.js";
 import type { FailureKind } from "../words.js";
-import { watched } from "./changes.js";
-import { notifyWaiters } from "./engine.js";
+import { notifyWaiters, watched } from "./guard.js";
 import { Guards } from "./guards.js";
 import {
   loadAll,

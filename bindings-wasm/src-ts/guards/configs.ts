@@ -1,13 +1,11 @@
 /** From fields to the configurations of guards: every field is read and checked here, and each configuration written as the core's words. */
 import * as Rule from "../codes.js";
 import { ConfigError, ruleOf, shown } from "../errors.js";
-import { nearest } from "../nearest.js";
-import { isGuard, near, numberOf, writeLong } from "../options.js";
-import { partsOf } from "../paths.js";
+import { writeLong } from "../hot.js";
+import { isGuard, near, numberOf, partsOf } from "../options.js";
 import { LONGEST, SECTIONS } from "../table.js";
-import type { Nanos } from "../times.js";
-import { EMPTY, type GuardField, type GuardFields, NO_ITEMS, NOTHING, NUMBER, UNITLESS } from "../values.js";
-import type { Nesting } from "./nested.js";
+import type { Nanos } from "../values.js";
+import { EMPTY, type GuardField, NO_ITEMS, NOTHING, NUMBER, nearest, UNITLESS } from "../values.js";
 import { GUARD_RULES, NOT_ZERO, OPEN_FULL, OPEN_MAX, ROWS, type Row } from "./table.js";
 
 /** The defaults of kinds that differ from those of the others. */
@@ -27,6 +25,12 @@ const MOST_LOGGED = 1_000_000;
 const MOST_OPEN = 8;
 /** The smallest number that is not subnormal. */
 const LEAST = 2 ** -1022;
+
+/** The behaviour of a policy inside another retry, or around one. */
+export interface Nesting {
+  readonly mode: number;
+  readonly cap: number;
+}
 
 /** Configurations, checked: the words of each guard there is, and how many words of 64 bits it borrows beside its state. */
 export interface Configs {
@@ -456,7 +460,7 @@ const CONFIGS: readonly ((of: Section) => Uint32Array)[] = [
 ];
 
 /** The configurations that fields say. Throws a ConfigError. */
-export function configsOf(guardFields: GuardFields): Configs {
+export function configsOf(guardFields: readonly GuardField[]): Configs {
   const input = read(guardFields);
   const sections = SECTIONS.split(" ").map((name) => new Section(name, input));
   const [budget, breaker, limiter, bulkhead] = sections as [Section, Section, Section, Section];

@@ -1,21 +1,34 @@
 /** The engine of operations under guards: the core's guarded call, the waits for a place, and nesting. */
-import { Attempt } from "../attempt.js";
+
 import { CAPACITY_OF_LOOPS, type LoopBudgets, shortage, writeTime } from "../budgets.js";
-import { givenUp } from "../chain.js";
-import { system } from "../clock.js";
-import { type Engine, STOP, type Step } from "../engine_step.js";
-import { codeOf, hintBits, isProgramError, type JudgedFailure } from "../failure.js";
-import type { CompiledPolicy, HostOptions, Work } from "../host.js";
+import { type Clock, nanosOf, system } from "../clock.js";
+import { givenUp, isSeeded, seedOf } from "../errors.js";
+import { codeOf, hintBits, isProgramError } from "../failure.js";
+import type { JudgedFailure } from "../hooks.js";
+import { isHeard } from "../hooks.js";
+import {
+  ATTEMPT,
+  Attempt,
+  type AttemptToken,
+  around,
+  type CompiledPolicy,
+  currentToken,
+  type Engine,
+  first,
+  type HostOptions,
+  STOP,
+  type Step,
+  type Work,
+} from "../host.js";
 import { budget } from "../hot.js";
 import { Operation } from "../operation.js";
 import { REFUSALS } from "../places.js";
-import { seedOf } from "../seed.js";
 import { bareCopy } from "../values.js";
 import type { StopReason } from "../words.js";
-import type { Breaker } from "./breaker.js";
+import type { Breaker, Success } from "./breaker.js";
 import type { Bulkhead } from "./bulkhead.js";
-import { watched } from "./changes.js";
-import type { Guard, Waiter } from "./guard.js";
+import type { Nesting } from "./configs.js";
+import { type Guard, notifyWaiters, TURNS, type Waiter, watched } from "./guard.js";
 import {
   argumentsFrom,
   core,
@@ -23,6 +36,7 @@ import {
   loadExactly,
   loadPolicy,
   memory,
+  permitOf,
   readArgument,
   readPolicy,
   type StoredGuard,
@@ -30,15 +44,13 @@ import {
   stepAttempt,
   stepCodes,
   stepWakeAt,
+  succeeded,
   withLoopBudget,
   writeArgument,
   writeSeed,
 } from "./memory.js";
-import { currentToken, type Nesting, Token, within, writeToken } from "./nested.js";
-import { Refused } from "./refused.js";
+import { Token, within, writeToken } from "./nested.js";
 
-/** The guards at which a call waits for others, at their numbers. */
-const TURNS = [undefined, "bulkhead", "breaker", "limiter", "adaptive"] as const;
 /** The bit of the budget. */
 const BUDGET = 1;
 /** The bit of the hedge. */
@@ -69,11 +81,6 @@ export const nestingOf = (policy: CompiledPolicy): Nesting | undefined =>
 export const budgetsBeside = (guards: SharedGuards, policy: CompiledPolicy): LoopBudgets | undefined =>
   guards.namesBudget ? undefined : policy.budgets;
 
-/** Wakes the operations that wait for others at a guard of a set. */
-export function notifyWaiters(guards: Pick<SharedGuards, "breaker" | "bulkhead" | "limiter" | "adaptive">): void {
-  for (const name of TURNS) if (name) guards[name]?.notifyWaiters();
-}
-
 /** An attempt that tells the retries inside it about the ones around them. */
 class NestedAttempt extends Attempt {
   readonly token: Token;
@@ -99,7 +106,7 @@ export class Guarded<T> implements Engine, Waiter {
   private readonly noted: number;
   /** The policy's words, with as many attempts as there may be inside others. */
   private words: Uint32Array;
-  private parent: Token | undefined;
+  private parent: AttemptToken | undefined;
   /** The number of attempts of this policy, for the retries inside it. */
   private attempts = 0;
   /** The core's state; undefined until the call begins. */
@@ -355,5 +362,141 @@ export class Guarded<T> implements Engine, Waiter {
     }
     awaited?.addWaiter(this);
     notifyWaiters(guards);
+  }
+}
+
+/**
+ * Runs `fn` under a policy and guards. As long as nothing waits and the first attempt, which nothing can abort, succeeds
+ * without being asked whether it did, the call keeps no state. If the attempt fails, the state is rebuilt.
+ */
+export function runUnder<T>(
+  guards: SharedGuards,
+  fn: Work<T>,
+  policy: CompiledPolicy,
+  options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
+): Promise<Awaited<T>> {
+  if (
+    guards.isQuick &&
+    policy.limit === Infinity &&
+    !options?.signal &&
+    !options?.whenResult &&
+    !options?.token &&
+    !around.current?.() &&
+    !isHeard(options) &&
+    !isSeeded() &&
+    nestingOf(policy) === undefined
+  ) {
+    const { only } = guards;
+    if (only) {
+      const permit = permitOf(only);
+      if (permit !== -1) return light(guards, only, permit, fn, policy, options);
+    } else {
+      return quick(guards, fn, policy, options);
+    }
+  }
+  return new Guarded(guards, fn, policy, options).operation.begin();
+}
+
+/** Under nothing but a closed breaker, which needs no clock until something fails. */
+function light<T>(
+  guards: SharedGuards,
+  breaker: Breaker,
+  permit: number,
+  fn: Work<T>,
+  policy: CompiledPolicy,
+  options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
+): Promise<Awaited<T>> {
+  const budgets = budgetsBeside(guards, policy);
+  const noted = budgets?.refusals;
+  const failed = (error: unknown) =>
+    new Guarded(guards, fn, policy, options, noted).rescue(error, permit, undefined, undefined);
+  return first(fn, failed, successOf(breaker, permit, options?.clock ?? system, budgets, options?.key ?? ""));
+}
+
+/** Records a success under a closed breaker; the function is the same for all calls under the same permit. */
+function successOf(
+  breaker: Breaker,
+  permit: number,
+  clock: Clock,
+  budgets: LoopBudgets | undefined,
+  key: string,
+): Success["then"] {
+  const known = breaker.success;
+  if (
+    known !== undefined &&
+    known.permit === permit &&
+    known.clock === clock &&
+    known.budgets === budgets &&
+    known.key === key
+  ) {
+    return known.then;
+  }
+  const then = <V>(value: V): V => {
+    if (breaker.asksWhen) writeArgument(0, nanosOf(clock.now()));
+    succeeded(breaker, permit, breaker.asksWhen);
+    if (budgets?.size) budgets.succeed(key, 0, clock);
+    return value;
+  };
+  breaker.success = { permit, clock, budgets, key, then };
+  return then;
+}
+
+/** Under any guards that let the first attempt through at once. */
+function quick<T>(
+  guards: SharedGuards,
+  fn: Work<T>,
+  policy: CompiledPolicy,
+  options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
+): Promise<Awaited<T>> {
+  const clock = options?.clock ?? system;
+  const seed = seedOf(options?.seed);
+  const started = nanosOf(clock.now());
+  loadAll(guards);
+  loadPolicy(policy.words);
+  writeArgument(0, started);
+  writeSeed(seed);
+  core.call_begin(guards.mask);
+  if ((stepCodes() & 255) !== ATTEMPT) return new Guarded(guards, fn, policy, options).begun();
+  const permit = core.call_permit() >>> 0;
+  const budgets = budgetsBeside(guards, policy);
+  const noted = budgets ? budgets.refusals : core.call_noted();
+  return first(
+    fn,
+    (error) => new Guarded(guards, fn, policy, options, noted).rescue(error, permit, seed, started),
+    (value) => {
+      let now = started;
+      let broken: { error: unknown } | undefined;
+      try {
+        now = nanosOf(clock.now());
+      } catch (error) {
+        broken = { error };
+      }
+      loadAll(guards);
+      writeArgument(0, now);
+      writeSeed(seed);
+      writeArgument(5, permit);
+      writeArgument(6, started);
+      core.call_succeeded(guards.mask);
+      notifyWaiters(guards);
+      if (budgets?.size && !broken) budgets.succeed(options?.key ?? "", 0, clock);
+      if (broken) throw broken.error;
+      return value;
+    },
+  );
+}
+
+/** A guard let no attempt begin. How it ended is attached, as to any other error. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  /** Which guard: `breaker`, `budget`, `limiter` or `bulkhead`; or `deadline`, when one was waited for too long. */
+  readonly reason: StopReason;
+  /** When another try might be let through, in milliseconds like `Date.now()`; undefined when nobody knows. */
+  readonly retryAt: number | undefined;
+
+  /** @internal */
+  constructor(reason: StopReason, retryAt: number | undefined) {
+    super(`refused: ${reason}`);
+    this.reason = reason;
+    this.retryAt = retryAt;
   }
 }

@@ -1,5 +1,5 @@
 /** What guards can be given as: the sections of a policy document. Generated from core/src/fields.rs by `cargo xtask generate`. */
-import type { Duration } from "../times.js";
+import type { Duration } from "../values.js";
 
 type Maybe<T> = T | null | undefined;
 

@@ -1,21 +1,23 @@
 /** The base of all guards: a configuration, a state, and its bytes. */
-
 import { hostNow } from "../clock.js";
-import { wrongType } from "../errors.js";
-import type { ChangeHook } from "../hooks.js";
+import { checkSeed, HookError, wrongType } from "../errors.js";
+import { type ChangeEvent, type ChangeHook, listeners } from "../hooks.js";
 import { exact } from "../memory.js";
-import { checkSeed } from "../seed.js";
-import type { Time } from "../times.js";
+import type { Time } from "../values.js";
 import { bareCopy, collect, type FieldValue, type GuardField, LIST, NUMBER, snake } from "../values.js";
+import { BREAKER_STATES, type BreakerState } from "../words.js";
 import { type Configs, configsOf } from "./configs.js";
 import {
+  argumentsFrom,
   BREAKER,
   clear,
+  core,
   type GuardName,
   load,
   memory,
   NAMES,
   randomSeed,
+  readArgument,
   type StoredGuard,
   stateAt,
   writeArgument,
@@ -110,6 +112,14 @@ function storedGuard(
   };
 }
 
+/** The guards at which a call waits for others, at their numbers. */
+export const TURNS = [undefined, "bulkhead", "breaker", "limiter", "adaptive"] as const;
+
+/** Wakes the operations that wait for others at a guard of a set. */
+export function notifyWaiters(guards: Readonly<Record<NonNullable<(typeof TURNS)[number]>, Guard | undefined>>): void {
+  for (const name of TURNS) if (name) guards[name]?.notifyWaiters();
+}
+
 /** An operation that waits for its turn at a guard. */
 export interface Waiter {
   /** Asks for the place again; false when it still waits. */
@@ -186,4 +196,49 @@ export function checkedCount(value: number, name: string): number {
   if (!(Number.isInteger(value) && value >= 0 && value < NONE))
     throw wrongType(name, value, "a whole number from 0 to 4294967294");
   return value;
+}
+
+/** A breaker that may have hooks. */
+export interface Watched extends ChangeHook {
+  readonly name: string;
+  readonly key: string | undefined;
+  /** The state that was seen last; undefined while nobody is told. */
+  seen: BreakerState | undefined;
+}
+
+/** True if anybody is told about a breaker. */
+const isWatched = (breaker: Watched | undefined): boolean =>
+  breaker !== undefined && (!!breaker.onChange || (listeners.length > 0 && listeners.some(({ onChange }) => onChange)));
+
+/** The state of the breaker in memory at the time there. */
+function look(): BreakerState {
+  const results = argumentsFrom(1).subarray(0, 10);
+  const saved = results.slice();
+  const state = BREAKER_STATES[core.breaker_look()] as BreakerState;
+  results.set(saved);
+  return state;
+}
+
+/** Runs a transition of the breaker in memory. Hooks are told in a turn of their own: they may use the memory. */
+export function watched<T>(breaker: Watched | undefined, transition: () => T): T {
+  if (breaker === undefined || !isWatched(breaker)) {
+    if (breaker) breaker.seen = undefined;
+    return transition();
+  }
+  const before = (breaker.seen ??= look());
+  const result = transition();
+  const after = (breaker.seen = look());
+  if (before !== after)
+    tell(breaker, { name: breaker.name, key: breaker.key, before, after, atMs: readArgument(0) / 1e6 });
+  return result;
+}
+
+async function tell({ onChange }: ChangeHook, event: ChangeEvent): Promise<void> {
+  const hooks = [onChange, ...listeners.map((listener) => listener.onChange)];
+  await undefined;
+  try {
+    await Promise.all(hooks.map((hook) => hook?.(event)));
+  } catch (error) {
+    throw new HookError("onChange", error, undefined);
+  }
 }

@@ -2,24 +2,28 @@
 
 import { problem, UNKNOWN_FIELD, wrongType } from "../errors.js";
 import type { ChangeHook } from "../hooks.js";
-import type { CompiledPolicy, Guarding, HostOptions, Work } from "../host.js";
-import { makeGuardsWith, type SharedStates } from "../maker.js";
-import type { Time } from "../times.js";
-import { bareCopy, type GuardFields, isFields } from "../values.js";
-import type { Adaptive } from "./adaptive.js";
-import type { Breaker } from "./breaker.js";
-import type { Budget } from "./budget.js";
-import type { Bulkhead } from "./bulkhead.js";
+import {
+  type CompiledPolicy,
+  type Guarding,
+  type HostOptions,
+  makeGuardsWith,
+  type SharedStates,
+  type Work,
+} from "../host.js";
+import type { Time } from "../values.js";
+import { bareCopy, type GuardField, isFields } from "../values.js";
+import { Adaptive } from "./adaptive.js";
+import { Breaker } from "./breaker.js";
+import { Budget } from "./budget.js";
+import { Bulkhead } from "./bulkhead.js";
+import type { Nesting } from "./configs.js";
 import { type Configs, configsOf } from "./configs.js";
-import { notifyWaiters } from "./engine.js";
-import { runUnder } from "./first.js";
-import { fieldsOf, Guard, type GuardOptions, originOf } from "./guard.js";
-import type { Hedge } from "./hedge.js";
-import type { Limiter } from "./limiter.js";
+import type { GuardFields } from "./fields.js";
+import { fieldsOf, Guard, type GuardOptions, notifyWaiters, type Origin, originOf, storedGuards } from "./guard.js";
+import { Hedge } from "./hedge.js";
+import { Limiter } from "./limiter.js";
 import { type GuardName, NAMES, takeBack } from "./memory.js";
-import type { Nesting } from "./nested.js";
-import { madeOf, type Sections } from "./single.js";
-import type { Stretch } from "./stretch.js";
+import { Stretch } from "./stretch.js";
 
 /** The guards of a set: the fields of each, or one there is already, which sets may share. */
 export interface GuardsOptions extends Sections, ChangeHook {
@@ -110,13 +114,17 @@ export class Guards implements Guarding {
 
   /** Runs `fn` under a policy and these guards, as `retry` does with its option `guards`. */
   run<T>(fn: Work<T>, policy: CompiledPolicy, options?: HostOptions<Awaited<T>, Awaited<T>>): Promise<Awaited<T>> {
-    return runUnder(this, fn, policy, options && bareCopy(options));
+    return runWith(this, fn, policy, options && bareCopy(options));
   }
 
   /** No object of fields, not even to another copy of this package. */
   get [Symbol.toStringTag](): string {
     return "Guards";
   }
+}
+
+declare module "../host.js" {
+  interface GuardSet extends Guards {}
 }
 
 type Writable = { -readonly [Name in keyof Guards]: Guards[Name] };
@@ -150,11 +158,53 @@ const statesOf = (guards: Guards): SharedStates => ({
   notify: () => notifyWaiters(guards),
 });
 
-/** Lets policies and recorded calls have guards. */
-export function letPoliciesHaveGuards(): void {
+/** Runs an operation under guards: the loop of `engine.ts`. */
+type Run = <T>(
+  guards: Guards,
+  fn: Work<T>,
+  policy: CompiledPolicy,
+  options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
+) => Promise<Awaited<T>>;
+
+let runWith: Run;
+
+/** Lets policies and recorded calls have guards, under which `run` runs operations. */
+export function letPoliciesHaveGuards(run: Run): void {
+  runWith = run;
   makeGuardsWith({
-    check: (guardFields: GuardFields) => void configsOf(guardFields),
-    make: (guardFields: GuardFields) => Guards.of({ configs: configsOf(guardFields), shared: [] }),
+    check: (guardFields: readonly GuardField[]) => void configsOf(guardFields),
+    make: (guardFields: readonly GuardField[]) => Guards.of({ configs: configsOf(guardFields), shared: [] }),
     states: (guards) => (guards instanceof Guards ? statesOf(guards) : undefined),
   });
 }
+
+/** The classes in the order of {@link NAMES}. */
+const CLASSES: readonly { readonly prototype: Guard }[] = [
+  Budget,
+  Breaker,
+  Limiter,
+  Bulkhead,
+  Adaptive,
+  Stretch,
+  Hedge,
+];
+
+/** New guards of configurations; undefined where a set has no such guard. */
+export const madeOf = (configs: Configs, origin: Origin): (Guard | undefined)[] =>
+  storedGuards(configs, origin).map(
+    (laid) => laid && Object.assign(Object.create(CLASSES[laid.index]?.prototype as Guard), laid),
+  );
+
+/** A guard by its name. */
+export interface ByName {
+  budget: Budget;
+  breaker: Breaker;
+  limiter: Limiter;
+  bulkhead: Bulkhead;
+  adaptive: Adaptive;
+  stretch: Stretch;
+  hedge: Hedge;
+}
+
+/** A guard, or what to make one of. */
+export type Sections = { [Name in keyof ByName]?: GuardFields[Name] | ByName[Name] };

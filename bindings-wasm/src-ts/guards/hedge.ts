@@ -1,6 +1,7 @@
 /** The hedge by itself. */
+
 import { exact, FOREVER, type Length } from "../memory.js";
-import type { Time } from "../times.js";
+import type { Time } from "../values.js";
 import type { HedgeFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";
 import { load, memory } from "./memory.js";

@@ -3,15 +3,18 @@
  * wasm module. Importing it lets policies have guards.
  */
 import { bring } from "../hot.js";
+import { runUnder } from "./engine.js";
 import { letPoliciesHaveGuards } from "./guards.js";
-import { checkWasm, make, makeLater } from "./wasm.js";
+import { checkWasm, make, makeLater } from "./memory.js";
 
+export { currentToken } from "../host.js";
 export * from "../main.js";
 export { Adaptive, type AdaptiveStart } from "./adaptive.js";
 export { type Acquired, Breaker, type BreakerState } from "./breaker.js";
 export { Budget } from "./budget.js";
 export { Bulkhead, type Entry } from "./bulkhead.js";
 export { GuardedCall } from "./call.js";
+export { Refused } from "./engine.js";
 export type {
   AdaptiveFields,
   BreakerFields,
@@ -30,9 +33,8 @@ export { Guards, type GuardsOptions } from "./guards.js";
 export { Hedge } from "./hedge.js";
 export { KeyedGuards, type KeyedOptions } from "./keyed.js";
 export { Limiter } from "./limiter.js";
-export { currentToken, nestedAttempts, nestedFailure, Token } from "./nested.js";
-export { Refused } from "./refused.js";
+export { nestedAttempts, nestedFailure, Token } from "./nested.js";
 export { Stretch } from "./stretch.js";
 
 bring({ make, makeLater, checkWasm, powers: true, rules: true });
-letPoliciesHaveGuards();
+letPoliciesHaveGuards(runUnder);

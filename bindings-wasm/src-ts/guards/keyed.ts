@@ -1,10 +1,8 @@
 /** A set of guards for each key: a host, tenant or partition. */
-
 import { hostNow, nanosOf } from "../clock.js";
-import { wrongType } from "../errors.js";
+import { seedAt, wrongType } from "../errors.js";
 import type { ChangeHook } from "../hooks.js";
 import { type Length, nanos } from "../memory.js";
-import { seedAt } from "../seed.js";
 import { bareCopy } from "../values.js";
 import { originOf } from "./guard.js";
 import { type Blueprint, blueprintOf, Guards, type GuardsOptions } from "./guards.js";

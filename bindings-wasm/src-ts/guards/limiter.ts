@@ -1,6 +1,7 @@
 /** A limiter by itself. */
+
 import { like } from "../memory.js";
-import type { Same, Time } from "../times.js";
+import type { Same, Time } from "../values.js";
 import type { LimiterFields } from "./fields.js";
 import { checkedCount, Guard, type GuardOptions } from "./guard.js";
 import { memory } from "./memory.js";

@@ -5,12 +5,10 @@
  * collected. The guards used last stay in wasm memory until others need the place: a program with one set of guards
  * copies nothing.
  */
-
+import source from "../../dist/guards.wasm";
 import { NOT_SUPPORTED, problem } from "../errors.js";
-import { remap } from "../hot.js";
-import { ModuleMemory } from "../memory.js";
-import { readLong, writeLong } from "../options.js";
-import { make } from "./wasm.js";
+import { readLong, remap, writeLong } from "../hot.js";
+import { ModuleMemory, once } from "../memory.js";
 
 type Name =
   | "adaptive_give_back"
@@ -370,3 +368,5 @@ export const writeSeed = (seed: number | bigint): void => writeLong(memory().wor
 /** A seed that no program counts. */
 export const randomSeed = (): bigint =>
   (BigInt(Math.floor(Math.random() * 2 ** 32)) << 32n) | BigInt(Math.floor(Math.random() * 2 ** 32));
+
+export const { make, makeLater, checkWasm } = once(source);

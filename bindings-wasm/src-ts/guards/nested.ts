@@ -1,7 +1,8 @@
 /** Retries inside retries: what an attempt hands down to what runs inside it. */
-import { around, type Mark } from "../around.js";
 import { wrongType } from "../errors.js";
-import { type Failure, kindOf } from "../failure.js";
+import { kindOf } from "../failure.js";
+import type { Failure } from "../hooks.js";
+import { type AttemptToken, around } from "../host.js";
 import { type FailureKind, KINDS } from "../words.js";
 import { memory } from "./memory.js";
 
@@ -9,7 +10,7 @@ const FOREVER = 0xffffffff;
 const NONE = new Uint32Array(4);
 
 /** The token that an attempt hands to the retries inside it: its number, the limit of attempts, and whether one of them gave up. */
-export class Token implements Mark {
+export class Token implements AttemptToken {
   /** The header that says which attempt a request is. */
   static readonly HEADER = "x-retry-attempt";
   /** The gRPC metadata that says how many attempts there were before. */
@@ -26,7 +27,7 @@ export class Token implements Mark {
   }
 
   /** The token of attempt `attempt` of at most `attempts` (Infinity for ever), inside the retry that `parent` tells of. */
-  static child(parent: Token | undefined, attempt: number, attempts: number): Token {
+  static child(parent: AttemptToken | undefined, attempt: number, attempts: number): Token {
     checkCount(attempt, "attempt");
     if (attempts !== Infinity) checkCount(attempts, "attempts");
     writeToken(parent);
@@ -95,7 +96,7 @@ function read(value: unknown, grpc: number): Token | undefined {
 }
 
 /** Lays a token down. */
-export function writeToken(token: Token | null | undefined): void {
+export function writeToken(token: AttemptToken | null | undefined): void {
   if (token !== undefined && token !== null && !(token instanceof Token)) throw wrongType("token", token, "a Token");
   memory().write("token", token?.["words"] ?? NONE);
 }
@@ -106,16 +107,15 @@ function readToken(): Token | undefined {
   return words[2] === 0 ? undefined : Token.of(words);
 }
 
-/** The behaviour of a policy inside another retry, or around one. */
-export interface Nesting {
-  readonly mode: number;
-  readonly cap: number;
-}
-
 const MODES = ["allow", "innermost", "outermost", "cap"] as const;
 
 /** How many attempts a policy that may make `own` of them makes inside the retry that `token` tells of; Infinity for ever. */
-export function nestedAttempts(mode: (typeof MODES)[number], token: Token | undefined, own: number, cap = 1): number {
+export function nestedAttempts(
+  mode: (typeof MODES)[number],
+  token: AttemptToken | undefined,
+  own: number,
+  cap = 1,
+): number {
   const code = MODES.indexOf(mode);
   if (code < 0) throw wrongType("mode", mode, `one of ${MODES.join(", ")}`);
   if (own !== Infinity) checkCount(own, "own");
@@ -133,9 +133,6 @@ export function nestedFailure(mode: (typeof MODES)[number], failure: Failure | F
   const code = memory().core.nested_failure(nesting, kindOf(kind));
   return { kind: KINDS[code] as FailureKind, hint };
 }
-
-/** The token of what runs now, where the runtime has async contexts. */
-export const currentToken = (): Token | undefined => around.current?.() as Token | undefined;
 
 /** Runs a function inside an attempt. */
 export const within = <T>(token: Token, fn: () => T): T => (around.run ? around.run(token, fn) : fn());

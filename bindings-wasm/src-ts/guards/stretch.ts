@@ -1,6 +1,7 @@
 /** The stretch by itself: longer delays while much fails. */
+
 import { exact, like } from "../memory.js";
-import type { Same, Time } from "../times.js";
+import type { Same, Time } from "../values.js";
 import type { StretchFields } from "./fields.js";
 import { Guard, type GuardOptions } from "./guard.js";
 import { memory, readArgument } from "./memory.js";

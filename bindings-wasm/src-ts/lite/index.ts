@@ -6,8 +6,8 @@ import { run } from "./run.js";
 
 export type { Clock } from "../clock.js";
 export type { Cause, FailureKind, StopReason } from "../words.js";
-export { ConfigError, OUTCOME, type Outcome, outcomeOf, RetryError } from "./errors.js";
 export type * from "./options.js";
+export { ConfigError, OUTCOME, type Outcome, outcomeOf, RetryError } from "./policy.js";
 
 /**
  * Runs `fn` until it succeeds or the policy says stop; then the last error comes out as it was thrown, with its outcome

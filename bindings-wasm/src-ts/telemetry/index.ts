@@ -3,12 +3,18 @@
  * OpenTelemetry. Each function returns a function that ends it. Operations that are running when a listener is added are not told of.
  */
 import { wrongType } from "../errors.js";
-import { type ChangeEvent, type GiveUpEvent, type Listener, listeners, type RetryEvent } from "../hooks.js";
-import { shownText } from "./texts.js";
+import {
+  type AttemptEvent,
+  type ChangeEvent,
+  type GiveUpEvent,
+  type Hooks,
+  type Listener,
+  listeners,
+  type RetryEvent,
+} from "../hooks.js";
+import type { Cause, FailureKind, StopReason } from "../words.js";
 
 export type { AttemptEvent, ChangeEvent, GiveUpEvent, Listener, RetryEvent, SuccessEvent } from "../hooks.js";
-export { type OperationStatistics, Statistics } from "./statistics.js";
-export { masked } from "./texts.js";
 
 const HOOKS = ["onAttempt", "onRetry", "onSuccess", "onGiveUp", "onChange"] as const;
 
@@ -156,4 +162,129 @@ export function exportTo({ trace, metrics }: OpenTelemetry, options: ExportOptio
         "holdoff.after": event.after,
       }),
   });
+}
+
+/** How many characters of a text are shown. */
+const SHOWN = 200;
+/** How many characters are looked at: a secret may begin in the text that is shown and end after it. */
+const LOOKED_AT = 4000;
+
+const NAMES = "pass(?:word|wd|phrase)?|pwd|token|key|secret|auth|authorization|signature|sig|credentials?";
+const SECRETS = new RegExp(
+  [
+    // The user and the password in a URL.
+    `(://)[^\\s/@?#'"<>]*@`,
+    `((?:^|[^\\w.-])[\\w.-]{0,40}?(?:${NAMES})['"]?\\s?[=:]\\s?['"]?(?:(?:Bearer|Basic|Token)\\s)?)[^&;,\\s'"<>#]+`,
+    `((?:^|\\W)(?:Bearer|Basic)\\s)[\\w.~+/=-]+`,
+  ].join("|"),
+  "gi",
+);
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * The text, with `***` in the place of the user information of URLs, of the values of fields such as `password`, `token` or `api_key`,
+ * and of credentials behind `Bearer` or `Basic`.
+ */
+export const masked = (text: string): string =>
+  text.replace(SECRETS, (_, url, field, scheme) => (url ? "://***@" : `${field ?? scheme}***`));
+
+/** The beginning of a text in one line, masked. */
+function shownText(text: string): string {
+  const cut = masked(text.slice(0, LOOKED_AT));
+  const escaped = (one: string) => `\\u{${one.codePointAt(0)?.toString(16)}}`;
+  return cut.slice(0, SHOWN).replace(UNPRINTABLE, escaped) + (cut.length > SHOWN ? "..." : "");
+}
+
+/** How often each word came. A word that never came is missing. */
+type Counts<Word extends string> = { readonly [_ in Word]?: number };
+
+/** The numbers of the operations of one name. */
+export interface OperationStatistics {
+  /** Attempts that began. */
+  readonly attempts: number;
+  /** Failed attempts that a sleep followed. */
+  readonly retries: number;
+  /** Operations that succeeded. */
+  readonly successes: number;
+  /** Operations that ended without a success. */
+  readonly giveUps: number;
+  /** The sum of the sleeps, in milliseconds. */
+  readonly waited: number;
+  /** The retries by the kind of the failure, and by what set the delay. */
+  readonly kinds: Counts<FailureKind>;
+  readonly causes: Counts<Cause>;
+  /** The operations that ended without a success, by reason. */
+  readonly reasons: Counts<StopReason>;
+}
+
+type Writable = { -readonly [Name in keyof OperationStatistics]: OperationStatistics[Name] };
+
+/** How many names of operations are counted by themselves. */
+const MOST_NAMES = 1000;
+
+const empty = (): Writable => ({
+  attempts: 0,
+  retries: 0,
+  successes: 0,
+  giveUps: 0,
+  waited: 0,
+  kinds: {},
+  causes: {},
+  reasons: {},
+});
+
+function count<Word extends string>(counts: { [_ in Word]?: number }, word: Word): void {
+  counts[word] = (counts[word] ?? 0) + 1;
+}
+
+/**
+ * Counts what happens to operations, by their names. Listen with its hooks to count all operations of the process,
+ * `listen(statistics.hooks)`, or give its hooks to some: `retry(fn, statistics.hooks)`.
+ */
+export class Statistics {
+  private readonly byName = new Map<string, Writable>();
+
+  /** The hooks that count. */
+  readonly hooks: Readonly<Required<Hooks>> = {
+    onAttempt: (event) => {
+      this.at(event).attempts++;
+    },
+    onRetry: (event: RetryEvent) => {
+      const numbers = this.at(event);
+      numbers.retries++;
+      numbers.waited += event.delayMs;
+      count(numbers.kinds, event.kind);
+      count(numbers.causes, event.cause);
+    },
+    onSuccess: (event) => {
+      this.at(event).successes++;
+    },
+    onGiveUp: (event: GiveUpEvent) => {
+      const numbers = this.at(event);
+      numbers.giveUps++;
+      count(numbers.reasons, event.reason);
+    },
+  };
+
+  /** The numbers of the operations of each name that had an event, of at most 1000 names; further names count as "other". They go on counting. */
+  get operations(): ReadonlyMap<string, OperationStatistics> {
+    return this.byName;
+  }
+
+  /** Forgets all numbers. */
+  reset(): void {
+    this.byName.clear();
+  }
+
+  /** The numbers by name, as they are now. */
+  toJSON(): Record<string, OperationStatistics> {
+    return structuredClone(Object.fromEntries(this.byName));
+  }
+
+  private at({ operation }: AttemptEvent): Writable {
+    const name = this.byName.has(operation) || this.byName.size < MOST_NAMES ? operation : "other";
+    let numbers = this.byName.get(name);
+    if (numbers === undefined) this.byName.set(name, (numbers = empty()));
+    return numbers;
+  }
 }

@@ -1,11 +1,11 @@
 /** Failures and delays on purpose, around a function. */
+import { switches } from "../alarm.js";
 import { NOT_A_DURATION, UNKNOWN_FAILURE_KIND } from "../codes.js";
-import { problem, wrongType } from "../errors.js";
+import { parseDuration, problem, wrongType } from "../errors.js";
 import type { Length } from "../memory.js";
-import { nearest } from "../nearest.js";
 import { Policy } from "../policy.js";
-import { switches } from "../switches.js";
-import { type Duration, parseDuration } from "../times.js";
+import type { Duration } from "../values.js";
+import { nearest } from "../values.js";
 import type { FailureKind } from "../words.js";
 import { Chaos } from "./core.js";
 

@@ -3,23 +3,13 @@
 /** The types of arguments and results of tools. wasm-bindgen prints them into `core.d.ts`, before the functions and classes. */
 
 import type { PolicyFields, PresetName } from "../fields.js";
-import type { Guards } from "../guards/guards.js";
+import type { GuardSet } from "../host.js";
 import type { Length } from "../memory.js";
-import type { Policy } from "../policy.js";
-import type { Step } from "../steps.js";
-import type { Time } from "../times.js";
-import type {
-    Cause,
-    Direction,
-    Ended,
-    FailureKind,
-    Growth,
-    InTime,
-    Level,
-    ReplayMode,
-    StopReason,
-    Timer,
-} from "../words.js";
+import type { Policy, Step } from "../policy.js";
+import type { Time } from "../values.js";
+import type { Direction, Ended, FailureKind, Growth, InTime, Level, ReplayMode, StopReason, Timer } from "../words.js";
+
+import type { Event } from "./events.js";
 
 type Maybe<T> = T | null | undefined;
 
@@ -303,39 +293,6 @@ export interface ResumeOptions {
 /** A saved state: bytes, JSON as text, or the object read from it. */
 export type Saved = Uint8Array | string | object;
 
-/** Nanoseconds, a seed or a fingerprint, in decimal digits. */
-export type Digits = string;
-
-interface Base<Type extends string> {
-    readonly version: 1;
-    /** Its place in the log of its call, from 1. */
-    readonly sequence: number;
-    readonly type: Type;
-    /** When it happened. */
-    readonly at: Digits;
-    /** The number of the attempt that failed, is planned or begins; at an end the last attempt that ran, 0 for none. */
-    readonly attemptNumber: number;
-    /** The text of the failure. */
-    readonly failureReason?: string;
-    readonly payload?: { readonly taskId?: string; readonly reason?: string };
-}
-
-/** An event: the names and values of one line of a log. */
-export type Event =
-| (Base<"STARTED"> & { readonly policy: Digits; readonly seed: Digits; readonly guarded: 0 | 1 })
-| (Base<"ATTEMPT_FAILED"> & { readonly failure: FailureKind; readonly hint: "none" | "never" | Digits })
-| (Base<"RETRY_SCHEDULED"> & {
-    /** In whole milliseconds, rounded up. */
-    readonly backoffDelayMs: number;
-    /** When the attempt is due, exactly. */
-    readonly until: Digits;
-    readonly cause: Cause;
-})
-| Base<"RESUMED">
-| Base<"SUCCEEDED">
-| (Base<"GAVE_UP"> & { readonly reason: StopReason; readonly retryAt: "never" | Digits })
-| Base<"CANCELLED">;
-
 /** A log: its bytes, or its events, each as an object or as its JSON. */
 export type Log = Uint8Array | Iterable<Event | object | string>;
 
@@ -353,7 +310,7 @@ export type SavedGuards = {
 /** The options of a recorded call. */
 export interface RecorderOptions {
     /** The guards that the call shares with others; a call that begins without guards takes none later. */
-    guards?: Maybe<Guards>;
+    guards?: Maybe<GuardSet>;
     /** The name of its task, which its events have as `payload.taskId`. */
     task?: Maybe<string>;
 }
@@ -375,9 +332,9 @@ declare global {
         readonly dispose: unique symbol;
     }
 }
-import type { Failure } from "../failure.js";
+import type { Failure } from "../hooks.js";
 import type { Call, Retry } from "./machine.js";
-import type { Same } from "../times.js";
+import type { Same } from "../values.js";
 import type { Answer, FormName } from "../words.js";
 
 

@@ -1,14 +1,14 @@
 /** Reads policies, and makes objects and errors, for the wasm module of tools. */
-
+import source from "../../dist/tools.wasm";
 import { ConfigError, NOT_JSON, problem as problemOf, shown, WRONG_TYPE, wrongType } from "../errors.js";
-import { maker, type SharedStates } from "../maker.js";
-import { Policy } from "../policy.js";
-import { type Step, stepOf } from "../steps.js";
+import { maker, type SharedStates } from "../host.js";
+import { compile } from "../memory.js";
+import { Policy, type Step, stepOf } from "../policy.js";
 import { TIME_RULES } from "../table.js";
-import type { Time } from "../times.js";
+import type { Time } from "../values.js";
 import { collect, type FieldValue, isFields as isObjectOfFields, LIST, LONGEST_NAME, NUMBER } from "../values.js";
-import { ReplayError, type ReplayParts } from "./replay_error.js";
-import type { AnyPolicy, Event, Explanation, Lint, Row } from "./types.js";
+import { type Event, ReplayError, type ReplayParts } from "./events.js";
+import type { AnyPolicy, Explanation, Lint, Row } from "./types.js";
 
 export { makeCall, makeRetry, stateOf } from "./machine.js";
 export { shown };
@@ -108,3 +108,7 @@ export const notA = (name: string, value: unknown): ConfigError => problem(WRONG
 /** An error of wasm-bindgen's own, about an object that is no more or in use. */
 export const thrown = (message: string): Error =>
   new Error(message.startsWith("null pointer") ? "this object of holdoff/tools was freed" : message);
+
+/** Stands for the exports of the module until one of them is read, and then makes it. */
+export const atFirstUse = <T extends object>(init: (parts: { module: WebAssembly.Module }) => T): T =>
+  new Proxy({} as T, { get: (_, name) => init({ module: compile(source) })[name as keyof T] });

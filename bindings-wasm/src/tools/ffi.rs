@@ -13,9 +13,9 @@ use wasm_bindgen::prelude::*;
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = concat!(
     include_str!("../../src-ts/tools/types.ts"),
-    r#"import type { Failure } from "../failure.js";
+    r#"import type { Failure } from "../hooks.js";
 import type { Call, Retry } from "./machine.js";
-import type { Same } from "../times.js";
+import type { Same } from "../values.js";
 import type { Answer, FormName } from "../words.js";
 "#
 );

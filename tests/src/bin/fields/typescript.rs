@@ -118,7 +118,7 @@ pub(super) fn policy() -> String {
     let mut out = format!(
         "/** What a policy can be given as. The core reads the values and says what is wrong. {GENERATED} */\n\
          import type {{ GuardFields, NestedFields }} from \"./guards/fields.js\";\n\
-         import type {{ Duration }} from \"./times.js\";\n\
+         import type {{ Duration }} from \"./values.js\";\n\
          import type {{ FailureKind }} from \"./words.js\";\n\n\
          type Maybe<T> = T | null | undefined;\n\n{ONLY}\n\
          /** A named policy: what another system does when nobody tells it otherwise. */\n"
@@ -534,7 +534,7 @@ pub(super) fn presets() -> Result<String> {
 pub(super) fn guards() -> String {
     let mut out = format!(
         "/** What guards can be given as: the sections of a policy document. {GENERATED} */\n\
-         import type {{ Duration }} from \"../times.js\";\n\n\
+         import type {{ Duration }} from \"../values.js\";\n\n\
          type Maybe<T> = T | null | undefined;\n\n{ONLY}\n\
          /** The behaviour of a refused call: give up at once, or sleep until the guard would let it through. */\n"
     );

@@ -1,7 +1,46 @@
-/** The hints in header lines. Spec 7.6 to 7.13, as core/src/decide/hint has them. */
-import type { Line } from "./headers.js";
+/** HTTP answers: their headers, the hints in them, and their bodies. */
+import type { Clock } from "./clock.js";
+import { bounded, NEVER, UNITS, type Unit } from "./errors.js";
 import { LONGEST } from "./table.js";
-import { bounded, type Nanos, NEVER, UNITS, type Unit } from "./times.js";
+import type { Nanos } from "./values.js";
+import { clean, isObject } from "./values.js";
+
+/** One header line: its name and its value. */
+export type Line = readonly [name: string, value: string];
+
+/** A `Headers`, a `Map`, pairs of names and values, or an object by names; several values of a name as a list. */
+export type HeadersLike =
+  | Iterable<readonly [string, unknown]>
+  | { readonly [name: string]: unknown }
+  | { get(name: string): unknown };
+
+/** The headers to ask of an object that does not list them, such as gRPC's metadata. */
+const ASKED = ["date", "retry-after", "grpc-retry-pushback-ms"];
+
+/** The lines of whatever has headers; none of what has not. */
+export function linesOf(headers: unknown): Line[] {
+  const lines: Line[] = [];
+  if (!isObject(headers)) return lines;
+  // `trim` would remove white space beyond ASCII, too, which is part of a value.
+  const add = (name: unknown, value: unknown) => {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (typeof name === "string" && (typeof one === "string" || typeof one === "number"))
+        lines.push([name, `${one}`.replace(/[^\S \t\n\f\r]/g, "?")]);
+    }
+  };
+  const { get, [Symbol.iterator]: iterate } = clean(headers as { get?: unknown; [Symbol.iterator]?: unknown });
+  if (typeof iterate === "function") {
+    for (const pair of headers as Iterable<unknown>) if (Array.isArray(pair)) add(pair[0], pair[1]);
+  } else if (typeof get === "function") {
+    for (const name of ASKED) add(name, get.call(headers, name));
+  } else {
+    for (const [name, value] of Object.entries(headers)) add(name, value);
+  }
+  return lines;
+}
+
+/** Now in nanoseconds since 1970, by the clock on the wall. */
+export const wallNow = (): bigint => BigInt(Date.now()) * 1_000_000n;
 
 /** A time on the wall, in nanoseconds since 1970; undefined where it is not known. */
 type Wall = bigint | undefined;
@@ -194,4 +233,77 @@ function momentOf(text: string, wall: Wall): bigint | undefined {
   if (year < 1970) return 0n;
   const seconds = Date.UTC(year, month, day) / 1000 + second - (sign === "-" ? -offset : offset);
   return decimal(Math.max(seconds, 0) + more, SECOND);
+}
+
+/** The most bytes of a body that is read to its end, and the most milliseconds. */
+const SMALL = 65536;
+const LONGEST_DRAIN = 500;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: unknown;
+}
+
+/** The status and the headers of an answer; undefined for a value without a status. */
+export function answerOf(value: unknown): Answer | undefined {
+  if (!isObject(value)) return undefined;
+  const { status, statusCode, headers } = clean(value as { status?: unknown; statusCode?: unknown; headers?: unknown });
+  for (const one of [status, statusCode]) if (typeof one === "number") return { status: one, headers };
+  return undefined;
+}
+
+const nothing = () => {};
+
+/** The part of a web stream, or of undici's, that is used. */
+interface Body {
+  readonly locked?: boolean;
+  getReader?(): { read(): Promise<{ done: boolean; value?: { byteLength: number } }>; cancel(): Promise<void> };
+  dump?(limits: { limit: number }): unknown;
+  cancel?(): unknown;
+}
+
+interface WithBody {
+  readonly body?: Body | null;
+  readonly bodyUsed?: boolean;
+  clone?(): WithBody;
+}
+
+const cancel = async (body: Body | null | undefined) => body?.cancel?.();
+
+/**
+ * Frees the connection of an answer that nobody will read, which runtimes otherwise keep until the answer is collected. A small body
+ * is read to its end, so that the connection serves the next attempt, and stays readable where the answer can be cloned; any other
+ * is cancelled. A body that somebody has begun to read is theirs.
+ */
+export function discard(value: unknown, clock: Clock): void {
+  try {
+    const answer = value as WithBody;
+    const { body } = answer;
+    if (answerOf(value) === undefined || !body || answer.bodyUsed || body.locked) return;
+    const freed = body.getReader ? drain(answer, clock) : (body.dump?.({ limit: SMALL }) ?? cancel(body));
+    Promise.resolve(freed).catch(nothing);
+  } catch {
+    // An answer that cannot be freed is no reason to stop.
+  }
+}
+
+async function drain(answer: WithBody, clock: Clock): Promise<void> {
+  const copy = answer.clone?.();
+  const reader = ((copy ?? answer).body as Required<Body>).getReader();
+  const leave = () => {
+    reader.cancel().catch(nothing);
+    if (copy) cancel(answer.body).catch(nothing);
+  };
+  const timer = clock.setTimeout(leave, LONGEST_DRAIN);
+  (timer as { unref?(): void } | undefined)?.unref?.();
+  try {
+    for (let left = SMALL; left >= 0; ) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      left -= (value as { byteLength: number }).byteLength;
+    }
+    leave();
+  } finally {
+    clock.clearTimeout(timer);
+  }
 }
