@@ -14,6 +14,7 @@ from ._literals import Answer, ReplayMode, StopReason
 from .types import (
     AdaptiveConfig,
     AdaptiveFields,
+    Attempts,
     AttemptsOptions,
     BreakerConfig,
     BreakerFields,

@@ -2,23 +2,20 @@
 
 use crate::context::{self, Kind};
 use crate::convert::{Returned, in_context};
-use crate::coroutine::{
-    ASYNC_GENERATOR, COROUTINE, GENERATOR, close, code_flags, is_coroutine, not_awaited, refuse_coroutine,
-};
-use crate::decoration::Decoration;
+use crate::coroutine::{COROUTINE, flags_of, is_coroutine, not_awaited, refuse_coroutine};
 use crate::failure::Failure;
 use crate::guards::loops::LoopBudgets;
 use crate::guards::set::Guards;
-use crate::on::{OnResult, is_class};
+use crate::on::OnResult;
 use crate::operation::events::BLOCKING;
 use crate::operation::{Ended, Next, Operation};
 use crate::policy::Policy;
 use crate::retrying::{Options, Retrying};
-use crate::{classify, config, telemetry};
+use crate::{classify, telemetry};
 use holdoff_core::{Timestamp, Token};
-use pyo3::exceptions::{PyBaseException, PyException, PyTypeError};
+use pyo3::exceptions::{PyBaseException, PyException};
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict as _, PyDict, PyTuple, PyType};
+use pyo3::types::{IntoPyDict as _, PyDict, PyTuple};
 
 /// The result of a call: its value, or the error that it raised.
 pub(crate) type Attempted<'py> = Result<Bound<'py, PyAny>, Bound<'py, PyBaseException>>;
@@ -77,7 +74,10 @@ impl Retrying {
     ) -> Returned<'py> {
         let py = slf.py();
         match first {
-            _ if !call.function.is_callable() => Err(refuse_call(call.function)),
+            _ if !call.function.is_callable() => {
+                let refused = imported!(py, "holdoff._functions", "refuse_call")?.call1((call.function,))?;
+                Err(PyErr::from_value(refused))
+            }
             Some(Ok(value)) if !is_coroutine(&value) => slf.get().succeeded_at_once(py).map(|()| value),
             first => Self::run_with_fallback(slf, Operation::of(slf.clone().unbind(), noted), first, call),
         }
@@ -174,74 +174,9 @@ impl Retrying {
     }
 
     /// Decorates a function.
-    pub(crate) fn decorate<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> Returned<'py> {
-        let py = slf.py();
-        refuse_misuse(function)?;
-        let flags = code_flags(function)?;
-        let generates = flags & (GENERATOR | ASYNC_GENERATOR) != 0;
-        if generates && (slf.get().fallback.is_some() || slf.get().hedges()) {
-            return Err(PyTypeError::new_err(
-                "a generator takes neither fallback nor hedge: it is retried until its first item",
-            ));
-        }
-        let wrap = match () {
-            () if flags & GENERATOR != 0 => imported!(py, "holdoff._generators", "wrap")?,
-            () if flags & ASYNC_GENERATOR != 0 => imported!(py, "holdoff._generators", "wrap_asynchronous")?,
-            () if flags & COROUTINE != 0 => imported!(py, "holdoff._async", "wrap")?,
-            () => imported!(py, "holdoff._functions", "wrap")?,
-        };
-        let retried = wrap.call1((slf, function))?;
-        let decoration = Decoration::new(py, slf.clone().unbind(), function.clone().unbind());
-        retried.setattr("holdoff", Bound::new(py, decoration)?)?;
-        Ok(retried)
+    fn decorate<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> Returned<'py> {
+        imported!(slf.py(), "holdoff._functions", "decorate")?.call1((slf, function))
     }
-}
-
-/// Refuses to decorate an object that is no function, and says what to write.
-#[cold]
-fn refuse_misuse(function: &Bound<'_, PyAny>) -> PyResult<()> {
-    let class = function.get_type();
-    let name = class.name()?;
-    let name = name.to_string_lossy();
-    if let "classmethod" | "staticmethod" | "property" | "cached_property" = &*name {
-        return Err(PyTypeError::new_err(format!("put @{name} above the retry, which decorates the function")));
-    }
-    let instead = match &*name {
-        _ if is_class::<PyBaseException>(function) || is_tuple_of_errors(function) => "; give it as on=",
-        _ if function.is_instance_of::<PyType>() => {
-            "; decorate its __init__ or a function that makes the object, or write policy.call(Class, ...)"
-        }
-        _ if function.is_instance_of::<Policy>() => "; give it as policy=",
-        _ if function.is_instance_of::<Retrying>() => "; it decorates by itself: write @retrying",
-        _ if function.is_instance_of::<Guards>() => "; give it as guards=",
-        _ if function.is_callable() => return Ok(()),
-        "coroutine" | "generator" | "async_generator" => {
-            "; decorate the function and then call it: holdoff.retry(fetch)(url), not holdoff.retry(fetch(url))"
-        }
-        "str" => "; give the name of a preset as policy=",
-        "int" => "; give the number of attempts as attempts=",
-        "float" | "timedelta" => "; give a time as deadline= or attempt_timeout=",
-        _ => "",
-    };
-    let is = if function.is_instance_of::<PyType>() { "a class and no function" } else { "no function" };
-    let shown = config::shown(function);
-    close(function);
-    Err(PyTypeError::new_err(format!("cannot retry {shown}, which is {is}{instead}")))
-}
-
-/// Refuses to call an object that is no function, and says what to write.
-#[cold]
-fn refuse_call(function: &Bound<'_, PyAny>) -> PyErr {
-    let coroutine = is_coroutine(function);
-    let instead =
-        if coroutine { ": give the function and its arguments, call(fetch, url) and not call(fetch(url))" } else { "" };
-    let shown = config::shown(function);
-    close(function);
-    PyTypeError::new_err(format!("cannot call {shown}, which is no function{instead}"))
-}
-
-fn is_tuple_of_errors(value: &Bound<'_, PyAny>) -> bool {
-    value.cast::<PyTuple>().is_ok_and(|all| !all.is_empty() && all.iter().all(|one| is_class::<PyBaseException>(&one)))
 }
 
 /// Keeps the function and its arguments for events.
@@ -277,7 +212,7 @@ methods! { Retrying(self, py);
             kwargs: Option<&Bound<'py, PyDict>>
         ) -> Returned<'py> {
             // The guards of an asynchronous function must not be asked twice.
-            if slf.get().guards.is_some() && code_flags(function)? & COROUTINE != 0 {
+            if slf.get().guards.is_some() && flags_of(function)? & COROUTINE != 0 {
                 return Self::decorate(slf, function)?.call(args, kwargs);
             }
             Self::_run(slf, function, args, kwargs)
@@ -297,6 +232,12 @@ methods! { Retrying(self, py);
     /// The failure of an error; None for a fault of the program itself, which guards do not count, and for control flow.
     ref failure_of(error: &Bound<'_, PyException>; timed_out: bool = false) -> PyResult<Option<Failure>> =
         Ok(classify::classify(error.as_any(), timed_out, self)?.failure().map(Failure));
+
+    /// True if a second attempt may run beside the first.
+    get _hedges: bool = self.hedges();
+
+    /// True if a function replaces the last error.
+    get _replaces: bool = self.fallback.is_some();
 
     /// The first attempt succeeded, without an operation.
     ref _succeeded() -> PyResult<()> = self.succeeded_at_once(py);
@@ -356,7 +297,7 @@ impl Retrying {
     fn refuse_asynchronous(&self, py: Python<'_>) -> PyResult<()> {
         for (name, function) in [("fallback", &self.fallback), ("sleep", &self.sleep)] {
             if let Some(function) = function
-                && code_flags(function.bind(py))? & COROUTINE != 0
+                && flags_of(function.bind(py))? & COROUTINE != 0
             {
                 return Err(not_awaited(name));
             }

@@ -7,12 +7,10 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-pub(crate) const GENERATOR: u32 = 0x20;
 pub(crate) const COROUTINE: u32 = 0x80;
-pub(crate) const ASYNC_GENERATOR: u32 = 0x200;
 
 /// The flags of the code that runs when the function is called: through partial objects, methods and callable objects.
-pub(crate) fn code_flags(function: &Bound<'_, PyAny>) -> PyResult<u32> {
+pub(crate) fn flags_of(function: &Bound<'_, PyAny>) -> PyResult<u32> {
     let py = function.py();
     let partial = imported!(py, "functools", "partial")?;
     let mut inner = function.clone();
@@ -35,10 +33,13 @@ pub(crate) fn code_flags(function: &Bound<'_, PyAny>) -> PyResult<u32> {
 }
 
 functions! { py;
+    /// The flags of the code that runs when the function is called: through partial objects, methods and callable objects.
+    fn code_flags[function: &Bound<'py, PyAny> as "object"]() -> PyResult<u32> = flags_of(function);
+
     /// True if calling the function makes a coroutine: an `async def`, also inside partial objects, methods and callable
     /// objects.
     fn is_coroutine_function[function: &Bound<'py, PyAny> as "object"]() -> PyResult<bool> =
-        Ok(code_flags(function)? & COROUTINE != 0);
+        Ok(flags_of(function)? & COROUTINE != 0);
 }
 
 static COROUTINE_TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();

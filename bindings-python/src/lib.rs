@@ -1,9 +1,8 @@
 //! The core for Python: decorator, iterator, caller object and raw machines.
 //!
 //! Nothing is decided here. The files do a host's duties: read the clock, wait, turn errors into failures, attach the outcome
-//! to the error that goes back to the user. There is a loop for each way of waiting: blocking in [`caller`], the user's own in
-//! [`attempts`], and two written in Python, for coroutines and for hedged attempts in threads. All drive an
-//! [`operation::Operation`].
+//! to the error that goes back to the user. There is a loop for each way of waiting: blocking in [`caller`], and three written in
+//! Python, for coroutines, for blocks of code and for hedged attempts in threads. All drive an [`operation::Operation`].
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::unreachable)]
 
 use pyo3::exceptions::PyImportError;
@@ -22,7 +21,6 @@ mod config;
 mod context;
 mod convert;
 mod coroutine;
-mod decoration;
 mod event;
 mod explain;
 mod failure;
@@ -67,14 +65,13 @@ mod _holdoff {
 
     #[pymodule_export]
     use super::{
-        attempts::{Attempt, AttemptIterator, Attempts, attempts},
+        attempts::attempts,
         caller::retry,
         classify::{classify_built_in, status_of},
         clock::{monotonic_ns, overridden_time, override_time},
         config::parse_duration,
         context::{Scope, enter_limit, enter_token, leave_scope, limit_nanos, remaining, token},
-        coroutine::is_coroutine_function,
-        decoration::Decoration,
+        coroutine::{code_flags, is_coroutine_function},
         event::Event,
         explain::{Explanation, Lint, Row, Rows, lint_nested, preset_names},
         failure::Failure,
@@ -92,7 +89,7 @@ mod _holdoff {
         layers::{Layered, Layers},
         machine::{Call, Decision, Retry, Schedule, Step},
         operation::Operation,
-        outcome::{Outcome, given_up, outcome_of},
+        outcome::Outcome,
         periodic::{LoopBackoff, Periodic, PeriodicStep, WaitBackoff},
         policy::Policy,
         recorder::{Recorder, replay},

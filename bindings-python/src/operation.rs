@@ -339,18 +339,15 @@ impl Operation {
             self.release(py);
             return Ok(Next::Stop);
         }
-        let failure = judged.failure().map(|failure| self.after_inner(error, failure, ended.gave_up));
+        let failure = judged.failure().map(|failure| self.after_inner(error, failure, ended.gave_up)).transpose()?;
         self.decide(py, &failed, failure, ticket).map_err(|own| failed.in_context(py, own))
     }
 
     /// The failure after a retry inside the attempt (spec 30.4).
-    fn after_inner(&self, failed: &Bound<'_, PyAny>, failure: Failure, gave_up: bool) -> Failure {
-        match self.around.as_deref() {
-            Some(Around { nesting: Some(nesting), handled, .. }) if gave_up || outcome::gave_up(failed, *handled) => {
-                nesting.after_inner(failure)
-            }
-            _ => failure,
-        }
+    fn after_inner(&self, failed: &Bound<'_, PyAny>, failure: Failure, gave_up: bool) -> PyResult<Failure> {
+        let Some(Around { nesting: Some(nesting), handled, .. }) = self.around.as_deref() else { return Ok(failure) };
+        let gave_up = gave_up || outcome::gave_up(failed, *handled)?;
+        Ok(if gave_up { nesting.after_inner(failure) } else { failure })
     }
 
     /// The same for an attempt that returned. At the end the value is the result.
@@ -370,7 +367,7 @@ impl Operation {
         self.stop_if_cancelled(py)?;
         let failed = Failed::Value(value.clone().unbind());
         self.last = Some(failed.clone_ref(py));
-        let failure = self.after_inner(value, failure, gave_up);
+        let failure = self.after_inner(value, failure, gave_up)?;
         self.decide(py, &failed, Some(failure), ticket)
     }
 

@@ -453,7 +453,7 @@ def test_values_without_an_outcome_have_none() -> None:
 def test_the_outcome_of_a_value_goes_with_it() -> None:
     def known() -> int:
         gc.collect()
-        return len(_outcomes._KNOWN)
+        return len(_outcomes._BY_VALUE)
 
     before = known()
     values = [CONSTANT.retrying(on_result=True).call(httpx.Response, 503)]

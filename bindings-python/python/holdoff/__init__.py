@@ -26,12 +26,10 @@ from ._holdoff import (
     Token,
     __version__,
     attempts,
-    given_up,
     grpc_failure,
     hint_of,
     http_failure,
     is_coroutine_function,
-    outcome_of,
     parse_duration,
     remaining,
     retry,
@@ -39,6 +37,7 @@ from ._holdoff import (
     token,
 )
 from ._limit import attempt_cancel, inside, within
+from ._outcomes import given_up, outcome_of
 from ._presets import presets
 from ._words import FailureKind
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable
     from typing import Any, ParamSpec, TypeVar
 
-    from ._holdoff import Attempt, AttemptIterator, Notify, Retrying
+    from ._holdoff import Notify, Retrying
 
     _P = ParamSpec("_P")
     _R = TypeVar("_R")
@@ -344,13 +344,3 @@ async def _listen(guard: Wait, notify: Notify, place: int, seen: int, seconds: f
                 await _before(time, seconds, [notified])
     finally:
         notify.remove_waiter(place, waiter)
-
-
-async def next_attempt(attempts: AttemptIterator, operation: Operation) -> Attempt:
-    """The next attempt at a block of code."""
-    await hear(operation)
-    if not attempts._goes_on():
-        raise StopAsyncIteration
-    await rest(operation)
-    await hear(operation)
-    return attempts._next(Guard(operation))

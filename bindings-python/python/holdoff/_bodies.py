@@ -6,7 +6,7 @@ import inspect
 from contextlib import suppress
 from io import BytesIO
 
-from ._facts import get
+from ._errors import get
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._holdoff import Event
 
 
@@ -69,3 +71,11 @@ class Cancelled(Exception):
     """The token was cancelled before the operation succeeded. Its cause is the last error, if there was one."""
 
     __module__ = "holdoff"
+
+
+def get(of: Any, name: str) -> Any:
+    """An attribute, whose getter may fail in its own ways (httpx raises RuntimeError); None without it."""
+    try:
+        return getattr(of, name, None)
+    except Exception:
+        return None

@@ -9,6 +9,8 @@ from __future__ import annotations
 import builtins
 from errno import errorcode
 
+from ._errors import get
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -101,14 +103,6 @@ def end_of_rpc(error: Any, is_rpc: bool) -> tuple[Any, Any] | None:
         except Exception:
             continue
     return get(code, "name"), None
-
-
-def get(of: Any, name: str) -> Any:
-    """An attribute, whose getter may fail in its own ways (httpx raises RuntimeError); None without it."""
-    try:
-        return getattr(of, name, None)
-    except Exception:
-        return None
 
 
 def _item(of: Any, key: object) -> Any:

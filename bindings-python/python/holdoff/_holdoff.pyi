@@ -1,6 +1,5 @@
 # Printed by `cargo xtask generate`.
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Final, Literal, ParamSpec, TypeVar, final, overload
 
 from _typeshed import SupportsGetItem
@@ -9,7 +8,6 @@ from numpy import float64
 from numpy.typing import NDArray
 from typing_extensions import Unpack
 
-from ._guard import Guard
 from ._limit import Entered
 from ._literals import (
     Answer,
@@ -27,6 +25,7 @@ from ._literals import (
 from .types import (
     AdaptiveConfig,
     AdaptiveFields,
+    Attempts,
     AttemptsOptions,
     BreakerConfig,
     BreakerFields,
@@ -62,9 +61,6 @@ from .types import (
 
 __all__ = [
     "Adaptive",
-    "Attempt",
-    "AttemptIterator",
-    "Attempts",
     "Breaker",
     "Bucket",
     "Budget",
@@ -72,7 +68,6 @@ __all__ = [
     "Call",
     "Chaos",
     "Decision",
-    "Decoration",
     "Event",
     "Explanation",
     "Failure",
@@ -110,10 +105,10 @@ __all__ = [
     "__version__",
     "attempts",
     "classify_built_in",
+    "code_flags",
     "enter_limit",
     "enter_token",
     "forked",
-    "given_up",
     "grpc_failure",
     "hint_of",
     "http_failure",
@@ -124,7 +119,6 @@ __all__ = [
     "lint_nested",
     "monotonic_ns",
     "next_at",
-    "outcome_of",
     "overridden_time",
     "override_attempts",
     "override_budgets",
@@ -234,52 +228,6 @@ class Adaptive:
         """
         An answer came: adjusts the rate.
         """
-
-@final
-class Attempt:
-    """
-    One attempt: a context manager around the block, which swallows an error that is to be retried.
-    """
-    def __enter__(self) -> Attempt: ...
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool: ...
-    @property
-    def number(self) -> int:
-        """
-        Its number, from 1.
-        """
-    @property
-    def remaining(self) -> float | None:
-        """
-        Seconds until it must be over, never 0; None without a limit. Raises TimeoutError when no time is left.
-        """
-
-@final
-class AttemptIterator:
-    """
-    One operation, an attempt at a time; it ends with the attempt that succeeds or with the last error.
-    """
-    def __aiter__(self) -> AttemptIterator: ...
-    def __anext__(self) -> Awaitable[Attempt]: ...
-    def __iter__(self) -> AttemptIterator: ...
-    def __next__(self) -> Attempt: ...
-    def _goes_on(self) -> bool:
-        """
-        True if another attempt follows; begins the operation before the first one.
-        """
-    def _next(self, guard: Guard | None) -> Attempt:
-        """
-        The next attempt, under that guard if it is asynchronous.
-        """
-
-@final
-class Attempts:
-    """
-    Attempts at a block of code. Each loop over it is an operation of its own.
-    """
-    def __aiter__(self) -> AttemptIterator: ...
-    def __iter__(self) -> AttemptIterator: ...
 
 @final
 class Breaker:
@@ -616,28 +564,6 @@ class Decision:
     def until(self) -> int | None:
         """
         Sleep: until when.
-        """
-
-@final
-class Decoration:
-    """
-    The attribute `holdoff` of a decorated function: its policy and its options.
-    """
-    def __getnewargs__(self) -> tuple[Retrying, Any]: ...
-    def __new__(cls, /, retrying: Retrying, function: Any) -> Decoration: ...
-    @property
-    def policy(self) -> Policy:
-        """
-        The policy.
-        """
-    @property
-    def retrying(self) -> Retrying:
-        """
-        The policy with its options.
-        """
-    def with_options(self, **options: Unpack[RetryOptions]) -> Callable[..., Any]:
-        """
-        The function, retried with the given options and fields instead of its own; all others stay.
         """
 
 @final
@@ -1519,6 +1445,10 @@ class Operation:
         """
         An error ends the wait before the next attempt; its context is the last failure.
         """
+    def limit_ns(self) -> int | None:
+        """
+        The nearest of the attempt's own limit and those around it, in nanoseconds of the clock; None without a limit.
+        """
     @property
     def notify(self) -> tuple[Notify, int, int] | None:
         """
@@ -1987,9 +1917,19 @@ class Retrying:
         True if the first attempt has a limit, a token, a judged value, hooks, or guards.
         """
     @property
+    def _hedges(self) -> bool:
+        """
+        True if a second attempt may run beside the first.
+        """
+    @property
     def _refusals(self) -> int:
         """
         The number of the latest refusal of the budgets that its loops bring.
+        """
+    @property
+    def _replaces(self) -> bool:
+        """
+        True if a function replaces the last error.
         """
     def _run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
         """
@@ -2374,6 +2314,11 @@ def classify_built_in() -> None:
     From now on, plain built-in errors are looked up in `holdoff.classifiers`, too.
     """
 
+def code_flags(function: object, /) -> int:
+    """
+    The flags of the code that runs when the function is called: through partial objects, methods and callable objects.
+    """
+
 def enter_limit(nanos: int | None, /) -> Entered:
     """
     Enters a block with a limit that many nanoseconds from now; None sets none.
@@ -2387,13 +2332,6 @@ def enter_token(token: Token | None, /) -> Entered:
 def forked() -> None:
     """
     This process is the child of a fork. No attempt of its parent's guards ends here, so they begin anew.
-    """
-
-def given_up(failed: object, /) -> bool:
-    """
-    True if a retry gave up on this error or answer, on an error that led to it, or on the answer in one.
-
-    For the predicates of other retries around this one: what a retry has given up on needs no more attempts.
     """
 
 def grpc_failure(code: GrpcCode | object, pushback: str | bytes | None = None) -> Failure | None:
@@ -2456,15 +2394,6 @@ def monotonic_ns() -> int:
 def next_at(schedule: Schedule, kind: Word, u: float) -> int | None:
     """
     The next delay of a schedule after a failure of this kind if the generator drew u from [0, 1); None at the end.
-    """
-
-def outcome_of(ended: object, /) -> Outcome | None:
-    """
-    The outcome of the operation that raised this error or returned this value when it gave up; None for others.
-
-    It is the attribute `__holdoff__` of an error, which engines with loops of their own may set, too. Values keep no
-    attribute: their outcomes are known for as long as the value lives, if Python can have weak references to it. A
-    response of an HTTP client can, a dict or a str cannot.
     """
 
 def overridden_time() -> Any | None:

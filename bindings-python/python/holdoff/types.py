@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, ParamSpec, Protocol, TypeAlias, TypedDict, TypeVar
 
+from ._attempts import Attempt as Attempt
+from ._attempts import Attempts as Attempts
 from ._cancel import Cancel
 from ._events import AttemptEvent, DelayEvent, GiveUpEvent, RetryEvent, SuccessEvent
 from ._fields import AdaptiveFields as AdaptiveFields
@@ -23,12 +25,12 @@ from ._fields import OpenFor as OpenFor
 from ._fields import PlainFields as PlainFields
 from ._fields import Stage as Stage
 from ._fields import StretchFields as StretchFields
+from ._functions import Decoration
 from ._holdoff import (
     Adaptive,
     Breaker,
     Budget,
     Bulkhead,
-    Decoration,
     Failure,
     Guards,
     Hedge,
@@ -36,8 +38,6 @@ from ._holdoff import (
     Policy,
     Stretch,
 )
-from ._holdoff import Attempt as Attempt
-from ._holdoff import Attempts as Attempts
 from ._literals import (
     AdaptiveKind,
     BreakerKind,

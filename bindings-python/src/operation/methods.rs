@@ -37,6 +37,12 @@ methods! { Operation(self, py);
         Ok((at < limits.watched).then(|| at.as_nanos()))
     };
 
+    /// The nearest of the attempt's own limit and those around it, in nanoseconds of the clock; None without a limit.
+    ref limit_ns() -> PyResult<Option<u64>> = {
+        let limit = self.abort_at.min(context::limits(py)?.nearest);
+        Ok((!limit.is_never()).then(|| limit.as_nanos()))
+    };
+
     /// The first attempt is about to run. Raises Cancelled when it must not.
     mut begin(; asynchronous: bool = false) -> PyResult<()> = {
         self.asynchronous = asynchronous;
