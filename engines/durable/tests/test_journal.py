@@ -45,8 +45,23 @@ def begin(journal: Journal, workflow_id: str = "order-1", input: object = None) 
     journal.begin(workflow_id, name="order", input=input, definition="d", steps={"charge": []}, at=START)
 
 
+def of_event(step: str, event: dict[str, Any]) -> Entry:
+    """The entry of an event in its JSON form."""
+    return Entry(
+        step,
+        event["sequence"],
+        event["type"],
+        int(event["at"]),
+        event["attemptNumber"],
+        event.get("backoffDelayMs"),
+        event.get("failureReason"),
+        event["payload"],
+        json.dumps(event),
+    )
+
+
 def started(step: str = "charge", at: int = START) -> Entry:
-    return Entry.of(
+    return of_event(
         step,
         {
             "version": 1,
@@ -64,7 +79,7 @@ def started(step: str = "charge", at: int = START) -> Entry:
 
 def scheduled(number: int, attempt: int, step: str = "charge", delay: int = 100) -> Entry:
     at = START + number * SECOND
-    return Entry.of(
+    return of_event(
         step,
         {
             "version": 1,

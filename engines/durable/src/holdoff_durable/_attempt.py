@@ -15,6 +15,7 @@ from holdoff.clock import monotonic_ns
 from holdoff.machines import NEVER
 
 from ._entries import reason_of
+from ._places import in_thread
 from ._workflow import StepContext
 
 if TYPE_CHECKING:
@@ -107,9 +108,7 @@ class Attempt:
         threads.add(run.name)
         began = monotonic_ns()
         try:
-            pool = self._workflow.host.threads
-            future = self._loop.run_in_executor(pool, contextvars.copy_context().run, call)
-            value, error = await self._ended(future)
+            value, error = await self._ended(in_thread(partial(contextvars.copy_context().run, call)))
             if error is not None:
                 raise error
         except Exception:

@@ -239,10 +239,6 @@ class Engine:
         """True while it runs no workflow."""
         return self._users == 0
 
-    def close(self) -> None:
-        """Lets the threads go."""
-        self.host.threads.shutdown(wait=False)
-
 
 def _shown(show: Callable[[_S], None], what: _S) -> None:
     """Shows something; a terminal that is gone must not lose the answer of a workflow."""

@@ -130,22 +130,6 @@ class Entry:
     """The event of the core in its JSON form, whole: what is replayed. The other fields are for queries."""
 
     @classmethod
-    def of(cls, step: str, event: Mapping[str, Any], payload: Mapping[str, Any] | None = None) -> Entry:
-        """The entry of an event in its JSON form, with more for its payload."""
-        reason = event.get("failureReason")
-        return cls(
-            step=step,
-            step_sequence=event["sequence"],
-            type=event["type"],
-            at=int(event["at"]),
-            attempt_number=event.get("attemptNumber", 1),
-            backoff_delay_ms=event.get("backoffDelayMs"),
-            failure_reason=None if reason is None else storable(reason),
-            payload={**event.get("payload", {}), **(payload or {})},
-            detail=to_text(event, step, "the event"),
-        )
-
-    @classmethod
     def recorded(cls, step: str, event: Event, reason: str | None, payload: Mapping[str, Any]) -> Entry:
         """The entry of an event of a recorder; the reason is plain already."""
         fields = {"taskId": step} if reason is None else {"taskId": step, "reason": reason}

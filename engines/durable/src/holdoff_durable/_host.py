@@ -12,8 +12,8 @@ from holdoff import Cancel, Guards
 from holdoff.machines import SaveError
 
 from ._clock import Steady, Timer
-from ._errors import DefinitionChanged, JournalError
-from ._places import Slot, Threads
+from ._errors import DefinitionChanged
+from ._places import Slot
 from ._suspects import Gate
 from ._workflow import UNDO
 
@@ -62,7 +62,6 @@ class Host:
         self.journal = options.journal
         self.now = options.clock
         self.timer = Timer(asyncio.get_running_loop())
-        self.threads = Threads(concurrency or 64)
         self.queues: dict[int, dict[int, Sleep]] = {}
         """The sleeps that wait for a place in a bulkhead, by the id of its guards."""
         self.places = None if concurrency is None else asyncio.Semaphore(concurrency)
@@ -135,20 +134,8 @@ class Host:
         return numbers
 
     async def tried(self, function: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-        """Again and again while that may help."""
-        try:
-            return await function()
-        except JournalError as error:
-            if not error.transient:
-                raise
-            failed = [error]
-
-        async def again() -> Any:
-            if failed:
-                raise failed.pop()
-            return await function()
-
-        return await self.options.patient.call(again)
+        """Calls the function again while the journal is away, as the runner's policy says."""
+        return await self.options.patient.call(function)
 
 
 def _guards_name(flow: str, step: str) -> str:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from functools import partial
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
-    from typing import ParamSpec, TypeVar
+    from typing import TypeVar
 
     from ._suspects import Gate
 
-    _P = ParamSpec("_P")
     _T = TypeVar("_T")
 
 
@@ -104,40 +101,18 @@ SLOT: ContextVar[Slot] = ContextVar("holdoff_place")
 """That of the step which this task belongs to."""
 
 
-class Threads(Executor):
-    """Threads for blocking attempts. None keeps its process from ending, since an attempt may hang for ever."""
+def in_thread(call: Callable[[], _T]) -> asyncio.Future[_T]:
+    """Calls the function in a thread of its own, which keeps no process from ending: an attempt may hang for ever."""
+    future: Future[_T] = Future()
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._count = 0
-        self._idle = threading.Semaphore(0)
-        self._queue: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+    def run() -> None:
+        try:
+            result = call()
+        except BaseException as error:  # The caller gets it.
+            future.set_exception(error)
+        else:
+            future.set_result(result)
 
-    def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
-        """Has the function called in a thread. Only for the thread of one event loop."""
-        future: Future[_T] = Future()
-        self._queue.put((future, partial(fn, *args, **kwargs)))
-        if not self._idle.acquire(blocking=False) and self._count < self._most:
-            self._count += 1
-            threading.Thread(target=self._work, name=f"holdoff-step_{self._count}", daemon=True).start()
-        return future
-
-    def _work(self) -> None:
-        while (item := self._queue.get()) is not None:
-            future, call = item
-            if future.set_running_or_notify_cancel():
-                try:
-                    result = call()
-                except BaseException as error:  # The thread goes on: whoever waits is told.
-                    future.set_exception(error)
-                else:
-                    future.set_result(result)
-                    del result
-            # Nothing may be kept alive by a thread that waits.
-            del item, future, call
-            self._idle.release()
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Lets the threads end, each after what it does."""
-        for _ in range(self._count):
-            self._queue.put(None)
+    future.set_running_or_notify_cancel()
+    threading.Thread(target=run, name="holdoff-step", daemon=True).start()
+    return asyncio.wrap_future(future)

@@ -278,10 +278,7 @@ class Runner:
 
     def _retire(self, engine: Engine) -> None:
         if engine.idle:
-            for loop, known in list(self._engines.items()):
-                if known is engine:
-                    del self._engines[loop]
-            engine.close()
+            self._engines = {loop: known for loop, known in self._engines.items() if known is not engine}
 
     def _sync(self, coroutine: Coroutine[Any, Any, _R]) -> _R:
         """Runs a coroutine; once a SIGTERM has come and all is recorded, the program ends as it asks."""
