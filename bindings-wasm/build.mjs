@@ -48,7 +48,7 @@ function optimized(module) {
 
 // The demo imports the main entry and nothing else.
 const MAIN = process.argv.includes("--main");
-const MODULES = ["hot", "machine", ...(MAIN ? [] : ["powers", "classify", "guards", "wheel", "tools", "cli"])];
+const MODULES = ["hot", ...(MAIN ? [] : ["powers", "classify", "guards", "wheel", "tools", "cli"])];
 for (const name of MODULES) {
   const path = `dist/${name}.wasm`;
   cpSync(optimized(path), path);
@@ -158,6 +158,10 @@ const types = readFileSync("dist/bindgen/tools.d.ts", "utf8")
   // Documentation that has come through a macro is a raw literal.
   .replace(/^( *\*) r#*"(.*)$/gm, (_, star, text) => star + text.slice(0, text.lastIndexOf('"')))
   .replace(/^export class Gates \{/m, "export class Gates<K> {")
+  .replace(
+    /^export class Schedule \{/m,
+    "export class Schedule<N extends Time = number> {\n    [Symbol.iterator](): this;",
+  )
   .split("\n")
   // A time comes back as the type that went in, and a gate has any key.
   .map((line) =>
@@ -173,9 +177,6 @@ await bundle(
     policies: "src-ts/policies/index.ts",
     classify: "src-ts/classify/index.ts",
     tools: "src-ts/tools/index.ts",
-    // Files of their own: a bundler leaves out the module of tools where a program needs a machine only.
-    "tools-all": "src-ts/tools/all.ts",
-    machine: "src-ts/tools/machine.ts",
     guards: "src-ts/guards/index.ts",
     timers: "src-ts/timers/index.ts",
     telemetry: "src-ts/telemetry/index.ts",

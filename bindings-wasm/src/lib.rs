@@ -6,7 +6,7 @@
 //!
 //! A program loads the modules of the entries that it imports. Each is made of this crate with one feature: `hot` an operation's
 //! call, under a policy without rules that JavaScript has checked and written as words; `powers` the same with the backoffs that need
-//! a power function, with lists of delays and with several stages; `machine` calls, retries and schedules for loops of one's own; `classify` policies with rules, and what
+//! a power function, with lists of delays and with several stages; `classify` policies with rules, and what
 //! `hot` has; `guards` the guards that calls share, and what `hot` has. A policy and a
 //! state are the same words in all of them. `wheel` has timers, which take memory as they come, so each wheel is an instance of its
 //! own. `tools` is made by wasm-bindgen: its functions and classes take and give JavaScript's own values. `cli` is the command
@@ -23,10 +23,6 @@ mod cli;
 mod guards;
 #[cfg(any(feature = "hot", feature = "classify", feature = "guards"))]
 mod hot;
-#[cfg(feature = "machine")]
-mod layout;
-#[cfg(feature = "machine")]
-mod machine;
 #[cfg(not(any(feature = "tools", feature = "cli")))]
 mod memory;
 #[cfg(feature = "tools")]

@@ -15,6 +15,7 @@ mod ffi;
 mod guard_states;
 mod keyed;
 mod layered;
+mod machine;
 mod periodic;
 mod recorder;
 mod saved;

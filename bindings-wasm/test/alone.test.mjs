@@ -116,14 +116,3 @@ test("where there is no WebAssembly, what needs it says what to import", async (
     else assert.match(stdout, /^ConfigError: WebAssembly: .* import "holdoff\/lite"/, name);
   }
 });
-
-test("a bundle with a machine of holdoff/tools has no module of tools in it", async () => {
-  const weigh = async (name) => {
-    const stdin = { contents: `export { ${name} } from "holdoff/tools";`, resolveDir: root };
-    const { outputFiles } = await build({ stdin, bundle: true, minify: true, format: "esm", write: false });
-    return outputFiles[0].contents.length;
-  };
-  const [machine, all] = await Promise.all(["Call", "explain"].map(weigh));
-  assert.ok(machine < 80_000, `${machine}`);
-  assert.ok(all > 500_000, `${all}`);
-});

@@ -47,7 +47,6 @@ fn build_anew() -> Result<()> {
     let modules = [
         ("hot.wasm", "hot", "lite"),
         ("powers.wasm", "powers", "lite"),
-        ("machine.wasm", "machine", "wasm"),
         ("classify.wasm", "classify", "wasm"),
         ("guards.wasm", "guards", "wasm"),
         ("wheel.wasm", "wheel", "wasm"),
@@ -67,10 +66,7 @@ fn build_anew() -> Result<()> {
 pub(crate) fn main_entry() -> Result<PathBuf> {
     setup::npm(&["bindings-wasm"])?;
     fs::create_dir_all(package().join("dist"))?;
-    for (name, folder) in [("hot", "lite"), ("machine", "wasm")] {
-        let file = format!("{name}.wasm");
-        fs::copy(compile(&file, name, folder)?, package().join("dist").join(&file))?;
-    }
+    fs::copy(compile("hot.wasm", "hot", "lite")?, package().join("dist/hot.wasm"))?;
     shell::step("building the main entry of the npm package", node("build.mjs").arg("--main"))?;
     pack(&package())
 }
@@ -96,7 +92,7 @@ fn tarball() -> Result<PathBuf> {
     for module in sorted(&dist)?.iter().filter(|path| path.extension().is_some_and(|extension| extension == "wasm")) {
         shell::has_no_machine_paths(module)?;
     }
-    notices::write(&dist, &package(), "wasm32-unknown-unknown", "hot,powers,machine,classify,guards,wheel,tools,cli")?;
+    notices::write(&dist, &package(), "wasm32-unknown-unknown", "hot,powers,classify,guards,wheel,tools,cli")?;
     let tarball = pack(&package())?;
     if !tarball.ends_with(concat!("holdoff-", env!("CARGO_PKG_VERSION"), ".tgz")) {
         bail!("{} was packed: is the version in package.json that of the workspace?", tarball.display());

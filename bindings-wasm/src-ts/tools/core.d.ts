@@ -7,7 +7,18 @@ import type { GuardSet } from "../host.js";
 import type { Length } from "../memory.js";
 import type { Policy, Step } from "../policy.js";
 import type { Time } from "../values.js";
-import type { Direction, Ended, FailureKind, Growth, InTime, Level, ReplayMode, StopReason, Timer } from "../words.js";
+import type {
+    Cause,
+    Direction,
+    Ended,
+    FailureKind,
+    Growth,
+    InTime,
+    Level,
+    ReplayMode,
+    StopReason,
+    Timer,
+} from "../words.js";
 
 import type { Event } from "./events.js";
 
@@ -15,6 +26,11 @@ type Maybe<T> = T | null | undefined;
 
 /** A policy, its fields or the name of a preset. */
 export type AnyPolicy = Policy | PolicyFields | PresetName;
+
+/** Sleep until then and try again, or do not try again. */
+export type Decision<T extends Time = number> =
+| { readonly kind: "sleep"; readonly until: T; readonly cause: Cause }
+| { readonly kind: "give_up"; readonly reason: StopReason; readonly retryAt: T };
 
 /** One retry: what is waited before it and until then in all, in milliseconds, if attempts take no time. */
 export interface Row {
@@ -333,7 +349,6 @@ declare global {
     }
 }
 import type { Failure } from "../hooks.js";
-import type { Call, Retry } from "./machine.js";
 import type { Same } from "../values.js";
 import type { Answer, FormName } from "../words.js";
 
@@ -355,6 +370,40 @@ export class Bucket {
      * The tokens there are at `now`; negative while some are reserved that are not there yet.
      */
     tokensAt(now: Time): number;
+}
+
+/**
+ * The whole loop as a machine. Every answer is the step that holds now: an input out of order, too early, after the end or
+ * with another attempt's ticket changes nothing. Times that run backwards read as the latest one seen.
+ */
+export class Call {
+    private constructor();
+    free(): void;
+    [Symbol.dispose](): void;
+    /**
+     * A call that begins at `now`, and its first step.
+     */
+    static begin<T extends Time>(policy: Policy, seed: number | bigint, now: T): [call: Call, step: Step<Same<T>>];
+    /**
+     * The caller wants no more of it.
+     */
+    cancel<T extends Time>(now: T): Step<Same<T>>;
+    /**
+     * The attempt with this ticket failed at `now`.
+     */
+    fail<T extends Time>(ticket: number | bigint, now: T, failure: Failure | FailureKind): Step<Same<T>>;
+    /**
+     * The attempt with this ticket succeeded at `now`.
+     */
+    succeed<T extends Time>(ticket: number | bigint, now: T): Step<Same<T>>;
+    /**
+     * Nothing but time has passed.
+     */
+    tick<T extends Time>(now: T): Step<Same<T>>;
+    /**
+     * A call whose first attempt, ticket 1, already runs since `started`.
+     */
+    static underway(policy: Policy, seed: number | bigint, started: Time): Call;
 }
 
 /**
@@ -630,6 +679,42 @@ export class Recorder {
      * The step that holds.
      */
     readonly step: Step<bigint>;
+}
+
+/**
+ * One decision a failure: the state of one operation, without its loop.
+ */
+export class Retry {
+    free(): void;
+    [Symbol.dispose](): void;
+    /**
+     * An operation that started at `now`. A fixed seed repeats its jitter.
+     */
+    constructor(policy: Policy, seed: number | bigint, now: Time);
+    /**
+     * Decides about an attempt that failed at `now`.
+     */
+    onFailure<T extends Time>(now: T, failure: Failure | FailureKind): Decision<Same<T>>;
+}
+
+/**
+ * A policy's delays in nanoseconds, as they would be slept if every attempt failed at once: for previews and other people's
+ * loops. Bigints when the seed is one.
+ */
+export class Schedule<N extends Time = number> {
+    [Symbol.iterator](): this;
+    free(): void;
+    [Symbol.dispose](): void;
+    /**
+     * The base delay, before jitter, after failure `n`, from 0; in nanoseconds, exactly where `n` is a bigint.
+     */
+    static baseAt<T extends Time>(policy: Policy, n: T): Same<T>;
+    constructor(policy: Policy, seed: N);
+    /**
+     * The next delay after a failure of this kind if `u` from [0, 1) is drawn for it; undefined when there is none.
+     */
+    nextAt(u: number, kind?: FailureKind | null): Same<N> | undefined;
+    next(): IteratorResult<Same<N>, undefined>;
 }
 
 /**

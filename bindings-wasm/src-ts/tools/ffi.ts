@@ -10,7 +10,6 @@ import { collect, type FieldValue, isFields as isObjectOfFields, LIST, LONGEST_N
 import { type Event, ReplayError, type ReplayParts } from "./events.js";
 import type { AnyPolicy, Explanation, Lint, Row } from "./types.js";
 
-export { makeCall, makeRetry, stateOf } from "./machine.js";
 export { shown };
 
 /** True for an object of fields; a getter of the program's own never throws here. */

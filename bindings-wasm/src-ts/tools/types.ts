@@ -5,7 +5,18 @@ import type { GuardSet } from "../host.js";
 import type { Length } from "../memory.js";
 import type { Policy, Step } from "../policy.js";
 import type { Time } from "../values.js";
-import type { Direction, Ended, FailureKind, Growth, InTime, Level, ReplayMode, StopReason, Timer } from "../words.js";
+import type {
+  Cause,
+  Direction,
+  Ended,
+  FailureKind,
+  Growth,
+  InTime,
+  Level,
+  ReplayMode,
+  StopReason,
+  Timer,
+} from "../words.js";
 
 import type { Event } from "./events.js";
 
@@ -13,6 +24,11 @@ type Maybe<T> = T | null | undefined;
 
 /** A policy, its fields or the name of a preset. */
 export type AnyPolicy = Policy | PolicyFields | PresetName;
+
+/** Sleep until then and try again, or do not try again. */
+export type Decision<T extends Time = number> =
+  | { readonly kind: "sleep"; readonly until: T; readonly cause: Cause }
+  | { readonly kind: "give_up"; readonly reason: StopReason; readonly retryAt: T };
 
 /** One retry: what is waited before it and until then in all, in milliseconds, if attempts take no time. */
 export interface Row {

@@ -16,7 +16,7 @@ js_types! {
     SampleTime = "T",
     SameTime = "Same<T>", LengthValue = "Length", NumberValue = "number", Whole = "number | bigint",
     FailureObject = "Failure | FailureKind", StepObject = "Step<Same<T>>", Text = "string", FormName = "FormName",
-    AnswerWord = "Answer", Key = "K",
+    AnswerWord = "Answer", KindWord = "FailureKind", Key = "K",
 }
 
 #[wasm_bindgen(raw_module = "./ffi.ts")]
@@ -84,7 +84,7 @@ from_js! {
     String as Text, WrongType, |value| value.as_string();
     Vec<String> as JsValue, WrongType, |value|
         value.dyn_ref::<Array>().and_then(|list| list.iter().map(|text| text.as_string()).collect());
-    FailureKind as Text, UnknownFailureKind, |value| value.as_string().and_then(|word| FailureKind::from_name(&word));
+    FailureKind as KindWord, UnknownFailureKind, |value| value.as_string().and_then(|word| FailureKind::from_name(&word));
     Found as AnswerWord, WrongType, |value| value.as_string().and_then(|word| Found::from_name(&word));
     Direction as Text, WrongType, |value| value.as_string().and_then(|word| Direction::from_name(&word));
     Growth as Text, WrongType, |value| value.as_string().and_then(|word| Growth::from_name(&word));
@@ -105,7 +105,7 @@ fn is_integer(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() <= Number::MAX_SAFE_INTEGER
 }
 
-fn is_u32(number: f64) -> bool {
+pub(super) fn is_u32(number: f64) -> bool {
     f64::from(number as u32) == number
 }
 

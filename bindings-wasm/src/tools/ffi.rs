@@ -14,7 +14,6 @@ use wasm_bindgen::prelude::*;
 const TYPES: &str = concat!(
     include_str!("../../src-ts/tools/types.ts"),
     r#"import type { Failure } from "../hooks.js";
-import type { Call, Retry } from "./machine.js";
 import type { Same } from "../values.js";
 import type { Answer, FormName } from "../words.js";
 "#
@@ -270,6 +269,21 @@ impl FromJs for Policy {
     type Js = PolicyObject;
     fn from_js(value: &JsValue, _: &str) -> Answer<Self> {
         Ok(from_words(&property(&check_policy(value)?, "words")?).unwrap_or_default())
+    }
+}
+
+/// A policy of JavaScript's, which many machines share: each has its address alone.
+#[derive(Clone)]
+pub struct SharedPolicy(JsValue);
+impl FromJs for SharedPolicy {
+    type Js = PolicyObject;
+    fn from_js(value: &JsValue, _: &str) -> Answer<Self> {
+        check_policy(value).map(Self)
+    }
+}
+impl SharedPolicy {
+    pub(super) fn read(&self) -> Policy {
+        property(&self.0, "words").ok().and_then(|words| from_words(&words)).unwrap_or_default()
     }
 }
 

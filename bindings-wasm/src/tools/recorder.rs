@@ -2,8 +2,8 @@
 
 use super::arguments::{Argument, Now, Seed};
 use super::event::{Noted, differing, events_of, is_bytes, object_of};
-use super::ffi::{Answer, FromJs, functions, js_types, methods, misuse, object, to_words};
-use super::saved::{CallObject, make_call};
+use super::ffi::{Answer, FromJs, SharedPolicy, functions, js_types, methods, misuse, object};
+use super::machine::Call;
 use super::shared::{SharedGuards, under};
 use holdoff_core as core;
 use holdoff_core::{ErrorCode, Failure, Guards, Policy, Recorded, Replay, ReplayMode, Ticket, Timestamp};
@@ -21,7 +21,7 @@ js_types! {
 /// nanoseconds since 1970, as bigints: `BigInt(Date.now()) * 1_000_000n`.
 #[wasm_bindgen]
 pub struct Recorder {
-    policy: Policy,
+    policy: SharedPolicy,
     guards: Option<SharedGuards>,
     task: Option<String>,
     recorder: core::Recorder,
@@ -30,10 +30,10 @@ pub struct Recorder {
 methods! { Recorder;
     /// A call that begins at `now`, its first step and its first events.
     #[wasm_bindgen(unchecked_return_type = "[recorder: Recorder, recorded: Recorded<Same<T>>]")]
-    fn begin(policy: Policy, seed: Seed, now: Now, options: Argument<Option<RecorderOptions>>) -> Array {
+    fn begin(policy: SharedPolicy, seed: Seed, now: Now, options: Argument<Option<RecorderOptions>>) -> Array {
         let (guards, task) = options_of(&options)?;
         let (recorder, first) =
-            under(guards.as_ref(), |guards| core::Recorder::begin(&policy, guards, seed.0, now.time))?;
+            under(guards.as_ref(), |guards| core::Recorder::begin(&policy.read(), guards, seed.0, now.time))?;
         let recorder = Recorder { policy, guards, task, recorder };
         let first = recorder.shown(now, &first, None);
         Array::of2(&recorder.into(), &first)
@@ -76,7 +76,7 @@ methods! { Recorder;
 
     /// The call without its hold on guards, for `save`.
     #[wasm_bindgen(getter)]
-    fn call(&self;) -> CallObject { make_call(to_words(&self.policy), to_words(&self.recorder.call())) }
+    fn call(&self;) -> Call { Call { policy: self.policy.clone(), call: self.recorder.call() } }
 
     /// The place in the log of its latest event.
     #[wasm_bindgen(getter)]
@@ -107,7 +107,7 @@ impl Recorder {
         input: &mut dyn FnMut(&mut core::Recorder, &Policy, &mut Guards<'_>, Timestamp) -> Recorded,
     ) -> Answer<RecordedObject> {
         let Self { policy, guards, recorder, .. } = self;
-        let recorded = under(guards.as_ref(), |guards| input(recorder, policy, guards, now.time))?;
+        let recorded = under(guards.as_ref(), |guards| input(recorder, &policy.read(), guards, now.time))?;
         Ok(self.shown(now, &recorded, reason.as_deref()))
     }
 
@@ -125,15 +125,15 @@ fn options_of<J>(options: &Argument<J>) -> Answer<(Option<SharedGuards>, Option<
 functions! {
     /// The recorder that wrote a log, which goes on with {@link Recorder.resume}. Throws a {@link ReplayError} about the first
     /// event that is damaged, missing, impossible, or not the policy's decision.
-    fn replay(policy: Policy, log: Argument<Log>, options: Argument<Option<ReplayOptions>>) -> Recorder {
+    fn replay(policy: SharedPolicy, log: Argument<Log>, options: Argument<Option<ReplayOptions>>) -> Recorder {
         let (guards, task) = options_of(&options)?;
         let mut replay = Replay::new(options.or("mode", ReplayMode::Follow)?);
         if options.or("anyPolicy", false)? {
             replay = replay.any_policy();
         }
-        let mut first = None;
+        let (under, mut first) = (policy.read(), None);
         let mut apply = |noted: Noted| {
-            replay.apply(&policy, &noted.event()).map_err(|error| differing(&error, &noted))?;
+            replay.apply(&under, &noted.event()).map_err(|error| differing(&error, &noted))?;
             first = first.take().or(noted.task);
             Ok(())
         };

@@ -2,27 +2,16 @@
 
 use super::arguments::Argument;
 use super::ffi::{
-    Answer, FromJs, entries, fail, fail_together, from_words, functions, is_fields, js_types, misuse, problem,
-    property, read_raw, to_words,
+    Answer, FromJs, SharedPolicy, entries, fail, fail_together, from_words, functions, is_fields, js_types, misuse,
+    problem, property, read_raw,
 };
 use holdoff_core::{Call, ErrorCode, Policy, Retry, Saved, Timestamp};
 use js_sys::{JSON, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 js_types! {
-    Machine = "Retry | Call", CallObject = "Call", RetryObject = "Retry", SavedObject = "Saved",
+    Machine = "Retry | Call", SavedObject = "Saved",
     ResumeOptions = "ResumeOptions",
-}
-
-#[wasm_bindgen(raw_module = "./ffi.ts")]
-extern "C" {
-    /// The words of a retry or a call, and of its policy.
-    #[wasm_bindgen(catch, js_name = stateOf)]
-    fn state_of(machine: &JsValue) -> Answer<JsValue>;
-    #[wasm_bindgen(js_name = makeCall)]
-    pub(super) fn make_call(policy: Vec<u32>, words: Vec<u32>) -> CallObject;
-    #[wasm_bindgen(js_name = makeRetry)]
-    fn make_retry(policy: Vec<u32>, words: Vec<u32>) -> RetryObject;
 }
 
 functions! {
@@ -36,24 +25,29 @@ functions! {
     fn saveJson(machine: Argument<Machine>, now: Timestamp) -> String { saved(&machine, now)?.to_string() }
 
     /// The machine that was saved, on a clock that reads `now`. Throws a ConfigError about what is damaged or another's.
-    fn resumeRetry(saved: Saved, policy: Policy, now: Timestamp, options: Argument<Option<ResumeOptions>>) -> RetryObject {
-        let retry = aged(saved, &policy, &options)?.retry(&policy, now).map_err(fail_together)?;
-        make_retry(to_words(&policy), to_words(&retry))
+    fn resumeRetry(saved: Saved, policy: SharedPolicy, now: Timestamp, options: Argument<Option<ResumeOptions>>) -> super::machine::Retry {
+        let under = policy.read();
+        let retry = aged(saved, &under, &options)?.retry(&under, now).map_err(fail_together)?;
+        super::machine::Retry { policy, retry }
     }
 
     /// The loop that was saved, on a clock that reads `now`; its `tick` says the next step. An attempt that was in flight is
     /// abandoned: it fails now, as a timeout.
-    fn resumeCall(saved: Saved, policy: Policy, now: Timestamp, options: Argument<Option<ResumeOptions>>) -> CallObject {
-        let call = aged(saved, &policy, &options)?.call(&policy, now).map_err(fail_together)?;
-        make_call(to_words(&policy), to_words(&call))
+    fn resumeCall(saved: Saved, policy: SharedPolicy, now: Timestamp, options: Argument<Option<ResumeOptions>>) -> super::machine::Call {
+        let under = policy.read();
+        let call = aged(saved, &under, &options)?.call(&under, now).map_err(fail_together)?;
+        super::machine::Call { policy, call }
     }
 }
 
 fn saved(machine: &Argument<Machine>, now: Timestamp) -> Answer<Saved> {
-    let state = state_of(&machine.0)?;
-    let (policy, words) = (from_words(&property(&state, "policy")?).unwrap_or_default(), property(&state, "words")?);
-    let retry = from_words(&words).map(|retry: Retry| retry.saved(&policy, now));
-    Ok(retry.or_else(|| from_words(&words).map(|call: Call| call.saved(&policy, now))).unwrap_or(Saved::EMPTY))
+    let words = property(&machine.0, "words")?;
+    let policy = from_words(&property(&machine.0, "policyWords")?);
+    let saved = policy.and_then(|policy: Policy| {
+        let retry = from_words(&words).map(|retry: Retry| retry.saved(&policy, now));
+        retry.or_else(|| from_words(&words).map(|call: Call| call.saved(&policy, now)))
+    });
+    saved.ok_or_else(|| misuse(ErrorCode::WrongType, "machine", &machine.0))
 }
 
 /// The state as it is after the time that it lay, under this policy if that is forced.
