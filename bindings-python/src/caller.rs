@@ -130,7 +130,7 @@ impl Retrying {
                 Some(ended) => ended,
                 None => {
                     // A hook may have taken its time since the decision.
-                    operation.rest(py, decided.filter(|_| !slf.get().is_heard()))?;
+                    operation.wait_until_due(py, decided.filter(|_| !slf.get().is_heard()))?;
                     if let Some(value) = operation.ended(py) {
                         return Ok(value);
                     }

@@ -62,8 +62,8 @@ pub(crate) struct Operation {
     until: Timestamp,
     /// The user's own sleep was called for it.
     slept: bool,
-    /// How far the time of the operation is ahead of the clock, after sleeps of the user's own.
-    ahead: Span,
+    /// The time of the operation minus that of the clock, after sleeps of the user's own.
+    offset: Span,
     /// While the call waits for others: how.
     waiting: Option<Waiting>,
     /// The outcome is known and the last error is about to be raised.
@@ -142,7 +142,7 @@ impl Operation {
             asleep: false,
             until: Timestamp::ZERO,
             slept: false,
-            ahead: Span::ZERO,
+            offset: Span::ZERO,
             waiting: None,
             gave_up: false,
             last: None,
@@ -153,7 +153,7 @@ impl Operation {
 
     /// The time of the operation.
     pub(crate) fn now(&self, py: Python<'_>) -> PyResult<Timestamp> {
-        clock::now(py).map(|now| now.after(self.ahead))
+        clock::now(py).map(|now| now.after(self.offset))
     }
 
     /// The operation, for another loop to continue.
@@ -182,7 +182,7 @@ impl Operation {
         let from_start = policy.deadline_from() == DeadlineFrom::Start && policy.reset_after().is_none();
         let start = if from_start { self.started.or(self.began) } else { None };
         let at = start.map_or_else(|| self.now(py), Ok)?.after(length);
-        Ok(Timestamp::from_nanos(at.as_nanos().saturating_sub(self.ahead.as_nanos())))
+        Ok(Timestamp::from_nanos(at.as_nanos().saturating_sub(self.offset.as_nanos())))
     }
 
     /// Adapts the policy to the limit and the retry around the operation, which started at that time, or starts now.
@@ -227,7 +227,7 @@ impl Operation {
         let settings = self.settings.get();
         let policy = self.around.as_deref().map_or(settings.core(), |around| &around.policy);
         let call = self.call.as_mut()?;
-        let answer = settings.lend(py, now, |guards| run(call, policy, guards));
+        let answer = settings.with_guards(py, now, |guards| run(call, policy, guards));
         self.notice_breaker(now);
         Some(answer)
     }
@@ -249,7 +249,7 @@ impl Operation {
             let now = self.started.map_or_else(|| self.now(py), Ok)?;
             let seen = guards.get().counts();
             let policy = self.policy();
-            let (call, step) = settings.lend(py, now, |guards| GuardedCall::begin(policy, guards, seed, now));
+            let (call, step) = settings.with_guards(py, now, |guards| GuardedCall::begin(policy, guards, seed, now));
             self.call = Some(call);
             self.notice_breaker(now);
             return match step {
@@ -299,7 +299,7 @@ impl Operation {
     }
 
     /// Sleeps in this thread until the next attempt is due.
-    pub(crate) fn rest(&mut self, py: Python<'_>, mut now: Option<Timestamp>) -> PyResult<()> {
+    pub(crate) fn wait_until_due(&mut self, py: Python<'_>, mut now: Option<Timestamp>) -> PyResult<()> {
         while let Some(length) = self.woken(py, now.take())? {
             let cancel = self.settings.get().cancel.as_ref().map(|token| token.bind(py));
             let sleep = self.settings.get().sleep.as_ref();
@@ -469,7 +469,7 @@ impl Operation {
         let mut now = now.map_or_else(|| self.now(py), Ok)?;
         if std::mem::take(&mut self.slept) {
             // After a sleep of the user's own the time has come, whatever the clock says.
-            self.ahead = Span::from_nanos(self.ahead.as_nanos().saturating_add(self.until.since(now).as_nanos()));
+            self.offset = Span::from_nanos(self.offset.as_nanos().saturating_add(self.until.since(now).as_nanos()));
             now = now.max(self.until);
         }
         let ticked =

@@ -221,8 +221,8 @@ impl Retrying {
         Self::of_policy(&policy, &all)
     }
 
-    /// Lends the guards for one transition at `now`, and the budget that the loop brings.
-    pub(crate) fn lend<T>(
+    /// Runs one transition at `now` with the guards, and with the budget that the loop brings.
+    pub(crate) fn with_guards<T>(
         &self,
         py: Python<'_>,
         now: Timestamp,

@@ -100,7 +100,7 @@ def scrapes() -> bytes:
     """The metrics of the hour as OpenMetrics text, the same each time."""
     registry = CollectorRegistry()
     listener = holdoff.telemetry.listen(holdoff.telemetry.prometheus(registry))
-    holdoff.telemetry.log(False)
+    holdoff.telemetry.log(on=False)
     holdoff.seed(7)
     with virtual_time() as clock:
         metrics = asyncio.run(hour(clock, registry))

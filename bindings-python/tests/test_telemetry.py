@@ -262,11 +262,11 @@ def test_retries_are_logged_unless_somebody_does(clock: VirtualTime, caplog: pyt
     assert record.getMessage() == f"{failed}; the next one begins in 2 s (backoff)"
     called(1, policy=THREE, on_retry=lambda _: None)
     called(0, policy=THREE)
-    assert holdoff.telemetry.log(False)
+    assert holdoff.telemetry.log(on=False)
     try:
         called(1, policy=THREE)
     finally:
-        assert not holdoff.telemetry.log(True)
+        assert not holdoff.telemetry.log(on=True)
     assert len(caplog.records) == 1
 
 
@@ -544,7 +544,7 @@ def test_an_error_without_texts_is_retried_and_comes_out(
             way(fails)
     finally:
         holdoff._events.LISTENERS.clear()
-        holdoff.telemetry.log(True)
+        holdoff.telemetry.log(on=True)
     assert raised.value is error
     outcome = holdoff.outcome_of(error)
     assert outcome is not None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 stamina.instrumentation.set_on_retry_hooks(())
-holdoff.telemetry.log(False)
+holdoff.telemetry.log(on=False)
 
 TINY = {"kind": "exponential", "initial": "10ns"}
 """Long enough to be slept, and over when the sleep that does nothing has returned."""

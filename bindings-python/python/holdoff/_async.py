@@ -61,51 +61,46 @@ async def drive(
     failed: Exception | None = None,
 ) -> Any:
     """The loop of an operation. Its first attempt may be a coroutine already, or may have failed."""
-    attempts = (_Beside if operation.hedges else _InTurn)(operation, function, args, kwargs)
+    attempts = (_Concurrent if operation.hedges else _Sequential)(operation, function, args, kwargs)
+    error = failed
     try:
         operation.begin(asynchronous=True)
-        await rest(operation)
-        await hear(operation)
-        attempts.start(first)
+        await sleep_until_due(operation)
+        await await_hooks(operation)
+        if error is None:
+            attempts.start(first)
+        guard, value = Guard(operation, number=operation.attempt), None
         while True:
-            try:
-                if failed is not None:
-                    raise failed
-                guard, value = await attempts.end()
-            except Exception as error:
-                failing, failed = attempts.failed, None
-                if failing is None:
-                    raise
-                follows = operation.fail(failing.attempt, error, timed_out=failing.timed_out, gave_up=failing.gave_up)
-                if follows == "stop" and not operation.over:
-                    raise
-                await hear(operation, is_last=follows == "stop")
-                if follows == "stop":
-                    return operation.result
+            if error is None:
+                guard, value, error = await attempts.end()
+            if error is None:
+                follows = operation.reject(guard.number, value, gave_up=guard.gave_up)
             else:
-                follows = operation.reject(guard.attempt, value, gave_up=guard.gave_up)
-                await hear(operation, is_last=follows == "stop")
-                if follows == "stop":
-                    return value
-                del value
+                follows = operation.fail(guard.number, error, timed_out=guard.timed_out, gave_up=guard.gave_up)
+            if follows == "stop" and error is not None and not operation.over:
+                raise error
+            await await_hooks(operation, is_last=follows == "stop")
+            if follows == "stop":
+                return value if error is None else operation.result
+            value = error = None
             if follows == "sleep":
-                await rest(operation)
-                await hear(operation, is_last=operation.over)
+                await sleep_until_due(operation)
+                await await_hooks(operation, is_last=operation.over)
                 if operation.over:
                     return operation.result
             if follows != "wait":
                 attempts.start()
-    except Exception as error:
+    except Exception as last:
         # Attempts that still run end now, and not when the fallback has answered.
         operation.cancel()
         attempts.abandon()
-        await hear(operation, is_last=True)
+        await await_hooks(operation, is_last=True)
         fallback = operation.fallback
         if fallback is None:
             raise
-        return await _instead(operation, fallback, error)
+        return await _fallback_value(operation, fallback, last)
     finally:
-        failed = None
+        error = failed = None
         operation.cancel()
         attempts.abandon()
         if first is not None:
@@ -117,7 +112,7 @@ _GRACE = 500_000_000
 """The nanoseconds that the hooks of the last event may take after the end of the operation."""
 
 
-async def hear(operation: Operation, *, is_last: bool = False) -> None:
+async def await_hooks(operation: Operation, *, is_last: bool = False) -> None:
     """Await the asynchronous hooks that were told since the last time, but not after the operation's deadline."""
     told = operation.hook_answers()
     if told is None:
@@ -145,7 +140,7 @@ def _close_hooks(operation: Operation) -> None:
         close(told)
 
 
-async def _instead(operation: Operation, fallback: Callable[[Exception], Any], error: Exception) -> Any:
+async def _fallback_value(operation: Operation, fallback: Callable[[Exception], Any], error: Exception) -> Any:
     """The value that replaces the last error, which comes out if the token ends the wait for it."""
     value = fallback(error)
     if not isawaitable(value):
@@ -155,11 +150,8 @@ async def _instead(operation: Operation, fallback: Callable[[Exception], Any], e
     raise error
 
 
-class _InTurn:
+class _Sequential:
     """Attempts one after the other, in the task of the caller."""
-
-    failed: Guard | None = None
-    """The guard of the attempt whose error came out; None if the token has ended the attempt."""
 
     def __init__(
         self,
@@ -174,19 +166,18 @@ class _InTurn:
     def start(self, first: Awaitable[Any] | None = None) -> None:
         """Start an attempt: call the function, or await what it has returned."""
         self._first = first
-        self._guard = self.failed = Guard(self._operation)
-        self._guard.attempt = self._operation.attempt
+        self._guard = Guard(self._operation, number=self._operation.attempt)
 
-    async def end(self) -> tuple[Guard, Any]:
-        """The next attempt that ends: its guard, and its value."""
-        guard, self.failed = self._guard, None
+    async def end(self) -> tuple[Guard, Any, Exception | None]:
+        """The next attempt that ends: its guard, and its value or its error. Raises when the token has ended it."""
+        guard = self._guard
         try:
             with guard:
-                return guard, await self._attempt(self._first)
-        except Exception:
-            if not guard.cancelled:
-                self.failed = guard
-            raise
+                return guard, await self._attempt(self._first), None
+        except Exception as error:
+            if guard.cancelled:
+                raise
+            return guard, None, error
 
     def _attempt(self, first: Awaitable[Any] | None) -> Awaitable[Any]:
         function, args, kwargs = self._call
@@ -196,7 +187,7 @@ class _InTurn:
         """End all attempts that still run."""
 
 
-class _Beside(_InTurn):
+class _Concurrent(_Sequential):
     """Attempts that may run beside each other, each in a task of its own; the first success ends the others."""
 
     def __init__(self, *call: Any) -> None:
@@ -206,18 +197,19 @@ class _Beside(_InTurn):
         self._running: dict[Task[Any], Guard] = {}
 
     def start(self, first: Awaitable[Any] | None = None) -> None:
-        guard = Guard(self._operation, tokened=False)
-        guard.attempt = self._operation.attempt
+        guard = Guard(self._operation, tokened=False, number=self._operation.attempt)
         self._running[get_running_loop().create_task(self._run(guard, first))] = guard
 
-    async def end(self) -> tuple[Guard, Any]:
-        self.failed = None
+    async def end(self) -> tuple[Guard, Any, Exception | None]:
         while (task := await self._ended()) is None:
             if self._operation.beside():
-                await hear(self._operation)
+                await await_hooks(self._operation)
                 self.start()
-        self.failed = guard = self._running.pop(task)
-        return guard, task.result()
+        guard = self._running.pop(task)
+        try:
+            return guard, task.result(), None
+        except Exception as error:
+            return guard, None, error
 
     async def _ended(self) -> Task[Any] | None:
         """The first task to end; None when it is time to ask for another attempt beside it."""
@@ -282,7 +274,7 @@ async def _before(time: Any, seconds: float | None, awaited: Iterable[Future[Any
     return done
 
 
-async def rest(operation: Operation) -> None:
+async def sleep_until_due(operation: Operation) -> None:
     """Sleep until the next attempt is to run."""
     trio = trio_module()
     sleep: Callable[[float], Any] = asyncio_sleep if trio is None else trio.sleep

@@ -59,14 +59,14 @@ class AttemptIterator:
         return self._latest
 
     async def __anext__(self) -> Attempt:
-        from ._async import hear, rest
+        from ._async import await_hooks, sleep_until_due
         from ._guard import Guard
 
-        await hear(self._operation)
+        await await_hooks(self._operation)
         if not self._goes_on():
             raise StopAsyncIteration
-        await rest(self._operation)
-        await hear(self._operation)
+        await sleep_until_due(self._operation)
+        await await_hooks(self._operation)
         self._latest = Attempt(self._operation, Guard(self._operation))
         return self._latest
 

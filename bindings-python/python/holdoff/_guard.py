@@ -78,8 +78,6 @@ class Guard(Wait):
     """Cancels an attempt at its limit or when the token is cancelled, and tells both from a cancellation from
     elsewhere."""
 
-    attempt = 0
-    """The number of the attempt."""
     gave_up = False
     """True if the latest retry in the attempt ended without a success."""
     _entered: Entered = None
@@ -93,6 +91,11 @@ class Guard(Wait):
     def cancelled(self) -> bool:
         """True if the cancel token ended the attempt."""
         return self._why == "token"
+
+    def __init__(self, operation: Operation, *, tokened: bool = True, number: int = 0) -> None:
+        super().__init__(operation, tokened=tokened)
+        self.number = number
+        """The number of the attempt."""
 
     def __enter__(self) -> Guard:
         self._limit = self._operation.cancel_at()

@@ -2,7 +2,7 @@
 
 holdoff.telemetry.listen(print)  # every event of every operation in this process
 holdoff.telemetry.listen(holdoff.telemetry.opentelemetry())
-holdoff.telemetry.log(False)  # no warning for each retry
+holdoff.telemetry.log(on=False)  # no warning for each retry
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def unlisten(listener: Callable[[Any], object]) -> None:
     tell_of(bool(LISTENERS), _logs)
 
 
-def log(on: bool = True, *, logger: Any = None, redact: Callable[[str], str] | None = None) -> bool:
+def log(*, on: bool = True, logger: Any = None, redact: Callable[[str], str] | None = None) -> bool:
     """Turns the warning for each retry without a hook ``on_retry`` on or off. Returns True if it was on.
 
     ``logger`` takes the warnings from now on, instead of the logger ``holdoff`` of logging. One of logging gets a line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, nullcontext
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
@@ -23,7 +24,8 @@ from ._incident import Incident, RecordedAttempt, RecordedError, incident
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import Future
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Any, TypeAlias
 
@@ -33,12 +35,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Incident",
     "InjectedError",
-    "Limited",
     "RecordedAttempt",
     "RecordedError",
-    "Uniform",
     "VirtualTime",
-    "WithoutBudgets",
     "chaos",
     "disabled",
     "failing",
@@ -273,77 +272,37 @@ def virtual_time(on_sleep: Callable[[float], object] | None = None) -> VirtualTi
     return VirtualTime(on_sleep)
 
 
-class _Override:
+@contextmanager
+def _overridden(override: Callable[[Any], Any], value: object, time: VirtualTime | None = None) -> Iterator[None]:
     """Overrides a setting of the whole process, from ``with`` to its end."""
-
-    def __init__(self, override: Callable[[Any], object], value: object) -> None:
-        self._override = override
-        self._value = value
-        self._outer: list[object] = []
-
-    def __enter__(self) -> None:
-        self._outer.append(self._override(self._value))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._override(self._outer.pop())
+    before = override(value)
+    try:
+        with time or nullcontext():
+            yield
+    finally:
+        override(before)
 
 
-class Uniform(_Override):
-    """Replaces every draw of gates and wait backoffs by one number, in the whole process, from ``with`` to its end."""
-
-    def __init__(self, value: float | None) -> None:
-        super().__init__(override_uniform, value)
-
-
-def uniform(value: float | None) -> Uniform:
+def uniform(value: float | None) -> AbstractContextManager[None]:
     """A number from [0, 1) in place of every draw of gates and wait backoffs; None for real draws."""
-    return Uniform(value)
+    return _overridden(override_uniform, value)
 
 
-class WithoutBudgets(_Override):
-    """Turns the budgets of all loops off, in the whole process, from ``with`` to its end."""
-
-    def __init__(self) -> None:
-        super().__init__(override_budgets, True)
-
-
-def without_budgets() -> WithoutBudgets:
+def without_budgets() -> AbstractContextManager[None]:
     """No budget for policies that name none: many failing calls would spend it, and the last tests get no retries."""
-    return WithoutBudgets()
+    return _overridden(override_budgets, True)
 
 
-class Limited(_Override):
-    """Limits the attempts of all operations, in the whole process, from ``with`` to its end."""
-
-    def __init__(self, attempts: int, time: VirtualTime | None) -> None:
-        if attempts < 1:
-            raise ValueError(f"attempts = {attempts}: must be at least 1, the first attempt included")
-        super().__init__(override_attempts, attempts)
-        self._time = time
-
-    def __enter__(self) -> None:
-        super().__enter__()
-        if self._time is not None:
-            self._time.__enter__()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._time is not None:
-            self._time.__exit__(kind, error, traceback)
-        super().__exit__(kind, error, traceback)
-
-
-def disabled() -> Limited:
+def disabled() -> AbstractContextManager[None]:
     """No retries: one attempt for each operation, as if nothing was decorated. Guards and time limits stay."""
-    return Limited(1, None)
+    return _overridden(override_attempts, 1)
 
 
-def limited(attempts: int) -> Limited:
+def limited(attempts: int) -> AbstractContextManager[None]:
     """At most so many attempts for each operation, the first one included, and no waits between them."""
-    return Limited(attempts, VirtualTime())
+    if attempts < 1:
+        raise ValueError(f"attempts = {attempts}: must be at least 1, the first attempt included")
+    return _overridden(override_attempts, attempts, VirtualTime())
 
 
 def failing(times: int, error: Exception | type[Exception], function: Callable[..., Any] | None = None) -> Any:

@@ -1,5 +1,7 @@
 """The types of arguments, for annotations; nothing of the library imports it."""
 
+# ruff: noqa: F403, F405 (both modules have types for annotations, and nothing else)
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,22 +11,7 @@ from ._attempts import Attempt as Attempt
 from ._attempts import Attempts as Attempts
 from ._cancel import Cancel
 from ._events import AttemptEvent, DelayEvent, GiveUpEvent, RetryEvent, SuccessEvent
-from ._fields import AdaptiveFields as AdaptiveFields
-from ._fields import Backoff as Backoff
-from ._fields import BreakerFields as BreakerFields
-from ._fields import BudgetFields as BudgetFields
-from ._fields import BulkheadFields as BulkheadFields
-from ._fields import Duration as Duration
-from ._fields import HedgeFields as HedgeFields
-from ._fields import Hint as Hint
-from ._fields import Jitter as Jitter
-from ._fields import LimiterFields as LimiterFields
-from ._fields import Manner as Manner
-from ._fields import NestedFields as NestedFields
-from ._fields import OpenFor as OpenFor
-from ._fields import PlainFields as PlainFields
-from ._fields import Stage as Stage
-from ._fields import StretchFields as StretchFields
+from ._fields import *
 from ._functions import Decoration
 from ._holdoff import (
     Adaptive,
@@ -38,20 +25,7 @@ from ._holdoff import (
     Policy,
     Stretch,
 )
-from ._literals import (
-    AdaptiveKind,
-    BreakerKind,
-    BudgetKind,
-    GrpcName,
-    NestedMode,
-)
-from ._literals import BackoffKind as BackoffKind
-from ._literals import FormName as FormName
-from ._literals import HintMode as HintMode
-from ._literals import JitterKind as JitterKind
-from ._literals import PresetName as PresetName
-from ._literals import Refusal as Refusal
-from ._literals import Word as Word
+from ._literals import *
 
 _P = ParamSpec("_P")
 _R_co = TypeVar("_R_co", covariant=True)

@@ -104,7 +104,7 @@ methods! { Operation(self, py);
         self.rejected(value, gave_up, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()));
 
     /// Sleep in this thread until the next attempt is due, woken at once by the token.
-    mut sleep_until_due() -> PyResult<()> = self.rest(py, None);
+    mut sleep_until_due() -> PyResult<()> = self.wait_until_due(py, None);
 
     impl {
         /// The Cancelled exception, caused by the last error.

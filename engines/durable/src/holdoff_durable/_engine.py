@@ -45,6 +45,9 @@ LEAVING = Policy(attempts=3, backoff={"initial": "20ms"}, budget="none")
 UNSEEN = (0, 0)
 """The end of no lease, and since when it is known."""
 
+MISSING = object()
+"""The input of a workflow that goes on with the input that it was begun with."""
+
 LOG = logging.getLogger("holdoff.durable")
 
 
@@ -66,7 +69,6 @@ class Engine:
         flow: Workflow,
         workflow_id: str,
         input: object,
-        has_input: bool,
         cancel: Cancel,
         progress: Progress | None,
         seen: tuple[int, int] = UNSEEN,
@@ -86,7 +88,7 @@ class Engine:
             )
         try:
             async with SLOT.get(self.host.slot()).share(self.host.places, self._options.gate):
-                return await self._run(flow, workflow_id, input, has_input, cancel, progress, seen)
+                return await self._run(flow, workflow_id, input, cancel, progress, seen)
         finally:
             del self._options.running[workflow_id]
 
@@ -95,7 +97,6 @@ class Engine:
         flow: Workflow,
         workflow_id: str,
         input: object,
-        has_input: bool,
         cancel: Cancel,
         progress: Progress | None,
         seen: tuple[int, int],
@@ -104,8 +105,8 @@ class Engine:
         lease: Lease | None = None
         run: Run | None = None
         try:
-            record, lease = await self._take(flow, workflow_id, input, seen)
-            self._check(flow, record, input, has_input)
+            record, lease = await self._take(flow, workflow_id, None if input is MISSING else input, seen)
+            self._check(flow, record, input)
             events: list[JournalEvent] = []
             if record.last_sequence > 1:
                 events = await self.tried(lambda: asyncio.to_thread(self.journal.events, workflow_id))
@@ -159,7 +160,7 @@ class Engine:
                 seen = (silent.until, silent.length)
                 await self.host.timer.pause(silent.length // 3)
 
-    def _check(self, flow: Workflow, record: WorkflowRecord, input: object, has_input: bool) -> None:
+    def _check(self, flow: Workflow, record: WorkflowRecord, input: object) -> None:
         where = f"{self.journal.where}, workflow {record.workflow_id!r}"
         if record.name != flow.name:
             raise JournalConflict(
@@ -172,7 +173,7 @@ class Engine:
                 where,
                 "nothing was run; let it end under the old definition, and give the new one a name of its own",
             )
-        if has_input and not record.same_input(input):
+        if input is not MISSING and not record.same_input(input):
             raise JournalConflict(
                 "it was begun with another input",
                 where,

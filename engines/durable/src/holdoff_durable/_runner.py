@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from holdoff import Cancel, Policy
 from holdoff.clock import monotonic_ns
 
-from ._engine import LOG, UNSEEN, Engine
+from ._engine import LOG, MISSING, UNSEEN, Engine
 from ._errors import JournalError, WorkflowBusy, WorkflowCancelled, WorkflowFailed, WorkflowInterrupted
 from ._host import Options
 from ._lease import new_owner
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 PATIENCE = Policy(attempts="forever", backoff={"initial": "20ms", "max": "2s"}, budget="none")
 """How a journal that is away is waited for, unless another policy is given."""
-
-_MISSING = object()
 
 
 class Runner:
@@ -102,7 +100,7 @@ class Runner:
         self,
         flow: Workflow,
         workflow_id: str,
-        input: object = _MISSING,
+        input: object = MISSING,
         *,
         cancel: Cancel | None = None,
         progress: bool = False,
@@ -120,7 +118,7 @@ class Runner:
         self,
         flow: Workflow,
         workflow_id: str,
-        input: object = _MISSING,
+        input: object = MISSING,
         *,
         cancel: Cancel | None = None,
         progress: bool = False,
@@ -135,11 +133,8 @@ class Runner:
 
             view = Progress()
         engine = self._engine()
-        has_input = input is not _MISSING
         try:
-            return await engine.run(
-                flow, workflow_id, input if has_input else None, has_input, cancel or Cancel(), view
-            )
+            return await engine.run(flow, workflow_id, input, cancel or Cancel(), view)
         finally:
             self._retire(engine)
 
@@ -224,7 +219,7 @@ class Runner:
         async def one(workflow_id: str, flow: Workflow, seen: tuple[int, int]) -> None:
             engine = self._engine()
             try:
-                tell(workflow_id, await engine.run(flow, workflow_id, None, False, Cancel(), None, seen))
+                tell(workflow_id, await engine.run(flow, workflow_id, MISSING, Cancel(), None, seen))
             except WorkflowBusy:
                 return
             except (WorkflowFailed, WorkflowCancelled, WorkflowInterrupted, JournalError) as error:
