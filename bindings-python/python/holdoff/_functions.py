@@ -22,14 +22,12 @@ if TYPE_CHECKING:
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 """Flags of code."""
 _METHODS = ("classmethod", "staticmethod", "property", "cached_property")
-_INSTANCES = {
-    Policy: "; give it as policy=",
-    Retrying: "; it decorates by itself: write @retrying",
-    Guards: "; give it as guards=",
-}
 _CALLED = "; decorate the function and then call it: holdoff.retry(fetch)(url), not holdoff.retry(fetch(url))"
 _INSTEAD = {
     **dict.fromkeys(("coroutine", "generator", "async_generator"), _CALLED),
+    "Policy": "; give it as policy=",
+    "Retrying": "; it decorates by itself: write @retrying",
+    "Guards": "; give it as guards=",
     "str": "; give the name of a preset as policy=",
     "int": "; give the number of attempts as attempts=",
     **dict.fromkeys(("float", "timedelta"), "; give a time as deadline= or attempt_timeout="),
@@ -94,14 +92,12 @@ def _refuse_misuse(function: Any) -> None:
     if name in _METHODS:
         raise TypeError(f"put @{name} above the retry, which decorates the function")
     is_class = isinstance(function, type)
-    classes = function if isinstance(function, tuple) and function else (function,)
+    classes: Any = function if isinstance(function, tuple) and function else (function,)  # pyright: ignore[reportUnknownVariableType]
     if all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in classes):
         instead = "; give it as on="
     elif is_class:
         instead = "; decorate its __init__ or a function that makes the object, or write policy.call(Class, ...)"
-    elif type(function) in _INSTANCES:
-        instead = _INSTANCES[type(function)]
-    elif callable(function):
+    elif callable(function) and not isinstance(function, (Policy, Retrying, Guards)):  # pyright: ignore[reportUnknownArgumentType]
         return
     else:
         instead = _INSTEAD.get(name, "")

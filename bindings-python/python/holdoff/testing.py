@@ -24,7 +24,7 @@ from ._incident import Incident, RecordedAttempt, RecordedError, incident
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import Future
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Any, TypeAlias
@@ -273,7 +273,7 @@ def virtual_time(on_sleep: Callable[[float], object] | None = None) -> VirtualTi
 
 
 @contextmanager
-def _overridden(override: Callable[[Any], Any], value: object, time: VirtualTime | None = None) -> Iterator[None]:
+def _overridden(override: Callable[[Any], Any], value: object, time: VirtualTime | None = None) -> Generator[None]:
     """Overrides a setting of the whole process, from ``with`` to its end."""
     before = override(value)
     try:
