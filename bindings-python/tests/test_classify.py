@@ -31,8 +31,7 @@ import psycopg
 import pytest
 import sqlalchemy.exc
 from holdoff.testing import VirtualTime, virtual_time
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 # Ruff and mypy read the tests as Python 3.10.
 ExceptionGroup: Any = vars(builtins)["ExceptionGroup"]

@@ -14,8 +14,7 @@ import holdoff.testing
 import pytest
 from holdoff import ConfigError, Failure, Policy
 from holdoff.machines import NEVER, Call, Retry, Schedule
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 FACTOR = "backoff.factor = {}: must be a finite number from 0 on, for decorrelated backoff from 1 on"
 

@@ -15,8 +15,7 @@ from holdoff import ConfigError, Policy
 from holdoff.explain import lint_nested
 from holdoff.testing import pinned
 from holdoff.types import FormName, PresetName
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 CHAIN: list[Any] = [{"kind": "constant", "delay": "1s", "times": 1}, {"initial": "2s", "factor": 3, "max": "1m"}]
 SECOND = 1_000_000_000

@@ -12,8 +12,7 @@ import pytest
 from holdoff import ConfigError, Failure, Guards, Policy
 from holdoff.log import Event, EventError, Recorder, ReplayError, replay
 from holdoff.machines import NEVER, Call, GuardedCall, Step
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 SECOND = 1_000_000_000
 BEGAN = 1_700_000_000 * SECOND

@@ -27,8 +27,7 @@ from holdoff.machines import (
     WaitBackoff,
 )
 from holdoff.testing import next_at, pinned, uniform
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 SECOND = 1_000_000_000
 

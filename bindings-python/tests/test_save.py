@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from holdoff import ConfigError, Failure, Policy
 from holdoff.machines import NEVER, Call, Retry, SaveError
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 SECOND = 1_000_000_000
 POLICY = Policy(attempts=9, backoff={"kind": "linear", "initial": 1, "max": "none"}, jitter="none", deadline=600)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from holdoff import ConfigError
 from holdoff.machines import NEVER, Wheel
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 SECOND = 1_000_000_000
 

@@ -34,9 +34,7 @@ asyncio.sleep = _nothing_async  # type: ignore[assignment]
 def calls(loop: asyncio.AbstractEventLoop) -> Iterator[Work]:
     """Each kind of call, by everybody who makes it."""
     import callers
-    from operation import arguments, awaits, bare, bare_async, run, run_async
-    from operation import calls as timed
-    from operation import calls_of as timed_of
+    from operation import arguments, awaits, bare, bare_async, calls as timed, calls_of as timed_of, run, run_async
     from sampling import Work
 
     for failures in (0, 1, 3):

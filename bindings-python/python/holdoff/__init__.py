@@ -6,77 +6,37 @@
 Every decision (how long, whether at all) comes from the core that all languages of holdoff share.
 """
 
-from ._cancel import Cancel
-from ._errors import Cancelled, ConfigError, Refused
-from ._events import RetryEvent
+from ._cancel import Cancel as Cancel
+from ._errors import Cancelled as Cancelled, ConfigError as ConfigError, Refused as Refused
+from ._events import RetryEvent as RetryEvent
 from ._holdoff import (
-    Adaptive,
-    Breaker,
-    Budget,
-    Bulkhead,
-    Failure,
-    Guards,
-    Hedge,
-    KeyedGuards,
-    Limiter,
-    Outcome,
-    Policy,
-    Retrying,
-    Stretch,
-    Token,
-    __version__,
-    attempts,
-    grpc_failure,
-    hint_of,
-    http_failure,
-    is_coroutine_function,
-    parse_duration,
-    remaining,
-    retry,
-    seed,
-    token,
+    Adaptive as Adaptive,
+    Breaker as Breaker,
+    Budget as Budget,
+    Bulkhead as Bulkhead,
+    Failure as Failure,
+    Guards as Guards,
+    Hedge as Hedge,
+    KeyedGuards as KeyedGuards,
+    Limiter as Limiter,
+    Outcome as Outcome,
+    Policy as Policy,
+    Retrying as Retrying,
+    Stretch as Stretch,
+    Token as Token,
+    __version__ as __version__,
+    attempts as attempts,
+    grpc_failure as grpc_failure,
+    hint_of as hint_of,
+    http_failure as http_failure,
+    is_coroutine_function as is_coroutine_function,
+    parse_duration as parse_duration,
+    remaining as remaining,
+    retry as retry,
+    seed as seed,
+    token as token,
 )
-from ._limit import attempt_cancel, inside, within
-from ._outcomes import given_up, outcome_of
-from ._presets import presets
-from ._words import FailureKind
-
-__all__ = [
-    "Adaptive",
-    "Breaker",
-    "Budget",
-    "Bulkhead",
-    "Cancel",
-    "Cancelled",
-    "ConfigError",
-    "Failure",
-    "FailureKind",
-    "Guards",
-    "Hedge",
-    "KeyedGuards",
-    "Limiter",
-    "Outcome",
-    "Policy",
-    "Refused",
-    "RetryEvent",
-    "Retrying",
-    "Stretch",
-    "Token",
-    "__version__",
-    "attempt_cancel",
-    "attempts",
-    "given_up",
-    "grpc_failure",
-    "hint_of",
-    "http_failure",
-    "inside",
-    "is_coroutine_function",
-    "outcome_of",
-    "parse_duration",
-    "presets",
-    "remaining",
-    "retry",
-    "seed",
-    "token",
-    "within",
-]
+from ._limit import attempt_cancel as attempt_cancel, inside as inside, within as within
+from ._outcomes import given_up as given_up, outcome_of as outcome_of
+from ._presets import presets as presets
+from ._words import FailureKind as FailureKind

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import FIRST_COMPLETED, current_task, get_running_loop
-from asyncio import sleep as asyncio_sleep
-from asyncio import wait as asyncio_wait
+from asyncio import FIRST_COMPLETED, current_task, get_running_loop, sleep as asyncio_sleep, wait as asyncio_wait
 from functools import wraps
 from inspect import isawaitable
 from weakref import ref

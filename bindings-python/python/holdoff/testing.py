@@ -17,8 +17,8 @@ from ._holdoff import (
     override_time,
     override_uniform,
     pinned,
+    seed_at as seed_at,
 )
-from ._holdoff import seed_at as seed_at
 from ._incident import Incident, RecordedAttempt, RecordedError, incident
 
 TYPE_CHECKING = False

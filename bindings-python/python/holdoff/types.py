@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, ParamSpec, Protocol, TypeAlias, TypedDict, TypeVar
 
-from ._attempts import Attempt as Attempt
-from ._attempts import Attempts as Attempts
+from ._attempts import Attempt as Attempt, Attempts as Attempts
 from ._cancel import Cancel
 from ._events import AttemptEvent, DelayEvent, GiveUpEvent, RetryEvent, SuccessEvent
 from ._fields import *

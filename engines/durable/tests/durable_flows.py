@@ -7,8 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from holdoff_durable import Journal, JournalEvent, StepContext
-from holdoff_durable import Workflow as Flow
+from holdoff_durable import Journal, JournalEvent, StepContext, Workflow as Flow
 
 SECOND = 1_000_000_000
 PATIENT = {"attempts": 5, "backoff": {"initial": "1s", "max": "1m"}, "deadline": "1h"}

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from holdoff.testing import VirtualTime, virtual_time
-from holdoff_durable import Journal, Runner, StepContext
-from holdoff_durable import Workflow as Flow
+from holdoff_durable import Journal, Runner, StepContext, Workflow as Flow
 
 HOUR = 3_600_000_000_000
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from holdoff import Cancel, Guards
 from holdoff.testing import VirtualTime, virtual_time
-from holdoff_durable import Journal, Runner, WorkflowCancelled, WorkflowFailed
-from holdoff_durable import Workflow as Flow
+from holdoff_durable import Journal, Runner, Workflow as Flow, WorkflowCancelled, WorkflowFailed
 
 
 def test_guards_are_shared_by_steps_and_survive_the_runner(tmp_path: Path, clock: VirtualTime) -> None:

@@ -17,9 +17,9 @@ from holdoff_durable import (
     JournalUnavailable,
     LeaseLost,
     Runner,
+    Workflow as Flow,
     WorkflowBusy,
 )
-from holdoff_durable import Workflow as Flow
 from holdoff_durable._lease import new_owner
 
 

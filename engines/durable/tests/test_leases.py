@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from holdoff.testing import VirtualTime, virtual_time
-from holdoff_durable import Entry, Journal, JournalUnavailable, Runner, WorkflowBusy
-from holdoff_durable import Workflow as Flow
+from holdoff_durable import Entry, Journal, JournalUnavailable, Runner, Workflow as Flow, WorkflowBusy
 from holdoff_durable._clock import Timer
 from holdoff_durable._lease import new_owner
 

@@ -19,10 +19,10 @@ from holdoff_durable import (
     LeaseLost,
     NotAJournal,
     Runner,
+    Workflow as Flow,
     WorkflowBusy,
     WorkflowFailed,
 )
-from holdoff_durable import Workflow as Flow
 from servers import Postgres
 
 START = 1_700_000_000_000_000_000

@@ -17,8 +17,15 @@ import holdoff.machines
 import pytest
 from durable_flows import PATIENT, SECOND, Order, of_step
 from holdoff.testing import VirtualTime
-from holdoff_durable import DefinitionError, Journal, JournalConflict, Runner, StepContext, WorkflowFailed
-from holdoff_durable import Workflow as Flow
+from holdoff_durable import (
+    DefinitionError,
+    Journal,
+    JournalConflict,
+    Runner,
+    StepContext,
+    Workflow as Flow,
+    WorkflowFailed,
+)
 
 
 def test_steps_run_in_order_and_their_results_come_back(runner: Runner) -> None:

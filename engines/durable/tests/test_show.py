@@ -11,8 +11,7 @@ from pathlib import Path
 import holdoff_durable
 import pytest
 from holdoff.testing import virtual_time
-from holdoff_durable import Entry, Journal, Runner, WorkflowFailed
-from holdoff_durable import Workflow as Flow
+from holdoff_durable import Entry, Journal, Runner, Workflow as Flow, WorkflowFailed
 from holdoff_durable._progress import Progress
 from holdoff_durable._show import scale, shorten, span
 from rich.console import Console

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 from durable_flows import of_step
-from holdoff_durable import Journal, Runner, StepContext, WorkflowFailed, WorkflowInterrupted
-from holdoff_durable import Workflow as Flow
+from holdoff_durable import Journal, Runner, StepContext, Workflow as Flow, WorkflowFailed, WorkflowInterrupted
 from stopped_process import nightly
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")

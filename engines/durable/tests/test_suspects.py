@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 from durable_flows import of_step
-from holdoff_durable import Journal, JournalEvent, Runner, StepContext, WorkflowFailed
-from holdoff_durable import Workflow as Flow
+from holdoff_durable import Journal, JournalEvent, Runner, StepContext, Workflow as Flow, WorkflowFailed
 from holdoff_durable._lease import new_owner
 from holdoff_durable._suspects import Gate, Suspicion, suspicion
 from poison_process import DEAD, innocent, poison

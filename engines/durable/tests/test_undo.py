@@ -10,8 +10,7 @@ import holdoff
 import pytest
 from durable_flows import PATIENT, cut, decisions, of_step
 from holdoff.testing import VirtualTime
-from holdoff_durable import Journal, Runner, StepContext, WorkflowCancelled, WorkflowFailed
-from holdoff_durable import Workflow as Flow
+from holdoff_durable import Journal, Runner, StepContext, Workflow as Flow, WorkflowCancelled, WorkflowFailed
 
 
 def test_compensations_run_in_reverse_and_are_recorded_themselves(runner: Runner, clock: VirtualTime) -> None:

@@ -17,8 +17,7 @@ import redis as redis_library
 from holdoff_shared import AsyncPostgresStore, PostgresStore, RedisStore, SharedGuard, StoreDamaged, StoreDown, retry
 from holdoff_shared.jobs import Job, Settings
 from holdoff_shared.ways import run_blocking
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from memory_store import SECOND, Memory
 from psycopg import errors
 from servers import Postgres, Redis

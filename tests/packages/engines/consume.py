@@ -12,8 +12,7 @@ from pathlib import Path
 import holdoff
 import holdoff_procrastinate
 from celery import Celery
-from holdoff_celery import RetryTask
-from holdoff_celery import attempt as celery_attempt
+from holdoff_celery import RetryTask, attempt as celery_attempt
 from holdoff_durable import Journal, Runner, Workflow
 from holdoff_shared import SharedGuard, Snapshot, retry
 from procrastinate import App

@@ -16,8 +16,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from celery import Task
-from celery.exceptions import Ignore, Reject, SoftTimeLimitExceeded
-from celery.exceptions import Retry as CeleryRetry
+from celery.exceptions import Ignore, Reject, Retry as CeleryRetry, SoftTimeLimitExceeded
 from holdoff.log import Event
 from holdoff_shared import StoreDown
 from holdoff_shared.jobs import DOWN, GaveUp, Job, JobFields, Refused, Settings, attempt, date_of

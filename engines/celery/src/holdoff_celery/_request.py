@@ -6,8 +6,7 @@ from copy import copy
 from typing import Any
 
 from billiard.exceptions import WorkerLostError
-from celery.exceptions import Reject
-from celery.exceptions import Retry as CeleryRetry
+from celery.exceptions import Reject, Retry as CeleryRetry
 from celery.worker import state
 from celery.worker.request import Request
 

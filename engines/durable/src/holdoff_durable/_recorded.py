@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ._entries import JournalEvent
     from ._host import Host
     from ._lease import Lease
-    from ._workflow import Step as Definition
-    from ._workflow import Workflow
+    from ._workflow import Step as Definition, Workflow
 
 
 class Recorded:
