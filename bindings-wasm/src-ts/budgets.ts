@@ -4,7 +4,7 @@
  */
 import { switches } from "./alarm.js";
 import { type Clock, nanosOf } from "./clock.js";
-import { functions, hot, type Keeper, readLong, readRefusals, budget as slot, write, writePolicy } from "./hot.js";
+import { functions, hot, readLong, readRefusals, type StateOwner, budget as slot, write, writePolicy } from "./hot.js";
 import { BUDGET, CAPACITY, NOTED, NOW, ORIGIN, REFUSALS } from "./places.js";
 
 /** How many keys of a policy may lack tokens. Further keys share the budget of the key `undefined` until it is full. */
@@ -20,14 +20,14 @@ export const REFUSED = -1;
  * Changes a budget in the core's memory, and says if it is full then. `floor` is the number of the latest refusal with which a new budget
  * begins, undefined for a budget that has a state.
  */
-type Change = (keeper: Keeper, floor: number | undefined) => boolean;
+type Change = (owner: StateOwner, floor: number | undefined) => boolean;
 
 /** The budgets of one policy. Their state cannot be seen: policies that decide the same are equal. */
 export class LoopBudgets {
   /** The tokens of a full budget, if a policy names them. */
   readonly capacity: number | undefined;
   /** The budgets that lack tokens, by their keys; the one used longest ago is the first. */
-  readonly #short = new Map<string | undefined, Keeper>();
+  readonly #short = new Map<string | undefined, StateOwner>();
   /** The number with which a new budget begins: no budget that was dropped had refused after it. */
   #floor = 0;
   #refusals = 0;
@@ -101,13 +101,13 @@ export class LoopBudgets {
     const short = this.#short;
     const key = this.#own(ofKey);
     const known = short.get(key);
-    const keeper = known ?? { state: undefined };
-    this.#load(keeper);
-    const isFull = change(keeper, known ? undefined : this.#floor);
+    const owner = known ?? { state: undefined };
+    this.#load(owner);
+    const isFull = change(owner, known ? undefined : this.#floor);
     short.delete(key);
-    if (isFull) this.#drop(keeper);
+    if (isFull) this.#drop(owner);
     this.#forgetFull();
-    if (!isFull) short.set(key, keeper);
+    if (!isFull) short.set(key, owner);
   }
 
   /** The number of another refusal. */
@@ -116,25 +116,25 @@ export class LoopBudgets {
   }
 
   /** Loads a budget into the core's memory. */
-  #load(keeper: Keeper): void {
+  #load(owner: StateOwner): void {
     write(CAPACITY, this.capacity ?? CAPACITY_OF_LOOPS);
-    slot.load(keeper);
+    slot.load(owner);
   }
 
   /** Forgets the budgets used longest ago, as far as they are full again by now. */
   #forgetFull(): void {
-    for (const [key, keeper] of this.#short) {
-      this.#load(keeper);
+    for (const [key, owner] of this.#short) {
+      this.#load(owner);
       if (functions.refund(0) === 0) break;
       this.#short.delete(key);
-      this.#drop(keeper);
+      this.#drop(owner);
     }
   }
 
   /** Drops the full budget in the core's memory, and remembers its latest refusal. */
-  #drop(keeper: Keeper): void {
+  #drop(owner: StateOwner): void {
     this.#floor = Math.max(this.#floor, readRefusals());
-    slot.forget(keeper);
+    slot.forget(owner);
   }
 }
 

@@ -18,9 +18,9 @@ import {
   call,
   functions,
   hot,
-  type Keeper,
   readShortage,
   readStep,
+  type StateOwner,
   stepCodes,
   write,
   writeExactly,
@@ -32,7 +32,7 @@ import { HINT, NOW, SEED } from "./places.js";
 /** The number of the cause `hint`. */
 const HINTED = 2;
 
-export class Unguarded<V, F> implements Engine, Keeper {
+export class Unguarded<V, F> implements Engine, StateOwner {
   readonly discardsAsleep = true;
   /** The core's state, while that of another operation is in the core's memory. */
   state: Uint32Array | undefined = undefined;

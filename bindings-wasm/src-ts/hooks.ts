@@ -174,7 +174,7 @@ export function tell(
 }
 
 /** True if anybody is told about an operation with these options, or asked about its delays. */
-export const isHeard = (options: (Hooks<never> & { delay?: unknown }) | null | undefined): boolean =>
+export const hasHooks = (options: (Hooks<never> & { delay?: unknown }) | null | undefined): boolean =>
   listeners.length > 0 ||
   !!(options && (options.onAttempt || options.onRetry || options.onSuccess || options.onGiveUp || options.delay));
 

@@ -199,9 +199,9 @@ export class Attempt implements AttemptContext {
   readonly abortAt: number;
   /** The caller's signal, which its own follows. */
   caller: AbortSignal | null | undefined = undefined;
-  /** The end of its function, until that is there. */
-  flight: Promise<void> | undefined = undefined;
-  /** Judges it at its limit, where it has failed and the answer of a predicate is still to come. */
+  /** Settles when its function ends. */
+  completion: Promise<void> | undefined = undefined;
+  /** Judges the attempt at its limit, if it has failed and its predicate has not answered. */
   judge: (() => void) | undefined = undefined;
   #controller: AbortController | undefined;
   #following: AbortSignal | undefined;

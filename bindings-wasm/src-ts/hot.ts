@@ -49,8 +49,8 @@ export function readLong(words: Uint32Array, at: number): number {
   return low === FOREVER && high === FOREVER ? Infinity : high * 2 ** 32 + low;
 }
 
-/** The owner of a state. It has the state itself while another owner's is in the slot. */
-export interface Keeper {
+/** The owner of a state, which it holds while the slot has the state of another owner. */
+export interface StateOwner {
   state: Uint32Array | undefined;
 }
 
@@ -62,7 +62,7 @@ export class Slot {
   readonly #memory: () => Uint32Array;
   readonly #at: number;
   readonly #length: number;
-  #keeper: Keeper | undefined;
+  #owner: StateOwner | undefined;
 
   /** `at` and `length` are in words of the memory. */
   constructor(memory: () => Uint32Array, at: number, length: number) {
@@ -72,26 +72,26 @@ export class Slot {
   }
 
   /** Puts the state there back to its owner, and this owner's there if it has begun. */
-  load(keeper: Keeper | undefined): void {
-    const before = this.#keeper;
+  load(owner: StateOwner | undefined): void {
+    const before = this.#owner;
     const at = this.#at;
     const length = this.#length;
-    if (before === keeper) return;
+    if (before === owner) return;
     const words = this.#memory();
     if (before) copy((before.state ??= new Uint32Array(length)), 0, words, at, length);
-    if (keeper?.state) copy(words, at, keeper.state, 0, length);
-    this.#keeper = keeper;
+    if (owner?.state) copy(words, at, owner.state, 0, length);
+    this.#owner = owner;
   }
 
   /** The state of an owner as it is now. */
-  stateOf(keeper: Keeper): Uint32Array {
-    if (this.#keeper === keeper) this.load(undefined);
-    return keeper.state as Uint32Array;
+  stateOf(owner: StateOwner): Uint32Array {
+    if (this.#owner === owner) this.load(undefined);
+    return owner.state as Uint32Array;
   }
 
   /** Nobody asks for this state again. */
-  forget(keeper: Keeper): void {
-    if (this.#keeper === keeper) this.#keeper = undefined;
+  forget(owner: StateOwner): void {
+    if (this.#owner === owner) this.#owner = undefined;
   }
 }
 
@@ -215,7 +215,7 @@ export function policyOf(given: readonly Given[]): Uint32Array {
 }
 
 /** The same policy with another deadline. */
-export function redated(wanted: Uint32Array, deadline: Nanos): Uint32Array {
+export function wordsWithDeadline(wanted: Uint32Array, deadline: Nanos): Uint32Array {
   hot();
   writePolicy(wanted);
   write(SEED, deadline);

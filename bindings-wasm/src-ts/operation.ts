@@ -12,7 +12,7 @@ import { isAbortAgain } from "./error_names.js";
 import { attach, ConfigError, HookError, isFinal, isUsedBody, type Outcome, remember } from "./errors.js";
 import { checkedFailure, factsOf, factsOfAnswer, factsOfTimeout, hintMs, isFailedAnswer, judge } from "./failure.js";
 import type { JudgedFailure, Judgement, Verdict } from "./hooks.js";
-import { askDelay, type Hooks, isHeard, listeners, tell } from "./hooks.js";
+import { askDelay, type Hooks, hasHooks, listeners, tell } from "./hooks.js";
 import {
   ATTEMPT,
   Attempt,
@@ -50,23 +50,23 @@ export class Operation<T> {
   readonly #alarm: Alarm;
   /** Returns the value of the ended operation, or throws its error. */
   #ending: (() => Awaited<T>) | undefined;
-  /** The attempts that the loop has to start and the functions that it has to call, and the function that wakes it. */
+  /** The attempts that the loop starts next, and the functions that it calls; `#wakeLoop` wakes it. */
   readonly #inbox: (Attempt | (() => void))[] = [];
-  #turn: () => void = nothing;
+  #wakeLoop: () => void = nothing;
   /** Settles the ended operation without waiting for its hooks or its fallback any longer. */
   #finish: () => void = nothing;
   // Every field has a value from the beginning: objects of one shape are quicker.
-  /** True once its end is decided. */
+  /** True once the end of the operation is decided. */
   ended = false;
   /** The number of the latest attempt. */
   #attempt = 0;
   #running: Attempt[] = [];
-  /** When to tick. */
+  /** The time of the next tick of the engine. */
   #wakeAt = Infinity;
   /** The attempt of another retry in which this operation runs. */
-  readonly #around: AttemptToken | undefined;
-  /** When the operation began, if anybody is told about it. */
-  #begun: number | undefined;
+  readonly #outerAttempt: AttemptToken | undefined;
+  /** The time when the operation began; undefined without hooks. */
+  #beganAt: number | undefined;
   /** The number of steps that the operation has followed. */
   #steps = 0;
   /** The kind of the latest failure. */
@@ -88,14 +88,14 @@ export class Operation<T> {
     this.#policy = policy;
     this.#options = options ?? NO_OPTIONS;
     this.#alarm = new Alarm(this, this.#options.clock ?? system, this.#options.unref, epoch);
-    this.#around = this.#options.token ?? around.current?.();
+    this.#outerAttempt = this.#options.token ?? around.current?.();
   }
 
-  /** From its beginning on. */
+  /** Begins with the first attempt. */
   begin(): Promise<Awaited<T>> {
     const { signal } = this.#options;
     this.safely(() => {
-      if (isHeard(this.#options)) this.#begun = this.now();
+      if (hasHooks(this.#options)) this.#beganAt = this.now();
       if (signal?.aborted) {
         this.#giveUp("cancelled");
         return;
@@ -109,14 +109,14 @@ export class Operation<T> {
     return this.#loop();
   }
 
-  /** From a step on that the engine has just decided. */
-  goOn(step: Step): Promise<Awaited<T>> {
+  /** Begins with a step that the engine has just decided. */
+  beginAt(step: Step): Promise<Awaited<T>> {
     this.safely(() => this.follow(step));
     return this.#loop();
   }
 
-  /** From the failure of the first attempt on, which nobody could abort. */
-  rescue(error: unknown, now?: number): Promise<Awaited<T>> {
+  /** Begins with the failure of the first attempt, which nothing could abort. */
+  beginFailed(error: unknown, now?: number): Promise<Awaited<T>> {
     const context = new Attempt((this.#attempt = 1));
     this.#running.push(context);
     this.#failed(context, error, false, now);
@@ -125,12 +125,12 @@ export class Operation<T> {
 
   /**
    * Starts the attempts and does what was posted, in the caller's async context, until the operation has ended. It awaits the attempts
-   * in flight, so that the stacks of their errors name the functions that wait for the operation.
+   * in completion, so that the stacks of their errors name the functions that wait for the operation.
    */
   async #loop(): Promise<Awaited<T>> {
     while (this.#ending === undefined) {
       const next = this.#inbox.shift();
-      if (next === undefined) await this.#change();
+      if (next === undefined) await this.#nextEvent();
       else if (typeof next === "function") this.safely(next);
       else if (!this.#running.includes(next)) continue;
       else if (this.#running.length > 1 || this.#alarm.isSet || this.#options.signal) this.#start(next);
@@ -149,19 +149,19 @@ export class Operation<T> {
     return this.#ending();
   }
 
-  /** Waits for the end of an attempt in flight, or for the timer or the signal. */
-  #change(): Promise<void> {
+  /** Waits for the end of an attempt in completion, or for the timer or the signal. */
+  #nextEvent(): Promise<void> {
     return new Promise((resolve) => {
-      this.#turn = resolve;
+      this.#wakeLoop = resolve;
       // V8 finds the waiting functions for a stack only where the handler is `resolve` itself.
-      for (const attempt of this.#running) attempt.flight?.then(resolve);
+      for (const attempt of this.#running) attempt.completion?.then(resolve);
     });
   }
 
   /** Has the loop start an attempt or call a function. */
   post(next: Attempt | (() => void)): void {
     this.#inbox.push(next);
-    this.#turn();
+    this.#wakeLoop();
   }
 
   /** Leaves no timer and no listener. */
@@ -170,7 +170,7 @@ export class Operation<T> {
     this.#alarm.clear();
     const { signal } = this.#options;
     if (signal) removeAbortListener(signal, this);
-    this.#turn();
+    this.#wakeLoop();
   }
 
   /** Runs code, whose error ends the operation. */
@@ -199,13 +199,13 @@ export class Operation<T> {
 
   /** An event of an attempt. */
   #event(attempt: number, facts?: object, now = this.now()): object {
-    const elapsedMs = (now - (this.#begun as number)) / 1e6;
+    const elapsedMs = (now - (this.#beganAt as number)) / 1e6;
     return { operation: this.#options.name ?? this.#fn.name, attempt, elapsedMs, ...facts };
   }
 
   /** Tells hooks about an event. An error of theirs ends the operation. The promise of asynchronous hooks never rejects. */
   #tell(hook: keyof Hooks, attempt: number, facts?: object, wake?: () => void): Promise<unknown> | undefined {
-    if (this.#begun === undefined) return undefined;
+    if (this.#beganAt === undefined) return undefined;
     const failed = (error: unknown) => this.#raise(new HookError(hook, error, this.#lastError));
     try {
       const event = this.#event(attempt, facts);
@@ -218,14 +218,14 @@ export class Operation<T> {
     }
   }
 
-  /** Goes on after hooks. */
-  #after(told: Promise<unknown> | false | undefined, next: () => void): void {
+  /** Calls `next` when the hooks have ended. */
+  #afterHooks(told: Promise<unknown> | false | undefined, next: () => void): void {
     if (told) told.then(() => this.safely(next));
     else next();
   }
 
   /** Settles after hooks; at the deadline, or when the caller's signal aborts, without them. */
-  #close(told: Promise<unknown> | undefined, settle: () => void): void {
+  #settleAfterHooks(told: Promise<unknown> | undefined, settle: () => void): void {
     this.#finish = () => {
       this.#finish = nothing;
       this.#alarm.clear();
@@ -246,7 +246,7 @@ export class Operation<T> {
       case ATTEMPT:
         this.#wakeAt = step.wakeAt;
         this.#attempt = step.attempt;
-        this.#launch(this.#engine.context(step.attempt, at));
+        this.#announce(this.#engine.context(step.attempt, at));
         break;
       case SLEEP:
       case WAIT:
@@ -258,19 +258,19 @@ export class Operation<T> {
     }
   }
 
-  #launch(attempt: Attempt): void {
+  #announce(attempt: Attempt): void {
     attempt.caller = this.#options.signal;
     this.#running.push(attempt);
     this.#arm();
-    if (this.#begun === undefined) this.post(attempt);
-    else this.#after(this.#tell("onAttempt", attempt.attempt), () => this.post(attempt));
+    if (this.#beganAt === undefined) this.post(attempt);
+    else this.#afterHooks(this.#tell("onAttempt", attempt.attempt), () => this.post(attempt));
   }
 
   #start(context: Attempt): void {
     const failed = (error: unknown) => this.#failed(context, error, false);
     try {
       const result = promised<T>(this.#engine.run(this.#fn, context));
-      context.flight = result.then((value) => this.#succeeded(context, value), failed);
+      context.completion = result.then((value) => this.#succeeded(context, value), failed);
     } catch (error) {
       failed(error);
     }
@@ -289,8 +289,8 @@ export class Operation<T> {
     return this.#options.signal?.aborted === true;
   }
 
-  /** True if the result of an attempt is awaited; from then on it is not. */
-  #lands(attempt: Attempt): boolean {
+  /** Removes an attempt from those whose results are awaited. Returns false if it was not one of them. */
+  #stopAwaiting(attempt: Attempt): boolean {
     const running = this.#running;
     const at = this.#isOver ? -1 : running.indexOf(attempt);
     if (at < 0) return false;
@@ -307,47 +307,47 @@ export class Operation<T> {
       return;
     }
     this.safely(() => {
-      if (whenResult) this.#asked(context, value, whenResult);
-      else if (this.#lands(context)) this.#succeed(context.attempt, value);
+      if (whenResult) this.#judgeValue(context, value, whenResult);
+      else if (this.#stopAwaiting(context)) this.#succeed(context.attempt, value);
     });
   }
 
   #succeed(attempt: number, value: Awaited<T>): void {
     this.#engine.succeed(attempt);
-    this.#failedWith(undefined, value, false);
-    if (this.#around) this.#around.isGivenUp = false;
+    this.#setLatestEnd(undefined, value, false);
+    if (this.#outerAttempt) this.#outerAttempt.isGivenUp = false;
     this.#end();
     this.#abortAll();
-    this.#close(this.#tell("onSuccess", attempt, { value }), () => this.#settle(() => value));
+    this.#settleAfterHooks(this.#tell("onSuccess", attempt, { value }), () => this.#settle(() => value));
   }
 
   /** Judges a value: a success, or a failure of some kind. */
-  #asked(context: Attempt, value: Awaited<T>, whenResult: true | ((value: Awaited<T>) => Judgement)): void {
+  #judgeValue(context: Attempt, value: Awaited<T>, whenResult: true | ((value: Awaited<T>) => Judgement)): void {
     const { rules } = this.#policy;
     const idempotent = this.#isIdempotent;
     const asksAll = whenResult === true;
-    this.#answered(context, asksAll ? undefined : whenResult(value), (given) => {
+    this.#afterVerdict(context, asksAll ? undefined : whenResult(value), (given) => {
       if (!(given ?? isFailedAnswer(value, rules, idempotent, asksAll))) {
         remember(value, undefined);
         this.#succeed(context.attempt, value);
         return;
       }
-      this.#failedWith(undefined, value, true);
+      this.#setLatestEnd(undefined, value, true);
       this.#decide(context, () => judge(given, factsOfAnswer, value, rules, idempotent), false, this.now());
     });
   }
 
-  /** Goes on with the answer of a predicate, if its attempt is still awaited: it is in flight until then. */
-  #answered(context: Attempt, answer: Judgement, next: (verdict: Verdict) => void): void {
+  /** Calls `next` with the verdict of a predicate, if its attempt is still awaited. */
+  #afterVerdict(context: Attempt, answer: Judgement, next: (verdict: Verdict) => void): void {
     const judged = (verdict: Verdict) => {
-      if (this.#lands(context)) this.safely(() => next(verdict));
+      if (this.#stopAwaiting(context)) this.safely(() => next(verdict));
     };
     if (typeof (answer as PromiseLike<Verdict> | undefined)?.then !== "function") judged(answer as Verdict);
     else {
       // Its function has ended: the loop waits for the answer.
-      context.flight = undefined;
+      context.completion = undefined;
       (answer as PromiseLike<Verdict>).then(judged, (raised) => {
-        if (this.#lands(context)) this.#raise(raised);
+        if (this.#stopAwaiting(context)) this.#raise(raised);
       });
     }
   }
@@ -356,19 +356,19 @@ export class Operation<T> {
   #failed(context: Attempt, error: unknown, timeout: boolean, at?: number): void {
     if (this.#isOver || !this.#running.includes(context)) return;
     this.safely(() => {
-      if (context.attempt > 1 && isUsedBody(error)) this.#unsent(context);
-      else this.#judge(context, error, timeout, at);
+      if (context.attempt > 1 && isUsedBody(error)) this.#failUsedBody(context);
+      else this.#judgeError(context, error, timeout, at);
     });
   }
 
-  #judge(context: Attempt, error: unknown, timeout: boolean, at: number | undefined): void {
+  #judgeError(context: Attempt, error: unknown, timeout: boolean, at: number | undefined): void {
     const isAgain = isAbortAgain(error, this.#lastError);
-    this.#failedWith(error, undefined, false);
+    this.#setLatestEnd(error, undefined, false);
     const { when } = this.#options;
     let now = at;
     const judged = (verdict: Verdict) => {
       // Meanwhile an attempt beside this one may have failed, too.
-      if (now === undefined) this.#failedWith(error, undefined, false);
+      if (now === undefined) this.#setLatestEnd(error, undefined, false);
       const answer = timeout ? undefined : (verdict ?? (isAgain ? false : undefined));
       const read = timeout ? factsOfTimeout : factsOf;
       const failure = () => judge(answer, read, error, this.#policy.rules, this.#isIdempotent);
@@ -384,21 +384,21 @@ export class Operation<T> {
     // The user's code comes first: it may run other operations, and the core's memory is shared.
     const answer = isFinal(error) ? false : when && !timeout ? when(error) : undefined;
     // The error is the attempt's end, also where the predicate does not answer in time.
-    context.judge = () => this.#answered(context, undefined, judged);
-    this.#answered(context, answer, judged);
+    context.judge = () => this.#afterVerdict(context, undefined, judged);
+    this.#afterVerdict(context, answer, judged);
     // The time of an answer that is still to come counts.
     now = undefined;
   }
 
   /** The body of an attempt's request was used up by an earlier one: the earlier failure comes out, unless an attempt still runs. */
-  #unsent(context: Attempt): void {
-    this.#lands(context);
+  #failUsedBody(context: Attempt): void {
+    this.#stopAwaiting(context);
     if (this.#running.length > 0) this.#decide(context, () => checkedFailure("transient"), false, this.now());
     else this.#giveUp("body");
   }
 
   /** Remembers how an attempt ended. The value of an earlier one is of no use now, unless it was returned again or freed in the sleep. */
-  #failedWith(error: unknown, result: Awaited<T> | undefined, returned: boolean): void {
+  #setLatestEnd(error: unknown, result: Awaited<T> | undefined, returned: boolean): void {
     if (this.#returned && this.#lastResult !== result && !this.#engine.discardsAsleep)
       discard(this.#lastResult, this.#alarm.clock);
     this.#lastError = error;
@@ -406,7 +406,7 @@ export class Operation<T> {
     this.#returned = returned;
   }
 
-  /** Asks the engine about a failure. `byDefault` is true if no predicate has judged it. */
+  /** Asks the engine for the step after a failure. `byDefault` is true if no predicate has judged it. */
   #decide(context: Attempt, judged: () => JudgedFailure, byDefault: boolean, now: number): void {
     // The user's code that was asked may have cancelled this.
     if (this.#isOver) return;
@@ -422,7 +422,7 @@ export class Operation<T> {
       const kind = (this.#kind = failure.kind);
       // So may getters of the error.
       if (this.#isOver) return;
-      if (this.#begun !== undefined) hint = hintMs(failure.hint);
+      if (this.#beganAt !== undefined) hint = hintMs(failure.hint);
       const facts = { error, value, kind: KINDS[kind], hint };
       const answer = kind !== PERMANENT && delay ? askDelay(delay, this.#event(attempt, facts, now), error) : undefined;
       const isExact = answer !== undefined;
@@ -454,7 +454,7 @@ export class Operation<T> {
     const cause = CAUSES[step.codes >>> 24];
     const told = this.#tell("onRetry", attempt, { error, value, kind: KINDS[this.#kind], hint, delayMs, cause }, wake);
     if (told) this.#armForDeadline();
-    this.#after(told, () => {
+    this.#afterHooks(told, () => {
       // The hook may have begun to read the value.
       if (this.#returned && engine.discardsAsleep) discard(value, this.#alarm.clock);
       // Meanwhile an attempt beside this one may have led to another step.
@@ -508,10 +508,10 @@ export class Operation<T> {
       refusedBy: /^(b[ru]|l)/.test(reason) ? reason : undefined,
       retryInMs,
     });
-    this.#close(told, () => {
+    this.#settleAfterHooks(told, () => {
       const { fallback } = this.#options;
       const settle = () => {
-        if (this.#around && !cancelled) this.#around.isGivenUp = true;
+        if (this.#outerAttempt && !cancelled) this.#outerAttempt.isGivenUp = true;
         if (returned) this.#settle(() => value);
         else this.#reject(error);
       };
@@ -527,7 +527,7 @@ export class Operation<T> {
     });
   }
 
-  /** Aborts attempts whose results are of no interest. */
+  /** Aborts the attempts whose results are no longer awaited. */
   #abortAll(by?: AbortSignal | null): void {
     if (this.#running.length === 0) return;
     const reason = by ? by.reason : new DOMException("the operation is over", "AbortError");
@@ -559,7 +559,7 @@ export class Operation<T> {
 
   /** Sets the timer to the deadline, which ends a wait for hooks. */
   #armForDeadline(): void {
-    this.#wakeAt = (this.#begun as number) + this.#policy.deadline;
+    this.#wakeAt = (this.#beganAt as number) + this.#policy.deadline;
     this.#arm(false);
   }
 
@@ -572,7 +572,7 @@ export class Operation<T> {
 
   /** The timer has fired. */
   wake(now: number): void {
-    // Aborted attempts are nobody's timeouts.
+    // An aborted attempt is no timeout.
     for (;;) {
       if (this.#isCancelled && !this.ended) return;
       const over = this.#running.find(({ abortAt }) => abortAt <= now);

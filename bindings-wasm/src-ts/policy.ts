@@ -17,7 +17,7 @@ import {
 import { classifierFor, classifyBy, hasClassifier, isFailure } from "./failure.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { Facts, Failure, Rules } from "./hooks.js";
-import { isHeard } from "./hooks.js";
+import { hasHooks } from "./hooks.js";
 import {
   around,
   type CallOptions,
@@ -30,11 +30,10 @@ import {
   type HostOptions,
   isHostField,
   maker,
-  promised,
   type Work,
 } from "./host.js";
 import type { Given } from "./hot.js";
-import { checkModule, policyOf, redated, takeModule } from "./hot.js";
+import { checkModule, policyOf, takeModule, wordsWithDeadline } from "./hot.js";
 import { Operation } from "./operation.js";
 import { entryOf, isGuard, type Limits, NEEDS_POWERS, NEEDS_RULES, NO_LIMIT, presets, Reader } from "./options.js";
 import { BUDGET_KIND, BUDGET_LIMIT } from "./table.js";
@@ -310,14 +309,14 @@ export function withBudgetsOfCalls(policy: Policy): Policy {
 }
 
 /** A policy with another deadline, for one operation: the words are written when it fails, because most operations do not. */
-function dated(policy: Policy, deadline: Nanos): CompiledPolicy {
+function policyWithDeadline(policy: Policy, deadline: Nanos): CompiledPolicy {
   let made: Uint32Array | undefined;
   return {
     __proto__: policy,
     deadline: Number(deadline),
     limit: Math.min(Number(deadline), policy.limits.timeout),
     get words(): Uint32Array {
-      return (made ??= redated(policy.words, deadline));
+      return (made ??= wordsWithDeadline(policy.words, deadline));
     },
     get guards() {
       return policy.guards;
@@ -332,8 +331,8 @@ function dated(policy: Policy, deadline: Nanos): CompiledPolicy {
 export function withDeadline(policy: Policy, deadline: unknown): CompiledPolicy | undefined {
   const nanos = durationOf(typeof deadline === "number" ? Math.max(deadline, 0) : deadline);
   if (nanos === undefined) return undefined;
-  if (nanos <= policy.limits.minAttempt) return dated(policy, 0);
-  return policy.limits.needs === NEEDS_RULES ? undefined : dated(policy, nanos);
+  if (nanos <= policy.limits.minAttempt) return policyWithDeadline(policy, 0);
+  return policy.limits.needs === NEEDS_RULES ? undefined : policyWithDeadline(policy, nanos);
 }
 
 /** The fields of a policy among options, without null and undefined. */
@@ -372,7 +371,7 @@ export function run<T>(
 ): Promise<Awaited<T>> {
   if (!needsNoCore(policy, options)) return runWatched(fn, policy, options);
   const noted = refusalsOf(policy);
-  return first(fn, (error) => operation(fn, policy, options, noted).rescue(error), rewardOf(policy, options));
+  return first(fn, (error) => operation(fn, policy, options, noted).beginFailed(error), rewardOf(policy, options));
 }
 
 /** The number of the latest refusal of the policy's budgets. */
@@ -389,63 +388,13 @@ const rewardBy =
     return value;
   };
 
-/**
- * A function that runs `fn` so, with its arguments and its `this`. A call that has neither shares one closure with all such:
- * beside a call and a `then` even what is allocated takes time that can be seen.
- */
-export function runner<This, Args extends readonly unknown[], T>(
-  fn: (this: This, ...args: Args) => T,
-  policy: CompiledPolicy,
-  options: HostOptions<Awaited<T>, Awaited<T>>,
-): (this: This, ...args: Args) => Promise<Awaited<T>> {
-  const work = (self: This, args: Args) => () => called(fn as never, self, args) as T;
-  const rescue = (self: This, args: Args, noted: number) => (error: unknown) =>
-    operation(work(self, args), policy, options, noted).rescue(error);
-  const nobody = undefined as This;
-  const nothing = [] as unknown as Args;
-  const workAlone = work(nobody, nothing);
-  let latest = refusalsOf(policy);
-  let rescueAlone = rescue(nobody, nothing, latest);
-  return function (this: This, ...args: Args) {
-    const isAlone = args.length === 0 && this === undefined;
-    if (!needsNoCore(policy, options)) return runWatched(isAlone ? workAlone : work(this, args), policy, options);
-    const noted = refusalsOf(policy);
-    if (isAlone && noted !== latest) {
-      latest = noted;
-      rescueAlone = rescue(nobody, nothing, noted);
-    }
-    const failed = isAlone ? rescueAlone : rescue(this, args, noted);
-    let result: unknown;
-    try {
-      result = called(fn as never, this, args);
-    } catch (error) {
-      return failed(error);
-    }
-    return promised<T>(result).then(rewardOf(policy, options), failed);
-  };
-}
-
-/** To apply a list takes as long as all the rest that is done around a call. */
-function called(fn: (...args: unknown[]) => unknown, self: unknown, args: readonly unknown[]): unknown {
-  switch (args.length) {
-    case 0:
-      return fn.call(self);
-    case 1:
-      return fn.call(self, args[0]);
-    case 2:
-      return fn.call(self, args[0], args[1]);
-    default:
-      return fn.apply(self, args as unknown[]);
-  }
-}
-
 /** True if nothing is asked, heard or timed before something fails. */
 const needsNoCore = <V, F>(policy: CompiledPolicy, options: HostOptions<V, F> | undefined): boolean =>
   policy.limit === Infinity &&
   policy.guardFields === undefined &&
   (options === undefined || !(options.guards || options.signal || options.whenResult || options.token)) &&
   !around.current?.() &&
-  !isHeard(options);
+  !hasHooks(options);
 
 function runWatched<T>(
   fn: Work<T>,

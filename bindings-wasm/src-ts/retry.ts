@@ -33,7 +33,6 @@ import {
   Policy,
   policyOfCall,
   run,
-  runner,
   withBudgetsOf,
   withBudgetsOfCalls,
   withDeadline,
@@ -61,10 +60,10 @@ const FAR = 1e12;
 let byDefault: Policy | undefined;
 
 /** The policies of calls by their fields: a program has few kinds of options, and writes them anew for each call. */
-const known = new Map<string, Policy>();
+const policiesByOptions = new Map<string, Policy>();
 
 /** Fields as text, which no other fields have; empty with a value that may look like another one as text, such as a regular expression. */
-function textOf(fields: object): string {
+function cacheKey(fields: object): string {
   let text = "";
   for (const [name, value] of Object.entries(fields)) {
     if (typeof value === "string") text += `${name.length + name}"${value.length + value};`;
@@ -79,37 +78,37 @@ function textOf(fields: object): string {
 }
 
 /** The policy of calls with these fields. */
-function ofCalls(policy: WithPolicy["policy"] | null | undefined, fields: PolicyFields): Policy {
-  const key = textOf(policy ? { ...fields, policy } : fields);
-  const found = known.get(key) ?? withBudgetsOfCalls(made(policy, fields));
-  if (known.size > 99) known.clear();
-  if (key) known.set(key, found);
+function policyOfOptions(policy: WithPolicy["policy"] | null | undefined, fields: PolicyFields): Policy {
+  const key = cacheKey(policy ? { ...fields, policy } : fields);
+  const found = policiesByOptions.get(key) ?? withBudgetsOfCalls(newPolicy(policy, fields));
+  if (policiesByOptions.size > 99) policiesByOptions.clear();
+  if (key) policiesByOptions.set(key, found);
   return found;
 }
 
 /** The policy of fields, over those of another policy or of a preset. */
-function made(policy: WithPolicy["policy"] | null | undefined, fields: PolicyFields): Policy {
+function newPolicy(policy: WithPolicy["policy"] | null | undefined, fields: PolicyFields): Policy {
   if (policy === undefined || policy === null) return new Policy(fields);
   return withOthers(policy instanceof Policy ? policy : new Policy(policy), fields);
 }
 
 /** The policy of one operation, whose options may have everything in them. All of it is checked. Guards outlive an operation. */
-function forOne<V, F>(options: WrapOptions<V, F>): CompiledPolicy {
+function policyOfOperation<V, F>(options: WrapOptions<V, F>): CompiledPolicy {
   const { policy } = options;
   if (policy instanceof Policy) return policyOfCall(policy, options);
   const fields = fieldsOf(options);
   const { deadline } = fields;
   const isNumber = typeof deadline === "number";
-  const base = ofCalls(policy, isNumber ? { ...fields, deadline: FAR } : fields);
+  const base = policyOfOptions(policy, isNumber ? { ...fields, deadline: FAR } : fields);
   checkHost(options);
   if (base.guardFields && !options.guards && !base.guardFields.every(({ path }) => path.startsWith("nested")))
     throw noGuards("options");
-  return isNumber ? (withDeadline(base, deadline) ?? withBudgetsOf(base, made(policy, fields))) : base;
+  return isNumber ? (withDeadline(base, deadline) ?? withBudgetsOf(base, newPolicy(policy, fields))) : base;
 }
 
 /** The policy of a function, which has guards and budgets of its own. */
-function forAll<V, F>(options: WrapOptions<V, F>): Policy {
-  const policy = made(options.policy, fieldsOf(options));
+function policyOfFunction<V, F>(options: WrapOptions<V, F>): Policy {
+  const policy = newPolicy(options.policy, fieldsOf(options));
   checkHost(options);
   return policy;
 }
@@ -125,7 +124,7 @@ export function retry<T>(fn: Work<T>, options?: RetryOptions<Awaited<T>, Awaited
     const own = checkedOptions(options);
     // Many say nothing but a policy, and that is quick to see.
     if (own.policy instanceof Policy && Object.keys(own).length === 1) return run(fn, own.policy, undefined);
-    return run(fn, forOne(own), own);
+    return run(fn, policyOfOperation(own), own);
   } catch (error) {
     return Promise.reject(error);
   }
@@ -159,7 +158,7 @@ export function wrap<This, Args extends readonly unknown[], T>(
 ): Wrapped<This, Args, T> {
   checkWork(fn);
   const own = checkedOptions(options);
-  return wrapped(fn, forAll(own), own);
+  return wrapped(fn, policyOfFunction(own), own);
 }
 
 function wrapped<This, Args extends readonly unknown[], T>(
@@ -167,17 +166,20 @@ function wrapped<This, Args extends readonly unknown[], T>(
   policy: Policy,
   options: WrapOptions<Awaited<T>, Awaited<T>>,
 ): Wrapped<This, Args, T> {
-  const run = runner(fn, policy, checkedOptions({ ...options, name: options.name ?? fn.name }));
+  const named = checkedOptions({ ...options, name: options.name ?? fn.name });
+  const call = function (this: This, ...args: Args): Promise<Awaited<T>> {
+    return run(() => fn.call(this, ...args), policy, named);
+  };
   const withOptions = (others: typeof options) => {
     const own = checkedOptions(others);
     return wrapped(fn, changed(policy, own), checkedOptions({ ...options, ...own }));
   };
-  return Object.assign(run, { withOptions });
+  return Object.assign(call, { withOptions });
 }
 
 /** The policy that options make of another one. */
 function changed<V, F>(policy: Policy, options: WrapOptions<V, F>): Policy {
-  if (options.policy) return forAll(options);
+  if (options.policy) return policyOfFunction(options);
   checkHost(options);
   return withOthers(policy, fieldsOf(options));
 }

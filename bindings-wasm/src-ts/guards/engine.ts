@@ -5,7 +5,7 @@ import { type Clock, nanosOf, system } from "../clock.js";
 import { givenUp, isSeeded, seedOf } from "../errors.js";
 import { codeOf, hintBits, isProgramError } from "../failure.js";
 import type { JudgedFailure } from "../hooks.js";
-import { isHeard } from "../hooks.js";
+import { hasHooks } from "../hooks.js";
 import {
   ATTEMPT,
   Attempt,
@@ -151,11 +151,11 @@ export class Guarded<T> implements Engine, Waiter {
   /** Takes over the call that the core has just begun; its first step is not an attempt. */
   begun(): Promise<Awaited<T>> {
     this.call = memory().copy("call");
-    return this.operation.goOn(this.readStep());
+    return this.operation.beginAt(this.readStep());
   }
 
   /** Goes on from the failure of the first attempt, which ran under that permit. */
-  rescue(
+  beginFailed(
     error: unknown,
     permit: number,
     seed: number | bigint | undefined,
@@ -172,7 +172,7 @@ export class Guarded<T> implements Engine, Waiter {
       core.call_note(this.noted);
       this.call = memory().copy("call");
     });
-    return this.operation.rescue(error, failedAt);
+    return this.operation.beginFailed(error, failedAt);
   }
 
   /** Inside other retries, and around others. */
@@ -199,13 +199,13 @@ export class Guarded<T> implements Engine, Waiter {
       if (budgets && this.isBudgeted) {
         const capacity = budgets.capacity ?? CAPACITY_OF_LOOPS;
         writeTime(now);
-        budgets.change(this.key, (keeper, floor) => {
+        budgets.change(this.key, (owner, floor) => {
           budget.load(undefined);
-          const state = keeper.state as Uint32Array;
+          const state = owner.state as Uint32Array;
           const before = floor ?? state[REFUSALS];
           const isFull = withLoopBudget(state, capacity, floor, this.noted, () => transition(mask | BUDGET));
           if (state[REFUSALS] !== before) state[REFUSALS] = budgets.refused();
-          budget.load(keeper);
+          budget.load(owner);
           return isFull;
         });
       } else {
@@ -382,23 +382,23 @@ export function runUnder<T>(
     !options?.whenResult &&
     !options?.token &&
     !around.current?.() &&
-    !isHeard(options) &&
+    !hasHooks(options) &&
     !isSeeded() &&
     nestingOf(policy) === undefined
   ) {
     const { only } = guards;
     if (only) {
       const permit = permitOf(only);
-      if (permit !== -1) return light(guards, only, permit, fn, policy, options);
+      if (permit !== -1) return runUnderClosedBreaker(guards, only, permit, fn, policy, options);
     } else {
-      return quick(guards, fn, policy, options);
+      return runFirstAttempt(guards, fn, policy, options);
     }
   }
   return new Guarded(guards, fn, policy, options).operation.begin();
 }
 
 /** Under nothing but a closed breaker, which needs no clock until something fails. */
-function light<T>(
+function runUnderClosedBreaker<T>(
   guards: SharedGuards,
   breaker: Breaker,
   permit: number,
@@ -409,7 +409,7 @@ function light<T>(
   const budgets = budgetsBeside(guards, policy);
   const noted = budgets?.refusals;
   const failed = (error: unknown) =>
-    new Guarded(guards, fn, policy, options, noted).rescue(error, permit, undefined, undefined);
+    new Guarded(guards, fn, policy, options, noted).beginFailed(error, permit, undefined, undefined);
   return first(fn, failed, successOf(breaker, permit, options?.clock ?? system, budgets, options?.key ?? ""));
 }
 
@@ -442,7 +442,7 @@ function successOf(
 }
 
 /** Under any guards that let the first attempt through at once. */
-function quick<T>(
+function runFirstAttempt<T>(
   guards: SharedGuards,
   fn: Work<T>,
   policy: CompiledPolicy,
@@ -462,7 +462,7 @@ function quick<T>(
   const noted = budgets ? budgets.refusals : core.call_noted();
   return first(
     fn,
-    (error) => new Guarded(guards, fn, policy, options, noted).rescue(error, permit, seed, started),
+    (error) => new Guarded(guards, fn, policy, options, noted).beginFailed(error, permit, seed, started),
     (value) => {
       let now = started;
       let broken: { error: unknown } | undefined;

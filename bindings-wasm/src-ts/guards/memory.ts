@@ -100,10 +100,10 @@ const FIELDS = [
 type GuardsMemory = ModuleMemory<Name, (typeof FIELDS)[number]>;
 
 let made: GuardsMemory | undefined;
-/** Its functions; `memory()` before the first use. */
+/** The functions of the module; call `memory()` before the first use. */
 export let core: GuardsMemory["core"];
 
-/** Its memory, compiled on first use. */
+/** The memory of the module, which is compiled on first use. */
 export const memory = (): GuardsMemory => made ?? compiled();
 
 function compiled(): GuardsMemory {
@@ -135,10 +135,10 @@ export interface StoredGuard {
 
 const CONFIGS = NAMES.map((name) => `${name}Config` as const);
 
-/** The guard in each place. */
+/** The guard that is in wasm memory, for each index. */
 const resident: (StoredGuard | undefined)[] = NAMES.map(() => undefined);
 
-/** Makes room for so many times; where it is. */
+/** Reserves memory for that many times. Returns its address. */
 function reserveTimes(times: number): number {
   const at = memory().core.reserve(times);
   if (at === 0) throw problem(NOT_SUPPORTED, "limiter.limit", times);
@@ -150,10 +150,10 @@ function reserveTimes(times: number): number {
   return at;
 }
 
-const NO_MEMORY = new Uint32Array(0);
-let log = NO_MEMORY;
+const EMPTY_LOG = new Uint32Array(0);
+let log = EMPTY_LOG;
 
-/** A limiter's log where it lies. */
+/** The log of a limiter in wasm memory. */
 function logOf(length: number): Uint32Array {
   const at = reserveTimes(length / 2);
   if (log.byteOffset !== at || log.length < length || log.buffer !== memory().words.args.buffer) {
@@ -162,7 +162,7 @@ function logOf(length: number): Uint32Array {
   return log.subarray(0, length);
 }
 
-/** The words that a guard borrows, where they lie. */
+/** The words in wasm memory that a guard borrows. */
 const storageOf = ({ length }: Uint32Array, index: number): Uint32Array =>
   index === LIMITER ? logOf(length) : memory().words.queue.subarray(0, length);
 
@@ -178,20 +178,20 @@ function inSlot(field: "breaker" | "breakerConfig", slot: number): Uint32Array {
   return memory().view(Uint32Array, at.byteOffset + slot * (breaker.byteLength + breakerConfig.byteLength), at.length);
 }
 
-/** Copies a breaker into a slot of its own, unless it is in one. */
-function keep(breaker: StoredGuard): void {
+/** Copies a breaker into a slot, unless it has one. */
+function assignSlot(breaker: StoredGuard): void {
   if (breakers[breaker.slot] === breaker) return;
   const slot = nextSlot;
   nextSlot = (slot % (SLOTS - 1)) + 1;
   const was = breakers[slot];
-  if (was) away(was);
+  if (was) writeBack(was);
   inSlot("breakerConfig", slot).set(breaker.config);
   inSlot("breaker", slot).set(breaker.words);
   breakers[slot] = breaker;
   breaker.slot = slot;
 }
 
-function away(guard: StoredGuard): void {
+function writeBack(guard: StoredGuard): void {
   if (guard.index === BREAKER) {
     guard.words.set(inSlot("breaker", guard.slot));
     return;
@@ -200,13 +200,13 @@ function away(guard: StoredGuard): void {
   guard.storage?.set(storageOf(guard.storage, guard.index));
 }
 
-/** The breaker that lies there as its last transition left it, and what permit it gives: -1 for none without a clock. */
+/** The breaker in memory whose permit is known, and that permit: -1 if the breaker needs the time to give one. */
 let closedFor: StoredGuard | undefined;
 let closedPermit = -1;
 /** True if one more success under that permit changes nothing. */
 let isClean = false;
 
-function unclean(breaker: StoredGuard): void {
+function forgetClosed(breaker: StoredGuard): void {
   load(breaker);
   closedFor = breaker;
   isClean = false;
@@ -215,22 +215,22 @@ function unclean(breaker: StoredGuard): void {
 /** The permit of a breaker that is closed, which takes no clock; -1 otherwise. */
 export function permitOf(breaker: StoredGuard): number {
   if (closedFor !== breaker) {
-    unclean(breaker);
+    forgetClosed(breaker);
     closedPermit = core.breaker_closed();
   }
   return closedPermit;
 }
 
-/** An attempt with such a permit succeeded, at the time that was given if that counts. */
+/** Records the success of an attempt with that permit; `timed` if the breaker needs the time, which is the first argument. */
 export function succeeded(breaker: StoredGuard, permit: number, timed: boolean): void {
-  if (closedFor !== breaker) unclean(breaker);
+  if (closedFor !== breaker) forgetClosed(breaker);
   else if (isClean && permit === closedPermit) return;
   closedPermit = core.breaker_succeeded(permit, timed ? 1 : 0);
-  // Failures in a row are none now; what counts calls or minutes counts this one, too.
+  // The success resets the count of consecutive failures; windowed breakers record it.
   isClean = !timed && permit === closedPermit;
 }
 
-/** Lays a guard down, unless it lies there, for whatever is done with it. */
+/** Copies a guard into wasm memory, unless it is there. */
 export function load(guard: StoredGuard): void {
   const { index } = guard;
   closedFor = undefined;
@@ -238,19 +238,19 @@ export function load(guard: StoredGuard): void {
   if (was === guard) return;
   const { words } = memory();
   if (index === BREAKER) {
-    keep(guard);
+    assignSlot(guard);
     words.breakerSlot[0] = guard.slot;
     resident[BREAKER] = guard;
     return;
   }
-  if (was) away(was);
+  if (was) writeBack(was);
   words[CONFIGS[index] as (typeof CONFIGS)[number]].set(guard.config);
   words[NAMES[index] as GuardName].set(guard.words);
   if (guard.storage) storageOf(guard.storage, index).set(guard.storage);
   resident[index] = guard;
 }
 
-/** Lays all guards of a set down. */
+/** Copies all guards of a set into wasm memory. */
 export function loadAll({ all }: { readonly all: readonly StoredGuard[] }): void {
   for (const guard of all) load(guard);
 }
@@ -262,23 +262,23 @@ export function areAtRest(guards: readonly StoredGuard[], now: number): boolean 
   return memory().core.guards_at_rest(guards.reduce((mask, { index }) => mask | (1 << index), 0)) === 1;
 }
 
-/** Takes all of them back, so that others can be made where they lay. */
+/** Copies all guards back, so that new ones can be made in wasm memory. */
 export function clear(): void {
   closedFor = undefined;
   for (const [index, guard] of resident.entries()) {
     // Breakers stay in their slots.
-    if (guard && index !== BREAKER) away(guard);
+    if (guard && index !== BREAKER) writeBack(guard);
     resident[index] = undefined;
   }
   memory().words.breakerSlot[0] = 0;
 }
 
-/** Takes the guards of a set back, so that their states are up to date and can be changed. */
+/** Copies the guards of a set back, so that their states are up to date and can be changed. */
 export function takeBack({ all }: { readonly all: readonly StoredGuard[] }): void {
   clear();
   for (const guard of all) {
     if (breakers[guard.slot] !== guard) continue;
-    away(guard);
+    writeBack(guard);
     breakers[guard.slot] = undefined;
   }
 }
@@ -296,7 +296,7 @@ export function withLoopBudget(
   transition: () => void,
 ): boolean {
   const was = resident[BUDGET];
-  if (was) away(was);
+  if (was) writeBack(was);
   resident[BUDGET] = undefined;
   core.budget_fill(capacity, floor ?? 0);
   if (floor === undefined) memory().write("budget", budget);
@@ -306,12 +306,12 @@ export function withLoopBudget(
   return core.budget_full() === 1;
 }
 
-/** The state that lies in a place. */
+/** The state of the guard with that index in wasm memory. */
 export const stateAt = (index: number): Uint32Array => memory().copy(NAMES[index] as GuardName);
 
 let loadedPolicy: Uint32Array | undefined;
 
-/** Lays a policy down, unless it lies there. */
+/** Copies a policy into wasm memory, unless it is there. */
 export function loadPolicy(policy: Uint32Array): void {
   if (loadedPolicy !== policy) {
     memory().words.policy.set(policy);
@@ -332,7 +332,7 @@ export function readPolicy(): Uint32Array {
 
 const LOW = 4294967296;
 
-/** Lays down a whole number, or Infinity for "never". */
+/** Writes a whole number, or Infinity for "never". */
 export function writeArgument(at: number, value: number): void {
   const { args } = memory().words;
   if (value === Infinity) {
@@ -343,7 +343,7 @@ export function writeArgument(at: number, value: number): void {
   }
 }
 
-/** Reads such a number. */
+/** Reads a whole number; Infinity for "never". */
 export const readArgument = (at: number): number => readLong(memory().words.args, at * 2);
 
 /** The words of the arguments from one on. */
@@ -355,7 +355,7 @@ export const stepAttempt = (): number => memory().words.step[1] as number;
 export const stepAt = (): number => readLong(memory().words.step, 2);
 export const stepWakeAt = (): number => readLong(memory().words.step, 4);
 
-/** Its times as they are. */
+/** The first or the second time of the step, exactly. */
 export function stepLong(first: boolean): bigint {
   const { step } = memory().words;
   const at = first ? 2 : 4;
@@ -365,7 +365,7 @@ export function stepLong(first: boolean): bigint {
 /** Writes the seed of an operation. */
 export const writeSeed = (seed: number | bigint): void => writeLong(memory().words.args, 2, seed);
 
-/** A seed that no program counts. */
+/** A random seed, which is not one of the seeds that `seed` makes repeatable. */
 export const randomSeed = (): bigint =>
   (BigInt(Math.floor(Math.random() * 2 ** 32)) << 32n) | BigInt(Math.floor(Math.random() * 2 ** 32));
 
