@@ -13,7 +13,7 @@ use pyo3::exceptions::{
 };
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyString, PyType};
+use pyo3::types::{PyBool, PyString, PyType};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The default classification of an error.
@@ -207,7 +207,7 @@ pub(crate) fn classify_value(value: &Bound<'_, PyAny>, settings: &Retrying) -> P
         }
     };
     let document = &settings.policy.get().document;
-    let found = response(value).or_else(|| answer_itself(value));
+    let found = answer(value, true)?;
     let status = found.as_ref().map_or(0, |(status, _)| *status);
     if !asked_for && !document.rules.is_failure(u32::from(status), settings.idempotent) {
         return Ok(None);
@@ -333,7 +333,7 @@ fn known(error: &Bound<'_, PyAny>, on: &On) -> PyResult<Option<Known>> {
     {
         otherwise = Kind::TRANSIENT;
     }
-    if let Some((status, headers)) = answer(error).filter(|_| !is_local) {
+    if let Some((status, headers)) = answer(error, false)?.filter(|_| !is_local) {
         let Known { failure, facts } = of_answer(error.py(), status, headers, otherwise)?;
         let facts = Facts { unsent: clues.is_unsent(), ..facts };
         return Ok(Some(Known { failure: clues.of_answer(failure), facts }));
@@ -363,48 +363,19 @@ fn of_answer(py: Python<'_>, status: u16, headers: Option<Bound<'_, PyAny>>, oth
 /// Status and headers of an answer.
 type Answer<'py> = (u16, Option<Bound<'py, PyAny>>);
 
+/// The answer in an error or a value, if there is one; `itself` does not look for the answer that an error carries.
+fn answer<'py>(ended: &Bound<'py, PyAny>, itself: bool) -> PyResult<Option<Answer<'py>>> {
+    imported!(ended.py(), "holdoff._facts", "answer")?.call1((ended, itself))?.extract()
+}
+
 /// True for an answer, and for an error that has one.
-pub(crate) fn has_answer(ended: &Bound<'_, PyAny>) -> bool {
-    answer(ended).is_some()
+pub(crate) fn has_answer(ended: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(answer(ended, false)?.is_some())
 }
 
-/// True if an error says that the body of its request was used up by an earlier one: of httpx, urllib3, requests, and of h11, whose
-/// next body is empty.
+/// True if an error says that the body of its request was used up by an earlier one.
 pub(crate) fn is_used_body(error: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let mut ends_early = false;
-    let says = has_class(error, |name| {
-        ends_early |= name == "LocalProtocolError";
-        matches!(name, "StreamConsumed" | "UnrewindableBodyError")
-    })?;
-    Ok(says || ends_early && error.str().is_ok_and(|text| text.to_string_lossy().contains("Too little data")))
-}
-
-/// The answer in an HTTP client's error: `error.response` (httpx, requests, botocore) or the error itself (aiohttp, urllib,
-/// and Starlette's errors of servers).
-fn answer<'py>(error: &Bound<'py, PyAny>) -> Option<Answer<'py>> {
-    let inner = optional(error, intern!(error.py(), "response"));
-    inner.and_then(|inner| response(&inner)).or_else(|| response(error)).or_else(|| answer_itself(error))
-}
-
-/// A response: `status_code` (httpx, requests) or `["ResponseMetadata"]` (botocore).
-fn response<'py>(response: &Bound<'py, PyAny>) -> Option<Answer<'py>> {
-    let py = response.py();
-    if let Some(status) = status(optional(response, intern!(py, "status_code"))) {
-        return Some((status, optional(response, intern!(py, "headers"))));
-    }
-    let item = |of: &Bound<'py, PyAny>, name: &str| of.cast::<PyDict>().ok()?.get_item(name).ok()?;
-    let metadata = item(response, "ResponseMetadata")?;
-    let status = status(item(&metadata, "HTTPStatusCode"))?;
-    Some((status, item(&metadata, "HTTPHeaders")))
-}
-
-/// An object with `headers` that is an answer by its `status` (aiohttp, urllib3) or its `code` (urllib).
-fn answer_itself<'py>(object: &Bound<'py, PyAny>) -> Option<Answer<'py>> {
-    let py = object.py();
-    let headers = optional(object, intern!(py, "headers"))?;
-    let status =
-        [intern!(py, "status"), intern!(py, "code")].into_iter().find_map(|name| status(optional(object, name)));
-    status.map(|status| (status, Some(headers)))
+    imported!(error.py(), "holdoff._facts", "is_used_body")?.call1((error,))?.extract()
 }
 
 /// The status code of a gRPC error, and its pushback.
@@ -414,14 +385,4 @@ fn end_of_rpc(error: &Bound<'_, PyAny>, is_rpc: bool) -> PyResult<Option<(GrpcCo
     let mut reader = HintReader::new(u64::MAX);
     let _unreadable = hints::read_pushback(&mut reader, &metadata);
     Ok(GrpcCode::parse(&name).map(|code| (code, reader.hint())))
-}
-
-fn status(value: Option<Bound<'_, PyAny>>) -> Option<u16> {
-    value?.extract().ok()
-}
-
-functions! { py;
-    /// The HTTP status of a response; None for every other value.
-    fn status_of[value: &Bound<'_, PyAny> as "object"]() -> Option<u16> =
-        response(value).or_else(|| answer_itself(value)).map(|(status, _)| status);
 }

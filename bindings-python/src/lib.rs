@@ -67,7 +67,7 @@ mod _holdoff {
     use super::{
         attempts::attempts,
         caller::retry,
-        classify::{classify_built_in, status_of},
+        classify::classify_built_in,
         clock::{monotonic_ns, overridden_time, override_time},
         config::parse_duration,
         context::{Scope, enter_limit, enter_token, leave_scope, limit_nanos, remaining, token},

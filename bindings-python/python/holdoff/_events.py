@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ._holdoff import status_of
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +18,10 @@ def shown_failure(error: BaseException | None, value: object) -> str:
     """A failed attempt for logs: the type of its error and the beginning of the error's text, or the type and the HTTP
     status of its value, which may be long or secret."""
     if error is None:
-        status = status_of(value)
+        from ._facts import answer
+
+        found = answer(value, True)
+        status = None if found is None else found[0]
         return type(value).__name__ + ("" if status is None else f" with status {status}")
     from ._texts import text_of
 

@@ -105,6 +105,40 @@ def end_of_rpc(error: Any, is_rpc: bool) -> tuple[Any, Any] | None:
     return get(code, "name"), None
 
 
+def answer(ended: Any, itself: bool) -> tuple[int, Any] | None:
+    """The status and the headers of an answer: of an error's ``response`` (httpx, requests, botocore) or of the object
+    itself, by ``status_code`` (httpx, requests), ``["ResponseMetadata"]`` (botocore), or beside ``headers`` its
+    ``status`` (aiohttp, urllib3) or its ``code`` (urllib). `itself` leaves ``response`` out."""
+    response = None if itself else get(ended, "response")
+    for of in (response, ended):
+        if (status := _status(get(of, "status_code"))) is not None:
+            return status, get(of, "headers")
+        metadata = of.get("ResponseMetadata") if isinstance(of, dict) else None
+        if isinstance(metadata, dict) and (status := _status(metadata.get("HTTPStatusCode"))) is not None:
+            return status, metadata.get("HTTPHeaders")
+    headers = get(ended, "headers")
+    for name in () if headers is None else ("status", "code"):
+        if (status := _status(get(ended, name))) is not None:
+            return status, headers
+    return None
+
+
+def _status(value: Any) -> int | None:
+    return int(value) if isinstance(value, int) and 0 <= value < 1 << 16 else None
+
+
+def is_used_body(error: BaseException) -> bool:
+    """True if an error says that the body of its request was used up by an earlier one: of httpx, urllib3, requests,
+    and of h11, whose next body is empty."""
+    names = _names(error)
+    if "StreamConsumed" in names or "UnrewindableBodyError" in names:
+        return True
+    try:
+        return "LocalProtocolError" in names and "Too little data" in str(error)
+    except Exception:
+        return False
+
+
 def _item(of: Any, key: object) -> Any:
     """An item; None without it."""
     try:

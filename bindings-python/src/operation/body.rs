@@ -31,7 +31,7 @@ impl Operation {
     /// if there is an answer.
     pub(super) fn discard_answer(&mut self, py: Python<'_>, failed: &Failed) -> PyResult<bool> {
         let ended = failed.object().bind(py);
-        let is_answer = classify::has_answer(ended);
+        let is_answer = classify::has_answer(ended)?;
         if is_answer {
             let awaited = imported!(py, "holdoff._bodies", "discard")?.call1((ended, self.asynchronous))?;
             self.keep(awaited, true)?;
