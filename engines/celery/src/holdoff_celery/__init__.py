@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["GaveUp", "RetryTask", "attempt"]
 
 OPTIONS = JobFields.__optional_keys__
-"""Of a task: the fields of a policy, and how its jobs are retried."""
+"""The options of a task: the fields of a policy, and how its jobs are retried."""
 CELERY = """
     autoretry_for countdown delivery_mode dont_autoretry_for eta exchange exchange_type immediate link link_error
     mandatory queue retry_backoff retry_backoff_max retry_jitter retry_kwargs routing_key
@@ -49,7 +49,7 @@ SHORT = 100_000_000
 MOST_ATTEMPTS = 1000
 """As many fit into the headers of a message, where RabbitMQ takes 128 KiB: some 60 KB."""
 LONGEST = 60_000
-"""Of a compressed log with what the failures said, in bytes."""
+"""The most bytes of a compressed log that keeps the texts of failures."""
 LONGEST_HEADER = 1 << 17
 """Characters of a log in a header that is read: RabbitMQ takes no longer one."""
 LONGEST_LOG = 1 << 22
@@ -150,7 +150,7 @@ class RetryTask(Task[..., Any]):
             with job.running():
                 value = self.run(*args, **kwargs)
         except (CeleryRetry, Reject, Ignore):
-            # The task has its own way: the guards get back what it holds, and nothing is written.
+            # The task retries by itself: its guards get their permits back, and nothing is written.
             run_blocking(job.cancel(job.now()))
             raise
         except Exception as error:

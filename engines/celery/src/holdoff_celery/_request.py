@@ -36,7 +36,7 @@ class LostRequest(Request):
         except CeleryRetry:
             return True
         except (Reject, ValueError):
-            # The broker did not take it, or a header is none: the message comes back.
+            # The broker refused the message, or a header is invalid: the message comes back.
             return False
         finally:
             task.request_stack.pop()

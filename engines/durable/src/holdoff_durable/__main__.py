@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; the exit code is 2 for a journal that is none."""
+    """Runs one command. The exit code is 2 if the journal cannot be read."""
     parser = argparse.ArgumentParser(prog="python -m holdoff_durable", description="Look into a journal.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     show = commands.add_parser("show", help="the workflows of a journal, or one of them on a time line")

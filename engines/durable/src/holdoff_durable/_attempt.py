@@ -98,7 +98,7 @@ class Attempt:
             except FutureCancelled as error:
                 return None, error
             except (StopIteration, SystemExit, asyncio.CancelledError) as error:
-                # Of SystemExit, too: it is the step's own, as no signal is handled in this thread.
+                # A SystemExit comes from the step, too: no signal is handled in this thread.
                 raised = RuntimeError(f"the attempt raised {reason_of(error)}")
                 raised.__cause__ = error
                 return None, raised
@@ -116,7 +116,7 @@ class Attempt:
             raise
         if not isawaitable(value):
             return value
-        # A function that turned out to be asynchronous.
+        # The function has returned a coroutine.
         awaited: Awaitable[Any] = value
         return await self._awaited(lambda: awaited, None if limit is None else limit - (monotonic_ns() - began))
 

@@ -86,7 +86,7 @@ class Database:
             if schema:
                 raise ValueError("a file has no schemas: schema= is for PostgreSQL")
             self.where = str(self.path)
-            # Of now: the working directory may change.
+            # The working directory may change later.
             self._absolute_path = self.path.absolute()
             self.engine = _sqlite(self.path, read_only, synchronous, busy_timeout)
 

@@ -148,7 +148,7 @@ class Engine:
                 )
             except JournalError as error:
                 if error.transient:
-                    # While the journal is away nobody can give one.
+                    # While the journal is away no runner can renew its lease.
                     seen = UNSEEN
                 raise
 

@@ -204,7 +204,7 @@ class JournalEvent:
     """Its number among the events of that step, from 1."""
     idempotency_key: str
     detail: dict[str, Any]
-    """The event of the core in its JSON form; empty for what is none."""
+    """The event of the core in its JSON form; empty if the core has no such event."""
     unaltered: bool = True
     """True if the key fits the other columns."""
 

@@ -97,7 +97,7 @@ class WorkflowBusy(JournalError):
 
 
 class WorkflowSilent(WorkflowBusy):
-    """The lease of another runner has ended, and whether that runner is alive is to be seen. Runners wait for that."""
+    """The lease of another runner has ended, but that runner may be alive. Runners wait before they take it over."""
 
     until: int = 0
     """The end of the lease."""

@@ -67,7 +67,7 @@ class Host:
         self.places = None if concurrency is None else asyncio.Semaphore(concurrency)
 
     def slot(self) -> Slot:
-        """A place for an attempt, to be taken."""
+        """A new slot, which has no place yet."""
         return Slot(self.places, self.options.gate)
 
     def guards_of(self, flow: Workflow, step: Step) -> tuple[Guards | None, str | None]:
@@ -126,7 +126,7 @@ class Host:
         status: str | None,
         guards: Mapping[str, Mapping[str, bytes]] | None,
     ) -> list[int]:
-        """Until it is known to be written: what failed is tried again, and what was written after all is found."""
+        """Appends events, again while the journal is away. Returns their numbers once they are written."""
 
         numbers: list[int] = await self.tried(
             lambda: self.journal.append_async(lease.workflow_id, entries, lease=lease, status=status, guards=guards)
@@ -139,6 +139,6 @@ class Host:
 
 
 def _guards_name(flow: str, step: str) -> str:
-    """Of a step's own guards: no other step's, and no longer than the column."""
+    """The name of a step's own guards: unique to the step, and no longer than the column."""
     name = f"{flow.replace('%', '%25').replace('/', '%2F')}/{step}"
     return name if len(name) <= 255 else f"{sha256(name.encode()).hexdigest()}/{step[:100]}"

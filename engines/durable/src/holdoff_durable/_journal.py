@@ -45,7 +45,7 @@ NAME = "holdoff.durable"
 """Under which the tables' version stands."""
 
 _LOCK = 0x686F6C64
-"""Of PostgreSQL's advisory locks, the one under which the tables are made."""
+"""The number of PostgreSQL's advisory lock for making the tables."""
 
 ENDED = frozenset({"COMPLETED", "FAILED", "CANCELLED"})
 """The states of a workflow in which nothing happens any more."""
@@ -65,7 +65,7 @@ class WorkflowRecord:
     steps: dict[str, Any]
     last_sequence: int
     owner: str | None
-    """The process that runs it, for people; None if nobody does, or if that process of this machine has ended."""
+    """The process that runs it, for people; None if no process runs it, or that process of this machine has ended."""
     lease_until: int
     """The end of its lease, in nanoseconds since 1970. It changes with every sign of life of its runner."""
     started_at: int
@@ -175,7 +175,7 @@ class Journal:
         if read_only:
             raise NotAJournal("it has no tables of a journal", self.where, "a Runner makes them")
         if schema is not None and not self._has_schema(connection):
-            # Where it exists nobody needs the right to make one.
+            # Making a schema needs a right that an existing one does not need.
             quoted = connection.dialect.identifier_preparer.quote_schema(schema)
             connection.execute(text(f"CREATE SCHEMA {quoted}"))
         self._tables.metadata.create_all(connection, checkfirst=False)
@@ -247,7 +247,7 @@ class Journal:
             return [self._record(row) for row in connection.execute(chosen)]
 
     def workflow(self, workflow_id: str) -> WorkflowRecord | None:
-        """One workflow; None when there is none of that name."""
+        """The workflow with this id; None if there is none."""
         workflows = self._tables.workflows
         with self._read() as connection:
             row = connection.execute(select(workflows).where(workflows.c.workflow_id == workflow_id)).one_or_none()
@@ -274,7 +274,7 @@ class Journal:
         )
 
     def succeeded(self) -> dict[str, int]:
-        """Of each workflow how many steps have succeeded, compensations not counted."""
+        """How many steps of each workflow have succeeded, without compensations."""
         events = self._tables.events
         chosen = (
             select(events.c.workflow_id, func.count())
@@ -285,7 +285,7 @@ class Journal:
             return {row[0]: row[1] for row in connection.execute(chosen)}
 
     def retry_context(self, workflow_id: str) -> dict[str, dict[str, Any]]:
-        """Of each step that has begun ``{"currentAttempt": n, "lastBackoff": ms}``, as Aster keeps it."""
+        """``{"currentAttempt": n, "lastBackoff": ms}`` for each step that has begun, as Aster keeps it."""
         events = self._tables.events
         chosen = (
             select(events.c.step, events.c.attempt_number, events.c.backoff_delay_ms)
@@ -300,7 +300,7 @@ class Journal:
         return context
 
     def verify(self, flow: Workflow, workflow_id: str) -> Divergence | None:
-        """Replays every step of a workflow: the first event that its policy would not have, None when there is none."""
+        """Replays every step of a workflow. Returns the first event that its policy would decide otherwise, or None."""
         from ._verify import verify
 
         return verify(flow, self.events(workflow_id))
@@ -418,7 +418,7 @@ class Journal:
     def begin(
         self, workflow_id: str, *, name: str, input: object, definition: str, steps: Mapping[str, Any], at: int
     ) -> WorkflowRecord:
-        """The workflow of that name, made if there is none; its first event is ``WORKFLOW_STARTED``."""
+        """The workflow with this id. Makes it if there is none; its first event is ``WORKFLOW_STARTED``."""
         record: WorkflowRecord = self._do(self._beginning(workflow_id, name, input, definition, steps, at))
         return record
 
@@ -459,7 +459,7 @@ class Journal:
         return begin
 
     def take(self, workflow_id: str, owner: str, lasting: float = 30.0) -> Lease:
-        """The lease of a workflow for so many seconds; `WorkflowBusy` while another runner has it."""
+        """Takes the lease of a workflow for `lasting` seconds; `WorkflowBusy` while another runner has it."""
         lease: Lease = self._do(self._taking(workflow_id, owner, lasting, None))
         return lease
 
@@ -538,7 +538,7 @@ class Journal:
         await self._do_async(self._releasing(lease))
 
     def renew(self, owner: str, lasting: float = 30.0) -> int:
-        """Lets all leases of an owner last for so many seconds more, and answers with how many those are."""
+        """Renews all leases of an owner for `lasting` seconds, and returns their number."""
         count: int = self._do(self._renewing(owner, lasting))
         return count
 

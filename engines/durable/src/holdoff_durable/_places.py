@@ -35,7 +35,7 @@ class Slot:
         self.end_isolation: Callable[[], Awaitable[None]] | None = None
 
     async def take(self, *, suspect: bool = False) -> None:
-        """Waits for it; a suspect's is the only one that is taken, if that can be had."""
+        """Waits for a place. A suspect also waits until no other attempt runs, but not for ever."""
         if self._taken:
             return
         if self._places is not None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ._step_run import StepRun
 
 MOST = 20
-"""Steps that are shown one by one: those at which something goes on first."""
+"""The most steps that are shown, running ones first."""
 
 _ORDER = {"running": 0, "waiting": 1, "gave up": 2, "ready": 3, "succeeded": 4}
 

@@ -63,7 +63,7 @@ class Recorded:
             if run.log:
                 run.recorder = self._replayed(run)
                 run.step = run.recorder.step
-                # A log that ends before its end was decided is of a store that writes by halves: then that comes first.
+                # If the log stops in the middle of a transaction, the store lost data: the replay reports that first.
                 if run.log[-1].type in ENDS:
                     run.outcome = run.step.outcome
                 elif run.step.kind == "attempt" or run.log[-1].attempt_number == run.recorder.attempt:

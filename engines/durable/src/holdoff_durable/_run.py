@@ -64,7 +64,7 @@ class Run(Recorded):
         self._mark: asyncio.Task[list[int]] | None = None
         self._quiet = asyncio.Event()
         self.threads: set[str] = set()
-        """Steps with a blocking attempt under way, which nobody can end."""
+        """Steps whose blocking attempt still runs: no thread can be ended from outside."""
         self._left = sum(run.outcome != "succeeded" for run in self.steps.values())
         self._behind: dict[str, list[StepRun]] = {name: [] for name in self.steps}
         for run in self.steps.values():
@@ -148,7 +148,7 @@ class Run(Recorded):
             task.cancel()
 
     def _start_mark(self, *, only_threads: bool) -> None:
-        """Writes that the attempts in flight were interrupted on purpose, before somebody loses patience and kills."""
+        """Records that attempts in flight are interrupted on purpose, in case the process is killed before they end."""
         if self._mark is None and (self.threads if only_threads else any(run.attempting for run in self._all())):
             self._workflow_events += 1
             entry = Entry("", self._workflow_events, INTERRUPTED, self.host.now())
@@ -209,7 +209,7 @@ class Run(Recorded):
         if not task.cancelled():
             error = task.exception()
         elif not (self._stopped or self._stopping):
-            # By somebody else, perhaps the attempt itself: an interruption, and no end of the workflow.
+            # Other code has cancelled the task, perhaps the attempt: an interruption, not an end of the workflow.
             error = asyncio.CancelledError()
         if error is not None and self._broken is None:
             self._broken = error

@@ -250,7 +250,7 @@ class Runner:
     def _known(self, records: Iterable[WorkflowRecord]) -> dict[str, tuple[int, int]]:
         """The end of each lease, and for how long it has been like that without a gap between two looks."""
         now = monotonic_ns()
-        # In a longer gap the journal may have been away for a whole lease, so that nobody could renew.
+        # In a longer gap the journal may have been away for a whole lease, and no runner could renew.
         before = self._seen if now - self._looked_at <= 1.5e9 * self._options.lease else {}
         self._looked_at = now
         self._seen = {}

@@ -17,7 +17,7 @@ from sqlalchemy import (
 )
 
 VERSION = 3
-"""Of the tables. A journal of another version is refused, never guessed at."""
+"""The version of the tables. A journal of another version is refused."""
 
 
 class Tables:

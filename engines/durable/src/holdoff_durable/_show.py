@@ -67,7 +67,7 @@ class Line:
     reason: str = ""
 
     def interrupt(self) -> None:
-        """Nobody runs it: an attempt that has no end was interrupted, and nobody knows when."""
+        """No process runs it: an attempt without an end was interrupted at an unknown time."""
         if self.spans and self.spans[-1][1] is None and self.state == "running":
             start, _, look = self.spans[-1]
             self.spans[-1] = (start, start, look)
@@ -152,7 +152,7 @@ def draw(line: Line, start: int, end: int, width: int) -> Text:
 
 
 def show_workflow(record: WorkflowRecord, events: Sequence[JournalEvent], now: int, width: int) -> RenderableType:
-    """One workflow: its steps on a time line, and what is to be known of each."""
+    """One workflow: its steps on a time line, and a table of their states."""
     every = lines(events)
     drawn = every[:LONGEST_LIST]
     if record.owner is None:

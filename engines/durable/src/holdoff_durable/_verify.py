@@ -23,7 +23,7 @@ class Divergence:
 
     step: str
     sequence: int
-    """Of the event among those of the workflow; 0 when it is the end of the log that is wrong."""
+    """The number of the event in the workflow; 0 if the end of the log is wrong."""
     step_sequence: int
     recorded: dict[str, Any] | None
     computed: dict[str, Any] | None

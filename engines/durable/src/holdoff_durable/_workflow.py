@@ -96,7 +96,7 @@ class Step:
         self.function = function
         self.after = after
         self.before = before
-        """All that it comes after, directly or not, in the order of their definition."""
+        """All steps that it comes after, directly or not, in the order of their definition."""
         self.policy = policy
         self.seed = options.get("seed")
         self.guards = options.get("guards")
@@ -221,7 +221,7 @@ class Workflow:
         return sha256(json.dumps(self.shape, sort_keys=True).encode()).hexdigest()
 
     def dependants(self, name: str) -> list[str]:
-        """All that come after a step, directly or not, in the order of their definition."""
+        """All steps that come after a step, directly or not, in the order of their definition."""
         behind = {name}
         for step in self.steps.values():
             if behind.intersection(step.after):
@@ -233,7 +233,7 @@ class Workflow:
 
 
 def to_policy(policy: AnyPolicy) -> Policy:
-    """A policy, of the name of a preset, or of fields."""
+    """The policy that is given as itself, as the name of a preset, or as fields."""
     if isinstance(policy, Policy):
         return policy
     if isinstance(policy, Mapping):
@@ -265,11 +265,11 @@ def _is_name(name: object) -> bool:
 
 
 def _parameters(name: str, function: Callable[..., Any], known: set[str]) -> tuple[tuple[str, str | None], ...]:
-    """Each parameter to be filled, and with what: a name, or None for the context."""
+    """The parameters of a step, each with the step or input that fills it; None for the context."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        # Of something built in nothing is known.
+        # A built-in function may have no signature.
         return ()
     filled: list[tuple[str, str | None]] = []
     for parameter in parameters:
@@ -309,7 +309,7 @@ def _check_result(name: str, function: Callable[..., Any]) -> None:
 
 
 def _not_json(hint: Any) -> type[Any] | None:
-    """The first class of an annotation that is no JSON; None if there is none, or nothing is known."""
+    """The first class of an annotation that JSON cannot hold; None if there is none."""
     origin: Any = get_origin(hint)
     known: Any = hint if origin is None else origin
     if known in (Any, Literal):

@@ -94,11 +94,11 @@ _DELETE = "delete from holdoff_procrastinate_log where job_id = %(job_id)s"
 
 
 class _Later(Exception):
-    """The attempt is not to be made yet."""
+    """It is too early for the attempt."""
 
 
 class Retries(procrastinate.BaseRetryStrategy):
-    """How jobs are retried: a strategy of procrastinate's whose decisions are those of a policy.
+    """A retry strategy of procrastinate whose decisions come from a policy.
 
     `policy` and the fields are as those of `holdoff.retry`, and so are `on`, `classify` and `idempotent`. `guards` is
     what all workers share. An attempt whose worker died runs again under its own number, but only `reruns` times; then
@@ -117,16 +117,16 @@ class Retries(procrastinate.BaseRetryStrategy):
         return self._settings.policy
 
     async def create(self, app: procrastinate.App) -> None:
-        """Make the table of histories if it is not there. The app is open, and has its own tables."""
+        """Make the table of histories if it is missing. The app must be open and have procrastinate's tables."""
         await app.connector.execute_query_async(_CREATE)
 
     async def history(self, app: procrastinate.App, job_id: int) -> list[tuple[Event, str]]:
-        """All that happened to a job, each with what a failure said."""
+        """The events of a job, each with the text of its failure."""
         row = await app.connector.execute_query_one_async(_READ, job_id=job_id)
         return Job(self._settings, str(job_id), bytes(row["log"] or b"")).history()
 
     async def forget(self, app: procrastinate.App, job_id: int) -> None:
-        """Forget what happened to a job, so that it begins anew when procrastinate is told to retry it."""
+        """Remove the history of a job: when procrastinate retries it by hand, it begins at its first attempt."""
         await app.connector.execute_query_async(_DELETE, job_id=job_id)
 
     def task(
@@ -165,7 +165,7 @@ class Retries(procrastinate.BaseRetryStrategy):
     async def put_back(
         app: procrastinate.App, *, seconds_since_heartbeat: float = 30, queue: str | None = None
     ) -> list[int]:
-        """Give the jobs of workers that have not been heard of for that long to others: the ids of those of all tasks.
+        """Give the jobs of workers without a recent heartbeat to other workers. Returns their ids.
 
         An attempt that was in flight is then found in the history, and taken up as `reruns` says.
         """
@@ -306,7 +306,7 @@ class Retries(procrastinate.BaseRetryStrategy):
             _LOG.warning("the interruption of job %s counts: %s", _id(context), error.__cause__ or error)
 
     async def _keep(self, context: procrastinate.JobContext, job: Job) -> bool:
-        """Write down what happened, unless somebody else has written meanwhile."""
+        """Append the new events. False if another worker has written in the meantime."""
         if not job.fresh:
             return True
         row = await context.app.connector.execute_query_one_async(

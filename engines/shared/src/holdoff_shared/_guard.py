@@ -39,11 +39,11 @@ _RACED = Failure("transient")
 
 
 class SharedBusy(StoreDown):
-    """Others were faster each time, for as long as was to be waited for: as good as a store that is down."""
+    """Other processes changed the guard before each try, for as long as `patience`: the store counts as down."""
 
 
 class _Change(Generic[R]):
-    """One change under way: what is between the questions to the store."""
+    """A change of a guard: the work between two calls of the store."""
 
     def __init__(self, shared: SharedGuard[Any], change: Callable[[Any, int], R]) -> None:
         self._shared = shared
@@ -53,7 +53,7 @@ class _Change(Generic[R]):
         self.expire: int | None = None
 
     def make(self, snapshot: Snapshot) -> str | None:
-        """Make it: what to swap in, or None when that is what is there."""
+        """Makes the change. Returns the state to store, or None if the stored state stays."""
         parts, now = self._shared.parts, snapshot.now
         try:
             stored = parts.first(now) if snapshot.state is None else GuardState.read(snapshot.state)
@@ -69,7 +69,7 @@ class _Change(Generic[R]):
         return None if new == old and state.out == before.out and before is stored else state.text()
 
     def wait(self) -> float:
-        """Another was faster: the seconds to wait before the next try."""
+        """The seconds to wait before the next try, after another process was faster."""
         now = monotonic_ns()
         if self._retry is None:
             self._retry = Retry(now, now)
@@ -84,25 +84,24 @@ class _Change(Generic[R]):
 class SharedGuard(Generic[G]):
     """A guard, or a set of them, that any number of processes and machines share through a store.
 
-    `guard` says what it is like, and how it is where the store has nothing yet under that key; it is not changed
-    itself. Each change is a function of the guard and the time, which is the server's::
+    `guard` has the configuration, and the state to begin with where the store has none under that key; it is not
+    changed itself. Each change is a function of the guard and of the server's time::
 
         limit = SharedGuard(Limiter(limit=100), RedisStore(client), "search")
         if limit.update(lambda limiter, now: limiter.take(1, now)): ...
 
-    The function may run several times, each time with a guard as it then is; only its last run counts. So it must
+    The function may run several times, each time with the guard as it is then; only its last run counts. So it must
     change nothing else, and be quick.
 
-    When the store does not answer, `when_down="open"` goes on with a guard of this process alone, from where the
-    shared one was last seen; "closed" raises `StoreDown`. `on_down` is told of the error, each time that the store was
-    asked in vain; without it, it is logged. Then the store is not asked again for `again_after`. When it answers, what
-    the guard of this process alone has learned is forgotten. A store counts as down, with `SharedBusy`, also when
-    others were faster each time for as long as `patience`, and with `StoreDamaged` when it has something else under
-    the key than a state of such guards.
+    When the store does not answer, `when_down="open"` goes on with a guard of this process alone, which begins with the
+    last known state; "closed" raises `StoreDown`. `on_down` gets the error of each failed call of the store; without
+    it, the error is logged. The store is called again after `again_after`. Once it answers, the guard of this process
+    alone is dropped. A store also counts as down with `SharedBusy`, if other processes were faster for as long as
+    `patience`, and with `StoreDamaged`, if the value under the key is no state of such guards.
 
-    A state that nobody changes for `expire` is forgotten, so that keys which nobody uses any more cost nothing. Unless
-    given, that is a day, or twice the longest time of the configuration if that is longer: then the guard is as new,
-    anyway. An open breaker is kept that much longer than it is open, an isolated one for ever.
+    A state that does not change for `expire` is removed, so unused keys cost nothing. The default is a day, or twice
+    the longest time of the configuration if that is longer; the guard would be as new by then. An open breaker is kept
+    for that long after it may close, an isolated one for ever.
     """
 
     def __init__(
@@ -198,7 +197,7 @@ class SharedGuard(Generic[G]):
             raise _Silent
 
     def _see(self, snapshot: Snapshot, state: str | None) -> None:
-        """Remember how it was, for the time when the store is down."""
+        """Keeps the state for the time when the store is down."""
         self._ahead = snapshot.now - time.monotonic_ns()
         text = state or snapshot.state
         if text is not None:
@@ -222,4 +221,4 @@ def _nanos(time: str | float) -> float:
 
 
 class _Silent(StoreDown):
-    """A store that did not answer a moment ago, and is not asked again yet."""
+    """A store that did not answer recently, and is not asked again yet."""

@@ -36,7 +36,7 @@ _MOST_PROBES = 1000
 _DAY = 86_400 * 10**9
 _LONGEST_LIFE = 100 * 365 * _DAY
 _LONGEST = 1 << 24
-"""Characters of a stored state: those of the longest log, of a million calls, and half as many more."""
+"""The most characters of a stored state: one and a half times those of a log of a million calls."""
 
 
 class Out(NamedTuple):
@@ -201,7 +201,7 @@ class Parts:
 
 
 def _places(breaker: Breaker, permit: int | None, now: int) -> int:
-    """The number of such permits that it still gives; a full observing breaker gives those of an earlier generation."""
+    """The number of permits like this one that the breaker still gives. A full one gives older permits."""
     places = 0
     while places < _MOST_PROBES and breaker.acquire(now) == permit:
         places += 1

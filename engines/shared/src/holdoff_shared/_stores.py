@@ -105,7 +105,7 @@ def stored_key(key: str) -> str:
 
 
 def short(key: object) -> str:
-    """A key for a message: callers choose keys, of any length."""
+    """A key for a message, cut where it is long."""
     text = repr(key[:80] if isinstance(key, str) else key)[:200]
     return f"{text}... ({len(key)} characters)" if isinstance(key, str) and len(key) > 80 else text
 
@@ -204,7 +204,7 @@ class _RedisScripts:
 
 
 class RedisStore(_RedisScripts):
-    """Keeps shared guards in Redis (5 or later): a hash a guard, of its version and its state.
+    """Keeps shared guards in Redis (5 or later), each as a hash with its version and its state.
 
     A full Redis refuses changes (`StoreDown`), or forgets the guards that its `maxmemory-policy` chooses.
     """

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     _Change = Callable[[Guards, int], tuple["Made", int]]
 
 LONGEST_TEXT = 500
-"""Of what a failure said, in characters."""
+"""The most characters of a failure's text that are kept."""
 DOWN = 5_000_000_000
 """When to ask guards again that do not say when they let an attempt through, or whose store is down, in nanoseconds."""
 MOST_EXCUSED = 20
@@ -169,7 +169,7 @@ class Job:
         return self._recorder
 
     def history(self) -> list[tuple[Event, str]]:
-        """All that happened, each with what a failure said."""
+        """The events of the job, each with the text of its failure."""
         return Event.read_all(self.log + self.fresh)
 
     async def start(self, now: int, interruptions: int = 0, excused: int = 0) -> Step:
@@ -223,7 +223,7 @@ class Job:
             _RUNNING.reset(token)
 
     def set_clock(self, now: int) -> None:
-        """The engine's times are those of somebody else's clock, which reads that."""
+        """Sets the clock of the engine, which reads `now`."""
         self._ahead = now - monotonic_ns()
 
     def now(self) -> int:
@@ -304,7 +304,7 @@ class Job:
         return recorder.resume(self.policy, now, reruns=self._reruns, guards=guards)
 
     def _scratch(self, guards: Guards | None) -> Guards | None:
-        """Guards that nobody else has."""
+        """New guards that only this job has."""
         shared = self.settings.guards
         if guards is None or shared is None:
             return None
@@ -383,7 +383,7 @@ class Job:
         return shared.update_locally(change)
 
     def _under(self, transition: _Transition) -> _Change:
-        """It may be made several times, until nobody was faster: each time from the same state."""
+        """The transition as a change of shared guards, which may run several times: each time from the same state."""
 
         def change(guards: Guards, now: int) -> tuple[Made, int]:
             return transition(copy(self._recorder), guards, now), now
