@@ -51,9 +51,9 @@ pub fn kind(index: usize) -> Policy {
         "polynomial" => (Backoff::polynomial(INITIAL, 2.0), Jitter::Full),
         _ => (Backoff::exponential(INITIAL, 2.0), Jitter::Full),
     };
-    let mut options = Policy::options().backoff(backoff.max(MAX)).jitter(jitter).forever();
+    let mut options = *Policy::options().backoff(backoff.max(MAX)).jitter(jitter).forever();
     if KINDS[index] == "deadline" {
-        options = options.deadline(Duration::from_secs(86_400));
+        options.deadline(Duration::from_secs(86_400));
     }
     options.build().expect("checked numbers")
 }

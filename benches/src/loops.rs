@@ -2,7 +2,7 @@
 
 use crate::floor::{Floor, Numbers};
 use holdoff::SharedPolicy;
-use holdoff_core::{Call, Decision, Failure, Policy, Retry, Step, Ticket, Timestamp};
+use holdoff_core::{Call, Decision, Failure, Policy, PolicyFields, Retry, Span, Step, Ticket, Timestamp};
 use std::future::{Ready, ready};
 use std::hint::black_box;
 use std::pin::pin;
@@ -12,8 +12,8 @@ use std::time::Duration;
 /// Four attempts, 100 ms doubling up to 10 s.
 #[must_use]
 pub const fn policy() -> Policy {
-    let backoff = holdoff_core::Backoff::exponential(Duration::from_millis(100), 2.0).max(Duration::from_secs(10));
-    match Policy::options().backoff(backoff).attempts(4).build() {
+    let (initial, max) = (Span::from_millis(100), Span::from_secs(10));
+    match (PolicyFields { initial, max, attempts: Some(4), ..PolicyFields::DEFAULT }).build() {
         Ok(policy) => policy,
         Err(_) => panic!("checked numbers"),
     }

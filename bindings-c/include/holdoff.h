@@ -114,7 +114,7 @@ int holdoff_problem_text(const holdoff_problem *problem, char *text, size_t size
  */
 typedef struct holdoff_options {
   uint64_t magic;
-  uint64_t state[833];
+  uint64_t state[531];
   char *patterns;
   size_t patterns_size;
   size_t patterns_used;
@@ -197,17 +197,17 @@ int holdoff_options_set_value(holdoff_options *options, const char *path, uint32
 int holdoff_parse_duration(const char *duration, uint64_t *ns);
 
 /** The first word of a policy; it differs between a library and a header of other layouts. */
-#define HOLDOFF_POLICY_MAGIC UINT64_C(7525321941849826099)
+#define HOLDOFF_POLICY_MAGIC UINT64_C(7525321941849826100)
 
 /**
- * A valid policy: 2,472 bytes, to be shared by any number of calls and threads, and never written to by them. May be
+ * A valid policy: 2,480 bytes, to be shared by any number of calls and threads, and never written to by them. May be
  * copied and moved. Made by holdoff_policy_default, holdoff_policy_preset or holdoff_policy_build; the content is the
  * library's.
  */
 typedef struct holdoff_policy {
   uint64_t magic;
   uint64_t first_limit_ns;
-  uint64_t state[307];
+  uint64_t state[308];
 } holdoff_policy;
 
 /**
@@ -222,7 +222,7 @@ int holdoff_policy_default(holdoff_policy *policy);
  * Makes the preset policy with that name, see HOLDOFF_WORD_PRESET: "kubernetes", "aws-standard-2.1" and so on.
  *
  * Returns 0; or HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_UNKNOWN_WORD, or, for a preset with rules in a library without
- * them, HOLDOFF_ERROR_NOT_SUPPORTED, and leaves `policy` as it was. The options' field "preset" takes the same names, explains
+ * them, HOLDOFF_ERROR_NOT_SUPPORTED; `policy` then holds none. The options' field "preset" takes the same names, explains
  * an unknown one, and lets other fields differ.
  */
 int holdoff_policy_preset(holdoff_policy *policy, const char *name);
@@ -231,7 +231,7 @@ int holdoff_policy_preset(holdoff_policy *policy, const char *name);
  * Makes the policy that the options describe. Guards that they describe are checked, but no part of a policy: see
  * holdoff_guards_init.
  *
- * Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number and leaves `policy` as it was. Either way `problem` (which
+ * Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number, and `policy` then holds none. Either way `problem` (which
  * may be NULL) says what is wrong, with code 0 for nothing.
  */
 int holdoff_policy_build(holdoff_policy *policy, const holdoff_options *options, holdoff_problem *problem);

@@ -3,9 +3,9 @@
 use crate::*;
 
 extern_c! {
-    /// The policies of a retry inside a retry and what is between them: 1040 bytes, to be shared by any number of layered
+    /// The policies of a retry inside a retry and what is between them: 4,944 bytes, to be shared by any number of layered
     /// calls and never written to by them. The content is the library's.
-    memory holdoff_layers([u64; 615]) as layers holds Layers, b"hoLayrs2", NotAPolicy;
+    memory holdoff_layers([u64; 617]) as layers holds Layers, b"hoLayrs3", NotAPolicy;
 
     /// Makes two levels with at most `attempts` attempts over both of them: 1 to 4294967294, the first one included; 0 for
     /// no cap but what the two policies allow, multiplied. The outer policy's deadline is shared. Copies the policies.

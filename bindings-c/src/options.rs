@@ -20,8 +20,8 @@ extern_c! {
     /// from the default, end with holdoff_policy_build and, if failures are classified by it, holdoff_rules_build. A policy
     /// itself has no guards: if the options describe any, holdoff_guards_init makes them. The first problem is kept, so
     /// checking the build is enough. The content is the library's.
-    memory holdoff_options([u64; 833], patterns: *mut c_char, patterns_size: usize, patterns_used: usize, problem: holdoff_problem)
-        as options holds Options, b"hoOptio5", NotAPolicy;
+    memory holdoff_options([u64; 531], patterns: *mut c_char, patterns_size: usize, patterns_used: usize, problem: holdoff_problem)
+        as options holds Options, b"hoOptio6", NotAPolicy;
 
     /// Makes the options of the default policy, with no rules of classification.
     ///

@@ -3,9 +3,9 @@
 use crate::*;
 
 /// The first word of a policy; it differs between a library and a header of other layouts.
-pub const HOLDOFF_POLICY_MAGIC: u64 = 0x686f_506f_6c69_6333;
+pub const HOLDOFF_POLICY_MAGIC: u64 = 0x686f_506f_6c69_6334;
 
-/// A valid policy: 2,472 bytes, to be shared by any number of calls and threads, and never written to by them. May be
+/// A valid policy: 2,480 bytes, to be shared by any number of calls and threads, and never written to by them. May be
 /// copied and moved. Made by holdoff_policy_default, holdoff_policy_preset or holdoff_policy_build; the content is the
 /// library's.
 #[derive(Clone, Copy)]
@@ -13,10 +13,10 @@ pub const HOLDOFF_POLICY_MAGIC: u64 = 0x686f_506f_6c69_6333;
 pub struct holdoff_policy {
     magic: u64,
     first_limit_ns: u64,
-    state: [u64; 307],
+    state: [u64; 308],
 }
 
-memory!(holdoff_policy holds Policy, b"hoPolic3", NotAPolicy);
+memory!(holdoff_policy holds Policy, b"hoPolic4", NotAPolicy);
 const _: () = assert!(matches!(holdoff_policy::MAGIC, Some(HOLDOFF_POLICY_MAGIC)));
 
 /// # Safety
@@ -27,6 +27,27 @@ pub(crate) unsafe fn store_policy(memory: *mut holdoff_policy, policy: Policy) -
     // SAFETY: the policy was just placed there.
     unsafe { (&raw mut (*memory).first_limit_ns).write(limit(&policy)) };
     Ok(())
+}
+
+/// Builds a policy in the memory that the caller has for it; after an error that memory holds none.
+///
+/// # Safety
+/// As of [`store_policy`].
+unsafe fn build_policy<E: From<ErrorCode>>(
+    memory: *mut holdoff_policy,
+    build: impl FnOnce(&mut Policy) -> Result<(), E>,
+) -> Result<(), E> {
+    // SAFETY: the header's promise; the policy was just placed there.
+    unsafe {
+        store(memory, Policy::DEFAULT)?;
+        let policy = get_mut(memory)?;
+        let built = build(policy);
+        (&raw mut (*memory).first_limit_ns).write(limit(policy));
+        if built.is_err() {
+            (&raw mut (*memory).magic).write(0);
+        }
+        built
+    }
 }
 
 /// As `first_limit_ns` has it: HOLDOFF_NEVER lets the loop read no clock, and one less is no limit but a clock.
@@ -46,23 +67,24 @@ extern_c! {
     /// Makes the preset policy with that name, see HOLDOFF_WORD_PRESET: "kubernetes", "aws-standard-2.1" and so on.
     ///
     /// Returns 0; or HOLDOFF_ERROR_NULL_POINTER, HOLDOFF_ERROR_UNKNOWN_WORD, or, for a preset with rules in a library without
-    /// them, HOLDOFF_ERROR_NOT_SUPPORTED, and leaves `policy` as it was. The options' field "preset" takes the same names, explains
+    /// them, HOLDOFF_ERROR_NOT_SUPPORTED; `policy` then holds none. The options' field "preset" takes the same names, explains
     /// an unknown one, and lets other fields differ.
     status holdoff_policy_preset(policy: *mut holdoff_policy, name: *const c_char) = {
         let name = c_str(name).ok_or(ErrorCode::NullPointer)?;
-        store_policy(policy, Options::NEW.preset(word_of(Preset::from_name(name))?).build()?)?;
+        let preset = word_of(Preset::from_name(name))?;
+        build_policy(policy, |policy| preset.build_into(policy).map_err(|error| error.code))?;
     };
 
     /// Makes the policy that the options describe. Guards that they describe are checked, but no part of a policy: see
     /// holdoff_guards_init.
     ///
-    /// Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number and leaves `policy` as it was. Either way `problem` (which
+    /// Returns 0 and writes `policy`; or a HOLDOFF_ERROR_ number, and `policy` then holds none. Either way `problem` (which
     /// may be NULL) says what is wrong, with code 0 for nothing.
     report holdoff_policy_build(policy: *mut holdoff_policy, options) = {
         let described = sound(options)?;
-        let built = described.build()?;
-        described.check_guards()?;
-        store_policy(policy, built)?;
+        build_policy(policy, |policy| {
+            described.build_into(policy).and_then(|()| described.check_guards()).map_err(holdoff_problem::from)
+        })?;
     };
 
     /// Returns how many attempts a call may make, the first one included; 4294967295 for no limit, and 0 for memory without

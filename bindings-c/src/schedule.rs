@@ -5,7 +5,7 @@ use crate::*;
 extern_c! {
     /// The delays an operation would sleep if every attempt failed at once without a hint: one fewer than the attempts. For
     /// previews and for other people's loops. The content is the library's.
-    memory holdoff_schedule([u64; 317]) as schedule holds Schedule, b"hoSched3", NotACall;
+    memory holdoff_schedule([u64; 318]) as schedule holds Schedule, b"hoSched4", NotACall;
 
     /// Makes the schedule of a policy for the operation with this seed.
     ///

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const SECOND: Duration = Duration::from_secs(1);
 
 fn steady() -> Options {
-    Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None)
+    *Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None)
 }
 
 /// An operation that fails so many times, and counts.
@@ -127,9 +127,9 @@ fn time_spent_in_the_first_attempt_counts_against_the_deadline() {
 
 #[test]
 fn delays_and_deadlines_from_the_start_count_the_first_attempt() {
-    let from_start = steady().delay_from(DelayFrom::Start);
-    let reset = steady().deadline(SECOND * 5).reset_after(SECOND * 5);
-    for (options, taken, ended) in [(from_start, 1_u32, Ok(())), (reset, 4, Err(StopReason::Deadline))] {
+    let from_start = *steady().delay_from(DelayFrom::Start);
+    let reset = *steady().deadline(SECOND * 5).reset_after(SECOND * 5);
+    for (mut options, taken, ended) in [(from_start, 1_u32, Ok(())), (reset, 4, Err(StopReason::Deadline))] {
         let (policy, time) =
             (options.attempts(3).backoff(Backoff::constant(SECOND * 2)).build().unwrap(), VirtualTime::new());
         let called = retry_with(&policy, |attempt: Attempt| {

@@ -14,7 +14,7 @@ use std::time::Duration;
 const SECOND: Duration = Duration::from_secs(1);
 
 fn steady() -> Options {
-    Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None)
+    *Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None)
 }
 
 /// Polls until it is ready: virtual sleeps ask to be polled again, and nothing else waits in these tests.

@@ -179,7 +179,7 @@ fn adaptive_mode_waits_as_long_as_smithys() {
     let backoff = Backoff::exponential(Duration::from_millis(25), 2.0).max(SECOND * 20);
     let throttled = Backoff::exponential(SECOND, 2.0).max(SECOND * 20);
     let policy =
-        Policy::options().backoff(backoff).backoff_after(Throttled, throttled).jitter(Jitter::None).attempts(4);
+        *Policy::options().backoff(backoff).backoff_after(Throttled, throttled).jitter(Jitter::None).attempts(4);
     let policy = policy.build().unwrap();
     let run = |script: &[&[FailureKind]]| {
         let (guards, time) = (SharedGuards::of(&Preset::AwsAdaptive.guards(), 0).unwrap(), VirtualTime::new());

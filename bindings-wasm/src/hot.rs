@@ -36,12 +36,12 @@ const REFUSED: u32 = u32::MAX;
 // The same numbers as in `src-ts/places.ts`.
 const _: () = {
     assert!(offset_of!(Memory, step) == 24);
-    assert!(offset_of!(Memory, policy) == 48 && size_of::<Policy>() == 2456);
-    assert!(offset_of!(Memory, call) == 2504 && size_of::<Call>() == 80);
-    assert!(offset_of!(Memory, origin) == 2584);
-    assert!(offset_of!(Memory, budget) == 2592 && size_of::<Budget>() == 128);
-    assert!(offset_of!(Memory, shortage) == 2720);
-    assert!(offset_of!(Memory, capacity) == 2752 && offset_of!(Memory, noted) == 2760);
+    assert!(offset_of!(Memory, policy) == 48 && size_of::<Policy>() == 2464);
+    assert!(offset_of!(Memory, call) == 2512 && size_of::<Call>() == 80);
+    assert!(offset_of!(Memory, origin) == 2592);
+    assert!(offset_of!(Memory, budget) == 2600 && size_of::<Budget>() == 128);
+    assert!(offset_of!(Memory, shortage) == 2728);
+    assert!(offset_of!(Memory, capacity) == 2760 && offset_of!(Memory, noted) == 2768);
 };
 
 // SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of
@@ -80,7 +80,7 @@ exports! {
     /// Gives the field with that number `seed`: of the policy for rule 0, else of the rule.
     fn give(rule: u32, field: u32) = |memory| memory.policy.give(rule as u8, field as u8, memory.seed);
     /// All numbers of `policy` are given.
-    fn given() = |memory| memory.policy = memory.policy.given();
+    fn given() = |memory| memory.policy.given();
     /// `policy` := the same for a delay that the host's user has chosen.
     fn exactly() = |memory| memory.policy = memory.policy.with_exact_hints();
     /// The kind of a failure of that kind that no rule takes: `should_retry` is 1 or 2 for the header `x-should-retry` with `true`

@@ -173,6 +173,14 @@ macro_rules! fields {
                 }
             }
 
+            /// The field with that number.
+            pub(crate) const fn from_code(code: u8) -> Option<Self> {
+                match code {
+                    $($code => Some(Self::$name),)+
+                    _ => None,
+                }
+            }
+
             /// The meaning of the field, in a sentence.
             pub const fn doc(self) -> &'static str {
                 match self {
@@ -473,9 +481,6 @@ impl Section {
 }
 
 impl Field {
-    /// The highest number there is.
-    pub(crate) const LAST: usize = Self::BreakerRamp as usize;
-
     /// The field's number, the same in every language.
     pub const fn code(self) -> u8 {
         self as u8

@@ -55,16 +55,16 @@ const RECORDED: [Recorded; 15] = [
 /// The policy of that name, without an end of attempts. The article's counter is 1 at the first failure, so the first delay is
 /// 10 ms; its decorrelated delay is cut to 2 s after the draw.
 fn policy(name: &str) -> Result<Policy> {
-    let grown =
-        Policy::options().backoff(Backoff::exponential(Duration::from_millis(10), 2.0).max(Duration::from_secs(2)));
-    let options: Options = match name {
-        "no delay" => Policy::options().backoff(Backoff::constant(Duration::ZERO)).jitter(Jitter::None),
-        "no jitter" => grown.jitter(Jitter::None),
-        "equal jitter" => grown.jitter(Jitter::Equal),
-        "full jitter" => grown.jitter(Jitter::Full),
+    let mut grown =
+        *Policy::options().backoff(Backoff::exponential(Duration::from_millis(10), 2.0).max(Duration::from_secs(2)));
+    let mut options: Options = match name {
+        "no delay" => *Policy::options().backoff(Backoff::constant(Duration::ZERO)).jitter(Jitter::None),
+        "no jitter" => *grown.jitter(Jitter::None),
+        "equal jitter" => *grown.jitter(Jitter::Equal),
+        "full jitter" => *grown.jitter(Jitter::Full),
         _ => {
             let backoff = Backoff::decorrelated(Duration::from_millis(5)).max(Duration::from_secs(2));
-            Policy::options().backoff(backoff).jitter(Jitter::None).cap(Cap::Clip)
+            *Policy::options().backoff(backoff).jitter(Jitter::None).cap(Cap::Clip)
         }
     };
     options.forever().build().with_context(|| format!("the policy `{name}`"))

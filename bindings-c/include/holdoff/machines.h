@@ -42,7 +42,7 @@ extern "C" {
  */
 typedef struct holdoff_schedule {
   uint64_t magic;
-  uint64_t state[317];
+  uint64_t state[318];
 } holdoff_schedule;
 
 /**
@@ -93,12 +93,12 @@ uint64_t holdoff_policy_jitter_drawn(const holdoff_policy *policy, uint64_t dela
 double holdoff_uniform(uint64_t *seed);
 
 /**
- * The policies of a retry inside a retry and what is between them: 1040 bytes, to be shared by any number of layered
+ * The policies of a retry inside a retry and what is between them: 4,944 bytes, to be shared by any number of layered
  * calls and never written to by them. The content is the library's.
  */
 typedef struct holdoff_layers {
   uint64_t magic;
-  uint64_t state[615];
+  uint64_t state[617];
 } holdoff_layers;
 
 /**

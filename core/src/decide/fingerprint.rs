@@ -2,7 +2,7 @@
 
 use crate::decide::backoff::RawStage;
 use crate::decide::policy::{FOREVER, Policy, UNLIMITED};
-use crate::decide::record::{Choices, RawHint, RawJitter, Record};
+use crate::decide::record::{CAP, Choices, HINT, JITTER, Record};
 use crate::fields::Field;
 use crate::saved_bytes::Fnv;
 
@@ -15,14 +15,11 @@ impl Policy {
         for record in self.own_stages() {
             self.mix_stage(record, &mut mix);
         }
-        [self.jitter_by, self.deadline, self.min_attempt, self.attempt_timeout, self.hint_max, self.hint_reach]
+        let Choices { jitter_by, hint_max, hint_reach, jitter, cap, hint_mode, hint_over, .. } = self.own;
+        [jitter_by, self.deadline, self.min_attempt, self.attempt_timeout, hint_max, hint_reach, self.attempts.into()]
             .into_iter()
             .for_each(&mut mix);
-        mix(u64::from(self.attempts));
-        [self.jitter, self.cap, self.on_deadline, self.hint_mode, self.hint_over]
-            .map(u64::from)
-            .into_iter()
-            .for_each(&mut mix);
+        [jitter, cap, self.on_deadline, hint_mode, hint_over].map(u64::from).into_iter().for_each(&mut mix);
         if self.is_ruled() {
             self.mix_rest(&mut mix);
         }
@@ -44,7 +41,7 @@ impl Policy {
     /// The numbers of the fields that a simple policy does not have: each value that is not the default, behind a number
     /// of its own.
     fn mix_rest(&self, mix: &mut impl FnMut(u64)) {
-        mix_other(mix, Field::JitterGrows, self.grows.into(), 0);
+        mix_other(mix, Field::JitterGrows, self.own.grows.into(), 0);
         mix_other(mix, Field::Limits, self.limits.into(), 0);
         mix_other(mix, Field::DeadlineFrom, self.deadline_from.into(), 0);
         mix_other(mix, Field::DelayFrom, self.delay_from.into(), 0);
@@ -55,14 +52,19 @@ impl Policy {
             mix_extras(record, mix);
         }
         for (number, rule) in (0..).zip(&self.rules).filter(|(_, rule)| rule.decides()) {
-            [Field::Attempts.code().into(), number, rule.attempts.into(), rule.counts.into(), rule.kinds.into()]
+            // The attempts are counted to a number, for ever, or not at all.
+            let (attempts, counted) = match rule.attempts {
+                FOREVER => (0, 2),
+                attempts => (attempts, u64::from(attempts != 0)),
+            };
+            [Field::Attempts.code().into(), number, attempts.into(), counted, rule.kinds.into()]
                 .into_iter()
                 .for_each(&mut *mix);
             for record in self.of_rule(rule) {
                 self.mix_stage(record, mix);
                 mix_extras(record, mix);
             }
-            if !rule.own.is_none() {
+            if rule.own.given != 0 {
                 // As of a stage of no kind.
                 [0; 5].into_iter().for_each(&mut *mix);
                 mix_choices(&rule.own, mix);
@@ -83,14 +85,15 @@ fn mix_extras(record: &Record, mix: &mut impl FnMut(u64)) {
 
 /// The jitter, cap and hint of a stage or a rule.
 fn mix_choices(own: &Choices, mix: &mut impl FnMut(u64)) {
-    if let Some(RawJitter { kind, grows, by }) = own.jitter() {
-        [Field::JitterKind.code().into(), kind.into(), grows.into(), by].into_iter().for_each(&mut *mix);
-    }
-    if let Some(cap) = own.cap() {
-        [Field::Cap.code().into(), cap.into()].into_iter().for_each(&mut *mix);
-    }
-    if let Some(RawHint { mode, over, max, reach }) = own.hint() {
-        [Field::HintMode.code().into(), mode.into(), over.into(), max, reach].into_iter().for_each(&mut *mix);
+    for (choice, field, numbers) in [
+        (JITTER, Field::JitterKind, &[own.jitter.into(), own.grows.into(), own.jitter_by][..]),
+        (CAP, Field::Cap, &[own.cap.into()]),
+        (HINT, Field::HintMode, &[own.hint_mode.into(), own.hint_over.into(), own.hint_max, own.hint_reach]),
+    ] {
+        if own.has(choice) {
+            mix(field.code().into());
+            numbers.iter().copied().for_each(&mut *mix);
+        }
     }
 }
 

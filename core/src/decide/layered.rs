@@ -321,7 +321,7 @@ impl Layered {
         if !self.limit.is_never() && room < policy.deadline {
             policy.deadline = room;
             (policy.limits, policy.deadline_from, policy.abort_at_deadline) = (0, 0, 1);
-            policy = policy.prepared();
+            policy.prepare();
         }
         policy
     }

@@ -7,7 +7,7 @@
 use crate::decide::backoff::{self, Backoff, RawStage};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
-use crate::decide::record::{Choices, DELAYS, RawJitter, Record, STAGES, part};
+use crate::decide::record::{CAP, Choices, DELAYS, JITTER, Record, STAGES, part};
 use crate::decide::stage::Stage;
 use crate::fields::Field;
 use crate::time::Span;
@@ -28,7 +28,7 @@ pub(crate) const NOT_LIMITED: u64 = UNLIMITED - 1;
 /// The number of "retry for ever".
 pub(crate) const FOREVER: u32 = u32::MAX;
 
-/// A valid retry policy: 2,456 bytes of plain numbers, to be shared by any number of operations.
+/// A valid retry policy: 2,464 bytes of plain numbers, to be shared by any number of operations.
 ///
 /// Built by [`Policy::options`]; [`Policy::default`] is safe to use as it is (spec 3.1).
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,13 +36,11 @@ pub(crate) const FOREVER: u32 = u32::MAX;
 pub struct Policy {
     /// The stages of the policy itself, and behind them those of its rules.
     pub(crate) stages: [Record; STAGES],
-    /// The bits of the jitter's factor, or its bound.
-    pub(crate) jitter_by: u64,
+    /// Its jitter, cap and use of hints.
+    pub(crate) own: Choices,
     pub(crate) deadline: u64,
     pub(crate) min_attempt: u64,
     pub(crate) attempt_timeout: u64,
-    pub(crate) hint_max: u64,
-    pub(crate) hint_reach: u64,
     pub(crate) reset_after: u64,
     pub(crate) attempts: u32,
     /// How many delays leave an attempt and come from one endless stage; 0 for a policy of other stages, or [`Policy::is_ruled`].
@@ -50,20 +48,16 @@ pub struct Policy {
     /// The most attempts of all rules together.
     pub(crate) total: u32,
     /// How many of the stages are the policy's own.
-    pub(crate) own: u8,
-    pub(crate) jitter: u8,
-    pub(crate) cap: u8,
+    pub(crate) own_count: u8,
     pub(crate) on_deadline: u8,
-    pub(crate) hint_mode: u8,
-    pub(crate) hint_over: u8,
     /// The bits [`DRAWS`], [`RULED`], [`AGES`], [`LIMITED`] and [`ASKED`].
     pub(crate) path: u8,
-    /// 1 if a jitter's bound is multiplied by the number of the delay, else 0.
-    pub(crate) grows: u8,
     pub(crate) limits: u8,
     pub(crate) deadline_from: u8,
     pub(crate) delay_from: u8,
     pub(crate) abort_at_deadline: u8,
+    /// No padding: a policy is its bytes.
+    pub(crate) unused: [u8; 5],
     /// How long the first attempt may take, [`NOT_LIMITED`] or [`UNLIMITED`]: the one number that a host asks before it.
     pub(crate) first_limit: u64,
     pub(crate) rules: [RawRule; RULES],
@@ -77,10 +71,8 @@ pub struct Policy {
 pub(crate) struct RawRule {
     /// Its jitter, cap and hint.
     pub(crate) own: Choices,
-    /// The most failures that the rule takes and counts for itself.
-    pub(crate) attempts: u16,
-    /// [`NOT_COUNTED`], [`COUNTED_TO`] or [`COUNTED_FOREVER`].
-    pub(crate) counts: u8,
+    /// The most failures that the rule takes and counts for itself, or [`FOREVER`]; 0 if they count among the policy's.
+    pub(crate) attempts: u32,
     /// The place of its first stage.
     pub(crate) at: u8,
     /// How many stages it has.
@@ -89,34 +81,22 @@ pub(crate) struct RawRule {
     /// can run twice, the upper four of others.
     pub(crate) kinds: u8,
     /// No padding: a policy is its bytes.
-    pub(crate) unused: [u8; 2],
+    pub(crate) unused: u8,
 }
 
 impl RawRule {
-    pub(crate) const EMPTY: Self =
-        Self { own: Choices::NONE, attempts: 0, counts: NOT_COUNTED, at: 0, stages: 0, kinds: 0, unused: [0; 2] };
+    pub(crate) const EMPTY: Self = Self { own: Choices::NONE, attempts: 0, at: 0, stages: 0, kinds: 0, unused: 0 };
 
     /// True if the rule changes what a machine decides about the failures that it takes.
     pub(crate) const fn decides(&self) -> bool {
-        self.counts != NOT_COUNTED || self.stages != 0 || !self.own.is_none()
+        self.attempts != 0 || self.stages != 0 || self.own.given != 0
     }
 
     /// The failures that the rule takes before it gives up; `None` if it does not count them.
     pub(crate) const fn limit(&self) -> Option<u32> {
-        match self.counts {
-            NOT_COUNTED => None,
-            COUNTED_FOREVER => Some(FOREVER),
-            _ => Some(self.attempts as u32),
-        }
+        if self.attempts == 0 { None } else { Some(self.attempts) }
     }
 }
-
-/// A rule whose failures count among the policy's.
-pub(crate) const NOT_COUNTED: u8 = 0;
-/// A rule that counts its failures up to a number.
-pub(crate) const COUNTED_TO: u8 = 1;
-/// A rule that counts its failures without an end.
-pub(crate) const COUNTED_FOREVER: u8 = 2;
 
 words! {
     /// The limit that ends an operation, where it has a number of attempts and a deadline (spec 6.7).
@@ -164,7 +144,6 @@ words! {
 
 pub(crate) const STOP: u8 = OnDeadline::Stop.code();
 pub(crate) const CLIP: u8 = OnDeadline::Clip.code();
-pub(crate) const FLOOR: u8 = HintMode::Floor.code();
 pub(crate) const REPLACE: u8 = HintMode::Replace.code();
 pub(crate) const IGNORE: u8 = HintMode::Ignore.code();
 pub(crate) const EXACT: u8 = HintMode::Exact.code();
@@ -197,28 +176,22 @@ const DEFAULT: Policy = Policy {
         kind: backoff::EXPONENTIAL,
         ..RawStage::EMPTY
     }),
-    jitter_by: 0,
+    own: Choices::DEFAULT,
     deadline: UNLIMITED,
     min_attempt: 0,
     attempt_timeout: UNLIMITED,
-    hint_max: 60_000_000_000,
-    hint_reach: UNLIMITED,
     reset_after: UNLIMITED,
     attempts: 3,
     steady: 2,
     total: FOREVER,
-    own: 1,
-    jitter: jitter::FULL,
-    cap: jitter::CAP_KEEP_SPREAD,
+    own_count: 1,
     on_deadline: STOP,
-    hint_mode: FLOOR,
-    hint_over: STOP,
     path: DRAWS,
-    grows: 0,
     limits: FIRST,
     deadline_from: DeadlineFrom::Start.code(),
     delay_from: DelayFrom::Failure.code(),
     abort_at_deadline: 1,
+    unused: [0; 5],
     first_limit: UNLIMITED,
     rules: [RawRule::EMPTY; RULES],
     delays: [0; DELAYS],
@@ -262,7 +235,7 @@ impl Policy {
 
     /// The stages of the policy itself.
     pub(crate) const fn own_stages(&self) -> &[Record] {
-        part(&self.stages, 0, self.own as usize)
+        part(&self.stages, 0, self.own_count as usize)
     }
 
     /// The stages of one of the rules.
@@ -280,7 +253,7 @@ impl Policy {
     /// True if the policy has one stage, which is simple.
     pub(crate) const fn is_single(&self) -> bool {
         // Without the feature no other is built.
-        cfg!(not(feature = "powers")) || self.own == 1 && self.first().is_simple()
+        cfg!(not(feature = "powers")) || self.own_count == 1 && self.first().is_simple()
     }
 
     /// A stage, or one of the delays of a list.
@@ -291,8 +264,8 @@ impl Policy {
             from: record.from,
             until: limit(record.until),
             repeats: record.repeats != 0,
-            jitter: record.own.jitter().map(RawJitter::jitter),
-            cap: record.own.cap().map(Cap::read),
+            jitter: record.own.has(JITTER).then(|| record.own.jitter()),
+            cap: record.own.has(CAP).then(|| Cap::read(record.own.cap)),
             ..record.stage.part()
         };
         if !record.is_list() {
@@ -317,12 +290,12 @@ impl Policy {
 
     /// How delays are spread.
     pub const fn jitter(&self) -> Jitter {
-        Jitter::from_raw(self.jitter, self.jitter_by)
+        self.own.jitter()
     }
 
     /// The delays that the longest delay bounds.
     pub const fn cap(&self) -> Cap {
-        Cap::read(self.cap)
+        Cap::read(self.own.cap)
     }
 
     /// How many attempts there may be, the first one included; `None` for ever.
@@ -357,30 +330,30 @@ impl Policy {
 
     /// The use of a server's hint.
     pub const fn hint_mode(&self) -> HintMode {
-        HintMode::read(self.hint_mode)
+        HintMode::read(self.own.hint_mode)
     }
 
     /// The longest hint that is obeyed.
     pub const fn hint_max(&self) -> Span {
-        Span::from_nanos(self.hint_max)
+        Span::from_nanos(self.own.hint_max)
     }
 
     /// The use of a hint longer than [`Policy::hint_max`].
     pub const fn hint_over(&self) -> HintOver {
-        HintOver::read(self.hint_over)
+        HintOver::read(self.own.hint_over)
     }
 
     /// How far a hint may move a delay beyond the policy's own; `None` without a limit.
     pub const fn hint_reach(&self) -> Option<Span> {
-        limit(self.hint_reach)
+        limit(self.own.hint_reach)
     }
 
     /// The same policy for a failure whose delay the host's user has chosen (spec 7.17): the hint is the delay, whatever
     /// [`Policy::hint_max`] and [`Policy::hint_reach`] are. The hints of stages and rules say nothing.
     #[must_use]
     pub const fn with_exact_hints(mut self) -> Self {
-        (self.hint_mode, self.hint_over) = (EXACT, CLAMP);
-        (self.hint_max, self.hint_reach) = (UNLIMITED, UNLIMITED);
+        (self.own.hint_mode, self.own.hint_over) = (EXACT, CLAMP);
+        (self.own.hint_max, self.own.hint_reach) = (UNLIMITED, UNLIMITED);
         self.path |= ASKED;
         self
     }
@@ -416,7 +389,7 @@ impl Policy {
     }
 
     /// The most attempts of one operation, those of rules included; `None` without a limit (spec 8.11).
-    pub const fn most_attempts(&self) -> Option<u32> {
+    pub fn most_attempts(&self) -> Option<u32> {
         match self.most() {
             FOREVER => None,
             most => Some(most),
@@ -424,22 +397,16 @@ impl Policy {
     }
 
     /// The same, [`FOREVER`] without a limit.
-    pub(crate) const fn most(&self) -> u32 {
-        let mut sum = self.attempts;
-        let mut rules: &[RawRule] = &self.rules;
-        while let [rule, rest @ ..] = rules {
-            sum = match rule.limit() {
-                Some(FOREVER) => FOREVER,
-                Some(limit) => sum.saturating_add(limit.saturating_sub(1)),
-                None => sum,
-            };
-            rules = rest;
-        }
-        if sum < self.total { sum } else { self.total }
+    pub(crate) fn most(&self) -> u32 {
+        let sum = self.rules.iter().filter_map(RawRule::limit).fold(self.attempts, |sum, limit| match limit {
+            FOREVER => FOREVER,
+            _ => sum.saturating_add(limit.saturating_sub(1)),
+        });
+        sum.min(self.total)
     }
 
     /// True if a call under guards that has begun so many attempts may begin one beside others.
-    pub(crate) const fn allows_beside(&self, begun: u32) -> bool {
+    pub(crate) fn allows_beside(&self, begun: u32) -> bool {
         if self.is_ruled() { self.reset_after != UNLIMITED || begun < self.most() } else { begun < self.attempts }
     }
 
@@ -460,7 +427,7 @@ impl Policy {
 
     /// The same policy for an operation that a limit around it ends `limit` after its start, or earlier (spec 6.11).
     #[must_use]
-    pub const fn within(mut self, limit: Span) -> Self {
+    pub fn within(mut self, limit: Span) -> Self {
         self.deadline_from = DeadlineFrom::Start.code();
         self.limits = Limits::First.code();
         self.reset_after = UNLIMITED;
@@ -468,7 +435,8 @@ impl Policy {
             self.deadline = limit.as_nanos();
             self.abort_at_deadline = 1;
         }
-        self.prepared()
+        self.prepare();
+        self
     }
 
     /// True if the deadline aborts an attempt that begins so long after the start (spec 6.6, 6.9).
@@ -480,67 +448,54 @@ impl Policy {
         counts && self.abort_at_deadline != 0 && self.limits != LAST && !resets
     }
 
-    /// The same policy with the numbers that the fast path compares.
-    pub(crate) const fn prepared(self) -> Self {
+    /// Sets the numbers that the fast path compares.
+    pub(crate) fn prepare(&mut self) {
         let ages = self.reset_after != UNLIMITED || self.delay_from == FROM_START || self.limits == LAST;
         let ruled = self.ruled_field().is_some() || self.has_deciding_rules();
         let deadline = if self.aborts_from(0, false) { self.deadline } else { UNLIMITED };
         let counts = ages || self.deadline != UNLIMITED && self.deadline_from != FIRST_FAILURE;
         let path = if ruled { RULED | LIMITED } else { 0 } | if ages { AGES } else { 0 };
-        let mut policy = self.prepared_as(deadline, path);
-        if counts && policy.first_limit == UNLIMITED {
-            policy.first_limit = NOT_LIMITED;
+        self.prepare_as(deadline, path);
+        if counts && self.first_limit == UNLIMITED {
+            self.first_limit = NOT_LIMITED;
         }
-        policy
     }
 
-    /// [`Policy::prepared`] for a policy that is not ruled.
-    pub(crate) const fn prepared_without_rules(self) -> Self {
-        self.prepared_as(self.deadline, 0)
+    /// [`Policy::prepare`] for a policy that is not ruled.
+    pub(crate) const fn prepare_without_rules(&mut self) {
+        self.prepare_as(self.deadline, 0);
     }
 
-    /// The same policy, whose first attempt is aborted after a time at most, with these bits and others in its path.
-    const fn prepared_as(mut self, deadline: u64, path: u8) -> Self {
+    /// The same for a policy whose first attempt is aborted after a time at most, with these bits and others in its path.
+    const fn prepare_as(&mut self, deadline: u64, path: u8) {
         let most = if self.attempts <= COUNTED { self.attempts.wrapping_sub(1) } else { COUNTED };
-        let apart = self.cap == jitter::CAP_CLIP || self.first().stage.kind == backoff::DECORRELATED_V2;
+        let apart = self.own.cap == jitter::CAP_CLIP || self.first().stage.kind == backoff::DECORRELATED_V2;
         self.steady = if path & RULED != 0 || !self.is_single() || apart { 0 } else { most };
         self.first_limit = if deadline < self.attempt_timeout { deadline } else { self.attempt_timeout };
-        let draws = self.jitter != jitter::NONE || self.first().stage.is_random();
+        let draws = self.own.jitter != jitter::NONE || self.first().stage.is_random();
         self.path = path | if draws { DRAWS } else { 0 } | if self.first_limit != UNLIMITED { LIMITED } else { 0 };
-        self
     }
 
     /// The first field with a value that makes the policy [`Policy::is_ruled`] without any rule.
-    pub(crate) const fn ruled_field(&self) -> Option<Field> {
-        let mut stages = self.own_stages();
-        while let [record, rest @ ..] = stages {
-            if let Some(field) = record.ruled_field() {
-                return Some(field);
-            }
-            stages = rest;
-        }
-        Some(match () {
-            () if self.grows != 0 => Field::JitterGrows,
-            () if self.total != FOREVER => Field::Total,
-            () if self.deadline_from == FIRST_FAILURE => Field::DeadlineFrom,
-            () if self.limits == LAST => Field::Limits,
-            () if self.abort_at_deadline == 0 => Field::AbortAtDeadline,
-            () if self.delay_from == FROM_START => Field::DelayFrom,
-            () if self.reset_after != UNLIMITED => Field::ResetAfter,
-            () => return None,
-        })
+    pub(crate) fn ruled_field(&self) -> Option<Field> {
+        let of_policy = || {
+            Some(match () {
+                () if self.own.grows != 0 => Field::JitterGrows,
+                () if self.total != FOREVER => Field::Total,
+                () if self.deadline_from == FIRST_FAILURE => Field::DeadlineFrom,
+                () if self.limits == LAST => Field::Limits,
+                () if self.abort_at_deadline == 0 => Field::AbortAtDeadline,
+                () if self.delay_from == FROM_START => Field::DelayFrom,
+                () if self.reset_after != UNLIMITED => Field::ResetAfter,
+                () => return None,
+            })
+        };
+        self.own_stages().iter().find_map(Record::ruled_field).or_else(of_policy)
     }
 
     /// True if a rule changes what a machine decides.
-    pub(crate) const fn has_deciding_rules(&self) -> bool {
-        let mut rules: &[RawRule] = &self.rules;
-        while let [rule, rest @ ..] = rules {
-            if rule.decides() {
-                return true;
-            }
-            rules = rest;
-        }
-        false
+    pub(crate) fn has_deciding_rules(&self) -> bool {
+        self.rules.iter().any(RawRule::decides)
     }
 }
 

@@ -4,11 +4,12 @@ use crate::decide::backoff::{BackoffKind, RawStage};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, JitterKind};
 use crate::decide::policy::{FOREVER, OnDeadline, Policy, UNLIMITED, one};
+use crate::decide::record::Choices;
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::Span;
 
-/// The fields of a policy of one stage. [`PolicyFields::default`] has those of [`Policy::DEFAULT`].
+/// The fields of a policy of one stage. [`PolicyFields::DEFAULT`] has those of the default policy; a policy may be a constant.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PolicyFields {
     /// How delays grow.
@@ -51,6 +52,13 @@ pub struct PolicyFields {
 
 impl Default for PolicyFields {
     fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl PolicyFields {
+    /// The fields of [`Policy::DEFAULT`].
+    pub const DEFAULT: Self = {
         let policy = Policy::DEFAULT;
         Self {
             backoff: BackoffKind::read(policy.first().stage.kind),
@@ -58,7 +66,7 @@ impl Default for PolicyFields {
             max: Span::from_nanos(policy.first().stage.max),
             increment: Span::ZERO,
             factor: policy.first().stage.factor(),
-            jitter: JitterKind::read(policy.jitter),
+            jitter: JitterKind::read(policy.own.jitter),
             jitter_factor: 0.0,
             jitter_bound: Span::ZERO,
             cap: policy.cap(),
@@ -72,41 +80,42 @@ impl Default for PolicyFields {
             hint_over: policy.hint_over(),
             hint_reach: policy.hint_reach(),
         }
-    }
-}
+    };
 
-impl PolicyFields {
     /// The policy with these fields: the same as [`Options::build`](crate::Options::build) makes of them.
     ///
     /// # Errors
     /// The first rule that is broken (spec 3).
     pub const fn build(self) -> Result<Policy, Error> {
         let jitter = self.jitter.code();
-        let policy = Policy {
+        let mut policy = Policy {
             stages: one(self.stage()),
-            jitter_by: match self.jitter {
-                JitterKind::Bounded => self.jitter_bound.as_nanos(),
-                _ if jitter::has_factor(jitter) => self.jitter_factor.to_bits(),
-                _ => 0,
+            own: Choices {
+                jitter_by: match self.jitter {
+                    JitterKind::Bounded => self.jitter_bound.as_nanos(),
+                    _ if jitter::has_factor(jitter) => self.jitter_factor.to_bits(),
+                    _ => 0,
+                },
+                hint_max: self.hint_max.as_nanos(),
+                hint_reach: nanos(self.hint_reach),
+                jitter,
+                cap: self.cap.code(),
+                hint_mode: self.hint_mode.code(),
+                hint_over: self.hint_over.code(),
+                ..Choices::DEFAULT
             },
             deadline: nanos(self.deadline),
             min_attempt: self.min_attempt.as_nanos(),
             attempt_timeout: nanos(self.attempt_timeout),
-            hint_max: self.hint_max.as_nanos(),
-            hint_reach: nanos(self.hint_reach),
             attempts: match self.attempts {
                 Some(FOREVER) => 0,
                 Some(attempts) => attempts,
                 None => FOREVER,
             },
-            jitter,
-            cap: self.cap.code(),
             on_deadline: self.on_deadline.code(),
-            hint_mode: self.hint_mode.code(),
-            hint_over: self.hint_over.code(),
             ..Policy::DEFAULT
         };
-        if let Some((code, field, given)) = policy.first().stage.broken(policy.cap == jitter::CAP_CLIP) {
+        if let Some((code, field, given)) = policy.first().stage.broken(policy.own.cap == jitter::CAP_CLIP) {
             return Err(Error::new(code, field, given));
         }
         if policy.first().stage.is_random() && jitter != jitter::NONE {
@@ -116,7 +125,10 @@ impl PolicyFields {
             _ if policy.broken_jitter() => (ErrorCode::JitterFactorRange, Field::JitterFactor),
             _ if policy.attempts == 0 => (ErrorCode::AttemptsRange, Field::Attempts),
             Some(broken) => broken,
-            None => return Ok(policy.prepared_without_rules()),
+            None => {
+                policy.prepare_without_rules();
+                return Ok(policy);
+            }
         };
         Err(Error::new(code, field, Quantity::None))
     }

@@ -61,7 +61,7 @@ impl Policy {
     /// True if the factor of the jitter is none that the jitter takes.
     #[inline]
     pub(crate) const fn broken_jitter(&self) -> bool {
-        jitter::breaks(self.jitter, self.jitter_by)
+        jitter::breaks(self.own.jitter, self.own.jitter_by)
     }
 
     /// The first rule about limits that the policy breaks, with the field.

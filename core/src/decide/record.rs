@@ -1,7 +1,7 @@
 //! What a policy has for one stage of its backoff, and for one of its rules, as plain numbers.
 
 use crate::decide::backoff::{self, RawStage};
-use crate::decide::jitter::Jitter;
+use crate::decide::jitter::{self, Jitter};
 use crate::fields::Field;
 
 /// The most stages of a policy and its rules together.
@@ -12,86 +12,102 @@ pub(crate) const DELAYS: usize = 64;
 /// The number of "no limit".
 const NO_LIMIT: u64 = u64::MAX;
 
-/// A jitter as numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct RawJitter {
-    pub(crate) kind: u8,
-    /// True if the bound is multiplied by the number of the delay.
-    pub(crate) grows: bool,
-    /// The bits of the factor, or the bound.
-    pub(crate) by: u64,
-}
-
-impl RawJitter {
-    /// The public jitter.
-    pub(crate) const fn jitter(self) -> Jitter {
-        Jitter::from_raw(self.kind, self.by)
-    }
-}
-
-/// The use of hints as numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct RawHint {
-    pub(crate) mode: u8,
-    pub(crate) over: u8,
-    pub(crate) max: u64,
-    pub(crate) reach: u64,
-}
-
-/// The jitter, cap and hint that a stage or a rule has of its own.
+/// The jitter, cap and use of hints of one delay. The policy has them; a stage or a rule may have its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub(crate) struct Choices {
-    by: u64,
-    max: u64,
-    reach: u64,
-    /// One more than the number of the jitter, the cap and the use of hints; 0 for none.
-    jitter: u8,
-    cap: u8,
-    mode: u8,
-    grows: u8,
-    over: u8,
+    /// The bits of the jitter's factor, or its bound.
+    pub(crate) jitter_by: u64,
+    pub(crate) hint_max: u64,
+    pub(crate) hint_reach: u64,
+    pub(crate) jitter: u8,
+    /// 1 if a jitter's bound is multiplied by the number of the delay, else 0.
+    pub(crate) grows: u8,
+    pub(crate) cap: u8,
+    pub(crate) hint_mode: u8,
+    pub(crate) hint_over: u8,
+    /// Which of them there are: [`JITTER`], [`CAP`] and [`HINT`].
+    pub(crate) given: u8,
     /// No padding: a policy is its bytes.
-    unused: [u8; 3],
+    pub(crate) unused: [u8; 2],
 }
 
+/// The bits of [`Choices::given`].
+pub(crate) const JITTER: u8 = 1;
+pub(crate) const CAP: u8 = 2;
+pub(crate) const HINT: u8 = 4;
+
 impl Choices {
-    pub(crate) const NONE: Self = Self::new(None, None, None);
+    /// Those of the default policy (spec 3.1).
+    pub(crate) const DEFAULT: Self = Self {
+        jitter_by: 0,
+        hint_max: 60_000_000_000,
+        hint_reach: NO_LIMIT,
+        jitter: jitter::FULL,
+        grows: 0,
+        cap: jitter::CAP_KEEP_SPREAD,
+        hint_mode: 0,
+        hint_over: 0,
+        given: JITTER | CAP | HINT,
+        unused: [0; 2],
+    };
+    pub(crate) const NONE: Self = Self { hint_max: 0, hint_reach: 0, jitter: jitter::NONE, given: 0, ..Self::DEFAULT };
 
-    pub(crate) const fn new(jitter: Option<RawJitter>, cap: Option<u8>, hint: Option<RawHint>) -> Self {
-        let mut own = Self { by: 0, max: 0, reach: 0, jitter: 0, cap: 0, mode: 0, grows: 0, over: 0, unused: [0; 3] };
-        if let Some(RawJitter { kind, grows, by }) = jitter {
-            (own.jitter, own.grows, own.by) = (kind.wrapping_add(1), grows as u8, by);
-        }
-        if let Some(cap) = cap {
-            own.cap = cap.wrapping_add(1);
-        }
-        if let Some(RawHint { mode, over, max, reach }) = hint {
-            (own.mode, own.over, own.max, own.reach) = (mode.wrapping_add(1), over, max, reach);
-        }
-        own
+    pub(crate) const fn has(&self, choice: u8) -> bool {
+        self.given & choice != 0
     }
 
-    pub(crate) const fn jitter(&self) -> Option<RawJitter> {
-        match self.jitter.checked_sub(1) {
-            Some(kind) => Some(RawJitter { kind, grows: self.grows != 0, by: self.by }),
-            None => None,
+    /// The number of a field; `None` for other fields, and for those that the jitter has no use for.
+    pub(crate) const fn number(&self, field: Field) -> Option<u64> {
+        Some(match field {
+            Field::JitterKind => self.jitter as u64,
+            Field::JitterFactor | Field::JitterBound if field.fits(self.jitter) => self.jitter_by,
+            Field::JitterGrows => self.grows as u64,
+            Field::Cap => self.cap as u64,
+            Field::HintMode => self.hint_mode as u64,
+            Field::HintMax => self.hint_max,
+            Field::HintOver => self.hint_over as u64,
+            Field::HintReach => self.hint_reach,
+            _ => return None,
+        })
+    }
+
+    /// Gives a field its number. False for a field of none of them.
+    pub(crate) fn put(&mut self, field: Field, number: u64) -> bool {
+        match field {
+            Field::JitterKind => self.jitter = number as u8,
+            Field::JitterFactor | Field::JitterBound => self.jitter_by = number,
+            Field::JitterGrows => self.grows = number as u8,
+            Field::Cap => self.cap = number as u8,
+            Field::HintMode => self.hint_mode = number as u8,
+            Field::HintMax => self.hint_max = number,
+            Field::HintOver => self.hint_over = number as u8,
+            Field::HintReach => self.hint_reach = number,
+            _ => return false,
         }
+        true
     }
 
-    pub(crate) const fn cap(&self) -> Option<u8> {
-        self.cap.checked_sub(1)
-    }
-
-    pub(crate) const fn hint(&self) -> Option<RawHint> {
-        match self.mode.checked_sub(1) {
-            Some(mode) => Some(RawHint { mode, over: self.over, max: self.max, reach: self.reach }),
-            None => None,
+    /// The same, with those of others where there are none.
+    pub(crate) const fn or(&self, others: &Self) -> Self {
+        let mut all = *self;
+        if !all.has(JITTER) {
+            (all.jitter, all.grows, all.jitter_by) = (others.jitter, others.grows, others.jitter_by);
         }
+        if !all.has(CAP) {
+            all.cap = others.cap;
+        }
+        if !all.has(HINT) {
+            (all.hint_mode, all.hint_over) = (others.hint_mode, others.hint_over);
+            (all.hint_max, all.hint_reach) = (others.hint_max, others.hint_reach);
+        }
+        all.given |= others.given;
+        all
     }
 
-    pub(crate) const fn is_none(&self) -> bool {
-        self.jitter | self.cap | self.mode == 0
+    /// The public jitter.
+    pub(crate) const fn jitter(&self) -> Jitter {
+        Jitter::from_raw(self.jitter, self.jitter_by)
     }
 }
 
@@ -150,9 +166,9 @@ impl Record {
             () if self.from != 1 => Field::BackoffFrom,
             () if self.until != NO_LIMIT => Field::BackoffUntil,
             () if self.repeats != 0 => Field::BackoffRepeat,
-            () if self.own.jitter != 0 => Field::JitterKind,
-            () if self.own.cap != 0 => Field::Cap,
-            () if self.own.mode != 0 => Field::HintMode,
+            () if self.own.has(JITTER) => Field::JitterKind,
+            () if self.own.has(CAP) => Field::Cap,
+            () if self.own.has(HINT) => Field::HintMode,
             () => return None,
         })
     }

@@ -7,7 +7,7 @@ use crate::decide::jitter::{self, Spread, capped};
 use crate::decide::policy::{
     ASKED, AT_LEAST, CLAMP, CLIP, DRAWS, EXACT, IGNORE, IGNORE_LONG, Policy, REPLACE, RULES, UNLIMITED,
 };
-use crate::decide::record::RawHint;
+use crate::decide::record::Choices;
 use crate::decide::rng::Rng;
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
@@ -327,9 +327,9 @@ impl Retry {
             _ if fresh => stage.at(n, stage.max),
             _ => stage.next(previous, n, stage.max),
         };
-        let (value, low, high) = jitter::range(policy.jitter, policy.jitter_by, self.base, u);
+        let (value, low, high) = jitter::range(policy.own.jitter, policy.own.jitter_by, self.base, u);
         (self.failures, self.count) = (self.failures.wrapping_add(1), n.wrapping_add(1));
-        Some(if high <= stage.max { value } else { capped(value, low, high, stage.max, policy.cap, u).value })
+        Some(if high <= stage.max { value } else { capped(value, low, high, stage.max, policy.own.cap, u).value })
     }
 }
 
@@ -389,11 +389,6 @@ impl Retry {
 }
 
 impl Policy {
-    /// The policy's own use of hints.
-    pub(crate) const fn raw_hint(&self) -> RawHint {
-        RawHint { mode: self.hint_mode, over: self.hint_over, max: self.hint_max, reach: self.hint_reach }
-    }
-
     /// The shortest delay that a hint may ask for instead of the policy's own (spec 7.18).
     fn hint_floor(&self, own: u64) -> u64 {
         // spec 7.17: a delay of the program's own is no hint
@@ -406,16 +401,16 @@ pub(crate) const MANY: u32 = 10;
 /// The longest floor of a hint, in nanoseconds.
 const LONGEST_FLOOR: u64 = 1_000_000_000;
 
-impl RawHint {
+impl Choices {
     /// The hint that is obeyed, in nanoseconds; or the end of an operation whose hint is too long (spec 7.4).
     #[inline(always)]
     pub(crate) fn allowed(&self, hint: Hint, now: Timestamp) -> Result<Option<u64>, Decision> {
-        let Some(asked) = hint.span().filter(|_| self.mode != IGNORE) else { return Ok(None) };
+        let Some(asked) = hint.span().filter(|_| self.hint_mode != IGNORE) else { return Ok(None) };
         let nanos = asked.as_nanos();
-        match self.over {
-            IGNORE_LONG if nanos == 0 || nanos > self.max => Ok(None),
-            _ if nanos <= self.max => Ok(Some(nanos)),
-            CLAMP => Ok(Some(self.max)),
+        match self.hint_over {
+            IGNORE_LONG if nanos == 0 || nanos > self.hint_max => Ok(None),
+            _ if nanos <= self.hint_max => Ok(Some(nanos)),
+            CLAMP => Ok(Some(self.hint_max)),
             _ => Err(Decision::GiveUp { reason: StopReason::Hint, retry_at: now.after(asked) }),
         }
     }
@@ -429,10 +424,10 @@ impl RawHint {
         u: f64,
     ) -> (u64, Cause, Option<Span>) {
         let Some(asked) = asked else { return (own.value, Cause::Backoff, None) };
-        let (delay, cause) = match self.mode {
+        let (delay, cause) = match self.hint_mode {
             REPLACE | EXACT => {
                 // spec 7.3: the hint, and the spread on top of it
-                let spread = if self.mode == REPLACE { truncated(u * own.width as f64) } else { 0 };
+                let spread = if self.hint_mode == REPLACE { truncated(u * own.width as f64) } else { 0 };
                 let (delay, floor) = (asked.saturating_add(spread), policy.hint_floor(own.value));
                 if delay < floor { (floor, Cause::Backoff) } else { (delay, Cause::Hint) }
             }
@@ -443,7 +438,7 @@ impl RawHint {
             _ => (own.value, Cause::Backoff),
         };
         // spec 7.15: no further than the policy lets a hint reach
-        let furthest = own.value.saturating_add(self.reach);
+        let furthest = own.value.saturating_add(self.hint_reach);
         (delay.min(furthest), cause, Some(Span::from_nanos(asked.min(furthest))))
     }
 }

@@ -7,7 +7,7 @@ use crate::decide::jitter;
 use crate::decide::policy::{
     AGES, ASKED, COUNTED, FIRST_FAILURE, FOREVER, FROM_START, IGNORE, LAST, Policy, RULES, RawRule, STAGE_AT, UNLIMITED,
 };
-use crate::decide::record::{Choices, RawHint, RawJitter, Record};
+use crate::decide::record::{Choices, HINT, Record};
 use crate::decide::retry::{Decision, Retry, give_up};
 use crate::decide::stages::{Spot, in_turn, spot};
 use crate::error::StopReason;
@@ -20,13 +20,6 @@ const SPENT: u64 = 1 << 63;
 const POLICY_STAGE_AT: u32 = 24;
 /// The delays that are counted of such a stage.
 const COUNTED_OF_STAGE: u32 = (1 << POLICY_STAGE_AT) - 1;
-
-/// The jitter, cap and hint of one delay.
-struct Chosen {
-    jitter: RawJitter,
-    cap: u8,
-    hint: RawHint,
-}
 
 /// The stage that a delay comes from.
 struct Found<'p> {
@@ -55,22 +48,18 @@ impl Policy {
 
     /// The jitter, cap and hint for a delay: of the rule's stage, else of the rule, else of the policy's stage, else the policy's
     /// (spec 8.10).
-    fn choices(&self, rule: Option<&RawRule>, record: &Record) -> Chosen {
-        let own = RawJitter { kind: self.jitter, grows: self.grows != 0, by: self.jitter_by };
+    fn choices(&self, rule: Option<&RawRule>, record: &Record) -> Choices {
         if !self.is_ruled() {
-            return Chosen { jitter: own, cap: self.cap, hint: self.raw_hint() };
+            return self.own;
         }
         let of_rule = rule.map_or(Choices::NONE, |rule| rule.own);
         let is_own = rule.is_some_and(|rule| rule.stages == 0);
         let [first, second] = if is_own { [of_rule, record.own] } else { [record.own, of_rule] };
-        let jitter = first.jitter().or(second.jitter());
-        let cap = first.cap().or(second.cap());
-        let hint = first.hint().or(second.hint());
-        Chosen {
-            jitter: jitter.unwrap_or(own),
-            cap: cap.unwrap_or(self.cap),
-            hint: hint.filter(|_| self.path & ASKED == 0).unwrap_or(self.raw_hint()),
+        let mut choices = first.or(&second);
+        if self.path & ASKED != 0 {
+            choices.given &= !HINT;
         }
+        choices.or(&self.own)
     }
 }
 
@@ -87,7 +76,7 @@ impl Retry {
         let took = if policy.is_ruled() { self.begin_anew(policy, now) } else { 0 };
         let rule = if policy.is_ruled() { policy.rule(failure) } else { None };
         let (count, limit) = self.count_failure(policy, rule);
-        let never = failure.hint.is_never() && policy.hint_mode != IGNORE;
+        let never = failure.hint.is_never() && policy.own.hint_mode != IGNORE;
         if failure.kind as u8 == FailureKind::Permanent as u8 || never {
             return give_up(StopReason::Permanent);
         }
@@ -98,24 +87,24 @@ impl Retry {
         let Some(Found { spot, source, policy_stage }) = self.find_spot(policy, rule, count, now) else {
             return give_up(StopReason::Deadline);
         };
-        let Chosen { jitter, cap, hint } = policy.choices(rule.map(|rule| rule.1), spot.record);
-        let asked = match hint.allowed(failure.hint, now) {
+        let choices = policy.choices(rule.map(|rule| rule.1), spot.record);
+        let asked = match choices.allowed(failure.hint, now) {
             Ok(asked) => asked,
             Err(decision) => return decision,
         };
-        let draws = jitter.kind != jitter::NONE || spot.record.stage.is_random();
+        let draws = choices.jitter != jitter::NONE || spot.record.stage.is_random();
         let u = match pinned {
             _ if !draws => 0.0,
             Some(u) => u,
             None => self.rng.uniform(),
         };
         let fresh = self.base == UNSTARTED || self.count >> STAGE_AT != source;
-        let mut own = spot.delay(policy, &mut self.base, fresh, jitter, cap, u);
+        let mut own = spot.delay(policy, &mut self.base, fresh, &choices, u);
         self.advance(rule, source, policy_stage);
         if policy.is_ruled() && policy.delay_from == FROM_START {
             own = own.shortened(took);
         }
-        let (delay, cause, obeyed) = hint.applied(policy, &own, asked, u);
+        let (delay, cause, obeyed) = choices.applied(policy, &own, asked, u);
         let until = now.after(Span::from_nanos(delay));
         let reason =
             if policy.is_ruled() && spent && count == limit { StopReason::Attempts } else { StopReason::Deadline };

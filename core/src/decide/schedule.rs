@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_schedule_ends_before_its_delays_are_longer_than_a_total() {
         let second = Duration::from_secs(1);
-        let policy = Policy::options().backoff(Backoff::linear(second, second)).jitter(crate::Jitter::None).forever();
+        let policy = *Policy::options().backoff(Backoff::linear(second, second)).jitter(crate::Jitter::None).forever();
         let policy = policy.build().unwrap();
         let within = |seconds| Schedule::new(&policy, 0).within(Span::from_secs(seconds)).count();
         assert_eq!([0, 1, 2, 3, 9, 10].map(within), [0, 1, 1, 2, 3, 4]);
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_stage_that_ends_by_time_ends_in_a_schedule() {
         let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
-        let mut options = Policy::options().backoff(Backoff::constant(minutes(15))).jitter(crate::Jitter::None);
+        let mut options = *Policy::options().backoff(Backoff::constant(minutes(15))).jitter(crate::Jitter::None);
         for (name, value) in [
             ("backoff[0].until", minutes(120)),
             ("backoff[1].initial", minutes(60)),

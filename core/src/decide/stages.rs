@@ -6,7 +6,7 @@
 use crate::decide::backoff::{DECORRELATED, LINEAR, RawStage, real, truncated};
 use crate::decide::jitter::{self, CAP_CLIP, Spread, capped};
 use crate::decide::policy::{COUNTED, Policy, UNLIMITED};
-use crate::decide::record::{RawJitter, Record};
+use crate::decide::record::{Choices, Record};
 use crate::time::Span;
 
 /// The stage that a delay comes from.
@@ -66,9 +66,9 @@ impl Policy {
             let stage = &self.first().stage;
             // A linear delay grows with the one before it, also where delays are no longer counted.
             let n = if stage.kind == LINEAR { n } else { n.min(COUNTED) };
-            return stage.at(n, limit(stage, self.cap));
+            return stage.at(n, limit(stage, self.own.cap));
         }
-        let at = |spot: Spot<'_>| spot.record.at(&self.delays, spot.n, limit(&spot.record.stage, self.cap));
+        let at = |spot: Spot<'_>| spot.record.at(&self.delays, spot.n, limit(&spot.record.stage, self.own.cap));
         if self.own_stages().iter().all(|record| record.until == UNLIMITED) {
             return at(self.spot(n.min(COUNTED)));
         }
@@ -136,16 +136,9 @@ fn random(stage: &RawStage, base: &mut u64, n: u32, fresh: bool, cap: u8, u: f64
 impl Spot<'_> {
     /// The delay and its range, before the time that the attempt took is taken off (spec 5). Sets the base delay; `fresh` says
     /// that it is of another stage, or of none.
-    pub(crate) fn delay(
-        &self,
-        policy: &Policy,
-        base: &mut u64,
-        fresh: bool,
-        jitter: RawJitter,
-        cap: u8,
-        u: f64,
-    ) -> Spread {
+    pub(crate) fn delay(&self, policy: &Policy, base: &mut u64, fresh: bool, choices: &Choices, u: f64) -> Spread {
         let Self { record, n, over, .. } = *self;
+        let Choices { jitter, grows, jitter_by: by, cap, .. } = *choices;
         let stage = &record.stage;
         let fresh = fresh || policy.is_ruled() && n == 0 && record.repeats != 0;
         let apart = cfg!(feature = "powers") && (record.is_list() || record.from != 1);
@@ -164,10 +157,10 @@ impl Spot<'_> {
             () if over => *base,
             () => stage.next(*base, n, limit),
         };
-        let RawJitter { kind, grows, by } = jitter;
-        let by = if grows { by.saturating_mul(u64::from(n).saturating_add(1)).min(Span::MAX.as_nanos()) } else { by };
+        let by =
+            if grows != 0 { by.saturating_mul(u64::from(n).saturating_add(1)).min(Span::MAX.as_nanos()) } else { by };
         let d = if cap == CAP_CLIP { *base } else { (*base).min(stage.max) };
-        let (value, low, high) = jitter::range(kind, by, d, u);
+        let (value, low, high) = jitter::range(jitter, by, d, u);
         if policy.is_ruled() {
             return record.raised(value, low, high, cap, u);
         }

@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn a_deadline_stands_at_its_place_or_beyond_the_edge() {
-        let three = Policy::options().attempts(3);
-        let deadline = |time| drawn(three.deadline(Duration::from_millis(time)).build().unwrap());
+        let mut three = *Policy::options().attempts(3);
+        let mut deadline = |time| drawn(three.deadline(Duration::from_millis(time)).build().unwrap());
         // Half of the 300 ms that the sleeps take at most.
         assert!(deadline(150).contains(r#"<path d="M272.0 28V82""#), "{}", deadline(150));
         assert!(deadline(60_000).contains("deadline 1m →"));

@@ -227,7 +227,9 @@ impl Policy {
             let sum = linear_sum([initial, increment, max], growing).as_nanos();
             return Some(Span::from_nanos(sum.saturating_add(rest)));
         }
-        let unspread = Self { jitter: jitter::NONE, deadline: UNLIMITED, ..*self }.prepared();
+        let mut unspread = Self { deadline: UNLIMITED, ..*self };
+        unspread.own.jitter = jitter::NONE;
+        unspread.prepare();
         let mut path = Path::pinned(1 << 31);
         let mut last = Span::ZERO;
         let mut told = 0_u32;

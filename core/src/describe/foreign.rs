@@ -9,6 +9,7 @@
 use crate::decide::grpc::GrpcCode;
 use crate::decide::jitter;
 use crate::decide::policy::{Policy, RULES};
+use crate::decide::record::{Choices, HINT};
 use crate::describe::options::Options;
 use crate::describe::rules::{HostText, Rules};
 use crate::error::{Error, ErrorCode};
@@ -137,8 +138,8 @@ impl Form {
         let is_hedged = values.has(Item::HedgeAttempts);
         if is_hedged {
             // There is no backoff where all attempts are in one round.
-            (read.stages, read.own, read.delays) = (policy.stages, policy.own, policy.delays);
-            (read.jitter, read.jitter_by, read.cap) = (policy.jitter, policy.jitter_by, policy.cap);
+            (read.stages, read.own_count, read.delays) = (policy.stages, policy.own_count, policy.delays);
+            read.own = Choices { given: HINT, ..read.own }.or(&policy.own);
         }
         if let Some(field) = difference(&normalized(policy), &normalized(&read)) {
             return Err(cannot(field));
@@ -166,15 +167,15 @@ const RETRIED: u32 = 1 << GrpcCode::DeadlineExceeded.code()
 /// The policy with a cap that makes no difference set to one value.
 fn normalized(policy: &Policy) -> Policy {
     let mut normalized = *policy;
-    if normalized.jitter == jitter::NONE && normalized.cap == jitter::CAP_BEFORE_JITTER {
-        normalized.cap = jitter::CAP_KEEP_SPREAD;
+    if normalized.own.jitter == jitter::NONE && normalized.own.cap == jitter::CAP_BEFORE_JITTER {
+        normalized.own.cap = jitter::CAP_KEEP_SPREAD;
     }
     normalized
 }
 
 /// The first field in which two policies differ.
 fn difference(a: &Policy, b: &Policy) -> Option<&'static str> {
-    if (a.stages, a.own, a.delays) != (b.stages, b.own, b.delays) {
+    if (a.stages, a.own_count, a.delays) != (b.stages, b.own_count, b.delays) {
         return Some("backoff");
     }
     if a.rules != b.rules {
@@ -312,11 +313,11 @@ impl FormReader {
         if self.form == Form::Grpc && self.entries.is_timeout_of_others() {
             values.remove(Item::Deadline);
         }
-        let options = match self.form {
+        let mut options = match self.form {
             Form::StepFunctions => step_functions::import(&self.values, self.rules)?,
-            form => (form.system().import)(&values)?.with_rules(self.rules(&values)),
+            form => *(form.system().import)(&values)?.with_rules(self.rules(&values)),
         };
-        Ok(options.without_budget_of_loops())
+        Ok(*options.without_budget_of_loops())
     }
 
     /// The form's rules about which errors are retried.

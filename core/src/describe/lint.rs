@@ -187,7 +187,8 @@ impl Policy {
         let limit = self.attempt_limit()?;
         let attempts = self.attempts_after(failure)?;
         let retries = attempts.saturating_sub(1);
-        let endless = Self { deadline: UNLIMITED, ..*self }.prepared();
+        let mut endless = Self { deadline: UNLIMITED, ..*self };
+        endless.prepare();
         let mut paths = [0, u32::MAX].map(Path::pinned);
         for _ in 0..retries.min(COUNTED) {
             if paths.each_mut().map(|path| path.next(&endless, failure)) == [None; 2] {

@@ -1,16 +1,16 @@
-//! The options of a policy and its guards: fields are set in any order, and held against each other when it is built.
+//! The options of a policy and its guards: a list of numbers, given in any order, held against each other when the policy is built.
 //!
-//! Programs in Rust set them by typed methods, documents and other languages by name. A field's row in `fields.rs` says what
-//! it takes, what stands for it when it is not given, and which kinds have a use for it.
+//! Programs in Rust give them by typed methods, documents and other languages by name (`set.rs`). A field's row in `fields.rs` says
+//! what it takes, what stands for it when it is not given, and which kinds have a use for it. A preset is such a list, too: its
+//! numbers count where the options have none.
 
-use crate::decide::backoff::Backoff;
+use crate::decide::backoff::{self, Backoff, RawStage};
 use crate::decide::failure::FailureKind;
-use crate::decide::guards::breaker::config::OPEN_TIMES;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
 use crate::decide::policy::{DeadlineFrom, DelayFrom, FOREVER, Limits, OnDeadline, Policy, RULES};
-use crate::decide::record::{DELAYS, STAGES};
-use crate::describe::preset::Preset;
+use crate::decide::record::STAGES;
+use crate::describe::preset::{Place, Preset};
 use crate::describe::rules::Rules;
 use crate::fields::Field;
 use crate::time::Span;
@@ -18,24 +18,22 @@ use core::time::Duration;
 
 mod guards;
 mod policy;
-mod preset;
 mod set;
 mod stage;
 #[cfg(test)]
 mod tests;
 
-use stage::{StageOptions, nth};
+/// How many numbers there may be: few without the features that give stages and rules numbers of their own, for firmware.
+const NUMBERS: usize = if cfg!(any(feature = "powers", feature = "rules")) { 320 } else { 64 };
 
-/// The owner of a stage that no longer counts.
-const NOBODY: u8 = u8::MAX;
-
-/// The options of a policy and its guards: 6664 bytes of plain numbers, every bit pattern valid.
+/// The options of a policy and its guards: up to 320 numbers, every bit pattern valid. A build without the features `powers` and
+/// `rules` takes up to 64.
 ///
 /// # Contract
 /// Set what differs from the default, by the typed methods or by [`Options::set`] with a document's names, in any order.
 /// Then [`Options::build`] is the policy, [`Options::rules`] are the rules of classification, and [`Options::budget`],
 /// [`Options::breaker`] and the others the guards' configurations. A field that is not set has the preset's value, else the
-/// default.
+/// default. The methods change the options in place: a builder needs no more memory than the options and the policy.
 ///
 /// ```
 /// use core::time::Duration;
@@ -45,53 +43,39 @@ const NOBODY: u8 = u8::MAX;
 /// let policy = Policy::options().backoff(backoff).attempts(5).deadline(Duration::from_secs(30)).build()?;
 /// # Ok::<(), holdoff_core::Error>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 #[must_use]
 pub struct Options {
-    /// The value of each field by its number: a word's number, nanoseconds, a whole number, or the bits of a double.
-    values: [u64; Field::LAST + 1],
-    /// One bit for each field that is set, by its number.
-    is_set: [u64; 2],
-    stages: [StageOptions; STAGES],
-    /// The owner of each stage: 0 for the policy, else the number of the rule; the first stage is the policy's.
-    owners: [u8; STAGES],
-    /// The index of each stage among its owner's.
-    indexes: [u8; STAGES],
-    /// The delays of lists, in the order in which they were given.
-    delays: [u64; DELAYS],
-    /// The stage of each delay.
-    delay_of: [u8; DELAYS],
-    /// The jitter, cap and hint of each rule.
-    manners: [StageOptions; RULES],
-    /// The attempts of each rule.
-    rule_attempts: [u32; RULES],
-    /// One bit for each owner whose stages were given as a list, so that their paths have an index.
-    chained: u16,
-    /// How many delays there are.
-    listed: u8,
-    /// How many stages were begun, the first not counted.
-    more: u8,
-    /// One bit for each rule that has attempts.
-    has_attempts: u8,
-    /// More stages or delays were added than there is room for.
+    /// The numbers in the order in which their places were given first: a word's number, nanoseconds, a whole number, or the bits of
+    /// a double.
+    numbers: [u64; NUMBERS],
+    /// The place of each number.
+    places: [Place; NUMBERS],
+    /// How many there are.
+    count: u16,
+    /// 1 if more numbers, stages or delays were given than there is room for.
     overflow: u8,
-    /// The owner of the stage that was added last.
-    latest: u8,
-    /// How many open times of a breaker are listed; 0 for no list.
-    open_listed: u8,
-    /// The listed open times of a breaker after the first one.
-    more_open: [u64; OPEN_TIMES - 1],
+    /// No padding: the options are their bytes.
+    unused: [u8; 5],
     rules: Rules,
 }
-
-const _: () = assert!(size_of::<Options>() == 6664);
 
 impl Default for Options {
     fn default() -> Self {
         Self::NEW
     }
 }
+
+/// Equal if the same numbers were given, in whatever order.
+impl PartialEq for Options {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |place: Place| self.all_at(place).eq(other.all_at(place));
+        self.count == other.count && self.rules == other.rules && self.given().all(|(place, _)| same(place))
+    }
+}
+
+impl Eq for Options {}
 
 impl Policy {
     /// Options without any field set: those of the default policy.
@@ -103,119 +87,123 @@ impl Policy {
 impl Options {
     /// Options without any field set.
     pub const NEW: Self = Self {
-        values: [0; Field::LAST + 1],
-        is_set: [0; 2],
-        stages: [StageOptions::NEW; STAGES],
-        owners: [0; STAGES],
-        indexes: [0; STAGES],
-        delays: [0; DELAYS],
-        delay_of: [0; DELAYS],
-        manners: [StageOptions::NEW; RULES],
-        rule_attempts: [0; RULES],
-        chained: 0,
-        listed: 0,
-        more: 0,
-        has_attempts: 0,
+        numbers: [0; NUMBERS],
+        places: [Place { rule: 0, stage: 0, field: 0 }; NUMBERS],
+        count: 0,
         overflow: 0,
-        latest: 0,
-        open_listed: 0,
-        more_open: [0; OPEN_TIMES - 1],
+        unused: [0; 5],
         rules: Rules::NONE,
     };
 
-    /// True if a field is set. Fields of stages are in [`StageOptions`].
-    const fn has(&self, field: Field) -> bool {
-        let [low, high] = self.is_set;
-        let word = if field.code() < 64 { low } else { high };
-        word.wrapping_shr(field.code() as u32) & 1 == 1
+    /// The numbers that are given, with their places.
+    fn given(&self) -> impl Iterator<Item = (Place, u64)> {
+        self.places.iter().copied().zip(self.numbers.iter().copied()).take(self.count.into())
     }
 
-    /// The number of a field, 0 unless it was given.
-    const fn at(&self, field: Field) -> u64 {
-        match self.values.split_at_checked(field.code() as usize) {
-            Some((_, [value, ..])) => *value,
-            _ => 0,
+    /// The numbers at a place: of a list one for each item.
+    fn all_at(&self, place: Place) -> impl Iterator<Item = u64> {
+        self.given().filter(move |given| given.0 == place).map(|given| given.1)
+    }
+
+    /// Adds a number, also where there is one. False without room.
+    fn add(&mut self, place: Place, number: u64) -> bool {
+        let index = usize::from(self.count);
+        let (Some(slot), Some(known)) = (self.numbers.get_mut(index), self.places.get_mut(index)) else {
+            self.overflow = 1;
+            return false;
+        };
+        (*slot, *known) = (number, place);
+        self.count = self.count.saturating_add(1);
+        true
+    }
+
+    /// Gives a place its number. False without room.
+    fn put_at(&mut self, place: Place, number: u64) -> bool {
+        let mut known = self.places.iter().zip(&mut self.numbers).take(self.count.into());
+        match known.find(|known| *known.0 == place) {
+            Some((_, slot)) => *slot = number,
+            None => return self.add(place, number),
+        }
+        true
+    }
+
+    /// Takes the numbers at some places away.
+    fn remove(&mut self, at: impl Fn(Place) -> bool) {
+        let count = core::mem::take(&mut self.count);
+        for index in 0..usize::from(count) {
+            if let (Some(place), Some(number)) = (self.places.get(index).copied(), self.numbers.get(index).copied())
+                && !at(place)
+            {
+                self.add(place, number);
+            }
         }
     }
 
-    /// Gives a field that number.
-    pub(crate) const fn put(&mut self, field: Field, number: u64) {
-        if let Some(value) = nth(&mut self.values, field.code() as usize) {
-            *value = number;
-        }
-        *self.word(field) |= 1_u64.wrapping_shl(field.code() as u32);
+    /// True if a field of the policy or of a guard is set.
+    fn has(&self, field: Field) -> bool {
+        self.all_at(Place::of(field)).next().is_some()
     }
 
-    /// The word with the bit of a field.
-    const fn word(&mut self, field: Field) -> &mut u64 {
-        let [low, high] = &mut self.is_set;
-        if field.code() < 64 { low } else { high }
+    /// The number of a field of the policy or of a guard, 0 unless it was given.
+    fn at(&self, field: Field) -> u64 {
+        self.all_at(Place::of(field)).next().unwrap_or(0)
     }
 
-    const fn with(mut self, field: Field, number: u64) -> Self {
-        self.put(field, number);
+    /// Gives a field of the policy or of a guard that number.
+    pub(crate) fn put(&mut self, field: Field, number: u64) -> &mut Self {
+        self.put_at(Place::of(field), number);
         self
     }
 
-    const fn with_span(self, field: Field, span: Duration) -> Self {
-        self.with(field, Span::from_duration(span).as_nanos())
+    fn put_span(&mut self, field: Field, span: Duration) -> &mut Self {
+        self.put(field, Span::from_duration(span).as_nanos())
     }
 
     /// Starts from a named policy and its guards instead of the default ones.
-    pub const fn preset(self, preset: Preset) -> Self {
-        self.with(Field::Preset, preset.code() as u64)
+    pub fn preset(&mut self, preset: Preset) -> &mut Self {
+        self.put(Field::Preset, preset.code().into())
     }
 
-    /// The number of the preset, 0 for none.
-    const fn preset_code(&self) -> u8 {
-        if self.has(Field::Preset) { self.at(Field::Preset) as u8 } else { 0 }
+    /// The preset that is chosen.
+    fn chosen(&self) -> Option<Preset> {
+        Preset::from_code(self.at(Field::Preset) as u32)
     }
 
     /// How delays grow; exponential from 100 ms by 2 up to 5 s unless given. Replaces the stages there are; call it before
     /// [`Options::then`] and [`Options::backoff_after`].
-    pub const fn backoff(mut self, backoff: Backoff) -> Self {
-        let [first, ..] = &mut self.stages;
-        *first = StageOptions::of(backoff);
-        self.owners = [NOBODY; STAGES];
-        let [owner, ..] = &mut self.owners;
-        *owner = 0;
-        (self.more, self.chained, self.listed, self.overflow, self.latest) = (0, 0, 0, 0, 0);
-        self
+    pub fn backoff(&mut self, backoff: Backoff) -> &mut Self {
+        self.remove(Place::is_in_stage);
+        self.overflow = 0;
+        self.put_stage(0, 0, backoff)
     }
 
     /// Delay after delay as they are listed, up to 64; the last one stays. Unless given, there is one attempt more.
     /// Replaces all stages there are.
-    pub const fn delays(mut self, delays: &[Duration]) -> Self {
-        self = self.backoff(Backoff::constant(Duration::ZERO));
-        let [first, ..] = &mut self.stages;
-        *first = StageOptions::NEW;
-        first.put(Field::BackoffDelays, 0);
-        let mut rest = delays;
-        while let [delay, tail @ ..] = rest {
-            self.overflow |= !self.list(0, Span::from_duration(*delay).as_nanos()) as u8;
-            rest = tail;
+    pub fn delays(&mut self, delays: &[Duration]) -> &mut Self {
+        self.remove(Place::is_in_stage);
+        self.overflow = 0;
+        for delay in delays {
+            self.add(Place::in_stage(0, 0, Field::BackoffDelays), Span::from_duration(*delay).as_nanos());
         }
         self
     }
 
     /// Another backoff after `times` delays (1 to 268435455) of the one set last: `backoff(a).then(2, b)` is two delays of
     /// `a` and from then on `b`. Up to 16 in all.
-    pub const fn then(mut self, times: u32, backoff: Backoff) -> Self {
-        let (owner, index) = self.last_stage();
-        if let Some(slot) = self.slot(owner, index)
-            && let Some(last) = nth(&mut self.stages, slot)
-        {
-            last.put(Field::BackoffTimes, times as u64);
-        }
-        self.chained |= 1_u16.wrapping_shl(owner as u32);
-        self.append(owner, index.wrapping_add(1), StageOptions::of(backoff))
+    pub fn then(&mut self, times: u32, backoff: Backoff) -> &mut Self {
+        let rule = self.given().filter(|given| given.0.is_in_stage()).last().map_or(0, |last| last.0.rule);
+        let index = self.stages_of(rule).saturating_sub(1);
+        self.put_at(Place::in_stage(rule, index, Field::BackoffTimes), times.into());
+        self.put_stage(rule, index.saturating_add(1), backoff);
+        self.put_at(Place::begins(rule, index.saturating_add(1)), 0);
+        self
     }
 
     /// Another backoff for one kind of failure: a throttled client may have to wait longer than others. A rule that holds for
     /// the kind, behind the rules there are; its delays count together with those of the policy.
-    pub const fn backoff_after(mut self, kind: FailureKind, backoff: Backoff) -> Self {
+    pub fn backoff_after(&mut self, kind: FailureKind, backoff: Backoff) -> &mut Self {
         match self.rules.add_kind(kind) {
-            Some(rule) => self.append(rule, 0, StageOptions::of(backoff)),
+            Some(rule) => self.put_stage(rule, 0, backoff),
             None => {
                 self.overflow = 1;
                 self
@@ -223,181 +211,154 @@ impl Options {
         }
     }
 
-    /// The owner of the stage that was added last, and its index.
-    const fn last_stage(&self) -> (u8, u8) {
-        let mut index = 0_u8;
-        while self.slot(self.latest, index.wrapping_add(1)).is_some() {
-            index = index.wrapping_add(1);
+    /// Gives a stage all numbers of a backoff.
+    fn put_stage(&mut self, rule: u8, index: u8, backoff: Backoff) -> &mut Self {
+        if !self.has_room(rule, index) {
+            self.overflow = 1;
+            return self;
         }
-        (self.latest, index)
-    }
-
-    /// The slot of an owner's stage.
-    const fn slot(&self, owner: u8, index: u8) -> Option<usize> {
-        let (mut owners, mut indexes): (&[u8], &[u8]) = (&self.owners, &self.indexes);
-        let (mut slot, mut left) = (0_usize, self.more.saturating_add(1));
-        while let ([known, owners_left @ ..], [at, indexes_left @ ..]) = (owners, indexes)
-            && left > 0
-        {
-            if *known == owner && *at == index {
-                return Some(slot);
-            }
-            (owners, indexes) = (owners_left, indexes_left);
-            (slot, left) = (slot.wrapping_add(1), left.wrapping_sub(1));
+        let RawStage { kind, initial, step, max, .. } = RawStage::of(backoff);
+        let mut put = |field, number| self.put_at(Place::in_stage(rule, index, field), number);
+        put(Field::BackoffKind, kind.into());
+        put(Field::BackoffInitial, initial);
+        if let Some(field) = RawStage::step_of(kind) {
+            put(field, step);
         }
-        None
-    }
-
-    /// The slot of an owner's stage, begun if it is new. `None` if there is no room.
-    const fn begin_stage(&mut self, owner: u8, index: u8) -> Option<usize> {
-        if let Some(slot) = self.slot(owner, index) {
-            return Some(slot);
-        }
-        let slot = (self.more as usize).saturating_add(1);
-        if index as usize >= STAGES {
-            return None;
-        }
-        match (nth(&mut self.stages, slot), nth(&mut self.owners, slot), nth(&mut self.indexes, slot)) {
-            (Some(stage), Some(own), Some(at)) => (*stage, *own, *at) = (StageOptions::NEW, owner, index),
-            _ => return None,
-        }
-        self.more = self.more.wrapping_add(1);
-        Some(slot)
-    }
-
-    const fn append(mut self, owner: u8, index: u8, next: StageOptions) -> Self {
-        match self.begin_stage(owner, index) {
-            Some(slot) => {
-                if let Some(stage) = nth(&mut self.stages, slot) {
-                    *stage = next;
-                }
-                self.latest = owner;
-            }
-            None => self.overflow = 1,
+        if kind != backoff::CONSTANT {
+            put(Field::BackoffMax, max);
         }
         self
     }
 
-    /// Lists a delay for a stage; whether there was room.
-    const fn list(&mut self, stage: u8, nanos: u64) -> bool {
-        let index = self.listed as usize;
-        let (Some(delay), Some(of)) = (nth(&mut self.delays, index), nth(&mut self.delay_of, index)) else {
-            return false;
-        };
-        (*delay, *of) = (nanos, stage);
-        self.listed = self.listed.wrapping_add(1);
-        true
+    /// One bit for each stage that was begun, of the policy for rule 0, else of the rule with that number.
+    fn begun(&self, rule: u8) -> u32 {
+        let places = self.given().map(|given| given.0).filter(|place| place.is_in_stage() && place.rule == rule);
+        places.fold(0, |begun, place| begun | 1_u32.wrapping_shl(place.stage.into()))
+    }
+
+    /// How many stages there are, with those between two that were begun.
+    fn stages_of(&self, rule: u8) -> u8 {
+        u32::BITS.saturating_sub(self.begun(rule).leading_zeros()) as u8
+    }
+
+    /// True if a stage was begun or there is room for it. One is the policy's, begun or not.
+    fn has_room(&self, rule: u8, index: u8) -> bool {
+        let begun = |of: u8| self.begun(of) | u32::from(of == 0);
+        let known = begun(rule).wrapping_shr(index.into()) & 1 == 1;
+        let sum = (0..=RULES as u8).fold(0_u32, |sum, of| sum.saturating_add(begun(of).count_ones()));
+        usize::from(index) < STAGES && (known || (sum as usize) < STAGES)
     }
 
     /// How delays are spread; full jitter unless given.
-    pub const fn jitter(mut self, jitter: Jitter) -> Self {
+    pub fn jitter(&mut self, jitter: Jitter) -> &mut Self {
         let (kind, by) = jitter.raw();
-        *self.word(Field::JitterFactor) &= !1_u64.wrapping_shl(Field::JitterFactor.code() as u32);
-        *self.word(Field::JitterBound) &= !1_u64.wrapping_shl(Field::JitterBound.code() as u32);
-        *self.word(Field::JitterGrows) &= !1_u64.wrapping_shl(Field::JitterGrows.code() as u32);
-        self.put(Field::JitterKind, kind as u64);
+        let of_jitter = [Field::JitterFactor, Field::JitterBound, Field::JitterGrows].map(Place::of);
+        self.remove(|place| of_jitter.contains(&place));
         if jitter::has_factor(kind) {
             self.put(Field::JitterFactor, by);
         } else if kind == jitter::BOUNDED {
             self.put(Field::JitterBound, by);
         }
-        self
+        self.put(Field::JitterKind, kind.into())
     }
 
     /// The value that the longest delay bounds: the jittered delay, its spread kept, unless set.
-    pub const fn cap(self, cap: Cap) -> Self {
-        self.with(Field::Cap, cap.code() as u64)
+    pub fn cap(&mut self, cap: Cap) -> &mut Self {
+        self.put(Field::Cap, cap.code().into())
     }
 
     /// How many attempts there may be, the first one included: 1 to 4294967294; 3 unless given.
-    pub const fn attempts(self, attempts: u32) -> Self {
+    pub fn attempts(&mut self, attempts: u32) -> &mut Self {
         // The number that means "for ever" is out of range like 0: saying so needs the word.
-        self.with(Field::Attempts, if attempts == FOREVER { 0 } else { attempts as u64 })
+        self.put(Field::Attempts, if attempts == FOREVER { 0 } else { attempts.into() })
     }
 
     /// No limit on attempts.
-    pub const fn forever(self) -> Self {
-        self.with(Field::Attempts, FOREVER as u64)
+    pub fn forever(&mut self) -> &mut Self {
+        self.put(Field::Attempts, FOREVER.into())
     }
 
     /// How long the whole operation may take, attempts included: above 0; without a limit unless given.
-    pub const fn deadline(self, deadline: Duration) -> Self {
-        self.with_span(Field::Deadline, deadline)
+    pub fn deadline(&mut self, deadline: Duration) -> &mut Self {
+        self.put_span(Field::Deadline, deadline)
     }
 
     /// How many attempts of all failures together there may be: 1 to 4294967294; without a limit unless given.
-    pub const fn total(self, total: u32) -> Self {
-        self.with(Field::Total, if total == FOREVER { 0 } else { total as u64 })
+    pub fn total(&mut self, total: u32) -> &mut Self {
+        self.put(Field::Total, if total == FOREVER { 0 } else { total.into() })
     }
 
     /// The limit that ends an operation: the first of attempts and deadline unless given.
-    pub const fn limits(self, limits: Limits) -> Self {
-        self.with(Field::Limits, limits as u64)
+    pub fn limits(&mut self, limits: Limits) -> &mut Self {
+        self.put(Field::Limits, limits.code().into())
     }
 
     /// The moment from which the deadline counts: the start unless given.
-    pub const fn deadline_from(self, from: DeadlineFrom) -> Self {
-        self.with(Field::DeadlineFrom, from as u64)
+    pub fn deadline_from(&mut self, from: DeadlineFrom) -> &mut Self {
+        self.put(Field::DeadlineFrom, from.code().into())
     }
 
     /// Lets the running attempt go on at the deadline, which then only stops attempts from beginning.
-    pub const fn abort_at_deadline(self, aborts: bool) -> Self {
-        self.with(Field::AbortAtDeadline, aborts as u64)
+    pub fn abort_at_deadline(&mut self, aborts: bool) -> &mut Self {
+        self.put(Field::AbortAtDeadline, aborts.into())
     }
 
     /// The moment from which a delay counts: the failure unless given.
-    pub const fn delay_from(self, from: DelayFrom) -> Self {
-        self.with(Field::DelayFrom, from as u64)
+    pub fn delay_from(&mut self, from: DelayFrom) -> &mut Self {
+        self.put(Field::DelayFrom, from.code().into())
     }
 
     /// How long an attempt must run before it fails to begin the operation anew: above 0; no attempt does unless given.
-    pub const fn reset_after(self, time: Duration) -> Self {
-        self.with_span(Field::ResetAfter, time)
+    pub fn reset_after(&mut self, time: Duration) -> &mut Self {
+        self.put_span(Field::ResetAfter, time)
     }
 
     /// How much time an attempt must have left before the deadline to be worth starting; 0 unless given.
-    pub const fn min_attempt(self, min_attempt: Duration) -> Self {
-        self.with_span(Field::MinAttempt, min_attempt)
+    pub fn min_attempt(&mut self, min_attempt: Duration) -> &mut Self {
+        self.put_span(Field::MinAttempt, min_attempt)
     }
 
     /// The behaviour when the next attempt would not fit before the deadline: stop unless set.
-    pub const fn on_deadline(self, on_deadline: OnDeadline) -> Self {
-        self.with(Field::OnDeadline, on_deadline as u64)
+    pub fn on_deadline(&mut self, on_deadline: OnDeadline) -> &mut Self {
+        self.put(Field::OnDeadline, on_deadline.code().into())
     }
 
     /// How long one attempt may take: above 0; without a limit unless given.
-    pub const fn attempt_timeout(self, timeout: Duration) -> Self {
-        self.with_span(Field::AttemptTimeout, timeout)
+    pub fn attempt_timeout(&mut self, timeout: Duration) -> &mut Self {
+        self.put_span(Field::AttemptTimeout, timeout)
     }
 
     /// The use of a server's hint: floor unless set.
-    pub const fn hint_mode(self, mode: HintMode) -> Self {
-        self.with(Field::HintMode, mode as u64)
+    pub fn hint_mode(&mut self, mode: HintMode) -> &mut Self {
+        self.put(Field::HintMode, mode.code().into())
     }
 
     /// The longest hint that is obeyed; 60 s unless given.
-    pub const fn hint_max(self, max: Duration) -> Self {
-        self.with_span(Field::HintMax, max)
+    pub fn hint_max(&mut self, max: Duration) -> &mut Self {
+        self.put_span(Field::HintMax, max)
     }
 
     /// The use of a longer hint: stop unless set.
-    pub const fn hint_over(self, over: HintOver) -> Self {
-        self.with(Field::HintOver, over as u64)
+    pub fn hint_over(&mut self, over: HintOver) -> &mut Self {
+        self.put(Field::HintOver, over.code().into())
     }
 
     /// How far a hint may move a delay beyond the policy's own; without a limit unless given.
-    pub const fn hint_reach(self, reach: Duration) -> Self {
-        self.with_span(Field::HintReach, reach)
+    pub fn hint_reach(&mut self, reach: Duration) -> &mut Self {
+        self.put_span(Field::HintReach, reach)
     }
 
     /// These options with rules that were set before.
-    pub const fn with_rules(mut self, rules: Rules) -> Self {
+    pub fn with_rules(&mut self, rules: Rules) -> &mut Self {
         self.rules = rules;
         self
     }
 
     /// The rules, without the texts of their names and patterns: the preset's, unless some are given.
-    pub const fn rules(&self) -> Rules {
-        if self.rules.is_none() { Preset::rules_of(self.preset_code()) } else { self.rules }
+    pub fn rules(&self) -> Rules {
+        match self.chosen() {
+            Some(preset) if self.rules.is_none() => preset.rules(),
+            _ => self.rules,
+        }
     }
 }

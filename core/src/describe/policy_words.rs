@@ -165,7 +165,7 @@ fn write_jitter(f: &mut fmt::Formatter<'_>, policy: &Policy) -> fmt::Result {
         Jitter::None if policy.is_random() => f.write_str(", its own jitter"),
         jitter => write!(f, ", {}", JitterWords(jitter)),
     }?;
-    if policy.grows != 0 {
+    if policy.own.grows != 0 {
         f.write_str(" that grows")?;
     }
     f.write_str(match policy.cap() {

@@ -3,7 +3,13 @@
 //! A preset is a policy like any other, and guards where the system has some. Which errors the system retries is in
 //! docs/compat.md.
 
+use crate::decide::backoff::{CONSTANT, DECORRELATED_V2, EXPONENTIAL};
+use crate::decide::failure::FailureKind;
+use crate::decide::jitter::{ADDITIVE, BOUNDED, CAP_BEFORE_JITTER, NONE, PROPORTIONAL, SUBTRACTIVE};
+use crate::decide::policy::{AT_LEAST, CLAMP, EXACT, FOREVER};
+use crate::describe::rules::Rules;
 use crate::fields::Field;
+use crate::time::Span;
 use crate::words::words;
 use core::time::Duration;
 
@@ -55,25 +61,232 @@ words! {
 /// The longest hint where a preset's system has no limit: no header may park a client for years (spec 7.19).
 pub(crate) const LONGEST_HINT: Duration = Duration::from_secs(3600);
 
+/// The place of a number: in a policy or a guard, in a rule, or in a stage of one of the two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub(crate) struct Place {
+    /// 0 for the policy and the guards, else the number of the rule, or [`OPEN_TIMES`].
+    pub(crate) rule: u8,
+    /// The index of the stage, or [`NO_STAGE`].
+    pub(crate) stage: u8,
+    /// The number of the field; 0 where a stage of a list of stages begins.
+    pub(crate) field: u8,
+}
+
+/// The stage of a number that no stage has.
+pub(crate) const NO_STAGE: u8 = u8::MAX;
+/// The rule of a breaker's open times where they are a list, whose items are its stages.
+pub(crate) const OPEN_TIMES: u8 = u8::MAX;
+
+impl Place {
+    /// The place of a field of the policy or of a guard.
+    pub(crate) const fn of(field: Field) -> Self {
+        Self::in_stage(0, NO_STAGE, field)
+    }
+
+    pub(crate) const fn in_stage(rule: u8, stage: u8, field: Field) -> Self {
+        Self { rule, stage, field: field.code() }
+    }
+
+    /// The place that says that a stage is one of a list of stages.
+    pub(crate) const fn begins(rule: u8, stage: u8) -> Self {
+        Self { rule, stage, field: 0 }
+    }
+
+    pub(crate) const fn is_in_stage(self) -> bool {
+        self.stage != NO_STAGE && self.rule != OPEN_TIMES
+    }
+}
+
+/// `Field = number`, of the policy, its first stage or a guard; `[rule, stage] Field = number` of another stage.
+macro_rules! numbers {
+    ($($([$rule:literal, $stage:literal])? $field:ident = $number:expr),+ $(,)?) => {
+        &const { [$((numbers!(@place $([$rule, $stage])? $field), $number as u64)),+] }
+    };
+    (@place [$rule:literal, $stage:literal] $field:ident) => { Place::in_stage($rule, $stage, Field::$field) };
+    (@place $field:ident) => {
+        Place::in_stage(0, if Field::$field.is_stages() { 0 } else { NO_STAGE }, Field::$field)
+    };
+}
+
+const fn millis(millis: u64) -> u64 {
+    millis.saturating_mul(1_000_000)
+}
+
+const fn seconds(seconds: u64) -> u64 {
+    millis(seconds.saturating_mul(1000))
+}
+
+const fn real(number: f64) -> u64 {
+    number.to_bits()
+}
+
+/// The number of the budget's kind "token".
+const TOKEN: u64 = 1;
+/// A backoff without a longest delay.
+const UNBOUNDED: u64 = Span::MAX.as_nanos();
+const LONGEST: u64 = LONGEST_HINT.as_secs() * 1_000_000_000;
+
 impl Preset {
+    /// The numbers of its policy, with a whole backoff, jitter and attempts, and of its guards: the retry quota of the AWS SDKs, and
+    /// the send rate of their adaptive mode. The others have no guards.
+    pub(crate) const fn numbers(self) -> &'static [(Place, u64)] {
+        match self {
+            Self::Default => numbers![
+                BackoffKind = EXPONENTIAL,
+                BackoffInitial = millis(100),
+                BackoffFactor = real(2.0),
+                BackoffMax = seconds(5),
+            ],
+            Self::Langgraphgo => numbers![
+                BackoffKind = EXPONENTIAL,
+                BackoffInitial = millis(100),
+                BackoffFactor = real(2.0),
+                BackoffMax = seconds(5),
+                JitterKind = NONE,
+                Attempts = 3,
+            ],
+            Self::LanggraphgoGraph => numbers![
+                BackoffKind = EXPONENTIAL,
+                BackoffInitial = seconds(1),
+                BackoffFactor = real(2.0),
+                BackoffMax = UNBOUNDED,
+                JitterKind = NONE,
+                Attempts = 4,
+            ],
+            Self::Kubernetes => numbers![
+                BackoffKind = EXPONENTIAL,
+                BackoffInitial = millis(10),
+                BackoffFactor = real(5.0),
+                BackoffMax = UNBOUNDED,
+                JitterKind = ADDITIVE,
+                JitterFactor = real(0.1),
+                Cap = CAP_BEFORE_JITTER,
+                Attempts = 4,
+            ],
+            Self::Aster => numbers![
+                BackoffKind = EXPONENTIAL,
+                BackoffInitial = seconds(1),
+                BackoffFactor = real(2.0),
+                BackoffMax = UNBOUNDED,
+                JitterKind = BOUNDED,
+                JitterBound = millis(500),
+                Attempts = 3,
+            ],
+            Self::AwsStandard20 => numbers![
+                BackoffKind = EXPONENTIAL,
+                BackoffInitial = seconds(1),
+                BackoffFactor = real(2.0),
+                BackoffMax = seconds(20),
+                Attempts = 3,
+                HintMode = EXACT,
+                HintMax = seconds(20),
+                HintOver = CLAMP,
+                BudgetKind = TOKEN,
+                BudgetCapacity = 500,
+                BudgetCost = 5,
+                BudgetTimeoutCost = 10,
+                BudgetThrottledCost = 5,
+                BudgetReward = real(1.0),
+            ],
+            // The numbers of the standard mode, and a cubic rate that calls wait for.
+            Self::AwsAdaptive => numbers![
+                BackoffKind = EXPONENTIAL,
+                BackoffInitial = seconds(1),
+                BackoffFactor = real(2.0),
+                BackoffMax = seconds(20),
+                Attempts = 3,
+                HintMode = EXACT,
+                HintMax = seconds(20),
+                HintOver = CLAMP,
+                BudgetKind = TOKEN,
+                BudgetCapacity = 500,
+                BudgetCost = 5,
+                BudgetTimeoutCost = 10,
+                BudgetThrottledCost = 5,
+                BudgetReward = real(1.0),
+                AdaptiveKind = 1,
+                AdaptiveRefusal = 1,
+            ],
+            Self::AwsStandard21 => numbers![
+                BackoffKind = EXPONENTIAL, BackoffInitial = millis(50), BackoffFactor = real(2.0),
+                BackoffMax = seconds(20), [1, 0] BackoffKind = EXPONENTIAL, [1, 0] BackoffInitial = seconds(1),
+                [1, 0] BackoffFactor = real(2.0), [1, 0] BackoffMax = seconds(20), Attempts = 3, HintMode = AT_LEAST,
+                HintMax = UNBOUNDED, HintReach = seconds(5), BudgetKind = TOKEN, BudgetCapacity = 500,
+                BudgetCost = 14, BudgetTimeoutCost = 14, BudgetThrottledCost = 5, BudgetReward = real(1.0),
+            ],
+            Self::Grpc => numbers![
+                BackoffKind = EXPONENTIAL,
+                BackoffInitial = millis(100),
+                BackoffFactor = real(2.0),
+                BackoffMax = seconds(1),
+                JitterKind = PROPORTIONAL,
+                JitterFactor = real(0.2),
+                Cap = CAP_BEFORE_JITTER,
+                Attempts = 4,
+                HintMode = EXACT,
+                HintMax = LONGEST,
+            ],
+            Self::Temporal => numbers![
+                BackoffKind = EXPONENTIAL,
+                BackoffInitial = seconds(1),
+                BackoffFactor = real(2.0),
+                BackoffMax = seconds(100),
+                JitterKind = NONE,
+                Attempts = FOREVER,
+            ],
+            Self::GoogleCloud => numbers![
+                BackoffKind = EXPONENTIAL,
+                BackoffInitial = seconds(1),
+                BackoffFactor = real(2.0),
+                BackoffMax = seconds(60),
+                Attempts = FOREVER,
+                Deadline = seconds(120),
+            ],
+            Self::Resilience4j => {
+                numbers![BackoffKind = CONSTANT, BackoffInitial = millis(500), JitterKind = NONE, Attempts = 3,]
+            }
+            Self::Polly => numbers![
+                BackoffKind = DECORRELATED_V2,
+                BackoffInitial = seconds(2),
+                BackoffMax = UNBOUNDED,
+                JitterKind = NONE,
+                Attempts = 4,
+                HintMode = EXACT,
+                HintMax = LONGEST,
+            ],
+            Self::Chromium => numbers![
+                BackoffKind = CONSTANT, BackoffInitial = 0, BackoffTimes = 2, [0, 1] BackoffKind = EXPONENTIAL,
+                [0, 1] BackoffInitial = millis(700), [0, 1] BackoffFactor = real(1.4), [0, 1] BackoffMax = seconds(900),
+                JitterKind = SUBTRACTIVE, JitterFactor = real(0.4), Attempts = FOREVER,
+            ],
+            Self::TenacityRandomExponential => numbers![
+                BackoffKind = EXPONENTIAL,
+                BackoffInitial = seconds(1),
+                BackoffFactor = real(2.0),
+                BackoffMax = seconds(60),
+                Attempts = FOREVER,
+            ],
+        }
+    }
+
+    /// Its rules.
+    pub(crate) fn rules(self) -> Rules {
+        let mut rules = Rules::NONE;
+        if let Some(kind) = self.ruled_kind() {
+            rules.add_kind(kind);
+        }
+        rules
+    }
+
+    /// The kind of failures that its only rule takes.
+    pub(crate) fn ruled_kind(self) -> Option<FailureKind> {
+        (self == Self::AwsStandard21).then_some(FailureKind::Throttled)
+    }
+
     /// The number of a field of its guards; `None` where it has no such guard or the field has its default.
     pub fn guard(self, field: Field) -> Option<u64> {
-        let (cost, timeout_cost) = match self {
-            Self::AwsStandard20 | Self::AwsAdaptive => (5, 10),
-            Self::AwsStandard21 => (14, 14),
-            _ => return None,
-        };
-        Some(match field {
-            // A token budget.
-            Field::BudgetKind => 1,
-            Field::BudgetCapacity => 500,
-            Field::BudgetCost => cost,
-            Field::BudgetTimeoutCost => timeout_cost,
-            Field::BudgetThrottledCost => 5,
-            Field::BudgetReward => 1.0_f64.to_bits(),
-            // A cubic rate that calls wait for.
-            Field::AdaptiveKind | Field::AdaptiveRefusal if self == Self::AwsAdaptive => 1,
-            _ => return None,
-        })
+        let place = Place::of(field);
+        self.numbers().iter().find(|given| given.0 == place && field.is_guards()).map(|given| given.1)
     }
 }

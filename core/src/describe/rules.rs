@@ -8,7 +8,6 @@
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::grpc::GrpcCode;
 use crate::decide::policy::RULES;
-use crate::describe::preset::Preset;
 use crate::words::words;
 
 #[cfg(feature = "foreign")]
@@ -237,54 +236,41 @@ impl Rules {
     }
 
     /// True if the rule with that index makes failures permanent.
-    pub(crate) const fn never_retries(&self, index: u8) -> bool {
+    pub(crate) fn never_retries(&self, index: u8) -> bool {
         self.word(index) == NEVER
     }
 
     /// The word of a rule about retries.
-    const fn word(&self, index: u8) -> u8 {
-        match self.retry.split_at_checked(index as usize) {
-            Some((_, [word, ..])) => *word,
-            _ => STAYS,
-        }
+    fn word(&self, index: u8) -> u8 {
+        self.retry.get(usize::from(index)).copied().unwrap_or(STAYS)
     }
 
     /// The kinds for which a rule holds whatever else is known, one bit each; above them of operations that may not run twice.
-    pub(crate) const fn kinds(&self, rule: u8) -> u8 {
+    pub(crate) fn kinds(&self, rule: u8) -> u8 {
         if !self.has_if(rule) {
             return u8::MAX;
         }
-        let (mut rest, mut left, mut kinds): (&[Alternative], _, _) = (&self.alternatives, self.used, 0_u8);
-        while let [alternative, others @ ..] = rest
-            && left > 0
-        {
-            let only = alternative.conditions & !(KINDS | IDEMPOTENT) == 0;
-            if alternative.rule == rule && only {
-                let own = if alternative.has(KINDS) { alternative.kinds.wrapping_shr(1) & 15 } else { 15 };
-                kinds |= if alternative.contradicts(IDEMPOTENT, true) { 0 } else { own };
-                kinds |= if alternative.contradicts(IDEMPOTENT, false) { 0 } else { own.wrapping_shl(4) };
-            }
-            (rest, left) = (others, left.wrapping_sub(1));
-        }
-        kinds
+        let of_kinds = |alternative: &Alternative| alternative.conditions & !(KINDS | IDEMPOTENT) == 0;
+        let all = self.alternatives().map(|(alternative, _)| alternative);
+        all.filter(|alternative| alternative.rule == rule && of_kinds(alternative)).fold(0, |kinds, alternative| {
+            let own = if alternative.has(KINDS) { alternative.kinds.wrapping_shr(1) & 15 } else { 15 };
+            let safe = if alternative.contradicts(IDEMPOTENT, true) { 0 } else { own };
+            kinds | safe | if alternative.contradicts(IDEMPOTENT, false) { 0 } else { own.wrapping_shl(4) }
+        })
     }
 
-    const fn has_if(&self, rule: u8) -> bool {
+    fn has_if(&self, rule: u8) -> bool {
         self.conditioned.wrapping_shr(rule as u32) & 1 == 1
     }
 
     /// Adds a rule that holds for one kind of failure. Returns its number, from 1; `None` without room.
-    pub(crate) const fn add_kind(&mut self, kind: FailureKind) -> Option<u8> {
+    pub(crate) fn add_kind(&mut self, kind: FailureKind) -> Option<u8> {
         let rule = self.rules;
-        let kinds = 1_u8.wrapping_shl(kind.code() as u32);
-        match self.alternatives.split_at_mut_checked(self.used as usize) {
-            Some((_, [slot, ..])) if (rule as usize) < RULES => {
-                *slot = Alternative { rule, conditions: KINDS, kinds, ..Alternative::EMPTY };
-            }
-            _ => return None,
-        }
-        (self.rules, self.used) = (rule.wrapping_add(1), self.used.wrapping_add(1));
-        self.conditioned |= 1_u8.wrapping_shl(rule as u32);
+        let slot = self.alternatives.get_mut(usize::from(self.used)).filter(|_| usize::from(rule) < RULES)?;
+        *slot =
+            Alternative { rule, conditions: KINDS, kinds: 1_u8.wrapping_shl(kind.code().into()), ..Alternative::EMPTY };
+        (self.rules, self.used) = (rule.saturating_add(1), self.used.saturating_add(1));
+        self.conditioned |= 1_u8.wrapping_shl(rule.into());
         Some(self.rules)
     }
 
@@ -386,16 +372,6 @@ const fn bit_of(list: TextList) -> u8 {
 
 fn list_of(condition: u8) -> Option<TextList> {
     TextList::ALL.into_iter().find(|list| bit_of(*list) == condition)
-}
-
-impl Preset {
-    /// The rules of the preset with that number.
-    pub(crate) const fn rules_of(code: u8) -> Rules {
-        match Self::from_code(code as u32) {
-            Some(preset) => preset.preset_rules(),
-            None => Rules::NONE,
-        }
-    }
 }
 
 #[cfg(test)]

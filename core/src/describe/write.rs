@@ -6,7 +6,7 @@
 use crate::decide::backoff::{self, RawStage};
 use crate::decide::jitter;
 use crate::decide::policy::{FOREVER, Policy, RawRule, UNLIMITED};
-use crate::decide::record::{Choices, RawHint, RawJitter, Record};
+use crate::decide::record::{CAP, Choices, HINT, JITTER, Record};
 use crate::describe::options::Options;
 use crate::describe::rules::{Rules, TextList};
 use crate::fields::{Field, Takes};
@@ -29,7 +29,7 @@ const LIMITS: [Field; 12] = [
     Field::DelayFrom,
     Field::ResetAfter,
 ];
-const HINT: [Field; 4] = [Field::HintMode, Field::HintMax, Field::HintOver, Field::HintReach];
+const HINTS: [Field; 4] = [Field::HintMode, Field::HintMax, Field::HintOver, Field::HintReach];
 
 /// The texts that a host has stored for a list of an alternative, handed one by one to a function.
 pub type HostTexts<'t> = dyn FnMut(u8, TextList, &mut dyn FnMut(&str) -> fmt::Result) -> fmt::Result + 't;
@@ -61,16 +61,15 @@ pub fn write_document(
     let mut document = Open::new(out, '{')?;
     document.integer("version", 1)?;
     stages(policy, policy.own_stages(), document.field("backoff")?)?;
-    let own = RawJitter { kind: policy.jitter, grows: policy.grows != 0, by: policy.jitter_by };
-    jitter(own, document.field("jitter")?)?;
+    jitter(&policy.own, document.field("jitter")?)?;
     for field in LIMITS {
         let number = policy.number(field);
         if field == Field::Attempts || Some(number) != field.default() {
             write_field(field, number, field.path(), &mut document)?;
         }
     }
-    if HINT.iter().any(|field| Some(policy.number(*field)) != field.default()) {
-        hint(policy.raw_hint(), document.field("hint")?)?;
+    if HINTS.iter().any(|field| Some(policy.number(*field)) != field.default()) {
+        hint(&policy.own, document.field("hint")?)?;
     }
     if !rules.is_none() {
         let mut list = Open::new(document.field("rules")?, '[')?;
@@ -109,16 +108,13 @@ fn rule(
 
 /// The jitter, cap and hint of a rule or a stage.
 fn choices(choices: &Choices, object: &mut Open<'_>) -> fmt::Result {
-    if let Some(own) = choices.jitter() {
-        jitter(own, object.field("jitter")?)?;
+    if choices.has(JITTER) {
+        jitter(choices, object.field("jitter")?)?;
     }
-    if let Some(cap) = choices.cap() {
-        write_field(Field::Cap, cap.into(), "cap", object)?;
+    if choices.has(CAP) {
+        write_field(Field::Cap, choices.cap.into(), "cap", object)?;
     }
-    match choices.hint() {
-        Some(own) => hint(own, object.field("hint")?),
-        None => Ok(()),
-    }
+    if choices.has(HINT) { hint(choices, object.field("hint")?) } else { Ok(()) }
 }
 
 /// One stage as an object, several as a list.
@@ -172,27 +168,27 @@ fn stage(policy: &Policy, record: &Record, out: Out<'_>) -> fmt::Result {
     stage.end('}')
 }
 
-fn jitter(own: RawJitter, out: Out<'_>) -> fmt::Result {
-    let field = match own.kind {
+fn jitter(own: &Choices, out: Out<'_>) -> fmt::Result {
+    let field = match own.jitter {
         kind if jitter::has_factor(kind) => Field::JitterFactor,
         jitter::BOUNDED => Field::JitterBound,
         kind => return crate::json::text(out, Field::JitterKind.word(kind)),
     };
     let mut fields = Open::new(out, '{')?;
-    write_field(Field::JitterKind, own.kind.into(), "kind", &mut fields)?;
-    write_field(field, own.by, last(field), &mut fields)?;
-    if own.grows {
+    write_field(Field::JitterKind, own.jitter.into(), "kind", &mut fields)?;
+    write_field(field, own.jitter_by, last(field), &mut fields)?;
+    if own.grows != 0 {
         write_field(Field::JitterGrows, 1, "grows", &mut fields)?;
     }
     fields.end('}')
 }
 
-fn hint(own: RawHint, out: Out<'_>) -> fmt::Result {
-    let numbers = [own.mode.into(), own.max, own.over.into(), own.reach];
+fn hint(own: &Choices, out: Out<'_>) -> fmt::Result {
     let mut hint = Open::new(out, '{')?;
-    for (field, number) in HINT.into_iter().zip(numbers) {
-        if field == Field::HintMode || Some(number) != field.default() {
-            write_field(field, number, last(field), &mut hint)?;
+    for field in HINTS {
+        let number = own.number(field);
+        if field == Field::HintMode || number != field.default() {
+            write_field(field, number.unwrap_or_default(), last(field), &mut hint)?;
         }
     }
     hint.end('}')

@@ -25,7 +25,7 @@ fn span(millis: u64) -> Span {
 
 /// One second between attempts, four attempts, ten seconds for all.
 fn policy() -> Policy {
-    let builder = Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None);
+    let mut builder = *Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None);
     builder.attempts(4).deadline(SECOND * 10).build().unwrap()
 }
 

@@ -61,7 +61,7 @@ impl CallGuards for Guards<'_> {
         if failure.kind == FailureKind::Permanent {
             return Err(call.give_up(self, StopReason::Permanent, Timestamp::NEVER));
         }
-        let obeyed = policy.hint_mode != IGNORE;
+        let obeyed = policy.own.hint_mode != IGNORE;
         call.flight.hint = call.flight.hint.or_later(failure.hint);
         let never = obeyed && call.flight.hint.is_never();
         if call.may_hedge(policy, self) && !never {

@@ -128,7 +128,8 @@ impl Policy {
     #[must_use]
     pub fn with_attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts.max(1);
-        self.prepared()
+        self.prepare();
+        self
     }
 }
 

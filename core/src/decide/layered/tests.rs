@@ -19,7 +19,7 @@ fn every(seconds: u64, attempts: u32) -> Policy {
 
 fn limited(seconds: u64, attempts: u32, deadline: u64) -> Policy {
     let backoff = Backoff::constant(Duration::from_secs(seconds));
-    let builder = Policy::options().backoff(backoff).jitter(Jitter::None).attempts(attempts);
+    let mut builder = *Policy::options().backoff(backoff).jitter(Jitter::None).attempts(attempts);
     builder.deadline(Duration::from_secs(deadline)).build().unwrap()
 }
 
@@ -109,7 +109,7 @@ fn an_outer_level_that_does_not_go_on_leaves_the_reason_to_the_inner() {
 #[test]
 fn a_hint_too_long_for_the_inner_level_is_obeyed_by_the_outer() {
     let hinted = Failure::THROTTLED.with_hint(Hint::after(Span::from_secs(90)));
-    let patient = Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None).hint_max(SECOND * 100);
+    let mut patient = *Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None).hint_max(SECOND * 100);
     let layers = Layers::new(patient.attempts(2).build().unwrap(), every(1, 2), None).unwrap();
     let (mut layered, _) = Layered::begin(&layers, 0, at(0));
     let sleep = layered.fail(&layers, Ticket::FIRST, at(0), hinted);
@@ -128,7 +128,7 @@ fn the_inner_level_does_not_sleep_past_the_deadline_of_the_outer() {
 
 #[test]
 fn the_inner_level_ends_with_the_attempt_of_the_outer() {
-    let outer = Policy::options().backoff(Backoff::constant(SECOND * 10)).jitter(Jitter::None);
+    let mut outer = *Policy::options().backoff(Backoff::constant(SECOND * 10)).jitter(Jitter::None);
     let outer = outer.attempts(2).attempt_timeout(SECOND * 3).build().unwrap();
     let layers = Layers::new(outer, every(2, 9), None).unwrap();
     let (mut layered, step) = Layered::begin(&layers, 0, at(0));
@@ -154,7 +154,7 @@ fn an_inner_sleep_that_ends_too_late_is_a_failure_of_the_outer_level() {
 
 #[test]
 fn the_inner_level_is_clipped_to_the_deadline_of_the_outer() {
-    let inner = Policy::options().backoff(Backoff::constant(SECOND * 20)).jitter(Jitter::None).min_attempt(SECOND);
+    let mut inner = *Policy::options().backoff(Backoff::constant(SECOND * 20)).jitter(Jitter::None).min_attempt(SECOND);
     let inner = inner.on_deadline(crate::decide::policy::OnDeadline::Clip).build().unwrap();
     let layers = Layers::new(limited(1, 3, 10), inner, None).unwrap();
     let (mut layered, _) = Layered::begin(&layers, 0, at(0));
@@ -227,16 +227,16 @@ fn policy() -> impl Strategy<Value = Policy> {
     (0..9_000_000_000u64, 1..6u32, limit(), limit(), 0..2_000_000_000u64, any::<(bool, bool)>()).prop_map(
         |(initial, attempts, deadline, timeout, min_attempt, (clip, full))| {
             let nanos = Duration::from_nanos;
-            let mut builder = Policy::options().backoff(Backoff::exponential(nanos(initial), 2.0));
-            builder = builder.attempts(attempts).jitter(if full { Jitter::Full } else { Jitter::None });
+            let mut builder = *Policy::options().backoff(Backoff::exponential(nanos(initial), 2.0));
+            builder.attempts(attempts).jitter(if full { Jitter::Full } else { Jitter::None });
             if let Some(deadline) = deadline {
-                builder = builder.deadline(nanos(deadline + min_attempt)).min_attempt(nanos(min_attempt));
+                builder.deadline(nanos(deadline + min_attempt)).min_attempt(nanos(min_attempt));
             }
             if let Some(timeout) = timeout {
-                builder = builder.attempt_timeout(nanos(timeout));
+                builder.attempt_timeout(nanos(timeout));
             }
             if clip && min_attempt > 0 && deadline.is_some() {
-                builder = builder.on_deadline(crate::decide::policy::OnDeadline::Clip);
+                builder.on_deadline(crate::decide::policy::OnDeadline::Clip);
             }
             builder.build().unwrap()
         },

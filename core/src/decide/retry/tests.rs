@@ -14,7 +14,7 @@ const START: Timestamp = Timestamp::from_nanos(1_000);
 
 /// Exponential from 1 s by 2, no jitter, ten attempts.
 fn plain() -> Options {
-    Policy::options().backoff(Backoff::exponential(SECOND, 2.0).max(SECOND * 60)).jitter(Jitter::None).attempts(10)
+    *Policy::options().backoff(Backoff::exponential(SECOND, 2.0).max(SECOND * 60)).jitter(Jitter::None).attempts(10)
 }
 
 fn at(seconds: u64) -> Timestamp {
@@ -66,16 +66,16 @@ fn a_clock_that_runs_backwards_reads_as_the_latest_time() {
 #[test]
 fn permanent_comes_before_attempts() {
     let end = Decision::GiveUp { reason: StopReason::Permanent, retry_at: Timestamp::NEVER };
-    assert_eq!(first(plain().attempts(1), Failure::PERMANENT), end);
-    assert_eq!(first(plain().attempts(1), Failure::THROTTLED.with_hint(Hint::NEVER)), end);
+    assert_eq!(first(*plain().attempts(1), Failure::PERMANENT), end);
+    assert_eq!(first(*plain().attempts(1), Failure::THROTTLED.with_hint(Hint::NEVER)), end);
 }
 
 #[test]
 fn a_hint_is_a_floor_and_the_spread_sits_on_it() {
     assert_eq!(first(plain(), hinted(5)), sleep(5, Cause::Hint));
     assert_eq!(first(plain(), hinted(1)), sleep(1, Cause::Backoff));
-    let spread = first(plain().jitter(Jitter::Full), hinted(5));
-    let own = first(plain().jitter(Jitter::Full), Failure::TRANSIENT);
+    let spread = first(*plain().jitter(Jitter::Full), hinted(5));
+    let own = first(*plain().jitter(Jitter::Full), Failure::TRANSIENT);
     let (Decision::Sleep { until: hinted, .. }, Decision::Sleep { until: own, .. }) = (spread, own) else {
         panic!("both sleep");
     };
@@ -84,26 +84,26 @@ fn a_hint_is_a_floor_and_the_spread_sits_on_it() {
 
 #[test]
 fn a_hint_can_replace_or_be_ignored() {
-    assert_eq!(first(plain().hint_mode(HintMode::Replace), hinted(0)), sleep(0, Cause::Hint));
-    assert_eq!(first(plain().hint_mode(HintMode::Ignore), hinted(5)), sleep(1, Cause::Backoff));
+    assert_eq!(first(*plain().hint_mode(HintMode::Replace), hinted(0)), sleep(0, Cause::Hint));
+    assert_eq!(first(*plain().hint_mode(HintMode::Ignore), hinted(5)), sleep(1, Cause::Backoff));
     let never = Failure::TRANSIENT.with_hint(Hint::NEVER);
-    assert_eq!(first(plain().hint_mode(HintMode::Ignore), never), sleep(1, Cause::Backoff));
+    assert_eq!(first(*plain().hint_mode(HintMode::Ignore), never), sleep(1, Cause::Backoff));
 }
 
 #[test]
 fn a_hint_above_its_maximum_stops_or_is_clamped() {
     assert_eq!(first(plain(), hinted(61)), gave_up(StopReason::Hint, 61));
-    assert_eq!(first(plain().hint_over(HintOver::Clamp), hinted(61)), sleep(60, Cause::Hint));
+    assert_eq!(first(*plain().hint_over(HintOver::Clamp), hinted(61)), sleep(60, Cause::Hint));
 }
 
 #[test]
 fn a_sleep_that_reaches_the_deadline_is_not_slept() {
-    assert_eq!(first(plain().deadline(SECOND), Failure::TRANSIENT), gave_up(StopReason::Deadline, 1));
-    let room = plain().deadline(SECOND + Duration::from_nanos(1));
+    assert_eq!(first(*plain().deadline(SECOND), Failure::TRANSIENT), gave_up(StopReason::Deadline, 1));
+    let room = *plain().deadline(SECOND + Duration::from_nanos(1));
     assert_eq!(first(room, Failure::TRANSIENT), sleep(1, Cause::Backoff));
-    let tight = plain().deadline(SECOND * 3).min_attempt(SECOND * 2);
+    let tight = *plain().deadline(SECOND * 3).min_attempt(SECOND * 2);
     assert_eq!(first(tight, Failure::TRANSIENT), sleep(1, Cause::Backoff));
-    let tighter = plain().deadline(SECOND * 3).min_attempt(SECOND * 2 + Duration::from_nanos(1));
+    let tighter = *plain().deadline(SECOND * 3).min_attempt(SECOND * 2 + Duration::from_nanos(1));
     assert_eq!(first(tighter, Failure::TRANSIENT), gave_up(StopReason::Deadline, 1));
 }
 
@@ -113,13 +113,13 @@ fn a_limit_around_is_a_deadline_that_nothing_extends() {
     let ten = SECOND * 10;
     let policies = [
         plain(),
-        plain().deadline(SECOND * 60),
-        plain().deadline(SECOND * 60).limits(Limits::Last),
-        plain().deadline(SECOND * 60).deadline_from(DeadlineFrom::FirstFailure),
-        plain().reset_after(SECOND),
-        plain().deadline(SECOND * 60).abort_at_deadline(false),
+        *plain().deadline(SECOND * 60),
+        *plain().deadline(SECOND * 60).limits(Limits::Last),
+        *plain().deadline(SECOND * 60).deadline_from(DeadlineFrom::FirstFailure),
+        *plain().reset_after(SECOND),
+        *plain().deadline(SECOND * 60).abort_at_deadline(false),
     ];
-    for policy in policies {
+    for mut policy in policies {
         let policy = policy.backoff(Backoff::constant(SECOND * 4)).build().unwrap().within(Span::from_duration(ten));
         assert_eq!(policy.first_limit(), Some(Span::from_secs(10)));
         let mut retry = Retry::new(0, START);
@@ -132,7 +132,7 @@ fn a_limit_around_is_a_deadline_that_nothing_extends() {
 
 #[test]
 fn clipping_leaves_room_for_one_attempt_but_not_below_a_hint() {
-    let policy = plain()
+    let policy = *plain()
         .backoff(Backoff::constant(SECOND * 20))
         .deadline(SECOND * 10)
         .min_attempt(SECOND * 2)
@@ -224,13 +224,16 @@ proptest! {
             _ => Jitter::Subtractive { factor },
         };
         let cap = [Cap::KeepSpread, Cap::BeforeJitter, Cap::Clip][cap];
-        let mut policy = Policy::options().backoff(backoff.max(longest)).jitter(jitter).cap(cap);
-        policy = attempts.map_or(policy.forever(), |attempts| policy.attempts(attempts));
+        let mut policy = *Policy::options().backoff(backoff.max(longest)).jitter(jitter).cap(cap);
+        match attempts {
+            Some(attempts) => policy.attempts(attempts),
+            None => policy.forever(),
+        };
         if let Some(room) = deadline {
             let deadline = Duration::from_nanos(room + min_attempt + 1);
-            policy = policy.deadline(deadline).min_attempt(Duration::from_nanos(min_attempt));
+            policy.deadline(deadline).min_attempt(Duration::from_nanos(min_attempt));
             if clip && min_attempt > 0 {
-                policy = policy.on_deadline(OnDeadline::Clip);
+                policy.on_deadline(OnDeadline::Clip);
             }
         }
         let policy = policy.build().unwrap();

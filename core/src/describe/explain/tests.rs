@@ -44,9 +44,9 @@ retry         min     typical         max   total   min     typical         max
 
 #[test]
 fn a_deadline_adds_a_column_and_lints_come_last() {
-    let policy =
-        Policy::options().backoff(Backoff::exponential(SECOND, 2.0)).jitter(Jitter::Proportional { factor: 0.5 });
-    let policy = built(policy.attempts(5).deadline(SECOND * 10).min_attempt(SECOND).attempt_timeout(SECOND * 10));
+    let mut policy =
+        *Policy::options().backoff(Backoff::exponential(SECOND, 2.0)).jitter(Jitter::Proportional { factor: 0.5 });
+    let policy = built(*policy.attempts(5).deadline(SECOND * 10).min_attempt(SECOND).attempt_timeout(SECOND * 10));
     let text = "\
 exponential backoff from 1s by 2, proportional jitter 0.5
 5 attempts, deadline 10s, at least 1s for an attempt, attempt timeout 10s
@@ -67,8 +67,8 @@ warning 307 attempt_timeout_above_deadline: an attempt may take as long as the w
 
 #[test]
 fn every_kind_of_policy_has_words() {
-    let backoff = |backoff: Backoff| built(Policy::options().backoff(backoff));
-    let jitter = |jitter: Jitter| built(Policy::options().jitter(jitter));
+    let backoff = |backoff: Backoff| built(*Policy::options().backoff(backoff));
+    let jitter = |jitter: Jitter| built(*Policy::options().jitter(jitter));
     for (policy, text) in [
         (backoff(Backoff::constant(SECOND)), "constant backoff of 1s, full jitter\n"),
         (
@@ -84,20 +84,20 @@ fn every_kind_of_policy_has_words() {
         (jitter(Jitter::Additive { factor: 0.25 }), ", additive jitter 0.25\n"),
         (jitter(Jitter::Bounded { bound: Span::from_millis(500) }), ", bounded jitter 500ms\n"),
         (jitter(Jitter::Subtractive { factor: 0.4 }), ", subtractive jitter 0.4\n"),
-        (built(Policy::options().cap(Cap::BeforeJitter)), ", full jitter, capped before jitter\n"),
-        (built(Policy::options().cap(Cap::Clip)), ", full jitter, clipped after jitter\n"),
-        (built(Policy::options().hint_mode(HintMode::Ignore)), "\nhints: ignored"),
+        (built(*Policy::options().cap(Cap::BeforeJitter)), ", full jitter, capped before jitter\n"),
+        (built(*Policy::options().cap(Cap::Clip)), ", full jitter, clipped after jitter\n"),
+        (built(*Policy::options().hint_mode(HintMode::Ignore)), "\nhints: ignored"),
         (
-            built(Policy::options().hint_mode(HintMode::AtLeast).hint_reach(SECOND).hint_over(HintOver::Clamp)),
+            built(*Policy::options().hint_mode(HintMode::AtLeast).hint_reach(SECOND).hint_over(HintOver::Clamp)),
             "\nhints: at_least up to 1m, clamp above, at most 1s beyond the delay",
         ),
         (
-            built(Policy::options().deadline(SECOND).min_attempt(SECOND / 2).on_deadline(OnDeadline::Clip).forever()),
+            built(*Policy::options().deadline(SECOND).min_attempt(SECOND / 2).on_deadline(OnDeadline::Clip).forever()),
             "\nattempts for ever, deadline 1s, at least 500ms for an attempt, the last sleep clipped\n",
         ),
         (
             built(
-                Policy::options()
+                *Policy::options()
                     .backoff(Backoff::constant(Duration::ZERO))
                     .then(1, Backoff::constant(SECOND))
                     .then(3, Backoff::fibonacci(SECOND))
@@ -123,7 +123,7 @@ fn failures_with_delays_of_their_own_have_a_table_of_their_own() {
 #[test]
 fn a_rule_has_a_table_of_its_own_with_its_attempts() {
     let text = |value: &'static str| Value::Text(value);
-    let mut options = Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None).attempts(3);
+    let mut options = *Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None).attempts(3);
     for (name, value) in [
         ("rules[0].if.http[0]", Value::Number { value: 429.0, unit: 1.0 }),
         ("rules[0].attempts", text("forever")),
@@ -162,12 +162,12 @@ and so on, for ever"
 
 #[test]
 fn there_are_as_many_rows_as_retries_or_as_asked_for() {
-    let attempts = |attempts| built(Policy::options().attempts(attempts)).explain();
+    let attempts = |attempts| built(*Policy::options().attempts(attempts)).explain();
     assert_eq!(attempts(1).iter().count(), 0);
     assert!(attempts(1).to_string().ends_with("\nno retries"));
     assert_eq!(attempts(8).iter().count(), 7);
     assert!(attempts(150).to_string().contains("\nand 49 more\n\nwarning 304"));
-    let forever = built(Policy::options().forever()).explain();
+    let forever = built(*Policy::options().forever()).explain();
     assert_eq!(forever.iter().count(), 10);
     assert_eq!(forever.rows(3).iter().count(), 3);
     assert!(forever.to_string().contains("\nand so on, for ever\n\nwarning 301"));
@@ -175,8 +175,8 @@ fn there_are_as_many_rows_as_retries_or_as_asked_for() {
 
 #[test]
 fn the_last_sleep_is_shown_clipped() {
-    let policy = Policy::options().backoff(Backoff::constant(SECOND * 20)).jitter(Jitter::None).attempts(3);
-    let policy = built(policy.deadline(SECOND * 10).min_attempt(SECOND).on_deadline(OnDeadline::Clip));
+    let mut policy = *Policy::options().backoff(Backoff::constant(SECOND * 20)).jitter(Jitter::None).attempts(3);
+    let policy = built(*policy.deadline(SECOND * 10).min_attempt(SECOND).on_deadline(OnDeadline::Clip));
     let rows: Vec<_> = policy.explain().iter().map(|row| (row.typical, row.in_time)).collect();
     assert_eq!(rows, [(Span::from_secs(9), InTime::Always), (Span::from_secs(20), InTime::Never)]);
 }
@@ -184,30 +184,30 @@ fn the_last_sleep_is_shown_clipped() {
 #[test]
 fn sums_are_exact_and_saturate() {
     let total = |policy: Options| built(policy).total_wait();
-    let policy = || Policy::options().backoff(Backoff::exponential(SECOND, 2.0));
-    assert_eq!(total(policy().attempts(1)), Some(Span::ZERO));
-    assert_eq!(total(policy().attempts(11)), Some(Span::from_secs(1023)));
-    assert_eq!(total(policy().attempts(1000)), Some(Span::MAX));
-    assert_eq!(total(policy().forever()), None);
-    let constant = Policy::options().backoff(Backoff::constant(Duration::from_millis(1)));
-    assert_eq!(total(constant.attempts(1_000_001)), Some(Span::from_secs(1000)));
-    assert_eq!(total(constant.attempts(u32::MAX - 1).deadline(SECOND)), Some(Span::from_nanos(4_294_967_293_000_000)));
+    let policy = || *Policy::options().backoff(Backoff::exponential(SECOND, 2.0));
+    assert_eq!(total(*policy().attempts(1)), Some(Span::ZERO));
+    assert_eq!(total(*policy().attempts(11)), Some(Span::from_secs(1023)));
+    assert_eq!(total(*policy().attempts(1000)), Some(Span::MAX));
+    assert_eq!(total(*policy().forever()), None);
+    let mut constant = *Policy::options().backoff(Backoff::constant(Duration::from_millis(1)));
+    assert_eq!(total(*constant.attempts(1_000_001)), Some(Span::from_secs(1000)));
+    assert_eq!(total(*constant.attempts(u32::MAX - 1).deadline(SECOND)), Some(Span::from_nanos(4_294_967_293_000_000)));
 }
 
 #[test]
 fn a_linear_sum_is_exact_for_any_number_of_attempts() {
     let linear = |max, attempts| {
         let backoff = Backoff::linear(SECOND, SECOND).max(SECOND * max);
-        built(Policy::options().backoff(backoff).attempts(attempts)).total_wait()
+        built(*Policy::options().backoff(backoff).attempts(attempts)).total_wait()
     };
     assert_eq!(linear(9, 1), Some(Span::ZERO));
     assert_eq!(linear(9, 12), Some(Span::from_secs(45 + 9 + 9)));
     assert_eq!(linear(1_000_000, 100_001), Some(Span::from_secs(5_000_050_000)));
     assert_eq!(linear(u32::MAX, u32::MAX - 1), Some(Span::MAX));
-    let still = built(Policy::options().backoff(Backoff::linear(SECOND, Duration::ZERO)).attempts(9));
+    let still = built(*Policy::options().backoff(Backoff::linear(SECOND, Duration::ZERO)).attempts(9));
     assert_eq!(still.total_wait(), Some(Span::from_secs(8)));
     let first = Backoff::linear(SECOND * 9, SECOND).max(SECOND * 2);
-    let clipped = built(Policy::options().backoff(first).cap(Cap::Clip).jitter(Jitter::None).attempts(3));
+    let clipped = built(*Policy::options().backoff(first).cap(Cap::Clip).jitter(Jitter::None).attempts(3));
     assert_eq!(clipped.total_wait(), Some(Span::from_secs(4)));
 }
 
@@ -216,7 +216,7 @@ proptest! {
     fn a_linear_sum_is_that_of_its_delays(initial in 0..99u64, by in 0..9u64, more in 0..200u64, times: u8, attempts in 1..60u32) {
         let backoff = Backoff::linear(Duration::from_nanos(initial), Duration::from_nanos(by));
         let backoff = backoff.max(Duration::from_nanos(initial + more));
-        let mut policy = Policy::options().backoff(backoff).jitter(Jitter::None).attempts(attempts);
+        let mut policy = *Policy::options().backoff(backoff).jitter(Jitter::None).attempts(attempts);
         if times > 0 {
             policy.set("backoff.times", Value::Number { value: f64::from(times % 60 + 1), unit: 1.0 }).unwrap();
         }
@@ -264,10 +264,10 @@ fn any_policy() -> impl Strategy<Value = Policy> {
     let cap = prop_oneof![Just(Cap::KeepSpread), Just(Cap::BeforeJitter), Just(Cap::Clip)];
     let spread = (backoff, jitter, cap);
     let policy = prop_oneof![
-        4 => spread.prop_map(|(backoff, jitter, cap)| Policy::options().backoff(backoff).jitter(jitter).cap(cap)),
-        1 => random.prop_map(|backoff| Policy::options().backoff(backoff)),
+        4 => spread.prop_map(|(backoff, jitter, cap)| *Policy::options().backoff(backoff).jitter(jitter).cap(cap)),
+        1 => random.prop_map(|backoff| *Policy::options().backoff(backoff)),
     ];
-    (policy, 1..12u32).prop_map(|(policy, attempts)| built(policy.attempts(attempts)))
+    (policy, 1..12u32).prop_map(|(mut policy, attempts)| built(*policy.attempts(attempts)))
 }
 
 proptest! {
@@ -291,7 +291,8 @@ proptest! {
 
     #[test]
     fn a_retry_is_in_time_as_it_is_said(policy in any_policy(), seed: u64, deadline in 1..30_000_000_000u64) {
-        let policy = Policy { deadline, ..policy }.prepared();
+        let mut policy = Policy { deadline, ..policy };
+        policy.prepare();
         let (mut retry, mut now, mut over) = (Retry::new(seed, Timestamp::ZERO), Timestamp::ZERO, false);
         for row in policy.explain().iter() {
             let decision = retry.on_failure(&policy, now, Failure::TRANSIENT);
@@ -311,7 +312,9 @@ proptest! {
     #[test]
     fn no_policy_is_beyond_explanation(policy in any_policy(), initial: u64, attempts: u32, deadline: u64) {
         let first = crate::decide::backoff::RawStage { initial, max: u64::MAX, ..policy.first().stage };
-        let policy = Policy { stages: crate::decide::policy::one(first), own: 1, attempts, deadline, ..policy }.prepared();
+        let stages = crate::decide::policy::one(first);
+        let mut policy = Policy { stages, own_count: 1, attempts, deadline, ..policy };
+        policy.prepare();
         prop_assert!(policy.explain().to_string().len() > 100);
     }
 }

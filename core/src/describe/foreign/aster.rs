@@ -39,7 +39,7 @@ fn import(values: &Values) -> Result<Options, Error> {
     };
     let bound = Span::from_millis(millis / 2);
     let jitter = if bound == Span::ZERO { Jitter::None } else { Jitter::Bounded { bound } };
-    Ok(Policy::options().backoff(backoff).jitter(jitter).attempts(values.attempts(Item::Attempts)))
+    Ok(*Policy::options().backoff(backoff).jitter(jitter).attempts(values.attempts(Item::Attempts)))
 }
 
 fn export(policy: &Policy) -> Values {

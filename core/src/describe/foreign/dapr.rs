@@ -67,13 +67,13 @@ fn import(values: &Values) -> Result<Options, Error> {
     values.check_set(&FIELDS)?;
     let time = |item, default| values.get(item).map_or(default, Duration::from_nanos);
     let retries = values.get(Item::Attempts).filter(|retries| *retries != NO_LIMIT);
-    let options = with_retries(Policy::options(), retries);
+    let mut options = with_retries(Policy::options(), retries);
     if values.at(Item::Strategy) == FIXED {
         let delay = time(Item::Initial, Duration::from_secs(5));
-        return Ok(options.backoff(Backoff::constant(delay)).jitter(Jitter::None));
+        return Ok(*options.backoff(Backoff::constant(delay)).jitter(Jitter::None));
     }
     let max = time(Item::Max, Duration::from_secs(60));
-    Ok(options
+    Ok(*options
         .backoff(Backoff::exponential(INITIAL.min(max), FACTOR).max(max))
         .jitter(Jitter::Proportional { factor: SPREAD })
         .cap(Cap::BeforeJitter)

@@ -13,22 +13,22 @@ pub(super) fn import(values: &Values, ends: bool) -> Options {
     let (initial, max, factor) = (values.at(Item::Initial), values.at(Item::Max), values.real(Item::Factor));
     let constant = |nanos| Backoff::constant(Duration::from_nanos(nanos));
     let growing = |nanos| Backoff::exponential(Duration::from_nanos(nanos), factor).max(Duration::from_nanos(max));
-    let options = Policy::options().jitter(Jitter::None).attempts(values.attempts(Item::Attempts));
+    let mut options = *Policy::options().jitter(Jitter::None).attempts(values.attempts(Item::Attempts));
     if initial <= max {
         // Multiplying by 1 leaves the delay as it is, in doubles too.
         let stays = !ends && factor == 1.0 && initial <= 1 << 53;
-        return options.backoff(if stays { constant(initial) } else { growing(initial) });
+        return *options.backoff(if stays { constant(initial) } else { growing(initial) });
     }
     let product = truncated(real(initial) * factor);
     let stays = if ends { product > max } else { product >= max && factor >= 1.0 };
-    options.backoff(constant(initial)).then(1, if stays { constant(max) } else { growing(product.min(max)) })
+    *options.backoff(constant(initial)).then(1, if stays { constant(max) } else { growing(product.min(max)) })
 }
 
 /// Options with so many retries; `None` for no limit.
-pub(super) const fn with_retries(options: Options, retries: Option<u64>) -> Options {
+pub(super) fn with_retries(mut options: Options, retries: Option<u64>) -> Options {
     /// The most attempts that a policy counts.
     const MOST: u32 = u32::MAX.wrapping_sub(1);
-    match retries {
+    *match retries {
         Some(retries) if retries < MOST as u64 => options.attempts((retries as u32).wrapping_add(1)),
         Some(_) => options.attempts(MOST),
         None => options.forever(),

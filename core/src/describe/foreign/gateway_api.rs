@@ -63,7 +63,7 @@ fn import(values: &Values) -> Result<Options, Error> {
     }
     if let Some(delay) = values.get(Item::Initial) {
         let delay = Span::from_nanos(delay).as_duration();
-        options = options.backoff(Backoff::constant(delay)).jitter(Jitter::None);
+        options.backoff(Backoff::constant(delay)).jitter(Jitter::None);
     }
     for (item, field) in [(Item::AttemptTimeout, Field::AttemptTimeout), (Item::Deadline, Field::Deadline)] {
         if values.at(item) > 0 {

@@ -187,7 +187,7 @@ fn with_guards(mut guards: Options, values: &Values) -> Result<Options, Error> {
 }
 
 fn import(values: &Values) -> Result<Options, Error> {
-    let options = if values.has_any(&HEDGING) {
+    let mut options = if values.has_any(&HEDGING) {
         if values.has_any(&RETRY) {
             let rule = "must not be there beside a retryPolicy";
             return Err(error(ErrorCode::FormValue, HEDGING_POLICY, rule));
@@ -197,25 +197,28 @@ fn import(values: &Values) -> Result<Options, Error> {
         values.check(&HEDGING)?;
         // All attempts of a hedge are in one round, so that there is no backoff.
         let backoff = Backoff::constant(Duration::ZERO);
-        Policy::options().backoff(backoff).jitter(Jitter::None).attempts(values.attempts(Item::HedgeAttempts).min(MOST))
+        *Policy::options()
+            .backoff(backoff)
+            .jitter(Jitter::None)
+            .attempts(values.attempts(Item::HedgeAttempts).min(MOST))
     } else {
         values.require(&RETRY)?;
         values.check(&RETRY)?;
         let mut bounded = *values;
         // A6 bounds the first delay by the longest as well.
         bounded.put(Item::Initial, values.at(Item::Initial).min(values.at(Item::Max)));
-        exponential::import(&bounded, false)
+        *exponential::import(&bounded, false)
             .jitter(Jitter::Proportional { factor: 0.2 })
             .cap(Cap::BeforeJitter)
             .attempts(values.attempts(Item::Attempts).min(MOST))
     };
-    let options = options.hint_mode(HintMode::Exact).hint_max(LONGEST_HINT);
-    let options = with_guards(options, values)?;
+    options.hint_mode(HintMode::Exact).hint_max(LONGEST_HINT);
+    let mut options = with_guards(options, values)?;
     if !values.has(Item::Deadline) {
         return Ok(options);
     }
     values.check(&ENTRY)?;
-    Ok(options.deadline(Duration::from_nanos(values.at(Item::Deadline))))
+    Ok(*options.deadline(Duration::from_nanos(values.at(Item::Deadline))))
 }
 
 fn export(policy: &Policy) -> Values {

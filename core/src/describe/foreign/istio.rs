@@ -131,7 +131,8 @@ fn import(values: &Values) -> Result<Options, Error> {
     let base = Span::from_nanos(values.get(Item::Initial).unwrap_or(25_000_000)).as_duration();
     let backoff = Backoff::exponential(base, 2.0).max(base.saturating_mul(10));
     let retries = values.get(Item::Attempts).or(Some(2));
-    let mut options = with_retries(Policy::options(), retries).backoff(backoff).cap(Cap::BeforeJitter);
+    let mut options = with_retries(Policy::options(), retries);
+    options.backoff(backoff).cap(Cap::BeforeJitter);
     for (item, field) in [(Item::AttemptTimeout, Field::AttemptTimeout), (Item::Deadline, Field::Deadline)] {
         if values.at(item) > 0 {
             options.put(field, values.at(item));

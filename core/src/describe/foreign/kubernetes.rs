@@ -38,11 +38,11 @@ fn import(values: &Values) -> Result<Options, Error> {
     values.default(Item::Max, Span::MAX.as_nanos());
     let mut options = exponential::import(&values, true);
     if values.real(Item::Factor) == 0.0 {
-        options = options.backoff(Backoff::constant(Span::from_nanos(values.at(Item::Initial)).as_duration()));
+        options.backoff(Backoff::constant(Span::from_nanos(values.at(Item::Initial)).as_duration()));
     }
     let jitter = values.real(Item::Jitter);
     if jitter > 0.0 {
-        options = options.jitter(Jitter::Additive { factor: jitter }).cap(Cap::BeforeJitter);
+        options.jitter(Jitter::Additive { factor: jitter }).cap(Cap::BeforeJitter);
     }
     Ok(options)
 }

@@ -72,7 +72,7 @@ fn import_graph(values: &Values) -> Result<Options, Error> {
         _ => Backoff::constant(SECOND),
     };
     let attempts = values.attempts(Item::Attempts).saturating_add(1).min(u32::MAX.wrapping_sub(1));
-    Ok(Policy::options().backoff(backoff).jitter(Jitter::None).attempts(attempts))
+    Ok(*Policy::options().backoff(backoff).jitter(Jitter::None).attempts(attempts))
 }
 
 fn export_graph(policy: &Policy) -> Values {

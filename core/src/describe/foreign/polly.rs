@@ -76,18 +76,19 @@ fn import(values: &Values) -> Result<Options, Error> {
     let delay = values.get(Item::Initial).map_or(Duration::from_secs(2), Duration::from_nanos);
     let max = values.get(Item::Max).map_or(Duration::MAX, Duration::from_nanos);
     let has_jitter = values.at(Item::Switch) == 1;
-    let mut options = with_retries(Policy::options(), Some(values.get(Item::Attempts).unwrap_or(3))).cap(Cap::Clip);
+    let mut options = with_retries(Policy::options(), Some(values.get(Item::Attempts).unwrap_or(3)));
+    options.cap(Cap::Clip);
     // A quarter more or less; growing delays have a jitter of their own.
     let jitter = if has_jitter { Jitter::Proportional { factor: 0.25 } } else { Jitter::None };
     let shortened = delay.min(max);
-    options = match values.at(Item::Strategy) {
+    match values.at(Item::Strategy) {
         EXPONENTIAL if has_jitter => options.backoff(Backoff::decorrelated_v2(shortened).max(max)),
         EXPONENTIAL => options.backoff(Backoff::exponential(shortened, 2.0).max(max)).jitter(jitter),
         LINEAR => options.backoff(Backoff::linear(shortened, delay).max(max)).jitter(jitter),
         _ => options.backoff(Backoff::constant(shortened)).jitter(jitter),
     };
     if values.at(Item::OtherSwitch) == 1 {
-        options = options.hint_mode(HintMode::Exact).hint_max(LONGEST_HINT);
+        options.hint_mode(HintMode::Exact).hint_max(LONGEST_HINT);
     }
     for (item, field) in [(Item::AttemptTimeout, Field::AttemptTimeout), (Item::Deadline, Field::Deadline)] {
         if values.has(item) {

@@ -90,7 +90,7 @@ pub(super) fn rules(rules: Rules) -> Rules {
 fn import(values: &Values) -> Result<Options, Error> {
     values.check_set(&FIELDS)?;
     let delay = Span::from_nanos(values.get(Item::Initial).unwrap_or(500_000_000)).as_duration();
-    let options = with_retries(Policy::options(), Some(values.get(Item::Attempts).unwrap_or(3).saturating_sub(1)));
+    let mut options = with_retries(Policy::options(), Some(values.get(Item::Attempts).unwrap_or(3).saturating_sub(1)));
     let is_on = |item| values.has(Item::Initial) && values.at(item) == 1;
     let factor = values.get(Item::Factor).map(f64::from_bits);
     let max = values.get(Item::Max).filter(|_| factor.is_some()).map_or(Span::MAX, Span::from_nanos);
@@ -101,7 +101,7 @@ fn import(values: &Values) -> Result<Options, Error> {
     };
     let spread = values.get(Item::Jitter).map_or(0.5, f64::from_bits);
     let jitter = if is_on(Item::OtherSwitch) { Jitter::Proportional { factor: spread } } else { Jitter::None };
-    Ok(options.backoff(backoff).jitter(jitter).cap(Cap::Clip))
+    Ok(*options.backoff(backoff).jitter(jitter).cap(Cap::Clip))
 }
 
 fn export(policy: &Policy) -> Values {
@@ -115,9 +115,9 @@ fn export(policy: &Policy) -> Values {
             values.put(Item::Max, stage.max);
         }
     }
-    if policy.jitter == jitter::PROPORTIONAL {
+    if policy.own.jitter == jitter::PROPORTIONAL {
         values.put(Item::OtherSwitch, 1);
-        values.put(Item::Jitter, policy.jitter_by);
+        values.put(Item::Jitter, policy.own.jitter_by);
     }
     values
 }

@@ -58,7 +58,7 @@ fn import(values: &Values) -> Result<Options, Error> {
     let bound = Span::from_nanos(values.at(Item::Jitter).saturating_sub(from));
     let jitter = if bound == Span::ZERO { Jitter::None } else { Jitter::Bounded { bound } };
     let retries = values.has(Item::Attempts).then(|| values.at(Item::Attempts));
-    let mut options = with_retries(Policy::options().backoff(backoff).jitter(jitter), retries);
+    let mut options = with_retries(*Policy::options().backoff(backoff).jitter(jitter), retries);
     if from > 0 {
         options.set_field(Field::BackoffOffset.path(), Value::Nanos(from))?;
     }

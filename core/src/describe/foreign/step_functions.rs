@@ -1,7 +1,7 @@
 //! The Retry field of AWS Step Functions: retriers by the names of errors, each with attempts and delays of its own.
 
 use super::values::{ANY, Item, Kind, ReadEntry, Row, System, Values, error, row};
-use crate::decide::policy::RULES;
+use crate::decide::policy::{Policy, RULES};
 use crate::describe::options::Options;
 use crate::describe::rules::Rules;
 use crate::error::{Error, ErrorCode, Subject};
@@ -99,7 +99,7 @@ pub(super) fn import(retriers: &[Values; RULES], mut rules: Rules) -> Result<Opt
         rules.clone().begin(count)?;
         rules = rules.and_nothing_else(false);
     }
-    let mut options = Options::NEW.attempts(1).with_rules(rules);
+    let mut options = *Policy::options().attempts(1).with_rules(rules);
     for (rule, values) in (0..count).zip(retriers) {
         if attempts(values) > 1 {
             options = import_retrier(options, rule, values)?;

@@ -43,6 +43,9 @@ fn import(values: &Values) -> Result<Options, Error> {
     }
     values.check(&FIELDS)?;
     values.ensure(&MAX, values.at(Item::Max) >= values.at(Item::Initial))?;
-    let options = exponential::import(&values, false);
-    Ok(if values.at(Item::Attempts) == 0 { options.forever() } else { options })
+    let mut options = exponential::import(&values, false);
+    if values.at(Item::Attempts) == 0 {
+        options.forever();
+    }
+    Ok(options)
 }

@@ -293,32 +293,32 @@ fn what_cannot_be_said_is_named() {
         (Form::Kubernetes, Policy::options(), "jitter.kind: cannot be said in a Kubernetes wait.Backoff"),
         (
             Form::Langgraphgo,
-            Policy::options().jitter(Jitter::None).attempts(3).deadline(second),
+            *Policy::options().jitter(Jitter::None).attempts(3).deadline(second),
             "deadline: cannot be said in langgraphgo's RetryConfig",
         ),
         (
             Form::Temporal,
-            Policy::options().jitter(Jitter::None).backoff(Backoff::fibonacci(second)),
+            *Policy::options().jitter(Jitter::None).backoff(Backoff::fibonacci(second)),
             "backoff: cannot be said in a Temporal RetryPolicy",
         ),
         (
             Form::Grpc,
-            Policy::options().preset(Preset::Grpc).attempts(6),
+            *Policy::options().preset(Preset::Grpc).attempts(6),
             "attempts: cannot be said in a gRPC retryPolicy",
         ),
         (
             Form::Grpc,
-            Policy::options().preset(Preset::Grpc).forever(),
+            *Policy::options().preset(Preset::Grpc).forever(),
             "attempts: cannot be said in a gRPC retryPolicy",
         ),
         (
             Form::Kubernetes,
-            Policy::options().preset(Preset::Kubernetes).forever(),
+            *Policy::options().preset(Preset::Kubernetes).forever(),
             "attempts: cannot be said in a Kubernetes wait.Backoff",
         ),
         (
             Form::Aster,
-            Policy::options().preset(Preset::Aster).jitter(Jitter::Bounded { bound: Span::from_secs(9) }),
+            *Policy::options().preset(Preset::Aster).jitter(Jitter::Bounded { bound: Span::from_secs(9) }),
             "jitter.bound: cannot be said in Aster's RetryPolicy",
         ),
     ] {

@@ -10,7 +10,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 /// Delays that take next to no time, for long.
 fn busy() -> Options {
-    Policy::options().backoff(Backoff::constant(Duration::from_millis(9))).forever().deadline(SECOND * 30)
+    *Policy::options().backoff(Backoff::constant(Duration::from_millis(9))).forever().deadline(SECOND * 30)
 }
 
 fn found(policy: Options) -> Vec<u16> {
@@ -20,53 +20,53 @@ fn found(policy: Options) -> Vec<u16> {
 #[test]
 fn each_lint_has_its_reason() {
     let policy = Policy::options;
-    let exponential = |factor| policy().backoff(Backoff::exponential(SECOND, factor));
+    let exponential = |factor| *policy().backoff(Backoff::exponential(SECOND, factor));
     for (policy, lints) in [
         (policy(), &[][..]),
-        (policy().attempts(1).jitter(Jitter::None), &[]),
-        (policy().forever(), &[301]),
-        (policy().forever().deadline(SECOND), &[]),
+        (*policy().attempts(1).jitter(Jitter::None), &[]),
+        (*policy().forever(), &[301]),
+        (*policy().forever().deadline(SECOND), &[]),
         (exponential(0.5), &[302]),
-        (policy().jitter(Jitter::None), &[303]),
-        (policy().backoff(Backoff::decorrelated(SECOND)), &[]),
-        (policy().attempts(10), &[]),
-        (policy().attempts(11), &[304]),
-        (exponential(2.0).attempts(4).deadline(SECOND * 7), &[]),
-        (exponential(2.0).attempts(4).deadline(SECOND * 6), &[305]),
-        (exponential(2.0).attempts(4).deadline(SECOND * 7).jitter(Jitter::Equal), &[]),
-        (exponential(2.0).attempts(4).deadline(SECOND * 3).jitter(Jitter::Equal), &[305, 306]),
-        (policy().deadline(SECOND).attempt_timeout(SECOND), &[307]),
-        (policy().attempts(5).deadline(SECOND * 30), &[]),
-        (policy().attempts(3).deadline(SECOND * 12).attempt_timeout(SECOND / 3), &[]),
-        (policy().attempts(3).deadline(SECOND * 14).attempt_timeout(SECOND / 3), &[318]),
-        (policy().attempts(3).deadline(SECOND * 4).attempt_timeout(SECOND), &[]),
-        (policy().attempts(3).deadline(SECOND * 3).attempt_timeout(SECOND), &[306]),
-        (policy().attempts(3).deadline(SECOND * 8).attempt_timeout(SECOND * 3), &[306]),
-        (policy().deadline(SECOND * 4), &[]),
-        (policy().reset_after(SECOND).attempt_timeout(SECOND), &[319]),
-        (policy().hint_max(HOUR), &[]),
-        (policy().hint_max(HOUR).hint_over(HintOver::Clamp), &[]),
-        (policy().hint_max(HOUR + SECOND), &[321]),
-        (policy().hint_max(HOUR + SECOND).hint_over(HintOver::Clamp), &[321]),
-        (policy().hint_max(Duration::MAX).hint_over(HintOver::Ignore), &[321]),
-        (policy().hint_max(Duration::MAX).hint_mode(HintMode::AtLeast), &[321]),
-        (policy().hint_max(Duration::MAX).hint_mode(HintMode::Ignore), &[]),
-        (policy().hint_max(Duration::MAX).hint_reach(SECOND), &[]),
-        (policy().hint_max(Duration::MAX).deadline(SECOND * 30), &[]),
-        (policy().forever().hint_mode(HintMode::Exact).deadline(SECOND * 30), &[]),
-        (busy().hint_mode(HintMode::Exact), &[322]),
-        (busy().hint_mode(HintMode::Replace), &[322]),
-        (busy().hint_mode(HintMode::Exact).hint_over(HintOver::Ignore), &[322]),
+        (*policy().jitter(Jitter::None), &[303]),
+        (*policy().backoff(Backoff::decorrelated(SECOND)), &[]),
+        (*policy().attempts(10), &[]),
+        (*policy().attempts(11), &[304]),
+        (*exponential(2.0).attempts(4).deadline(SECOND * 7), &[]),
+        (*exponential(2.0).attempts(4).deadline(SECOND * 6), &[305]),
+        (*exponential(2.0).attempts(4).deadline(SECOND * 7).jitter(Jitter::Equal), &[]),
+        (*exponential(2.0).attempts(4).deadline(SECOND * 3).jitter(Jitter::Equal), &[305, 306]),
+        (*policy().deadline(SECOND).attempt_timeout(SECOND), &[307]),
+        (*policy().attempts(5).deadline(SECOND * 30), &[]),
+        (*policy().attempts(3).deadline(SECOND * 12).attempt_timeout(SECOND / 3), &[]),
+        (*policy().attempts(3).deadline(SECOND * 14).attempt_timeout(SECOND / 3), &[318]),
+        (*policy().attempts(3).deadline(SECOND * 4).attempt_timeout(SECOND), &[]),
+        (*policy().attempts(3).deadline(SECOND * 3).attempt_timeout(SECOND), &[306]),
+        (*policy().attempts(3).deadline(SECOND * 8).attempt_timeout(SECOND * 3), &[306]),
+        (*policy().deadline(SECOND * 4), &[]),
+        (*policy().reset_after(SECOND).attempt_timeout(SECOND), &[319]),
+        (*policy().hint_max(HOUR), &[]),
+        (*policy().hint_max(HOUR).hint_over(HintOver::Clamp), &[]),
+        (*policy().hint_max(HOUR + SECOND), &[321]),
+        (*policy().hint_max(HOUR + SECOND).hint_over(HintOver::Clamp), &[321]),
+        (*policy().hint_max(Duration::MAX).hint_over(HintOver::Ignore), &[321]),
+        (*policy().hint_max(Duration::MAX).hint_mode(HintMode::AtLeast), &[321]),
+        (*policy().hint_max(Duration::MAX).hint_mode(HintMode::Ignore), &[]),
+        (*policy().hint_max(Duration::MAX).hint_reach(SECOND), &[]),
+        (*policy().hint_max(Duration::MAX).deadline(SECOND * 30), &[]),
+        (*policy().forever().hint_mode(HintMode::Exact).deadline(SECOND * 30), &[]),
+        (*busy().hint_mode(HintMode::Exact), &[322]),
+        (*busy().hint_mode(HintMode::Replace), &[322]),
+        (*busy().hint_mode(HintMode::Exact).hint_over(HintOver::Ignore), &[322]),
         (busy(), &[]),
-        (busy().hint_mode(HintMode::Exact).attempts(10), &[]),
-        (policy().reset_after(SECOND).attempt_timeout(SECOND * 2), &[]),
-        (policy().backoff_after(FailureKind::Timeout, Backoff::constant(SECOND)), &[]),
-        (policy().deadline(SECOND * 30).hint_over(HintOver::Clamp), &[308]),
-        (policy().deadline(SECOND * 30).hint_over(HintOver::Clamp).hint_mode(HintMode::Ignore), &[]),
-        (exponential(2.0).attempts(10), &[]),
-        (exponential(2.2).attempts(10), &[309]),
-        (policy().backoff(Backoff::linear(SECOND, SECOND * 8)).attempts(10), &[]),
-        (policy().backoff(Backoff::linear(SECOND, SECOND * 9)).attempts(10), &[309]),
+        (*busy().hint_mode(HintMode::Exact).attempts(10), &[]),
+        (*policy().reset_after(SECOND).attempt_timeout(SECOND * 2), &[]),
+        (*policy().backoff_after(FailureKind::Timeout, Backoff::constant(SECOND)), &[]),
+        (*policy().deadline(SECOND * 30).hint_over(HintOver::Clamp), &[308]),
+        (*policy().deadline(SECOND * 30).hint_over(HintOver::Clamp).hint_mode(HintMode::Ignore), &[]),
+        (*exponential(2.0).attempts(10), &[]),
+        (*exponential(2.2).attempts(10), &[309]),
+        (*policy().backoff(Backoff::linear(SECOND, SECOND * 8)).attempts(10), &[]),
+        (*policy().backoff(Backoff::linear(SECOND, SECOND * 9)).attempts(10), &[309]),
     ] {
         assert_eq!(found(policy), lints, "{policy:?}");
     }
@@ -79,18 +79,18 @@ fn guards_quiet_one_lint_and_add_others() {
     let number = |value| Value::Number { value, unit: 1e9 };
     let policy = Policy::options;
     for (policy, guards, lints) in [
-        (policy().forever(), &[][..], &[301][..]),
-        (policy().forever(), &[("budget", text("ratio"))], &[]),
+        (*policy().forever(), &[][..], &[301][..]),
+        (*policy().forever(), &[("budget", text("ratio"))], &[]),
         (policy(), &[("hedge", text("1s"))], &[310]),
         (policy(), &[("hedge", text("1s")), ("budget", text("token"))], &[]),
         (policy(), &[("hedge", text("1s")), ("hedge.attempts", number(4.0))], &[310, 311]),
-        (policy().attempt_timeout(SECOND), &[("hedge", text("1s")), ("budget", text("share"))], &[312]),
-        (policy().deadline(SECOND * 9), &[("hedge", text("9s")), ("budget", text("share"))], &[312]),
+        (*policy().attempt_timeout(SECOND), &[("hedge", text("1s")), ("budget", text("share"))], &[312]),
+        (*policy().deadline(SECOND * 9), &[("hedge", text("9s")), ("budget", text("share"))], &[312]),
         (policy(), &[("nested", text("cap")), ("nested.cap", number(2.0))], &[313]),
         (policy(), &[("nested", text("cap")), ("nested.cap", number(3.0))], &[]),
-        (policy().deadline(SECOND * 9), &[("breaker", text("count"))], &[]),
-        (policy().deadline(SECOND * 9), &[("breaker.refusal", text("wait"))], &[314]),
-        (policy().deadline(SECOND * 30), &[("breaker.refusal", text("wait"))], &[]),
+        (*policy().deadline(SECOND * 9), &[("breaker", text("count"))], &[]),
+        (*policy().deadline(SECOND * 9), &[("breaker.refusal", text("wait"))], &[314]),
+        (*policy().deadline(SECOND * 30), &[("breaker.refusal", text("wait"))], &[]),
         (policy(), &[("budget", text("window")), ("budget.limit", number(0.0))], &[315]),
         (policy(), &[("budget", text("token")), ("budget.capacity", number(4.0))], &[315]),
         (policy(), &[("budget", text("token")), ("budget.capacity", number(4.0)), ("budget.grace", text("1s"))], &[]),
@@ -110,7 +110,7 @@ fn guards_quiet_one_lint_and_add_others() {
 
 #[test]
 fn a_lint_says_what_it_found_and_what_it_expected() {
-    let policy = Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None);
+    let mut policy = *Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None);
     let policy = policy.attempts(12).deadline(SECOND * 5).build().unwrap();
     let texts: Vec<_> = policy.lints().map(|lint| lint.to_string()).collect();
     let expected = [
@@ -124,16 +124,16 @@ fn a_lint_says_what_it_found_and_what_it_expected() {
 
 #[test]
 fn sleeps_are_held_against_the_time_that_somebody_waits() {
-    let policy = || Policy::options().backoff(Backoff::exponential(SECOND, 2.0)).attempts(4);
+    let policy = || *Policy::options().backoff(Backoff::exponential(SECOND, 2.0)).attempts(4);
     let within = |policy: Options, seconds| -> Vec<_> {
         policy.build().unwrap().lints_within(Span::from_secs(seconds)).map(|lint| lint.to_string()).collect()
     };
     let text = "warning 316 wait_above_timeout: the sleeps alone take longer than the caller waits, without jitter";
     assert_eq!(within(policy(), 7), Vec::<&str>::new());
     assert_eq!(within(policy(), 6), [std::format!("{text} (7s, limit 6s)")]);
-    assert_eq!(within(policy().deadline(SECOND * 6), 6).len(), 1, "the deadline ends them");
-    assert_eq!(within(policy().forever().deadline(SECOND * 9), 8), [std::format!("{text} (9s, limit 8s)")]);
-    assert_eq!(within(policy().forever(), 8)[1], std::format!("{text} (without an end, limit 8s)"));
+    assert_eq!(within(*policy().deadline(SECOND * 6), 6).len(), 1, "the deadline ends them");
+    assert_eq!(within(*policy().forever().deadline(SECOND * 9), 8), [std::format!("{text} (9s, limit 8s)")]);
+    assert_eq!(within(*policy().forever(), 8)[1], std::format!("{text} (without an end, limit 8s)"));
     let budget = Options::NEW;
     let policy = policy().build().unwrap();
     let codes: Vec<_> = budget.lints_within(&policy, Span::from_secs(6)).map(|lint| lint.kind.code()).collect();
@@ -186,7 +186,7 @@ fn a_rule_behind_one_that_takes_all_is_named() {
 #[test]
 fn the_delays_of_a_rule_are_looked_at() {
     let of = |fields: &[(&str, crate::Value<'_>)]| -> Vec<_> {
-        let mut options = Policy::options().attempts(1);
+        let mut options = *Policy::options().attempts(1);
         for (name, value) in fields {
             options.set(name, *value).unwrap();
         }
@@ -209,7 +209,7 @@ fn the_delays_of_a_rule_are_looked_at() {
 
 #[test]
 fn looking_is_quick_whatever_the_policy() {
-    let policy = Policy::options().backoff(Backoff::linear(Duration::ZERO, Duration::from_nanos(1)));
+    let mut policy = *Policy::options().backoff(Backoff::linear(Duration::ZERO, Duration::from_nanos(1)));
     let policy = policy.attempts(u32::MAX - 1).deadline(Duration::MAX).build().unwrap();
     let kinds: Vec<_> = policy.lints().map(|lint| lint.kind).collect();
     assert_eq!(kinds, [LintKind::ManyAttempts, LintKind::LongWait]);

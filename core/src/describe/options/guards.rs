@@ -13,7 +13,7 @@ use crate::decide::guards::nested::Nesting;
 use crate::decide::guards::stretch::StretchConfig;
 use crate::decide::guards::window::slot_length;
 use crate::decide::policy::Policy;
-use crate::describe::preset::Preset;
+use crate::describe::preset::{OPEN_TIMES, Preset};
 use crate::describe::write::write_field;
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::{Field, Section, Takes};
@@ -33,10 +33,12 @@ impl Options {
                 guards.put(*field, number);
             }
         }
-        if self.is_foreign() {
-            guards = guards.without_budget_of_loops();
+        for (place, number) in self.given().filter(|given| given.0.rule == OPEN_TIMES) {
+            guards.add(place, number);
         }
-        (guards.open_listed, guards.more_open) = (self.open_listed, self.more_open);
+        if self.is_foreign() {
+            guards.without_budget_of_loops();
+        }
         guards
     }
 
@@ -92,9 +94,7 @@ impl Options {
     pub fn beside_loop(&self) -> Self {
         let mut guards = *self;
         if self.names_budget() && self.is(Field::BudgetKind, "default") {
-            for field in Section::BUDGET.fields() {
-                *guards.word(field) &= !1_u64.wrapping_shl(field.code().into());
-            }
+            guards.remove(|place| Field::from_code(place.field).is_some_and(|field| Section::BUDGET.has(field)));
         }
         guards
     }
@@ -106,7 +106,7 @@ impl Options {
 
     /// The same options of another system's policy, to which a loop brings no budget (spec 36.1): unless they name a budget, they name
     /// "none".
-    pub(crate) fn without_budget_of_loops(mut self) -> Self {
+    pub(crate) fn without_budget_of_loops(&mut self) -> &mut Self {
         if !self.names_budget() {
             self.put(Field::BudgetKind, 0);
         }
@@ -115,7 +115,7 @@ impl Options {
 
     /// True for the preset of another system.
     fn is_foreign(&self) -> bool {
-        self.preset_code() > Preset::Default.code()
+        self.chosen().is_some_and(|preset| preset != Preset::Default)
     }
 
     /// The tokens that a retry costs after a transient failure, a timeout and throttling.
@@ -175,7 +175,11 @@ impl Options {
             refusal: word(Field::BreakerRefusal),
             ramp: word(Field::BreakerRamp),
             probe_failures: self.count(Field::BreakerProbeFailures),
-            more_open: if open.times == 0 { [0; breaker::OPEN_TIMES - 1] } else { self.more_open },
+            more_open: {
+                let mut more = [0; breaker::OPEN_TIMES - 1];
+                more.iter_mut().zip(self.open_list().skip(1)).for_each(|(slot, nanos)| *slot = nanos);
+                more
+            },
             ..config
         }))
     }
@@ -191,7 +195,7 @@ impl Options {
             _ => 0,
         };
         let (initial, max) = (self.or_default(Field::BreakerOpenFor), self.or_default(Field::BreakerOpenMax));
-        let times = u32::from(self.open_listed).min(breaker::OPEN_TIMES as u32);
+        let times = self.open_list().count() as u32;
         if times != 0 && kind != backoff::CONSTANT {
             return Err(Error::new(ErrorCode::NotForKind, Field::BreakerOpenFor, Quantity::None));
         }
@@ -321,7 +325,7 @@ impl Options {
         if self.has(field) {
             return Some(self.at(field));
         }
-        let preset = Preset::from_code(self.preset_code().into())?;
+        let preset = self.chosen()?;
         let section = Section::GUARDS.into_iter().find(|section| section.has(field))?;
         if self.has(section.first) { None } else { preset.guard(field) }
     }
@@ -425,8 +429,13 @@ impl Options {
 
     /// The listed open times of a breaker.
     pub(crate) fn listed_open_times(&self) -> impl Iterator<Item = Span> {
-        let all = core::iter::once(self.at(Field::BreakerOpenFor)).chain(self.more_open);
-        all.take(self.open_listed.into()).map(Span::from_nanos)
+        self.open_list().map(Span::from_nanos)
+    }
+
+    /// The same in nanoseconds.
+    pub(super) fn open_list(&self) -> impl Iterator<Item = u64> {
+        let listed = self.given().filter(|given| given.0.rule == OPEN_TIMES).map(|given| given.1);
+        listed.take(breaker::OPEN_TIMES)
     }
 
     fn write_open_times(&self, name: &str, out: &mut Open<'_>) -> fmt::Result {
@@ -446,7 +455,7 @@ impl Options {
         for field in section.fields() {
             let grouped = section != Section::OPEN_FOR && Section::OPEN_FOR.has(field);
             match self.number(field) {
-                Some(_) if field == Field::BreakerOpenFor && self.open_listed != 0 && !grouped => {
+                Some(_) if field == Field::BreakerOpenFor && self.open_list().next().is_some() && !grouped => {
                     self.write_open_times(name_in(section.name, field), &mut out)?;
                 }
                 Some(number) if !grouped => write_field(field, number, name_in(section.name, field), &mut out)?,

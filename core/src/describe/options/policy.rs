@@ -1,14 +1,11 @@
 //! A policy from its options, and the rules between its fields (spec 3).
 
-use super::stage::StageOptions;
-use super::{Options, nth};
-use crate::decide::backoff::RawStage;
+use super::Options;
+use super::stage::{Broken, Numbers};
 use crate::decide::jitter;
-use crate::decide::policy::{
-    COUNTED, COUNTED_FOREVER, COUNTED_TO, FOREVER, NOT_COUNTED, Policy, RULES, RawRule, UNLIMITED,
-};
-use crate::decide::record::{DELAYS, Record, STAGES, part};
-use crate::describe::preset::Preset;
+use crate::decide::policy::{COUNTED, FOREVER, Policy, RULES, RawRule, UNLIMITED};
+use crate::decide::record::{CAP, Record};
+use crate::describe::preset::{NO_STAGE, Place, Preset};
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 
@@ -17,323 +14,238 @@ impl Options {
     ///
     /// # Errors
     /// An [`Error`] that names field, value and rule.
-    pub const fn build(&self) -> Result<Policy, Error> {
-        match self.build_any() {
-            Ok(policy) if cfg!(not(feature = "rules")) => match self.ruled(&policy) {
-                Some(error) => Err(error),
-                None => Ok(policy),
-            },
-            built => built,
+    pub fn build(&self) -> Result<Policy, Error> {
+        // In the place that the caller has for it: a policy is long.
+        let mut built = Ok(Policy::BLANK);
+        if let Ok(policy) = &mut built
+            && let Err(error) = self.build_into(policy)
+        {
+            built = Err(error);
         }
+        built
     }
 
-    /// [`Options::build`], also of a policy that is ruled in a build without rules.
-    pub(super) const fn build_any(&self) -> Result<Policy, Error> {
-        let base = Preset::policy_of(self.preset_code());
-        let mut p = self.over(&base);
-        if let Err(error) = self.stages(&base, &mut p) {
-            return Err(error);
-        }
-        if let Some(error) = self.broken(&p) {
-            return Err(error);
-        }
-        Ok(p.prepared())
+    /// [`Options::build`] into a policy that there is, which after an error is any.
+    ///
+    /// # Errors
+    /// As of [`Options::build`].
+    pub fn build_into(&self, policy: &mut Policy) -> Result<(), Error> {
+        self.build_over(self.chosen(), policy)
     }
 
-    /// The error about the first field that makes a policy ruled, for a build without rules.
-    const fn ruled(&self, p: &Policy) -> Option<Error> {
-        if let Some(field) = p.ruled_field() {
-            let in_stage = matches!(field, Field::JitterKind | Field::Cap | Field::HintMode);
-            return Some(Error { in_stage, ..unshown(ErrorCode::NotSupported, field) });
-        }
-        let (mut rules, mut index): (&[RawRule], u8) = (&p.rules, 0);
-        while let [rule, rest @ ..] = rules {
-            if rule.decides() {
-                let field = match () {
-                    () if self.rules.is_none() => return Some(unshown(ErrorCode::NotSupported, Field::Preset)),
-                    () if rule.counts != NOT_COUNTED => Field::Attempts,
-                    () if rule.stages != 0 => Field::BackoffKind,
-                    () => Field::JitterKind,
-                };
-                return Some(unshown(ErrorCode::NotSupported, field).of_rule(index));
-            }
-            (rules, index) = (rest, index.wrapping_add(1));
-        }
-        None
-    }
-
-    /// The policy with the fields that are set instead of its own.
-    const fn over(&self, base: &Policy) -> Policy {
-        let mut p = *base;
-        if self.has(Field::JitterKind) {
-            (p.jitter_by, p.grows) = (0, 0);
-        }
-        let mut fields = Field::ALL;
-        while let [field, rest @ ..] = fields {
-            if self.has(*field) {
-                p.set_number(*field, self.at(*field));
-            }
-            fields = rest;
-        }
-        p
-    }
-
-    /// Puts the stages of the policy and of its rules into `p`, and what follows from them.
-    const fn stages(&self, base: &Policy, p: &mut Policy) -> Result<(), Error> {
+    /// Builds the policy of these options and a preset.
+    fn build_over(&self, preset: Option<Preset>, policy: &mut Policy) -> Result<(), Error> {
         if self.overflow != 0 {
             return Err(unshown(ErrorCode::TooManyStages, Field::BackoffKind));
         }
-        let [first, ..] = &self.stages;
-        let chained = self.chained & 1 != 0;
-        let mut chain = Chain::NEW;
-        // Without a backoff of its own the policy has the preset's.
-        if chained || !first.is_new() {
-            let complete = first.has(Field::BackoffKind) || first.has(Field::BackoffDelays);
-            let partial = !chained && !complete && self.preset_code() != 0;
-            if partial && !base.is_single() {
-                return Err(unshown(ErrorCode::PresetStages, Field::BackoffKind));
+        *policy = Policy::BLANK;
+        let numbers = Numbers { options: self, preset: preset.map_or(&[], Preset::numbers), rule: 0, stage: NO_STAGE };
+        let all = numbers.preset.iter().copied().chain(self.given());
+        for (place, number) in all.filter(|given| given.0.rule == 0 && given.0.stage == NO_STAGE) {
+            if let Some(field) = Field::from_code(place.field) {
+                policy.put(field, number);
             }
-            let under = if partial { Some(&base.first().stage) } else { None };
-            if let Err(error) = self.chain(0, under, p.cap, &mut chain) {
-                return Err(error);
-            }
-        } else {
-            chain.copy(base, base.own_stages());
         }
-        (p.stages, p.own) = (chain.stages, chain.used);
-        if cfg!(not(feature = "powers")) && !(p.own == 1 && p.first().is_simple()) {
+        policy.own = numbers.all_choices();
+        self.add_stages(numbers, policy)?;
+        match preset.and_then(Preset::ruled_kind) {
+            Some(kind) if self.rules.is_none() => {
+                let kinds = 0b1_0001_u8.wrapping_shl(u32::from(kind.code()).wrapping_sub(1));
+                self.add_rule(Numbers { rule: 1, ..numbers }, kinds, false, policy)?;
+            }
+            _ => self.add_rules(Numbers { preset: &[], ..numbers }, policy)?,
+        }
+        self.check_limits(numbers, policy)
+    }
+
+    /// Checks the numbers that no stage has, and sets what follows from them all.
+    #[inline(never)]
+    fn check_limits(&self, numbers: Numbers<'_>, policy: &mut Policy) -> Result<(), Error> {
+        if all_random(policy) {
+            if numbers.own(Field::JitterKind).is_some() && policy.own.jitter != jitter::NONE {
+                return Err(unshown(ErrorCode::NotForKind, Field::JitterKind));
+            }
+            (policy.own.jitter, policy.own.jitter_by, policy.own.grows) = (jitter::NONE, 0, 0);
+        }
+        numbers.check_jitter(policy.own.jitter, true).map_err(shown)?;
+        let (code, field) = match policy.broken_limit() {
+            _ if policy.attempts == 0 => (ErrorCode::AttemptsRange, Field::Attempts),
+            _ if policy.total == 0 => (ErrorCode::AttemptsRange, Field::Total),
+            Some(broken) => broken,
+            None => return self.finish(policy),
+        };
+        Err(Error::new(code, field, field.takes().shown(numbers.own(field).unwrap_or(0))))
+    }
+
+    /// Sets what follows from the numbers of a policy. The error about the first field that a build without rules has no code for.
+    fn finish(&self, policy: &mut Policy) -> Result<(), Error> {
+        policy.prepare();
+        match policy.ruled_field() {
+            Some(field) if cfg!(not(feature = "rules")) => {
+                let in_stage = matches!(field, Field::JitterKind | Field::Cap | Field::HintMode);
+                Err(Error { in_stage, ..unshown(ErrorCode::NotSupported, field) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds the stages of the policy itself.
+    #[inline(never)]
+    fn add_stages(&self, mut numbers: Numbers<'_>, policy: &mut Policy) -> Result<(), Error> {
+        let is_given = self.begun(0) != 0;
+        let first = Numbers { stage: 0, ..numbers };
+        let names_kind = first.own(Field::BackoffKind).or(first.own(Field::BackoffDelays)).is_some();
+        if is_given && (names_kind || self.is_list(0)) {
+            numbers.preset = &[];
+        }
+        let of_preset = stages_of(numbers.preset, 0);
+        if is_given && of_preset > 1 {
+            return Err(unshown(ErrorCode::PresetStages, Field::BackoffKind));
+        }
+        let count = if is_given { self.stages_of(0) } else { of_preset };
+        self.chain(numbers, count.max(1), policy.own.cap, policy)?;
+        if cfg!(not(feature = "powers")) && !(policy.own_count == 1 && policy.first().is_simple()) {
             return Err(unshown(ErrorCode::NotSupported, Field::BackoffKind));
         }
         if !self.has(Field::Attempts) {
-            let limited = self.has(Field::Deadline) && p.deadline != UNLIMITED;
-            p.attempts = match ends_in(p.own_stages()) {
-                End::After(delays) if chained || !first.is_new() => delays.saturating_add(1),
-                End::Open => FOREVER,
-                _ if limited => FOREVER,
-                _ => base.attempts,
-            };
-        }
-        if !self.rules.is_none() {
-            if let Err(error) = self.rule_stages(p, &mut chain) {
-                return Err(error);
+            let limited = self.has(Field::Deadline) && policy.deadline != UNLIMITED;
+            match ends_in(policy.own_stages()) {
+                End::After(delays) if is_given => policy.attempts = delays.saturating_add(1),
+                End::Never | End::After(_) if !limited => {}
+                _ => policy.attempts = FOREVER,
             }
-        } else if !base.move_rules(p, &mut chain) {
-            return Err(unshown(ErrorCode::TooManyStages, Field::BackoffKind));
-        }
-        (p.stages, p.delays) = (chain.stages, chain.delays);
-        if all_random(p) {
-            if self.has(Field::JitterKind) && p.jitter != jitter::NONE {
-                return Err(unshown(ErrorCode::NotForKind, Field::JitterKind));
-            }
-            (p.jitter, p.jitter_by, p.grows) = (jitter::NONE, 0, 0);
         }
         Ok(())
     }
 
-    /// Builds the stages of an owner behind those of a chain. Returns how many there are.
-    const fn chain(&self, owner: u8, under: Option<&RawStage>, cap: u8, chain: &mut Chain) -> Result<u8, Error> {
-        let (mut index, mut until, mut timed) = (0_u8, 0, false);
-        while let Some(options) = self.stage(owner, index) {
-            let last = self.slot(owner, index.wrapping_add(1)).is_none() && self.last_index(owner) <= index;
-            let options = match under {
-                Some(base) => options.over(base),
-                None => options,
-            };
-            let mut record = match options.build(cap) {
-                Ok(record) => record,
-                Err((code, field, given)) => {
-                    let error = Error::new(code, field, given);
-                    return Err(self.of_stage(Error { in_stage: field.is_shared(), ..error }, owner, index));
-                }
-            };
-            let (mut delays, mut count) = ([0; DELAYS], 0);
-            if record.is_list() {
-                count = self.delays_of(self.slot(owner, index), &mut delays);
-                record.stage.times = count as u32;
-            }
-            let ends = record.stage.times != 0;
-            let misplaced = record.until != UNLIMITED && (owner != 0 || record.until <= until);
-            let broken = match () {
-                () if !last && !ends && record.until == UNLIMITED => {
-                    Some((ErrorCode::TimesMissing, Field::BackoffTimes))
-                }
-                () if record.repeats != 0 && (!last || !ends) => Some((ErrorCode::RepeatPlace, Field::BackoffRepeat)),
+    /// Adds the stages of the policy or of one of its rules.
+    #[inline(never)]
+    fn chain(&self, numbers: Numbers<'_>, count: u8, cap: u8, policy: &mut Policy) -> Result<(), Error> {
+        let rule = numbers.rule;
+        let (mut until, mut timed) = (0, false);
+        for index in 0..count {
+            let last = index.saturating_add(1) == count;
+            let numbers = Numbers { stage: index, ..numbers };
+            let stage = self.is_list(rule).then_some(index);
+            let place = |error: Error| Error { stage, ..error };
+            let record = numbers.stage(cap).map_err(|(code, field, value)| {
+                place(Error { in_stage: field.is_shared(), ..Error::new(code, field, value) })
+            })?;
+            let ends = record.stage.times != 0 || record.is_list();
+            let misplaced = record.until != UNLIMITED && (rule != 0 || record.until <= until);
+            let (code, field) = match () {
+                () if !last && !ends && record.until == UNLIMITED => (ErrorCode::TimesMissing, Field::BackoffTimes),
+                () if record.repeats != 0 && (!last || !ends) => (ErrorCode::RepeatPlace, Field::BackoffRepeat),
                 () if misplaced || record.repeats != 0 && (timed || record.until != UNLIMITED) => {
-                    Some((ErrorCode::UntilPlace, Field::BackoffUntil))
+                    (ErrorCode::UntilPlace, Field::BackoffUntil)
                 }
-                () => None,
+                () if !policy.add_stage(rule, record) || !numbers.delays().all(|delay| policy.add_delay(delay)) => {
+                    return Err(unshown(ErrorCode::TooManyStages, Field::BackoffKind));
+                }
+                () => {
+                    if record.until != UNLIMITED {
+                        (until, timed) = (record.until, true);
+                    }
+                    continue;
+                }
             };
-            if let Some((code, field)) = broken {
-                return Err(self.of_stage(unshown(code, field), owner, index));
-            }
-            if record.until != UNLIMITED {
-                (until, timed) = (record.until, true);
-            }
-            chain.add(record, delays.split_at(count).0);
-            index = index.wrapping_add(1);
-            if last {
-                break;
-            }
-        }
-        Ok(index)
-    }
-
-    /// The options of an owner's stage; of a stage between two that are given, none.
-    const fn stage(&self, owner: u8, index: u8) -> Option<StageOptions> {
-        match self.slot(owner, index) {
-            Some(slot) => match self.stages.split_at_checked(slot) {
-                Some((_, [stage, ..])) => Some(*stage),
-                _ => None,
-            },
-            None if index < self.last_index(owner) => Some(StageOptions::NEW),
-            None => None,
-        }
-    }
-
-    /// The highest index of an owner's stages.
-    const fn last_index(&self, owner: u8) -> u8 {
-        let (mut owners, mut indexes): (&[u8], &[u8]) = (&self.owners, &self.indexes);
-        let (mut left, mut last) = (self.more.saturating_add(1), 0);
-        while let ([known, owners_left @ ..], [at, indexes_left @ ..]) = (owners, indexes)
-            && left > 0
-        {
-            if *known == owner && *at > last {
-                last = *at;
-            }
-            (owners, indexes, left) = (owners_left, indexes_left, left.wrapping_sub(1));
-        }
-        last
-    }
-
-    /// The delays of a list, in their order. Returns how many there are.
-    const fn delays_of(&self, slot: Option<usize>, into: &mut [u64; DELAYS]) -> usize {
-        let Some(slot) = slot else { return 0 };
-        let (mut delays, mut of): (&[u64], &[u8]) = (&self.delays, &self.delay_of);
-        let (mut left, mut count) = (self.listed, 0_usize);
-        while let ([delay, delays_left @ ..], [stage, of_left @ ..]) = (delays, of)
-            && left > 0
-        {
-            if *stage as usize == slot
-                && let Some(into) = nth(into, count)
-            {
-                (*into, count) = (*delay, count.wrapping_add(1));
-            }
-            (delays, of, left) = (delays_left, of_left, left.wrapping_sub(1));
-        }
-        count
-    }
-
-    /// Builds the rules: their counts, and their stages behind the policy's.
-    const fn rule_stages(&self, p: &mut Policy, chain: &mut Chain) -> Result<(), Error> {
-        let mut rules = [RawRule::EMPTY; RULES];
-        let mut rest: &mut [RawRule] = &mut rules;
-        let mut index = 0_u8;
-        while let [rule, others @ ..] = rest {
-            if index >= self.rules.count() {
-                break;
-            }
-            match self.rule(index, p.cap, chain) {
-                Ok(raw) => *rule = raw,
-                Err(error) => return Err(error.of_rule(index)),
-            }
-            if chain.used > STAGES as u8 {
-                return Err(unshown(ErrorCode::TooManyStages, Field::BackoffKind).of_rule(index));
-            }
-            (rest, index) = (others, index.wrapping_add(1));
-        }
-        p.rules = rules;
-        if !p.has_deciding_rules() {
-            p.rules = [RawRule::EMPTY; RULES];
+            return Err(place(unshown(code, field)));
         }
         Ok(())
     }
 
-    const fn rule(&self, index: u8, cap: u8, chain: &mut Chain) -> Result<RawRule, Error> {
-        let owner = index.wrapping_add(1);
-        let mut rule = RawRule { kinds: self.rules.kinds(index), ..RawRule::EMPTY };
-        let manner = match self.manners.split_at_checked(index as usize) {
-            Some((_, [manner, ..])) => *manner,
-            _ => StageOptions::NEW,
-        };
-        let given = self.has_attempts.wrapping_shr(index as u32) & 1 == 1;
-        let attempts = match self.rule_attempts.split_at_checked(index as usize) {
-            Some((_, [attempts, ..])) => *attempts,
-            _ => 0,
-        };
-        let staged = self.stage(owner, 0).is_some();
-        if self.rules.never_retries(index) && (given || staged || !manner.is_new()) {
-            let field = if given { Field::Attempts } else { Field::BackoffKind };
+    /// Adds the rules: their counts, and their stages behind the policy's.
+    fn add_rules(&self, numbers: Numbers<'_>, policy: &mut Policy) -> Result<(), Error> {
+        for index in 0..self.rules.count() {
+            let rule = Numbers { rule: index.saturating_add(1), ..numbers };
+            let (kinds, never) = (self.rules.kinds(index), self.rules.never_retries(index));
+            self.add_rule(rule, kinds, never, policy).map_err(|error| error.of_rule(index))?;
+        }
+        if !policy.has_deciding_rules() {
+            policy.rules = [RawRule::EMPTY; RULES];
+        }
+        Ok(())
+    }
+
+    /// Adds a rule, which takes failures of those kinds whatever else is known, or `never` retries.
+    #[inline(never)]
+    fn add_rule(&self, numbers: Numbers<'_>, kinds: u8, never: bool, policy: &mut Policy) -> Result<(), Error> {
+        let attempts = numbers.get(Field::Attempts);
+        let count = self.stages_of(numbers.rule).max(stages_of(numbers.preset, numbers.rule));
+        let own = numbers.choices();
+        let is_given = attempts.is_some() || count != 0 || !matches!(own, Ok(own) if own.given == 0);
+        if never && is_given {
+            let field = if attempts.is_some() { Field::Attempts } else { Field::BackoffKind };
             return Err(unshown(ErrorCode::NeverRetries, field));
         }
-        rule.own = match manner.choices() {
-            Ok(own) => own,
-            Err((code, field, given)) => return Err(Error::new(code, field, given)),
-        };
-        if staged {
-            let cap = match rule.own.cap() {
-                Some(own) => own,
-                None => cap,
+        let own = own.map_err(shown)?;
+        if cfg!(not(feature = "rules")) && is_given {
+            let field = match () {
+                () if !numbers.preset.is_empty() => Field::Preset,
+                () if attempts.is_some() => Field::Attempts,
+                () if count != 0 => Field::BackoffKind,
+                () => Field::JitterKind,
             };
-            rule.at = chain.used;
-            rule.stages = match self.chain(owner, None, cap, chain) {
-                Ok(stages) => stages,
-                Err(error) => return Err(error),
-            };
+            return Err(unshown(ErrorCode::NotSupported, field));
         }
-        match given {
-            true if attempts == FOREVER => rule.counts = COUNTED_FOREVER,
-            true => (rule.attempts, rule.counts) = (attempts as u16, COUNTED_TO),
-            false if staged => {
-                if let End::After(delays) = ends_in(part(&chain.stages, rule.at, rule.stages as usize)) {
-                    let most = if delays < u16::MAX as u32 { delays as u16 } else { u16::MAX - 1 };
-                    (rule.attempts, rule.counts) = (most.saturating_add(1), COUNTED_TO);
-                }
-            }
-            false => {}
+        let Some(rule) = policy.rule_mut(numbers.rule) else { return Ok(()) };
+        (rule.own, rule.kinds, rule.attempts) = (own, kinds, attempts.unwrap_or(0) as u32);
+        let cap = if own.has(CAP) { own.cap } else { policy.own.cap };
+        self.chain(numbers, count, cap, policy)?;
+        if let (None, Some(rule)) = (attempts, policy.rule_mut(numbers.rule).copied())
+            && let End::After(delays) = ends_in(policy.of_rule(&rule))
+            && let Some(rule) = policy.rule_mut(numbers.rule)
+        {
+            rule.attempts = delays.min(u32::from(u16::MAX).saturating_sub(1)).saturating_add(1);
         }
-        Ok(rule)
+        Ok(())
     }
 
-    /// The first rule between the fields that is broken.
-    const fn broken(&self, p: &Policy) -> Option<Error> {
-        let (factored, bounded) = (jitter::has_factor(p.jitter), p.jitter == jitter::BOUNDED);
-        let own = self.has(Field::JitterKind) || self.preset_code() == 0;
-        let (code, field, number) = match () {
-            () if self.has(Field::JitterBound) && !bounded => {
-                (ErrorCode::NotForKind, Field::JitterBound, self.at(Field::JitterBound))
-            }
-            () if self.has(Field::JitterFactor) && !factored => {
-                (ErrorCode::NotForKind, Field::JitterFactor, self.at(Field::JitterFactor))
-            }
-            () if self.at(Field::JitterGrows) != 0 && !bounded => {
-                return Some(unshown(ErrorCode::NotForKind, Field::JitterGrows));
-            }
-            () if own && factored && !self.has(Field::JitterFactor) => {
-                return Some(unshown(ErrorCode::JitterFactorMissing, Field::JitterFactor));
-            }
-            () if own && bounded && !self.has(Field::JitterBound) => {
-                return Some(unshown(ErrorCode::JitterBoundMissing, Field::JitterBound));
-            }
-            () if p.broken_jitter() => (ErrorCode::JitterFactorRange, Field::JitterFactor, p.jitter_by),
-            () if p.attempts == 0 => (ErrorCode::AttemptsRange, Field::Attempts, 0),
-            () if p.total == 0 => (ErrorCode::AttemptsRange, Field::Total, 0),
-            () => match p.broken_limit() {
-                Some((code, field)) => (code, field, self.at(field)),
-                None => return None,
-            },
-        };
-        Some(Error::new(code, field, field.takes().shown(number)))
-    }
-
-    /// The error with the index of its stage, where the stages were given as a list.
-    const fn of_stage(&self, error: Error, owner: u8, index: u8) -> Error {
-        let chained = self.chained.wrapping_shr(owner as u32) & 1 == 1;
-        Error { stage: if chained { Some(index) } else { None }, ..error }
+    /// True if the stages of the policy, or of a rule, are given as a list, so that their paths have an index.
+    fn is_list(&self, rule: u8) -> bool {
+        self.given().any(|(place, _)| place.rule == rule && place.field == 0)
     }
 }
 
-const fn unshown(code: ErrorCode, field: Field) -> Error {
+impl Preset {
+    /// Its policy. That of a preset with rules or several stages needs the features `rules` and `powers`, without which
+    /// [`Options::build`] refuses the preset.
+    pub fn policy(self) -> Policy {
+        let mut policy = Policy::BLANK;
+        // A test builds them all.
+        if self.build_into(&mut policy).is_err() {
+            policy = Policy::DEFAULT;
+        }
+        policy
+    }
+
+    /// [`Preset::policy`] into a policy that there is, which after an error is any.
+    ///
+    /// # Errors
+    /// [`ErrorCode::NotSupported`] in a build without the features that the preset needs.
+    pub fn build_into(self, policy: &mut Policy) -> Result<(), Error> {
+        const NOTHING: &Options = &Options::NEW;
+        NOTHING.build_over(Some(self), policy)
+    }
+
+    /// Its guards: the retry quota of the AWS SDKs, and the send rate of their adaptive mode. The others have none.
+    pub fn guards(self) -> Options {
+        Policy::options().preset(self).guards()
+    }
+}
+
+fn unshown(code: ErrorCode, field: Field) -> Error {
     Error::new(code, field, Quantity::None)
+}
+
+fn shown((code, field, value): Broken) -> Error {
+    Error::new(code, field, value)
+}
+
+/// How many stages a preset has.
+fn stages_of(preset: &[(Place, u64)], rule: u8) -> u8 {
+    let stages = preset.iter().filter(|given| given.0.rule == rule && given.0.is_in_stage());
+    stages.map(|given| given.0.stage.saturating_add(1)).max().unwrap_or(0)
 }
 
 /// The end of a backoff.
@@ -347,130 +259,16 @@ enum End {
 }
 
 /// The end of stages that follow one another.
-const fn ends_in(stages: &[Record]) -> End {
-    let (mut stages, mut sum, mut open, mut ends) = (stages, 0_u32, false, false);
-    while let [record, rest @ ..] = stages {
-        open = open || record.until != UNLIMITED || record.repeats != 0;
-        ends = record.stage.times != 0;
-        sum = sum.saturating_add(record.stage.times);
-        stages = rest;
-    }
-    match sum {
-        _ if open => End::Open,
-        _ if !ends => End::Never,
-        _ if sum > COUNTED => End::After(COUNTED),
-        _ => End::After(sum),
+fn ends_in(stages: &[Record]) -> End {
+    let sum = stages.iter().fold(0_u32, |sum, record| sum.saturating_add(record.stage.times));
+    match stages.last() {
+        _ if stages.iter().any(|record| record.until != UNLIMITED || record.repeats != 0) => End::Open,
+        Some(last) if last.stage.times != 0 => End::After(sum.min(COUNTED)),
+        _ => End::Never,
     }
 }
 
 /// True if every stage of the policy and of its rules, which stand behind its own, is its own jitter.
-const fn all_random(p: &Policy) -> bool {
-    let mut stages: &[Record] = &p.stages;
-    while let [record, rest @ ..] = stages {
-        if record.stage.kind != 0 && !record.stage.is_random() {
-            return false;
-        }
-        stages = rest;
-    }
-    true
-}
-
-/// The stages of a policy and its rules, one behind the other, and the delays of their lists.
-struct Chain {
-    stages: [Record; STAGES],
-    delays: [u64; DELAYS],
-    /// How many stages were added, those without room included.
-    used: u8,
-    listed: u8,
-}
-
-impl Chain {
-    const NEW: Self = Self { stages: [Record::EMPTY; STAGES], delays: [0; DELAYS], used: 0, listed: 0 };
-
-    /// Adds a stage, of a list with its delays.
-    const fn add(&mut self, record: Record, delays: &[u64]) {
-        if let Some(slot) = nth(&mut self.stages, self.used as usize) {
-            *slot = Record { delays: if record.is_list() { self.listed } else { 0 }, ..record };
-        }
-        self.used = self.used.saturating_add(1);
-        let mut rest = delays;
-        while let [delay, others @ ..] = rest {
-            if let Some(slot) = nth(&mut self.delays, self.listed as usize) {
-                *slot = *delay;
-                self.listed = self.listed.saturating_add(1);
-            }
-            rest = others;
-        }
-    }
-
-    /// Adds some of the stages of a policy.
-    const fn copy(&mut self, policy: &Policy, stages: &[Record]) {
-        let mut rest = stages;
-        while let [record, others @ ..] = rest {
-            self.add(*record, record.listed(&policy.delays));
-            rest = others;
-        }
-    }
-}
-
-impl Policy {
-    /// Gives the rules of this policy to another one, their stages behind those of a chain. False if there is no room.
-    const fn move_rules(&self, p: &mut Policy, chain: &mut Chain) -> bool {
-        let mut rules = self.rules;
-        let mut rest: &mut [RawRule] = &mut rules;
-        while let [rule, others @ ..] = rest {
-            let at = chain.used;
-            chain.copy(self, self.of_rule(rule));
-            rule.at = if rule.stages == 0 { 0 } else { at };
-            rest = others;
-        }
-        p.rules = rules;
-        chain.used <= STAGES as u8
-    }
-}
-
-macro_rules! numbers {
-    ($($number:ident: $type:ty = $field:ident)+) => {
-        impl Policy {
-            /// The number of a field that is no stage's; 0 of every other field, and of a field that the jitter has no use for.
-            pub(in crate::describe) const fn number(&self, field: Field) -> u64 {
-                match field {
-                    Field::JitterFactor | Field::JitterBound | Field::JitterGrows if !field.fits(self.jitter) => 0,
-                    $(Field::$field => self.$number as u64,)+
-                    _ => 0,
-                }
-            }
-
-            const fn set_number(&mut self, field: Field, number: u64) {
-                match field {
-                    Field::JitterFactor | Field::JitterBound | Field::JitterGrows if !field.fits(self.jitter) => {}
-                    $(Field::$field => self.$number = number as $type,)+
-                    _ => {}
-                }
-            }
-        }
-    };
-}
-
-numbers! {
-    jitter: u8 = JitterKind
-    jitter_by: u64 = JitterFactor
-    jitter_by: u64 = JitterBound
-    cap: u8 = Cap
-    attempts: u32 = Attempts
-    deadline: u64 = Deadline
-    min_attempt: u64 = MinAttempt
-    on_deadline: u8 = OnDeadline
-    attempt_timeout: u64 = AttemptTimeout
-    hint_mode: u8 = HintMode
-    hint_max: u64 = HintMax
-    hint_over: u8 = HintOver
-    hint_reach: u64 = HintReach
-    grows: u8 = JitterGrows
-    total: u32 = Total
-    limits: u8 = Limits
-    deadline_from: u8 = DeadlineFrom
-    abort_at_deadline: u8 = AbortAtDeadline
-    delay_from: u8 = DelayFrom
-    reset_after: u64 = ResetAfter
+fn all_random(policy: &Policy) -> bool {
+    policy.stages.iter().all(|record| record.stage.kind == 0 || record.stage.is_random())
 }

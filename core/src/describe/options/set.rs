@@ -2,8 +2,10 @@
 //!
 //! Every language and every document configures a policy with (name, value) pairs. Looking the name up happens here once.
 
-use super::{Options, nth};
-use crate::decide::guards::breaker::config::OPEN_TIMES;
+use super::Options;
+use crate::decide::guards::breaker::config::OPEN_TIMES as MOST_OPEN_TIMES;
+use crate::decide::record::DELAYS;
+use crate::describe::preset::{NO_STAGE, OPEN_TIMES, Place};
 use crate::describe::rules::HostText;
 use crate::describe::rules::replaced::replaced;
 use crate::describe::rules::set::refused;
@@ -49,12 +51,20 @@ impl Options {
         if let Some(path) = condition {
             return self.rules.set_condition(rule, path, value);
         }
-        let mut rules = self.rules;
-        rules.begin(rule)?;
+        let before = self.rules.begin(rule)?;
+        let set = self.set_of_rule(rule, name, value);
+        if set.is_err() {
+            self.rules.end(before);
+        }
+        set.map(|()| None)
+    }
+
+    /// The same for a rule that was begun, and any name but `if`.
+    fn set_of_rule(&mut self, rule: u8, name: &str, value: Value<'_>) -> Result<(), Error> {
         match name {
             "" if matches!(value, Value::Empty | Value::Nothing) => {}
             "" => return Err(refused(ErrorCode::WrongType, value, None)),
-            "retry" => rules.set_retry(rule, value)?,
+            "retry" => self.rules.set_retry(rule, value)?,
             "attempts" => self.set_rule_attempts(rule, value).map_err(|error| error.of_rule(rule))?,
             _ => {
                 let path = Path::read(name);
@@ -67,8 +77,7 @@ impl Options {
                 self.set_at(&path, field, in_stage, Some(rule), value).map_err(place)?;
             }
         }
-        self.rules = rules;
-        Ok(None)
+        Ok(())
     }
 
     fn set_rule_attempts(&mut self, rule: u8, value: Value<'_>) -> Result<(), Error> {
@@ -83,10 +92,7 @@ impl Options {
         if attempts > u64::from(u16::MAX) && attempts != u64::from(u32::MAX) {
             return Err(wrong(value.shown()));
         }
-        if let Some(slot) = self.rule_attempts.get_mut(usize::from(rule)) {
-            (*slot, self.has_attempts) = (attempts as u32, self.has_attempts | 1_u8.wrapping_shl(rule.into()));
-        }
-        Ok(())
+        self.give(Place::in_stage(rule.saturating_add(1), NO_STAGE, Field::Attempts), Field::Attempts, attempts)
     }
 
     /// These options with a field set, as in a document: a number, a text or a [`Duration`](core::time::Duration).
@@ -108,6 +114,12 @@ impl Options {
     pub fn with_field<'v>(mut self, field: Field, value: impl Into<Value<'v>>) -> Result<Self, Error> {
         self.set_field(field.path(), value.into())?;
         Ok(self)
+    }
+
+    /// Gives a place its number, if there is room.
+    fn give(&mut self, place: Place, field: Field, number: u64) -> Result<(), Error> {
+        let full = || Error::new(ErrorCode::TooManyStages, field, Quantity::None);
+        if self.put_at(place, number) { Ok(()) } else { Err(full()) }
     }
 
     /// [`Options::set`] for names that are not under `rules`.
@@ -142,9 +154,10 @@ impl Options {
         }
         let owner = rule.map_or(0, |rule| rule.saturating_add(1));
         if let Some(stage) = path.stage {
-            let slot = self.begin_stage(owner, stage);
-            slot.ok_or_else(|| place(Error::new(ErrorCode::TooManyStages, Field::BackoffKind, Quantity::None)))?;
-            self.chained |= 1_u16.wrapping_shl(owner.into());
+            if !self.has_room(owner, stage) {
+                return Err(place(Error::new(ErrorCode::TooManyStages, Field::BackoffKind, Quantity::None)));
+            }
+            self.give(Place::begins(owner, stage), Field::BackoffKind, 0).map_err(place)?;
         }
         let group = path.item.is_none() && path.is_group();
         if value == Value::Nothing && path.item.is_none() || value == Value::Empty && group {
@@ -159,26 +172,21 @@ impl Options {
         }
         if !field.is_stages() && !in_stage {
             let number = field.read(value)?;
-            match rule.and_then(|rule| nth(&mut self.manners, rule.into())) {
-                Some(manner) => manner.put(field, number),
-                None => self.put(field, number),
-            }
             if field == Field::BreakerOpenFor {
-                (self.open_listed, self.more_open) = (0, [0; OPEN_TIMES - 1]);
+                self.remove(|place| place.rule == OPEN_TIMES);
             }
-            return Ok(());
+            return self.give(Place::in_stage(owner, NO_STAGE, field), field, number);
         }
-        let full = || place(Error::new(ErrorCode::TooManyStages, field, Quantity::None));
+        let index = path.stage.unwrap_or(0);
+        let number = if field == Field::BackoffDelays { 0 } else { field.read(value).map_err(place)? };
+        if !self.has_room(owner, index) {
+            return Err(place(Error::new(ErrorCode::TooManyStages, field, Quantity::None)));
+        }
+        let slot = Place::in_stage(owner, index, field);
         if field == Field::BackoffDelays {
-            let slot = self.begin_stage(owner, path.stage.unwrap_or(0)).ok_or_else(full)?;
             return self.set_delay(slot, path.item, value).map_err(place);
         }
-        let number = field.read(value).map_err(place)?;
-        let slot = self.begin_stage(owner, path.stage.unwrap_or(0)).ok_or_else(full)?;
-        if let Some(options) = nth(&mut self.stages, slot) {
-            options.put(field, number);
-        }
-        Ok(())
+        self.give(slot, field, number).map_err(place)
     }
 
     /// Adds an open time to the list of a breaker.
@@ -188,42 +196,35 @@ impl Options {
         if value == Value::NoItems {
             return Err(Error::new(ErrorCode::DelaysMissing, field, Quantity::None));
         }
-        if item != Some(0) && item != Some(self.open_listed) {
+        let index = item.unwrap_or(0);
+        if index != 0 && usize::from(index) != self.open_list().count() {
             return Err(Error::new(ErrorCode::WrongType, field, value.shown()));
         }
         let nanos = field.read(value).map_err(|error| place(Error { code: ErrorCode::NotADuration, ..error }))?;
-        match item.and_then(|item| item.checked_sub(1)) {
-            None => {
-                self.put(field, nanos);
-                (self.open_listed, self.more_open) = (0, [0; OPEN_TIMES - 1]);
-            }
-            Some(index) => {
-                let full = || place(Error::new(ErrorCode::TooManyStages, field, Quantity::None));
-                *nth(&mut self.more_open, index.into()).ok_or_else(full)? = nanos;
-            }
+        if usize::from(index) >= MOST_OPEN_TIMES {
+            return Err(place(Error::new(ErrorCode::TooManyStages, field, Quantity::None)));
         }
-        self.open_listed = self.open_listed.saturating_add(1);
-        Ok(())
+        if index == 0 {
+            self.remove(|place| place.rule == OPEN_TIMES);
+            self.give(Place::of(field), field, nanos)?;
+        }
+        self.give(Place::in_stage(OPEN_TIMES, index, field), field, nanos)
     }
 
     /// Adds a delay to a list.
-    fn set_delay(&mut self, slot: usize, item: Option<u8>, value: Value<'_>) -> Result<(), Error> {
+    fn set_delay(&mut self, place: Place, item: Option<u8>, value: Value<'_>) -> Result<(), Error> {
         let field = Field::BackoffDelays;
         if value == Value::NoItems {
             return Err(Error::new(ErrorCode::DelaysMissing, field, Quantity::None));
         }
-        let of_slot = |of: &&u8| usize::from(**of) == slot;
-        let known = self.delay_of.iter().take(self.listed.into()).filter(of_slot).count();
-        if item.map(usize::from) != Some(known) {
+        if item.map(usize::from) != Some(self.all_at(place).count()) {
             return Err(Error::new(ErrorCode::WrongType, field, value.shown()));
         }
         // The field itself takes a list, so that its rule would say nothing about an item.
         let nanos = field.read(value).map_err(|error| Error { code: ErrorCode::NotADuration, ..error })?;
-        if !self.list(slot as u8, nanos) {
+        let all = self.given().filter(|given| given.0.field == field.code()).count();
+        if all >= DELAYS || !self.add(place, nanos) {
             return Err(Error::new(ErrorCode::TooManyStages, field, Quantity::None));
-        }
-        if let Some(options) = nth(&mut self.stages, slot) {
-            options.put(field, 0);
         }
         Ok(())
     }

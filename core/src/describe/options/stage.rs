@@ -1,243 +1,187 @@
-//! The options of one stage of a backoff, or of the jitter, cap and hint of a rule.
+//! The numbers of a policy, a rule, or one stage of a backoff, and the rules between them (spec 3).
 
-use crate::decide::backoff::{self, Backoff, RawStage};
+use super::Options;
+use crate::decide::backoff::{self, RawStage};
 use crate::decide::jitter;
-use crate::decide::policy::UNLIMITED;
-use crate::decide::record::{Choices, RawHint, RawJitter, Record};
+use crate::decide::record::{CAP, Choices, HINT, JITTER, Record};
+use crate::describe::preset::Place;
 use crate::error::{ErrorCode, Quantity};
 use crate::fields::{Field, Takes};
 use crate::time::Span;
 
-/// How many numbers a stage may have.
-const SLOTS: usize = 22;
-
-/// The options of one stage: 184 bytes of plain numbers, every bit pattern valid.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(C)]
-pub(super) struct StageOptions {
-    /// The value of each field but the list of delays, at its [`slot`].
-    values: [u64; SLOTS],
-    /// One bit for each field that is set, by its slot.
-    is_set: u64,
+/// The numbers at one place: those of the options, else those of a preset.
+#[derive(Clone, Copy)]
+pub(super) struct Numbers<'o> {
+    pub(super) options: &'o Options,
+    pub(super) preset: &'static [(Place, u64)],
+    /// 0 for the policy, else the number of the rule.
+    pub(super) rule: u8,
+    pub(super) stage: u8,
 }
-
-/// The item with that index.
-pub(super) const fn nth<T>(row: &mut [T], index: usize) -> Option<&mut T> {
-    match row.split_at_mut_checked(index) {
-        Some((_, [item, ..])) => Some(item),
-        _ => None,
-    }
-}
-
-/// The slot of a stage's field: numbers 1 to 7, 13 to 22, 85 to 89.
-const fn slot(field: Field) -> u32 {
-    let code = field.code() as u32;
-    match code {
-        0..13 => code.wrapping_sub(1),
-        13..23 => code.wrapping_sub(6),
-        _ => code.wrapping_sub(68),
-    }
-}
-
-const _: () = assert!(slot(Field::JitterGrows) == 21 && slot(Field::HintReach) == 16 && slot(Field::HintMode) == 7);
 
 /// A number that broke a rule.
 pub(super) type Broken = (ErrorCode, Field, Quantity);
 
-impl StageOptions {
-    /// A stage without any field set.
-    pub(super) const NEW: Self = Self { values: [0; SLOTS], is_set: 0 };
-
-    pub(super) const fn is_new(&self) -> bool {
-        self.is_set == 0
+impl<'o> Numbers<'o> {
+    fn place(&self, field: Field) -> Place {
+        Place::in_stage(self.rule, self.stage, field)
     }
 
-    pub(super) const fn has(&self, field: Field) -> bool {
-        self.is_set.wrapping_shr(slot(field)) & 1 == 1
+    /// The number that the options have.
+    pub(super) fn own(&self, field: Field) -> Option<u64> {
+        self.options.all_at(self.place(field)).next()
     }
 
-    pub(super) const fn put(&mut self, field: Field, number: u64) {
-        if let Some(value) = nth(&mut self.values, slot(field) as usize) {
-            *value = number;
+    /// The number that the options or the preset have.
+    pub(super) fn get(&self, field: Field) -> Option<u64> {
+        let place = self.place(field);
+        // A jitter has nothing of another kind's.
+        if field.is_of_jitter() && self.own(Field::JitterKind).is_some() {
+            return self.own(field);
         }
-        self.is_set |= 1_u64.wrapping_shl(slot(field));
+        self.own(field).or_else(|| self.preset.iter().find(|given| given.0 == place).map(|given| given.1))
+    }
+
+    pub(super) fn has(&self, field: Field) -> bool {
+        self.get(field).is_some()
     }
 
     /// The number of a field, or its default.
-    pub(super) const fn at(&self, field: Field) -> u64 {
-        match (self.values.split_at_checked(slot(field) as usize), field.default()) {
-            (Some((_, [value, ..])), _) if self.has(field) => *value,
-            (_, Some(value)) => value,
-            _ => 0,
-        }
+    pub(super) fn at(&self, field: Field) -> u64 {
+        self.get(field).or(field.default()).unwrap_or(0)
     }
 
-    /// A stage that is wholly given.
-    pub(super) const fn of(backoff: Backoff) -> Self {
-        Self::NEW.over(&RawStage::of(backoff))
-    }
-
-    /// The stage with the fields of `base` where its own are not given.
-    pub(super) const fn over(mut self, base: &RawStage) -> Self {
-        self.put(Field::BackoffKind, base.kind as u64);
-        let max = self.default_max(base.max);
-        self.put_new(Field::BackoffInitial, base.initial);
-        if let Some(field) = RawStage::step_of(base.kind) {
-            self.put_new(field, base.step);
-        }
-        if base.kind != backoff::CONSTANT {
-            self.put_new(Field::BackoffMax, max);
-        }
-        self
-    }
-
-    const fn put_new(&mut self, field: Field, number: u64) {
-        if !self.has(field) {
-            self.put(field, number);
-        }
-    }
-
-    /// The longest delay where none is given: `usual`, or ten times a first delay that is given (spec 3.8).
-    const fn default_max(&self, usual: u64) -> u64 {
-        if !self.has(Field::BackoffInitial) {
-            return usual;
-        }
-        let wide = Span::from_nanos(self.at(Field::BackoffInitial).saturating_mul(10)).as_nanos();
-        if wide > usual { wide } else { usual }
+    /// The items of a list of delays.
+    pub(super) fn delays(self) -> impl Iterator<Item = u64> + 'o {
+        self.options.all_at(self.place(Field::BackoffDelays))
     }
 
     /// The kind, which a list of delays says by itself.
-    const fn kind(&self) -> u8 {
-        if self.has(Field::BackoffDelays) && !self.has(Field::BackoffKind) {
-            return backoff::LIST;
-        }
-        self.at(Field::BackoffKind) as u8
+    fn kind(&self) -> u8 {
+        let is_list = self.own(Field::BackoffDelays).is_some() && self.own(Field::BackoffKind).is_none();
+        if is_list { backoff::LIST } else { self.at(Field::BackoffKind) as u8 }
     }
 
-    /// The first field of a stage that the kind has no use for.
-    const fn first_unfit(&self, kind: u8) -> Option<Broken> {
-        let mut fields = Field::ALL;
-        while let [field, rest @ ..] = fields {
-            if field.is_stages() && self.has(*field) && !field.fits(kind) {
-                return Some((ErrorCode::NotForKind, *field, field.takes().shown(self.at(*field))));
+    /// The longest delay. Where the options have none it is the usual one, or ten times a first delay that they have (spec 3.8).
+    fn max(&self) -> u64 {
+        let usual = self.at(Field::BackoffMax);
+        match self.own(Field::BackoffInitial) {
+            Some(initial) if self.own(Field::BackoffMax).is_none() => {
+                usual.max(Span::from_nanos(initial.saturating_mul(10)).as_nanos())
             }
-            fields = rest;
+            _ => usual,
         }
-        None
+    }
+
+    /// The error about a field.
+    fn wrong(&self, code: ErrorCode, field: Field) -> Broken {
+        (code, field, self.get(field).map_or(Quantity::None, |number| field.takes().shown(number)))
     }
 
     /// The stage, without the delays of a list, or the rule that it breaks. `cap` counts where the stage has no cap.
-    pub(super) const fn build(&self, cap: u8) -> Result<Record, Broken> {
+    pub(super) fn stage(&self, cap: u8) -> Result<Record, Broken> {
         let kind = self.kind();
-        if let Some(broken) = self.first_unfit(kind) {
-            return Err(broken);
+        let unfit = |field: &&Field| field.is_stages() && !field.fits(kind) && self.own(**field).is_some();
+        if let Some(field) = Field::ALL.iter().find(unfit) {
+            return Err(self.wrong(ErrorCode::NotForKind, *field));
         }
-        let step = match RawStage::step_of(kind) {
-            Some(Field::BackoffIncrement) if !self.has(Field::BackoffIncrement) => self.at(Field::BackoffInitial),
-            // The default of Brooker's article, where an exponential backoff doubles.
-            Some(Field::BackoffFactor) if kind == backoff::DECORRELATED && !self.has(Field::BackoffFactor) => {
-                3.0_f64.to_bits()
+        let mut record = Record { own: self.choices()?, ..Record::of(RawStage { kind, ..RawStage::EMPTY }) };
+        let rare = [Field::BackoffTimes, Field::BackoffFloor, Field::BackoffOffset, Field::BackoffFrom];
+        for field in rare.into_iter().chain([Field::BackoffUntil, Field::BackoffRepeat]) {
+            if let Some(number) = self.get(field) {
+                record.put(field, number);
             }
+        }
+        let (is_list, initial) = (kind == backoff::LIST, self.at(Field::BackoffInitial));
+        let stage = &mut record.stage;
+        stage.initial = if is_list { 0 } else { initial };
+        stage.step = match RawStage::step_of(kind) {
+            Some(Field::BackoffIncrement) => self.get(Field::BackoffIncrement).unwrap_or(initial),
+            // The default of Brooker's article, where an exponential backoff doubles.
+            Some(field) if kind == backoff::DECORRELATED => self.get(field).unwrap_or(3.0_f64.to_bits()),
             Some(field) => self.at(field),
             None => 0,
         };
-        let max = match kind {
-            backoff::CONSTANT | backoff::LIST => Span::MAX.as_nanos(),
-            _ if self.has(Field::BackoffMax) => self.at(Field::BackoffMax),
-            _ => self.default_max(self.at(Field::BackoffMax)),
-        };
-        let is_list = kind == backoff::LIST;
-        let initial = if is_list { 0 } else { self.at(Field::BackoffInitial) };
-        let times = self.at(Field::BackoffTimes) as u32;
-        let mut record = Record::of(RawStage { initial, step, max, times, kind, ..RawStage::EMPTY });
-        record.own = match self.choices() {
-            Ok(own) => own,
-            Err(broken) => return Err(broken),
-        };
-        record.floor = self.at(Field::BackoffFloor);
-        record.offset = self.at(Field::BackoffOffset);
-        record.from = self.at(Field::BackoffFrom) as u32;
-        record.repeats = self.at(Field::BackoffRepeat) as u8;
-        record.until = if self.has(Field::BackoffUntil) { self.at(Field::BackoffUntil) } else { UNLIMITED };
-        let cap = match record.own.cap() {
-            Some(own) => own,
-            None => cap,
-        };
+        stage.max = if is_list || kind == backoff::CONSTANT { Span::MAX.as_nanos() } else { self.max() };
+        let cap = if record.own.has(CAP) { record.own.cap } else { cap };
         if let Some(broken) = record.stage.broken(cap == jitter::CAP_CLIP) {
             return Err(broken);
         }
-        match () {
-            () if is_list && !self.has(Field::BackoffDelays) => {
-                Err((ErrorCode::DelaysMissing, Field::BackoffDelays, Quantity::None))
-            }
-            () if record.floor > max => {
-                Err((ErrorCode::FloorAboveMax, Field::BackoffFloor, Field::BackoffFloor.takes().shown(record.floor)))
-            }
-            () if record.offset != 0 && record.offset >= max => {
-                Err((ErrorCode::OffsetRange, Field::BackoffOffset, Field::BackoffOffset.takes().shown(record.offset)))
-            }
-            () if record.until == 0 => {
-                Err((ErrorCode::ZeroLimit, Field::BackoffUntil, Field::BackoffUntil.takes().shown(0)))
-            }
-            () if record.stage.is_random() && record.own.jitter().is_some() => {
-                Err((ErrorCode::NotForKind, Field::JitterKind, Quantity::None))
-            }
-            () => Ok(record),
-        }
-    }
-
-    /// The jitter, cap and hint that are given.
-    pub(super) const fn choices(&self) -> Result<Choices, Broken> {
-        let mut own = None;
-        let any_jitter = self.has(Field::JitterKind)
-            || self.has(Field::JitterFactor)
-            || self.has(Field::JitterBound)
-            || self.has(Field::JitterGrows);
-        if any_jitter {
-            match self.jitter() {
-                Ok(jitter) => own = Some(jitter),
-                Err(broken) => return Err(broken),
-            }
-        }
-        let cap = if self.has(Field::Cap) { Some(self.at(Field::Cap) as u8) } else { None };
-        let any_hint = self.has(Field::HintMode)
-            || self.has(Field::HintMax)
-            || self.has(Field::HintOver)
-            || self.has(Field::HintReach);
-        let hint = RawHint {
-            mode: self.at(Field::HintMode) as u8,
-            over: self.at(Field::HintOver) as u8,
-            max: self.at(Field::HintMax),
-            reach: self.at(Field::HintReach),
-        };
-        Ok(Choices::new(own, cap, if any_hint { Some(hint) } else { None }))
-    }
-
-    const fn jitter(&self) -> Result<RawJitter, Broken> {
-        let kind = self.at(Field::JitterKind) as u8;
-        let (factored, bounded) = (jitter::has_factor(kind), kind == jitter::BOUNDED);
+        let max = record.stage.max;
         let (code, field) = match () {
-            () if self.has(Field::JitterFactor) && !factored => (ErrorCode::NotForKind, Field::JitterFactor),
-            () if self.has(Field::JitterBound) && !bounded => (ErrorCode::NotForKind, Field::JitterBound),
-            () if self.has(Field::JitterGrows) && !bounded => (ErrorCode::NotForKind, Field::JitterGrows),
+            () if is_list && self.own(Field::BackoffDelays).is_none() => {
+                (ErrorCode::DelaysMissing, Field::BackoffDelays)
+            }
+            () if record.floor > max => (ErrorCode::FloorAboveMax, Field::BackoffFloor),
+            () if record.offset != 0 && record.offset >= max => (ErrorCode::OffsetRange, Field::BackoffOffset),
+            () if record.until == 0 => (ErrorCode::ZeroLimit, Field::BackoffUntil),
+            () if record.stage.is_random() && record.own.has(JITTER) => {
+                return Err((ErrorCode::NotForKind, Field::JitterKind, Quantity::None));
+            }
+            () => return Ok(record),
+        };
+        Err(self.wrong(code, field))
+    }
+
+    /// The jitter, cap and hint of a stage or a rule: with defaults for the fields that are not given beside others.
+    pub(super) fn choices(&self) -> Result<Choices, Broken> {
+        let shared = Field::ALL.iter().filter(|field| field.is_shared() && self.has(**field));
+        let given = shared.fold(0, |given, field| {
+            given
+                | match field {
+                    Field::Cap => CAP,
+                    Field::HintMode | Field::HintMax | Field::HintOver | Field::HintReach => HINT,
+                    _ => JITTER,
+                }
+        });
+        if given & JITTER != 0 {
+            self.check_jitter(self.at(Field::JitterKind) as u8, false)?;
+        }
+        Ok(Choices { given, ..self.all_choices() }.or(&Choices::NONE))
+    }
+
+    /// The jitter, cap and hint, with defaults.
+    pub(super) fn all_choices(&self) -> Choices {
+        let mut all = Choices::DEFAULT;
+        for field in Field::ALL.iter().copied().filter(|field| field.is_shared()) {
+            let unfit = field.is_of_jitter() && !field.fits(all.jitter);
+            if let Some(number) = self.get(field).filter(|_| !unfit) {
+                all.put(field, number);
+            }
+        }
+        all
+    }
+
+    /// The rule that the fields of a jitter of that kind break.
+    pub(super) fn check_jitter(&self, kind: u8, of_policy: bool) -> Result<(), Broken> {
+        let (factored, bounded) = (jitter::has_factor(kind), kind == jitter::BOUNDED);
+        let unfit = |field: Field| self.own(field).is_some() && !field.fits(kind);
+        let grows = self.own(Field::JitterGrows).is_some_and(|grows| grows != 0 || !of_policy);
+        let (code, field) = match () {
+            () if unfit(Field::JitterBound) && (of_policy || !unfit(Field::JitterFactor)) => {
+                (ErrorCode::NotForKind, Field::JitterBound)
+            }
+            () if unfit(Field::JitterFactor) => (ErrorCode::NotForKind, Field::JitterFactor),
+            () if grows && !bounded => (ErrorCode::NotForKind, Field::JitterGrows),
             () if factored && !self.has(Field::JitterFactor) => (ErrorCode::JitterFactorMissing, Field::JitterFactor),
             () if bounded && !self.has(Field::JitterBound) => (ErrorCode::JitterBoundMissing, Field::JitterBound),
-            () => {
-                let by = if bounded { Field::JitterBound } else { Field::JitterFactor };
-                let by = if factored || bounded { self.at(by) } else { 0 };
-                if jitter::breaks(kind, by) {
-                    return Err((ErrorCode::JitterFactorRange, Field::JitterFactor, Takes::NUMBER.shown(by)));
-                }
-                return Ok(RawJitter { kind, grows: self.at(Field::JitterGrows) != 0, by });
+            () if jitter::breaks(kind, self.at(Field::JitterFactor)) => {
+                (ErrorCode::JitterFactorRange, Field::JitterFactor)
             }
+            () => return Ok(()),
         };
-        Err((code, field, if self.has(field) { field.takes().shown(self.at(field)) } else { Quantity::None }))
+        Err(self.wrong(code, field))
+    }
+}
+
+impl Field {
+    /// True if only some kinds of jitter have a use for the field.
+    const fn is_of_jitter(self) -> bool {
+        matches!(self, Self::JitterFactor | Self::JitterBound | Self::JitterGrows)
     }
 }
 
 impl Takes {
-    const NUMBER: Self = Field::JitterFactor.takes();
-
     /// A number of options as errors show it.
     pub(crate) const fn shown(self, number: u64) -> Quantity {
         match self {
@@ -248,14 +192,5 @@ impl Takes {
             Self::Number(_) => Quantity::Number(f64::from_bits(number)),
             Self::WholeNumber(..) | Self::Attempts => Quantity::Number(number as u32 as f64),
         }
-    }
-}
-
-#[cfg(all(test, feature = "serde", feature = "powers", feature = "rules"))]
-impl StageOptions {
-    pub(super) fn any(words: &[u64]) -> Self {
-        let mut stage = Self { is_set: words.iter().fold(0, |all, word| all ^ word), ..Self::NEW };
-        stage.values.iter_mut().zip(words.iter().cycle()).for_each(|(slot, word)| *slot = *word);
-        stage
     }
 }

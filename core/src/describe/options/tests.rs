@@ -3,6 +3,8 @@
 mod guards;
 #[cfg(all(feature = "powers", feature = "rules"))]
 mod policy;
+#[cfg(all(feature = "powers", feature = "rules"))]
+mod preset;
 mod set;
 
 use super::Options;

@@ -12,16 +12,22 @@ use crate::nearest::nearest;
 use crate::value::Value;
 
 impl Rules {
-    /// Begins the rule with that index, which is one of those there are or the next one.
-    pub(crate) fn begin(&mut self, rule: u8) -> Result<(), Error> {
+    /// Begins the rule with that index, which is one of those there are or the next one. Returns how many there were.
+    pub(crate) fn begin(&mut self, rule: u8) -> Result<u8, Error> {
         if rule > self.rules {
             return Err(refused(ErrorCode::WrongType, Value::Other, None));
         }
         if usize::from(rule) >= RULES {
             return Err(refused(ErrorCode::TooManyRules, Value::Other, None));
         }
-        self.rules = self.rules.max(rule.saturating_add(1));
-        Ok(())
+        let before = self.rules;
+        self.rules = before.max(rule.saturating_add(1));
+        Ok(before)
+    }
+
+    /// Takes rules that were begun away: so many are left.
+    pub(crate) const fn end(&mut self, before: u8) {
+        self.rules = before;
     }
 
     /// Sets what a rule says about retries.
@@ -220,12 +226,16 @@ pub(super) fn find(path: &str) -> Result<(u8, Option<u32>), Error> {
     };
     match (CONDITIONS.into_iter().find(|known| known.0 == name), index) {
         (Some((_, condition)), Some(index)) => Ok((condition, index)),
-        (known, _) => {
-            let near = known.map(|known| known.0);
-            let near = near.or_else(|| nearest(name, CONDITIONS.into_iter().map(|known| known.0)));
-            Err(refused(ErrorCode::UnknownField, Value::Other, near))
-        }
+        (known, _) => Err(unknown(name, known.map(|known| known.0))),
     }
+}
+
+/// Out of line, for a smaller stack.
+#[cold]
+#[inline(never)]
+fn unknown(name: &str, known: Option<&'static str>) -> Error {
+    let near = known.or_else(|| nearest(name, CONDITIONS.into_iter().map(|known| known.0)));
+    refused(ErrorCode::UnknownField, Value::Other, near)
 }
 
 /// The digits between brackets as a number.

@@ -62,11 +62,11 @@ fn what_always_matters_is_always_said() {
             r#"{"version": 1, "backoff": {"kind": "exponential", "initial": "100ms", "factor": 2, "max": "5s"}, "jitter": "full", "attempts": 3}"#,
         ),
         (
-            Policy::options().delays(&[second; 5]).jitter(Jitter::Bounded { bound: Span::from_millis(1) }),
+            *Policy::options().delays(&[second; 5]).jitter(Jitter::Bounded { bound: Span::from_millis(1) }),
             r#"{"version": 1, "backoff": {"kind": "list", "delays": ["1s", "1s", "1s", "1s", "1s"]}, "jitter": {"kind": "bounded", "bound": "1ms"}, "attempts": 6}"#,
         ),
         (
-            Policy::options()
+            *Policy::options()
                 .backoff(Backoff::constant(second))
                 .then(2, Backoff::linear(second, second))
                 .backoff_after(FailureKind::Throttled, Backoff::polynomial(second, 0.5))
@@ -164,7 +164,7 @@ fn built((stages, jitter, attempts, limits, hints): Any) -> Option<Policy> {
         _ => {}
     }
     b.set("cap", word(Field::Cap, jitter.3)).ok()?;
-    b = attempts.map_or(b.forever(), |attempts| b.attempts(attempts));
+    b = attempts.map_or(*b.forever(), |attempts| *b.attempts(attempts));
     for (name, nanos) in [("deadline", limits.0), ("min_attempt", limits.1), ("attempt_timeout", limits.2)] {
         b.set(name, nanos.map_or(Value::Nothing, Value::Nanos)).ok()?;
     }

@@ -24,7 +24,7 @@ fn at(millis: u64) -> Timestamp {
 }
 
 fn with_delay(delay: Duration) -> Policy {
-    let builder = Policy::options().backoff(Backoff::constant(delay)).jitter(Jitter::None);
+    let mut builder = *Policy::options().backoff(Backoff::constant(delay)).jitter(Jitter::None);
     builder.attempts(4).deadline(SECOND * 10).build().unwrap()
 }
 
@@ -52,7 +52,7 @@ fn log() -> Vec<Event> {
 #[cfg(all(feature = "powers", feature = "rules"))]
 #[test]
 fn a_log_says_which_rule_took_each_failure() {
-    let mut options = Policy::options().attempts(2);
+    let mut options = *Policy::options().attempts(2);
     for (name, value) in [
         ("jitter", "none".into()),
         ("reset_after", Duration::from_secs(60).into()),

@@ -31,7 +31,7 @@ fn policy() -> Policy {
 
 /// A second between attempts, without jitter.
 fn steady() -> Options {
-    Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None).attempts(5)
+    *Policy::options().backoff(Backoff::constant(SECOND)).jitter(Jitter::None).attempts(5)
 }
 
 /// A call that is asleep after its first attempt.
@@ -304,16 +304,19 @@ fn any_policy() -> impl Strategy<Value = Policy> {
         if v2 { Backoff::decorrelated_v2(initial) } else { Backoff::decorrelated(initial) }.max(SECOND * 9)
     });
     let delays = prop_oneof![
-        4 => (backoff, jitter).prop_map(|(backoff, jitter)| Policy::options().backoff(backoff).jitter(jitter)),
-        1 => random.prop_map(|backoff| Policy::options().backoff(backoff)),
-        1 => Just(steady().then(2, Backoff::linear(SECOND, SECOND)).backoff_after(FailureKind::Throttled, Backoff::constant(SECOND))),
+        4 => (backoff, jitter).prop_map(|(backoff, jitter)| *Policy::options().backoff(backoff).jitter(jitter)),
+        1 => random.prop_map(|backoff| *Policy::options().backoff(backoff)),
+        1 => Just(*steady().then(2, Backoff::linear(SECOND, SECOND)).backoff_after(FailureKind::Throttled, Backoff::constant(SECOND))),
     ];
     (delays, prop::option::of(1..9u32), deadline, any::<bool>()).prop_map(|(mut policy, attempts, deadline, clip)| {
-        policy = attempts.map_or(policy.forever(), |attempts| policy.attempts(attempts));
+        match attempts {
+            Some(attempts) => policy.attempts(attempts),
+            None => policy.forever(),
+        };
         if let Some(deadline) = deadline {
-            policy = policy.deadline(Duration::from_nanos(deadline + 1)).min_attempt(Duration::from_nanos(1));
+            policy.deadline(Duration::from_nanos(deadline + 1)).min_attempt(Duration::from_nanos(1));
             if clip {
-                policy = policy.on_deadline(crate::decide::policy::OnDeadline::Clip);
+                policy.on_deadline(crate::decide::policy::OnDeadline::Clip);
             }
         }
         policy.build().unwrap()
@@ -523,7 +526,7 @@ fn serde_reads_and_writes_the_same_json() {
 
 #[test]
 fn a_sleep_does_not_go_on_beyond_the_deadline() {
-    let options = Policy::options().deadline(core::time::Duration::from_secs(30)).jitter(crate::Jitter::None);
+    let options = *Policy::options().deadline(core::time::Duration::from_secs(30)).jitter(crate::Jitter::None);
     let policy = options.build().unwrap();
     let mut call = Call::begin(&policy, 7, at(5)).0;
     call.fail(&policy, Ticket::FIRST, at(5), Failure::TRANSIENT);

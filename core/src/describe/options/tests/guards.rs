@@ -7,7 +7,8 @@ use crate::decide::guards::latency::HedgeConfig;
 use crate::decide::guards::limiter::LimiterConfig;
 use crate::decide::guards::nested::Nesting;
 use crate::decide::guards::stretch::StretchConfig;
-use crate::describe::options::{Options, StageOptions};
+use crate::describe::options::{NUMBERS, Options};
+use crate::describe::preset::Place;
 use crate::describe::preset::Preset;
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::{Field, Takes};
@@ -316,17 +317,15 @@ proptest! {
     }
 
     #[test]
-    fn no_bits_panic(values: [u64; 30], given: [u64; 2], counts: [u8; 4], name in "[a-z._\\[\\]0-9]{0,20}") {
-        let mut options = Options { is_set: given, ..Options::NEW };
-        for (slot, value) in options.values.iter_mut().zip(values.iter().cycle()) {
-            *slot = *value;
+    fn no_bits_panic(
+        given in prop::collection::vec((0_u8..4, prop_oneof![0_u8..3, Just(255_u8), any::<u8>()], any::<u8>(), any::<u64>()), 0..NUMBERS),
+        (count, overflow) in (any::<u16>(), any::<u8>()), name in "[a-z._\\[\\]0-9]{0,20}",
+    ) {
+        let mut options = Options { count, overflow: overflow & 1, ..Options::NEW };
+        let slots = options.places.iter_mut().zip(&mut options.numbers);
+        for ((slot, number), (rule, stage, field, value)) in slots.zip(given) {
+            (*slot, *number) = (Place { rule, stage, field }, value);
         }
-        for (slot, value) in options.stages.iter_mut().zip(values.chunks(5)) {
-            *slot = StageOptions::any(value);
-        }
-        [options.listed, options.more, options.has_attempts, options.overflow] = counts;
-        (options.chained, options.owners) = (values[0] as u16, values[1].to_le_bytes().repeat(2).try_into().unwrap());
-        options.indexes = values[2].to_le_bytes().repeat(2).try_into().unwrap();
         let _ = (options.budget(), options.breaker(), options.limiter(), options.bulkhead(), options.adaptive());
         let _ = (options.stretch(), options.hedge(), options.nested(), options.build(), options.guards());
         let mut out = String::new();

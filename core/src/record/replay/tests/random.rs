@@ -45,11 +45,11 @@ fn any_policy() -> impl Strategy<Value = Policy> {
     let own = (initial(), any::<bool>())
         .prop_map(|(initial, v2)| if v2 { Backoff::decorrelated_v2(initial) } else { Backoff::decorrelated(initial) });
     let delays = prop_oneof![
-        5 => (backoff, jitter).prop_map(|(backoff, jitter)| Policy::options().backoff(backoff).jitter(jitter)),
-        1 => own.prop_map(|own| Policy::options().backoff(own)),
+        5 => (backoff, jitter).prop_map(|(backoff, jitter)| *Policy::options().backoff(backoff).jitter(jitter)),
+        1 => own.prop_map(|own| *Policy::options().backoff(own)),
         1 => initial().prop_map(|initial| {
-            let chain = Policy::options().then(2, Backoff::linear(initial, SECOND)).backoff(Backoff::exponential(SECOND, 2.0));
-            chain.backoff_after(FailureKind::Throttled, Backoff::constant(initial))
+            let mut chain = *Policy::options().then(2, Backoff::linear(initial, SECOND)).backoff(Backoff::exponential(SECOND, 2.0));
+            *chain.backoff_after(FailureKind::Throttled, Backoff::constant(initial))
         }),
     ];
     let hints = (
@@ -66,15 +66,18 @@ fn any_policy() -> impl Strategy<Value = Policy> {
     let limits = (prop::option::of(2..30_000_000_000u64), any::<bool>(), prop::option::of(1..5_000_000_000u64));
     (delays, prop::option::of(1..9u32), limits, hints).prop_map(
         |(mut policy, attempts, (deadline, clip, timeout), (mode, over, max))| {
-            policy = attempts.map_or(policy.forever(), |attempts| policy.attempts(attempts));
+            match attempts {
+                Some(attempts) => policy.attempts(attempts),
+                None => policy.forever(),
+            };
             if let Some(deadline) = deadline {
-                policy = policy.deadline(Duration::from_nanos(deadline)).min_attempt(Duration::from_nanos(1));
+                policy.deadline(Duration::from_nanos(deadline)).min_attempt(Duration::from_nanos(1));
                 if clip {
-                    policy = policy.on_deadline(OnDeadline::Clip);
+                    policy.on_deadline(OnDeadline::Clip);
                 }
             }
             if let Some(timeout) = timeout {
-                policy = policy.attempt_timeout(Duration::from_nanos(timeout));
+                policy.attempt_timeout(Duration::from_nanos(timeout));
             }
             policy.hint_mode(mode).hint_over(over).hint_max(Duration::from_nanos(max)).build().unwrap()
         },

@@ -1,0 +1,169 @@
+//! A policy by the numbers of its fields: how options, presets and JavaScript fill it, and how documents are written from it.
+
+use crate::decide::backoff::{self, RawStage};
+use crate::decide::policy::{Policy, RawRule};
+use crate::decide::record::{Record, STAGES};
+use crate::fields::Field;
+
+/// The fields that the policy alone has: the member for each.
+macro_rules! numbers {
+    ($($number:ident: $type:ty = $field:ident)+) => {
+        impl Policy {
+            /// The number of a field that is no stage's; 0 of every other field, and of a field that the jitter has no use for.
+            pub(crate) fn number(&self, field: Field) -> u64 {
+                match field {
+                    $(Field::$field => self.$number.into(),)+
+                    _ => self.own.number(field).unwrap_or(0),
+                }
+            }
+
+            /// Gives a field that is no stage's its number.
+            pub(crate) fn put(&mut self, field: Field, number: u64) {
+                match field {
+                    $(Field::$field => self.$number = number as $type,)+
+                    _ => _ = self.own.put(field, number),
+                }
+            }
+        }
+    };
+}
+
+numbers! {
+    attempts: u32 = Attempts
+    total: u32 = Total
+    deadline: u64 = Deadline
+    deadline_from: u8 = DeadlineFrom
+    limits: u8 = Limits
+    min_attempt: u64 = MinAttempt
+    on_deadline: u8 = OnDeadline
+    attempt_timeout: u64 = AttemptTimeout
+    abort_at_deadline: u8 = AbortAtDeadline
+    delay_from: u8 = DelayFrom
+    reset_after: u64 = ResetAfter
+}
+
+impl Record {
+    /// Gives a field of a stage its number. A list gets its delays by [`Policy::add_delay`].
+    pub(crate) fn put(&mut self, field: Field, number: u64) {
+        match field {
+            Field::BackoffInitial => self.stage.initial = number,
+            Field::BackoffFactor | Field::BackoffIncrement | Field::BackoffExponent => self.stage.step = number,
+            Field::BackoffMax => self.stage.max = number,
+            Field::BackoffTimes => self.stage.times = number as u32,
+            Field::BackoffFloor => self.floor = number,
+            Field::BackoffOffset => self.offset = number,
+            Field::BackoffFrom => self.from = number as u32,
+            Field::BackoffUntil => self.until = number,
+            Field::BackoffRepeat => self.repeats = number as u8,
+            _ => {}
+        }
+    }
+}
+
+impl Policy {
+    /// The default policy without its backoff.
+    pub(crate) const BLANK: Self = {
+        let mut blank = Self { own_count: 0, ..Self::DEFAULT };
+        blank.stages = [Record::EMPTY; STAGES];
+        blank
+    };
+
+    /// How many stages and how many delays of lists there are.
+    fn used(&self) -> [usize; 2] {
+        if cfg!(not(feature = "powers")) {
+            return [self.own_count.into(), 0];
+        }
+        let used = self.stages.iter().filter(|record| record.stage.kind != 0);
+        used.fold([0, 0], |[stages, delays], record| {
+            let listed = if record.is_list() { record.stage.times as usize } else { 0 };
+            [stages.saturating_add(1), delays.saturating_add(listed)]
+        })
+    }
+
+    /// Adds a stage for rule 0, the policy itself, or for the rule with that number. The policy's come first. False without room.
+    pub(crate) fn add_stage(&mut self, rule: u8, record: Record) -> bool {
+        let [at, delays] = self.used();
+        let Some(slot) = self.stages.get_mut(at) else { return false };
+        *slot = Record { delays: if record.is_list() { delays as u8 } else { 0 }, ..record };
+        match self.rule_mut(rule) {
+            Some(rule) => {
+                rule.at = if rule.stages == 0 { at as u8 } else { rule.at };
+                rule.stages = rule.stages.saturating_add(1);
+            }
+            None => self.own_count = self.own_count.saturating_add(1),
+        }
+        true
+    }
+
+    /// Adds a delay to the list that was added last. False without room.
+    pub(crate) fn add_delay(&mut self, nanos: u64) -> bool {
+        let [stages, delays] = self.used();
+        let last = stages.checked_sub(1).and_then(|last| self.stages.get_mut(last));
+        let (Some(record), Some(slot)) = (last, self.delays.get_mut(delays)) else { return false };
+        (*slot, record.stage.times) = (nanos, record.stage.times.saturating_add(1));
+        true
+    }
+
+    pub(crate) fn rule_mut(&mut self, rule: u8) -> Option<&mut RawRule> {
+        if cfg!(feature = "rules") { self.rules.get_mut(usize::from(rule).checked_sub(1)?) } else { None }
+    }
+}
+
+/// For JavaScript, whose main module reads the fields of a policy by itself and has no text of any.
+#[doc(hidden)]
+impl Policy {
+    /// The default policy without its backoff, for [`Policy::give`].
+    pub const fn blank() -> Self {
+        Self::BLANK
+    }
+
+    /// Gives the field with that number its own: of the policy for rule 0, else of the rule, whose field 0 are the kinds of failures that
+    /// it takes whatever else is known, one bit each. The kind of a backoff begins a stage, which has the fields of `backoff` that
+    /// follow. The stages of the policy come first, then those of the rules, in order.
+    pub fn give(&mut self, rule: u8, field: u8, number: u64) {
+        match Field::from_code(field) {
+            Some(Field::BackoffKind) => {
+                self.add_stage(rule, Record::of(RawStage { kind: number as u8, ..RawStage::EMPTY }));
+            }
+            Some(Field::BackoffDelays) if cfg!(feature = "powers") => _ = self.add_delay(number),
+            Some(field) if field.is_stages() => {
+                let [stages, _] = self.used();
+                if let Some(record) = stages.checked_sub(1).and_then(|last| self.stages.get_mut(last)) {
+                    record.put(field, number);
+                }
+            }
+            Some(field) => self.put(field, number),
+            None => {
+                if let Some(rule) = self.rule_mut(rule) {
+                    rule.kinds = number as u8;
+                }
+            }
+        }
+    }
+
+    /// All numbers of the policy are given, or one more of a policy that was made.
+    pub fn given(&mut self) {
+        if cfg!(feature = "rules") { self.prepare() } else { self.prepare_without_rules() }
+    }
+
+    /// What a host must know without asking: deadline, time of an attempt, its limit and that of the first one. The highest number
+    /// is no limit; for the first attempt one less says that its beginning is noted all the same.
+    pub const fn limits_of_host(&self) -> [u64; 4] {
+        [self.deadline, self.min_attempt, self.attempt_timeout, self.first_limit]
+    }
+
+    /// What a module must have for the policy: 0 nothing, 1 the crate's feature `powers`, 2 `rules`.
+    pub const fn needs(&self) -> u32 {
+        let kind = self.first().stage.kind;
+        match () {
+            () if self.is_ruled() => 2,
+            () if !self.is_single() || kind == backoff::POLYNOMIAL || kind == backoff::DECORRELATED_V2 => 1,
+            () => 0,
+        }
+    }
+
+    /// The kinds and the stages of the rules that decide.
+    pub fn given_rules(&self) -> impl Iterator<Item = (u8, impl Iterator<Item = crate::Stage>)> {
+        self.rules.iter().filter(|rule| rule.decides()).map(|rule| (rule.kinds, self.stages_of(rule)))
+    }
+}
