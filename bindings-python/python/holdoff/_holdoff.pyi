@@ -133,7 +133,6 @@ __all__ = [
     "retry",
     "seed",
     "seed_at",
-    "status_of",
     "tell_of",
     "token",
     "unpickled_guard",
@@ -2472,11 +2471,6 @@ def seed(n: int | None, /) -> None:
 def seed_at(n: int, k: int, /) -> int:
     """
     The seed of the k-th failing operation, k from 0, of a program seeded with n.
-    """
-
-def status_of(value: object, /) -> int | None:
-    """
-    The HTTP status of a response; None for every other value.
     """
 
 def tell_of(listens: bool, logs: bool) -> None:
