@@ -6,6 +6,7 @@ from ._holdoff import Operation, leave_scope, monotonic_ns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
     from types import TracebackType
 
     from ._guard import Guard
@@ -17,69 +18,60 @@ _NEW, _ENTERED, _FAILED, _OVER = range(4)
 
 
 class Attempts:
-    """Attempts at a block of code. Each loop over it is an operation of its own."""
+    """Attempts at a block of code. Each loop over it is an operation of its own, which ends with the attempt that
+    succeeds or with the last error."""
 
     __slots__ = ("_retrying",)
 
     def __init__(self, retrying: Retrying) -> None:
         self._retrying = retrying
 
-    def __iter__(self) -> AttemptIterator:
-        return AttemptIterator(Operation(self._retrying), asynchronous=False)
+    def __iter__(self) -> Iterator[Attempt]:
+        operation = Operation(self._retrying)
+        operation.begin()
+        while True:
+            try:
+                operation.sleep_until_due()
+            except BaseException:
+                operation.cancel()
+                raise
+            attempt = Attempt(operation)
+            yield attempt
+            if attempt._state != _FAILED:
+                attempt._check_made()
+                return
 
-    def __aiter__(self) -> AttemptIterator:
-        return AttemptIterator(Operation(self._retrying), asynchronous=True)
+    def __aiter__(self) -> AsyncIterator[Attempt]:
+        return _AsyncIterator(Operation(self._retrying))
 
 
-class AttemptIterator:
-    """One operation, an attempt at a time; it ends with the attempt that succeeds or with the last error."""
+class _AsyncIterator:
+    """The loop of ``async for``: no generator, which would wait for its event loop to be closed."""
 
-    __slots__ = ("_asynchronous", "_latest", "_operation")
+    __slots__ = ("_latest", "_operation")
 
-    def __init__(self, operation: Operation, *, asynchronous: bool) -> None:
+    def __init__(self, operation: Operation) -> None:
         self._operation = operation
-        self._asynchronous = asynchronous
         self._latest: Attempt | None = None
 
-    def __iter__(self) -> AttemptIterator:
+    def __aiter__(self) -> _AsyncIterator:
         return self
-
-    def __aiter__(self) -> AttemptIterator:
-        return self
-
-    def __next__(self) -> Attempt:
-        if not self._goes_on():
-            raise StopIteration
-        try:
-            self._operation.sleep_until_due()
-        except BaseException:
-            self._operation.cancel()
-            raise
-        self._latest = Attempt(self._operation)
-        return self._latest
 
     async def __anext__(self) -> Attempt:
         from ._async import await_hooks, sleep_until_due
         from ._guard import Guard
 
-        await await_hooks(self._operation)
-        if not self._goes_on():
-            raise StopAsyncIteration
-        await sleep_until_due(self._operation)
-        await await_hooks(self._operation)
-        self._latest = Attempt(self._operation, Guard(self._operation))
-        return self._latest
-
-    def _goes_on(self) -> bool:
-        """True if another attempt follows. Begins the operation before the first one."""
-        latest = self._latest
+        operation, latest = self._operation, self._latest
+        await await_hooks(operation)
         if latest is None:
-            self._operation.begin(asynchronous=self._asynchronous)
-            return True
-        if latest._state in (_NEW, _ENTERED):
-            self._operation.cancel()
-            raise RuntimeError(f"attempt {latest.number} was not made: write `with attempt:` around the block")
-        return latest._state == _FAILED
+            operation.begin(asynchronous=True)
+        elif latest._state != _FAILED:
+            latest._check_made()
+            raise StopAsyncIteration
+        await sleep_until_due(operation)
+        await await_hooks(operation)
+        self._latest = Attempt(operation, Guard(operation))
+        return self._latest
 
 
 class Attempt:
@@ -93,7 +85,7 @@ class Attempt:
         self._state = _NEW
         self._limit = operation.limit_ns()
         self._entered: Entered = None
-        self.number: int = max(operation.attempt, 1)
+        self.number: int = operation.attempt or 1
         """Its number, from 1."""
 
     @property
@@ -105,6 +97,11 @@ class Attempt:
         if left <= 0:
             raise TimeoutError("no time is left: the limit of the attempt has passed")
         return left / 1e9
+
+    def _check_made(self) -> None:
+        if self._state != _OVER:
+            self._operation.cancel()
+            raise RuntimeError(f"attempt {self.number} was not made: write `with attempt:` around the block")
 
     def __enter__(self) -> Attempt:
         if self._state != _NEW:
@@ -119,41 +116,27 @@ class Attempt:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
-        try:
-            return self._end(error)
-        except BaseException:
-            # The guards get back now what they gave, and not when the traceback is dropped.
-            self._operation.cancel()
-            raise
-        finally:
-            del error, traceback
-
-    def _end(self, error: BaseException | None) -> bool:
-        """The block has ended. True if another attempt follows the error."""
+        operation, guard = self._operation, self._guard
         self._state = _OVER
         timeout: TimeoutError | None = None
         try:
-            if self._guard is None:
-                entered, self._entered = self._entered, None
-                gave_up = leave_scope(entered)
+            if guard is None:
+                gave_up = leave_scope(self._entered)
             else:
                 try:
-                    self._guard.__exit__(None, error, None)
+                    guard.__exit__(kind, error, traceback)
                 except TimeoutError as raised:
                     error = timeout = raised
-                gave_up = self._guard.gave_up
+                gave_up = guard.gave_up
             if error is None:
-                self._operation.reject(self.number, None)
+                operation.reject(self.number, None)
             elif not isinstance(error, Exception):
-                self._operation.cancel()
+                operation.cancel()
                 return False
-            else:
-                timed_out = timeout is not None
-                follows = self._operation.fail(self.number, error, timed_out=timed_out, gave_up=gave_up)
-                if follows == "sleep":
-                    self._state = _FAILED
-                    return True
-            told = self._operation.hook_answers()
+            elif operation.fail(self.number, error, timed_out=timeout is not None, gave_up=gave_up) == "sleep":
+                self._state = _FAILED
+                return True
+            told = operation.hook_answers()
             if told is not None:
                 from .telemetry import refuse
 
@@ -161,5 +144,9 @@ class Attempt:
             if timeout is not None:
                 raise timeout
             return False
+        except BaseException:
+            # The guards get their permits back now, and not when the traceback is dropped.
+            operation.cancel()
+            raise
         finally:
-            error = timeout = None
+            error = timeout = traceback = None
