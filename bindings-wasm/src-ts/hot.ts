@@ -1,19 +1,6 @@
 /** The memory of operations without guards: one operation's call lies there at a time, under one policy. */
 
-import {
-  BUDGET,
-  BUDGET_WORDS,
-  CALL_AT,
-  CALL_WORDS,
-  POLICY,
-  POLICY_WORDS,
-  REFUSALS,
-  SEED,
-  SHORTAGE,
-  SHORTAGE_WORDS,
-  STEP,
-  WORDS,
-} from "./places.js";
+import * as At from "./places.js";
 import * as Field from "./table.js";
 import type { Nanos } from "./values.js";
 import { bareCopy } from "./values.js";
@@ -100,38 +87,19 @@ function copy(into: Uint32Array, at: number, from: Uint32Array, first: number, l
   for (let i = 0; i < length; i++) into[at + i] = from[first + i] as number;
 }
 
-interface Exports {
-  readonly memory: { readonly buffer: ArrayBuffer };
-  hot(): number;
-  begin(): void;
-  give(rule: number, field: number): void;
-  given(): void;
-  exactly(): void;
-  advised(kind: number, shouldRetry: number, safe: number): number;
-  underway(): void;
-  fail(attempt: number, kind: number): void;
-  tick(): void;
-  hurry(): void;
-  brings_budget(): number;
-  fill(refusals: number): void;
-  withdraw(kind: number): number;
-  refund(price: number): number;
-  reward(price: number): number;
-}
-
 /** Its functions; `hot()` before the first use. */
-export let functions: Exports;
+export let functions: At.HotExports;
 let words: Uint32Array;
 
-function take(exports: object): Exports {
-  functions = exports as Exports;
+function take(exports: object): At.HotExports {
+  functions = exports as At.HotExports;
   remap();
   return functions;
 }
 
 /** Finds the memory: at first, and again after it has grown for the log of a limiter. */
 export function remap(): void {
-  if (functions) words = new Uint32Array(functions.memory.buffer, functions.hot(), WORDS);
+  if (functions) words = new Uint32Array(functions.memory.buffer, functions.hot(), At.WORDS);
 }
 
 /** A wasm module that has these functions. */
@@ -173,7 +141,7 @@ export function takeModule(needs: "powers" | "rules"): boolean {
 }
 
 /** The module, compiled on first use: an import that is never used costs nothing. */
-export const hot = (): Exports => functions ?? take(module.make());
+export const hot = (): At.HotExports => functions ?? take(module.make());
 
 /**
  * Compiles the module without blocking. Never needed, except in browsers that refuse to compile more than 4 KB at once on
@@ -194,20 +162,20 @@ let policy: Uint32Array | undefined;
 /** Writes a policy, unless it is there. */
 export function writePolicy(wanted: Uint32Array): void {
   if (policy !== wanted) {
-    words.set(wanted, POLICY);
+    words.set(wanted, At.POLICY);
     policy = wanted;
   }
 }
 
 /** The words of the policy that is in the memory now. */
-const madePolicy = (): Uint32Array => (policy = words.slice(POLICY, POLICY + POLICY_WORDS));
+const madePolicy = (): Uint32Array => (policy = words.slice(At.POLICY, At.POLICY + At.POLICY_WORDS));
 
 /** The policy of these numbers, as the core has it. */
 export function policyOf(given: readonly Given[]): Uint32Array {
   hot().begin();
   for (const [rule, field, value] of given) {
-    if (isReal(field)) words.set(new Uint32Array(new Float64Array([Number(value)]).buffer), SEED);
-    else write(SEED, value);
+    if (isReal(field)) words.set(new Uint32Array(new Float64Array([Number(value)]).buffer), At.SEED);
+    else write(At.SEED, value);
     functions.give(rule, field);
   }
   functions.given();
@@ -218,7 +186,7 @@ export function policyOf(given: readonly Given[]): Uint32Array {
 export function wordsWithDeadline(wanted: Uint32Array, deadline: Nanos): Uint32Array {
   hot();
   writePolicy(wanted);
-  write(SEED, deadline);
+  write(At.SEED, deadline);
   functions.give(0, Field.DEADLINE);
   functions.given();
   return madePolicy();
@@ -232,24 +200,24 @@ export function writeExactly(wanted: Uint32Array): void {
 }
 
 /** The call in the memory. */
-export const call = new Slot(() => words, CALL_AT, CALL_WORDS);
+export const call = new Slot(() => words, At.CALL, At.CALL_WORDS);
 
 /** Kind, outcome, reason and cause of the step, a byte each from the lowest. */
-export const stepCodes = (): number => words[STEP] as number;
+export const stepCodes = (): number => words[At.STEP] as number;
 
 /** The step in the memory. A time of Infinity is never. */
 export const readStep = () => ({
   codes: stepCodes(),
-  at: readLong(words, STEP + 2),
+  at: readLong(words, At.STEP + 2),
   wakeAt: Infinity,
-  attempt: words[STEP + 1] as number,
+  attempt: words[At.STEP + 1] as number,
 });
 
 /** The budget in the memory. */
-export const budget = new Slot(() => words, BUDGET, BUDGET_WORDS);
+export const budget = new Slot(() => words, At.BUDGET, At.BUDGET_WORDS);
 
 /** The number of the latest refusal of the budget in the memory. */
-export const readRefusals = (): number => words[BUDGET + REFUSALS] as number;
+export const readRefusals = (): number => words[At.BUDGET + At.REFUSALS] as number;
 
 /** The words in which the core says why the budget refused a retry. */
-export const readShortage = (): Uint32Array => words.subarray(SHORTAGE, SHORTAGE + SHORTAGE_WORDS);
+export const readShortage = (): Uint32Array => words.subarray(At.SHORTAGE, At.SHORTAGE + At.SHORTAGE_WORDS);

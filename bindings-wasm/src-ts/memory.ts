@@ -5,20 +5,17 @@ import { LONGEST } from "./table.js";
 import type { Duration, Same, Time } from "./values.js";
 import { decoder, encoder } from "./values.js";
 
-/** The functions that a module exports, by their names. */
-type Functions<Name extends string> = Record<Name, (...numbers: number[]) => number>;
-
-interface Memory {
+/** A module that says where each field of its memory is. */
+interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
   readonly PLACES: { readonly value: number };
   address(): number;
 }
 
 /** The memory of one module, and the functions over it. */
-export class ModuleMemory<Name extends string, Field extends string> {
-  readonly core: Functions<Name>;
+export class ModuleMemory<Core extends Exports, Field extends string> {
+  readonly core: Core;
   private readonly fields: readonly Field[];
-  private readonly from: Memory;
   /** Each field as words. */
   words!: Record<Field, Uint32Array>;
   /** The numbers that go in and come out, and the same places as doubles. */
@@ -27,16 +24,15 @@ export class ModuleMemory<Name extends string, Field extends string> {
   text!: Uint8Array;
 
   /** The memory of a compiled module that knows these fields. */
-  constructor(exports: object, fields: readonly Field[]) {
-    this.core = exports as unknown as Functions<Name>;
-    this.from = exports as unknown as Memory;
+  constructor(core: Core, fields: readonly Field[]) {
+    this.core = core;
     this.fields = fields;
     this.remap();
   }
 
   /** Finds the fields: at first, and again after memory has grown. */
   remap(): void {
-    const { memory, PLACES, address } = this.from;
+    const { memory, PLACES, address } = this.core;
     const { buffer } = memory;
     const { fields } = this;
     const places = new Uint32Array(buffer, PLACES.value, fields.length * 2);
@@ -57,7 +53,7 @@ export class ModuleMemory<Name extends string, Field extends string> {
 
   /** The memory from an address on. */
   view<A>(array: new (buffer: ArrayBuffer, offset: number, length: number) => A, at: number, length: number): A {
-    return new array(this.from.memory.buffer, at, length);
+    return new array(this.core.memory.buffer, at, length);
   }
 
   /** Writes a state. */

@@ -1,15 +1,126 @@
-/**
- * Where values are in memory. The file imports nothing, so that a build puts its constants in line.
- */
+/** The functions and the memory of the wasm modules. Generated from their sources by `cargo xtask generate`. */
 
-// The memory of the module of one call, in words; the module asserts the same numbers.
+export interface HotExports {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  hot(): number;
+  begin(): void;
+  give(rule: number, field: number): void;
+  given(): void;
+  exactly(): void;
+  advised(kind: number, shouldRetry: number, safe: number): number;
+  underway(): void;
+  fail(attempt: number, kind: number): void;
+  tick(): void;
+  hurry(): void;
+  brings_budget(): number;
+  fill(refusals: number): void;
+  withdraw(kind: number): number;
+  refund(price: number): number;
+  reward(price: number): number;
+}
+
+export interface ClassifyExports {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  readonly PLACES: { readonly value: number };
+  address(): number;
+  options_start(): void;
+  options_set(name: number, kind: number, value: number): number;
+  options_build(): number;
+  needs(): number;
+  judge(kind: number, http: number, grpc: number, names: number, others: number): number;
+  is_failure(status: number, idempotent: number): number;
+}
+
+export interface GuardsExports {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  readonly PLACES: { readonly value: number };
+  address(): number;
+  reserve(times: number): number;
+  call_exactly(): void;
+  call_begin(guards: number): void;
+  call_succeed(guards: number): void;
+  call_fail(guards: number, kind: number): void;
+  call_abandon(guards: number): void;
+  call_tick(guards: number): void;
+  call_hurry(): void;
+  call_cancel(guards: number): void;
+  call_turn(): number;
+  call_permit(): number;
+  call_underway(): void;
+  call_noted(): number;
+  call_note(refusals: number): void;
+  call_succeeded(guards: number): void;
+  breaker_closed(): number;
+  breaker_succeeded(permit: number, timed: number): number;
+  nested_attempts(mode: number, cap: number, own: number): number;
+  nested_policy(mode: number, cap: number): number;
+  nested_failure(mode: number, kind: number): number;
+  token_child(attempt: number, attempts: number): void;
+  token_read(length: number, grpc: number): void;
+  token_value(grpc: number): number;
+  guards_new(guards: number): void;
+  guards_at_rest(guards: number): number;
+  budget_begin(): void;
+  budget_admit(): number;
+  budget_fail(kind: number): void;
+  budget_withdraw(kind: number): number;
+  budget_retried(): void;
+  budget_refund(paid: number): void;
+  budget_succeed(paid: number): void;
+  budget_end(paid: number): void;
+  budget_fill(capacity: number, refusals: number): void;
+  budget_full(): number;
+  budget_shortage(kind: number): number;
+  budget_balance(): number;
+  budget_rejection(): number;
+  breaker_acquire(): number;
+  breaker_record(permit: number, failed: number): void;
+  breaker_abandon(permit: number): void;
+  breaker_hint(): void;
+  breaker_move(to: number): void;
+  breaker_look(): number;
+  limiter_take(count: number): number;
+  limiter_look(count: number): number;
+  limiter_give_back(count: number): void;
+  bulkhead_enter(place: number): number;
+  bulkhead_leave(place: number): void;
+  bulkhead_look(): number;
+  adaptive_start(limits: number): void;
+  adaptive_take(): number;
+  adaptive_give_back(): void;
+  adaptive_update(throttled: number): void;
+  adaptive_look(of: number): number;
+  stretch_record(failed: number): void;
+  stretch_delay(): void;
+  stretch_look(): number;
+  hedge_record(): void;
+  hedge_look(): number;
+}
+
+export interface WheelExports {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  out(): number;
+  insert(low: number, high: number): number;
+  cancel(low: number, high: number): number;
+  pop(low: number, high: number): number;
+  next_wake(): number;
+  pending(): number;
+  clear(): void;
+}
+
+export const GUARDS_FIELDS = ["args", "step", "policy", "call", "token", "budgetConfig", "budget", "breakerConfig", "breaker", "limiterConfig", "limiter", "adaptiveConfig", "adaptive", "bulkheadConfig", "bulkhead", "queue", "stretchConfig", "stretch", "hedgeConfig", "hedge", "text", "breakerSlot"] as const;
+
+export const CLASSIFY_FIELDS = ["args", "problem", "rules", "limits", "policy", "name", "text"] as const;
+
+// The places of the fields in the memory of `hot`, and their lengths, in words.
 export const SEED = 0;
 export const NOW = 2;
 export const HINT = 4;
 export const STEP = 6;
+export const STEP_WORDS = 6;
 export const POLICY = 12;
 export const POLICY_WORDS = 616;
-export const CALL_AT = 628;
+export const CALL = 628;
 export const CALL_WORDS = 20;
 export const ORIGIN = 648;
 export const BUDGET = 650;
@@ -19,5 +130,6 @@ export const SHORTAGE_WORDS = 8;
 export const CAPACITY = 690;
 export const NOTED = 692;
 export const WORDS = 694;
-/** The number of the latest refusal in the state of a budget. */
+export const RULES_WORDS = 180;
+/** The place of the number of the latest refusal in a budget. */
 export const REFUSALS = 8;

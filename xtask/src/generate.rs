@@ -13,6 +13,7 @@ const PRINTED: &[(&str, &[&str])] = &[
     ("bindings-c/src/words.rs", &["words", "c"]),
     ("bindings-wasm/src-ts/words.ts", &["words", "typescript"]),
     ("bindings-wasm/src-ts/codes.ts", &["words", "codes"]),
+    ("bindings-wasm/src-ts/places.ts", &["places"]),
     ("bindings-wasm/src-ts/lite/rules.ts", &["lite"]),
     ("bindings-python/python/holdoff/_words.py", &["words", "python"]),
     ("bindings-python/python/holdoff/_literals.py", &["words", "literals"]),

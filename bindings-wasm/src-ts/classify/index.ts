@@ -21,15 +21,13 @@ import type { Rules, RuleText } from "../hooks.js";
 import { bring, readLong } from "../hot.js";
 import { encode, ModuleMemory, once } from "../memory.js";
 import { optionFor } from "../options.js";
+import { CLASSIFY_FIELDS, type ClassifyExports } from "../places.js";
 import { camel, type FieldValue, FLAG, LIST, NUMBER, snake, TEXT, UNITLESS } from "../values.js";
 
 const { make, makeLater, checkWasm } = once(source);
 
-const FIELDS = ["args", "problem", "rules", "limits", "policy", "name", "text"] as const;
-type Name = "is_failure" | "judge" | "needs" | "options_build" | "options_set" | "options_start";
-
-let made: ModuleMemory<Name, (typeof FIELDS)[number]> | undefined;
-const memory = () => (made ??= new ModuleMemory<Name, (typeof FIELDS)[number]>(make(), FIELDS));
+let made: ModuleMemory<ClassifyExports, (typeof CLASSIFY_FIELDS)[number]> | undefined;
+const memory = () => (made ??= new ModuleMemory(make() as ClassifyExports, CLASSIFY_FIELDS));
 
 // The bits of a text that is kept here; anything else is the length of a problem.
 const HOST_KEEPS = 0x80000000;

@@ -24,7 +24,7 @@ import { budget } from "../hot.js";
 import { Operation } from "../operation.js";
 import { REFUSALS } from "../places.js";
 import { bareCopy } from "../values.js";
-import type { StopReason } from "../words.js";
+import { REASONS, type StopReason } from "../words.js";
 import type { Breaker, Success } from "./breaker.js";
 import type { Bulkhead } from "./bulkhead.js";
 import type { Nesting } from "./configs.js";
@@ -36,6 +36,7 @@ import {
   loadExactly,
   loadPolicy,
   memory,
+  NAMES,
   permitOf,
   readArgument,
   readPolicy,
@@ -51,12 +52,9 @@ import {
 } from "./memory.js";
 import { Token, within, writeToken } from "./nested.js";
 
-/** The bit of the budget. */
-const BUDGET = 1;
-/** The bit of the hedge. */
-const HEDGE = 64;
-/** The number of the reason. */
-const NO_BUDGET = 4;
+const BUDGET = 1 << NAMES.indexOf("budget");
+const HEDGE = 1 << NAMES.indexOf("hedge");
+const NO_BUDGET = REASONS.indexOf("budget");
 const FOREVER = 0xffffffff;
 
 /** A set of guards, as calls under it use it. */

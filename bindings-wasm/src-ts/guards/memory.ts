@@ -9,95 +9,9 @@ import source from "../../dist/guards.wasm";
 import { NOT_SUPPORTED, problem } from "../errors.js";
 import { readLong, remap, writeLong } from "../hot.js";
 import { ModuleMemory, once } from "../memory.js";
+import { GUARDS_FIELDS, type GuardsExports } from "../places.js";
 
-type Name =
-  | "adaptive_give_back"
-  | "adaptive_look"
-  | "adaptive_start"
-  | "adaptive_take"
-  | "adaptive_update"
-  | "breaker_abandon"
-  | "breaker_acquire"
-  | "breaker_closed"
-  | "breaker_hint"
-  | "breaker_look"
-  | "breaker_move"
-  | "breaker_record"
-  | "breaker_succeeded"
-  | "budget_admit"
-  | "budget_balance"
-  | "budget_begin"
-  | "budget_end"
-  | "budget_fail"
-  | "budget_fill"
-  | "budget_full"
-  | "budget_refund"
-  | "budget_rejection"
-  | "budget_retried"
-  | "budget_shortage"
-  | "budget_succeed"
-  | "budget_withdraw"
-  | "bulkhead_enter"
-  | "bulkhead_leave"
-  | "bulkhead_look"
-  | "call_abandon"
-  | "call_begin"
-  | "call_cancel"
-  | "call_fail"
-  | "call_note"
-  | "call_noted"
-  | "call_permit"
-  | "call_succeed"
-  | "call_succeeded"
-  | "call_tick"
-  | "call_turn"
-  | "call_hurry"
-  | "call_underway"
-  | "guards_at_rest"
-  | "guards_new"
-  | "hedge_look"
-  | "hedge_record"
-  | "limiter_give_back"
-  | "limiter_look"
-  | "limiter_take"
-  | "nested_attempts"
-  | "nested_failure"
-  | "call_exactly"
-  | "nested_policy"
-  | "reserve"
-  | "stretch_delay"
-  | "stretch_look"
-  | "stretch_record"
-  | "token_child"
-  | "token_read"
-  | "token_value";
-
-const FIELDS = [
-  "args",
-  "step",
-  "policy",
-  "call",
-  "token",
-  "budgetConfig",
-  "budget",
-  "breakerConfig",
-  "breaker",
-  "limiterConfig",
-  "limiter",
-  "adaptiveConfig",
-  "adaptive",
-  "bulkheadConfig",
-  "bulkhead",
-  "queue",
-  "stretchConfig",
-  "stretch",
-  "hedgeConfig",
-  "hedge",
-  "text",
-  "breakerSlot",
-] as const;
-
-type GuardsMemory = ModuleMemory<Name, (typeof FIELDS)[number]>;
+type GuardsMemory = ModuleMemory<GuardsExports, (typeof GUARDS_FIELDS)[number]>;
 
 let made: GuardsMemory | undefined;
 /** The functions of the module; call `memory()` before the first use. */
@@ -107,7 +21,7 @@ export let core: GuardsMemory["core"];
 export const memory = (): GuardsMemory => made ?? compiled();
 
 function compiled(): GuardsMemory {
-  made = new ModuleMemory<Name, (typeof FIELDS)[number]>(make(), FIELDS);
+  made = new ModuleMemory(make() as GuardsExports, GUARDS_FIELDS);
   core = made.core;
   return made;
 }

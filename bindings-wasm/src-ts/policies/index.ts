@@ -25,6 +25,7 @@ import {
   type Written,
   widest,
 } from "../options.js";
+import { RULES_WORDS } from "../places.js";
 import * as Field from "../table.js";
 import { FIELDS, LONGEST, type Row, STAGE_RULES } from "../table.js";
 import type { Nanos } from "../values.js";
@@ -33,8 +34,6 @@ import { PRESETS } from "./presets.js";
 
 const MOST_STAGES = 16;
 const MOST_DELAYS = 64;
-/** How many words the rules of a policy are. */
-const RULE_WORDS = 180;
 /** The most delays that are counted. */
 const COUNTED = 2 ** 28 - 1;
 
@@ -177,7 +176,7 @@ class StagedOptions extends Options {
     const { numbers, limits } = super.written(stages, fields);
     const [rules, conditions] = this.base?.rules ?? [];
     if (!rules || !conditions) return { numbers, limits };
-    this.rules = { words: Uint32Array.from({ length: RULE_WORDS }, (_, at) => conditions[at] ?? 0), texts: [] };
+    this.rules = { words: Uint32Array.from({ length: RULES_WORDS }, (_, at) => conditions[at] ?? 0), texts: [] };
     const more = rules.flatMap(([kinds, ...own], at) => [
       [at + 1, 0, kinds] as const,
       ...own.flatMap((stage) => givenStage(at + 1, stage)),

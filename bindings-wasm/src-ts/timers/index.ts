@@ -7,6 +7,7 @@ import { addAbortListener, removeAbortListener } from "../cancel.js";
 import { type Clock, LONGEST_TIMER, system } from "../clock.js";
 import { wrongType } from "../errors.js";
 import { compile, exact, type Length, like, nanos } from "../memory.js";
+import type { WheelExports } from "../places.js";
 import type { Same, Time } from "../values.js";
 
 /** How to keep time. */
@@ -217,17 +218,6 @@ export class Timers implements Clock {
   }
 }
 
-interface Exports {
-  readonly memory: { readonly buffer: ArrayBuffer };
-  out(): number;
-  insert(low: number, high: number): number;
-  cancel(low: number, high: number): number;
-  pop(low: number, high: number): number;
-  next_wake(): number;
-  pending(): number;
-  clear(): void;
-}
-
 /** The key of a timer in its wheel: no other timer has the same key before 2^31 others were inserted. */
 export type TimerKey = bigint;
 
@@ -252,12 +242,12 @@ const high = (whole: bigint): number => Number(whole >> HALF);
  * which goes when the wheel is collected: a program needs one or few.
  */
 export class Wheel {
-  private readonly core: Exports;
+  private readonly core: WheelExports;
   private out: Uint32Array;
 
   constructor() {
     compiled ??= compile(source);
-    this.core = new WebAssembly.Instance(compiled).exports as unknown as Exports;
+    this.core = new WebAssembly.Instance(compiled).exports as unknown as WheelExports;
     this.out = this.look();
   }
 

@@ -80,6 +80,10 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// The place of the number of the latest refusal, in bytes: hosts that keep the state as words read it.
+    #[doc(hidden)]
+    pub const REFUSALS: usize = core::mem::offset_of!(Self, number);
+
     /// A full budget at `now`. Only [`BudgetConfig::requests`] draws from `seed`; for a good one see
     /// [`crate::Retry::new`].
     pub const fn new(config: &BudgetConfig, seed: u64, now: Timestamp) -> Self {
