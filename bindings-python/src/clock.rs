@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-/// The longest single wait: no timer's limit is below it, and nobody notices waking once a day.
+/// The longest single wait, which every timer can wait for. A longer sleep wakes once a day.
 const LONGEST_WAIT: Span = Span::from_secs(86_400);
 
 /// True while the clock is replaced: read instead of the lock.
@@ -110,7 +110,7 @@ pub(crate) fn single_wait(length: Span) -> f64 {
     seconds(length.min(LONGEST_WAIT).as_nanos())
 }
 
-/// The time that is given, else the clock's: for the many methods whose speed is not that of a loop.
+/// The given time, else that of the clock: for methods that no loop calls.
 #[inline(never)]
 pub(crate) fn at(py: Python<'_>, given: Now) -> PyResult<Timestamp> {
     given.map_or_else(|| now(py), |Time(now)| Ok(now))

@@ -105,7 +105,7 @@ pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
     value.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string())
 }
 
-/// The error of an argument that is not what its name says.
+/// The error of an argument of the wrong type.
 pub(crate) fn must_be(name: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("{name} must be {expected}, not {}", type_name(value)))
 }

@@ -84,7 +84,7 @@ pub(crate) fn in_context(py: Python<'_>, own: PyErr, handled: &Py<PyAny>) -> PyE
     own
 }
 
-/// An attribute of somebody else's object that is there, whose getter may fail in its own ways (httpx raises RuntimeError).
+/// An attribute of an object of another library; none if it is missing, None or fails (getters of httpx raise RuntimeError).
 pub(crate) fn optional<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
     object.getattr_opt(name).unwrap_or_default().filter(|value| !value.is_none())
 }

@@ -1,4 +1,4 @@
-//! Coroutines, and the functions that make them: judged here for all loops, also for those of the engines.
+//! Recognizes coroutines and the functions that make them, for all loops and for the engines.
 
 use crate::convert::{Returned, optional};
 use pyo3::exceptions::PyTypeError;
@@ -54,7 +54,7 @@ pub(crate) fn is_coroutine(value: &Bound<'_, PyAny>) -> bool {
     COROUTINE_TYPE.get(value.py()).is_some_and(|coroutine| value.get_type_ptr() == coroutine.as_ptr().cast())
 }
 
-/// Closes a coroutine that nobody will await, which would warn.
+/// Closes a coroutine that is not awaited, which would warn.
 pub(crate) fn close(coroutine: &Bound<'_, PyAny>) {
     if is_coroutine(coroutine) {
         let _closed = coroutine.call_method0("close");

@@ -118,7 +118,7 @@ methods! { Event(self, py);
     /// Gave up: why.
     get reason: Option<StopReason> = self.0.reason().map(StopReason);
 
-    /// Gave up: when another try might succeed; NEVER when nobody knows.
+    /// Gave up: when another try might succeed; NEVER if unknown.
     get retry_at: Option<u64> = (self.0.kind() == holdoff_core::EventKind::GaveUp).then(|| self.0.until().as_nanos());
 
     /// Started: the seed of the call.

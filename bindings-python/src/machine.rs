@@ -46,7 +46,7 @@ methods! { Step(self, py);
     /// Gave up: why.
     get reason: Option<StopReason> = holdoff_core::StopReason::from_code(self.raw().reason.into()).map(StopReason);
 
-    /// Gave up: when another try might succeed; NEVER when nobody knows.
+    /// Gave up: when another try might succeed; NEVER if unknown.
     get retry_at: Option<u64> = Some(self.raw()).filter(|raw| raw.outcome == RawStep::GAVE_UP).map(|raw| raw.at);
 
     /// Attempt: its number, from 1.
@@ -145,7 +145,7 @@ methods! { Decision(self, py);
     /// Give up: why.
     get reason: Option<StopReason> = self.step().reason(py);
 
-    /// Give up: when another try might succeed; NEVER when nobody knows.
+    /// Give up: when another try might succeed; NEVER if unknown.
     get retry_at: Option<u64> = self.step().retry_at(py);
 }
 

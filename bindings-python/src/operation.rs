@@ -32,7 +32,7 @@ pub(crate) struct Operation {
     settings: Py<Retrying>,
     /// The function and its arguments, for events.
     pub(crate) about: Option<Py<PyTuple>>,
-    /// The time of the beginning, while somebody listens.
+    /// The time of the beginning; none without hooks and listeners.
     began: Option<Timestamp>,
     /// A change of the breaker that is not told yet, and its time.
     changed: Option<(BreakerState, BreakerState, Timestamp)>,
@@ -84,7 +84,7 @@ struct Around {
     policy: holdoff_core::Policy,
     nesting: Option<Nesting>,
     parent: Option<Token>,
-    /// The address of the error that is handled around the operation: every error in the operation has it as its context.
+    /// The address of the error that the caller handles: every error of the operation has it as its context.
     handled: usize,
 }
 
@@ -388,7 +388,7 @@ impl Operation {
         self.tell(py, SUCCESS, attempt, None, |fields| fields.set_item("value", value))
     }
 
-    /// Decides on a failure; none is a fault of the caller's own program.
+    /// Decides on a failure; `None` is an error of the program itself.
     fn decide(
         &mut self,
         py: Python<'_>,
@@ -402,7 +402,7 @@ impl Operation {
         if self.call.is_none() {
             self.look_around(py, Some(self.started.unwrap_or(now)))?;
             let seed = settings.seed.map_or_else(seeds::next, Ok)?;
-            // Without guards nobody reads the permit.
+            // Without guards the permit is not read.
             let call = GuardedCall::underway(seed, self.started.unwrap_or(now), Permit::from_raw(0));
             self.call = Some(call.noting(self.noted));
         }

@@ -276,7 +276,7 @@ impl Retrying {
         hooks.into_iter().any(Option::is_some)
     }
 
-    /// True if somebody listens to its operations.
+    /// True if its operations have hooks or listeners.
     pub(crate) fn is_heard(&self) -> bool {
         self.hears() || telemetry::listens()
     }

@@ -54,7 +54,7 @@ static SET: AtomicBool = AtomicBool::new(false);
 static START: AtomicU64 = AtomicU64::new(0);
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// Begins another sequence in the child of a fork, which must not draw what its parent and its siblings draw.
+/// Begins another sequence in the child of a fork, whose draws must differ from those of its parent and siblings.
 pub(crate) fn forget_sequence() {
     START.store(0, Ordering::Release);
 }

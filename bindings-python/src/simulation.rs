@@ -63,7 +63,7 @@ impl Simulation {
         numpy.call_method1("frombuffer", (array,))?.call_method1("reshape", (ends.len(), columns))
     }
 
-    /// The delays of all calls one after the other, and where those of each call end; `None` for too many.
+    /// The delays of all calls one after the other, and the end of each call in that list; `None` for too many.
     fn delays(self, policy: &Policy, most: u32) -> Option<(Vec<f64>, Vec<usize>)> {
         let failure = Failure::new(self.after.map_or(FailureKind::Transient, |kind| kind.0));
         let (mut delays, mut ends, mut columns) = (Vec::new(), Vec::new(), 0);

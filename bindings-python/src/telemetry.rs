@@ -1,4 +1,4 @@
-//! The events of operations, told to hooks and listeners. Nothing is built and no clock is read while nobody listens.
+//! The events of operations for hooks and listeners. Without any, nothing is built and no clock is read.
 
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
@@ -21,7 +21,7 @@ functions! { py;
         PyErr::from_value(error.clone().into_any()).write_unraisable(py, Some(object));
 }
 
-/// True while somebody listens to all operations.
+/// True while there is a listener to all operations.
 #[inline]
 pub(crate) fn listens() -> bool {
     LISTENS.load(Ordering::Relaxed)

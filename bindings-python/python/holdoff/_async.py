@@ -122,7 +122,7 @@ async def await_hooks(operation: Operation, *, is_last: bool = False) -> None:
         now = monotonic_ns()
         token = operation.token
         if token is not None and token.cancelled:
-            # The token has ended the operation, and its last event is told nevertheless.
+            # The token has ended the operation. Its last event still reaches the hooks.
             await wait_for(told, Wait(operation, now + _GRACE, tokened=False))
             return
         limit = None if limit is None else max(limit, now + _GRACE)
@@ -130,7 +130,7 @@ async def await_hooks(operation: Operation, *, is_last: bool = False) -> None:
 
 
 def _close_hooks(operation: Operation) -> None:
-    """Close the asynchronous hooks that nobody awaits."""
+    """Close the asynchronous hooks that were not awaited."""
     told = operation.hook_answers()
     if told is not None:
         from .telemetry import close
@@ -257,7 +257,7 @@ def _forget(task: Task[Any]) -> None:
 
 
 def _look(task: Task[Any]) -> None:
-    """Retrieve the task's error, so that asyncio does not log it as never retrieved."""
+    """Retrieve the error of the task, so that asyncio does not log it as never retrieved."""
     if not task.cancelled():
         task.exception()
 

@@ -30,7 +30,7 @@ class Cancel:
         return self._cancelled
 
     def cancel(self) -> None:
-        """Stop every operation that has this token. Again changes nothing."""
+        """Stop every operation that has this token. Another call changes nothing."""
         self._cancelled = True
         while self._wakers:
             try:

@@ -26,13 +26,13 @@ class ConfigError(ValueError):
 
 
 class SaveError(ConfigError):
-    """A saved state that is none, is damaged, or is of another kind or policy. Its path is the field, if any."""
+    """The value is no saved state, is damaged, or belongs to another kind or policy. Its path is the field, if any."""
 
     __module__ = "holdoff.machines"
 
 
 class EventError(ConfigError):
-    """An event that cannot be read: not one, cut, damaged, of another version or with a field that does not fit."""
+    """The value is no event, is cut or damaged, has another version, or has a field that does not fit."""
 
     __module__ = "holdoff.log"
     sequence: int = 0
@@ -40,7 +40,7 @@ class EventError(ConfigError):
 
 
 class ReplayError(ValueError):
-    """A log that is none, or not that of the policy; nothing was made of it."""
+    """The log is no log of a call, or is the log of another policy."""
 
     __module__ = "holdoff.log"
     code: int = 0
@@ -62,7 +62,7 @@ class Refused(Exception):
     reason: str = ""
     """Which one: "breaker", "limiter", "bulkhead" or "budget"."""
     retry_at: float | None = None
-    """When another try might succeed, on the clock of ``time.monotonic``; None when nobody knows."""
+    """When another try might succeed, on the clock of ``time.monotonic``; None if unknown."""
     retry_in: float | None = None
     """Seconds until then, from when this was raised."""
 

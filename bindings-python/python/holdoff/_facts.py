@@ -50,7 +50,7 @@ def clues(error: BaseException) -> tuple[list[str], list[str], str, bool]:
 
 
 def details(error: BaseException, codes: bool, types: bool) -> tuple[list[Any], list[str]]:
-    """The codes of an error, and the names of its classes, each if asked for."""
+    """The codes of an error, and the names of its classes. The flags choose what is looked up."""
     return (
         [code for cause in _causes(error) for code in _codes(cause)] if codes else [],
         _names(error) if types else [],

@@ -557,7 +557,7 @@ class Decision:
     @property
     def retry_at(self) -> int | None:
         """
-        Give up: when another try might succeed; NEVER when nobody knows.
+        Give up: when another try might succeed; NEVER if unknown.
         """
     @property
     def until(self) -> int | None:
@@ -666,7 +666,7 @@ class Event:
     @property
     def retry_at(self) -> int | None:
         """
-        Gave up: when another try might succeed; NEVER when nobody knows.
+        Gave up: when another try might succeed; NEVER if unknown.
         """
     @property
     def seed(self) -> int | None:
@@ -2079,7 +2079,7 @@ class Step:
     @property
     def retry_at(self) -> int | None:
         """
-        Gave up: when another try might succeed; NEVER when nobody knows.
+        Gave up: when another try might succeed; NEVER if unknown.
         """
     @property
     def ticket(self) -> int | None:

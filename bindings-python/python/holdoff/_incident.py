@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class RecordedError(Exception):
-    """An attempt of an incident failed; the text is that of the log."""
+    """An attempt of an incident failed; the text comes from the log."""
 
     def __init__(self, text: str, failure: Failure) -> None:
         super().__init__(text or f"{failure.kind} failure of an incident")
@@ -47,7 +47,7 @@ class Incident:
 
     def __init__(self, log: bytes | str) -> None:
         self.seed = 0
-        """The seed of the call: with it and the same policy the delays are those of the log."""
+        """The seed of the call: with it and the same policy the delays are the same as in the log."""
         self.attempts: list[RecordedAttempt] = []
         """The attempts that ended, in their order."""
         began: int | None = None

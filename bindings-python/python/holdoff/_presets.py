@@ -1,4 +1,4 @@
-"""The named policies and where each is from. Made when somebody asks."""
+"""The named policies and their sources."""
 
 from __future__ import annotations
 

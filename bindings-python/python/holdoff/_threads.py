@@ -101,6 +101,6 @@ def race(operation: Operation, function: Callable[..., Any], args: tuple[Any, ..
         operation.cancel()
         if token is not None:
             token.unsubscribe(ended)
-        # No thread can be ended: the attempts that lost hear of it, and nobody waits for them.
+        # A thread cannot be ended: the other attempts learn from their tokens that they lost, and run on.
         for loser in running.values():
             loser.cancel()

@@ -86,7 +86,7 @@ class TaskScope:
         """The reason that ended the attempt: "limit", "token", or "" for something else."""
         if self._timer is not None:
             self._timer.cancel()
-        # Without an error the scope says that none is left.
+        # Without an error `__exit__` returns True, too.
         kind, traceback = (None, None) if error is None else (type(error), error.__traceback__)
         if not self._scope.__exit__(kind, error, traceback) or error is None:
             return ""

@@ -1,4 +1,4 @@
-"""Policies by name, which a program may load anew while it runs.
+"""Policies by name, which a program may reload while it runs.
 
 policies = Registry()
 policies.define("prices", {"attempts": 5, "deadline": "30s"})

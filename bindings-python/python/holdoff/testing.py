@@ -268,7 +268,7 @@ class VirtualTime:
 
 
 def virtual_time(on_sleep: Callable[[float], object] | None = None) -> VirtualTime:
-    """A clock that starts at 0 and moves when something sleeps; ``on_sleep`` is told the seconds of each sleep."""
+    """A clock that starts at 0 and moves when something sleeps; ``on_sleep`` gets the seconds of each sleep."""
     return VirtualTime(on_sleep)
 
 
