@@ -37,8 +37,6 @@ export class Unguarded<V, F> implements Engine, StateOwner {
   /** The core's state, while that of another operation is in the core's memory. */
   state: Uint32Array | undefined = undefined;
   readonly #policy: CompiledPolicy;
-  readonly #limit: number;
-  readonly #seed: number | bigint | null | undefined;
   readonly #options: HostOptions<V, F> | undefined;
   /** True once the core knows of this operation. */
   #known = false;
@@ -51,21 +49,10 @@ export class Unguarded<V, F> implements Engine, StateOwner {
   /** True if that retry has been paid for and has not begun. */
   #isWaiting = false;
 
-  /**
-   * `limit` and `seed` are those of policy and options. A constructor that looks them up costs a tenth of an operation. `noted` is the
-   * number of the latest refusal of the policy's budgets when the operation began.
-   */
-  constructor(
-    policy: CompiledPolicy,
-    limit: number,
-    seed: number | bigint | null | undefined,
-    options: HostOptions<V, F> | undefined,
-    noted: number,
-  ) {
+  /** `noted` is the number of the latest refusal of the policy's budgets when the operation began. */
+  constructor(policy: CompiledPolicy, options: HostOptions<V, F> | undefined, noted: number) {
     this.#noted = noted;
     this.#policy = policy;
-    this.#limit = limit;
-    this.#seed = seed;
     this.#options = options;
   }
 
@@ -78,7 +65,8 @@ export class Unguarded<V, F> implements Engine, StateOwner {
   }
 
   begin(): Step {
-    return { codes: ATTEMPT, at: this.#limit < NO_LIMIT ? this.#limit : Infinity, wakeAt: Infinity, attempt: 1 };
+    const { limit } = this.#policy;
+    return { codes: ATTEMPT, at: limit < NO_LIMIT ? limit : Infinity, wakeAt: Infinity, attempt: 1 };
   }
 
   fail(
@@ -93,7 +81,7 @@ export class Unguarded<V, F> implements Engine, StateOwner {
     const { words, budgets } = this.#policy;
     call.load(this);
     if (!this.#known) {
-      write(SEED, seedOf(this.#seed));
+      write(SEED, seedOf(this.#options?.seed));
       core.underway();
       this.#known = true;
     }

@@ -132,19 +132,7 @@ export class Operation<T> {
       const next = this.#inbox.shift();
       if (next === undefined) await this.#nextEvent();
       else if (typeof next === "function") this.safely(next);
-      else if (!this.#running.includes(next)) continue;
-      else if (this.#running.length > 1 || this.#alarm.isSet || this.#options.signal) this.#start(next);
-      else {
-        // Nothing can interrupt it.
-        let value: Awaited<T>;
-        try {
-          value = await this.#engine.run(this.#fn, next);
-        } catch (error) {
-          this.#failed(next, error, false);
-          continue;
-        }
-        this.#succeeded(next, value);
-      }
+      else if (this.#running.includes(next)) this.#start(next);
     }
     return this.#ending();
   }

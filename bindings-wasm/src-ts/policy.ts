@@ -410,8 +410,7 @@ const operation = <T>(
   policy: CompiledPolicy,
   options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
   noted: number,
-): Operation<T> =>
-  new Operation(new Unguarded(policy, policy.limit, options?.seed, options, noted), fn, policy, options);
+): Operation<T> => new Operation(new Unguarded(policy, options, noted), fn, policy, options);
 
 /** The next step of a loop. */
 export type Step<T extends Time = number> =
