@@ -4,7 +4,7 @@ import { type Clock, LONGEST_NUMBER, LONGEST_TIMER, offset, skip, stoodStill, sy
 const KEY = Symbol.for("holdoff.switches");
 
 /** Switches of the process, which every copy of this package reads. */
-export interface Switches {
+interface Switches {
   /** No operation has more attempts. */
   readonly attempts: number;
   /** True if sleeps end at once. */

@@ -70,7 +70,7 @@ export function entryOf(name: string, kind: number): string | undefined {
 export type Values = Nanos[];
 
 let rows: Map<string, Row | null> | undefined;
-export const byNumber: Row[] = Object.create(null);
+const byNumber: Row[] = Object.create(null);
 
 /** The fields by their names; null for a field that the core reads. */
 export function names(): Map<string, Row | null> {

@@ -26,9 +26,9 @@ import { REFUSALS } from "../places.js";
 import { bareCopy } from "../values.js";
 import { REASONS, type StopReason } from "../words.js";
 import type { Breaker, Success } from "./breaker.js";
-import type { Bulkhead } from "./bulkhead.js";
 import type { Nesting } from "./configs.js";
 import { type Guard, notifyWaiters, TURNS, type Waiter, watched } from "./guard.js";
+import type { Guards } from "./guards.js";
 import {
   argumentsFrom,
   core,
@@ -40,7 +40,6 @@ import {
   permitOf,
   readArgument,
   readPolicy,
-  type StoredGuard,
   stepAt,
   stepAttempt,
   stepCodes,
@@ -57,26 +56,12 @@ const HEDGE = 1 << NAMES.indexOf("hedge");
 const NO_BUDGET = REASONS.indexOf("budget");
 const FOREVER = 0xffffffff;
 
-/** A set of guards, as calls under it use it. */
-export interface SharedGuards {
-  readonly mask: number;
-  readonly all: readonly StoredGuard[];
-  readonly breaker: Breaker | undefined;
-  readonly bulkhead: Bulkhead | undefined;
-  readonly limiter: Guard | undefined;
-  readonly adaptive: Guard | undefined;
-  readonly nesting: Nesting | undefined;
-  readonly namesBudget: boolean;
-  readonly only: Breaker | undefined;
-  readonly isQuick: boolean;
-}
-
 /** A policy's own nesting, whichever guards there are. */
-export const nestingOf = (policy: CompiledPolicy): Nesting | undefined =>
-  policy.guardFields === undefined ? undefined : (policy.guards as SharedGuards | undefined)?.nesting;
+const nestingOf = (policy: CompiledPolicy): Nesting | undefined =>
+  policy.guardFields === undefined ? undefined : policy.guards?.nesting;
 
 /** The budgets that loops bring beside these guards. */
-export const budgetsBeside = (guards: SharedGuards, policy: CompiledPolicy): LoopBudgets | undefined =>
+const budgetsBeside = (guards: Guards, policy: CompiledPolicy): LoopBudgets | undefined =>
   guards.namesBudget ? undefined : policy.budgets;
 
 /** An attempt that tells the retries inside it about the ones around them. */
@@ -89,10 +74,10 @@ class NestedAttempt extends Attempt {
   }
 }
 
-export class Guarded<T> implements Engine, Waiter {
+class Guarded<T> implements Engine, Waiter {
   readonly discardsAsleep = false;
   readonly operation: Operation<T>;
-  private readonly guards: SharedGuards;
+  private readonly guards: Guards;
   private readonly options: HostOptions<Awaited<T>, Awaited<T>>;
   private readonly nesting: Nesting | undefined;
   private readonly policy: CompiledPolicy;
@@ -120,7 +105,7 @@ export class Guarded<T> implements Engine, Waiter {
   private called: ((step: () => void) => void) | undefined = undefined;
 
   constructor(
-    guards: SharedGuards,
+    guards: Guards,
     fn: Work<T>,
     policy: CompiledPolicy,
     options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
@@ -368,7 +353,7 @@ export class Guarded<T> implements Engine, Waiter {
  * without being asked whether it did, the call keeps no state. If the attempt fails, the state is rebuilt.
  */
 export function runUnder<T>(
-  guards: SharedGuards,
+  guards: Guards,
   fn: Work<T>,
   policy: CompiledPolicy,
   options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
@@ -397,7 +382,7 @@ export function runUnder<T>(
 
 /** Under nothing but a closed breaker, which needs no clock until something fails. */
 function runUnderClosedBreaker<T>(
-  guards: SharedGuards,
+  guards: Guards,
   breaker: Breaker,
   permit: number,
   fn: Work<T>,
@@ -441,7 +426,7 @@ function successOf(
 
 /** Under any guards that let the first attempt through at once. */
 function runFirstAttempt<T>(
-  guards: SharedGuards,
+  guards: Guards,
   fn: Work<T>,
   policy: CompiledPolicy,
   options: HostOptions<Awaited<T>, Awaited<T>> | undefined,

@@ -199,7 +199,7 @@ export function checkedCount(value: number, name: string): number {
 }
 
 /** A breaker that may have hooks. */
-export interface Watched extends ChangeHook {
+interface Watched extends ChangeHook {
   readonly name: string;
   readonly key: string | undefined;
   /** The state that was seen last; undefined while nobody is told. */

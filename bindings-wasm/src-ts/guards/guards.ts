@@ -190,21 +190,10 @@ const CLASSES: readonly { readonly prototype: Guard }[] = [
 ];
 
 /** New guards of configurations; undefined where a set has no such guard. */
-export const madeOf = (configs: Configs, origin: Origin): (Guard | undefined)[] =>
+const madeOf = (configs: Configs, origin: Origin): (Guard | undefined)[] =>
   storedGuards(configs, origin).map(
     (laid) => laid && Object.assign(Object.create(CLASSES[laid.index]?.prototype as Guard), laid),
   );
 
-/** A guard by its name. */
-export interface ByName {
-  budget: Budget;
-  breaker: Breaker;
-  limiter: Limiter;
-  bulkhead: Bulkhead;
-  adaptive: Adaptive;
-  stretch: Stretch;
-  hedge: Hedge;
-}
-
-/** A guard, or what to make one of. */
-export type Sections = { [Name in keyof ByName]?: GuardFields[Name] | ByName[Name] };
+/** A guard by its name, or the fields to make it of. */
+export type Sections = { [Name in GuardName]?: GuardFields[Name] | Guards[Name] };

@@ -31,8 +31,7 @@ export const NAMES = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "s
 export type GuardName = (typeof NAMES)[number];
 const BUDGET = 0;
 export const BREAKER = 1;
-export const LIMITER = 2;
-export const BULKHEAD = 3;
+const LIMITER = 2;
 
 /** A guard as wasm memory has it. */
 export interface StoredGuard {
