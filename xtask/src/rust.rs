@@ -92,6 +92,29 @@ fn second_model(documents: &str) -> Result<()> {
     shell::step("rust: against the second model", python.arg(model.get_program()))
 }
 
+/// The core decides, refuses and saves as it did at the commit with the tag `core-before-house`: a million steps of random policies.
+pub(crate) fn compare() -> Result<()> {
+    const BEFORE: &str = "63a4bbf9c6e55d07b3c4c788b727a0a20fb30099";
+    let folder = shell::target().join("core-before-house");
+    fs::create_dir_all(&folder)?;
+    let archive = folder.join("core.tar");
+    let git = shell::command("git").args(["archive", BEFORE, "core", "-o"]).arg(&archive).status()?;
+    if !git.success() {
+        bail!("the history has no commit {BEFORE}: fetch it whole, with `git fetch --unshallow`");
+    }
+    shell::step("rust: the earlier core", shell::command("tar").arg("-xf").arg(&archive).arg("-C").arg(&folder))?;
+    // Two packages of one name do not go into one build, and nothing but the workspace has the versions.
+    let manifest = fs::read_to_string(folder.join("core/Cargo.toml"))?;
+    let own = "[workspace]\n\n[package]\nname = \"core-before-house\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n";
+    let from = |section: &str| manifest.find(section).unwrap_or(manifest.len());
+    let sections = manifest.get(from("[features]")..from("[dev-dependencies]")).unwrap_or_default();
+    fs::write(folder.join("core/Cargo.toml"), format!("{own}{sections}"))?;
+    let manifest = shell::root().join("tests/compare/Cargo.toml");
+    let mut compare = shell::cargo();
+    compare.args(["run", "--quiet", "--release", "--manifest-path"]).arg(manifest);
+    shell::step("rust: against the earlier core", compare.arg("--target-dir").arg(shell::target().join("compare")))
+}
+
 /// Each published crate compiles by itself: with its defaults, without a feature, and with each of its features alone.
 pub(crate) fn features() -> Result<()> {
     of_each_feature(&["check", "--quiet", "--tests"])

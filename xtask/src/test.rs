@@ -95,6 +95,7 @@ const JOBS: &[Job] = &[
 
     job("clippy bare", Lang::Rust, Dev, All, rust::clippy_bare),
     job("each feature", Lang::Rust, Dev, All, rust::each_feature),
+    job("before", Lang::Rust, Dev, All, rust::compare),
     job("c clippy", Lang::C, Dev, All, c::clippy),
     job("all documents", Lang::Rust, Dev, All, rust::model_of_all_documents),
     job("all bounds", Lang::Rust, Dev, All, storm::all_bounds),
