@@ -556,6 +556,11 @@ impl Field {
         matches!(self.code(), 1..=5 | 16..=19 | 85..=88)
     }
 
+    /// True if only some kinds of jitter have a use for the field.
+    pub(crate) const fn is_of_jitter(self) -> bool {
+        matches!(self, Self::JitterFactor | Self::JitterBound | Self::JitterGrows)
+    }
+
     /// True if a stage or a rule may have its own value beside the policy's.
     pub(crate) const fn is_shared(self) -> bool {
         matches!(self.code(), 6 | 7 | 13..=15 | 20..=22 | 89)

@@ -293,59 +293,9 @@ impl Policy {
         self.own.jitter()
     }
 
-    /// The delays that the longest delay bounds.
-    pub const fn cap(&self) -> Cap {
-        Cap::read(self.own.cap)
-    }
-
-    /// How many attempts there may be, the first one included; `None` for ever.
-    pub const fn attempts(&self) -> Option<u32> {
-        if self.attempts == FOREVER { None } else { Some(self.attempts) }
-    }
-
     /// True if the attempts are counted and end the operation, whatever its deadline (spec 36.1).
     pub const fn ends_by_attempts(&self) -> bool {
         self.attempts != FOREVER && self.limits != LAST
-    }
-
-    /// How long the whole operation may take, attempts included; `None` without a limit.
-    pub const fn deadline(&self) -> Option<Span> {
-        limit(self.deadline)
-    }
-
-    /// How much time an attempt must have left before the deadline to be worth starting.
-    pub const fn min_attempt(&self) -> Span {
-        Span::from_nanos(self.min_attempt)
-    }
-
-    /// The choice when the next attempt would not fit before the deadline.
-    pub const fn on_deadline(&self) -> OnDeadline {
-        OnDeadline::read(self.on_deadline)
-    }
-
-    /// How long one attempt may take; `None` without a limit.
-    pub const fn attempt_timeout(&self) -> Option<Span> {
-        limit(self.attempt_timeout)
-    }
-
-    /// The use of a server's hint.
-    pub const fn hint_mode(&self) -> HintMode {
-        HintMode::read(self.own.hint_mode)
-    }
-
-    /// The longest hint that is obeyed.
-    pub const fn hint_max(&self) -> Span {
-        Span::from_nanos(self.own.hint_max)
-    }
-
-    /// The use of a hint longer than [`Policy::hint_max`].
-    pub const fn hint_over(&self) -> HintOver {
-        HintOver::read(self.own.hint_over)
-    }
-
-    /// How far a hint may move a delay beyond the policy's own; `None` without a limit.
-    pub const fn hint_reach(&self) -> Option<Span> {
-        limit(self.own.hint_reach)
     }
 
     /// The same policy for a failure whose delay the host's user has chosen (spec 7.17): the hint is the delay, whatever
@@ -356,36 +306,6 @@ impl Policy {
         (self.own.hint_max, self.own.hint_reach) = (UNLIMITED, UNLIMITED);
         self.path |= ASKED;
         self
-    }
-
-    /// The most attempts of all failures together; `None` without a limit.
-    pub const fn total(&self) -> Option<u32> {
-        if self.total == FOREVER { None } else { Some(self.total) }
-    }
-
-    /// The limit that ends an operation: the first or the last of attempts and deadline.
-    pub const fn limits(&self) -> Limits {
-        Limits::read(self.limits)
-    }
-
-    /// The moment from which the deadline counts.
-    pub const fn deadline_from(&self) -> DeadlineFrom {
-        DeadlineFrom::read(self.deadline_from)
-    }
-
-    /// The moment from which a delay counts.
-    pub const fn delay_from(&self) -> DelayFrom {
-        DelayFrom::read(self.delay_from)
-    }
-
-    /// How long an attempt must run before it fails to begin the operation anew; `None` if no attempt does.
-    pub const fn reset_after(&self) -> Option<Span> {
-        limit(self.reset_after)
-    }
-
-    /// True if a running attempt is aborted at the deadline.
-    pub const fn aborts_at_deadline(&self) -> bool {
-        self.abort_at_deadline != 0
     }
 
     /// The most attempts of one operation, those of rules included; `None` without a limit (spec 8.11).
@@ -499,6 +419,50 @@ impl Policy {
     }
 }
 
+/// `name -> answer = function, (member);` for each number of a policy that programs read.
+macro_rules! getters {
+    ($($(#[doc = $doc:literal])+ $name:ident -> $answer:ty = $read:path, ($($member:ident).+);)+) => {
+        impl Policy {
+            $($(#[doc = $doc])+ pub const fn $name(&self) -> $answer { $read(self.$($member).+) })+
+        }
+    };
+}
+
+getters! {
+    /// How many attempts there may be, the first one included; `None` for ever.
+    attempts -> Option<u32> = count, (attempts);
+    /// How long the whole operation may take, attempts included; `None` without a limit.
+    deadline -> Option<Span> = limit, (deadline);
+    /// How much time an attempt must have left before the deadline to be worth starting.
+    min_attempt -> Span = Span::from_nanos, (min_attempt);
+    /// The choice when the next attempt would not fit before the deadline.
+    on_deadline -> OnDeadline = OnDeadline::read, (on_deadline);
+    /// How long one attempt may take; `None` without a limit.
+    attempt_timeout -> Option<Span> = limit, (attempt_timeout);
+    /// The use of a server's hint.
+    hint_mode -> HintMode = HintMode::read, (own.hint_mode);
+    /// The longest hint that is obeyed.
+    hint_max -> Span = Span::from_nanos, (own.hint_max);
+    /// The use of a hint longer than [`Policy::hint_max`].
+    hint_over -> HintOver = HintOver::read, (own.hint_over);
+    /// How far a hint may move a delay beyond the policy's own; `None` without a limit.
+    hint_reach -> Option<Span> = limit, (own.hint_reach);
+    /// The most attempts of all failures together; `None` without a limit.
+    total -> Option<u32> = count, (total);
+    /// The limit that ends an operation: the first or the last of attempts and deadline.
+    limits -> Limits = Limits::read, (limits);
+    /// The moment from which the deadline counts.
+    deadline_from -> DeadlineFrom = DeadlineFrom::read, (deadline_from);
+    /// The moment from which a delay counts.
+    delay_from -> DelayFrom = DelayFrom::read, (delay_from);
+    /// How long an attempt must run before it fails to begin the operation anew; `None` if no attempt does.
+    reset_after -> Option<Span> = limit, (reset_after);
+    /// True if a running attempt is aborted at the deadline.
+    aborts_at_deadline -> bool = flag, (abort_at_deadline);
+    /// The delays that the longest delay bounds.
+    cap -> Cap = Cap::read, (own.cap);
+}
+
 impl RawStage {
     /// The public stage; a list's has its number of delays only.
     pub(crate) fn part(&self) -> Stage {
@@ -532,4 +496,12 @@ impl RawStage {
 
 const fn limit(flat: u64) -> Option<Span> {
     if flat == UNLIMITED { None } else { Some(Span::from_nanos(flat)) }
+}
+
+const fn count(flat: u32) -> Option<u32> {
+    if flat == FOREVER { None } else { Some(flat) }
+}
+
+const fn flag(flat: u8) -> bool {
+    flat != 0
 }

@@ -21,7 +21,7 @@ macro_rules! numbers {
             pub(crate) fn put(&mut self, field: Field, number: u64) {
                 match field {
                     $(Field::$field => self.$number = number as $type,)+
-                    _ => _ = self.own.put(field, number),
+                    _ => self.own.put(field, number),
                 }
             }
         }

@@ -57,37 +57,6 @@ impl Choices {
         self.given & choice != 0
     }
 
-    /// The number of a field; `None` for other fields, and for those that the jitter has no use for.
-    pub(crate) const fn number(&self, field: Field) -> Option<u64> {
-        Some(match field {
-            Field::JitterKind => self.jitter as u64,
-            Field::JitterFactor | Field::JitterBound if field.fits(self.jitter) => self.jitter_by,
-            Field::JitterGrows => self.grows as u64,
-            Field::Cap => self.cap as u64,
-            Field::HintMode => self.hint_mode as u64,
-            Field::HintMax => self.hint_max,
-            Field::HintOver => self.hint_over as u64,
-            Field::HintReach => self.hint_reach,
-            _ => return None,
-        })
-    }
-
-    /// Gives a field its number. False for a field of none of them.
-    pub(crate) fn put(&mut self, field: Field, number: u64) -> bool {
-        match field {
-            Field::JitterKind => self.jitter = number as u8,
-            Field::JitterFactor | Field::JitterBound => self.jitter_by = number,
-            Field::JitterGrows => self.grows = number as u8,
-            Field::Cap => self.cap = number as u8,
-            Field::HintMode => self.hint_mode = number as u8,
-            Field::HintMax => self.hint_max = number,
-            Field::HintOver => self.hint_over = number as u8,
-            Field::HintReach => self.hint_reach = number,
-            _ => return false,
-        }
-        true
-    }
-
     /// The same, with those of others where there are none.
     pub(crate) const fn or(&self, others: &Self) -> Self {
         let mut all = *self;
@@ -109,6 +78,41 @@ impl Choices {
     pub(crate) const fn jitter(&self) -> Jitter {
         Jitter::from_raw(self.jitter, self.jitter_by)
     }
+}
+
+/// The member for each field, which the jitter has a use for.
+macro_rules! fields {
+    ($($field:ident = $member:ident: $type:ty;)+) => {
+        impl Choices {
+            /// The number of a field; `None` for other fields, and for those that the jitter has no use for.
+            pub(crate) fn number(&self, field: Field) -> Option<u64> {
+                match field {
+                    $(Field::$field if !field.is_of_jitter() || field.fits(self.jitter) => Some(self.$member.into()),)+
+                    _ => None,
+                }
+            }
+
+            /// Gives a field its number. Without a look at what the jitter has a use for: that would be text in every module.
+            pub(crate) fn put(&mut self, field: Field, number: u64) {
+                match field {
+                    $(Field::$field => self.$member = number as $type,)+
+                    _ => {}
+                }
+            }
+        }
+    };
+}
+
+fields! {
+    JitterKind = jitter: u8;
+    JitterFactor = jitter_by: u64;
+    JitterBound = jitter_by: u64;
+    JitterGrows = grows: u8;
+    Cap = cap: u8;
+    HintMode = hint_mode: u8;
+    HintMax = hint_max: u64;
+    HintOver = hint_over: u8;
+    HintReach = hint_reach: u64;
 }
 
 /// A stage of a policy.

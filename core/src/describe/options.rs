@@ -155,10 +155,6 @@ impl Options {
         self
     }
 
-    fn put_span(&mut self, field: Field, span: Duration) -> &mut Self {
-        self.put(field, Span::from_duration(span).as_nanos())
-    }
-
     /// Starts from a named policy and its guards instead of the default ones.
     pub fn preset(&mut self, preset: Preset) -> &mut Self {
         self.put(Field::Preset, preset.code().into())
@@ -262,90 +258,9 @@ impl Options {
         self.put(Field::JitterKind, kind.into())
     }
 
-    /// The value that the longest delay bounds: the jittered delay, its spread kept, unless set.
-    pub fn cap(&mut self, cap: Cap) -> &mut Self {
-        self.put(Field::Cap, cap.code().into())
-    }
-
-    /// How many attempts there may be, the first one included: 1 to 4294967294; 3 unless given.
-    pub fn attempts(&mut self, attempts: u32) -> &mut Self {
-        // The number that means "for ever" is out of range like 0: saying so needs the word.
-        self.put(Field::Attempts, if attempts == FOREVER { 0 } else { attempts.into() })
-    }
-
     /// No limit on attempts.
     pub fn forever(&mut self) -> &mut Self {
         self.put(Field::Attempts, FOREVER.into())
-    }
-
-    /// How long the whole operation may take, attempts included: above 0; without a limit unless given.
-    pub fn deadline(&mut self, deadline: Duration) -> &mut Self {
-        self.put_span(Field::Deadline, deadline)
-    }
-
-    /// How many attempts of all failures together there may be: 1 to 4294967294; without a limit unless given.
-    pub fn total(&mut self, total: u32) -> &mut Self {
-        self.put(Field::Total, if total == FOREVER { 0 } else { total.into() })
-    }
-
-    /// The limit that ends an operation: the first of attempts and deadline unless given.
-    pub fn limits(&mut self, limits: Limits) -> &mut Self {
-        self.put(Field::Limits, limits.code().into())
-    }
-
-    /// The moment from which the deadline counts: the start unless given.
-    pub fn deadline_from(&mut self, from: DeadlineFrom) -> &mut Self {
-        self.put(Field::DeadlineFrom, from.code().into())
-    }
-
-    /// Lets the running attempt go on at the deadline, which then only stops attempts from beginning.
-    pub fn abort_at_deadline(&mut self, aborts: bool) -> &mut Self {
-        self.put(Field::AbortAtDeadline, aborts.into())
-    }
-
-    /// The moment from which a delay counts: the failure unless given.
-    pub fn delay_from(&mut self, from: DelayFrom) -> &mut Self {
-        self.put(Field::DelayFrom, from.code().into())
-    }
-
-    /// How long an attempt must run before it fails to begin the operation anew: above 0; no attempt does unless given.
-    pub fn reset_after(&mut self, time: Duration) -> &mut Self {
-        self.put_span(Field::ResetAfter, time)
-    }
-
-    /// How much time an attempt must have left before the deadline to be worth starting; 0 unless given.
-    pub fn min_attempt(&mut self, min_attempt: Duration) -> &mut Self {
-        self.put_span(Field::MinAttempt, min_attempt)
-    }
-
-    /// The behaviour when the next attempt would not fit before the deadline: stop unless set.
-    pub fn on_deadline(&mut self, on_deadline: OnDeadline) -> &mut Self {
-        self.put(Field::OnDeadline, on_deadline.code().into())
-    }
-
-    /// How long one attempt may take: above 0; without a limit unless given.
-    pub fn attempt_timeout(&mut self, timeout: Duration) -> &mut Self {
-        self.put_span(Field::AttemptTimeout, timeout)
-    }
-
-    /// The use of a server's hint: floor unless set.
-    pub fn hint_mode(&mut self, mode: HintMode) -> &mut Self {
-        self.put(Field::HintMode, mode.code().into())
-    }
-
-    /// The longest hint that is obeyed; 60 s unless given.
-    pub fn hint_max(&mut self, max: Duration) -> &mut Self {
-        self.put_span(Field::HintMax, max)
-    }
-
-    /// The use of a longer hint: stop unless set.
-    pub fn hint_over(&mut self, over: HintOver) -> &mut Self {
-        self.put(Field::HintOver, over.code().into())
-    }
-
-    /// How far a hint may move a delay beyond the policy's own; without a limit unless given.
-    pub fn hint_reach(&mut self, reach: Duration) -> &mut Self {
-        self.put_span(Field::HintReach, reach)
     }
 
     /// These options with rules that were set before.
@@ -361,4 +276,59 @@ impl Options {
             _ => self.rules,
         }
     }
+}
+
+/// `name(type) = Field, function;` for each field of a policy that is one number.
+macro_rules! setters {
+    ($($(#[doc = $doc:literal])+ $name:ident($type:ty) = $field:ident, $number:path;)+) => {
+        impl Options {
+            $($(#[doc = $doc])+ pub fn $name(&mut self, $name: $type) -> &mut Self {
+                self.put(Field::$field, $number($name).into())
+            })+
+        }
+    };
+}
+
+setters! {
+    /// The value that the longest delay bounds: the jittered delay, its spread kept, unless set.
+    cap(Cap) = Cap, Cap::code;
+    /// How many attempts there may be, the first one included: 1 to 4294967294; 3 unless given.
+    attempts(u32) = Attempts, counted;
+    /// How long the whole operation may take, attempts included: above 0; without a limit unless given.
+    deadline(Duration) = Deadline, nanos;
+    /// How many attempts of all failures together there may be: 1 to 4294967294; without a limit unless given.
+    total(u32) = Total, counted;
+    /// The limit that ends an operation: the first of attempts and deadline unless given.
+    limits(Limits) = Limits, Limits::code;
+    /// The moment from which the deadline counts: the start unless given.
+    deadline_from(DeadlineFrom) = DeadlineFrom, DeadlineFrom::code;
+    /// Lets the running attempt go on at the deadline, which then only stops attempts from beginning.
+    abort_at_deadline(bool) = AbortAtDeadline, u64::from;
+    /// The moment from which a delay counts: the failure unless given.
+    delay_from(DelayFrom) = DelayFrom, DelayFrom::code;
+    /// How long an attempt must run before it fails to begin the operation anew: above 0; no attempt does unless given.
+    reset_after(Duration) = ResetAfter, nanos;
+    /// How much time an attempt must have left before the deadline to be worth starting; 0 unless given.
+    min_attempt(Duration) = MinAttempt, nanos;
+    /// The behaviour when the next attempt would not fit before the deadline: stop unless set.
+    on_deadline(OnDeadline) = OnDeadline, OnDeadline::code;
+    /// How long one attempt may take: above 0; without a limit unless given.
+    attempt_timeout(Duration) = AttemptTimeout, nanos;
+    /// The use of a server's hint: floor unless set.
+    hint_mode(HintMode) = HintMode, HintMode::code;
+    /// The longest hint that is obeyed; 60 s unless given.
+    hint_max(Duration) = HintMax, nanos;
+    /// The use of a longer hint: stop unless set.
+    hint_over(HintOver) = HintOver, HintOver::code;
+    /// How far a hint may move a delay beyond the policy's own; without a limit unless given.
+    hint_reach(Duration) = HintReach, nanos;
+}
+
+fn nanos(span: Duration) -> u64 {
+    Span::from_duration(span).as_nanos()
+}
+
+/// The number that means "for ever" is out of range like 0: saying so needs the word.
+fn counted(count: u32) -> u32 {
+    if count == FOREVER { 0 } else { count }
 }

@@ -98,14 +98,21 @@ impl Place {
     }
 }
 
-/// `Field = number`, of the policy, its first stage or a guard; `[rule, stage] Field = number` of another stage.
+/// `Field = number`, of the policy, its first stage or a guard; `[rule, stage] Field = number` of another stage; before them
+/// `@exponential(first delay, factor, longest delay)` for a whole backoff.
 macro_rules! numbers {
-    ($($([$rule:literal, $stage:literal])? $field:ident = $number:expr),+ $(,)?) => {
-        &const { [$((numbers!(@place $([$rule, $stage])? $field), $number as u64)),+] }
-    };
     (@place [$rule:literal, $stage:literal] $field:ident) => { Place::in_stage($rule, $stage, Field::$field) };
     (@place $field:ident) => {
         Place::in_stage(0, if Field::$field.is_stages() { 0 } else { NO_STAGE }, Field::$field)
+    };
+    ($(@exponential($initial:expr, $factor:literal, $max:expr),)? $($([$rule:literal, $stage:literal])? $field:ident = $number:expr),* $(,)?) => {
+        &const { [
+            $(
+                (numbers!(@place BackoffKind), EXPONENTIAL as u64), (numbers!(@place BackoffInitial), $initial),
+                (numbers!(@place BackoffFactor), real($factor)), (numbers!(@place BackoffMax), $max),
+            )?
+            $((numbers!(@place $([$rule, $stage])? $field), $number as u64)),*
+        ] }
     };
 }
 
@@ -132,116 +139,47 @@ impl Preset {
     /// the send rate of their adaptive mode. The others have no guards.
     pub(crate) const fn numbers(self) -> &'static [(Place, u64)] {
         match self {
-            Self::Default => numbers![
-                BackoffKind = EXPONENTIAL,
-                BackoffInitial = millis(100),
-                BackoffFactor = real(2.0),
-                BackoffMax = seconds(5),
-            ],
+            Self::Default => numbers![@exponential(millis(100), 2.0, seconds(5)),],
             Self::Langgraphgo => numbers![
-                BackoffKind = EXPONENTIAL,
-                BackoffInitial = millis(100),
-                BackoffFactor = real(2.0),
-                BackoffMax = seconds(5),
-                JitterKind = NONE,
-                Attempts = 3,
+                @exponential(millis(100), 2.0, seconds(5)), JitterKind = NONE, Attempts = 3,
             ],
-            Self::LanggraphgoGraph => numbers![
-                BackoffKind = EXPONENTIAL,
-                BackoffInitial = seconds(1),
-                BackoffFactor = real(2.0),
-                BackoffMax = UNBOUNDED,
-                JitterKind = NONE,
-                Attempts = 4,
-            ],
+            Self::LanggraphgoGraph => {
+                numbers![@exponential(seconds(1), 2.0, UNBOUNDED), JitterKind = NONE, Attempts = 4]
+            }
             Self::Kubernetes => numbers![
-                BackoffKind = EXPONENTIAL,
-                BackoffInitial = millis(10),
-                BackoffFactor = real(5.0),
-                BackoffMax = UNBOUNDED,
-                JitterKind = ADDITIVE,
-                JitterFactor = real(0.1),
-                Cap = CAP_BEFORE_JITTER,
-                Attempts = 4,
+                @exponential(millis(10), 5.0, UNBOUNDED), JitterKind = ADDITIVE, JitterFactor = real(0.1),
+                Cap = CAP_BEFORE_JITTER, Attempts = 4,
             ],
             Self::Aster => numbers![
-                BackoffKind = EXPONENTIAL,
-                BackoffInitial = seconds(1),
-                BackoffFactor = real(2.0),
-                BackoffMax = UNBOUNDED,
-                JitterKind = BOUNDED,
-                JitterBound = millis(500),
-                Attempts = 3,
+                @exponential(seconds(1), 2.0, UNBOUNDED), JitterKind = BOUNDED, JitterBound = millis(500), Attempts = 3,
             ],
             Self::AwsStandard20 => numbers![
-                BackoffKind = EXPONENTIAL,
-                BackoffInitial = seconds(1),
-                BackoffFactor = real(2.0),
-                BackoffMax = seconds(20),
-                Attempts = 3,
-                HintMode = EXACT,
-                HintMax = seconds(20),
-                HintOver = CLAMP,
-                BudgetKind = TOKEN,
-                BudgetCapacity = 500,
-                BudgetCost = 5,
-                BudgetTimeoutCost = 10,
-                BudgetThrottledCost = 5,
-                BudgetReward = real(1.0),
+                @exponential(seconds(1), 2.0, seconds(20)), Attempts = 3, HintMode = EXACT, HintMax = seconds(20),
+                HintOver = CLAMP, BudgetKind = TOKEN, BudgetCapacity = 500, BudgetCost = 5, BudgetTimeoutCost = 10,
+                BudgetThrottledCost = 5, BudgetReward = real(1.0),
             ],
             // The numbers of the standard mode, and a cubic rate that calls wait for.
             Self::AwsAdaptive => numbers![
-                BackoffKind = EXPONENTIAL,
-                BackoffInitial = seconds(1),
-                BackoffFactor = real(2.0),
-                BackoffMax = seconds(20),
-                Attempts = 3,
-                HintMode = EXACT,
-                HintMax = seconds(20),
-                HintOver = CLAMP,
-                BudgetKind = TOKEN,
-                BudgetCapacity = 500,
-                BudgetCost = 5,
-                BudgetTimeoutCost = 10,
-                BudgetThrottledCost = 5,
-                BudgetReward = real(1.0),
-                AdaptiveKind = 1,
-                AdaptiveRefusal = 1,
+                @exponential(seconds(1), 2.0, seconds(20)), Attempts = 3, HintMode = EXACT, HintMax = seconds(20),
+                HintOver = CLAMP, BudgetKind = TOKEN, BudgetCapacity = 500, BudgetCost = 5, BudgetTimeoutCost = 10,
+                BudgetThrottledCost = 5, BudgetReward = real(1.0), AdaptiveKind = 1, AdaptiveRefusal = 1,
             ],
             Self::AwsStandard21 => numbers![
-                BackoffKind = EXPONENTIAL, BackoffInitial = millis(50), BackoffFactor = real(2.0),
-                BackoffMax = seconds(20), [1, 0] BackoffKind = EXPONENTIAL, [1, 0] BackoffInitial = seconds(1),
-                [1, 0] BackoffFactor = real(2.0), [1, 0] BackoffMax = seconds(20), Attempts = 3, HintMode = AT_LEAST,
-                HintMax = UNBOUNDED, HintReach = seconds(5), BudgetKind = TOKEN, BudgetCapacity = 500,
-                BudgetCost = 14, BudgetTimeoutCost = 14, BudgetThrottledCost = 5, BudgetReward = real(1.0),
+                @exponential(millis(50), 2.0, seconds(20)), [1, 0] BackoffKind = EXPONENTIAL,
+                [1, 0] BackoffInitial = seconds(1), [1, 0] BackoffFactor = real(2.0), [1, 0] BackoffMax = seconds(20),
+                Attempts = 3, HintMode = AT_LEAST, HintMax = UNBOUNDED, HintReach = seconds(5), BudgetKind = TOKEN,
+                BudgetCapacity = 500, BudgetCost = 14, BudgetTimeoutCost = 14, BudgetThrottledCost = 5,
+                BudgetReward = real(1.0),
             ],
             Self::Grpc => numbers![
-                BackoffKind = EXPONENTIAL,
-                BackoffInitial = millis(100),
-                BackoffFactor = real(2.0),
-                BackoffMax = seconds(1),
-                JitterKind = PROPORTIONAL,
-                JitterFactor = real(0.2),
-                Cap = CAP_BEFORE_JITTER,
-                Attempts = 4,
-                HintMode = EXACT,
-                HintMax = LONGEST,
+                @exponential(millis(100), 2.0, seconds(1)), JitterKind = PROPORTIONAL, JitterFactor = real(0.2),
+                Cap = CAP_BEFORE_JITTER, Attempts = 4, HintMode = EXACT, HintMax = LONGEST,
             ],
             Self::Temporal => numbers![
-                BackoffKind = EXPONENTIAL,
-                BackoffInitial = seconds(1),
-                BackoffFactor = real(2.0),
-                BackoffMax = seconds(100),
-                JitterKind = NONE,
-                Attempts = FOREVER,
+                @exponential(seconds(1), 2.0, seconds(100)), JitterKind = NONE, Attempts = FOREVER,
             ],
             Self::GoogleCloud => numbers![
-                BackoffKind = EXPONENTIAL,
-                BackoffInitial = seconds(1),
-                BackoffFactor = real(2.0),
-                BackoffMax = seconds(60),
-                Attempts = FOREVER,
-                Deadline = seconds(120),
+                @exponential(seconds(1), 2.0, seconds(60)), Attempts = FOREVER, Deadline = seconds(120),
             ],
             Self::Resilience4j => {
                 numbers![BackoffKind = CONSTANT, BackoffInitial = millis(500), JitterKind = NONE, Attempts = 3,]
@@ -260,13 +198,7 @@ impl Preset {
                 [0, 1] BackoffInitial = millis(700), [0, 1] BackoffFactor = real(1.4), [0, 1] BackoffMax = seconds(900),
                 JitterKind = SUBTRACTIVE, JitterFactor = real(0.4), Attempts = FOREVER,
             ],
-            Self::TenacityRandomExponential => numbers![
-                BackoffKind = EXPONENTIAL,
-                BackoffInitial = seconds(1),
-                BackoffFactor = real(2.0),
-                BackoffMax = seconds(60),
-                Attempts = FOREVER,
-            ],
+            Self::TenacityRandomExponential => numbers![@exponential(seconds(1), 2.0, seconds(60)), Attempts = FOREVER],
         }
     }
 

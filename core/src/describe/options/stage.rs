@@ -174,13 +174,6 @@ impl<'o> Numbers<'o> {
     }
 }
 
-impl Field {
-    /// True if only some kinds of jitter have a use for the field.
-    const fn is_of_jitter(self) -> bool {
-        matches!(self, Self::JitterFactor | Self::JitterBound | Self::JitterGrows)
-    }
-}
-
 impl Takes {
     /// A number of options as errors show it.
     pub(crate) const fn shown(self, number: u64) -> Quantity {
