@@ -8,18 +8,23 @@ from itertools import count
 from math import inf
 from time import time_ns
 
-from ._chaos import InjectedError, chaos, with_chaos
+from ._chaos import InjectedError as InjectedError, chaos as chaos, with_chaos as with_chaos
 from ._holdoff import (
-    jittered,
-    next_at,
+    jittered as jittered,
+    next_at as next_at,
     override_attempts,
     override_budgets,
     override_time,
     override_uniform,
-    pinned,
+    pinned as pinned,
     seed_at as seed_at,
 )
-from ._incident import Incident, RecordedAttempt, RecordedError, incident
+from ._incident import (
+    Incident as Incident,
+    RecordedAttempt as RecordedAttempt,
+    RecordedError as RecordedError,
+    incident as incident,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,26 +36,6 @@ if TYPE_CHECKING:
 
     _Wait: TypeAlias = tuple[int, float, float]
     """A real wait: the virtual clock and the loop's time at its beginning, and the loop's time at its end."""
-
-__all__ = [
-    "Incident",
-    "InjectedError",
-    "RecordedAttempt",
-    "RecordedError",
-    "VirtualTime",
-    "chaos",
-    "disabled",
-    "failing",
-    "incident",
-    "jittered",
-    "limited",
-    "next_at",
-    "pinned",
-    "uniform",
-    "virtual_time",
-    "with_chaos",
-    "without_budgets",
-]
 
 
 _TURNS = 64
