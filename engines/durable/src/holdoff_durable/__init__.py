@@ -6,62 +6,30 @@
 docs/durable.md says what is promised.
 """
 
-from ._entries import Entry, JournalEvent
+from ._entries import Entry as Entry, JournalEvent as JournalEvent
 from ._errors import (
-    DefinitionChanged,
-    DefinitionError,
-    JournalConflict,
-    JournalDamaged,
-    JournalError,
-    JournalFull,
-    JournalLocked,
-    JournalReadOnly,
-    JournalRefused,
-    JournalUnavailable,
-    JournalVersion,
-    LeaseLost,
-    NotAJournal,
-    PayloadError,
-    WorkflowBusy,
-    WorkflowCancelled,
-    WorkflowFailed,
-    WorkflowInterrupted,
-    WorkflowUnknown,
+    DefinitionChanged as DefinitionChanged,
+    DefinitionError as DefinitionError,
+    JournalConflict as JournalConflict,
+    JournalDamaged as JournalDamaged,
+    JournalError as JournalError,
+    JournalFull as JournalFull,
+    JournalLocked as JournalLocked,
+    JournalReadOnly as JournalReadOnly,
+    JournalRefused as JournalRefused,
+    JournalUnavailable as JournalUnavailable,
+    JournalVersion as JournalVersion,
+    LeaseLost as LeaseLost,
+    NotAJournal as NotAJournal,
+    PayloadError as PayloadError,
+    WorkflowBusy as WorkflowBusy,
+    WorkflowCancelled as WorkflowCancelled,
+    WorkflowFailed as WorkflowFailed,
+    WorkflowInterrupted as WorkflowInterrupted,
+    WorkflowUnknown as WorkflowUnknown,
 )
-from ._journal import Journal, WorkflowRecord
-from ._lease import Lease
-from ._runner import Runner
-from ._verify import Divergence
-from ._workflow import Step, StepContext, Workflow
-
-__all__ = [
-    "DefinitionChanged",
-    "DefinitionError",
-    "Divergence",
-    "Entry",
-    "Journal",
-    "JournalConflict",
-    "JournalDamaged",
-    "JournalError",
-    "JournalEvent",
-    "JournalFull",
-    "JournalLocked",
-    "JournalReadOnly",
-    "JournalRefused",
-    "JournalUnavailable",
-    "JournalVersion",
-    "Lease",
-    "LeaseLost",
-    "NotAJournal",
-    "PayloadError",
-    "Runner",
-    "Step",
-    "StepContext",
-    "Workflow",
-    "WorkflowBusy",
-    "WorkflowCancelled",
-    "WorkflowFailed",
-    "WorkflowInterrupted",
-    "WorkflowRecord",
-    "WorkflowUnknown",
-]
+from ._journal import Journal as Journal, WorkflowRecord as WorkflowRecord
+from ._lease import Lease as Lease
+from ._runner import Runner as Runner
+from ._verify import Divergence as Divergence
+from ._workflow import Step as Step, StepContext as StepContext, Workflow as Workflow

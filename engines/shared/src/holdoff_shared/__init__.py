@@ -8,31 +8,16 @@ Every decision is made by the core in the process that asks, on a guard restored
 the store. docs/engines.md says what that means when the store is down, and what is not kept.
 """
 
-from ._calls import retry
-from ._guard import SharedBusy, SharedGuard
+from ._calls import retry as retry
+from ._guard import SharedBusy as SharedBusy, SharedGuard as SharedGuard
 from ._stores import (
-    AsyncPostgresStore,
-    AsyncRedisStore,
-    AsyncStore,
-    PostgresStore,
-    RedisStore,
-    Snapshot,
-    Store,
-    StoreDamaged,
-    StoreDown,
+    AsyncPostgresStore as AsyncPostgresStore,
+    AsyncRedisStore as AsyncRedisStore,
+    AsyncStore as AsyncStore,
+    PostgresStore as PostgresStore,
+    RedisStore as RedisStore,
+    Snapshot as Snapshot,
+    Store as Store,
+    StoreDamaged as StoreDamaged,
+    StoreDown as StoreDown,
 )
-
-__all__ = [
-    "AsyncPostgresStore",
-    "AsyncRedisStore",
-    "AsyncStore",
-    "PostgresStore",
-    "RedisStore",
-    "SharedBusy",
-    "SharedGuard",
-    "Snapshot",
-    "Store",
-    "StoreDamaged",
-    "StoreDown",
-    "retry",
-]
