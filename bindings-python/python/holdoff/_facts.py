@@ -113,14 +113,20 @@ def answer(ended: Any, itself: bool) -> tuple[int, Any] | None:
     for of in (response, ended):
         if (status := _status(get(of, "status_code"))) is not None:
             return status, get(of, "headers")
-        metadata = of.get("ResponseMetadata") if isinstance(of, dict) else None
-        if isinstance(metadata, dict) and (status := _status(metadata.get("HTTPStatusCode"))) is not None:
-            return status, metadata.get("HTTPHeaders")
+        metadata = _entry(of, "ResponseMetadata")
+        if (status := _status(_entry(metadata, "HTTPStatusCode"))) is not None:
+            return status, _entry(metadata, "HTTPHeaders")
     headers = get(ended, "headers")
     for name in () if headers is None else ("status", "code"):
         if (status := _status(get(ended, name))) is not None:
             return status, headers
     return None
+
+
+def _entry(of: Any, key: str) -> Any:
+    """An entry of a dict; None without it."""
+    entries: dict[Any, Any] = of if isinstance(of, dict) else {}
+    return entries.get(key)
 
 
 def _status(value: Any) -> int | None:
