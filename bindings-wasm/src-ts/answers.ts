@@ -17,7 +17,7 @@ export type HeadersLike =
 /** The headers to ask of an object that does not list them, such as gRPC's metadata. */
 const ASKED = ["date", "retry-after", "grpc-retry-pushback-ms"];
 
-/** The lines of whatever has headers; none of what has not. */
+/** The header lines of an object with headers; an empty list for any other value. */
 export function linesOf(headers: unknown): Line[] {
   const lines: Line[] = [];
   if (!isObject(headers)) return lines;
@@ -79,7 +79,7 @@ const HEADERS: readonly (readonly [name: string, read: Read])[] = [
 export function readLines(all: readonly Line[], wall: Wall, status: number): Nanos {
   const lines = all.map(([name, value]): Line => [name.toLowerCase(), value]);
   const valuesOf = (wanted: string) => lines.filter(([name]) => name === wanted).map(([, value]) => value);
-  // gRPC: what is no number says never, and so does a second line.
+  // gRPC: a pushback that is no number means never; so does a second pushback.
   const [pushback, ...more] = valuesOf("grpc-retry-pushback-ms");
   if (pushback !== undefined) {
     const text = pushback.trim();
@@ -163,7 +163,7 @@ function quotasOf(field: string): Quota[] {
   return isFormed ? [named, ...all] : all;
 }
 
-/** Reads `key=value` into a quota. False for a value that is no number, undefined for what is no parameter. */
+/** Reads a parameter `key=value` of a quota. Returns false if its value is no number, undefined if the text is no parameter. */
 function parameter(quota: Quota, part: string, left: string, reset: string): boolean | undefined {
   const [key, value, more] = part.split("=").map((half) => half.trim());
   if (value === undefined || more !== undefined) return undefined;
@@ -174,7 +174,7 @@ function parameter(quota: Quota, part: string, left: string, reset: string): boo
   return true;
 }
 
-/** The last readable one of values, of those between commas, too. A date may have a comma of its own. */
+/** Reads the last valid value of several lines, which may list values between commas. A date contains a comma. */
 function latest(lists: readonly string[], read: Read, wall: Wall, now: Wall): bigint | undefined {
   let found: bigint | undefined;
   for (let line = lists.length; found === undefined && line--; ) {

@@ -10,7 +10,7 @@ import { BUDGET, CAPACITY, NOTED, NOW, ORIGIN, REFUSALS } from "./places.js";
 /** How many keys of a policy may lack tokens. Further keys share the budget of the key `undefined` until it is full. */
 const MOST = 1024;
 
-/** The capacity of a budget that nobody names. */
+/** The capacity of a budget that a policy does not name. */
 export const CAPACITY_OF_LOOPS = 20;
 
 /** The price of a retry that a budget refused. */
@@ -32,7 +32,7 @@ export class LoopBudgets {
   #floor = 0;
   #refusals = 0;
 
-  /** Of that many tokens if a policy names a budget, else of those of the default. */
+  /** Budgets of `capacity` tokens; of the default capacity if it is undefined. */
   constructor(capacity: number | undefined) {
     this.capacity = capacity;
   }

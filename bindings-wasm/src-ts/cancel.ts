@@ -28,7 +28,7 @@ export function removeAbortListener(signal: AbortSignal, member: Cancellable): v
   if (audience?.delete(member) && audience.size === 0) signal.removeEventListener("abort", audience);
 }
 
-/** The callers' signals that others follow: without another reference they must stay as long as those. */
+/** Keeps the signal of a caller alive as long as the signal that follows it. */
 const followed = new WeakMap<AbortSignal, AbortSignal>();
 
 /**

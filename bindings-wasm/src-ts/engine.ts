@@ -9,9 +9,9 @@ import {
   Attempt,
   type CompiledPolicy,
   type Engine,
+  type EngineStep,
   type HostOptions,
   SLEEP,
-  type Step,
   type Work,
 } from "./host.js";
 import {
@@ -64,7 +64,7 @@ export class Unguarded<V, F> implements Engine, StateOwner {
     return this.#options?.clock ?? system;
   }
 
-  begin(): Step {
+  begin(): EngineStep {
     const { limit } = this.#policy;
     return { codes: ATTEMPT, at: limit < NO_LIMIT ? limit : Infinity, wakeAt: Infinity, attempt: 1 };
   }
@@ -76,7 +76,7 @@ export class Unguarded<V, F> implements Engine, StateOwner {
     now: number,
     epoch: number,
     isExact: boolean,
-  ): Step {
+  ): EngineStep {
     const core = hot();
     const { words, budgets } = this.#policy;
     call.load(this);
@@ -102,7 +102,7 @@ export class Unguarded<V, F> implements Engine, StateOwner {
     return readStep();
   }
 
-  tick(now: number): Step {
+  tick(now: number): EngineStep {
     write(NOW, now);
     writePolicy(this.#policy.words);
     call.load(this);
@@ -112,14 +112,14 @@ export class Unguarded<V, F> implements Engine, StateOwner {
     return step;
   }
 
-  hurry(now: number): Step {
+  hurry(now: number): EngineStep {
     write(NOW, now);
     call.load(this);
     functions.hurry();
     return this.tick(now);
   }
 
-  delay(step: Step): number {
+  delay(step: EngineStep): number {
     return step.at - this.#failedAt;
   }
 

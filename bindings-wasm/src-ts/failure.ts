@@ -1,4 +1,4 @@
-/** From an error to what a decision needs of it: its kind and what the server said. */
+/** Failures: the kind of an error, and the hint of the server's answer in it. */
 import { answerOf, type HeadersLike, type Line, linesOf, readLines, wallNow } from "./answers.js";
 import { LONGEST_NUMBER } from "./clock.js";
 import { PERMANENT, TIMEOUT, TRANSIENT } from "./codes.js";
@@ -63,7 +63,7 @@ export function classifierFor(path: string): Classifier {
   return classifier;
 }
 
-/** A hint in nanoseconds. NaN is none, a time in the past is now, and what is too long is the longest there is. */
+/** Reads a hint into nanoseconds. NaN is no hint, a time in the past is now, and a longer time becomes the longest. */
 function nanosOfHint(given: Hint): Nanos {
   if (given === "never") return NEVER;
   if (given === undefined || given === null || Number.isNaN(given)) return Infinity;
@@ -95,7 +95,7 @@ export function checkedFailure(failure: Failure | FailureKind): JudgedFailure {
   return { kind, hint: nanosOfHint(given.hint), rule };
 }
 
-/** The number of a kind; throws when there is none such. */
+/** The number of a kind. Throws for an unknown kind. */
 export function kindOf(word: unknown): number {
   const kind = Math.max(0, KINDS.indexOf(word as FailureKind, 1));
   if (kind === 0) throw problem(UNKNOWN_FAILURE_KIND, "failure", word);
@@ -187,7 +187,7 @@ export function hintOf(
   );
 }
 
-/** A number of 32 bits; what is none reads as another. */
+/** Reads a number of 32 bits; any other value becomes one that no rule names. */
 export const integer = (value: unknown, otherwise = 0): number =>
   typeof value === "number" && value >= 0 && value <= 0xffffffff ? Math.floor(value) : otherwise;
 

@@ -1,4 +1,4 @@
-/** Hooks: functions that are told what happens to an operation, its own and those of the whole process. */
+/** Hooks of an operation and listeners of the process: functions that are called with events. */
 
 import { durationOf, HookError, NEVER, NOT_A_DURATION, problem } from "./errors.js";
 import type { Duration, Nanos } from "./values.js";
@@ -109,7 +109,7 @@ export interface GiveUpEvent<V = unknown> extends AttemptEvent {
   readonly reason: StopReason;
   /** The guard that refused. */
   readonly refusedBy: "budget" | "breaker" | "limiter" | "bulkhead" | undefined;
-  /** The time after which another try might succeed, in milliseconds; undefined when nobody knows. */
+  /** The time after which another try might succeed, in milliseconds; undefined if it is unknown. */
   readonly retryInMs: number | undefined;
 }
 
@@ -173,7 +173,7 @@ export function tell(
   return answers.length > 0 ? Promise.all(answers).catch(failed) : undefined;
 }
 
-/** True if anybody is told about an operation with these options, or asked about its delays. */
+/** True if an operation with these options has a hook, a listener or a function of delays. */
 export const hasHooks = (options: (Hooks<never> & { delay?: unknown }) | null | undefined): boolean =>
   listeners.length > 0 ||
   !!(options && (options.onAttempt || options.onRetry || options.onSuccess || options.onGiveUp || options.delay));

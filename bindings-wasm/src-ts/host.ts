@@ -181,7 +181,7 @@ export function checkWork(fn: unknown): void {
   if (typeof fn !== "function") throw wrongType("fn", fn, "a function");
 }
 
-/** Throws when one of them is not what it has to be. */
+/** Throws if an option has a value of the wrong type. */
 export function checkHost<V, F>(options: HostOptions<V, F>): void {
   for (const name in options) {
     if (!isHostField(name)) continue;
@@ -260,7 +260,7 @@ export const STOP = 4;
 export const GAVE_UP = 2;
 
 /** The next step of an operation. Times are in nanoseconds of the operation's clock. */
-export interface Step {
+export interface EngineStep {
   /** The numbers of the step, the outcome, the reason and the cause, a byte each. */
   readonly codes: number;
   /** When to abort the attempt, or until when to sleep. */
@@ -271,34 +271,41 @@ export interface Step {
   readonly attempt: number;
 }
 
-/** The state of one operation and what decides about it: the core's call, with or without guards. */
+/** The state of one operation, which decides its steps: a call of the core, with or without guards. */
 export interface Engine {
   /** True if a sleeping operation never returns the value of its last attempt, so that the value can be discarded. */
   readonly discardsAsleep: boolean;
-  begin(): Step;
+  begin(): EngineStep;
   /**
    * Reports a failure: an error, or a value that is no success. `epoch` is the clock's time at time 0, in milliseconds. With `isExact`
    * the hint is the delay, whatever the policy does about hints.
    */
-  fail(attempt: Attempt, judged: JudgedFailure, failure: unknown, now: number, epoch: number, isExact: boolean): Step;
-  /** Reports an error of the program's own; undefined where it is a failure like others. */
-  abandon(attempt: number, error: unknown, now: number): Step | undefined;
+  fail(
+    attempt: Attempt,
+    judged: JudgedFailure,
+    failure: unknown,
+    now: number,
+    epoch: number,
+    isExact: boolean,
+  ): EngineStep;
+  /** Reports an error of the program itself. Returns undefined if the error counts as a failure. */
+  abandon(attempt: number, error: unknown, now: number): EngineStep | undefined;
   succeed(attempt: number): void;
-  tick(now: number): Step;
-  /** The same, where the caller wants a sleep to end now; those for the server or a guard go on. */
-  hurry(now: number): Step;
+  tick(now: number): EngineStep;
+  /** The same, and ends a sleep for backoff now. A sleep for a server's hint or for a guard goes on. */
+  hurry(now: number): EngineStep;
   /** The length of the sleep that was just decided, in nanoseconds. */
-  delay(step: Step): number;
+  delay(step: EngineStep): number;
   /** Makes the context of an attempt, and runs the attempt in it. */
   context(attempt: number, abortAt: number): Attempt;
   run<T>(fn: Work<T>, context: Attempt): T;
   /** Is told each step that the operation follows. */
-  follows(step: Step): void;
+  follows(step: EngineStep): void;
   /** Says why the budget refused the retry that was just asked for; undefined for a budget that has no tokens. */
   shortage(): string | undefined;
   /** The error of an operation that ended before its first attempt. */
   refused(reason: StopReason, retryAt: number | undefined): unknown;
-  /** Gives back whatever the operation has borrowed. */
+  /** Gives back permits and tokens of the operation. */
   end(): void;
 }
 
@@ -329,7 +336,7 @@ interface Contexts {
 
 const KEY = Symbol.for("holdoff.around");
 
-/** The attempt around whatever runs now, for all copies of this package. */
+/** The attempt in which the current code runs, for all copies of this package. */
 export const around = ((globalThis as { [KEY]?: Contexts })[KEY] ??= Object.create(null) as Contexts);
 
 /** The guards of a set, whose states a recorded call changes. */

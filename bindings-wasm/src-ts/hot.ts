@@ -1,4 +1,4 @@
-/** The memory of operations without guards: one operation's call lies there at a time, under one policy. */
+/** The memory of operations without guards. It holds one policy, and the state of one operation at a time. */
 
 import * as At from "./places.js";
 import * as Field from "./table.js";
@@ -23,7 +23,7 @@ export function writeLong(words: Uint32Array, at: number, value: Nanos): void {
     words[at] = Number(BigInt.asUintN(32, value));
     words[at + 1] = Number(value >> 32n);
   } else {
-    // Infinity stands for the highest number there is.
+    // Infinity is written as 2^64-1.
     words[at] = value === Infinity ? FOREVER : value;
     words[at + 1] = value === Infinity ? FOREVER : value / 2 ** 32;
   }
@@ -82,7 +82,7 @@ export class Slot {
   }
 }
 
-/** Doubles would be quicker to copy but change the bits of what looks like a NaN. */
+/** Copies words. Copying doubles would be quicker, but changes the bits of a NaN. */
 function copy(into: Uint32Array, at: number, from: Uint32Array, first: number, length: number): void {
   for (let i = 0; i < length; i++) into[at + i] = from[first + i] as number;
 }
@@ -127,7 +127,7 @@ export function bring(entry: Module): void {
 /** Throws where no module can be made, so that an operation ends before its first attempt. */
 export const checkModule = (): void => module.checkWasm();
 
-/** Makes sure that the module has what a policy needs; false if no entry has brought such a module. */
+/** Takes a module with these features. Returns false if no imported entry has one. */
 export function takeModule(needs: "powers" | "rules"): boolean {
   if (module[needs]) return true;
   const larger = brought.find((by) => by[needs]);

@@ -1,6 +1,6 @@
 /**
- * One operation: the loop of this package. It runs attempts, waits, aborts, cancels and says what happened; what to do next it
- * asks its {@link Engine}.
+ * One operation: the loop of this package. It runs attempts, waits, aborts and cancels, and calls hooks. Its {@link Engine} decides
+ * each step.
  */
 
 import { Alarm, switches } from "./alarm.js";
@@ -20,11 +20,11 @@ import {
   around,
   type CompiledPolicy,
   type Engine,
+  type EngineStep,
   GAVE_UP,
   type HostOptions,
   promised,
   SLEEP,
-  type Step,
   WAIT,
   type Work,
 } from "./host.js";
@@ -40,7 +40,7 @@ const timedOut = (text: string) => new DOMException(text, "TimeoutError");
 
 /**
  * One operation that is watched: under guards, a limit or a signal from its beginning, otherwise from its first failure. Timers and
- * signals fire in anybody's async context, so they only post what to do: the loop does it, in the caller's.
+ * signals fire in other async contexts, so they only post functions, which the loop calls in the context of its caller.
  */
 export class Operation<T> {
   readonly #engine: Engine;
@@ -110,7 +110,7 @@ export class Operation<T> {
   }
 
   /** Begins with a step that the engine has just decided. */
-  beginAt(step: Step): Promise<Awaited<T>> {
+  beginAt(step: EngineStep): Promise<Awaited<T>> {
     this.safely(() => this.follow(step));
     return this.#loop();
   }
@@ -124,7 +124,7 @@ export class Operation<T> {
   }
 
   /**
-   * Starts the attempts and does what was posted, in the caller's async context, until the operation has ended. It awaits the attempts
+   * Starts attempts and calls posted functions, in the caller's async context, until the operation has ended. It awaits the attempts
    * in completion, so that the stacks of their errors name the functions that wait for the operation.
    */
   async #loop(): Promise<Awaited<T>> {
@@ -226,7 +226,7 @@ export class Operation<T> {
     }
   }
 
-  follow(step: Step): void {
+  follow(step: EngineStep): void {
     this.#steps++;
     const { codes, at } = step;
     this.#engine.follows(step);
@@ -404,7 +404,7 @@ export class Operation<T> {
     const { attempt } = context;
     const { delay } = this.#options;
     let hint: ReturnType<typeof hintMs>;
-    let step: Step;
+    let step: EngineStep;
     try {
       let failure = judged();
       const kind = (this.#kind = failure.kind);
@@ -551,7 +551,7 @@ export class Operation<T> {
     this.#arm(false);
   }
 
-  /** Sets the timer to what comes first: the limit of an attempt, or the time to tick. */
+  /** Sets the timer to the earlier of the limit of an attempt and the next tick. */
   #arm(isSleep = this.#running.length === 0): void {
     let at = this.#wakeAt;
     for (const { abortAt } of this.#running) at = Math.min(at, abortAt);

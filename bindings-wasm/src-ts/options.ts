@@ -3,7 +3,7 @@
  *
  * A field is a row of core/src/fields.rs, which `cargo xtask generate` prints into `table.ts` with its number, its default and the
  * values that it takes; {@link numberOf} reads them. A rule of the backoff stands in `stage`, a rule between fields in `check`, and
- * what is handed over in `written`. Lists of delays, backoffs of several stages and presets are read in `stages.ts`.
+ * what is handed over in `written`. Lists of delays, backoffs of several stages and presets are read in `policies/index.ts`.
  */
 import * as Rule from "./codes.js";
 import { bounded, ConfigError, durationOf, needs, ruleOf, shown } from "./errors.js";

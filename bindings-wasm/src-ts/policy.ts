@@ -1,4 +1,4 @@
-/** Policies: what to do after a failure, checked once. */
+/** Policies, which are checked once, and the start of operations under them. */
 import { budgetsOfCalls, CAPACITY_OF_LOOPS, LoopBudgets } from "./budgets.js";
 import { system } from "./clock.js";
 import { COUNT_RANGE } from "./codes.js";
@@ -19,6 +19,7 @@ import type { PolicyFields, PresetName } from "./fields.js";
 import type { Facts, Failure, Rules } from "./hooks.js";
 import { hasHooks } from "./hooks.js";
 import {
+  ATTEMPT,
   around,
   type CallOptions,
   type CompiledPolicy,
@@ -26,10 +27,13 @@ import {
   checkHost,
   checkWork,
   first,
+  GAVE_UP,
   type GuardSet,
   type HostOptions,
   isHostField,
   maker,
+  SLEEP,
+  WAIT,
   type Work,
 } from "./host.js";
 import type { Given } from "./hot.js";
@@ -178,7 +182,7 @@ export class Policy implements CompiledPolicy {
 }
 
 interface Built {
-  /** What is handed to the core when it first decides, or what the core has already. */
+  /** The numbers to give to the core at its first decision, or the words of a policy that the core has read. */
   readonly numbers: readonly Given[] | Uint32Array;
   readonly limits: Limits;
   readonly rules: Rules | undefined;
@@ -266,7 +270,7 @@ function capacityOf(fields: readonly GuardField[]): number | undefined {
   throw new ConfigError(COUNT_RANGE, "count_range", "budget.capacity", ` = ${shown(capacity)}`, rule);
 }
 
-/** A field without its numbers of a budget; none if it has no others. */
+/** Removes the budget from the fields of a guard or of a preset. Returns no field if nothing remains. */
 function withoutBudget(field: GuardField): GuardField[] {
   if (!field.numbers) return namesBudget(field) ? [] : [field];
   const others = Object.entries(field.numbers).filter(([at]) => +at < BUDGET_KIND || +at > BUDGET_LIMIT);
@@ -277,7 +281,7 @@ function withoutBudget(field: GuardField): GuardField[] {
 const namesBudget = ({ path, numbers }: GuardField): boolean =>
   /^budget(\.|$)/.test(path) || numbers?.[BUDGET_KIND] !== undefined;
 
-/** The policy of fields: of plain ones here, of others in the core, which `holdoff/classify` brings. */
+/** Reads the fields of a policy: plain fields here, others in the core, with the module of `holdoff/classify`. */
 function readFields(own: readonly FieldValue[], reading: Reading) {
   const name = ({ path }: FieldValue) => reading.name(path);
   const options = new Reader(reading === inDocument);
@@ -431,9 +435,7 @@ export type Step<T extends Time = number> =
   | { readonly kind: "stop"; readonly outcome: "succeeded" | "cancelled" }
   | { readonly kind: "stop"; readonly outcome: "gave_up"; readonly reason: StopReason; readonly retryAt: T };
 
-const SLEEP = 2;
-
-/** A ticket that no attempt has is answered with the step that holds; only what is no number at all is a mistake. */
+/** Reads a ticket. An unknown number becomes 0, the ticket of no attempt; another type is an error. */
 export function ticketOf(ticket: number | bigint): number {
   if (typeof ticket !== "number" && typeof ticket !== "bigint")
     throw wrongType("ticket", ticket, "a number or a bigint");
@@ -450,16 +452,16 @@ export function wordsOf(policy: Policy): Uint32Array {
 /** A step from its flat form; `time` reads its first or, asked for false, its second time. */
 export function stepOf<T extends Time>(codes: number, attempt: number, time: (first: boolean) => T): Step<T> {
   switch (codes & 255) {
-    case 1:
+    case ATTEMPT:
       return { kind: "attempt", ticket: attempt, attempt, abortAt: time(true), wakeAt: time(false) };
     case SLEEP:
       return { kind: "sleep", until: time(true), cause: CAUSES[codes >>> 24] as Cause };
-    case 3:
+    case WAIT:
       return { kind: "wait", until: time(true) };
     default:
       break;
   }
   const outcome = (codes >> 8) & 255;
-  if (outcome !== 2) return { kind: "stop", outcome: outcome === 1 ? "succeeded" : "cancelled" };
+  if (outcome !== GAVE_UP) return { kind: "stop", outcome: outcome === 1 ? "succeeded" : "cancelled" };
   return { kind: "stop", outcome: "gave_up", reason: REASONS[(codes >> 16) & 255] as StopReason, retryAt: time(true) };
 }

@@ -86,7 +86,7 @@ function policyOfOptions(policy: WithPolicy["policy"] | null | undefined, fields
   return found;
 }
 
-/** The policy of fields, over those of another policy or of a preset. */
+/** Makes a policy of fields, which replace those of another policy or of a preset. */
 function newPolicy(policy: WithPolicy["policy"] | null | undefined, fields: PolicyFields): Policy {
   if (policy === undefined || policy === null) return new Policy(fields);
   return withOthers(policy instanceof Policy ? policy : new Policy(policy), fields);
@@ -447,7 +447,7 @@ export class Registry {
     return made;
   }
 
-  /** The policy of a name. Throws a {@link ConfigError} with the nearest name if there is none. */
+  /** The policy with that name. Throws a {@link ConfigError} with the nearest name if the registry has none. */
   get(name: string): Policy {
     const policy = this.policies.get(name);
     if (policy) return policy;

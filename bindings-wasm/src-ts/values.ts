@@ -32,13 +32,13 @@ export interface FieldValue {
   readonly kind: number;
 }
 
-/** No field lies deeper, and an object may hold itself. */
+/** The deepest level of fields: an object may contain itself. */
 const DEPTH = 8;
 
 /** spec 15.8: the longest name in the paths of a document, where each value below a name has the whole path. */
 export const LONGEST_NAME = 256;
 
-/** Every field of an object or a list, those in it with their paths. Longer names than `longest` are cut. */
+/** Collects every field of an object or a list with its path. Names longer than `longest` are cut. */
 export function collect(
   values: FieldValue[],
   path: string,
@@ -85,7 +85,7 @@ export interface GuardField extends FieldValue {
   readonly numbers: Readonly<Record<number, number>> | undefined;
 }
 
-/** Inherits nothing: objects made of it are quicker to read than those without a prototype. */
+/** A prototype without properties. Objects made of it are quicker to read than objects without a prototype. */
 export const BARE = Object.freeze(Object.create(null));
 
 /** An object's own fields, in an object that inherits none from `Object.prototype`. */

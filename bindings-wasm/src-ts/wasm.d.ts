@@ -1,6 +1,6 @@
 declare module "*.wasm" {
   /** The module; the bundler puts it here. */
-  const source: import("./module.js").Source;
+  const source: import("./memory.js").Source;
   export default source;
 }
 

@@ -14,10 +14,10 @@ import {
   type CompiledPolicy,
   currentToken,
   type Engine,
+  type EngineStep,
   first,
   type HostOptions,
   STOP,
-  type Step,
   type Work,
 } from "../host.js";
 import { budget } from "../hot.js";
@@ -122,7 +122,7 @@ class Guarded<T> implements Engine, Waiter {
     this.operation = new Operation(this, fn, policy, options, 0);
   }
 
-  begin(): Step {
+  begin(): EngineStep {
     if (this.nesting) this.nest(this.nesting);
     const seed = seedOf(this.options.seed);
     return this.move(this.operation.now(), (mask) => {
@@ -168,7 +168,7 @@ class Guarded<T> implements Engine, Waiter {
   }
 
   /** One transition, with everything in the core's memory. No code of the user runs meanwhile. */
-  private move(now: number, transition: (mask: number) => void): Step {
+  private move(now: number, transition: (mask: number) => void): EngineStep {
     const { words } = memory();
     const { budgets } = this;
     const { breaker } = this.guards;
@@ -202,7 +202,7 @@ class Guarded<T> implements Engine, Waiter {
   }
 
   /** The step in the core's memory, where its breaker still is. */
-  private readStep(): Step {
+  private readStep(): EngineStep {
     const turn = TURNS[core.call_turn()];
     this.awaited = turn && this.guards[turn];
     this.until = stepAt();
@@ -227,7 +227,7 @@ class Guarded<T> implements Engine, Waiter {
     now: number,
     _epoch: number,
     isExact: boolean,
-  ): Step {
+  ): EngineStep {
     this.bringBudget();
     const { nesting } = this;
     const inner =
@@ -243,7 +243,7 @@ class Guarded<T> implements Engine, Waiter {
     });
   }
 
-  abandon(attempt: number, error: unknown, now: number): Step | undefined {
+  abandon(attempt: number, error: unknown, now: number): EngineStep | undefined {
     if (!isProgramError(error)) return undefined;
     return this.move(now, (mask) => {
       writeArgument(2, attempt);
@@ -261,12 +261,12 @@ class Guarded<T> implements Engine, Waiter {
     if (budgets?.size && !this.isBudgeted) budgets.succeed(this.key, 0, this.options.clock ?? system);
   }
 
-  tick(now: number): Step {
+  tick(now: number): EngineStep {
     this.bringBudget();
     return this.move(now, (mask) => memory().core.call_tick(mask));
   }
 
-  hurry(now: number): Step {
+  hurry(now: number): EngineStep {
     return this.move(now, (mask) => {
       memory().core.call_hurry();
       memory().core.call_tick(mask);
@@ -291,7 +291,7 @@ class Guarded<T> implements Engine, Waiter {
     return context instanceof NestedAttempt ? within(context.token, () => fn(context)) : fn(context);
   }
 
-  follows(step: Step): void {
+  follows(step: EngineStep): void {
     this.stopped = (step.codes & 255) === STOP;
     this.queue();
   }

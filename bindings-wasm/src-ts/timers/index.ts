@@ -99,7 +99,7 @@ export class Timers implements Clock {
           reject(signal.reason);
         };
         const sleeper = { cancel };
-        // First, because what is no signal throws, and nobody is to sleep then.
+        // First: a value that is no signal throws, and no timer may be left then.
         addAbortListener(signal, sleeper);
         timer = this.start(long, wake);
       }
@@ -164,7 +164,7 @@ export class Timers implements Clock {
     }
   };
 
-  /** Takes what is due out of the wheel first: what a callback adds has its turn after all that was due before it. */
+  /** Removes all due timers from the wheel first, so that a timer that a callback adds comes after them. */
   private collect(now: number): void {
     const core = this.wheel["core"];
     const [low, high] = [now, now / LOW];

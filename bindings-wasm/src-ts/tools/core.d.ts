@@ -810,7 +810,7 @@ export function replay(policy: Policy, log: Log, options?: ReplayOptions | null)
 /**
  * Gives the guards of a set the states that were saved.
  */
-export function restoreGuards(guards: Guards, saved: SavedGuards, now: Time): void;
+export function restoreGuards(guards: GuardSet, saved: SavedGuards, now: Time): void;
 
 /**
  * The loop that was saved, on a clock that reads `now`; its `tick` says the next step. An attempt that was in flight is
@@ -831,7 +831,7 @@ export function save(machine: Retry | Call, now: Time): Uint8Array;
 /**
  * The states of a set of guards at `now`: bytes by the names of the guards.
  */
-export function saveGuards(guards: Guards, now: Time): SavedGuards;
+export function saveGuards(guards: GuardSet, now: Time): SavedGuards;
 
 /**
  * The same as JSON.

@@ -37,7 +37,7 @@ export const configError = (
 
 export const policyOf = (value: AnyPolicy): Policy => (value instanceof Policy ? value : new Policy(value));
 
-/** The error with that number, of those about times, too. */
+/** The error with that number; errors about times have texts of their own. */
 export const problem = (code: number, path: string, value: unknown, cause?: unknown): ConfigError =>
   problemOf(code, path, value, cause, TIME_RULES);
 

@@ -8,7 +8,7 @@ use js_sys::{Object, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 js_types! {
-    GuardsObject = "Guards",
+    GuardsObject = "GuardSet",
     SavedGuards = "SavedGuards",
 }
 
