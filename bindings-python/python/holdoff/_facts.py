@@ -125,7 +125,7 @@ def answer(ended: Any, itself: bool) -> tuple[int, Any] | None:
 
 def _entry(of: Any, key: str) -> Any:
     """An entry of a dict; None without it."""
-    entries: dict[Any, Any] = of if isinstance(of, dict) else {}
+    entries: dict[Any, Any] = of if isinstance(of, dict) else {}  # pyright: ignore[reportUnknownVariableType]
     return entries.get(key)
 
 

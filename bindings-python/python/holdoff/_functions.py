@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, ParamSpec, TypeVar
 
-    from typing_extensions import Unpack
-
-    from .types import RetryOptions
-
     _P = ParamSpec("_P")
     _R = TypeVar("_R")
 
@@ -37,7 +33,7 @@ _SHOWN = 80
 
 
 class Decoration:
-    """The attribute `holdoff` of a decorated function: its policy and its options."""
+    """The attribute `holdoff` of a decorated function, with the types of `holdoff.types.Decoration`."""
 
     def __init__(self, retrying: Retrying, function: Callable[..., Any]) -> None:
         self.retrying = retrying
@@ -49,7 +45,7 @@ class Decoration:
         """The policy."""
         return self.retrying.policy
 
-    def with_options(self, **options: Unpack[RetryOptions]) -> Callable[..., Any]:
+    def with_options(self, **options: Any) -> Callable[..., Any]:
         """The function, retried with the given options and fields instead of its own; all others stay."""
         changed: Callable[..., Any] = decorate(self.retrying.with_options(**options), self._function)
         return changed

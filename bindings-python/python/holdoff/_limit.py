@@ -10,10 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextvars import Token as Before
     from types import TracebackType
-    from typing import TypeAlias
+    from typing import Literal, TypeAlias
 
     from ._cancel import Cancel
-    from .types import Limit
+    from ._fields import Duration
 
     Entered: TypeAlias = tuple[Scope, Before[Scope | None]] | None
     """A scope and the value before it; None where no scope was needed."""
@@ -49,7 +49,7 @@ class within(_Block):
 
     __slots__ = ("_nanos",)
 
-    def __init__(self, limit: Limit | None) -> None:
+    def __init__(self, limit: Duration | Literal["none"] | None) -> None:
         super().__init__()
         self._nanos = None if limit is None else limit_nanos(limit)
 

@@ -11,7 +11,6 @@ from ._attempts import Attempt as Attempt, Attempts as Attempts
 from ._cancel import Cancel
 from ._events import AttemptEvent, DelayEvent, GiveUpEvent, RetryEvent, SuccessEvent
 from ._fields import *
-from ._functions import Decoration
 from ._holdoff import (
     Adaptive,
     Breaker,
@@ -22,9 +21,14 @@ from ._holdoff import (
     Hedge,
     Limiter,
     Policy,
+    Retrying,
     Stretch,
 )
 from ._literals import *
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _P = ParamSpec("_P")
 _R_co = TypeVar("_R_co", covariant=True)
@@ -41,6 +45,22 @@ class _ClassMethod(Protocol):
 Method = TypeVar("Method", bound=_Method | _ClassMethod)
 """A function whose first parameter is called ``self`` or ``cls``: type checkers bind and override plain functions only,
 so they see a decorated method as the method itself."""
+
+
+class Decoration(Protocol):
+    """The attribute `holdoff` of a decorated function: its policy and its options."""
+
+    retrying: Retrying
+    """The policy with its options."""
+
+    @property
+    def policy(self) -> Policy:
+        """The policy."""
+        raise NotImplementedError
+
+    def with_options(self, **options: Unpack[RetryOptions]) -> Callable[..., Any]:
+        """The function, retried with the given options and fields instead of its own; all others stay."""
+        raise NotImplementedError
 
 
 class Decorated(Protocol[_P, _R_co]):
