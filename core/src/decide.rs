@@ -2,6 +2,7 @@
 
 pub(crate) mod backoff;
 pub(crate) mod bucket;
+pub(crate) mod by_rules;
 pub(crate) mod call;
 pub(crate) mod chaos;
 pub(crate) mod clients;
@@ -18,10 +19,9 @@ pub(crate) mod policy_fields;
 pub(crate) mod policy_numbers;
 pub(crate) mod policy_rules;
 pub(crate) mod raw_step;
-pub(crate) mod record;
 pub(crate) mod retry;
 pub(crate) mod rng;
-pub(crate) mod ruled;
 pub(crate) mod schedule;
 pub(crate) mod stage;
+pub(crate) mod stage_numbers;
 pub(crate) mod stages;

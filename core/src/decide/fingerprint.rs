@@ -2,7 +2,7 @@
 
 use crate::decide::backoff::RawStage;
 use crate::decide::policy::{FOREVER, Policy, UNLIMITED};
-use crate::decide::record::{CAP, Choices, HINT, JITTER, Record};
+use crate::decide::stage_numbers::{CAP, Choices, HINT, JITTER, StageNumbers};
 use crate::fields::Field;
 use crate::saved_bytes::Fnv;
 
@@ -20,14 +20,14 @@ impl Policy {
             .into_iter()
             .for_each(&mut mix);
         [jitter, cap, self.on_deadline, hint_mode, hint_over].map(u64::from).into_iter().for_each(&mut mix);
-        if self.is_ruled() {
+        if self.has_rules() {
             self.mix_rest(&mut mix);
         }
         fnv.hash
     }
 
     /// The numbers of a stage that every stage has.
-    fn mix_stage(&self, record: &Record, mix: &mut impl FnMut(u64)) {
+    fn mix_stage(&self, record: &StageNumbers, mix: &mut impl FnMut(u64)) {
         let RawStage { initial, step, max, times, kind, .. } = record.stage;
         mix(kind.into());
         mix(times.into());
@@ -74,7 +74,7 @@ impl Policy {
 }
 
 /// The numbers of a stage that not every stage has.
-fn mix_extras(record: &Record, mix: &mut impl FnMut(u64)) {
+fn mix_extras(record: &StageNumbers, mix: &mut impl FnMut(u64)) {
     mix_other(mix, Field::BackoffFloor, record.floor, 0);
     mix_other(mix, Field::BackoffOffset, record.offset, 0);
     mix_other(mix, Field::BackoffFrom, record.from.into(), 1);

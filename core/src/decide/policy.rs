@@ -7,8 +7,8 @@
 use crate::decide::backoff::{self, Backoff, RawStage};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
-use crate::decide::record::{CAP, Choices, DELAYS, JITTER, Record, STAGES, part};
 use crate::decide::stage::Stage;
+use crate::decide::stage_numbers::{CAP, Choices, DELAYS, JITTER, STAGES, StageNumbers, part};
 use crate::fields::Field;
 use crate::time::Span;
 use crate::words::words;
@@ -35,7 +35,7 @@ pub(crate) const FOREVER: u32 = u32::MAX;
 #[repr(C)]
 pub struct Policy {
     /// The stages of the policy itself, and behind them those of its rules.
-    pub(crate) stages: [Record; STAGES],
+    pub(crate) stages: [StageNumbers; STAGES],
     /// Its jitter, cap and use of hints.
     pub(crate) own: Choices,
     pub(crate) deadline: u64,
@@ -43,14 +43,14 @@ pub struct Policy {
     pub(crate) attempt_timeout: u64,
     pub(crate) reset_after: u64,
     pub(crate) attempts: u32,
-    /// How many delays leave an attempt and come from one endless stage; 0 for a policy of other stages, or [`Policy::is_ruled`].
-    pub(crate) steady: u32,
+    /// How many delays leave an attempt and come from one endless stage; 0 for a policy of other stages, or [`Policy::has_rules`].
+    pub(crate) plain_delays: u32,
     /// The most attempts of all rules together.
     pub(crate) total: u32,
     /// How many of the stages are the policy's own.
     pub(crate) own_count: u8,
     pub(crate) on_deadline: u8,
-    /// The bits [`DRAWS`], [`RULED`], [`AGES`], [`LIMITED`] and [`ASKED`].
+    /// The bits [`DRAWS`], [`HAS_RULES`], [`AGES`], [`LIMITED`] and [`ASKED`].
     pub(crate) path: u8,
     pub(crate) limits: u8,
     pub(crate) deadline_from: u8,
@@ -142,25 +142,11 @@ words! {
     }
 }
 
-pub(crate) const STOP: u8 = OnDeadline::Stop.code();
-pub(crate) const CLIP: u8 = OnDeadline::Clip.code();
-pub(crate) const REPLACE: u8 = HintMode::Replace.code();
-pub(crate) const IGNORE: u8 = HintMode::Ignore.code();
-pub(crate) const EXACT: u8 = HintMode::Exact.code();
-pub(crate) const AT_LEAST: u8 = HintMode::AtLeast.code();
-pub(crate) const CLAMP: u8 = HintOver::Clamp.code();
-
-pub(crate) const IGNORE_LONG: u8 = HintOver::Ignore.code();
-pub(crate) const FIRST: u8 = Limits::First.code();
-pub(crate) const LAST: u8 = Limits::Last.code();
-pub(crate) const FIRST_FAILURE: u8 = DeadlineFrom::FirstFailure.code();
-pub(crate) const FROM_START: u8 = DelayFrom::Start.code();
-
 /// Every delay of one endless stage takes a draw.
 pub(crate) const DRAWS: u8 = 1;
-/// The policy has rules, or limits and stages of few policies: see [`Policy::is_ruled`].
-pub(crate) const RULED: u8 = 4;
-/// An attempt may be aborted, or the policy is ruled.
+/// The policy has rules, or limits and stages of few policies: see [`Policy::has_rules`].
+pub(crate) const HAS_RULES: u8 = 4;
+/// An attempt may be aborted, or the policy has rules.
 pub(crate) const LIMITED: u8 = 16;
 /// The start of the latest attempt decides something, or what the latest failure has spent.
 pub(crate) const AGES: u8 = 8;
@@ -182,12 +168,12 @@ const DEFAULT: Policy = Policy {
     attempt_timeout: UNLIMITED,
     reset_after: UNLIMITED,
     attempts: 3,
-    steady: 2,
+    plain_delays: 2,
     total: FOREVER,
     own_count: 1,
-    on_deadline: STOP,
+    on_deadline: OnDeadline::Stop.code(),
     path: DRAWS,
-    limits: FIRST,
+    limits: Limits::First.code(),
     deadline_from: DeadlineFrom::Start.code(),
     delay_from: DelayFrom::Failure.code(),
     abort_at_deadline: 1,
@@ -198,10 +184,10 @@ const DEFAULT: Policy = Policy {
 };
 
 /// The stages of a policy with one endless stage.
-pub(crate) const fn one(stage: RawStage) -> [Record; STAGES] {
-    let mut stages = [Record::EMPTY; STAGES];
+pub(crate) const fn one(stage: RawStage) -> [StageNumbers; STAGES] {
+    let mut stages = [StageNumbers::EMPTY; STAGES];
     let [first, ..] = &mut stages;
-    *first = Record::of(stage);
+    *first = StageNumbers::of(stage);
     stages
 }
 
@@ -226,7 +212,7 @@ impl Policy {
         self.shown(self.of_rule(rule))
     }
 
-    fn shown<'p>(&'p self, records: &'p [Record]) -> impl Iterator<Item = Stage> + 'p {
+    fn shown<'p>(&'p self, records: &'p [StageNumbers]) -> impl Iterator<Item = Stage> + 'p {
         records.iter().flat_map(|record| {
             let parts = if record.is_list() { record.stage.times } else { 1 };
             (0..parts).map(|part| self.stage(record, part))
@@ -234,18 +220,18 @@ impl Policy {
     }
 
     /// The stages of the policy itself.
-    pub(crate) const fn own_stages(&self) -> &[Record] {
+    pub(crate) const fn own_stages(&self) -> &[StageNumbers] {
         part(&self.stages, 0, self.own_count as usize)
     }
 
     /// The stages of one of the rules.
-    pub(crate) const fn of_rule(&self, rule: &RawRule) -> &[Record] {
+    pub(crate) const fn of_rule(&self, rule: &RawRule) -> &[StageNumbers] {
         part(&self.stages, rule.at, rule.stages as usize)
     }
 
     /// The first stage.
     #[inline(always)]
-    pub(crate) const fn first(&self) -> &Record {
+    pub(crate) const fn first(&self) -> &StageNumbers {
         let [first, ..] = &self.stages;
         first
     }
@@ -257,7 +243,7 @@ impl Policy {
     }
 
     /// A stage, or one of the delays of a list.
-    fn stage(&self, record: &Record, part: u32) -> Stage {
+    fn stage(&self, record: &StageNumbers, part: u32) -> Stage {
         let stage = Stage {
             floor: Span::from_nanos(record.floor),
             offset: Span::from_nanos(record.offset),
@@ -275,11 +261,11 @@ impl Policy {
         Stage { backoff: Backoff::Constant { delay }, times: Some(1), ..stage }
     }
 
-    /// True if rules, or the limits and the fields of stages that few policies have, decide: `decide/ruled.rs`. Never without the
+    /// True if rules, or the limits and the fields of stages that few policies have, decide: `decide/by_rules.rs`. Never without the
     /// crate's feature, so that the compiler leaves them out.
     #[inline(always)]
-    pub(crate) const fn is_ruled(&self) -> bool {
-        cfg!(feature = "rules") && self.path & RULED != 0
+    pub(crate) const fn has_rules(&self) -> bool {
+        cfg!(feature = "rules") && self.path & HAS_RULES != 0
     }
 
     /// True if an attempt may be aborted, or may begin too late.
@@ -295,14 +281,14 @@ impl Policy {
 
     /// True if the attempts are counted and end the operation, whatever its deadline (spec 36.1).
     pub const fn ends_by_attempts(&self) -> bool {
-        self.attempts != FOREVER && self.limits != LAST
+        self.attempts != FOREVER && !matches!(self.limits(), Limits::Last)
     }
 
     /// The same policy for a failure whose delay the host's user has chosen (spec 7.17): the hint is the delay, whatever
     /// [`Policy::hint_max`] and [`Policy::hint_reach`] are. The hints of stages and rules say nothing.
     #[must_use]
     pub const fn with_exact_hints(mut self) -> Self {
-        (self.own.hint_mode, self.own.hint_over) = (EXACT, CLAMP);
+        (self.own.hint_mode, self.own.hint_over) = (HintMode::Exact.code(), HintOver::Clamp.code());
         (self.own.hint_max, self.own.hint_reach) = (UNLIMITED, UNLIMITED);
         self.path |= ASKED;
         self
@@ -327,7 +313,7 @@ impl Policy {
 
     /// True if a call under guards that has begun so many attempts may begin one beside others.
     pub(crate) fn allows_beside(&self, begun: u32) -> bool {
-        if self.is_ruled() { self.reset_after != UNLIMITED || begun < self.most() } else { begun < self.attempts }
+        if self.has_rules() { self.reset_after != UNLIMITED || begun < self.most() } else { begun < self.attempts }
     }
 
     /// How long the first attempt may take: the smaller of deadline and attempt timeout, `None` without either.
@@ -362,26 +348,27 @@ impl Policy {
     /// True if the deadline aborts an attempt that begins so long after the start (spec 6.6, 6.9).
     #[cold]
     #[inline(never)]
-    pub(crate) const fn aborts_from(&self, began: u64, failed: bool) -> bool {
-        let counts = self.deadline_from != FIRST_FAILURE || failed;
+    pub(crate) fn aborts_from(&self, began: u64, failed: bool) -> bool {
+        let counts = self.deadline_from() != DeadlineFrom::FirstFailure || failed;
         let resets = self.reset_after != UNLIMITED && self.deadline >= began.saturating_add(self.reset_after);
-        counts && self.abort_at_deadline != 0 && self.limits != LAST && !resets
+        counts && self.abort_at_deadline != 0 && self.limits() != Limits::Last && !resets
     }
 
     /// Sets the numbers that the fast path compares.
     pub(crate) fn prepare(&mut self) {
-        let ages = self.reset_after != UNLIMITED || self.delay_from == FROM_START || self.limits == LAST;
-        let ruled = self.ruled_field().is_some() || self.has_deciding_rules();
+        let ages =
+            self.reset_after != UNLIMITED || self.delay_from() == DelayFrom::Start || self.limits() == Limits::Last;
+        let ruled = self.rare_field().is_some() || self.has_deciding_rules();
         let deadline = if self.aborts_from(0, false) { self.deadline } else { UNLIMITED };
-        let counts = ages || self.deadline != UNLIMITED && self.deadline_from != FIRST_FAILURE;
-        let path = if ruled { RULED | LIMITED } else { 0 } | if ages { AGES } else { 0 };
+        let counts = ages || self.deadline != UNLIMITED && self.deadline_from() != DeadlineFrom::FirstFailure;
+        let path = if ruled { HAS_RULES | LIMITED } else { 0 } | if ages { AGES } else { 0 };
         self.prepare_as(deadline, path);
         if counts && self.first_limit == UNLIMITED {
             self.first_limit = NOT_LIMITED;
         }
     }
 
-    /// [`Policy::prepare`] for a policy that is not ruled.
+    /// [`Policy::prepare`] for a policy without rules.
     pub(crate) const fn prepare_without_rules(&mut self) {
         self.prepare_as(self.deadline, 0);
     }
@@ -390,27 +377,27 @@ impl Policy {
     const fn prepare_as(&mut self, deadline: u64, path: u8) {
         let most = if self.attempts <= COUNTED { self.attempts.wrapping_sub(1) } else { COUNTED };
         let apart = self.own.cap == jitter::CAP_CLIP || self.first().stage.kind == backoff::DECORRELATED_V2;
-        self.steady = if path & RULED != 0 || !self.is_single() || apart { 0 } else { most };
+        self.plain_delays = if path & HAS_RULES != 0 || !self.is_single() || apart { 0 } else { most };
         self.first_limit = if deadline < self.attempt_timeout { deadline } else { self.attempt_timeout };
         let draws = self.own.jitter != jitter::NONE || self.first().stage.is_random();
         self.path = path | if draws { DRAWS } else { 0 } | if self.first_limit != UNLIMITED { LIMITED } else { 0 };
     }
 
-    /// The first field with a value that makes the policy [`Policy::is_ruled`] without any rule.
-    pub(crate) fn ruled_field(&self) -> Option<Field> {
+    /// The first field with a value that needs the code of rules without any rule.
+    pub(crate) fn rare_field(&self) -> Option<Field> {
         let of_policy = || {
             Some(match () {
                 () if self.own.grows != 0 => Field::JitterGrows,
                 () if self.total != FOREVER => Field::Total,
-                () if self.deadline_from == FIRST_FAILURE => Field::DeadlineFrom,
-                () if self.limits == LAST => Field::Limits,
+                () if self.deadline_from() == DeadlineFrom::FirstFailure => Field::DeadlineFrom,
+                () if self.limits() == Limits::Last => Field::Limits,
                 () if self.abort_at_deadline == 0 => Field::AbortAtDeadline,
-                () if self.delay_from == FROM_START => Field::DelayFrom,
+                () if self.delay_from() == DelayFrom::Start => Field::DelayFrom,
                 () if self.reset_after != UNLIMITED => Field::ResetAfter,
                 () => return None,
             })
         };
-        self.own_stages().iter().find_map(Record::ruled_field).or_else(of_policy)
+        self.own_stages().iter().find_map(StageNumbers::rare_field).or_else(of_policy)
     }
 
     /// True if a rule changes what a machine decides.

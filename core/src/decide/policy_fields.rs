@@ -4,7 +4,7 @@ use crate::decide::backoff::{BackoffKind, RawStage};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, JitterKind};
 use crate::decide::policy::{FOREVER, OnDeadline, Policy, UNLIMITED, one};
-use crate::decide::record::Choices;
+use crate::decide::stage_numbers::Choices;
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::Span;

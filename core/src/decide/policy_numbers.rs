@@ -2,7 +2,7 @@
 
 use crate::decide::backoff::{self, RawStage};
 use crate::decide::policy::{Policy, RawRule};
-use crate::decide::record::{Record, STAGES};
+use crate::decide::stage_numbers::{STAGES, StageNumbers};
 use crate::fields::Field;
 
 /// The fields that the policy alone has: the member for each.
@@ -42,7 +42,7 @@ numbers! {
     reset_after: u64 = ResetAfter
 }
 
-impl Record {
+impl StageNumbers {
     /// Gives a field of a stage its number. A list gets its delays by [`Policy::add_delay`].
     pub(crate) fn put(&mut self, field: Field, number: u64) {
         match field {
@@ -64,7 +64,7 @@ impl Policy {
     /// The default policy without its backoff.
     pub(crate) const BLANK: Self = {
         let mut blank = Self { own_count: 0, ..Self::DEFAULT };
-        blank.stages = [Record::EMPTY; STAGES];
+        blank.stages = [StageNumbers::EMPTY; STAGES];
         blank
     };
 
@@ -81,10 +81,10 @@ impl Policy {
     }
 
     /// Adds a stage for rule 0, the policy itself, or for the rule with that number. The policy's come first. False without room.
-    pub(crate) fn add_stage(&mut self, rule: u8, record: Record) -> bool {
+    pub(crate) fn add_stage(&mut self, rule: u8, record: StageNumbers) -> bool {
         let [at, delays] = self.used();
         let Some(slot) = self.stages.get_mut(at) else { return false };
-        *slot = Record { delays: if record.is_list() { delays as u8 } else { 0 }, ..record };
+        *slot = StageNumbers { delays: if record.is_list() { delays as u8 } else { 0 }, ..record };
         match self.rule_mut(rule) {
             Some(rule) => {
                 rule.at = if rule.stages == 0 { at as u8 } else { rule.at };
@@ -123,7 +123,7 @@ impl Policy {
     pub fn give(&mut self, rule: u8, field: u8, number: u64) {
         match Field::from_code(field) {
             Some(Field::BackoffKind) => {
-                self.add_stage(rule, Record::of(RawStage { kind: number as u8, ..RawStage::EMPTY }));
+                self.add_stage(rule, StageNumbers::of(RawStage { kind: number as u8, ..RawStage::EMPTY }));
             }
             Some(Field::BackoffDelays) if cfg!(feature = "powers") => _ = self.add_delay(number),
             Some(field) if field.is_stages() => {
@@ -156,7 +156,7 @@ impl Policy {
     pub const fn needs(&self) -> u32 {
         let kind = self.first().stage.kind;
         match () {
-            () if self.is_ruled() => 2,
+            () if self.has_rules() => 2,
             () if !self.is_single() || kind == backoff::POLYNOMIAL || kind == backoff::DECORRELATED_V2 => 1,
             () => 0,
         }

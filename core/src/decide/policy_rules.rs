@@ -4,7 +4,7 @@ use crate::decide::backoff::{
     Backoff, CONSTANT, DECORRELATED, DECORRELATED_V2, EXPONENTIAL, FIBONACCI, LINEAR, LIST, POLYNOMIAL, RawStage,
 };
 use crate::decide::jitter;
-use crate::decide::policy::{CLIP, FOREVER, LAST, Policy, UNLIMITED};
+use crate::decide::policy::{FOREVER, Limits, OnDeadline, Policy, UNLIMITED};
 use crate::error::{ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::Span;
@@ -71,11 +71,13 @@ impl Policy {
             () if self.deadline == 0 => (ErrorCode::ZeroLimit, Field::Deadline),
             () if self.attempt_timeout == 0 => (ErrorCode::ZeroLimit, Field::AttemptTimeout),
             () if self.min_attempt >= self.deadline => (ErrorCode::MinAttemptRange, Field::MinAttempt),
-            () if self.on_deadline == CLIP && self.min_attempt == 0 => {
+            () if matches!(self.on_deadline(), OnDeadline::Clip) && self.min_attempt == 0 => {
                 (ErrorCode::ClipNeedsMinAttempt, Field::OnDeadline)
             }
-            () if self.limits == LAST
-                && (self.deadline == UNLIMITED || self.attempts == FOREVER || self.on_deadline == CLIP) =>
+            () if matches!(self.limits(), Limits::Last)
+                && (self.deadline == UNLIMITED
+                    || self.attempts == FOREVER
+                    || matches!(self.on_deadline(), OnDeadline::Clip)) =>
             {
                 (ErrorCode::LimitsLast, Field::Limits)
             }

@@ -2,13 +2,11 @@
 
 use crate::decide::backoff::{DECORRELATED, UNSTARTED, real, truncated};
 use crate::decide::failure::{Failure, FailureKind};
-use crate::decide::hint::Hint;
+use crate::decide::hint::{Hint, HintMode, HintOver};
 use crate::decide::jitter::{self, Spread, capped};
-use crate::decide::policy::{
-    ASKED, AT_LEAST, CLAMP, CLIP, DRAWS, EXACT, IGNORE, IGNORE_LONG, Policy, REPLACE, RULES, UNLIMITED,
-};
-use crate::decide::record::Choices;
+use crate::decide::policy::{ASKED, DRAWS, OnDeadline, Policy, RULES, UNLIMITED};
 use crate::decide::rng::Rng;
+use crate::decide::stage_numbers::Choices;
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
 use crate::words::words;
@@ -124,11 +122,11 @@ impl Retry {
     /// When the operation as a whole must be over; [`Timestamp::NEVER`] without a deadline (spec 6.1).
     #[inline(always)]
     pub fn deadline(&self, policy: &Policy) -> Timestamp {
-        if !policy.is_ruled() {
+        if !policy.has_rules() {
             return self.deadline_from_start(policy);
         }
         let retry = *self;
-        retry.ruled_deadline(policy)
+        retry.deadline_by_rules(policy)
     }
 
     /// The deadline counted from the start.
@@ -147,12 +145,12 @@ impl Retry {
         if !policy.is_limited() {
             return (Timestamp::NEVER, self.began);
         }
-        if !policy.is_ruled() {
+        if !policy.has_rules() {
             return (self.abort_at(policy, now), self.began);
         }
         // By value, so that the paths above keep the state in registers.
         let retry = *self;
-        retry.ruled_attempt_at(policy, now)
+        retry.attempt_at_by_rules(policy, now)
     }
 
     /// The same after a sleep; `None` after the deadline (spec 6.4).
@@ -161,12 +159,12 @@ impl Retry {
         if !policy.is_limited() {
             return Some((Timestamp::NEVER, self.began));
         }
-        if !policy.is_ruled() {
+        if !policy.has_rules() {
             let late = now >= self.deadline_from_start(policy);
             return if late { None } else { Some((self.abort_at(policy, now), self.began)) };
         }
         let retry = *self;
-        retry.ruled_wake(policy, now)
+        retry.wake_by_rules(policy, now)
     }
 
     #[inline(always)]
@@ -295,11 +293,11 @@ impl Retry {
     #[doc(hidden)]
     #[inline(always)]
     pub fn at_once(&mut self, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
-        if self.failures.max(self.count) >= policy.steady || now < self.latest || !now.is_early() {
+        if self.failures.max(self.count) >= policy.plain_delays || now < self.latest || !now.is_early() {
             return None;
         }
         let mut next = *self;
-        let until = now.after_early(next.next_steady(policy)?);
+        let until = now.after_early(next.next_plain(policy)?);
         if policy.is_limited() && !(until.is_early() && fits(policy, self.started, until)) {
             return None;
         }
@@ -311,9 +309,9 @@ impl Retry {
     /// The next delay of an operation each of whose failures was followed by a delay, whatever the time; `None`, and nothing has
     /// happened, where the rules have more to decide.
     #[inline(always)]
-    pub(crate) fn next_steady(&mut self, policy: &Policy) -> Option<u64> {
+    pub(crate) fn next_plain(&mut self, policy: &Policy) -> Option<u64> {
         let (n, stage) = (self.count, &policy.first().stage);
-        if n >= policy.steady {
+        if n >= policy.plain_delays {
             return None;
         }
         let u = if policy.path & DRAWS != 0 { self.rng.uniform() } else { 0.0 };
@@ -381,7 +379,11 @@ impl Retry {
         }
         // spec 6.3: later than the failure, or the last attempt would be made again and again; never below the hint
         let earliest = hint.map_or(now, |asked| now.after(asked));
-        if policy.on_deadline == CLIP && now < last_start && earliest <= last_start && last_start < deadline {
+        if policy.on_deadline() == OnDeadline::Clip
+            && now < last_start
+            && earliest <= last_start
+            && last_start < deadline
+        {
             return Decision::Sleep { until: last_start, cause: Cause::Clip };
         }
         Decision::GiveUp { reason, retry_at: if reason == StopReason::Attempts { Timestamp::NEVER } else { until } }
@@ -405,12 +407,14 @@ impl Choices {
     /// The hint that is obeyed, in nanoseconds; or the end of an operation whose hint is too long (spec 7.4).
     #[inline(always)]
     pub(crate) fn allowed(&self, hint: Hint, now: Timestamp) -> Result<Option<u64>, Decision> {
-        let Some(asked) = hint.span().filter(|_| self.hint_mode != IGNORE) else { return Ok(None) };
+        let Some(asked) = hint.span().filter(|_| HintMode::read(self.hint_mode) != HintMode::Ignore) else {
+            return Ok(None);
+        };
         let nanos = asked.as_nanos();
-        match self.hint_over {
-            IGNORE_LONG if nanos == 0 || nanos > self.hint_max => Ok(None),
+        match HintOver::read(self.hint_over) {
+            HintOver::Ignore if nanos == 0 || nanos > self.hint_max => Ok(None),
             _ if nanos <= self.hint_max => Ok(Some(nanos)),
-            CLAMP => Ok(Some(self.hint_max)),
+            HintOver::Clamp => Ok(Some(self.hint_max)),
             _ => Err(Decision::GiveUp { reason: StopReason::Hint, retry_at: now.after(asked) }),
         }
     }
@@ -424,15 +428,16 @@ impl Choices {
         u: f64,
     ) -> (u64, Cause, Option<Span>) {
         let Some(asked) = asked else { return (own.value, Cause::Backoff, None) };
-        let (delay, cause) = match self.hint_mode {
-            REPLACE | EXACT => {
+        let mode = HintMode::read(self.hint_mode);
+        let (delay, cause) = match mode {
+            HintMode::Replace | HintMode::Exact => {
                 // spec 7.3: the hint, and the spread on top of it
-                let spread = if self.hint_mode == REPLACE { truncated(u * own.width as f64) } else { 0 };
+                let spread = if mode == HintMode::Replace { truncated(u * own.width as f64) } else { 0 };
                 let (delay, floor) = (asked.saturating_add(spread), policy.hint_floor(own.value));
                 if delay < floor { (floor, Cause::Backoff) } else { (delay, Cause::Hint) }
             }
-            AT_LEAST if asked > own.value => (asked, Cause::Hint),
-            AT_LEAST => (own.value, Cause::Backoff),
+            HintMode::AtLeast if asked > own.value => (asked, Cause::Hint),
+            HintMode::AtLeast => (own.value, Cause::Backoff),
             // spec 7.2: the whole range moves up until its bottom is the hint
             _ if asked > own.low => (own.value.saturating_add(asked.saturating_sub(own.low)), Cause::Hint),
             _ => (own.value, Cause::Backoff),

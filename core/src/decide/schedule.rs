@@ -1,7 +1,7 @@
 //! A policy's delays without outcomes: for previews, documentation and other people's loops.
 
 use crate::decide::failure::{Failure, FailureKind};
-use crate::decide::policy::{FIRST, Policy, UNLIMITED};
+use crate::decide::policy::{Limits, Policy, UNLIMITED};
 use crate::decide::retry::{Decision, Retry};
 use crate::decide::rng::unit;
 use crate::time::{Span, Timestamp};
@@ -50,7 +50,8 @@ impl Schedule {
 
     fn step(&mut self, kind: FailureKind, pinned: Option<f64>) -> Option<Span> {
         // Attempts take no time, so that no limit asks for theirs.
-        (self.policy.deadline, self.policy.limits, self.policy.reset_after) = (UNLIMITED, FIRST, UNLIMITED);
+        (self.policy.deadline, self.policy.limits, self.policy.reset_after) =
+            (UNLIMITED, Limits::First.code(), UNLIMITED);
         let now = self.retry.latest();
         match self.retry.decide(&self.policy, now, Failure::new(kind), pinned) {
             Decision::Sleep { until, .. } => self.spend(until.since(now), until),
@@ -63,7 +64,7 @@ impl Schedule {
         if self.left != u64::MAX {
             self.left = self.left.checked_sub(delay.as_nanos())?;
         }
-        if self.policy.is_ruled() && self.policy.ends_by_time() {
+        if self.policy.has_rules() && self.policy.ends_by_time() {
             self.retry.observe(until);
         }
         Some(delay)
@@ -86,7 +87,7 @@ impl Iterator for Schedule {
     fn next(&mut self) -> Option<Span> {
         // As `Retry` does: most policies are one endless stage.
         if self.pinned & self.left == u64::MAX
-            && let Some(delay) = self.retry.next_steady(&self.policy)
+            && let Some(delay) = self.retry.next_plain(&self.policy)
         {
             return Some(Span::from_nanos(delay));
         }

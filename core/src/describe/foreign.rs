@@ -9,7 +9,7 @@
 use crate::decide::grpc::GrpcCode;
 use crate::decide::jitter;
 use crate::decide::policy::{Policy, RULES};
-use crate::decide::record::{Choices, HINT};
+use crate::decide::stage_numbers::{Choices, HINT};
 use crate::describe::options::Options;
 use crate::describe::rules::{HostText, Rules};
 use crate::error::{Error, ErrorCode};

@@ -9,7 +9,7 @@ use crate::decide::failure::FailureKind;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
 use crate::decide::policy::{DeadlineFrom, DelayFrom, FOREVER, Limits, OnDeadline, Policy, RULES};
-use crate::decide::record::STAGES;
+use crate::decide::stage_numbers::STAGES;
 use crate::describe::preset::{Place, Preset};
 use crate::describe::rules::Rules;
 use crate::fields::Field;

@@ -5,8 +5,9 @@
 
 use crate::decide::backoff::{CONSTANT, DECORRELATED_V2, EXPONENTIAL};
 use crate::decide::failure::FailureKind;
+use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{ADDITIVE, BOUNDED, CAP_BEFORE_JITTER, NONE, PROPORTIONAL, SUBTRACTIVE};
-use crate::decide::policy::{AT_LEAST, CLAMP, EXACT, FOREVER};
+use crate::decide::policy::FOREVER;
 use crate::describe::rules::Rules;
 use crate::fields::Field;
 use crate::time::Span;
@@ -154,26 +155,26 @@ impl Preset {
                 @exponential(seconds(1), 2.0, UNBOUNDED), JitterKind = BOUNDED, JitterBound = millis(500), Attempts = 3,
             ],
             Self::AwsStandard20 => numbers![
-                @exponential(seconds(1), 2.0, seconds(20)), Attempts = 3, HintMode = EXACT, HintMax = seconds(20),
-                HintOver = CLAMP, BudgetKind = TOKEN, BudgetCapacity = 500, BudgetCost = 5, BudgetTimeoutCost = 10,
+                @exponential(seconds(1), 2.0, seconds(20)), Attempts = 3, HintMode = HintMode::Exact, HintMax = seconds(20),
+                HintOver = HintOver::Clamp, BudgetKind = TOKEN, BudgetCapacity = 500, BudgetCost = 5, BudgetTimeoutCost = 10,
                 BudgetThrottledCost = 5, BudgetReward = real(1.0),
             ],
             // The numbers of the standard mode, and a cubic rate that calls wait for.
             Self::AwsAdaptive => numbers![
-                @exponential(seconds(1), 2.0, seconds(20)), Attempts = 3, HintMode = EXACT, HintMax = seconds(20),
-                HintOver = CLAMP, BudgetKind = TOKEN, BudgetCapacity = 500, BudgetCost = 5, BudgetTimeoutCost = 10,
+                @exponential(seconds(1), 2.0, seconds(20)), Attempts = 3, HintMode = HintMode::Exact, HintMax = seconds(20),
+                HintOver = HintOver::Clamp, BudgetKind = TOKEN, BudgetCapacity = 500, BudgetCost = 5, BudgetTimeoutCost = 10,
                 BudgetThrottledCost = 5, BudgetReward = real(1.0), AdaptiveKind = 1, AdaptiveRefusal = 1,
             ],
             Self::AwsStandard21 => numbers![
                 @exponential(millis(50), 2.0, seconds(20)), [1, 0] BackoffKind = EXPONENTIAL,
                 [1, 0] BackoffInitial = seconds(1), [1, 0] BackoffFactor = real(2.0), [1, 0] BackoffMax = seconds(20),
-                Attempts = 3, HintMode = AT_LEAST, HintMax = UNBOUNDED, HintReach = seconds(5), BudgetKind = TOKEN,
+                Attempts = 3, HintMode = HintMode::AtLeast, HintMax = UNBOUNDED, HintReach = seconds(5), BudgetKind = TOKEN,
                 BudgetCapacity = 500, BudgetCost = 14, BudgetTimeoutCost = 14, BudgetThrottledCost = 5,
                 BudgetReward = real(1.0),
             ],
             Self::Grpc => numbers![
                 @exponential(millis(100), 2.0, seconds(1)), JitterKind = PROPORTIONAL, JitterFactor = real(0.2),
-                Cap = CAP_BEFORE_JITTER, Attempts = 4, HintMode = EXACT, HintMax = LONGEST,
+                Cap = CAP_BEFORE_JITTER, Attempts = 4, HintMode = HintMode::Exact, HintMax = LONGEST,
             ],
             Self::Temporal => numbers![
                 @exponential(seconds(1), 2.0, seconds(100)), JitterKind = NONE, Attempts = FOREVER,
@@ -190,7 +191,7 @@ impl Preset {
                 BackoffMax = UNBOUNDED,
                 JitterKind = NONE,
                 Attempts = 4,
-                HintMode = EXACT,
+                HintMode = HintMode::Exact,
                 HintMax = LONGEST,
             ],
             Self::Chromium => numbers![

@@ -6,7 +6,7 @@
 use crate::decide::backoff::{self, RawStage};
 use crate::decide::jitter;
 use crate::decide::policy::{FOREVER, Policy, RawRule, UNLIMITED};
-use crate::decide::record::{CAP, Choices, HINT, JITTER, Record};
+use crate::decide::stage_numbers::{CAP, Choices, HINT, JITTER, StageNumbers};
 use crate::describe::options::Options;
 use crate::describe::rules::{Rules, TextList};
 use crate::fields::{Field, Takes};
@@ -118,7 +118,7 @@ fn choices(choices: &Choices, object: &mut Open<'_>) -> fmt::Result {
 }
 
 /// One stage as an object, several as a list.
-fn stages(policy: &Policy, records: &[Record], out: Out<'_>) -> fmt::Result {
+fn stages(policy: &Policy, records: &[StageNumbers], out: Out<'_>) -> fmt::Result {
     if let [record] = records {
         return stage(policy, record, out);
     }
@@ -129,7 +129,7 @@ fn stages(policy: &Policy, records: &[Record], out: Out<'_>) -> fmt::Result {
     list.end(']')
 }
 
-fn stage(policy: &Policy, record: &Record, out: Out<'_>) -> fmt::Result {
+fn stage(policy: &Policy, record: &StageNumbers, out: Out<'_>) -> fmt::Result {
     let RawStage { initial, step, max, times, kind, .. } = record.stage;
     let mut stage = Open::new(out, '{')?;
     write_field(Field::BackoffKind, kind.into(), "kind", &mut stage)?;

@@ -6,16 +6,13 @@
 
 mod bytes;
 mod field;
-mod kind;
 mod model;
 #[cfg(feature = "serde")]
 mod serde;
-mod table;
 
 pub use bytes::EventReader;
 pub use field::{Notes, ValueOwner};
-pub use kind::EventKind;
-pub use model::Event;
+pub use model::{Event, EventKind};
 #[cfg(feature = "serde")]
 pub use serde::EventWithNotes;
 

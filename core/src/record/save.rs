@@ -27,7 +27,6 @@ mod field;
 mod model;
 #[cfg(feature = "serde")]
 mod serde;
-mod table;
 
 pub use model::Saved;
 

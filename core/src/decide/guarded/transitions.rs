@@ -6,8 +6,8 @@ use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::guards::Refusal;
 use crate::decide::guards::breaker::Verdict;
 use crate::decide::guards::bulkhead::Entry;
-use crate::decide::hint::Hint;
-use crate::decide::policy::{ASKED, IGNORE, Policy};
+use crate::decide::hint::{Hint, HintMode};
+use crate::decide::policy::{ASKED, Policy};
 use crate::decide::retry::Cause;
 use crate::error::StopReason;
 use crate::time::Timestamp;
@@ -61,7 +61,7 @@ impl CallGuards for Guards<'_> {
         if failure.kind == FailureKind::Permanent {
             return Err(call.give_up(self, StopReason::Permanent, Timestamp::NEVER));
         }
-        let obeyed = policy.own.hint_mode != IGNORE;
+        let obeyed = policy.hint_mode() != HintMode::Ignore;
         call.flight.hint = call.flight.hint.or_later(failure.hint);
         let never = obeyed && call.flight.hint.is_never();
         if call.may_hedge(policy, self) && !never {

@@ -4,7 +4,7 @@ use super::Options;
 use super::stage::{Broken, Numbers};
 use crate::decide::jitter;
 use crate::decide::policy::{COUNTED, FOREVER, Policy, RULES, RawRule, UNLIMITED};
-use crate::decide::record::{CAP, Record};
+use crate::decide::stage_numbers::{CAP, StageNumbers};
 use crate::describe::preset::{NO_STAGE, Place, Preset};
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
@@ -80,7 +80,7 @@ impl Options {
     /// Sets what follows from the numbers of a policy. The error about the first field that a build without rules has no code for.
     fn finish(&self, policy: &mut Policy) -> Result<(), Error> {
         policy.prepare();
-        match policy.ruled_field() {
+        match policy.rare_field() {
             Some(field) if cfg!(not(feature = "rules")) => {
                 let in_stage = matches!(field, Field::JitterKind | Field::Cap | Field::HintMode);
                 Err(Error { in_stage, ..unshown(ErrorCode::NotSupported, field) })
@@ -259,7 +259,7 @@ enum End {
 }
 
 /// The end of stages that follow one another.
-fn ends_in(stages: &[Record]) -> End {
+fn ends_in(stages: &[StageNumbers]) -> End {
     let sum = stages.iter().fold(0_u32, |sum, record| sum.saturating_add(record.stage.times));
     match stages.last() {
         _ if stages.iter().any(|record| record.until != UNLIMITED || record.repeats != 0) => End::Open,

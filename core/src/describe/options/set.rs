@@ -4,7 +4,7 @@
 
 use super::Options;
 use crate::decide::guards::breaker::config::OPEN_TIMES as MOST_OPEN_TIMES;
-use crate::decide::record::DELAYS;
+use crate::decide::stage_numbers::DELAYS;
 use crate::describe::preset::{NO_STAGE, OPEN_TIMES, Place};
 use crate::describe::rules::HostText;
 use crate::describe::rules::replaced::replaced;

@@ -3,7 +3,7 @@
 use super::Options;
 use crate::decide::backoff::{self, RawStage};
 use crate::decide::jitter;
-use crate::decide::record::{CAP, Choices, HINT, JITTER, Record};
+use crate::decide::stage_numbers::{CAP, Choices, HINT, JITTER, StageNumbers};
 use crate::describe::preset::Place;
 use crate::error::{ErrorCode, Quantity};
 use crate::fields::{Field, Takes};
@@ -79,13 +79,14 @@ impl<'o> Numbers<'o> {
     }
 
     /// The stage, without the delays of a list, or the rule that it breaks. `cap` counts where the stage has no cap.
-    pub(super) fn stage(&self, cap: u8) -> Result<Record, Broken> {
+    pub(super) fn stage(&self, cap: u8) -> Result<StageNumbers, Broken> {
         let kind = self.kind();
         let unfit = |field: &&Field| field.is_stages() && !field.fits(kind) && self.own(**field).is_some();
         if let Some(field) = Field::ALL.iter().find(unfit) {
             return Err(self.wrong(ErrorCode::NotForKind, *field));
         }
-        let mut record = Record { own: self.choices()?, ..Record::of(RawStage { kind, ..RawStage::EMPTY }) };
+        let mut record =
+            StageNumbers { own: self.choices()?, ..StageNumbers::of(RawStage { kind, ..RawStage::EMPTY }) };
         let rare = [Field::BackoffTimes, Field::BackoffFloor, Field::BackoffOffset, Field::BackoffFrom];
         for field in rare.into_iter().chain([Field::BackoffUntil, Field::BackoffRepeat]) {
             if let Some(number) = self.get(field) {

@@ -9,9 +9,8 @@
 //! length of the text, the text in UTF-8, FNV-1a of 32 bits over all before, little-endian
 //! ```
 
-use super::kind::{EventKind, VERSION};
-use super::model::{DELAY, Event, IN_HEADER, needed};
-use super::table::FIELDS;
+use super::field::FIELDS;
+use super::model::{DELAY, Event, EventKind, IN_HEADER, VERSION, needed};
 use crate::error::{Error, ErrorCode, Subject};
 use crate::record::field::{Field, of_bits};
 use crate::saved_bytes::Fnv;

@@ -10,8 +10,8 @@
 //! 24  8  elapsed                    72 or 88  8  checksum of all before it
 //! ```
 
+use super::field::FIELDS;
 use super::model::{CALL, RETRY, Saved, needed};
-use super::table::FIELDS;
 use crate::error::{Error, ErrorCode};
 use crate::record::field::Field;
 use crate::saved_bytes;

@@ -159,16 +159,6 @@ impl BreakerConfig {
         Ok(Self { failures: config.enough_of(config.size), ..config })
     }
 
-    /// True if the breaker does not count slow calls, so that hosts need not measure how long a call takes.
-    pub const fn is_untimed(&self) -> bool {
-        self.slow_after == NONE
-    }
-
-    /// True if a success leaves no trace in a closed breaker, so that hosts need not read the clock for it.
-    pub const fn forgets_successes(&self) -> bool {
-        self.kind == CONSECUTIVE
-    }
-
     /// The behaviour of a refused call.
     pub const fn refusal(&self) -> Refusal {
         Refusal::read(self.refusal)

@@ -3,13 +3,14 @@
 
 use crate::decide::backoff::UNSTARTED;
 use crate::decide::failure::{Failure, FailureKind};
+use crate::decide::hint::HintMode;
 use crate::decide::jitter;
 use crate::decide::policy::{
-    AGES, ASKED, COUNTED, FIRST_FAILURE, FOREVER, FROM_START, IGNORE, LAST, Policy, RULES, RawRule, STAGE_AT, UNLIMITED,
+    AGES, ASKED, COUNTED, DeadlineFrom, DelayFrom, FOREVER, Limits, Policy, RULES, RawRule, STAGE_AT, UNLIMITED,
 };
-use crate::decide::record::{Choices, HINT, Record};
 use crate::decide::retry::{Decision, Retry, give_up};
-use crate::decide::stages::{Spot, in_turn, spot};
+use crate::decide::stage_numbers::{Choices, HINT, StageNumbers};
+use crate::decide::stages::{StagePosition, in_turn, position};
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
 
@@ -23,7 +24,7 @@ const COUNTED_OF_STAGE: u32 = (1 << POLICY_STAGE_AT) - 1;
 
 /// The stage that a delay comes from.
 struct Found<'p> {
-    spot: Spot<'p>,
+    position: StagePosition<'p>,
     /// Its number among all stages.
     source: u32,
     /// Where a time ends a stage of the policy: which stage that is, and how many delays there have been since it began.
@@ -48,8 +49,8 @@ impl Policy {
 
     /// The jitter, cap and hint for a delay: of the rule's stage, else of the rule, else of the policy's stage, else the policy's
     /// (spec 8.10).
-    fn choices(&self, rule: Option<&RawRule>, record: &Record) -> Choices {
-        if !self.is_ruled() {
+    fn choices(&self, rule: Option<&RawRule>, record: &StageNumbers) -> Choices {
+        if !self.has_rules() {
             return self.own;
         }
         let of_rule = rule.map_or(Choices::NONE, |rule| rule.own);
@@ -73,10 +74,10 @@ impl Retry {
         pinned: Option<f64>,
     ) -> Decision {
         let now = self.observe(now);
-        let took = if policy.is_ruled() { self.begin_anew(policy, now) } else { 0 };
-        let rule = if policy.is_ruled() { policy.rule(failure) } else { None };
+        let took = if policy.has_rules() { self.begin_anew(policy, now) } else { 0 };
+        let rule = if policy.has_rules() { policy.rule(failure) } else { None };
         let (count, limit) = self.count_failure(policy, rule);
-        let never = failure.hint.is_never() && policy.own.hint_mode != IGNORE;
+        let never = failure.hint.is_never() && policy.hint_mode() != HintMode::Ignore;
         if failure.kind as u8 == FailureKind::Permanent as u8 || never {
             return give_up(StopReason::Permanent);
         }
@@ -84,30 +85,30 @@ impl Retry {
         if self.is_over(policy, spent) {
             return give_up(StopReason::Attempts);
         }
-        let Some(Found { spot, source, policy_stage }) = self.find_spot(policy, rule, count, now) else {
+        let Some(Found { position, source, policy_stage }) = self.find_stage(policy, rule, count, now) else {
             return give_up(StopReason::Deadline);
         };
-        let choices = policy.choices(rule.map(|rule| rule.1), spot.record);
+        let choices = policy.choices(rule.map(|rule| rule.1), position.record);
         let asked = match choices.allowed(failure.hint, now) {
             Ok(asked) => asked,
             Err(decision) => return decision,
         };
-        let draws = choices.jitter != jitter::NONE || spot.record.stage.is_random();
+        let draws = choices.jitter != jitter::NONE || position.record.stage.is_random();
         let u = match pinned {
             _ if !draws => 0.0,
             Some(u) => u,
             None => self.rng.uniform(),
         };
         let fresh = self.base == UNSTARTED || self.count >> STAGE_AT != source;
-        let mut own = spot.delay(policy, &mut self.base, fresh, &choices, u);
+        let mut own = position.delay(policy, &mut self.base, fresh, &choices, u);
         self.advance(rule, source, policy_stage);
-        if policy.is_ruled() && policy.delay_from == FROM_START {
+        if policy.has_rules() && policy.delay_from() == DelayFrom::Start {
             own = own.shortened(took);
         }
         let (delay, cause, obeyed) = choices.applied(policy, &own, asked, u);
         let until = now.after(Span::from_nanos(delay));
         let reason =
-            if policy.is_ruled() && spent && count == limit { StopReason::Attempts } else { StopReason::Deadline };
+            if policy.has_rules() && spent && count == limit { StopReason::Attempts } else { StopReason::Deadline };
         let decision = self.fit(policy, now, until, cause, obeyed, reason);
         if let Decision::Sleep { until, .. } = decision {
             self.begin_at(policy, until);
@@ -123,24 +124,24 @@ impl Retry {
     /// The deadline where it counts only in some states (spec 6.7 and 6.8).
     #[cold]
     #[inline(never)]
-    pub(crate) fn ruled_deadline(self, policy: &Policy) -> Timestamp {
-        let waits = policy.deadline_from == FIRST_FAILURE && self.is_unfailed();
-        let open = policy.limits == LAST && self.began & SPENT == 0;
+    pub(crate) fn deadline_by_rules(self, policy: &Policy) -> Timestamp {
+        let waits = policy.deadline_from() == DeadlineFrom::FirstFailure && self.is_unfailed();
+        let open = policy.limits() == Limits::Last && self.began & SPENT == 0;
         if waits || open { Timestamp::NEVER } else { self.deadline_from_start(policy) }
     }
 
-    /// [`Retry::wake`] under a policy that is ruled.
+    /// [`Retry::wake`] under a policy with rules.
     #[cold]
     #[inline(never)]
-    pub(crate) fn ruled_wake(self, policy: &Policy, now: Timestamp) -> Option<(Timestamp, u64)> {
-        let late = now >= self.ruled_deadline(policy);
-        if late { None } else { Some(self.ruled_attempt_at(policy, now)) }
+    pub(crate) fn wake_by_rules(self, policy: &Policy, now: Timestamp) -> Option<(Timestamp, u64)> {
+        let late = now >= self.deadline_by_rules(policy);
+        if late { None } else { Some(self.attempt_at_by_rules(policy, now)) }
     }
 
-    /// [`Retry::attempt_at`] under a policy that is ruled.
+    /// [`Retry::attempt_at`] under a policy with rules.
     #[cold]
     #[inline(never)]
-    pub(crate) fn ruled_attempt_at(mut self, policy: &Policy, now: Timestamp) -> (Timestamp, u64) {
+    pub(crate) fn attempt_at_by_rules(mut self, policy: &Policy, now: Timestamp) -> (Timestamp, u64) {
         self.begin_at(policy, now);
         let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
         let aborts = policy.aborts_from(self.began & !SPENT, !self.is_unfailed());
@@ -155,7 +156,7 @@ impl Retry {
 
     /// Notes that an attempt begins, at a time from the latest one on.
     pub(crate) fn begin_at(&mut self, policy: &Policy, at: Timestamp) {
-        if policy.is_ruled() && policy.counts_ages() {
+        if policy.has_rules() && policy.counts_ages() {
             self.began = (self.began & SPENT) | self.age(at).min(SPENT - 1);
         }
     }
@@ -169,7 +170,7 @@ impl Retry {
             (self.failures, self.counts, self.base, self.count) = (0, [0; RULES], UNSTARTED, 0);
             (self.started, self.began) = (now, 0);
         }
-        if policy.deadline_from == FIRST_FAILURE && self.is_unfailed() {
+        if policy.deadline_from() == DeadlineFrom::FirstFailure && self.is_unfailed() {
             (self.started, self.began) = (now, 0);
         }
         took
@@ -178,10 +179,10 @@ impl Retry {
     /// True if no attempt is left, where the failure's count is `spent` or not (spec 6.7). Takes a note of it.
     #[inline(always)]
     fn is_over(&mut self, policy: &Policy, spent: bool) -> bool {
-        if !policy.is_ruled() {
+        if !policy.has_rules() {
             return spent;
         }
-        let over = self.sum(policy, |_| true) >= policy.total || spent && policy.limits != LAST;
+        let over = self.sum(policy, |_| true) >= policy.total || spent && policy.limits() != Limits::Last;
         if !over {
             self.began = (self.began & !SPENT) | if spent { SPENT } else { 0 };
         }
@@ -203,7 +204,7 @@ impl Retry {
 
     /// Counts a failure of an attempt beside which another one runs or begins: in the count of its rule, if it has one.
     pub(crate) fn count_hedged(&mut self, policy: &Policy, failure: Failure) {
-        if policy.is_ruled()
+        if policy.has_rules()
             && let Some((index, rule)) = policy.rule(failure)
             && rule.limit().is_some()
             && let Some(count) = self.counts.get_mut(index)
@@ -214,7 +215,7 @@ impl Retry {
 
     /// True if a call under guards that has begun so many attempts may begin no other after this failure (spec 29.5).
     pub(crate) fn has_begun_all(&self, policy: &Policy, failure: Failure, begun: u32) -> bool {
-        if !policy.is_ruled() {
+        if !policy.has_rules() {
             return begun >= policy.attempts;
         }
         if policy.reset_after != UNLIMITED {
@@ -222,7 +223,8 @@ impl Retry {
             return false;
         }
         let of_rules = self.sum(policy, |_| true).saturating_sub(self.failures);
-        let own = policy.rule(failure).is_none_or(|(_, rule)| rule.limit().is_none()) && policy.limits != LAST;
+        let own =
+            policy.rule(failure).is_none_or(|(_, rule)| rule.limit().is_none()) && policy.limits() != Limits::Last;
         begun >= policy.total || own && begun.saturating_sub(of_rules) >= policy.attempts
     }
 
@@ -235,16 +237,16 @@ impl Retry {
 
     /// The stage that the delay comes from (spec 4.9, 4.10, 4.12, 8.10). `None` if the time of the last stage is over.
     #[inline(always)]
-    fn find_spot<'p>(
+    fn find_stage<'p>(
         &self,
         policy: &'p Policy,
         rule: Option<(usize, &RawRule)>,
         count: u32,
         now: Timestamp,
     ) -> Option<Found<'p>> {
-        if !policy.is_ruled() {
-            let spot = policy.spot(self.count & COUNTED);
-            return Some(Found { spot, source: spot.index, policy_stage: None });
+        if !policy.has_rules() {
+            let position = policy.position(self.count & COUNTED);
+            return Some(Found { position, source: position.index, policy_stage: None });
         }
         let timed = policy.ends_by_time();
         let staged = rule.map(|rule| rule.1).filter(|rule| rule.stages != 0);
@@ -257,16 +259,16 @@ impl Retry {
                 None => self.count & COUNTED,
             };
             let records = policy.of_rule(rule);
-            let spot = spot(records, in_turn(records, n.min(COUNTED)))?;
+            let position = position(records, in_turn(records, n.min(COUNTED)))?;
             let kept = timed.then_some((own.1, own.2));
-            return Some(Found { spot, source: spot.index.saturating_add(rule.at.into()), policy_stage: kept });
+            return Some(Found { position, source: position.index.saturating_add(rule.at.into()), policy_stage: kept });
         }
         if timed {
-            let (spot, stay) = policy.spot_until(own.1, own.2, self.age(now))?;
-            return Some(Found { spot, source: spot.index, policy_stage: Some((spot.index, stay)) });
+            let (position, stay) = policy.position_by_time(own.1, own.2, self.age(now))?;
+            return Some(Found { position, source: position.index, policy_stage: Some((position.index, stay)) });
         }
-        let spot = policy.spot(self.count & COUNTED);
-        Some(Found { spot, source: spot.index, policy_stage: None })
+        let position = policy.position(self.count & COUNTED);
+        Some(Found { position, source: position.index, policy_stage: None })
     }
 
     /// Counts the delay, unless the rule counts its own delays.

@@ -118,7 +118,7 @@ fields! {
 /// A stage of a policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
-pub(crate) struct Record {
+pub(crate) struct StageNumbers {
     /// The numbers of the backoff; of a list only kind and number of delays.
     pub(crate) stage: RawStage,
     /// The shortest delay.
@@ -138,7 +138,7 @@ pub(crate) struct Record {
     pub(crate) unused: [u8; 2],
 }
 
-impl Record {
+impl StageNumbers {
     /// The place of a stage that there is none at: nothing but zeroes.
     pub(crate) const EMPTY: Self = Self { until: 0, from: 0, ..Self::of(RawStage::EMPTY) };
 
@@ -159,11 +159,11 @@ impl Record {
 
     /// True if it is a stage without an end and without anything of its own.
     pub(crate) const fn is_simple(&self) -> bool {
-        self.stage.times == 0 && self.stage.kind != backoff::LIST && self.ruled_field().is_none()
+        self.stage.times == 0 && self.stage.kind != backoff::LIST && self.rare_field().is_none()
     }
 
     /// The first of the fields that few stages have.
-    pub(crate) const fn ruled_field(&self) -> Option<Field> {
+    pub(crate) const fn rare_field(&self) -> Option<Field> {
         Some(match () {
             () if self.floor != 0 => Field::BackoffFloor,
             () if self.offset != 0 => Field::BackoffOffset,
