@@ -57,23 +57,6 @@ impl Choices {
         self.given & choice != 0
     }
 
-    /// The same, with those of others where there are none.
-    pub(crate) const fn or(&self, others: &Self) -> Self {
-        let mut all = *self;
-        if !all.has(JITTER) {
-            (all.jitter, all.grows, all.jitter_by) = (others.jitter, others.grows, others.jitter_by);
-        }
-        if !all.has(CAP) {
-            all.cap = others.cap;
-        }
-        if !all.has(HINT) {
-            (all.hint_mode, all.hint_over) = (others.hint_mode, others.hint_over);
-            (all.hint_max, all.hint_reach) = (others.hint_max, others.hint_reach);
-        }
-        all.given |= others.given;
-        all
-    }
-
     /// The public jitter.
     pub(crate) const fn jitter(&self) -> Jitter {
         Jitter::from_raw(self.jitter, self.jitter_by)
@@ -82,8 +65,24 @@ impl Choices {
 
 /// The member for each field, which the jitter has a use for.
 macro_rules! fields {
-    ($($field:ident = $member:ident: $type:ty;)+) => {
+    ($($choice:ident: $field:ident = $member:ident: $type:ty;)+) => {
         impl Choices {
+            /// The choice that a field belongs to; 0 for other fields.
+            pub(crate) fn of(field: Field) -> u8 {
+                match field {
+                    $(Field::$field => $choice,)+
+                    _ => 0,
+                }
+            }
+
+            /// The same, with those of others where there are none.
+            pub(crate) fn or(&self, others: &Self) -> Self {
+                let mut all = *self;
+                $(all.$member = if self.has($choice) { self.$member } else { others.$member };)+
+                all.given |= others.given;
+                all
+            }
+
             /// The number of a field; `None` for other fields, and for those that the jitter has no use for.
             pub(crate) fn number(&self, field: Field) -> Option<u64> {
                 match field {
@@ -104,15 +103,15 @@ macro_rules! fields {
 }
 
 fields! {
-    JitterKind = jitter: u8;
-    JitterFactor = jitter_by: u64;
-    JitterBound = jitter_by: u64;
-    JitterGrows = grows: u8;
-    Cap = cap: u8;
-    HintMode = hint_mode: u8;
-    HintMax = hint_max: u64;
-    HintOver = hint_over: u8;
-    HintReach = hint_reach: u64;
+    JITTER: JitterKind = jitter: u8;
+    JITTER: JitterFactor = jitter_by: u64;
+    JITTER: JitterBound = jitter_by: u64;
+    JITTER: JitterGrows = grows: u8;
+    CAP: Cap = cap: u8;
+    HINT: HintMode = hint_mode: u8;
+    HINT: HintMax = hint_max: u64;
+    HINT: HintOver = hint_over: u8;
+    HINT: HintReach = hint_reach: u64;
 }
 
 /// A stage of a policy.

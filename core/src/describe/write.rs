@@ -29,7 +29,6 @@ const LIMITS: [Field; 12] = [
     Field::DelayFrom,
     Field::ResetAfter,
 ];
-const HINTS: [Field; 4] = [Field::HintMode, Field::HintMax, Field::HintOver, Field::HintReach];
 
 /// The texts that a host has stored for a list of an alternative, handed one by one to a function.
 pub type HostTexts<'t> = dyn FnMut(u8, TextList, &mut dyn FnMut(&str) -> fmt::Result) -> fmt::Result + 't;
@@ -68,7 +67,7 @@ pub fn write_document(
             write_field(field, number, field.path(), &mut document)?;
         }
     }
-    if HINTS.iter().any(|field| Some(policy.number(*field)) != field.default()) {
+    if hints().any(|field| Some(policy.number(field)) != field.default()) {
         hint(&policy.own, document.field("hint")?)?;
     }
     if !rules.is_none() {
@@ -183,9 +182,14 @@ fn jitter(own: &Choices, out: Out<'_>) -> fmt::Result {
     fields.end('}')
 }
 
+/// The fields of the use of hints.
+fn hints() -> impl Iterator<Item = Field> {
+    Field::ALL.iter().copied().filter(|field| Choices::of(*field) == HINT)
+}
+
 fn hint(own: &Choices, out: Out<'_>) -> fmt::Result {
     let mut hint = Open::new(out, '{')?;
-    for field in HINTS {
+    for field in hints() {
         let number = own.number(field);
         if field == Field::HintMode || number != field.default() {
             write_field(field, number.unwrap_or_default(), last(field), &mut hint)?;

@@ -3,7 +3,7 @@
 use super::Options;
 use crate::decide::backoff::{self, RawStage};
 use crate::decide::jitter;
-use crate::decide::stage_numbers::{CAP, Choices, HINT, JITTER, StageNumbers};
+use crate::decide::stage_numbers::{CAP, Choices, JITTER, StageNumbers};
 use crate::describe::preset::Place;
 use crate::error::{ErrorCode, Quantity};
 use crate::fields::{Field, Takes};
@@ -126,15 +126,8 @@ impl<'o> Numbers<'o> {
 
     /// The jitter, cap and hint of a stage or a rule: with defaults for the fields that are not given beside others.
     pub(super) fn choices(&self) -> Result<Choices, Broken> {
-        let shared = Field::ALL.iter().filter(|field| field.is_shared() && self.has(**field));
-        let given = shared.fold(0, |given, field| {
-            given
-                | match field {
-                    Field::Cap => CAP,
-                    Field::HintMode | Field::HintMax | Field::HintOver | Field::HintReach => HINT,
-                    _ => JITTER,
-                }
-        });
+        let all = Field::ALL.iter().copied().filter(|field| self.has(*field));
+        let given = all.fold(0, |given, field| given | Choices::of(field));
         if given & JITTER != 0 {
             self.check_jitter(self.at(Field::JitterKind) as u8, false)?;
         }
