@@ -81,7 +81,7 @@ fn checksum(bytes: &[u8]) -> [u8; 4] {
 // A byte that says what the rest is: a log's bytes, events to be sealed (each after its length), or the inputs of a call.
 fuzz_target!(|data: &[u8]| {
     let Some((what, rest)) = data.split_first() else { return };
-    let builder = Policy::options().deadline(core::time::Duration::from_secs(60));
+    let mut builder = *Policy::options().deadline(core::time::Duration::from_secs(60));
     let policy = if what & 8 == 0 { builder.forever() } else { builder.attempts(5) }.build().unwrap();
     let sealed;
     let bytes = match what & 3 {

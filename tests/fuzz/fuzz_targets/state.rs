@@ -84,7 +84,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((what, rest)) = data.split_first() else { return };
     let Some((now, rest)) = rest.split_first_chunk() else { return };
     let now = Timestamp::from_nanos(u64::from_le_bytes(*now));
-    let builder = Policy::options().deadline(core::time::Duration::from_secs(60));
+    let mut builder = *Policy::options().deadline(core::time::Duration::from_secs(60));
     let policy = if what & 4 == 0 { builder.forever() } else { builder.attempts(5) }.build().unwrap();
     match what & 3 {
         0 => {
