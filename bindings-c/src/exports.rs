@@ -27,9 +27,12 @@ macro_rules! extern_c {
         $crate::boundary::memory! { $(#[$meta])* $memory($($state)*) holds $inner $(, $magic, $foreign)? }
         $crate::exports::rows! { [$memory $this $this] $($rows)* }
     };
-    ($(#[$meta:meta])* guard $memory:ident($($words:tt)*) as $this:ident = $machine:pat in $config:ty, $magic:expr;
-        $($rows:tt)*) => {
-        $crate::boundary::memory! { $(#[$meta])* $memory($($words)*) holds Guard<$config>, $magic, NotAGuard }
+    ($(#[$meta:meta])* guard $memory:ident($count:tt $(, $words:ident: $at:ty, $length:ident: usize)?) as $this:ident = $machine:pat
+        in $config:ty, $magic:expr; $($rows:tt)*) => {
+        $crate::boundary::memory! { $(#[$meta])* $memory($count $(, $words: $at, $length: usize)?) holds Guard<$config>, $magic, NotAGuard }
+        impl StoredGuard for $config {
+            type Words = $crate::exports::words_type!($($words)?);
+        }
         $crate::exports::rows! { [$memory $this $machine] $($rows)* }
     };
     (on $memory:ident as $this:ident; $($rows:tt)*) => { $crate::exports::rows! { [$memory $this $this] $($rows)* } };
@@ -42,6 +45,17 @@ macro_rules! extern_c {
     ($($rows:tt)*) => { $crate::exports::rows! { [] $($rows)* } };
 }
 pub(crate) use extern_c;
+
+/// The words of a guard.
+macro_rules! words_type {
+    () => {
+        NoWords
+    };
+    (words) => {
+        Words
+    };
+}
+pub(crate) use words_type;
 
 /// Splits the rows.
 macro_rules! rows {

@@ -18,29 +18,67 @@ pub(crate) mod nested;
 pub(crate) mod saved;
 pub(crate) mod stretch;
 
-/// The guards of a call: a pointer to each guard, or NULL for none. Zeroed it is no guard at all. A guard may be in
-/// several sets.
-///
-/// Each function that takes guards reads and changes them. Threads that share a guard hold a lock meanwhile: one mutex for
-/// all guards of a set is enough, and holdoff_loop.h has a place for it.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct holdoff_guards {
-    /// Limits retries in proportion to calls.
-    pub budget: *mut holdoff_budget,
-    /// Stops calls to a server that keeps failing.
-    pub breaker: *mut holdoff_breaker,
-    /// Limits the attempts in a length of time.
-    pub limiter: *mut holdoff_limiter,
-    /// Adapts the rate of calls to the throttling of the server.
-    pub adaptive: *mut holdoff_adaptive,
-    /// Limits the attempts that run at once.
-    pub bulkhead: *mut holdoff_bulkhead,
-    /// Makes delays longer while many attempts fail.
-    pub stretch: *mut holdoff_stretch,
-    /// Starts a second attempt beside a slow one.
-    pub hedge: *mut holdoff_hedge,
+/// Declares the set of guards, and works on all of them.
+macro_rules! guards {
+    ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
+        /// The guards of a call: a pointer to each guard, or NULL for none. Zeroed it is no guard at all. A guard may be in
+        /// several sets.
+        ///
+        /// Each function that takes guards reads and changes them. Threads that share a guard hold a lock meanwhile: one mutex for
+        /// all guards of a set is enough, and holdoff_loop.h has a place for it.
+        #[derive(Clone, Copy)]
+        #[repr(C)]
+        pub struct holdoff_guards {
+            $($(#[$doc])* pub $name: *mut $memory,)*
+        }
+
+        /// How many words the guards need that the options describe.
+        fn words(options: &Options) -> usize {
+            0 $(+ <$config>::described(options).ok().flatten().map_or(0, |config| config.words()))*
+        }
+
+        /// Makes each guard that is described, or forgets its memory.
+        unsafe fn all(
+            guards: *mut holdoff_guards,
+            options: *const holdoff_options,
+            (seed, now): (u64, Timestamp),
+            words: &mut Words,
+        ) -> Result<(), holdoff_problem> {
+            // SAFETY: the header's promise, for the set and for each of its guards.
+            unsafe {
+                let mut made = read(guards).ok_or(ErrorCode::NullPointer)?;
+                let options = sound(options)?;
+                $(match <$config>::described(options)? {
+                    None => made.$name = core::ptr::null_mut(),
+                    Some(_) if made.$name.is_null() => {
+                        return Err(holdoff_problem::about(ErrorCode::NoRoom, <$config>::SECTION.name));
+                    }
+                    Some(config) => {
+                        put_with_words(made.$name, config.guard(seed, now), words).map_err(no_words::<$config>)?;
+                    }
+                })*
+                guards.write_unaligned(made);
+            }
+            Ok(())
+        }
+
+        /// Borrows the guards of the caller for one transition; none for a null pointer.
+        ///
+        /// # Safety
+        /// Each pointer is null or points to memory of its type that nothing else touches while the guards are borrowed.
+        #[inline(never)]
+        pub(crate) unsafe fn borrow_guards(guards: *const holdoff_guards, borrowed: &mut Guards<'_>) -> Result<(), ErrorCode> {
+            // SAFETY: passed on.
+            let Some(guards) = (unsafe { read(guards) }) else { return Ok(()) };
+            $(if !guards.$name.is_null() {
+                // SAFETY: passed on. Two of one type cannot be the same memory, and memory begins with its type's word.
+                borrowed.$name = Some(unsafe { get_mut(guards.$name) }?.lend());
+            })*
+            Ok(())
+        }
+    };
 }
+each_guard!(guards);
 
 extern_c! {
     /// Returns how many words of memory the guards need that the options describe: as many as the limit of a limiter of the
@@ -48,8 +86,7 @@ extern_c! {
     /// problem.
     fn holdoff_guards_words(options) -> usize = {
         let Ok(options) = sound(options) else { return 0 };
-        let limiter = options.limiter().ok().flatten().map_or(0, |config| config.words());
-        limiter + options.bulkhead().ok().flatten().map_or(0, |config| config.words())
+        words(options)
     };
 
     /// Makes all guards that the options describe, in the memory that `guards` points to, and takes the others out of
@@ -72,61 +109,4 @@ extern_c! {
         let mut borrowed = Guards::none();
         borrow_guards(guards, &mut borrowed).is_ok_and(|()| borrowed.is_at_rest(now))
     };
-}
-
-unsafe fn all(
-    guards: *mut holdoff_guards,
-    options: *const holdoff_options,
-    (seed, now): (u64, Timestamp),
-    words: &mut Words,
-) -> Result<(), holdoff_problem> {
-    // SAFETY: the header's promise, for the set and for each of its guards.
-    unsafe {
-        let mut made = read(guards).ok_or(ErrorCode::NullPointer)?;
-        let options = sound(options)?;
-        /// Stores each guard that is described, or forgets its memory.
-        macro_rules! make {
-            ($($name:ident: $config:ident by $store:expr;)*) => { $(
-                match $config::described(options)? {
-                    None => made.$name = core::ptr::null_mut(),
-                    Some(_) if made.$name.is_null() => {
-                        return Err(holdoff_problem::about(ErrorCode::NoRoom, $config::SECTION));
-                    }
-                    Some(config) => $store(made.$name, config.guard(seed, now))?,
-                }
-            )* };
-        }
-        make! {
-            budget: BudgetConfig by store;
-            breaker: BreakerConfig by store;
-            limiter: LimiterConfig by |memory, guard| put_with_words(memory, guard, words).map_err(no_words::<LimiterConfig>);
-            adaptive: AdaptiveConfig by store;
-            bulkhead: BulkheadConfig by |memory, guard| put_with_words(memory, guard, words).map_err(no_words::<BulkheadConfig>);
-            stretch: StretchConfig by store;
-            hedge: HedgeConfig by store;
-        }
-        guards.write_unaligned(made);
-    }
-    Ok(())
-}
-
-/// Borrows the guards of the caller for one transition; none for a null pointer.
-///
-/// # Safety
-/// Each pointer is null or points to memory of its type that nothing else touches while the guards are borrowed.
-#[inline(never)]
-pub(crate) unsafe fn borrow_guards(guards: *const holdoff_guards, borrowed: &mut Guards<'_>) -> Result<(), ErrorCode> {
-    // SAFETY: passed on.
-    let Some(guards) = (unsafe { read(guards) }) else { return Ok(()) };
-    /// Borrows what the core needs of a guard, if there is one.
-    macro_rules! borrow {
-        ($($name:ident: $parts:ident),*) => { $(
-            if !guards.$name.is_null() {
-                // SAFETY: passed on. Two of one type cannot be the same memory, and memory begins with its type's word.
-                borrowed.$name = Some(unsafe { get_mut(guards.$name) }?.$parts());
-            }
-        )* };
-    }
-    borrow!(budget: pair, breaker: pair, limiter: parts, adaptive: pair, bulkhead: parts, stretch: pair, hedge: pair);
-    Ok(())
 }

@@ -1,12 +1,11 @@
 //! Guards that many calls share: each guard is a class of its own, with a lock around one transition of the core's machine.
 //!
-//! A lock is never held while Python runs, and several are taken in one order: budget, breaker, limiter, adaptive, bulkhead,
-//! stretch, hedge.
+//! A lock is never held while Python runs, and several are taken in the order of the core's table.
 
 use crate::convert::Returned;
 use crate::parameters::{Now, Seed};
 use crate::{clock, config, seeds};
-use holdoff_core::{Document, Error, Options, Timestamp};
+use holdoff_core::{Document, Error, GuardConfig, Options, Timestamp};
 use notify::Line;
 use pyo3::PyClass;
 use pyo3::exceptions::PyTypeError;
@@ -16,50 +15,39 @@ use pyo3::types::{PyBytes, PyDict};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// Declares that a class is that of a guard with this configuration; after a fork, `renew` begins the child's state anew.
+macro_rules! guard_class {
+    ($class:ident: $config:ty $(, renew |$of:pat_param, $state:ident| $renew:expr)?) => {
+        impl $crate::guards::Guard for $class {
+            type Config = $config;
+
+            fn of(guard: $crate::guards::SharedGuard<$config>) -> Self {
+                Self(guard$(.renewed_by(|$of, $state| $renew))?)
+            }
+
+            fn shared(&self) -> &$crate::guards::SharedGuard<$config> {
+                &self.0
+            }
+        }
+    };
+}
+
 /// Declares the class of a guard: construction, saving and `__repr__`, which are alike in all guards, and its own methods
 /// in the sections of `methods!`.
 ///
 /// `new` lists the optional parameters, `seed` and `now`, of guards that use them.
 macro_rules! guard {
     (
-        $class:ident($this:ident, $py:ident) $section:literal: $state:ty, $config:ty;
-        fresh |$builder:ident, $seed:pat_param, $now:pat_param| $fresh:expr;
-        save |$s_config:pat_param, $s_state:pat_param, $s_now:pat_param| $save:expr;
-        restore |$bytes:ident, $r_config:ident, $r_now:pat_param| $restore:expr;
-        $(renew |$n_config:pat_param, $n_state:ident| $renew:expr;)?
+        $class:ident($this:ident, $py:ident) $section:literal: $config:ty $(, renew |$n_config:pat_param, $n_state:ident| $renew:expr)?;
         new($(*, $($optional:ident: $type:ty),+;)? **fields: $fields:literal, config: $options:literal);
         repr |$p_config:pat_param, $p_state:pat_param| $format:literal, $($shown:expr),+;
         $($sections:tt)*
     ) => {
         #[doc = include_str!(concat!("../help/", $section, ".txt"))]
         #[pyclass(frozen, module = "holdoff")]
-        pub(crate) struct $class(pub(super) $crate::guards::Shared<$config, $state>);
+        pub(crate) struct $class(pub(super) $crate::guards::SharedGuard<$config>);
 
-        impl $crate::guards::Guard for $class {
-            const SECTION: &'static str = $section;
-
-            fn fresh($builder: &Options, $seed: u64, $now: Timestamp) -> Result<Option<Self>, Error> {
-                Ok($fresh.map(|(config, state)| Self($crate::guards::Shared::new(config, state)$(.renewed_by(|$n_config, $n_state| $renew))?)))
-            }
-
-            fn of_options(mut self, options: &Arc<Options>) -> Self {
-                self.0.options = Some(Arc::clone(options));
-                self
-            }
-
-            fn options(&self) -> Option<&Arc<Options>> {
-                self.0.options.as_ref()
-            }
-
-            fn bytes(&self, $s_now: Timestamp) -> Vec<u8> {
-                self.0.with(|$s_config, $s_state| $save.into())
-            }
-
-            fn resumed(&self, $bytes: &[u8], $r_now: Timestamp) -> Result<Self, Error> {
-                let $r_config = &self.0.config;
-                Ok(Self($crate::guards::Shared::new(*$r_config, $restore)$(.renewed_by(|$n_config, $n_state| $renew))?))
-            }
-        }
+        guard_class!($class: $config $(, renew |$n_config, $n_state| $renew)?);
 
         methods! { $class($this, $py);
             #[pyo3(text_signature = None)]
@@ -177,30 +165,75 @@ impl<C, S> Shared<C, S> {
     }
 }
 
+/// The state of a guard, and the words of a limiter's log or of a bulkhead's long queue.
+pub(crate) struct Kept<C: GuardConfig> {
+    pub(crate) state: C::State,
+    pub(crate) words: Vec<u64>,
+}
+
+impl<C: GuardConfig> std::ops::Deref for Kept<C> {
+    type Target = C::State;
+
+    fn deref(&self) -> &C::State {
+        &self.state
+    }
+}
+
+impl<C: GuardConfig> std::ops::DerefMut for Kept<C> {
+    fn deref_mut(&mut self) -> &mut C::State {
+        &mut self.state
+    }
+}
+
+/// A guard that calls share.
+pub(crate) type SharedGuard<C> = Shared<C, Kept<C>>;
+
+impl<C: GuardConfig> SharedGuard<C> {
+    /// The guard in a state that has seen nothing.
+    fn fresh(config: C, seed: u64, now: Timestamp) -> Self {
+        let words = vec![0; config.words()];
+        Self::new(config, Kept { state: config.state(seed, now), words })
+    }
+}
+
 /// The class of a guard, for sets of guards.
 pub(crate) trait Guard: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Sync {
-    /// The name of its section in a document.
-    const SECTION: &'static str;
+    type Config: GuardConfig;
 
-    /// A new guard of the builder's section; none without a section.
-    fn fresh(builder: &Options, seed: u64, now: Timestamp) -> Result<Option<Self>, Error>;
+    /// The name of its section in a document.
+    const SECTION: &'static str = Self::Config::SECTION.name;
+
+    fn of(guard: SharedGuard<Self::Config>) -> Self;
+
+    fn shared(&self) -> &SharedGuard<Self::Config>;
+
+    /// A new guard of the options' section; none without a section.
+    fn fresh(options: &Arc<Options>, seed: u64, now: Timestamp) -> Result<Option<Self>, Error> {
+        let made = Self::Config::described(options)?.map(|config| SharedGuard::fresh(config, seed, now));
+        Ok(made.map(|guard| Self::of(Shared { options: Some(Arc::clone(options)), ..guard })))
+    }
 
     /// The state as bytes.
-    fn bytes(&self, now: Timestamp) -> Vec<u8>;
+    fn bytes(&self, now: Timestamp) -> Vec<u8> {
+        self.shared().with(|config, Kept { state, words }| {
+            let mut bytes = vec![0; config.saved()];
+            config.save(state, words, now, &mut bytes);
+            bytes
+        })
+    }
 
     /// A guard with the same configuration and the saved state.
-    fn resumed(&self, bytes: &[u8], now: Timestamp) -> Result<Self, Error>;
-
-    /// The guard, which was read from these options.
-    fn of_options(self, options: &Arc<Options>) -> Self;
-
-    /// The options that the guard was read from, if known.
-    fn options(&self) -> Option<&Arc<Options>>;
+    fn resumed(&self, bytes: &[u8], now: Timestamp) -> Result<Self, Error> {
+        let Shared { config, options, .. } = self.shared();
+        let mut words = vec![0; config.words()];
+        let state = config.restore(bytes, &mut words, now)?;
+        Ok(Self::of(Shared { options: options.clone(), ..Shared::new(*config, Kept { state, words }) }))
+    }
 }
 
 /// The parts of a guard for pickle: its section, a document and its state.
 fn pickled<'py, G: Guard>(py: Python<'py>, guard: &G) -> Returned<'py> {
-    let Some(options) = guard.options() else {
+    let Some(options) = &guard.shared().options else {
         return Err(PyTypeError::new_err(format!("this {} cannot be pickled: its options are not known", G::SECTION)));
     };
     let document = Document { guards: **options, ..Document::default() }.to_json();
@@ -217,7 +250,7 @@ fn unpickled<'py, G: Guard>(document: &Document, state: &Bound<'py, PyBytes>) ->
     let guard = guard.ok_or_else(|| PyTypeError::new_err(format!("no {} was pickled", G::SECTION)))?;
     let state = state.as_bytes();
     let guard = if state.is_empty() { guard } else { config::valid(py, guard.resumed(state, now))? };
-    Ok(Bound::new(py, guard.of_options(&options))?.into_any())
+    Ok(Bound::new(py, guard)?.into_any())
 }
 
 /// The seed and the time that a guard starts with.
@@ -238,18 +271,13 @@ fn new<G: Guard>(
     let builder = Arc::new(builder);
     let guard = G::fresh(&builder, seeds::of(start.seed)?, clock::at(py, start.now)?);
     config::valid(py, guard)?
-        .map(|guard| guard.of_options(&builder))
         .ok_or_else(|| PyTypeError::new_err(format!("there is no {} of kind \"none\"; leave it out", G::SECTION)))
 }
 
 fn restored<G: Guard>(config: &Bound<'_, PyAny>, bytes: &Bound<'_, PyBytes>, now: Now) -> PyResult<G> {
     let py = config.py();
     let guard: G = new(py, Some(config), None, Start { seed: None, now })?;
-    let made = config::valid(py, guard.resumed(bytes.as_bytes(), clock::at(py, now)?))?;
-    Ok(match guard.options() {
-        Some(options) => made.of_options(options),
-        None => made,
-    })
+    config::valid(py, guard.resumed(bytes.as_bytes(), clock::at(py, now)?))
 }
 
 /// The time of the clock, for a `__repr__`.

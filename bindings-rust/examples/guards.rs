@@ -11,9 +11,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (budget, breaker) = (BudgetConfig::default(), BreakerConfig::default());
     let sets: [(&str, SharedGuards); 4] = [
         ("retries alone", SharedGuards::new()),
-        ("a budget", SharedGuards::new().with_budget(budget)),
-        ("a breaker", SharedGuards::new().with_breaker(breaker)),
-        ("both", SharedGuards::new().with_budget(budget).with_breaker(breaker)),
+        ("a budget", SharedGuards::new().with(budget)),
+        ("a breaker", SharedGuards::new().with(breaker)),
+        ("both", SharedGuards::new().with(budget).with(breaker)),
     ];
     let policy = Policy::default();
     for (name, guards) in sets {
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     // One breaker a host, so that a host that is down does not stop calls to the others.
-    let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), move || SharedGuards::new().with_breaker(breaker));
+    let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), move || SharedGuards::new().with(breaker));
     for host in ["down.example", "down.example", "up.example"] {
         let get = || if host.starts_with("up") { Ok("page") } else { Err("connection refused") };
         let answer = holdoff::retry(&policy, get).sleeper(VirtualTime::new()).guards(&hosts.of(host)).call();

@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_place_that_comes_free_between_a_look_and_the_next_wait_is_not_missed() {
-        let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(1, 2, Span::MAX).unwrap());
+        let guards = SharedGuards::new().with(BulkheadConfig::new(1, 2, Span::MAX).unwrap());
         let (policy, now) = (Policy::default(), Timestamp::ZERO);
         let begun = || {
             crate::retry(&policy, || Ok::<(), ()>(()))

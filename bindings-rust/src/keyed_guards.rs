@@ -19,7 +19,7 @@ use std::time::Duration;
 /// use holdoff::{Policy, SharedGuards};
 /// use std::time::Duration;
 ///
-/// let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), || SharedGuards::new().with_breaker(BreakerConfig::default()));
+/// let hosts = KeyedGuards::new(10_000, Duration::from_secs(600), || SharedGuards::new().with(BreakerConfig::default()));
 /// let answer = holdoff::retry(Policy::default(), || Ok::<_, ()>("page")).guards(&hosts.of("example.org")).call();
 /// # assert!(answer.is_ok());
 /// ```

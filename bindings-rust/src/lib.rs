@@ -135,7 +135,7 @@ pub use stopped::Stopped;
 /// call.
 pub mod guard {
     pub use crate::guarded::{CallGuards, Guarded, Unguarded};
-    pub use crate::guards::{Limited, Places, Shared};
+    pub use crate::guards::{Member, Shared};
     #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
     pub use crate::keyed_guards::KeyedGuards;
     pub use crate::shared_policy::Budgeted;

@@ -41,7 +41,7 @@ where
     /// use holdoff::core::{HedgeConfig, Span};
     /// use holdoff::{Policy, SharedGuards};
     ///
-    /// let guards = SharedGuards::new().with_hedge(HedgeConfig::new(Span::from_millis(50), None, 2).unwrap());
+    /// let guards = SharedGuards::new().with(HedgeConfig::new(Span::from_millis(50), None, 2).unwrap());
     /// let page = holdoff::retry(&Policy::default(), || Ok::<_, std::io::Error>("page")).guards(&guards).call_in_threads();
     /// assert_eq!(page.unwrap(), "page");
     /// ```

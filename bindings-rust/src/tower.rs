@@ -73,7 +73,7 @@ where
     #[must_use]
     pub fn guards(self, guards: &SharedGuards) -> Self {
         let config = self.policy.budget_config().filter(|_| guards.budget().is_none());
-        let guards = config.map_or_else(|| guards.clone(), |config| guards.clone().with_budget(config));
+        let guards = config.map_or_else(|| guards.clone(), |config| guards.clone().with(config));
         Self { guards, ..self }
     }
 

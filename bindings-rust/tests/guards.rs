@@ -69,8 +69,8 @@ fn controls_of_a_breaker_are_of_the_calls_clock() {
 
 #[test]
 fn a_budget_that_two_sets_share_is_one_budget() {
-    let first = SharedGuards::new().with_budget(BudgetConfig::token(2, [1; 3], 0.0, 0.0).unwrap());
-    let second = breaker(50).with_shared_budget(first.budget().unwrap());
+    let first = SharedGuards::new().with(BudgetConfig::token(2, [1; 3], 0.0, 0.0).unwrap());
+    let second = breaker(50).with_shared(first.budget().unwrap());
     let attempts = |guards: &SharedGuards| {
         let down = || Err::<(), _>("down");
         holdoff::retry(policy(), down).sleeper(VirtualTime::new()).guards(guards).call().unwrap_err().attempts()
@@ -81,12 +81,12 @@ fn a_budget_that_two_sets_share_is_one_budget() {
 
 #[test]
 fn what_a_call_holds_comes_back_when_its_operation_panics() {
-    let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(1, 0, Span::ZERO).unwrap());
+    let guards = SharedGuards::new().with(BulkheadConfig::new(1, 0, Span::ZERO).unwrap());
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let _ = holdoff::retry(policy(), || -> Result<(), ()> { panic!("oh") }).guards(&guards).call();
     }));
     assert!(panicked.is_err());
-    assert_eq!(guards.bulkhead().unwrap().with(|_, places| places.bulkhead.running()), 0);
+    assert_eq!(guards.bulkhead().unwrap().with(|(_, bulkhead, _)| bulkhead.running()), 0);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn guards_are_saved_and_taken_up_elsewhere() {
     let saved = there.save(Timestamp::from_nanos(time.elapsed().as_nanos() as u64));
     let now = Timestamp::from_nanos(5_000_000_000);
     here.restore(saved.iter().map(|(name, bytes)| (*name, bytes)), now).unwrap();
-    let state = here.breaker().unwrap().with(|config, breaker| (breaker.state(config, now), breaker.retry_at()));
+    let state = here.breaker().unwrap().with(|(config, breaker)| (breaker.state(config, now), breaker.retry_at()));
     assert_eq!(state, (BreakerState::Open, Timestamp::from_nanos(35_000_000_000)));
     assert_eq!(here.restore([("breaker", b"none of it")], now).unwrap_err().0, "breaker");
 }
@@ -116,7 +116,7 @@ fn guards_are_saved_and_taken_up_elsewhere() {
 #[test]
 fn a_limit_that_is_waited_for_spreads_the_attempts_of_many_calls() {
     let limit = LimiterConfig::gcra(1, Span::from_secs(2), 1).unwrap();
-    let guards = SharedGuards::new().with_limiter(limit.with_refusal(Refusal::Wait));
+    let guards = SharedGuards::new().with(limit.with_refusal(Refusal::Wait));
     let time = VirtualTime::new();
     for _ in 0..5 {
         holdoff::retry(policy(), || Ok::<_, ()>(())).sleeper(time.clone()).guards(&guards).call().unwrap();
@@ -134,8 +134,8 @@ fn eight_threads_leave_the_guards_as_they_found_them() {
         .and_then(|options| options.with_field(Field::BreakerMode, "observe"));
     let guards = SharedGuards::of(&observed.unwrap(), 7)
         .unwrap()
-        .with_bulkhead(BulkheadConfig::new(3, 64, Span::from_secs(60)).unwrap())
-        .with_budget(BudgetConfig::share(0.5, 2).unwrap());
+        .with(BulkheadConfig::new(3, 64, Span::from_secs(60)).unwrap())
+        .with(BudgetConfig::share(0.5, 2).unwrap());
     let (running, most, ended) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
     let quick = Policy::options().backoff(Backoff::constant(Duration::ZERO)).jitter(Jitter::None).build().unwrap();
     std::thread::scope(|scope| {
@@ -164,7 +164,7 @@ fn eight_threads_leave_the_guards_as_they_found_them() {
     });
     assert_eq!(ended.load(Ordering::SeqCst), 8 * CALLS);
     assert!(most.load(Ordering::SeqCst) <= 3);
-    let left = guards.bulkhead().unwrap().with(|_, places| (places.bulkhead.running(), places.bulkhead.waiting()));
+    let left = guards.bulkhead().unwrap().with(|(_, bulkhead, _)| (bulkhead.running(), bulkhead.waiting()));
     assert_eq!(left, (0, 0));
     assert_eq!(guards.budget().unwrap().balance(), 2.0);
 }
@@ -216,7 +216,7 @@ fn a_million_keys_leave_no_more_than_there_may_be() {
 
 #[test]
 fn a_call_that_waits_for_a_place_is_called_off_at_once() {
-    let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(1, 1, Span::MAX).unwrap());
+    let guards = SharedGuards::new().with(BulkheadConfig::new(1, 1, Span::MAX).unwrap());
     let (token, entered) = (CancelToken::new(), Arc::new(Mutex::new(())));
     let held = entered.lock().unwrap();
     std::thread::scope(|scope| {
@@ -227,17 +227,17 @@ fn a_call_that_waits_for_a_place_is_called_off_at_once() {
             holdoff::retry(policy(), wait).guards(set).call().unwrap();
         });
         let places = guards.bulkhead().unwrap();
-        while places.with(|_, places| places.bulkhead.running()) == 0 {
+        while places.with(|(_, bulkhead, _)| bulkhead.running()) == 0 {
             std::thread::yield_now();
         }
         let waiting =
             scope.spawn(|| holdoff::retry(policy(), || Ok::<_, ()>(())).cancel(&token).guards(&guards).call());
-        while places.with(|_, places| places.bulkhead.waiting()) == 0 {
+        while places.with(|(_, bulkhead, _)| bulkhead.waiting()) == 0 {
             std::thread::yield_now();
         }
         token.cancel();
         assert_eq!(waiting.join().unwrap().unwrap_err().reason(), StopReason::Cancelled);
-        assert_eq!(places.with(|_, places| places.bulkhead.waiting()), 0);
+        assert_eq!(places.with(|(_, bulkhead, _)| bulkhead.waiting()), 0);
         drop(held);
     });
 }
@@ -286,7 +286,7 @@ mod awaited {
     use tokio::time::{Instant, sleep};
 
     fn hedged(delay_ms: u64, attempts: u32) -> SharedGuards {
-        SharedGuards::new().with_hedge(HedgeConfig::new(Span::from_millis(delay_ms), None, attempts).unwrap())
+        SharedGuards::new().with(HedgeConfig::new(Span::from_millis(delay_ms), None, attempts).unwrap())
     }
 
     #[tokio::test(start_paused = true)]
@@ -324,7 +324,7 @@ mod awaited {
 
     #[tokio::test(start_paused = true)]
     async fn tasks_queue_for_a_place_in_order() {
-        let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(2, 10, Span::from_secs(60)).unwrap());
+        let guards = SharedGuards::new().with(BulkheadConfig::new(2, 10, Span::from_secs(60)).unwrap());
         let order = Arc::new(Mutex::new(Vec::new()));
         let calls = (0..6).map(|number| {
             let (guards, order) = (guards.clone(), Arc::clone(&order));
@@ -356,7 +356,7 @@ mod awaited {
 
     #[tokio::test(start_paused = true)]
     async fn two_free_places_wake_the_second_of_the_queue_only_when_the_first_has_entered() {
-        let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(2, 10, Span::MAX).unwrap());
+        let guards = SharedGuards::new().with(BulkheadConfig::new(2, 10, Span::MAX).unwrap());
         let wakes = [(); 4].map(|()| Arc::new(Wakes::default()));
         let pending = || std::future::pending::<Result<(), ()>>();
         let call = || Box::pin(holdoff::retry(policy(), pending).guards(&guards).into_future());
@@ -398,7 +398,7 @@ mod awaited {
         for call in behind {
             ends.push(call.await.unwrap());
         }
-        assert_eq!(guards.breaker().unwrap().with(|_, breaker| breaker.openings()), 1 + u32::from(answer.is_err()));
+        assert_eq!(guards.breaker().unwrap().with(|(_, breaker)| breaker.openings()), 1 + u32::from(answer.is_err()));
         ends
     }
 
@@ -436,7 +436,7 @@ mod awaited {
 
     #[tokio::test(start_paused = true)]
     async fn a_free_place_wakes_the_first_of_the_queue_alone() {
-        let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(1, 1000, Span::MAX).unwrap());
+        let guards = SharedGuards::new().with(BulkheadConfig::new(1, 1000, Span::MAX).unwrap());
         let polls = Arc::new(AtomicU32::new(0));
         let calls = (0..1000).map(|_| {
             let (guards, polls) = (guards.clone(), Arc::clone(&polls));
@@ -462,7 +462,7 @@ mod awaited {
 
     #[tokio::test(start_paused = true)]
     async fn a_future_that_is_dropped_gives_its_place_back() {
-        let guards = SharedGuards::new().with_bulkhead(BulkheadConfig::new(1, 1, Span::MAX).unwrap());
+        let guards = SharedGuards::new().with(BulkheadConfig::new(1, 1, Span::MAX).unwrap());
         let long = || async {
             sleep(SECOND * 100).await;
             Ok::<_, ()>(())
@@ -471,7 +471,7 @@ mod awaited {
         let queued = holdoff::retry(policy(), long).guards(&guards).into_future();
         assert!(tokio::time::timeout(SECOND, first).await.is_err());
         assert!(tokio::time::timeout(SECOND, queued).await.is_err());
-        let left = guards.bulkhead().unwrap().with(|_, places| (places.bulkhead.running(), places.bulkhead.waiting()));
+        let left = guards.bulkhead().unwrap().with(|(_, bulkhead, _)| (bulkhead.running(), bulkhead.waiting()));
         assert_eq!(left, (0, 0));
     }
 

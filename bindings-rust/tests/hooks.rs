@@ -90,7 +90,7 @@ async fn all_hooks_of_a_future_are_told_in_their_order() {
 fn a_guard_that_refuses_is_told_as_giving_up() {
     let (time, told) = (VirtualTime::new(), RefCell::new(Vec::new()));
     let open = Duration::from_secs(5).into();
-    let guards = SharedGuards::new().with_breaker(BreakerConfig::consecutive(1, open).unwrap());
+    let guards = SharedGuards::new().with(BreakerConfig::consecutive(1, open).unwrap());
     for _ in 0..2 {
         let retrying = holdoff::retry(policy(1), failing(9, &time)).sleeper(time.clone());
         let retrying = retrying.on_give_up(|event| {

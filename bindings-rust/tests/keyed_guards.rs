@@ -13,7 +13,7 @@ use std::time::Duration;
 
 fn of_one() -> SharedGuards {
     let breaker = BreakerConfig::consecutive(1, Span::from_secs(1)).unwrap();
-    SharedGuards::new().with_breaker(breaker).with_bulkhead(BulkheadConfig::new(1, 0, Span::ZERO).unwrap())
+    SharedGuards::new().with(breaker).with(BulkheadConfig::new(1, 0, Span::ZERO).unwrap())
 }
 
 /// A call that runs until its attempt ends.
@@ -86,10 +86,10 @@ fn no_breaker_closes_early_and_no_bulkhead_is_exceeded() {
 fn a_set_that_a_program_holds_is_kept() {
     let hosts = KeyedGuards::new(2, Duration::MAX, of_one);
     let same = |one: &SharedGuards, other: &SharedGuards| {
-        one.bulkhead().unwrap().with(|_, places| places.bulkhead = holdoff::core::Bulkhead::new());
-        one.bulkhead().unwrap().with(|config, places| _ = places.bulkhead.enter(config, &mut []));
-        let running = other.bulkhead().unwrap().with(|_, places| places.bulkhead.running());
-        one.bulkhead().unwrap().with(|_, places| places.bulkhead.leave());
+        one.bulkhead().unwrap().with(|(_, bulkhead, _)| *bulkhead = holdoff::core::Bulkhead::new());
+        one.bulkhead().unwrap().with(|(config, bulkhead, words)| _ = bulkhead.enter(config, words));
+        let running = other.bulkhead().unwrap().with(|(_, bulkhead, _)| bulkhead.running());
+        one.bulkhead().unwrap().with(|(_, bulkhead, _)| bulkhead.leave());
         running == 1
     };
     let held = hosts.of("held");
@@ -108,17 +108,16 @@ fn a_set_that_a_program_holds_is_kept() {
 #[test]
 fn a_guard_that_all_keys_share_keeps_no_set() {
     let config = BulkheadConfig::new(1, 0, Span::ZERO).unwrap();
-    let all = Shared::new(config, holdoff::guard::Places::new(&config));
-    all.with(|config, places| _ = places.bulkhead.enter(config, &mut []));
+    let all = Shared::new(config);
+    all.with(|(config, bulkhead, words)| _ = bulkhead.enter(config, words));
     let breaker = BreakerConfig::consecutive(1, Span::from_secs(1)).unwrap();
-    let hosts = KeyedGuards::new(2, Duration::MAX, move || {
-        SharedGuards::new().with_shared_bulkhead(&all).with_breaker(breaker)
-    });
+    let hosts = KeyedGuards::new(2, Duration::MAX, move || SharedGuards::new().with_shared(&all).with(breaker));
     let opens = |key: u32| {
-        hosts.of(key).breaker().unwrap().with(|_, breaker| breaker.isolate(Timestamp::ZERO));
+        hosts.of(key).breaker().unwrap().with(|(_, breaker)| breaker.isolate(Timestamp::ZERO));
     };
-    let is_closed =
-        |key: u32| hosts.of(key).breaker().unwrap().with(|config, breaker| breaker.is_at_rest(config, Timestamp::ZERO));
+    let is_closed = |key: u32| {
+        hosts.of(key).breaker().unwrap().with(|(config, breaker)| breaker.is_at_rest(config, Timestamp::ZERO))
+    };
     (0..9).for_each(|key| assert!(is_closed(key)));
     // Two keys in use, and all others share a set.
     [0, 1, 2].into_iter().for_each(opens);

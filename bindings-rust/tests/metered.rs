@@ -8,8 +8,7 @@ use std::time::Duration;
 
 #[test]
 fn prometheus_reads_attempts_retries_delays_and_ends() {
-    let guards =
-        SharedGuards::new().with_breaker(BreakerConfig::consecutive(3, Duration::from_secs(5).into()).unwrap());
+    let guards = SharedGuards::new().with(BreakerConfig::consecutive(3, Duration::from_secs(5).into()).unwrap());
     let (recorder, time) = (PrometheusBuilder::new().build_recorder(), VirtualTime::new());
     metrics::with_local_recorder(&recorder, || {
         let begin = || holdoff::retry(Policy::default(), || Err::<(), _>("down")).metrics().sleeper(time.clone());

@@ -14,11 +14,11 @@ fn once() -> Policy {
 }
 
 fn places(count: u32) -> SharedGuards {
-    SharedGuards::new().with_bulkhead(BulkheadConfig::new(count, 8, Span::from_secs(9)).unwrap())
+    SharedGuards::new().with(BulkheadConfig::new(count, 8, Span::from_secs(9)).unwrap())
 }
 
 fn running(guards: &SharedGuards) -> u32 {
-    guards.bulkhead().unwrap().with(|_, places| places.bulkhead.running())
+    guards.bulkhead().unwrap().with(|(_, bulkhead, _)| bulkhead.running())
 }
 
 /// A connection: when it closes, the bulkhead has to count it yet.
@@ -69,7 +69,7 @@ async fn a_call_that_is_dropped_cancelled_or_late_ends_its_attempt_first() {
 async fn attempts_that_lose_to_a_hedge_end_before_their_places_are_free() {
     let policy = Policy::options().attempts(2).build().unwrap();
     for failure in [None, Some(Failure::PERMANENT)] {
-        let guards = places(2).with_hedge(HedgeConfig::new(Span::from_secs(1), None, 2).unwrap());
+        let guards = places(2).with(HedgeConfig::new(Span::from_secs(1), None, 2).unwrap());
         let open = Rc::default();
         let answer = holdoff::retry_with(policy, async |attempt| {
             let _connection = Connection::open(&guards, &open);
@@ -99,7 +99,7 @@ mod rate {
 
     fn limited(limit: u32, burst: u32) -> SharedGuards {
         let config = LimiterConfig::gcra(limit, Span::from_secs(1), burst).unwrap();
-        SharedGuards::new().with_limiter(config.with_refusal(Refusal::Wait))
+        SharedGuards::new().with(config.with_refusal(Refusal::Wait))
     }
 
     /// Starts that many calls, one after the other; each attempt takes as long as `takes` says. Returns when each began.
@@ -156,7 +156,7 @@ mod rate {
 
     #[tokio::test(start_paused = true)]
     async fn a_limit_before_a_queue_holds_in_every_second() {
-        let guards = limited(10, 1).with_bulkhead(BulkheadConfig::new(1, 200, Span::from_secs(60)).unwrap());
+        let guards = limited(10, 1).with(BulkheadConfig::new(1, 200, Span::from_secs(60)).unwrap());
         let takes = |number| if number == 0 { ms(6000) } else { ms(1) };
         let begun = begin(&guards, 60, ms(100), takes, |_| Duration::MAX).await;
         assert!(begun.iter().map(|(number, _)| *number).eq(0..60));

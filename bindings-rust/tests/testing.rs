@@ -33,7 +33,7 @@ fn disabled_leaves_one_attempt_until_it_is_dropped() {
 fn limited_waits_no_time_and_gives_places_back() {
     let _alone = alone();
     let _limited = limited(3);
-    let guards = SharedGuards::new().with_bulkhead(holdoff::core::BulkheadConfig::new(1, 0, Span::MAX).unwrap());
+    let guards = SharedGuards::new().with(holdoff::core::BulkheadConfig::new(1, 0, Span::MAX).unwrap());
     let began = Instant::now();
     for _ in 0..2 {
         let stopped = holdoff::retry(patient(), || Err::<(), _>("down")).guards(&guards).call().unwrap_err();

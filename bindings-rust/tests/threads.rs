@@ -9,12 +9,12 @@ use std::time::Duration;
 
 /// A hedge whose second attempt begins soon.
 fn soon() -> SharedGuards {
-    SharedGuards::new().with_hedge(HedgeConfig::new(Span::from_millis(1), None, 2).unwrap())
+    SharedGuards::new().with(HedgeConfig::new(Span::from_millis(1), None, 2).unwrap())
 }
 
 /// A hedge whose second attempt begins when the first one has failed.
 fn late() -> SharedGuards {
-    SharedGuards::new().with_hedge(HedgeConfig::new(Span::from_secs(60), None, 2).unwrap())
+    SharedGuards::new().with(HedgeConfig::new(Span::from_secs(60), None, 2).unwrap())
 }
 
 /// Waits until the call is over, if that is the first attempt.
@@ -24,7 +24,7 @@ fn wait_if_first(attempt: &Attempt) -> bool {
 
 #[test]
 fn the_first_success_wins_and_the_others_are_told() {
-    let guards = soon().with_bulkhead(BulkheadConfig::new(4, 0, Span::MAX).unwrap());
+    let guards = soon().with(BulkheadConfig::new(4, 0, Span::MAX).unwrap());
     let told = Arc::new(AtomicBool::new(false));
     let (tell, attempts) = (told.clone(), Mutex::new(Vec::new()));
     let value = holdoff::retry_with(&Policy::default(), move |attempt| {
@@ -42,7 +42,7 @@ fn the_first_success_wins_and_the_others_are_told() {
         std::thread::yield_now();
     }
     assert!(CancelToken::of_attempt().is_none());
-    assert_eq!(guards.bulkhead().unwrap().with(|_, places| places.bulkhead.running()), 0);
+    assert_eq!(guards.bulkhead().unwrap().with(|(_, bulkhead, _)| bulkhead.running()), 0);
 }
 
 #[test]

@@ -124,7 +124,7 @@ async fn a_body_that_cannot_be_sent_again_is_sent_once() {
 #[tokio::test(start_paused = true)]
 async fn requests_share_the_guards_of_their_layer() {
     let open = Duration::from_secs(60).into();
-    let guards = SharedGuards::new().with_breaker(BreakerConfig::consecutive(3, open).unwrap());
+    let guards = SharedGuards::new().with(BreakerConfig::consecutive(3, open).unwrap());
     let mut service = layer().guards(&guards).layer(Scripted::new(&[0, 0, 0]));
     assert!(service.call(Request::get("")).await.is_err());
     let refused = service.clone().call(Request::get("")).await.unwrap_err();

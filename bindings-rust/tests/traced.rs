@@ -54,7 +54,7 @@ fn a_retry_the_end_and_a_change_of_a_breaker_are_events_and_a_success_is_none() 
     let backoff = Backoff::constant(Duration::from_secs(1));
     let policy = Policy::options().attempts(2).backoff(backoff).jitter(Jitter::None).build().unwrap();
     let open = Duration::from_secs(5).into();
-    let guards = SharedGuards::new().with_breaker(BreakerConfig::consecutive(2, open).unwrap());
+    let guards = SharedGuards::new().with(BreakerConfig::consecutive(2, open).unwrap());
     let (lines, time) = (Lines::default(), VirtualTime::new());
     tracing::subscriber::with_default(lines.clone(), || {
         let answer = holdoff::retry(&policy, || Ok::<_, &str>(1)).sleeper(time.clone()).guards(&guards).call();

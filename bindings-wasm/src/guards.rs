@@ -10,78 +10,122 @@ mod single;
 use crate::memory::{Shared, exports};
 use core::mem::offset_of;
 use holdoff_core::{
-    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, FailureKind,
-    GuardedCall, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Policy, RawStep, Span, Step, Stretch,
-    StretchConfig, Timestamp, Token,
+    Breaker, BreakerConfig, FailureKind, GuardConfig, GuardedCall, Guards, Policy, RawStep, Span, Step, Timestamp,
+    Token, each_guard,
 };
 
 /// How many breakers stay in memory: a program that has one for each host takes them by turns. New ones are made in the first
 /// slot.
 const SLOTS: usize = 16;
 
+/// A guard in memory.
 #[repr(C)]
-struct BreakerSlot {
-    config: BreakerConfig,
-    breaker: Breaker,
+struct Slot<C: GuardConfig> {
+    config: C,
+    state: C::State,
 }
 
 /// How many words the longest queue of a bulkhead takes.
 const LONGEST_QUEUE: usize = 65_536 / 64;
 
-/// One state of each machine, and the values that go in and out. JavaScript reads the offsets from [`PLACES`].
-#[repr(C)]
-struct Memory {
-    args: [u64; 16],
-    step: RawStep,
-    policy: Policy,
-    call: GuardedCall,
-    token: [u32; 4],
-    budget_config: BudgetConfig,
-    budget: Budget,
-    breakers: [BreakerSlot; SLOTS],
-    limiter_config: LimiterConfig,
-    limiter: Limiter,
-    adaptive_config: AdaptiveConfig,
-    adaptive: Adaptive,
-    bulkhead_config: BulkheadConfig,
-    bulkhead: Bulkhead,
-    /// The places of the longest queue.
-    queue: [u64; LONGEST_QUEUE],
-    stretch_config: StretchConfig,
-    stretch: Stretch,
-    hedge_config: HedgeConfig,
-    hedge: Latency,
-    /// The value of a header.
-    text: [u8; 256],
-    /// The slot of the breaker that functions work on.
-    breaker_slot: u64,
-    /// The buffer for the times of a limiter's log: its address, and how many times fit.
-    log_buffer: [u32; 2],
+/// Declares the memory, in which each guard has a slot, and what is done with all guards.
+macro_rules! memory {
+    ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
+        /// One state of each machine, and the values that go in and out. JavaScript reads the offsets from [`PLACES`].
+        #[repr(C)]
+        struct Memory {
+            args: [u64; 16],
+            step: RawStep,
+            policy: Policy,
+            call: GuardedCall,
+            token: [u32; 4],
+            $($name: Slot<$config>,)*
+            breakers: [Slot<BreakerConfig>; SLOTS],
+            /// The places of the longest queue.
+            queue: [u64; LONGEST_QUEUE],
+            /// The value of a header.
+            text: [u8; 256],
+            /// The slot of the breaker that functions work on.
+            breaker_slot: u64,
+            /// The buffer for the times of a limiter's log: its address, and how many times fit.
+            log_buffer: [u32; 2],
+        }
+
+        /// The number of each guard, in the order in which errors are looked for.
+        #[allow(non_camel_case_types)]
+        enum Index {
+            $($name,)*
+            All,
+        }
+
+        /// The offset and the length of each field, in bytes: those of JavaScript's own, then a configuration and a state for each guard.
+        #[unsafe(no_mangle)]
+        static PLACES: [[u32; 2]; 8 + 2 * Index::All as usize] = {
+            const fn place(at: usize, size: usize) -> [u32; 2] {
+                [at as u32, size as u32]
+            }
+            let mut places = [
+                place(offset_of!(Memory, args), size_of::<[u64; 16]>()),
+                place(offset_of!(Memory, step), size_of::<RawStep>()),
+                place(offset_of!(Memory, policy), size_of::<Policy>()),
+                place(offset_of!(Memory, call), size_of::<GuardedCall>()),
+                place(offset_of!(Memory, token), size_of::<[u32; 4]>()),
+                place(offset_of!(Memory, queue), size_of::<[u64; LONGEST_QUEUE]>()),
+                place(offset_of!(Memory, text), size_of::<[u8; 256]>()),
+                place(offset_of!(Memory, breaker_slot), size_of::<u64>()),
+                $(
+                    place(offset_of!(Memory, $name) + offset_of!(Slot<$config>, config), size_of::<$config>()),
+                    place(offset_of!(Memory, $name) + offset_of!(Slot<$config>, state), size_of::<<$config as GuardConfig>::State>()),
+                )*
+            ];
+            // JavaScript lays breakers into the slots.
+            let (first, own) = (offset_of!(Memory, breakers) as u32, offset_of!(Memory, breaker) as u32);
+            places[8 + 2 * Index::breaker as usize][0] += first - own;
+            places[9 + 2 * Index::breaker as usize][0] += first - own;
+            places
+        };
+
+        impl Memory {
+            /// The call, its policy, and the guards of a set.
+            fn call_under(&mut self, guards: u32) -> (&mut GuardedCall, &Policy, Guards<'_>) {
+                let is = |guard: Index| guards & (1 << guard as u32) != 0;
+                let log = if is(Index::limiter) { self.log() } else { &mut [] };
+                let breaker = &mut self.breakers[self.breaker_slot as usize % SLOTS];
+                let (mut log, mut queue) = (Some(log), Some(&mut self.queue[..]));
+                let mut lent = Guards { $(
+                    $name: is(Index::$name).then(|| {
+                        let words = match Index::$name {
+                            Index::limiter => log.take(),
+                            Index::bulkhead => queue.take(),
+                            _ => None,
+                        };
+                        self.$name.config.lend(&mut self.$name.state, words.unwrap_or_default())
+                    }),
+                )* };
+                if let Some(guard) = &mut lent.breaker {
+                    *guard = breaker.config.lend(&mut breaker.state, &mut []);
+                }
+                (&mut self.call, &self.policy, lent)
+            }
+
+            /// New states of those guards.
+            fn make(&mut self, guards: u32, seed: u64, now: Timestamp) {
+                $(if guards & (1 << Index::$name as u32) != 0 {
+                    self.$name.state = self.$name.config.state(seed, now);
+                })*
+                if guards & (1 << Index::breaker as u32) != 0 {
+                    let (config, breaker) = self.breaker();
+                    *breaker = config.state(seed, now);
+                }
+            }
+        }
+    };
 }
+each_guard!(memory);
 
 // SAFETY: the memory is made of integers, doubles and arrays of them: every bit pattern is a value. No export calls out of
 // the module.
 static MEMORY: Shared<Memory> = unsafe { Shared::zeroed() };
-
-/// The index of the first breaker in [`PLACES`], behind that of its configuration.
-const BREAKER_PLACE: usize = 8;
-
-/// The offset and the length of each field, in bytes.
-#[unsafe(no_mangle)]
-static PLACES: [[u32; 2]; 22] = {
-    macro_rules! places {
-        ($($field:ident: $type:ty),*) => { [$([offset_of!(Memory, $field) as u32, size_of::<$type>() as u32]),*] };
-    }
-    let mut places: [[u32; 2]; 22] = places!(
-        args: [u64; 16], step: RawStep, policy: Policy, call: GuardedCall,
-        token: [u32; 4], budget_config: BudgetConfig, budget: Budget, breakers: BreakerConfig, breakers: Breaker,
-        limiter_config: LimiterConfig, limiter: Limiter, adaptive_config: AdaptiveConfig, adaptive: Adaptive,
-        bulkhead_config: BulkheadConfig, bulkhead: Bulkhead, queue: [u64; LONGEST_QUEUE], stretch_config: StretchConfig, stretch: Stretch,
-        hedge_config: HedgeConfig, hedge: Latency, text: [u8; 256], breaker_slot: u64
-    );
-    places[BREAKER_PLACE][0] += offset_of!(BreakerSlot, breaker) as u32;
-    places
-};
 
 /// The address of the memory, which never changes.
 #[unsafe(no_mangle)]
@@ -93,15 +137,6 @@ extern "C" fn address() -> usize {
 fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
     MEMORY.with(work)
 }
-
-/// The bit of each guard, in the order in which errors are looked for.
-const BUDGET: u32 = 1;
-const BREAKER: u32 = 2;
-const LIMITER: u32 = 4;
-const BULKHEAD: u32 = 8;
-const ADAPTIVE: u32 = 16;
-const STRETCH: u32 = 32;
-const HEDGE: u32 = 64;
 
 const PAGE: usize = 1 << 16;
 
@@ -155,35 +190,18 @@ impl Memory {
 
     /// The configuration and the state of the breaker that functions work on.
     fn breaker(&mut self) -> (&BreakerConfig, &mut Breaker) {
-        let BreakerSlot { config, breaker } = &mut self.breakers[self.breaker_slot as usize % SLOTS];
-        (config, breaker)
+        let Slot { config, state } = &mut self.breakers[self.breaker_slot as usize % SLOTS];
+        (config, state)
     }
 
     /// The times of the limiter's log.
     fn log(&self) -> &'static mut [u64] {
-        let ([at, holds], wanted) = (self.log_buffer, self.limiter_config.words());
+        let ([at, holds], wanted) = (self.log_buffer, self.limiter.config.words());
         if wanted == 0 || wanted > holds as usize {
             return &mut [];
         }
         // SAFETY: `reserve` has made so much memory there, which belongs to nothing else, and each export asks for it once.
         unsafe { core::slice::from_raw_parts_mut(at as *mut u64, wanted) }
-    }
-
-    /// The call, its policy, and the guards of a set.
-    fn call_under(&mut self, guards: u32) -> (&mut GuardedCall, &Policy, Guards<'_>) {
-        let is = |guard: u32| guards & guard != 0;
-        let log = if is(LIMITER) { self.log() } else { &mut [] };
-        let slot = &mut self.breakers[self.breaker_slot as usize % SLOTS];
-        let guards = Guards {
-            budget: is(BUDGET).then_some((&self.budget_config, &mut self.budget)),
-            breaker: is(BREAKER).then_some((&slot.config, &mut slot.breaker)),
-            limiter: is(LIMITER).then_some((&self.limiter_config, &mut self.limiter, log)),
-            adaptive: is(ADAPTIVE).then_some((&self.adaptive_config, &mut self.adaptive)),
-            bulkhead: is(BULKHEAD).then_some((&self.bulkhead_config, &mut self.bulkhead, &mut self.queue[..])),
-            stretch: is(STRETCH).then_some((&self.stretch_config, &mut self.stretch)),
-            hedge: is(HEDGE).then_some((&self.hedge_config, &mut self.hedge)),
-        };
-        (&mut self.call, &self.policy, guards)
     }
 
     /// Writes a step, and the length of its sleep into slot 4.

@@ -7,9 +7,7 @@ use crate::options;
 use crate::run::{all_same, same};
 use crate::sessions::{factor, failure, policy_document, runner, span_text};
 use holdoff_core::{
-    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Error,
-    GuardedCall, Guards, HedgeConfig, Latency, Limiter, LimiterConfig, Options, Outcome, Policy, Step, Stretch,
-    StretchConfig, Ticket, Timestamp,
+    Bulkhead, Error, GuardConfig, GuardedCall, Guards, Options, Outcome, Policy, Step, Ticket, Timestamp, each_guard,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -87,84 +85,72 @@ pub struct After {
     pub rate: Option<f64>,
 }
 
-/// Guards with their configurations, as a host owns them.
-pub(crate) struct Owned {
-    budget: Option<(BudgetConfig, Budget)>,
-    breaker: Option<(BreakerConfig, Breaker)>,
-    limiter: Option<(LimiterConfig, Limiter, Vec<u64>)>,
-    adaptive: Option<(AdaptiveConfig, Adaptive)>,
-    bulkhead: Option<(BulkheadConfig, Bulkhead, Vec<u64>)>,
-    stretch: Option<(StretchConfig, Stretch)>,
-    hedge: Option<(HedgeConfig, Latency)>,
+/// A guard with its configuration and its words, as a host owns it.
+pub(crate) struct OwnedGuard<C: GuardConfig> {
+    config: C,
+    state: C::State,
+    words: Vec<u64>,
 }
 
-impl Owned {
-    /// The guards of a document.
-    pub(crate) fn new(builder: &Options, seed: u64, now: Timestamp) -> Result<Self, holdoff_core::Error> {
-        Ok(Self {
-            budget: builder.budget()?.map(|config| (config, Budget::new(&config, seed, now))),
-            breaker: builder.breaker()?.map(|config| (config, Breaker::new(&config, seed, now))),
-            limiter: builder.limiter()?.map(|config| (config, Limiter::new(&config, now), vec![0; config.words()])),
-            adaptive: builder.adaptive()?.map(|config| (config, Adaptive::new(&config, now))),
-            bulkhead: builder.bulkhead()?.map(|config| (config, Bulkhead::new(), vec![0; config.words()])),
-            stretch: builder.stretch()?.map(|config| (config, Stretch::new(&config, now))),
-            hedge: builder.hedge()?.map(|config| (config, Latency::new())),
-        })
-    }
-
-    /// All of them, for one input.
-    pub(crate) fn lend(&mut self) -> Guards<'_> {
-        Guards {
-            budget: self.budget.as_mut().map(|(config, state)| (&*config, state)),
-            breaker: self.breaker.as_mut().map(|(config, state)| (&*config, state)),
-            limiter: self.limiter.as_mut().map(|(config, state, room)| (&*config, state, room.as_mut_slice())),
-            adaptive: self.adaptive.as_mut().map(|(config, state)| (&*config, state)),
-            bulkhead: self.bulkhead.as_mut().map(|(config, state, room)| (&*config, state, room.as_mut_slice())),
-            stretch: self.stretch.as_mut().map(|(config, state)| (&*config, state)),
-            hedge: self.hedge.as_mut().map(|(config, state)| (&*config, state)),
-        }
+impl<C: GuardConfig> OwnedGuard<C> {
+    fn new(options: &Options, seed: u64, now: Timestamp) -> Result<Option<Self>, Error> {
+        let make = |config: C| Self { config, state: config.state(seed, now), words: vec![0; config.words()] };
+        Ok(C::described(options)?.map(make))
     }
 
     /// Through bytes to another clock.
     fn moved(&mut self, now: Timestamp, to: Timestamp) -> Result<(), Error> {
-        if let Some((config, state)) = &mut self.budget {
-            *state = Budget::restore(&state.save(config, now), config, to)?;
-        }
-        if let Some((config, state)) = &mut self.breaker {
-            *state = Breaker::restore(&state.save(config, now), config, to)?;
-        }
-        if let Some((config, state, room)) = &mut self.limiter {
-            let mut bytes = vec![0; Limiter::saved(config)];
-            state.save(config, room, now, &mut bytes);
-            *state = Limiter::restore(&bytes, config, room, to)?;
-        }
-        if let Some((config, state)) = &mut self.adaptive {
-            *state = Adaptive::restore(&state.save(config, now), config, to)?;
-        }
-        if let Some((_, state, _)) = &mut self.bulkhead {
-            *state = Bulkhead::new();
-        }
-        if let Some((config, state)) = &mut self.stretch {
-            *state = Stretch::restore(&state.save(config, now), config, to)?;
-        }
-        if let Some((_, state)) = &mut self.hedge {
-            *state = Latency::restore(&state.save())?;
-        }
+        let mut bytes = vec![0; self.config.saved()];
+        self.config.save(&self.state, &self.words, now, &mut bytes);
+        self.state = self.config.restore(&bytes, &mut self.words, to)?;
         Ok(())
     }
+}
 
+/// Declares all guards of a session.
+macro_rules! owned {
+    ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
+        /// Guards with their configurations, as a host owns them.
+        pub(crate) struct Owned {
+            $($name: Option<OwnedGuard<$config>>,)*
+        }
+
+        impl Owned {
+            /// The guards of a document.
+            pub(crate) fn new(options: &Options, seed: u64, now: Timestamp) -> Result<Self, Error> {
+                Ok(Self { $($name: OwnedGuard::new(options, seed, now)?,)* })
+            }
+
+            /// All of them, for one input.
+            pub(crate) fn lend(&mut self) -> Guards<'_> {
+                Guards { $(
+                    $name: self.$name.as_mut().map(|guard| guard.config.lend(&mut guard.state, &mut guard.words)),
+                )* }
+            }
+
+            /// Through bytes to another clock.
+            fn moved(&mut self, now: Timestamp, to: Timestamp) -> Result<(), Error> {
+                $(if let Some(guard) = &mut self.$name { guard.moved(now, to)?; })*
+                Ok(())
+            }
+        }
+    };
+}
+each_guard!(owned);
+
+impl Owned {
     fn after(&self, now: N) -> After {
         let at = Timestamp::from_nanos(now.0);
         let breaker = self.breaker.as_ref();
-        let bulkhead = self.bulkhead.as_ref().map(|(_, state, _)| state);
+        let bulkhead = self.bulkhead.as_ref().map(|guard| &guard.state);
         After {
             now,
-            budget: self.budget.as_ref().map(|(config, state)| state.balance(config, at)),
-            breaker: breaker.map(|(config, state)| state.state(config, at).name().to_owned()),
-            openings: breaker.map(|(_, state)| state.openings()),
+            budget: self.budget.as_ref().map(|guard| guard.state.balance(&guard.config, at)),
+            breaker: breaker.map(|guard| guard.state.state(&guard.config, at).name().to_owned()),
+            openings: breaker.map(|guard| guard.state.openings()),
             running: bulkhead.map(Bulkhead::running),
             waiting: bulkhead.map(Bulkhead::waiting),
-            rate: self.adaptive.as_ref().map(|(_, state)| state.rate()),
+            rate: self.adaptive.as_ref().map(|guard| guard.state.rate()),
         }
     }
 }
@@ -202,7 +188,7 @@ impl Session {
                 return guards.moved(at(now), at(to)).map(|()| None).map_err(|error| error.to_string());
             }
             GuardedEvent::Isolate { .. } | GuardedEvent::ForceClose { .. } | GuardedEvent::Reset { .. } => {
-                &mut guards.breaker.as_mut().ok_or("there is no breaker")?.1
+                &mut guards.breaker.as_mut().ok_or("there is no breaker")?.state
             }
             GuardedEvent::Succeed { call, .. }
             | GuardedEvent::Fail { call, .. }

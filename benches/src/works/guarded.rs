@@ -102,8 +102,8 @@ fn work(failures: u32) -> Work {
     let (mut run, mut even) = (black_box(Run::new(5)), black_box(Even::new()));
     let (mut two, mut both, mut all) = (All::new(), All::new(), All::new());
     let (peer, settings) = (failsafe::consecutive(), backon::settings());
-    let budgeted = SharedGuards::new().with_breaker(breaker()).with_budget(budget());
-    let set = SharedGuards::new().with_breaker(breaker()).with_limiter(limiter());
+    let budgeted = SharedGuards::new().with(breaker()).with(budget());
+    let set = SharedGuards::new().with(breaker()).with(limiter());
     Work::new(format!("guarded loop, {failures} failures"))
         .by("floor", move || by_hand(black_box(&numbers), black_box(&mut run), black_box(&mut even), fails(), seed()))
         .by("bare", move || loops::bare(fails()))
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn the_guards_let_everything_through() {
         let (policy, mut all) = (loops::policy(), All::new());
-        let set = SharedGuards::new().with_breaker(breaker()).with_limiter(limiter());
+        let set = SharedGuards::new().with(breaker()).with(limiter());
         let (mut run, mut even) = (Run::new(5), Even::new());
         for _ in 0..10_000 {
             assert_eq!(by_guarded(&policy, &mut all.all(), 3, 7), Ok(0));

@@ -4,101 +4,59 @@ use crate::*;
 
 /// A configuration and the state that belongs to it, and the caller's words that the state is kept in where it has no end.
 #[repr(C)]
-pub(crate) struct Guard<C: GuardConfig> {
+pub(crate) struct Guard<C: StoredGuard> {
     pub(crate) config: C,
     pub(crate) state: C::State,
     pub(crate) words: C::Words,
 }
 
-impl<C: GuardConfig> Guard<C> {
-    /// The configuration and the state.
-    pub(crate) fn pair(&mut self) -> (&C, &mut C::State) {
-        (&self.config, &mut self.state)
-    }
-}
-
-impl<C: GuardConfig<Words = Words>> Guard<C> {
+impl<C: StoredGuard> Guard<C> {
     /// The configuration, the state and the words.
     pub(crate) fn parts(&mut self) -> (&C, &mut C::State, &mut [u64]) {
         // SAFETY: the header makes the caller promise that they are there as long as the guard; no more than it took.
-        let words = unsafe { self.words.get(&self.config) };
+        let words = unsafe { self.words.into().get(&self.config) };
         (&self.config, &mut self.state, words)
+    }
+
+    /// Lends the guard to a call.
+    pub(crate) fn lend(&mut self) -> C::Lent<'_> {
+        let (config, state, words) = self.parts();
+        config.lend(state, words)
     }
 }
 
-/// A configuration that options describe in a section of their own.
-pub(crate) trait GuardConfig: Sized {
-    /// The state that belongs to it.
-    type State;
+/// A configuration whose guard has memory of C's.
+pub(crate) trait StoredGuard: GuardConfig {
     /// `Words` if the guard keeps words of the caller's, else nothing.
-    type Words: Default;
-    /// The name of the section.
-    const SECTION: &'static str;
-
-    /// The field that says how many words it needs.
-    const WORDS: &'static str = "";
-
-    /// Reads the section of options, if there is one.
-    fn described(options: &Options) -> Result<Option<Self>, Error>;
-
-    /// Makes the state of a guard that has seen nothing.
-    fn state(&self, seed: u64, now: Timestamp) -> Self::State;
-
-    /// How many words it needs.
-    fn words(&self) -> usize {
-        0
-    }
+    type Words: Copy + From<Words> + Into<Words>;
 
     /// Makes a guard that has seen nothing, without the words that it needs.
     fn guard(self, seed: u64, now: Timestamp) -> Guard<Self> {
-        Guard { state: self.state(seed, now), config: self, words: Self::Words::default() }
+        Guard { state: self.state(seed, now), config: self, words: Words::default().into() }
     }
 }
 
-/// Declares the section of each configuration, its words and the field that says how many it needs, and its state at first.
-macro_rules! guard_configs {
-    ($($section:ident: $config:ident, $words:tt $(by $field:literal)?,
-        $state:ident = |$of:pat_param, $seed:pat_param, $now:pat_param| $new:expr;)*) => { $(
-        impl GuardConfig for $config {
-            type State = $state;
-            type Words = $words;
-            const SECTION: &'static str = stringify!($section);
+/// The words of a guard that keeps none.
+#[derive(Clone, Copy)]
+pub(crate) struct NoWords;
 
-            fn described(options: &Options) -> Result<Option<Self>, Error> {
-                options.$section()
-            }
-
-            fn state(&self, $seed: u64, $now: Timestamp) -> $state {
-                let $of = self;
-                $new
-            }
-
-            $(
-                const WORDS: &'static str = $field;
-
-                fn words(&self) -> usize {
-                    self.words()
-                }
-            )?
-        }
-    )* };
+impl From<Words> for NoWords {
+    fn from(_: Words) -> Self {
+        Self
+    }
 }
 
-guard_configs! {
-    budget: BudgetConfig, (), Budget = |config, seed, now| Budget::new(config, seed, now);
-    breaker: BreakerConfig, (), Breaker = |config, seed, now| Breaker::new(config, seed, now);
-    limiter: LimiterConfig, Words by "limiter.limit", Limiter = |config, _, now| Limiter::new(config, now);
-    adaptive: AdaptiveConfig, (), Adaptive = |config, _, now| Adaptive::new(config, now);
-    bulkhead: BulkheadConfig, Words by "bulkhead.queue", Bulkhead = |_, _, _| Bulkhead::new();
-    stretch: StretchConfig, (), Stretch = |config, _, now| Stretch::new(config, now);
-    hedge: HedgeConfig, (), Latency = |_, _, _| Latency::new();
+impl From<NoWords> for Words {
+    fn from(_: NoWords) -> Self {
+        Self::default()
+    }
 }
 
 /// Stores a guard of a checked configuration, which has seen nothing.
 ///
 /// # Safety
 /// `memory` is null or points to memory of its type.
-pub(crate) unsafe fn put_guard<C: GuardConfig, M: Memory<Inner = Guard<C>>>(
+pub(crate) unsafe fn put_guard<C: StoredGuard, M: Memory<Inner = Guard<C>>>(
     memory: *mut M,
     config: Result<C, Error>,
     seed: u64,
@@ -113,12 +71,12 @@ pub(crate) unsafe fn put_guard<C: GuardConfig, M: Memory<Inner = Guard<C>>>(
 /// # Safety
 /// `memory` is null or points to memory of its type.
 #[inline(never)]
-pub(crate) unsafe fn put_with_words<C: GuardConfig<Words = Words>, M: Memory<Inner = Guard<C>>>(
+pub(crate) unsafe fn put_with_words<C: StoredGuard, M: Memory<Inner = Guard<C>>>(
     memory: *mut M,
     mut guard: Guard<C>,
     words: &mut Words,
 ) -> Result<(), ErrorCode> {
-    guard.words = words.take(guard.config.words()).ok_or(ErrorCode::NoRoom)?;
+    guard.words = words.take(guard.config.words()).ok_or(ErrorCode::NoRoom)?.into();
     // SAFETY: passed on.
     unsafe { store(memory, guard) }
 }
@@ -181,13 +139,13 @@ impl Words {
 ///
 /// # Safety
 /// `options` is null or points to options.
-pub(crate) unsafe fn section<C: GuardConfig>(
+pub(crate) unsafe fn section<C: StoredGuard>(
     options: *const holdoff_options,
     seed: u64,
     now: Timestamp,
 ) -> Result<Guard<C>, holdoff_problem> {
     // SAFETY: passed on.
     let config = C::described(unsafe { sound(options) }?)?;
-    let config = config.ok_or_else(|| holdoff_problem::about(ErrorCode::FieldMissing, C::SECTION))?;
+    let config = config.ok_or_else(|| holdoff_problem::about(ErrorCode::FieldMissing, C::SECTION.name))?;
     Ok(config.guard(seed, now))
 }

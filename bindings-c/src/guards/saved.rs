@@ -16,26 +16,30 @@ numbers! {
     HOLDOFF_SAVED_STRETCH: usize = 160 is Stretch::SAVED;
 }
 
-/// Does with a guard what its magic word asks for: with a hedge, with a limiter, with any other guard, whose type is then
-/// `State`, and with memory that holds none.
-macro_rules! by_guard {
-    ($guard:ident; Other => $other:expr, Hedge => $hedge:expr, Limiter => $limiter:expr, None => $none:expr) => {
-        match read($guard.cast::<u64>()) {
-            holdoff_budget::MAGIC => by_guard!($guard: holdoff_budget; Budget => $other),
-            holdoff_breaker::MAGIC => by_guard!($guard: holdoff_breaker; Breaker => $other),
-            holdoff_adaptive::MAGIC => by_guard!($guard: holdoff_adaptive; Adaptive => $other),
-            holdoff_stretch::MAGIC => by_guard!($guard: holdoff_stretch; Stretch => $other),
-            holdoff_hedge::MAGIC => by_guard!($guard: holdoff_hedge; Latency => $hedge),
-            holdoff_limiter::MAGIC => by_guard!($guard: holdoff_limiter; Limiter => $limiter),
-            _ => $none,
-        }
-    };
-    ($guard:ident: $memory:ident; $state:ident => $then:expr) => {{
-        #[allow(dead_code, reason = "a state is named only where it is made")]
-        type State = $state;
-        let $guard = $guard.cast::<$memory>();
-        $then
-    }};
+/// Writes the state of the guard; 0 for a guard that is not saved.
+unsafe fn save<C: StoredGuard, M: Memory<Inner = Guard<C>>>(guard: *mut M, now: Timestamp, out: &mut [u8]) -> usize {
+    // SAFETY: passed on.
+    let Ok((config, state, words)) = (unsafe { get_mut(guard) }).map(Guard::parts) else { return 0 };
+    let length = config.saved();
+    out.get_mut(..length).map_or(0, |out| {
+        config.save(state, words, now, out);
+        length
+    })
+}
+
+/// Replaces the state of the guard.
+unsafe fn restore<C: StoredGuard, M: Memory<Inner = Guard<C>>>(
+    guard: *mut M,
+    now: Timestamp,
+    bytes: Result<&[u8], ErrorCode>,
+) -> Result<(), holdoff_problem> {
+    // SAFETY: passed on.
+    let (config, state, words) = unsafe { get_mut(guard) }?.parts();
+    if config.saved() == 0 {
+        return Err(ErrorCode::NotAGuard.into());
+    }
+    *state = config.restore(bytes?, words, now)?;
+    Ok(())
 }
 
 extern_c! {
@@ -45,13 +49,17 @@ extern_c! {
     /// state holds nothing of the calls in flight.
     ///
     /// Returns how many bytes there are; 0 when they do not fit, and for memory without one of these guards.
-    fn holdoff_guard_save(guard: *const c_void, now, bytes: *mut c_char, size) -> usize =
-        by_guard!(guard;
-            Other => get(guard).map_or(0, |Guard { config, state, .. }| write_bytes(bytes, size, &state.save(config, now))),
-            Hedge => get(guard).map_or(0, |hedge| write_bytes(bytes, size, &hedge.state.save())),
-            Limiter => get_mut(guard.cast_mut()).map(Guard::parts).ok()
-                .and_then(|(config, state, log)| state.save(config, log, now, buffer(bytes, size))).unwrap_or(0),
-            None => 0);
+    fn holdoff_guard_save(guard: *const c_void, now, bytes: *mut c_char, size) -> usize = {
+        macro_rules! save {
+            ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
+                match read(guard.cast::<u64>()) {
+                    $($memory::MAGIC => save(guard.cast_mut().cast::<$memory>(), now, buffer(bytes, size)),)*
+                    _ => 0,
+                }
+            };
+        }
+        each_guard!(save)
+    };
 
     /// Replaces the state of a guard by a saved one, on a clock that reads `now`. The configuration of the guard may differ
     /// from that of the saved one, but not its kind, nor the limit of a limiter of the kind "log".
@@ -60,16 +68,14 @@ extern_c! {
     /// the guard as it was. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
     report holdoff_guard_restore(guard: *mut c_void, bytes: *const c_char, length, now) = {
         let bytes = slice(bytes, length);
-        by_guard!(guard;
-            Other => {
-                let (config, state) = get_mut(guard)?.pair();
-                *state = State::restore(bytes?, config, now)?;
-            },
-            Hedge => get_mut(guard)?.state = Latency::restore(bytes?)?,
-            Limiter => {
-                let (config, state, log) = get_mut(guard)?.parts();
-                *state = Limiter::restore(bytes?, config, log, now)?;
-            },
-            None => return Err(guard.as_ref().map_or(ErrorCode::NullPointer, |_| ErrorCode::NotAGuard).into()));
+        macro_rules! restore {
+            ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
+                match read(guard.cast::<u64>()) {
+                    $($memory::MAGIC => restore(guard.cast::<$memory>(), now, bytes)?,)*
+                    _ => return Err(guard.as_ref().map_or(ErrorCode::NullPointer, |_| ErrorCode::NotAGuard).into()),
+                }
+            };
+        }
+        each_guard!(restore)
     };
 }

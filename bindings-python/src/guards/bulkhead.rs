@@ -1,59 +1,27 @@
 //! The limit of attempts at once.
 
-use super::{Guard, Shared, Start};
+use super::{Kept, SharedGuard, Start};
 use crate::convert::Returned;
-use holdoff_core::{BulkheadConfig, Entry, Error, Options, QueuePlace, Timestamp};
+use holdoff_core::{BulkheadConfig, Entry, QueuePlace};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use std::sync::Arc;
 
 #[doc = include_str!("../help/bulkhead.txt")]
 #[pyclass(frozen, module = "holdoff")]
-pub(crate) struct Bulkhead(pub(super) Shared<BulkheadConfig, Places>);
+pub(crate) struct Bulkhead(pub(super) SharedGuard<BulkheadConfig>);
 
-/// The state, and the words of a long queue.
-pub(super) type Places = (holdoff_core::Bulkhead, Vec<u64>);
+guard_class!(Bulkhead: BulkheadConfig, renew |_, kept| kept.state = holdoff_core::Bulkhead::new());
 
 impl Bulkhead {
-    fn of(config: BulkheadConfig) -> Self {
-        let shared = Shared::new(config, (holdoff_core::Bulkhead::new(), vec![0; config.words()]));
-        Self(shared.renewed_by(|_, (state, _)| *state = holdoff_core::Bulkhead::new()))
-    }
-
     /// Runs a transition that frees a place.
-    fn freed(&self, py: Python<'_>, transition: impl FnOnce(&BulkheadConfig, &mut Places)) {
-        let entrant = self.0.with(|config, places| {
-            transition(config, places);
-            places.0.entrant(config)
+    fn freed(&self, py: Python<'_>, transition: impl FnOnce(&BulkheadConfig, &mut Kept<BulkheadConfig>)) {
+        let entrant = self.0.with(|config, kept| {
+            transition(config, kept);
+            kept.entrant(config)
         });
         if let Some(first) = entrant {
             self.0.line.let_in(py, first);
         }
-    }
-}
-
-impl Guard for Bulkhead {
-    const SECTION: &'static str = "bulkhead";
-
-    fn fresh(builder: &Options, _seed: u64, _now: Timestamp) -> Result<Option<Self>, Error> {
-        Ok(builder.bulkhead()?.map(Self::of))
-    }
-
-    fn bytes(&self, _now: Timestamp) -> Vec<u8> {
-        Vec::new()
-    }
-
-    fn resumed(&self, _bytes: &[u8], _now: Timestamp) -> Result<Self, Error> {
-        Ok(Self::of(self.0.config))
-    }
-
-    fn of_options(mut self, options: &Arc<Options>) -> Self {
-        self.0.options = Some(Arc::clone(options));
-        self
-    }
-
-    fn options(&self) -> Option<&Arc<Options>> {
-        self.0.options.as_ref()
     }
 }
 
@@ -78,23 +46,23 @@ methods! { Bulkhead(self, py);
 
     /// Asks for a place: "entered", "refused", or a place in the queue.
     ref enter() -> PyResult<Bound<'py, PyAny>> as "Literal['entered', 'refused'] | int" =
-        word(py, self.0.with(|config, (bulkhead, words)| bulkhead.enter(config, words)));
+        word(py, self.0.with(|config, kept| kept.state.enter(config, &mut kept.words)));
 
     /// The same for a waiter in the queue.
     ref enter_from(place: u32) -> PyResult<Bound<'py, PyAny>> as "Literal['entered', 'refused'] | int" =
-        word(py, self.0.with(|config, (state, words)| state.enter_from(config, words, QueuePlace::from_raw(place))));
+        word(py, self.0.with(|config, kept| kept.state.enter_from(config, &mut kept.words, QueuePlace::from_raw(place))));
 
     /// An attempt that ran is done.
-    ref leave() = self.freed(py, |_, (bulkhead, _)| bulkhead.leave());
+    ref leave() = self.freed(py, |_, kept| kept.leave());
 
     /// A waiter leaves the queue.
-    ref leave_queue(place: u32) = self.freed(py, |config, (bulkhead, words)| {
-        bulkhead.leave_queue(config, words, QueuePlace::from_raw(place));
+    ref leave_queue(place: u32) = self.freed(py, |config, kept| {
+        kept.state.leave_queue(config, &mut kept.words, QueuePlace::from_raw(place));
     });
 
     /// How many attempts run.
-    get running: u32 = self.0.with(|_, (bulkhead, _)| bulkhead.running());
+    get running: u32 = self.0.with(|_, kept| kept.running());
 
     /// How many waiters are in the queue.
-    get waiting: u32 = self.0.with(|_, (bulkhead, _)| bulkhead.waiting());
+    get waiting: u32 = self.0.with(|_, kept| kept.waiting());
 }

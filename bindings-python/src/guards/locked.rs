@@ -1,26 +1,21 @@
 //! The guards that are a configuration and a state behind a lock: budget, breaker, limiter, adaptive rate, stretch and hedge.
 
-use super::{Shared, Start};
+use super::Start;
 use crate::clock;
 use crate::parameters::{BreakerState, Delay, HintSpan, Kind, Now, Seed, ThrottleTime, Took};
 use holdoff_core::{
-    AdaptiveConfig, AdaptiveStart, BreakerConfig, BudgetConfig, Error, FailureKind, HedgeConfig, Latency,
-    LimiterConfig, Options, Permit, Span, StretchConfig, Timestamp, Verdict, Withdrawal,
+    AdaptiveConfig, AdaptiveStart, BreakerConfig, BudgetConfig, FailureKind, GuardConfig as _, HedgeConfig,
+    LimiterConfig, Permit, Span, StretchConfig, Timestamp, Verdict, Withdrawal,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::sync::Arc;
 
 fn or_transient(kind: Option<Kind>) -> FailureKind {
     kind.map_or(FailureKind::Transient, |kind| kind.0)
 }
 
 guard! {
-    Budget(self, py) "budget": holdoff_core::Budget, BudgetConfig;
-    fresh |builder, seed, now| builder.budget()?.map(|config| (config, holdoff_core::Budget::new(&config, seed, now)));
-    save |config, state, now| state.save(config, now);
-    restore |bytes, config, now| holdoff_core::Budget::restore(bytes, config, now)?;
-    renew |config, state| *state = holdoff_core::Budget::new(config, 0, Timestamp::ZERO);
+    Budget(self, py) "budget": BudgetConfig, renew |config, kept| kept.state = config.state(0, Timestamp::ZERO);
     new(*, seed: Seed, now: Now; **fields: "Unpack[BudgetFields]", config: "BudgetConfig");
     repr |config, state| "<Budget {} left>", state.balance(config, super::clock_time());
 
@@ -36,7 +31,10 @@ guard! {
 
     /// Pays for a retry after such a failure: returns the payment; None when there may be no retry.
     at withdraw(kind: Option<Kind> = None) -> Option<u32> =
-        |config, state, now| state.withdraw(config, now, or_transient(kind), state.refusals()).map(Withdrawal::as_raw);
+        |config, kept, now| {
+            let noted = kept.refusals();
+            kept.withdraw(config, now, or_transient(kind), noted).map(Withdrawal::as_raw)
+        };
 
     /// A call begins.
     at begin() -> () = |config, state, now| state.begin(config, now);
@@ -59,11 +57,7 @@ guard! {
 }
 
 guard! {
-    Breaker(self, py) "breaker": holdoff_core::Breaker, BreakerConfig;
-    fresh |builder, seed, now| builder.breaker()?.map(|config| (config, holdoff_core::Breaker::new(&config, seed, now)));
-    save |config, state, now| state.save(config, now);
-    restore |bytes, config, now| holdoff_core::Breaker::restore(bytes, config, now)?;
-    renew |_, state| state.reset(Timestamp::ZERO);
+    Breaker(self, py) "breaker": BreakerConfig, renew |_, kept| kept.reset(Timestamp::ZERO);
     new(*, seed: Seed, now: Now; **fields: "Unpack[BreakerFields]", config: "BreakerConfig");
     repr |config, state| "<Breaker {}, opened {} times>", state.state(config, super::clock_time()).name(), state.openings();
 
@@ -127,44 +121,24 @@ impl Breaker {
     }
 }
 
-fn saved(config: &LimiterConfig, (state, log): &(holdoff_core::Limiter, Vec<u64>), now: Timestamp) -> Vec<u8> {
-    let mut bytes = vec![0; holdoff_core::Limiter::saved(config)];
-    let length = state.save(config, log, now, &mut bytes);
-    bytes.truncate(length.unwrap_or(0));
-    bytes
-}
-
-fn restored(bytes: &[u8], config: &LimiterConfig, now: Timestamp) -> Result<(holdoff_core::Limiter, Vec<u64>), Error> {
-    let mut log = vec![0; config.words()];
-    Ok((holdoff_core::Limiter::restore(bytes, config, &mut log, now)?, log))
-}
-
 guard! {
-    Limiter(self, py) "limiter": (holdoff_core::Limiter, Vec<u64>), LimiterConfig;
-    fresh |builder, _, now| builder.limiter()?.map(|config| {
-        (config, (holdoff_core::Limiter::new(&config, now), vec![0; config.words()]))
-    });
-    save |config, state, now| saved(config, state, now);
-    restore |bytes, config, now| restored(bytes, config, now)?;
+    Limiter(self, py) "limiter": LimiterConfig;
     new(*, now: Now; **fields: "Unpack[LimiterFields]", config: "LimiterConfig");
     repr |config, _| "<Limiter of {} in {}>", config.limit(), config.per();
 
     /// Takes `count` attempts; returns True if they were there. If not, nothing is taken.
-    at take(count: u32 = 1) -> bool = |config, (state, log), now| state.take(config, log, count, now).is_ok();
+    at take(count: u32 = 1) -> bool = |config, kept, now| kept.state.take(config, &mut kept.words, count, now).is_ok();
 
     /// When they would be there if nothing else is taken; None for now, NEVER for more than there can be.
     at refuses(count: u32 = 1) -> Option<u64> =
-        |config, (state, log), now| state.refuses(config, log, count, now).map(Timestamp::as_nanos);
+        |config, kept, now| kept.state.refuses(config, &kept.words, count, now).map(Timestamp::as_nanos);
 
     /// Returns unused ones.
-    at give_back(count: u32 = 1) -> () = |config, (state, log), now| state.give_back(config, log, count, now);
+    at give_back(count: u32 = 1) -> () = |config, kept, now| kept.state.give_back(config, &mut kept.words, count, now);
 }
 
 guard! {
-    Adaptive(self, py) "adaptive": holdoff_core::Adaptive, AdaptiveConfig;
-    fresh |builder, _, now| builder.adaptive()?.map(|config| (config, holdoff_core::Adaptive::new(&config, now)));
-    save |config, state, now| state.save(config, now);
-    restore |bytes, config, now| holdoff_core::Adaptive::restore(bytes, config, now)?;
+    Adaptive(self, py) "adaptive": AdaptiveConfig;
     new(*, now: Now; **fields: "Unpack[AdaptiveFields]", config: "AdaptiveConfig");
     repr |_, state| "<Adaptive {} calls a second>", state.rate();
 
@@ -174,13 +148,12 @@ guard! {
         rate: f64 = 0.0, tokens: f64 = 0.0, measured: f64 = 0.0, last_max_rate: f64 = 0.0,
         throttled_at: Option<ThrottleTime> = None, limits: bool = true, now: Now = None
     ) -> PyResult<Self> = {
-        let mut made = super::new::<Self>(py, Some(config), None, Start { seed: None, now })?;
-        let config = made.0.config;
+        let made = super::new::<Self>(py, Some(config), None, Start { seed: None, now })?;
         let now = clock::at(py, now)?;
         let throttled_at = throttled_at.map_or(now, |at| at.0);
         let start = AdaptiveStart { rate, tokens, measured, last_max_rate, throttled_at, limits };
-        let options = made.0.options.take();
-        Ok(Self(Shared { options, ..Shared::new(config, holdoff_core::Adaptive::started(&config, start, now)) }))
+        made.0.with(|config, kept| kept.state = holdoff_core::Adaptive::started(config, start, now));
+        Ok(made)
     };
 
     /// Takes `cost` tokens; returns True if they were there. If not, nothing is taken.
@@ -188,7 +161,7 @@ guard! {
 
     /// When they would be there if nothing else is taken; None for now, NEVER for more than there can be.
     at refuses(cost: f64 = 1.0) -> Option<u64> =
-        |config, state, now| state.clone().take(config, cost, now).err().map(Timestamp::as_nanos);
+        |config, kept, now| kept.state.clone().take(config, cost, now).err().map(Timestamp::as_nanos);
 
     /// An answer came: adjusts the rate.
     at update(throttled: bool = false) -> () = |config, state, now| state.update(config, now, throttled);
@@ -210,10 +183,7 @@ guard! {
 }
 
 guard! {
-    Stretch(self, py) "stretch": holdoff_core::Stretch, StretchConfig;
-    fresh |builder, _, now| builder.stretch()?.map(|config| (config, holdoff_core::Stretch::new(&config, now)));
-    save |config, state, now| state.save(config, now);
-    restore |bytes, config, now| holdoff_core::Stretch::restore(bytes, config, now)?;
+    Stretch(self, py) "stretch": StretchConfig;
     new(*, now: Now; **fields: "Unpack[StretchFields]", config: "StretchConfig");
     repr |config, _| "<Stretch up to {} times>", config.factor();
 
@@ -228,10 +198,7 @@ guard! {
 }
 
 guard! {
-    Hedge(self, py) "hedge": Latency, HedgeConfig;
-    fresh |builder, _, _| builder.hedge()?.map(|config| (config, Latency::new()));
-    save |_, state, _| state.save();
-    restore |bytes, config, _| Latency::restore(bytes)?;
+    Hedge(self, py) "hedge": HedgeConfig;
     new(**fields: "Unpack[HedgeFields]", config: "HedgeConfig");
     repr |config, state| "<Hedge after {}>", config.delay(state);
 

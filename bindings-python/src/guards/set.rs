@@ -1,17 +1,14 @@
 //! The guards of many calls together: each is an object of its own, or made from a configuration.
 
-use super::Guard;
 use super::bulkhead::Bulkhead;
-use super::locked::{Adaptive, Breaker, Budget, Hedge, Limiter, Stretch};
+use super::locked::*;
 use super::notify::{Line, Waiting};
+use super::{Guard, Kept};
 use crate::convert::Returned;
 use crate::parameters::{Now, Seed};
 use crate::policy::Policy;
 use crate::{clock, config, json, seeds};
-use holdoff_core::{
-    AdaptiveConfig, BreakerConfig, BreakerState, BudgetConfig, BulkheadConfig, GuardedCall, HedgeConfig, Latency,
-    LimiterConfig, Options, QueuePlace, StretchConfig, Timestamp, Turn,
-};
+use holdoff_core::{BreakerState, GuardConfig as _, GuardedCall, Options, QueuePlace, Timestamp, Turn, each_guard};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping};
@@ -41,8 +38,7 @@ impl<G: Guard + pyo3::PyTypeInfo> Source<G> {
             Self::Nothing => Ok(None),
             Self::Object(guard) => Ok(Some(guard.clone_ref(py))),
             Self::Config(builder) => {
-                let guard = config::valid(py, G::fresh(builder, seed, now))?;
-                guard.map(|guard| Py::new(py, guard.of_options(builder))).transpose()
+                config::valid(py, G::fresh(builder, seed, now))?.map(|guard| Py::new(py, guard)).transpose()
             }
         }
     }
@@ -75,20 +71,16 @@ fn save_into<G: Guard>(states: &Bound<'_, PyDict>, guard: Option<&Py<G>>, now: T
     bytes.map_or(Ok(()), |bytes| states.set_item(G::SECTION, PyBytes::new(states.py(), &bytes)))
 }
 
-/// Declares sets of guards; the guards are in the order in which their locks are taken. `parts` are what the core borrows of a
-/// guard.
+/// Declares sets of guards, whose locks are taken in the order of the table.
 macro_rules! set {
-    ($bulkhead:ident, $breaker:ident, $limiter:ident, $adaptive:ident; $(
-        $(#[$doc:meta])*
-        $guard:ident: $class:ident of $config_type:ty, $state_type:ty = |$config:ident, $state:pat_param| $parts:expr;
-    )*) => {
+    ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
         /// The names of all guards.
         const SECTIONS: &[&str] = &[$($class::SECTION),*];
 
         /// Guards that calls share: each a configuration, or a guard object that others share too.
         #[pyclass(frozen, module = "holdoff")]
         pub(crate) struct Guards {
-            $($guard: Option<Py<$class>>,)*
+            $($name: Option<Py<$class>>,)*
             /// True if a budget is named, be it "none": then a loop brings none.
             pub(crate) names_budget: bool,
             /// The key of a set of `KeyedGuards`.
@@ -97,7 +89,7 @@ macro_rules! set {
 
         /// The sources of all guards of a set.
         pub(crate) struct Recipe {
-            $($guard: Source<$class>,)*
+            $($name: Source<$class>,)*
             names_budget: bool,
         }
 
@@ -106,17 +98,17 @@ macro_rules! set {
             fn of(options: &Bound<'_, PyMapping>) -> PyResult<Self> {
                 check_names(options)?;
                 let names_budget = section(options, Budget::SECTION)?.is_some_and(|budget| is_guard(&budget));
-                Ok(Self { $($guard: Source::of(options)?,)* names_budget })
+                Ok(Self { $($name: Source::of(options)?,)* names_budget })
             }
 
             /// The sections of a policy.
             fn of_builder(builder: &Options) -> Self {
                 let (names_budget, builder) = (builder.names_budget(), Arc::new(*builder));
-                Self { $($guard: Source::Config(Arc::clone(&builder)),)* names_budget }
+                Self { $($name: Source::Config(Arc::clone(&builder)),)* names_budget }
             }
 
             pub(crate) fn make(&self, py: Python<'_>, seed: u64, now: Timestamp) -> PyResult<Guards> {
-                Ok(Guards { $($guard: self.$guard.make(py, seed, now)?,)* names_budget: self.names_budget, key: None })
+                Ok(Guards { $($name: self.$name.make(py, seed, now)?,)* names_budget: self.names_budget, key: None })
             }
         }
 
@@ -124,8 +116,8 @@ macro_rules! set {
             /// True if nothing is lost when the guards are made anew at `now`. Objects that other sets may share are not made anew.
             pub(super) fn is_at_rest(&self, guards: &Guards, now: Timestamp) -> bool {
                 let mut locked = Locked::default();
-                $(if let (Source::Config(_), Some(guard)) = (&self.$guard, &guards.$guard) {
-                    locked.$guard = Some(guard.get().0.lock());
+                $(if let (Source::Config(_), Some(guard)) = (&self.$name, &guards.$name) {
+                    locked.$name = Some(guard.get().0.lock());
                 })*
                 locked.parts().is_at_rest(now)
             }
@@ -134,38 +126,38 @@ macro_rules! set {
         /// The guards of a set, locked; none for a call without guards.
         #[derive(Default)]
         struct Locked<'a> {
-            $($guard: Option<(&'a $config_type, MutexGuard<'a, $state_type>)>,)*
+            $($name: Option<(&'a $config, MutexGuard<'a, Kept<$config>>)>,)*
         }
 
         impl Locked<'_> {
             /// How many attempts run, how many waiters are in the queue, and how many calls the breaker lets through.
             fn places(&self) -> (u32, u32, u32) {
-                let queue = self.$bulkhead.as_ref();
-                let (running, waiting) = queue.map_or((0, 0), |(_, places)| (places.0.running(), places.0.waiting()));
-                (running, waiting, self.$breaker.as_ref().map_or(0, |(config, state)| state.admits(config)))
+                let queue = self.bulkhead.as_ref();
+                let (running, waiting) = queue.map_or((0, 0), |(_, places)| (places.running(), places.waiting()));
+                (running, waiting, self.breaker.as_ref().map_or(0, |(config, state)| state.admits(config)))
             }
 
             /// How many waiters of the limiter and of the adaptive rate to wake.
             fn to_wake(&self) -> [u32; 2] {
-                let limiter = self.$limiter.as_ref().map_or(0, |(_, state)| state.0.to_wake());
-                [limiter, self.$adaptive.as_ref().map_or(0, |(_, state)| state.to_wake())]
+                let limiter = self.limiter.as_ref().map_or(0, |(_, state)| state.to_wake());
+                [limiter, self.adaptive.as_ref().map_or(0, |(_, state)| state.to_wake())]
             }
 
             /// Whom of the queue to wake.
             fn entrant(&self) -> Option<QueuePlace> {
-                self.$bulkhead.as_ref().and_then(|(config, places)| places.0.entrant(config))
+                self.bulkhead.as_ref().and_then(|(config, places)| places.entrant(config))
             }
 
             fn unlock(&mut self) {
-                $(self.$guard = None;)*
+                $(self.$name = None;)*
             }
 
             #[inline(never)]
             fn parts(&mut self) -> holdoff_core::Guards<'_> {
                 holdoff_core::Guards { $(
-                    $guard: self.$guard.as_mut().map(|(config, state)| {
-                        let ($config, $state) = (*config, &mut **state);
-                        $parts
+                    $name: self.$name.as_mut().map(|(config, kept)| {
+                        let Kept { state, words } = &mut **kept;
+                        config.lend(state, words)
                     }),
                 )* }
             }
@@ -195,16 +187,16 @@ macro_rules! set {
         impl Guards {
             #[inline(never)]
             fn lock<'a>(&'a self, locked: &mut Locked<'a>) {
-                $(locked.$guard = self.$guard.as_ref().map(|guard| guard.get().0.lock());)*
+                $(locked.$name = self.$name.as_ref().map(|guard| guard.get().0.lock());)*
             }
 
             /// The names of the guards in this set.
             fn names(&self) -> Vec<&'static str> {
-                [$(self.$guard.as_ref().map(|_| $class::SECTION)),*].into_iter().flatten().collect()
+                [$(self.$name.as_ref().map(|_| $class::SECTION)),*].into_iter().flatten().collect()
             }
 
             fn resumed(self, saved: &Bound<'_, PyMapping>, now: Timestamp) -> PyResult<Self> {
-                Ok(Self { $($guard: resumed(self.$guard, saved, now)?,)* ..self })
+                Ok(Self { $($name: resumed(self.$name, saved, now)?,)* ..self })
             }
         }
 
@@ -231,13 +223,13 @@ macro_rules! set {
             /// The state of each guard as bytes, by its name. A bulkhead has no state to save: running attempts are not saved.
             ref save(now: Now = None) -> PyResult<Bound<'py, PyDict>> as "dict[str, bytes]" = {
                 let (states, now) = (PyDict::new(py), clock::at(py, now)?);
-                $(save_into(&states, self.$guard.as_ref(), now)?;)*
+                $(save_into(&states, self.$name.as_ref(), now)?;)*
                 Ok(states)
             };
 
             $(
                 $(#[$doc])*
-                get $guard: Option<Py<$class>> = self.$guard.as_ref().map(|guard| guard.clone_ref(py));
+                get $name: Option<Py<$class>> = self.$name.as_ref().map(|guard| guard.clone_ref(py));
             )*
 
             special __repr__() -> String = {
@@ -248,7 +240,7 @@ macro_rules! set {
             /// Pickled with the guards and their states.
             special __reduce__() -> Returned<'py> = {
                 let guards = PyDict::new(py);
-                $(if let Some(guard) = &self.$guard { guards.set_item($class::SECTION, guard)?; })*
+                $(if let Some(guard) = &self.$name { guards.set_item($class::SECTION, guard)?; })*
                 let make = py.import("holdoff._holdoff")?.getattr("unpickled_guards")?;
                 Ok((make, (guards, self.names_budget, &self.key)).into_pyobject(py)?.into_any())
             };
@@ -256,25 +248,7 @@ macro_rules! set {
     };
 }
 
-set! {
-    bulkhead, breaker, limiter, adaptive;
-    /// The budget; None without one.
-    budget: Budget of BudgetConfig, holdoff_core::Budget = |config, state| (config, state);
-    /// The breaker; None without one.
-    breaker: Breaker of BreakerConfig, holdoff_core::Breaker = |config, state| (config, state);
-    /// The limiter; None without one.
-    limiter: Limiter of LimiterConfig, (holdoff_core::Limiter, Vec<u64>) =
-        |config, (state, storage)| (config, state, storage.as_mut_slice());
-    /// The adaptive rate; None without one.
-    adaptive: Adaptive of AdaptiveConfig, holdoff_core::Adaptive = |config, state| (config, state);
-    /// The bulkhead; None without one.
-    bulkhead: Bulkhead of BulkheadConfig, (holdoff_core::Bulkhead, Vec<u64>) =
-        |config, (state, storage)| (config, state, storage.as_mut_slice());
-    /// The stretch; None without one.
-    stretch: Stretch of StretchConfig, holdoff_core::Stretch = |config, state| (config, state);
-    /// The hedge; None without one.
-    hedge: Hedge of HedgeConfig, Latency = |config, state| (config, state);
-}
+each_guard!(set);
 
 /// Each name must be that of a guard.
 fn check_names(mapping: &Bound<'_, PyMapping>) -> PyResult<()> {

@@ -10,6 +10,11 @@ import { NOT_SUPPORTED, problem } from "../errors.js";
 import { readLong, remap, writeLong } from "../hot.js";
 import { ModuleMemory, once } from "../memory.js";
 import { GUARDS_FIELDS, type GuardsExports } from "../places.js";
+import { NAMES } from "./table.js";
+
+export { NAMES } from "./table.js";
+
+export type GuardName = (typeof NAMES)[number];
 
 type GuardsMemory = ModuleMemory<GuardsExports, (typeof GUARDS_FIELDS)[number]>;
 
@@ -26,9 +31,6 @@ function compiled(): GuardsMemory {
   return made;
 }
 
-/** The guards in the order of their bits. */
-export const NAMES = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"] as const;
-export type GuardName = (typeof NAMES)[number];
 const BUDGET = 0;
 export const BREAKER = 1;
 const LIMITER = 2;

@@ -1,6 +1,9 @@
 /** The fields of guards and the rules about them, for the checks in JavaScript. Generated from core/src/fields.rs by `cargo xtask generate`. */
 import { LONGEST } from "../table.js";
 
+/** The guards in the order of their bits. */
+export const NAMES = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"] as const;
+
 /**
  * A field: number, names, the kinds that have a use for it as bits, default, the values that it takes, and its rule where these
  * do not say it. The default is null for a field that its kinds need.

@@ -1,10 +1,9 @@
 //! Single guards. The time is in slot 0.
 
-use super::{ADAPTIVE, BREAKER, BUDGET, BULKHEAD, HEDGE, LIMITER, Memory, STRETCH, kind_of, with};
+use super::{Memory, Slot, kind_of, with};
 use crate::memory::exports;
 use holdoff_core::{
-    Adaptive, AdaptiveStart, Breaker, Budget, BudgetConfig, Bulkhead, Entry, Latency, Limiter, Permit, QueuePlace,
-    Span, Stretch, Timestamp, Verdict, Withdrawal,
+    Adaptive, AdaptiveStart, Budget, BudgetConfig, Entry, Permit, QueuePlace, Span, Timestamp, Verdict, Withdrawal,
 };
 
 /// The number for no withdrawal and no place in a queue.
@@ -21,76 +20,51 @@ fn taken(memory: &mut Memory, refused: Option<Timestamp>) -> u32 {
 
 exports! {
     /// New states of those guards, with the seed in slot 1.
-    fn guards_new(guards: u32) = |memory, now| {
-        let seed = memory.arg(1);
-        let is = |guard: u32| guards & guard != 0;
-        if is(BUDGET) {
-            memory.budget = Budget::new(&memory.budget_config, seed, now);
-        }
-        if is(BREAKER) {
-            let (config, breaker) = memory.breaker();
-            *breaker = Breaker::new(config, seed, now);
-        }
-        if is(LIMITER) {
-            memory.limiter = Limiter::new(&memory.limiter_config, now);
-        }
-        if is(BULKHEAD) {
-            memory.bulkhead = Bulkhead::new();
-        }
-        if is(ADAPTIVE) {
-            memory.adaptive = Adaptive::new(&memory.adaptive_config, now);
-        }
-        if is(STRETCH) {
-            memory.stretch = Stretch::new(&memory.stretch_config, now);
-        }
-        if is(HEDGE) {
-            memory.hedge = Latency::new();
-        }
-    };
+    fn guards_new(guards: u32) = |memory, now| memory.make(guards, memory.arg(1), now);
 
     /// 1 if nothing is lost when those guards are made anew.
     fn guards_at_rest(guards: u32) -> u32 = |memory, now| memory.call_under(guards).2.is_at_rest(now).into();
 
     /// Begins a call.
-    fn budget_begin() = |memory, now| memory.budget.begin(&memory.budget_config, now);
+    fn budget_begin() = |memory, now| memory.budget.state.begin(&memory.budget.config, now);
     /// Says whether an attempt may start.
-    fn budget_admit() -> u32 = |memory, now| memory.budget.admit(&memory.budget_config, now).into();
+    fn budget_admit() -> u32 = |memory, now| memory.budget.state.admit(&memory.budget.config, now).into();
     /// An attempt failed.
-    fn budget_fail(kind: u32) = |memory, now| memory.budget.fail(&memory.budget_config, now, kind_of(kind));
+    fn budget_fail(kind: u32) = |memory, now| memory.budget.state.fail(&memory.budget.config, now, kind_of(kind));
     /// Asks for a retry: the withdrawal that it pays, 2^32-1 when it is refused.
     fn budget_withdraw(kind: u32) -> u32 = |memory, now| {
-        let noted = memory.budget.refusals();
-        memory.budget.withdraw(&memory.budget_config, now, kind_of(kind), noted).map_or(NONE, Withdrawal::as_raw)
+        let noted = memory.budget.state.refusals();
+        memory.budget.state.withdraw(&memory.budget.config, now, kind_of(kind), noted).map_or(NONE, Withdrawal::as_raw)
     };
     /// A retry has run.
-    fn budget_retried() = |memory| memory.budget.retried(&memory.budget_config);
+    fn budget_retried() = |memory| memory.budget.state.retried(&memory.budget.config);
     /// A retry never ran.
     fn budget_refund(paid: u32) = |memory, now| {
-        memory.budget.refund(&memory.budget_config, now, Withdrawal::from_raw(paid));
+        memory.budget.state.refund(&memory.budget.config, now, Withdrawal::from_raw(paid));
     };
     /// A call succeeded whose latest retry has paid that, 2^32-1 for none.
-    fn budget_succeed(paid: u32) = |memory, now| memory.budget.succeed(&memory.budget_config, now, withdrawal(paid));
+    fn budget_succeed(paid: u32) = |memory, now| memory.budget.state.succeed(&memory.budget.config, now, withdrawal(paid));
     /// A call is over.
-    fn budget_end(paid: u32) = |memory| memory.budget.end(&memory.budget_config, withdrawal(paid));
+    fn budget_end(paid: u32) = |memory| memory.budget.state.end(&memory.budget.config, withdrawal(paid));
     /// `budget` and `budget_config` := the budget that a loop brings, full, with that number of its latest refusal.
     fn budget_fill(capacity: u32, refusals: u32) = |memory, now| {
-        memory.budget_config = BudgetConfig::of_loops_with(capacity).unwrap_or_default();
-        memory.budget = Budget::new(&memory.budget_config, 0, now).numbered(&memory.budget_config, refusals);
+        memory.budget.config = BudgetConfig::of_loops_with(capacity).unwrap_or_default();
+        memory.budget.state = Budget::new(&memory.budget.config, 0, now).numbered(&memory.budget.config, refusals);
     };
     /// 1 for a budget of tokens that is full.
-    fn budget_full() -> u32 = |memory| memory.budget.is_full(&memory.budget_config).into();
+    fn budget_full() -> u32 = |memory| memory.budget.state.is_full(&memory.budget.config).into();
     /// Why `budget` refuses a retry after such a failure, into slots 8 to 11; 0 if it refuses none, or has no tokens.
     fn budget_shortage(kind: u32) -> u32 = |memory, now| {
-        let shortage = memory.budget.shortage(&memory.budget_config, now, kind_of(kind));
+        let shortage = memory.budget.state.shortage(&memory.budget.config, now, kind_of(kind));
         for (at, number) in shortage.map_or([0; 4], |shortage| shortage.as_raw()).into_iter().enumerate() {
             memory.leave(at + 8, number);
         }
         shortage.is_some().into()
     };
     /// The balance.
-    fn budget_balance() -> f64 = |memory, now| memory.budget.balance(&memory.budget_config, now);
+    fn budget_balance() -> f64 = |memory, now| memory.budget.state.balance(&memory.budget.config, now);
     /// The probability that an attempt is refused.
-    fn budget_rejection() -> f64 = |memory, now| memory.budget.rejection(&memory.budget_config, now);
+    fn budget_rejection() -> f64 = |memory, now| memory.budget.state.rejection(&memory.budget.config, now);
 
     /// A permit, -1 for none; then slot 1 says when to ask again.
     fn breaker_acquire() -> f64 = |memory, now| {
@@ -145,24 +119,24 @@ exports! {
     /// Takes so many permits. 0 when they are refused; then slot 1 says when to ask again.
     fn limiter_take(count: u32) -> u32 = |memory, now| {
         let log = memory.log();
-        let refused = memory.limiter.take(&memory.limiter_config, log, count, now).err();
+        let refused = memory.limiter.state.take(&memory.limiter.config, log, count, now).err();
         taken(memory, refused)
     };
     /// The same without taking them.
     fn limiter_look(count: u32) -> u32 = |memory, now| {
-        let refused = memory.limiter.refuses(&memory.limiter_config, memory.log(), count, now);
+        let refused = memory.limiter.state.refuses(&memory.limiter.config, memory.log(), count, now);
         taken(memory, refused)
     };
     /// So many that were taken were not used.
     fn limiter_give_back(count: u32) = |memory, now| {
         let log = memory.log();
-        memory.limiter.give_back(&memory.limiter_config, log, count, now);
+        memory.limiter.state.give_back(&memory.limiter.config, log, count, now);
     };
 
     /// Enters the bulkhead: 0 entered, 1 refused, 2 queued at the place in slot 1. `place` is the caller's place in the
     /// queue, 2^32-1 for none.
     fn bulkhead_enter(place: u32) -> u32 = |memory| {
-        let Memory { bulkhead_config, bulkhead, queue, .. } = memory;
+        let Memory { bulkhead: Slot { config: bulkhead_config, state: bulkhead }, queue, .. } = memory;
         let entry = match place {
             NONE => bulkhead.enter(bulkhead_config, queue),
             _ => bulkhead.enter_from(bulkhead_config, queue, QueuePlace::from_raw(place)),
@@ -178,13 +152,13 @@ exports! {
     };
     /// A call has left, or the queue at that place.
     fn bulkhead_leave(place: u32) = |memory| match place {
-        NONE => memory.bulkhead.leave(),
-        _ => memory.bulkhead.leave_queue(&memory.bulkhead_config, &mut memory.queue, QueuePlace::from_raw(place)),
+        NONE => memory.bulkhead.state.leave(),
+        _ => memory.bulkhead.state.leave_queue(&memory.bulkhead.config, &mut memory.queue, QueuePlace::from_raw(place)),
     };
     /// How many run; how many wait into slot 1.
     fn bulkhead_look() -> u32 = |memory| {
-        memory.leave(1, memory.bulkhead.waiting().into());
-        memory.bulkhead.running()
+        memory.leave(1, memory.bulkhead.state.waiting().into());
+        memory.bulkhead.state.running()
     };
 
     /// `adaptive` := a limiter that has been at work: rate, tokens, measured rate and the rate before it was throttled last
@@ -198,40 +172,40 @@ exports! {
             throttled_at: memory.time(5),
             limits: limits != 0,
         };
-        memory.adaptive = Adaptive::started(&memory.adaptive_config, start, now);
+        memory.adaptive.state = Adaptive::started(&memory.adaptive.config, start, now);
     };
     /// Takes the tokens in slot 2. 0 when they are refused; then slot 1 says when to ask again.
     fn adaptive_take() -> u32 = |memory, now| {
-        let refused = memory.adaptive.take(&memory.adaptive_config, memory.real(2), now).err();
+        let refused = memory.adaptive.state.take(&memory.adaptive.config, memory.real(2), now).err();
         taken(memory, refused)
     };
     /// The tokens in slot 2 were not used.
     fn adaptive_give_back() = |memory, now| {
         let cost = memory.real(2);
-        memory.adaptive.give_back(&memory.adaptive_config, cost, now);
+        memory.adaptive.state.give_back(&memory.adaptive.config, cost, now);
     };
     /// An answer came.
     fn adaptive_update(throttled: u32) = |memory, now| {
-        memory.adaptive.update(&memory.adaptive_config, now, throttled != 0);
+        memory.adaptive.state.update(&memory.adaptive.config, now, throttled != 0);
     };
     /// 0 the rate, 1 the measured rate, 2 whether it limits, 3 the tokens.
     fn adaptive_look(of: u32) -> f64 = |memory, now| match of {
-        0 => memory.adaptive.rate(),
-        1 => memory.adaptive.measured(),
-        2 => u8::from(memory.adaptive.limits()).into(),
-        _ => memory.adaptive.tokens(now),
+        0 => memory.adaptive.state.rate(),
+        1 => memory.adaptive.state.measured(),
+        2 => u8::from(memory.adaptive.state.limits()).into(),
+        _ => memory.adaptive.state.tokens(now),
     };
 
     /// An attempt ended.
-    fn stretch_record(failed: u32) = |memory, now| memory.stretch.record(&memory.stretch_config, now, failed != 0);
+    fn stretch_record(failed: u32) = |memory, now| memory.stretch.state.record(&memory.stretch.config, now, failed != 0);
     /// Stretches the delay in slot 1.
     fn stretch_delay() = |memory, now| {
-        let delay = memory.stretch.stretch(&memory.stretch_config, now, memory.span(1));
+        let delay = memory.stretch.state.stretch(&memory.stretch.config, now, memory.span(1));
         memory.leave(1, delay.as_nanos());
     };
     /// How many attempts count; how many of them failed into slot 1.
     fn stretch_look() -> u32 = |memory, now| {
-        let (calls, failed) = memory.stretch.counts(&memory.stretch_config, now);
+        let (calls, failed) = memory.stretch.state.counts(&memory.stretch.config, now);
         memory.leave(1, failed.into());
         calls
     };
@@ -239,12 +213,12 @@ exports! {
     /// An attempt took as long as slot 1 says.
     fn hedge_record() = |memory| {
         let took = memory.span(1);
-        memory.hedge.record(took, memory.hedge_config.percentile().unwrap_or_default());
+        memory.hedge.state.record(took, memory.hedge.config.percentile().unwrap_or_default());
     };
     /// How many records there were; the estimate into slot 1, 2^64-1 for none, and the delay into slot 2.
     fn hedge_look() -> u32 = |memory| {
-        memory.leave(1, memory.hedge.quantile().map_or(u64::MAX, Span::as_nanos));
-        memory.leave(2, memory.hedge_config.delay(&memory.hedge).as_nanos());
-        memory.hedge.records()
+        memory.leave(1, memory.hedge.state.quantile().map_or(u64::MAX, Span::as_nanos));
+        memory.leave(2, memory.hedge.config.delay(&memory.hedge.state).as_nanos());
+        memory.hedge.state.records()
     };
 }

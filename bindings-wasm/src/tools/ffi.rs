@@ -1,9 +1,8 @@
 //! Values, policies and errors between JavaScript and the core, read and made once for every function.
 
 use holdoff_core::{
-    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Call, Error,
-    ErrorCode, Field, Gate, GateConfig, HedgeConfig, HostText, Latency, Limiter, LimiterConfig, Options, Policy,
-    Preset, Quantity, Retry, Rules, Span, Stretch, StretchConfig, TextList, Texts, Value, WaitBackoff, write_document,
+    Call, Error, ErrorCode, Field, Gate, GateConfig, HostText, Options, Policy, Preset, Quantity, Retry, Rules, Span,
+    TextList, Texts, Value, WaitBackoff, each_guard, write_document,
 };
 use js_sys::{Array, BigInt, Object, Reflect, Uint32Array};
 use wasm_bindgen::convert::TryFromJsValue as _;
@@ -128,8 +127,12 @@ macro_rules! words {
     )+ };
 }
 words!(Policy, Rules, Retry, Call, Gate, GateConfig, WaitBackoff);
-words!(BudgetConfig, Budget, BreakerConfig, Breaker, LimiterConfig, Limiter, BulkheadConfig, Bulkhead);
-words!(AdaptiveConfig, Adaptive, StretchConfig, Stretch, HedgeConfig, Latency);
+macro_rules! guards {
+    ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
+        words!($($config, $state),*);
+    };
+}
+each_guard!(guards);
 
 /// The value whose words these are; none for a value that is no array, or has more or fewer.
 pub(super) fn from_words<T: Words>(words: &JsValue) -> Option<T> {

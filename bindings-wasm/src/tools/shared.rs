@@ -1,10 +1,7 @@
 //! The guards that a recorded call shares with others: JavaScript has their states, and the module for guards works on them.
 
-use super::ffi::{Answer, FromJs, from_words, property, to_words};
-use holdoff_core::{
-    Adaptive, AdaptiveConfig, Breaker, BreakerConfig, Budget, BudgetConfig, Bulkhead, BulkheadConfig, Guards,
-    HedgeConfig, Latency, Limiter, LimiterConfig, Stretch, StretchConfig,
-};
+use super::ffi::{Answer, FromJs, Words, from_words, property, to_words};
+use holdoff_core::{Error, GuardConfig, Guards, Timestamp, each_guard};
 use js_sys::{Array, Uint32Array};
 use wasm_bindgen::prelude::*;
 
@@ -29,72 +26,110 @@ impl FromJs for SharedGuards {
     }
 }
 
-/// The states of a set's guards, by the index that each has in JavaScript.
+/// A guard of a set: its configuration, its state and the words that it borrows.
+pub(super) struct Guard<C: GuardConfig> {
+    config: C,
+    state: C::State,
+    words: Vec<u64>,
+}
+
+impl<C: GuardConfig + Words> Guard<C>
+where
+    C::State: Words,
+{
+    fn read(guard: &JsValue) -> Answer<Option<Self>> {
+        let (config, state) = (property(guard, "config")?, property(guard, "words")?);
+        let words = property(guard, "storage")?.dyn_into::<Uint32Array>().map_or_else(
+            |_| Vec::new(),
+            |storage| {
+                let word = |half: &[u32]| u64::from(half[1]) << 32 | u64::from(half[0]);
+                storage.to_vec().chunks_exact(2).map(word).collect()
+            },
+        );
+        let read = from_words(&config).zip(from_words(&state));
+        Ok(read.map(|(config, state)| Self { config, state, words }))
+    }
+
+    fn write(&self, guard: &JsValue) -> Answer<()> {
+        property(guard, "words")?.unchecked_into::<Uint32Array>().copy_from(&to_words(&self.state));
+        if let Ok(storage) = property(guard, "storage")?.dyn_into::<Uint32Array>() {
+            let halves = self.words.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]);
+            storage.copy_from(&halves.collect::<Vec<_>>());
+        }
+        Ok(())
+    }
+
+    fn lend(&mut self) -> C::Lent<'_> {
+        self.config.lend(&mut self.state, &mut self.words)
+    }
+
+    fn saved(&self, now: Timestamp) -> Vec<u8> {
+        let mut bytes = vec![0; self.config.saved()];
+        self.config.save(&self.state, &self.words, now, &mut bytes);
+        bytes
+    }
+
+    fn restore(&mut self, bytes: &[u8], now: Timestamp) -> Result<(), Error> {
+        self.state = self.config.restore(bytes, &mut self.words, now)?;
+        Ok(())
+    }
+}
+
+/// Declares the guards of a set, by the index that each has in JavaScript.
 macro_rules! states {
-    ($($index:literal $guard:ident: $config:ty, $state:ty;)+) => {
+    ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
         #[derive(Default)]
         pub(super) struct States {
-            $(pub(super) $guard: Option<($config, $state)>,)+
-            /// The times of a limiter's log, and the places of a bulkhead's long queue.
-            pub(super) times: Vec<u64>,
-            places: Vec<u64>,
+            $($name: Option<Guard<$config>>,)*
         }
 
         impl States {
             pub(super) fn read(&mut self, guard: &JsValue) -> Answer<()> {
-                let (config, words) = (property(guard, "config")?, property(guard, "words")?);
-                match index_of(guard)? {
-                    $($index => self.$guard = from_words(&config).zip(from_words(&words)),)+
+                match name_of(guard)? {
+                    $(stringify!($name) => self.$name = Guard::read(guard)?,)*
                     _ => {}
                 }
-                if let Ok(storage) = property(guard, "storage")?.dyn_into::<Uint32Array>() {
-                    let halves = storage.to_vec();
-                    let word = |half: &[u32]| u64::from(half[1]) << 32 | u64::from(half[0]);
-                    *self.storage(index_of(guard)?) = halves.chunks_exact(2).map(word).collect();
-                }
                 Ok(())
-            }
-
-            /// The words of the guard with that index, a limiter or a bulkhead.
-            fn storage(&mut self, index: u32) -> &mut Vec<u64> {
-                if index == LIMITER { &mut self.times } else { &mut self.places }
             }
 
             pub(super) fn write(&mut self, guard: &JsValue) -> Answer<()> {
-                let words = match index_of(guard)? {
-                    $($index => self.$guard.as_ref().map(|(_, state)| to_words(state)),)+
-                    _ => None,
-                };
-                property(guard, "words")?.unchecked_into::<Uint32Array>().copy_from(&words.unwrap_or_default());
-                if let Ok(storage) = property(guard, "storage")?.dyn_into::<Uint32Array>() {
-                    let words = self.storage(index_of(guard)?).iter();
-                    storage.copy_from(&words.flat_map(|word| [*word as u32, (word >> 32) as u32]).collect::<Vec<_>>());
+                match name_of(guard)? {
+                    $(stringify!($name) => self.$name.as_ref().map_or(Ok(()), |known| known.write(guard)),)*
+                    _ => Ok(()),
                 }
-                Ok(())
+            }
+
+            fn lend(&mut self) -> Guards<'_> {
+                Guards { $($name: self.$name.as_mut().map(Guard::lend),)* }
+            }
+
+            /// The state of the guard with that name; empty for a guard that is not saved.
+            pub(super) fn saved(&self, name: &str, now: Timestamp) -> Vec<u8> {
+                match name {
+                    $(stringify!($name) => self.$name.as_ref().map_or_else(Vec::new, |guard| guard.saved(now)),)*
+                    _ => Vec::new(),
+                }
+            }
+
+            /// Gives the guard with that name a saved state, if there is such a guard; `None` for any other name.
+            pub(super) fn restore(&mut self, name: &str, bytes: &[u8], now: Timestamp) -> Result<(), Error> {
+                match name {
+                    $(stringify!($name) => self.$name.as_mut().map_or(Ok(()), |guard| guard.restore(bytes, now)),)*
+                    _ => Ok(()),
+                }
             }
         }
+
+        /// The names of guards, by their index in JavaScript.
+        pub(super) const NAMES: &[&str] = &[$(stringify!($name)),*];
     };
 }
+each_guard!(states);
 
-const LIMITER: u32 = 2;
-
-states! {
-    0 budget: BudgetConfig, Budget;
-    1 breaker: BreakerConfig, Breaker;
-    2 limiter: LimiterConfig, Limiter;
-    3 bulkhead: BulkheadConfig, Bulkhead;
-    4 adaptive: AdaptiveConfig, Adaptive;
-    5 stretch: StretchConfig, Stretch;
-    6 hedge: HedgeConfig, Latency;
-}
-
-pub(super) fn index_of(guard: &JsValue) -> Answer<u32> {
-    u32::from_js(&property(guard, "index")?, "index")
-}
-
-/// The two halves of a guard, apart.
-fn borrow<C, S>(guard: &mut Option<(C, S)>) -> Option<(&C, &mut S)> {
-    guard.as_mut().map(|(config, state)| (&*config, state))
+/// The name of a guard of JavaScript's.
+pub(super) fn name_of(guard: &JsValue) -> Answer<&'static str> {
+    let index = u32::from_js(&property(guard, "index")?, "index")?;
+    Ok(NAMES.get(index as usize).copied().unwrap_or_default())
 }
 
 /// Works under the guards of a set, if there is one.
@@ -102,16 +137,7 @@ pub(super) fn under<T>(guards: Option<&SharedGuards>, work: impl FnOnce(&mut Gua
     let Some(guards) = guards else { return Ok(work(&mut Guards::none())) };
     let (all, mut states) = (guards.take(), States::default());
     all.iter().try_for_each(|guard| states.read(&guard))?;
-    let (times, places) = (states.times.as_mut_slice(), states.places.as_mut_slice());
-    let done = work(&mut Guards {
-        budget: borrow(&mut states.budget),
-        breaker: borrow(&mut states.breaker),
-        limiter: borrow(&mut states.limiter).map(|(config, limiter)| (config, limiter, times)),
-        adaptive: borrow(&mut states.adaptive),
-        bulkhead: borrow(&mut states.bulkhead).map(|(config, bulkhead)| (config, bulkhead, places)),
-        stretch: borrow(&mut states.stretch),
-        hedge: borrow(&mut states.hedge),
-    });
+    let done = work(&mut states.lend());
     all.iter().try_for_each(|guard| states.write(&guard))?;
     guards.notify()?;
     Ok(done)

@@ -5,58 +5,53 @@
 
 use crate::decide::call::{Call, Machine, NoGuards, RUNNING, Step, Ticket};
 use crate::decide::failure::{Failure, FailureKind};
-use crate::decide::guards::Refusal;
-use crate::decide::guards::adaptive::{Adaptive, AdaptiveConfig};
-use crate::decide::guards::breaker::config::BreakerConfig;
-use crate::decide::guards::breaker::{Breaker, Permit, Verdict};
-use crate::decide::guards::budget::{Budget, BudgetConfig, Withdrawal};
-use crate::decide::guards::bulkhead::{Bulkhead, BulkheadConfig, Entry, QueuePlace};
-use crate::decide::guards::latency::{HedgeConfig, Latency};
-use crate::decide::guards::limiter::{Limiter, LimiterConfig};
 use crate::decide::guards::line::{Line, Waiter};
-use crate::decide::guards::stretch::{Stretch, StretchConfig};
+use crate::decide::guards::*;
 use crate::decide::hint::Hint;
 use crate::decide::policy::Policy;
 use crate::decide::retry::{Cause, Retry};
+use crate::each_guard;
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
 
-/// The guards of a call for one transition: any of them, each with its configuration. Pass the same ones each time.
-#[derive(Default, Debug)]
-pub struct Guards<'a> {
-    /// How many retries there may be for the calls there are.
-    pub budget: Option<(&'a BudgetConfig, &'a mut Budget)>,
-    /// Stops calls to a server that keeps failing.
-    pub breaker: Option<(&'a BreakerConfig, &'a mut Breaker)>,
-    /// How many attempts there may be in a time; with as many words of memory as [`LimiterConfig::words`] says.
-    pub limiter: Option<(&'a LimiterConfig, &'a mut Limiter, &'a mut [u64])>,
-    /// A rate that follows the other side's throttling.
-    pub adaptive: Option<(&'a AdaptiveConfig, &'a mut Adaptive)>,
-    /// How many attempts there may be at once; with as many words of memory as [`BulkheadConfig::words`] says.
-    pub bulkhead: Option<(&'a BulkheadConfig, &'a mut Bulkhead, &'a mut [u64])>,
-    /// Longer delays while much fails.
-    pub stretch: Option<(&'a StretchConfig, &'a mut Stretch)>,
-    /// A second attempt beside a slow one; with the statistics of how long attempts take.
-    pub hedge: Option<(&'a HedgeConfig, &'a mut Latency)>,
+/// The words that a call borrows.
+macro_rules! lent {
+    ($life:lifetime words) => { &$life mut [u64] };
 }
 
+/// Declares the set of all guards.
+macro_rules! guards {
+    ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
+        /// The guards of a call for one transition: any of them, each with its configuration and, where it needs them, its words of
+        /// memory. Pass the same ones each time.
+        #[derive(Default, Debug)]
+        pub struct Guards<'a> {
+            $($(#[$doc])* pub $name: Option<(&'a $config, &'a mut $state $(, lent!('a $words))?)>,)*
+        }
+
+        impl Guards<'_> {
+            /// No guard at all.
+            pub const fn none() -> Self {
+                Self { $($name: None),* }
+            }
+
+            /// True if nothing that protects a server is lost when all of them are made anew at `now`: nobody runs or waits, and none
+            /// refuses or remembers more than a new guard (spec 21.5). For a store of guards by key, which may drop only guards at rest.
+            pub fn is_at_rest(&self, now: Timestamp) -> bool {
+                true $(&& self.$name.as_ref().is_none_or(|lent| <$config as GuardConfig>::is_at_rest(lent, now)))*
+            }
+
+            /// How many guards there are, a hedge included.
+            #[cfg(feature = "record")]
+            pub(crate) const fn count(&self) -> usize {
+                0 $(+ self.$name.is_some() as usize)*
+            }
+        }
+    };
+}
+each_guard!(guards);
+
 impl Guards<'_> {
-    /// No guard at all.
-    pub const fn none() -> Self {
-        Self { budget: None, breaker: None, limiter: None, adaptive: None, bulkhead: None, stretch: None, hedge: None }
-    }
-
-    /// True if nothing that protects a server is lost when all of them are made anew at `now`: nobody runs or waits, and none refuses
-    /// or remembers more than a new guard (spec 21.5). For a store of guards by key, which may drop only guards at rest.
-    pub fn is_at_rest(&self, now: Timestamp) -> bool {
-        self.budget.as_ref().is_none_or(|(config, budget)| budget.is_at_rest(config, now))
-            && self.breaker.as_ref().is_none_or(|(config, breaker)| breaker.is_at_rest(config, now))
-            && self.limiter.as_ref().is_none_or(|(config, limiter, times)| limiter.is_at_rest(config, times, now))
-            && self.adaptive.as_ref().is_none_or(|(config, adaptive)| adaptive.is_at_rest(config, now))
-            && self.bulkhead.as_ref().is_none_or(|(_, bulkhead, _)| bulkhead.is_at_rest())
-            && self.stretch.as_ref().is_none_or(|(config, stretch)| stretch.is_at_rest(config, now))
-    }
-
     /// Asks the limits of the rate for an attempt; takes nothing. An error names the line in which the call may wait.
     fn ask_rate(&mut self, lines: Lines, overdue: bool, now: Timestamp) -> Result<(), (usize, Refusal, Timestamp)> {
         let [at_limiter, at_adaptive] = lines.map(|ticket| Waiter { ticket, overdue });

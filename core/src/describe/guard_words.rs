@@ -108,7 +108,7 @@ impl fmt::Display for GuardWords<'_> {
         }
         let is_told =
             |section: &Section| brought && *section == Section::BUDGET || guards.describes(*section) == Ok(true);
-        for section in Section::GUARDS.into_iter().filter(is_told) {
+        for section in Section::GUARDS.iter().copied().filter(is_told) {
             write!(f, "{}: ", section.name)?;
             for (.., words) in words.iter().filter(|(of, holds, _)| *of == section.first && *holds) {
                 self.write(f, section, words)?;

@@ -101,7 +101,7 @@ impl Random {
             );
         }
         for _ in 0..=self.below(2) {
-            let section = self.pick(&Section::GUARDS).name;
+            let section = self.pick(Section::GUARDS).name;
             let within = format!("{section}.");
             let own: Vec<_> =
                 known.iter().filter_map(|(name, field)| Some((name.strip_prefix(&within)?, *field))).collect();
@@ -216,13 +216,13 @@ fn guarded(document: &Map<String, Value>, unit: f64) -> Value {
         let beside = options.guards().beside_loop();
         let mut configs = Map::new();
         macro_rules! add {
-            ($($guard:ident)*) => {
-                $(if let Some(config) = beside.$guard().map_err(|error| (error, String::new()))? {
-                    configs.insert(stringify!($guard).to_owned(), json!(bytes_of(&config)));
+            ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
+                $(if let Some(config) = beside.$name().map_err(|error| (error, String::new()))? {
+                    configs.insert(stringify!($name).to_owned(), json!(bytes_of(&config)));
                 })*
             };
         }
-        add!(budget breaker limiter bulkhead adaptive stretch hedge);
+        holdoff_core::each_guard!(add);
         Ok(configs)
     };
     configs().map_or_else(|wrong| told(&wrong), Value::from)

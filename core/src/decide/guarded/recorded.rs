@@ -11,9 +11,7 @@ use crate::time::Timestamp;
 impl Guards<'_> {
     /// True if there is any guard but a hedge.
     pub(crate) const fn any(&self) -> bool {
-        let Self { budget, breaker, limiter, adaptive, bulkhead, stretch, hedge: _ } = self;
-        let rates = limiter.is_some() || adaptive.is_some();
-        rates || budget.is_some() || breaker.is_some() || bulkhead.is_some() || stretch.is_some()
+        self.count() > self.hedge.is_some() as usize
     }
 }
 

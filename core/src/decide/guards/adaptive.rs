@@ -12,6 +12,7 @@ use crate::decide::guards::line::{Line, Waiter};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
+use crate::fields::Section;
 use crate::time::{Span, Timestamp};
 use crate::value::checked;
 
@@ -364,6 +365,8 @@ impl Adaptive {
         now
     }
 }
+
+guard_config!(AdaptiveConfig: Section::ADAPTIVE, adaptive, Adaptive = |config, _, now| Adaptive::new(config, now));
 
 impl GuardState for Adaptive {
     const NUMBER: u8 = 19;

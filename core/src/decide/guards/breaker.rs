@@ -12,6 +12,7 @@ use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::decide::guards::window::Slots;
 use crate::decide::rng::Rng;
 use crate::error::Error;
+use crate::fields::Section;
 use crate::time::{Span, Timestamp};
 use crate::words::words;
 use config::{BreakerConfig, CONSECUTIVE, COUNT, TIME};
@@ -472,6 +473,8 @@ impl Breaker {
         self.until = now.after(Span::from_nanos(self.lasting)).as_nanos();
     }
 }
+
+guard_config!(BreakerConfig: Section::BREAKER, breaker, Breaker = |config, seed, now| Breaker::new(config, seed, now));
 
 impl GuardState for Breaker {
     const NUMBER: u8 = 17;

@@ -10,6 +10,7 @@ use crate::decide::failure::FailureKind;
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::decide::rng::Rng;
 use crate::error::Error;
+use crate::fields::Section;
 use crate::time::Timestamp;
 
 mod config;
@@ -487,6 +488,8 @@ fn index(number: u64) -> usize {
 const fn signed(amount: u64) -> i64 {
     if amount > i64::MAX as u64 { i64::MAX } else { amount as i64 }
 }
+
+guard_config!(BudgetConfig: Section::BUDGET, budget, Budget = |config, seed, now| Budget::new(config, seed, now));
 
 impl GuardState for Budget {
     const NUMBER: u8 = 16;

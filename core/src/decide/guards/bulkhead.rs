@@ -5,8 +5,11 @@
 //! 64 callers is inside the state. The host lends memory for a longer queue, because the core has no heap.
 
 use self::ring::Ring;
+use crate::decide::guards::GuardConfig;
+use crate::describe::options::Options;
 use crate::error::Error;
-use crate::time::Span;
+use crate::fields::Section;
+use crate::time::{Span, Timestamp};
 use crate::value::checked;
 
 /// How many run and how many wait: 16 bytes, `Copy`, plain numbers; every bit pattern is valid.
@@ -228,6 +231,43 @@ impl Bulkhead {
 }
 
 mod ring;
+
+impl GuardConfig for BulkheadConfig {
+    type State = Bulkhead;
+    type Lent<'a> = (&'a Self, &'a mut Bulkhead, &'a mut [u64]);
+    const SECTION: Section = Section::BULKHEAD;
+    const WORDS: &'static str = "bulkhead.queue";
+
+    fn described(options: &Options) -> Result<Option<Self>, Error> {
+        options.bulkhead()
+    }
+
+    fn state(&self, _: u64, _: Timestamp) -> Bulkhead {
+        Bulkhead::new()
+    }
+
+    fn words(&self) -> usize {
+        self.words()
+    }
+
+    fn lend<'a>(&'a self, state: &'a mut Bulkhead, words: &'a mut [u64]) -> Self::Lent<'a> {
+        (self, state, words)
+    }
+
+    fn is_at_rest((_, state, _): &Self::Lent<'_>, _: Timestamp) -> bool {
+        state.is_at_rest()
+    }
+
+    fn saved(&self) -> usize {
+        0
+    }
+
+    fn save(&self, _: &Bulkhead, _: &[u64], _: Timestamp, _: &mut [u8]) {}
+
+    fn restore(&self, _: &[u8], _: &mut [u64], _: Timestamp) -> Result<Bulkhead, Error> {
+        Ok(Bulkhead::new())
+    }
+}
 
 #[cfg(test)]
 mod tests;

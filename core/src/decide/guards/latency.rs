@@ -7,6 +7,7 @@
 use crate::decide::backoff::{real, truncated};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::Error;
+use crate::fields::Section;
 use crate::time::{Span, Timestamp};
 use crate::value::checked;
 
@@ -56,6 +57,11 @@ impl Latency {
     /// The estimate in whole nanoseconds; `None` before the first record.
     pub fn quantile(&self) -> Option<Span> {
         if self.records == 0 { None } else { Some(Span::from_nanos(truncated(self.estimate))) }
+    }
+
+    /// True: no call is worse off without an estimate (spec 21.5).
+    pub const fn is_at_rest(&self, _: &HedgeConfig, _: Timestamp) -> bool {
+        true
     }
 
     /// How many records there were, at most 2^32-1.
@@ -115,6 +121,8 @@ impl HedgeConfig {
     }
 }
 
+guard_config!(HedgeConfig: Section::HEDGE, hedge, Latency = |_, _, _| Latency::new());
+
 impl GuardState for Latency {
     const NUMBER: u8 = 21;
 
@@ -129,7 +137,7 @@ impl Latency {
     pub const SAVED: usize = AROUND + 8 + 4;
 
     /// The estimate as bytes that last (spec 31).
-    pub fn save(&self) -> [u8; Self::SAVED] {
+    pub fn save(&self, _: &HedgeConfig, _: Timestamp) -> [u8; Self::SAVED] {
         save::written(*self, 0, Timestamp::ZERO)
     }
 
@@ -137,7 +145,7 @@ impl Latency {
     ///
     /// # Errors
     /// An [`Error`]: no saved estimate, damaged, or of another layout.
-    pub fn restore(bytes: &[u8]) -> Result<Self, Error> {
+    pub fn restore(bytes: &[u8], _: &HedgeConfig, _: Timestamp) -> Result<Self, Error> {
         save::read(Self::new(), Self::SAVED, 0, Timestamp::ZERO, &mut [], bytes)
     }
 }

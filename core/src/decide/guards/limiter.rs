@@ -11,10 +11,13 @@ mod tests;
 mod window;
 
 use crate::decide::bucket::{Bucket, BucketConfig};
+use crate::decide::guards::GuardConfig;
 use crate::decide::guards::Refusal;
 use crate::decide::guards::line::{Line, Waiter};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
+use crate::describe::options::Options;
 use crate::error::Error;
+use crate::fields::Section;
 use crate::time::{Span, Timestamp};
 use crate::value::checked;
 use gcra::Interval;
@@ -473,6 +476,45 @@ impl Limiter {
             }
         }
         self
+    }
+}
+
+impl GuardConfig for LimiterConfig {
+    type State = Limiter;
+    type Lent<'a> = (&'a Self, &'a mut Limiter, &'a mut [u64]);
+    const SECTION: Section = Section::LIMITER;
+    const WORDS: &'static str = "limiter.limit";
+
+    fn described(options: &Options) -> Result<Option<Self>, Error> {
+        options.limiter()
+    }
+
+    fn state(&self, _: u64, now: Timestamp) -> Limiter {
+        Limiter::new(self, now)
+    }
+
+    fn words(&self) -> usize {
+        self.words()
+    }
+
+    fn lend<'a>(&'a self, state: &'a mut Limiter, words: &'a mut [u64]) -> Self::Lent<'a> {
+        (self, state, words)
+    }
+
+    fn is_at_rest((config, state, words): &Self::Lent<'_>, now: Timestamp) -> bool {
+        state.is_at_rest(config, words, now)
+    }
+
+    fn saved(&self) -> usize {
+        Limiter::saved(self)
+    }
+
+    fn save(&self, state: &Limiter, words: &[u64], now: Timestamp, out: &mut [u8]) {
+        state.save(self, words, now, out);
+    }
+
+    fn restore(&self, bytes: &[u8], words: &mut [u64], now: Timestamp) -> Result<Limiter, Error> {
+        Limiter::restore(bytes, self, words, now)
     }
 }
 

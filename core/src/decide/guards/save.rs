@@ -158,7 +158,7 @@ mod tests {
     use crate::decide::guards::breaker::config::BreakerConfig;
     use crate::decide::guards::breaker::{Breaker, Verdict};
     use crate::decide::guards::budget::{Budget, BudgetConfig};
-    use crate::decide::guards::latency::Latency;
+    use crate::decide::guards::latency::{HedgeConfig, Latency};
     use crate::decide::guards::limiter::{Limiter, LimiterConfig};
     use crate::error::ErrorCode;
     use crate::fields::Field;
@@ -317,7 +317,7 @@ mod tests {
             }
             let _ = Breaker::restore(&bytes, &config, now);
             let _ = Budget::restore(&bytes, &budgets()[0], now);
-            let _ = Latency::restore(&bytes);
+            let _ = Latency::restore(&bytes, &HedgeConfig::new(Span::ZERO, None, 2).unwrap(), now);
         }
     }
 
@@ -369,7 +369,8 @@ mod tests {
         assert_eq!(Adaptive::restore(&adaptive.save(&config, at(3000)), &config, at(3000)), Ok(adaptive));
         let mut latency = Latency::new();
         latency.record(Span::from_millis(30), 0.9);
-        assert_eq!(Latency::restore(&latency.save()), Ok(latency));
+        let hedge = HedgeConfig::new(Span::ZERO, None, 2).unwrap();
+        assert_eq!(Latency::restore(&latency.save(&hedge, at(3000)), &hedge, at(3000)), Ok(latency));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::window::{self, Slots};
 use crate::decide::backoff::{real, truncated};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::Error;
+use crate::fields::Section;
 use crate::time::{Span, Timestamp};
 use crate::value::checked;
 
@@ -93,6 +94,8 @@ impl Stretch {
         Span::from_nanos(truncated(real(delay.as_nanos()) * (1.0 + (config.factor - 1.0) * share)))
     }
 }
+
+guard_config!(StretchConfig: Section::STRETCH, stretch, Stretch = |config, _, now| Stretch::new(config, now));
 
 impl GuardState for Stretch {
     const NUMBER: u8 = 20;

@@ -2,19 +2,13 @@
 
 use super::Options;
 use crate::decide::backoff::{self, RawStage};
-use crate::decide::guards::Refusal;
-use crate::decide::guards::adaptive::AdaptiveConfig;
-use crate::decide::guards::breaker::config::{self as breaker, BreakerConfig};
-use crate::decide::guards::budget::BudgetConfig;
-use crate::decide::guards::bulkhead::BulkheadConfig;
-use crate::decide::guards::latency::HedgeConfig;
-use crate::decide::guards::limiter::LimiterConfig;
-use crate::decide::guards::nested::Nesting;
-use crate::decide::guards::stretch::StretchConfig;
+use crate::decide::guards::breaker::config as breaker;
 use crate::decide::guards::window::slot_length;
+use crate::decide::guards::*;
 use crate::decide::policy::Policy;
 use crate::describe::preset::{OPEN_TIMES, Preset};
 use crate::describe::write::write_field;
+use crate::each_guard;
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::{Field, Section, Takes};
 use crate::json::Open;
@@ -44,7 +38,7 @@ impl Options {
 
     /// True if no field of a guard is set and no preset with guards is chosen.
     pub fn has_no_guards(&self) -> bool {
-        Section::GUARDS.into_iter().all(|section| !self.any(section))
+        Section::GUARDS.iter().copied().all(|section| !self.any(section))
     }
 
     /// The budget; `None` where no field of it was given, or its kind is "none".
@@ -302,21 +296,20 @@ impl Options {
     /// # Errors
     /// See [`ErrorCode`].
     pub fn check_guards(&self) -> Result<(), Error> {
-        Section::GUARDS.into_iter().try_for_each(|section| self.describes(section).map(|_| ()))
+        Section::GUARDS.iter().copied().try_for_each(|section| self.describes(section).map(|_| ()))
     }
 
     /// True if there is a guard of that section.
     pub(crate) fn describes(&self, section: Section) -> Result<bool, Error> {
-        Ok(match section {
-            Section::BUDGET => self.budget()?.is_some(),
-            Section::BREAKER => self.breaker()?.is_some(),
-            Section::LIMITER => self.limiter()?.is_some(),
-            Section::BULKHEAD => self.bulkhead()?.is_some(),
-            Section::ADAPTIVE => self.adaptive()?.is_some(),
-            Section::STRETCH => self.stretch()?.is_some(),
-            Section::HEDGE => self.hedge()?.is_some(),
-            _ => self.nested()?.is_some(),
-        })
+        macro_rules! describes {
+            ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
+                match section {
+                    $(<$config as GuardConfig>::SECTION => self.$name()?.is_some(),)*
+                    _ => self.nested()?.is_some(),
+                }
+            };
+        }
+        Ok(each_guard!(describes))
     }
 
     /// The number of a guard's field. An unset field has the preset's number in a section without any set field, and in a section
@@ -326,7 +319,7 @@ impl Options {
             return Some(self.at(field));
         }
         let preset = self.chosen()?;
-        let section = Section::GUARDS.into_iter().find(|section| section.has(field))?;
+        let section = Section::GUARDS.iter().copied().find(|section| section.has(field))?;
         if self.has(section.first) { None } else { preset.guard(field) }
     }
 
@@ -422,7 +415,8 @@ impl Options {
     /// The names of the sections with set fields, except sections of kind "none".
     pub fn sections(&self) -> impl Iterator<Item = &'static str> {
         Section::GUARDS
-            .into_iter()
+            .iter()
+            .copied()
             .filter(|section| self.any(*section) && !self.is(section.first, "none"))
             .map(|section| section.name)
     }
@@ -446,7 +440,7 @@ impl Options {
 
     /// Writes each section with set fields, so that it is read back to the same.
     pub(crate) fn write_guards(&self, document: &mut Open<'_>) -> fmt::Result {
-        let mut sections = Section::GUARDS.into_iter().filter(|section| self.any(*section));
+        let mut sections = Section::GUARDS.iter().copied().filter(|section| self.any(*section));
         sections.try_for_each(|section| self.write_section(section, Open::new(document.field(section.name)?, '{')?))
     }
 

@@ -317,14 +317,26 @@ const GUARD_CODES: [ErrorCode; 6] = [
     ErrorCode::TooManyStages,
 ];
 
+/// The names of the guards, in the order of the core's table.
+const GUARDS: &[&str] = {
+    macro_rules! names {
+        ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
+            &[$(stringify!($name)),*]
+        };
+    }
+    holdoff_core::each_guard!(names)
+};
+
 pub(super) fn guards_table() -> String {
     let mut out = format!(
         "/** The fields of guards and the rules about them, for the checks in JavaScript. {GENERATED} */\n\
          import {{ LONGEST }} from \"../table.js\";\n\n\
+         /** The guards in the order of their bits. */\nexport const NAMES = [{}] as const;\n\n\
          /**\n * A field: number, names, the kinds that have a use for it as bits, default, the values that it takes, and its rule where these\n \
          * do not say it. The default is null for a field that its kinds need.\n */\n\
          export type Row = readonly [number, string, number, number | bigint | null | undefined, string, string?];\n\n\
-         export const ROWS: readonly Row[] = [\n"
+         export const ROWS: readonly Row[] = [\n",
+        quoted(GUARDS.iter().copied()).join(", ")
     );
     let guards = || Field::ALL.iter().copied().filter(|field| field.is_guards());
     for field in guards() {
@@ -390,7 +402,7 @@ pub(super) fn table() -> String {
     out += "];\n\n/** The fields that few policies have: the core reads them. */\nexport const OTHERS =\n  ";
     let _ = writeln!(out, "{:?};", others.iter().map(|field| field.path()).collect::<Vec<_>>().join(" "));
     out += "\n/** The sections of guards. */\nexport const SECTIONS = ";
-    let _ = writeln!(out, "{:?};\n", Section::GUARDS.map(|section| section.name).join(" "));
+    let _ = writeln!(out, "{:?};\n", Section::GUARDS.iter().map(|section| section.name).collect::<Vec<_>>().join(" "));
     out += "/** Paths, each before the names that other libraries have for it, without capitals and underscores. */\n";
     let peers = Field::PEERS.map(|(path, names)| format!("{path} {names}")).join(",");
     let _ = writeln!(out, "export const PEERS =\n  {peers:?};\n");
