@@ -8,36 +8,22 @@ from numpy import float64
 from numpy.typing import NDArray
 from typing_extensions import Unpack
 
+from ._fields import *
 from ._guard import Guard
 from ._limit import Entered
 from ._literals import Answer, ReplayMode, StopReason
 from .types import (
-    AdaptiveConfig,
-    AdaptiveFields,
     Attempts,
     AttemptsOptions,
-    BreakerConfig,
-    BreakerFields,
-    BudgetConfig,
-    BudgetFields,
-    BulkheadConfig,
-    BulkheadFields,
     CallOptions,
     Decorated,
     FormName,
     GrpcCode,
-    GuardOptions,
     Headers,
-    HedgeConfig,
-    HedgeFields,
-    LimiterConfig,
-    LimiterFields,
     Method,
     PolicyFields,
     RetryingOptions,
     RetryOptions,
-    StretchConfig,
-    StretchFields,
 )
 
 _P = ParamSpec("_P")

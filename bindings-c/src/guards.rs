@@ -12,11 +12,10 @@ pub(crate) mod bulkhead;
 pub(crate) mod fields;
 pub(crate) mod guard;
 pub(crate) mod guarded;
-pub(crate) mod hedge;
 pub(crate) mod limiter;
 pub(crate) mod nested;
 pub(crate) mod saved;
-pub(crate) mod stretch;
+pub(crate) mod timing;
 
 /// Declares the set of guards, and works on all of them.
 macro_rules! guards {

@@ -64,10 +64,9 @@ mod words;
 pub use self::{
     abi::*, bucket::*, call::*, chaos::*, document::*, explain::*, failure::*, fields::*, gate::*, guards::adaptive::*,
     guards::breaker::*, guards::budget::*, guards::bulkhead::*, guards::fields::*, guards::guarded::*,
-    guards::hedge::*, guards::limiter::*, guards::nested::*, guards::saved::*, guards::stretch::*, guards::*,
-    headers::*, layered::*, log::event::*, log::recorder::*, log::replay::*, loop_backoff::*, names::*, options::*,
-    panic::*, periodic::*, policy::*, problem::*, retry::*, rules::*, saved::*, schedule::*, step::*, testing::*,
-    wait_backoff::*, words::*,
+    guards::limiter::*, guards::nested::*, guards::saved::*, guards::timing::*, guards::*, headers::*, layered::*,
+    log::event::*, log::recorder::*, log::replay::*, loop_backoff::*, names::*, options::*, panic::*, periodic::*,
+    policy::*, problem::*, retry::*, rules::*, saved::*, schedule::*, step::*, testing::*, wait_backoff::*, words::*,
 };
 use self::{boundary::*, exports::extern_c, guards::guard::*, text::*};
 use holdoff_core::*;

@@ -160,16 +160,7 @@ pub(crate) fn guard(
     }
     if reading.options.has_no_guards() {
         // An empty section is no guard, but the caller asks for this guard: one field makes it a guard with its defaults.
-        let (field, value) = match section {
-            "budget" => (".kind", Value::Text("ratio")),
-            "breaker" => (".kind", Value::Text("consecutive")),
-            "limiter" => (".kind", Value::Text("gcra")),
-            "adaptive" => (".kind", Value::Text("cubic")),
-            "bulkhead" => (".queue", Value::Number { value: 0.0, unit: f64::NAN }),
-            "stretch" => (".min_calls", Value::Number { value: 10.0, unit: f64::NAN }),
-            _ => (".attempts", Value::Number { value: 2.0, unit: f64::NAN }),
-        };
-        valid(py, reading.options.set(&format!("{section}{field}"), value))?;
+        reading.options = reading.options.with_section(section);
     }
     reading.guards(py)
 }

@@ -5,7 +5,7 @@
 use crate::convert::Returned;
 use crate::parameters::{Now, Seed};
 use crate::{clock, config, seeds};
-use holdoff_core::{Document, Error, GuardConfig, Options, Timestamp};
+use holdoff_core::{DescribedGuard, Document, Error, GuardConfig, Options, Timestamp};
 use notify::Line;
 use pyo3::PyClass;
 use pyo3::exceptions::PyTypeError;
@@ -198,7 +198,7 @@ impl<C: GuardConfig> SharedGuard<C> {
 
 /// The class of a guard, for sets of guards.
 pub(crate) trait Guard: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Sync {
-    type Config: GuardConfig;
+    type Config: DescribedGuard;
 
     /// The name of its section in a document.
     const SECTION: &'static str = Self::Config::SECTION.name;

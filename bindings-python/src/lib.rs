@@ -59,62 +59,67 @@ fn refuse_subinterpreter(py: Python<'_>) -> PyResult<()> {
     ))
 }
 
-#[pymodule]
-mod _holdoff {
-    use super::*;
+/// Declares the module, with the class of each guard.
+macro_rules! module {
+    ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
+        #[pymodule]
+        mod _holdoff {
+            use super::*;
 
-    #[pymodule_export]
-    use super::{
-        attempts::attempts,
-        caller::retry,
-        classify::classify_built_in,
-        clock::{monotonic_ns, overridden_time, override_time},
-        config::parse_duration,
-        context::{Scope, enter_limit, enter_token, leave_scope, limit_nanos, remaining, token},
-        coroutine::{code_flags, is_coroutine_function},
-        event::Event,
-        explain::{Explanation, Lint, Row, Rows, lint_nested, preset_names},
-        failure::Failure,
-        gates::{Bucket, Gate, GateConfig, Keyed},
-        guards::bulkhead::Bulkhead,
-        guards::forked,
-        guards::guarded::GuardedCall,
-        guards::keyed::KeyedGuards,
-        guards::locked::{Adaptive, Breaker, Budget, Hedge, Limiter, Stretch},
-        guards::loops::override_budgets,
-        guards::nested::Token,
-        guards::notify::Notify,
-        guards::set::{Guards, unpickled_guard, unpickled_guards},
-        hints::{grpc_failure, hint_of, http_failure},
-        layers::{Layered, Layers},
-        machine::{Call, Decision, Retry, Schedule, Step},
-        operation::Operation,
-        outcome::Outcome,
-        periodic::{LoopBackoff, Periodic, PeriodicStep, WaitBackoff},
-        policy::Policy,
-        recorder::{Recorder, replay},
-        retrying::{Retrying, unpickled_retrying},
-        seeds::{override_uniform, seed, seed_at},
-        telemetry::{report_unraisable, tell_of},
-        testing::{Chaos, jittered, next_at, override_attempts, pinned},
-        wheel::Wheel,
-    };
+            #[pymodule_export]
+            use super::{
+                attempts::attempts,
+                caller::retry,
+                classify::classify_built_in,
+                clock::{monotonic_ns, overridden_time, override_time},
+                config::parse_duration,
+                context::{Scope, enter_limit, enter_token, leave_scope, limit_nanos, remaining, token},
+                coroutine::{code_flags, is_coroutine_function},
+                event::Event,
+                explain::{Explanation, Lint, Row, Rows, lint_nested, preset_names},
+                failure::Failure,
+                gates::{Bucket, Gate, GateConfig, Keyed},
+                guards::forked,
+                guards::guarded::GuardedCall,
+                guards::keyed::KeyedGuards,
+                guards::set::{$($class),*},
+                guards::loops::override_budgets,
+                guards::nested::Token,
+                guards::notify::Notify,
+                guards::set::{Guards, unpickled_guard, unpickled_guards},
+                hints::{grpc_failure, hint_of, http_failure},
+                layers::{Layered, Layers},
+                machine::{Call, Decision, Retry, Schedule, Step},
+                operation::Operation,
+                outcome::Outcome,
+                periodic::{LoopBackoff, Periodic, PeriodicStep, WaitBackoff},
+                policy::Policy,
+                recorder::{Recorder, replay},
+                retrying::{Retrying, unpickled_retrying},
+                seeds::{override_uniform, seed, seed_at},
+                telemetry::{report_unraisable, tell_of},
+                testing::{Chaos, jittered, next_at, override_attempts, pinned},
+                wheel::Wheel,
+            };
 
-    #[pymodule_export]
-    const NEVER: u64 = u64::MAX;
-    #[pymodule_export]
-    #[allow(non_upper_case_globals)]
-    const __version__: &str = env!("CARGO_PKG_VERSION");
+            #[pymodule_export]
+            const NEVER: u64 = u64::MAX;
+            #[pymodule_export]
+            #[allow(non_upper_case_globals)]
+            const __version__: &str = env!("CARGO_PKG_VERSION");
 
-    #[pymodule_init]
-    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        let py = module.py();
-        refuse_subinterpreter(py)?;
-        coroutine::find_coroutine_type(py)?;
-        if let Some(register) = py.import("os")?.getattr_opt("register_at_fork")? {
-            let forked = [("after_in_child", module.getattr("forked")?)].into_py_dict(py)?;
-            register.call((), Some(&forked))?;
+            #[pymodule_init]
+            fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+                let py = module.py();
+                refuse_subinterpreter(py)?;
+                coroutine::find_coroutine_type(py)?;
+                if let Some(register) = py.import("os")?.getattr_opt("register_at_fork")? {
+                    let forked = [("after_in_child", module.getattr("forked")?)].into_py_dict(py)?;
+                    register.call((), Some(&forked))?;
+                }
+                Ok(())
+            }
         }
-        Ok(())
-    }
+    };
 }
+holdoff_core::each_guard!(module);

@@ -32,7 +32,7 @@ def test_guards_are_made_of_what_a_document_says() -> None:
     assert guards.breaker.state(0) == "closed"
     assert guards.hedge is not None
     assert guards.hedge.delay == 50_000_000
-    assert repr(guards) == "<Guards budget, breaker, limiter, adaptive, bulkhead, stretch, hedge>"
+    assert repr(guards) == "<Guards budget, breaker, limiter, bulkhead, adaptive, stretch, hedge>"
     assert holdoff.Guards(budget=None).budget is None
     assert repr(holdoff.Guards()) == "<Guards none>"
 

@@ -3,7 +3,8 @@
 use crate::sleeper::{Clock, Loop, SYSTEM};
 use crate::wakers::Wakers;
 use holdoff_core::{
-    Breaker, BreakerConfig, BudgetConfig, Bulkhead, Error, GuardConfig, Guards, Options, Timestamp, Turn, each_guard,
+    Breaker, BreakerConfig, BudgetConfig, Bulkhead, DescribedGuard, Error, GuardConfig, Guards, Options, Timestamp,
+    Turn, each_guard,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -181,7 +182,7 @@ macro_rules! shared_guards {
         }
 
         /// A configuration whose guard a set may have.
-        pub trait Member: GuardConfig {
+        pub trait Member: DescribedGuard {
             #[doc(hidden)]
             fn place(set: &mut SharedGuards) -> &mut Option<Shared<Self>>;
         }

@@ -108,6 +108,19 @@ macro_rules! memory {
                 (&mut self.call, &self.policy, lent)
             }
 
+            fn hint(&mut self, index: u32, now: Timestamp, span: Span) {
+                $(if index == Index::$name as u32 {
+                    self.$name.config.hint(&mut self.$name.state, now, span);
+                })*
+            }
+
+            fn refuses(&self, index: u32, at: Timestamp) -> Option<Timestamp> {
+                $(if index == Index::$name as u32 {
+                    return self.$name.config.refuses(&self.$name.state, at);
+                })*
+                None
+            }
+
             /// New states of those guards.
             fn make(&mut self, guards: u32, seed: u64, now: Timestamp) {
                 $(if guards & (1 << Index::$name as u32) != 0 {

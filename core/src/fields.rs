@@ -4,8 +4,6 @@
 //! docs/policy.md and the typed options of JavaScript and Python are printed from them. Fields stand in the order in which
 //! they are written, and in which errors about several of them are told.
 
-use crate::decide::guards::*;
-use crate::each_guard;
 pub use crate::field_words::Words;
 use crate::words::{nth, one_of};
 use core::ops::RangeInclusive;
@@ -421,12 +419,6 @@ fields! {
     NestedCap = 84 "nested.cap" [] (whole 1 to 4294967295), for NESTINGS ["cap"];
 }
 
-macro_rules! sections {
-    ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
-        &[$(<$config as GuardConfig>::SECTION,)* Section::NESTED]
-    };
-}
-
 /// Fields with a name in common, by the numbers of the first and the last, and some behind. The first one says the kind, where there are kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Section {
@@ -440,7 +432,7 @@ pub struct Section {
 }
 
 impl Section {
-    pub(crate) const fn new(name: &'static str, first: Field, last: Field) -> Self {
+    const fn new(name: &'static str, first: Field, last: Field) -> Self {
         Self { name, first, last, late: &[] }
     }
 
@@ -462,7 +454,16 @@ impl Section {
     pub(crate) const OPEN_FOR: Self = Self::new("breaker.open_for", Field::BreakerOpenKind, Field::BreakerOpenMax);
 
     /// The sections of guards, in the order of a document; the last one is that of nesting.
-    pub const GUARDS: &[Self] = each_guard!(sections);
+    pub const GUARDS: &[Self] = &[
+        Self::BUDGET,
+        Self::BREAKER,
+        Self::LIMITER,
+        Self::BULKHEAD,
+        Self::ADAPTIVE,
+        Self::STRETCH,
+        Self::HEDGE,
+        Self::NESTED,
+    ];
 
     const fn numbers(&self) -> RangeInclusive<u8> {
         self.first.code()..=self.last.code()

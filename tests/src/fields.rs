@@ -4,21 +4,31 @@ use holdoff_core::{Field, Range, Span, Takes};
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// The groups of fields: the prefix of their paths, the name of their type, and what they are.
-pub const GROUPS: [(&str, &str, &str); 12] = [
-    ("backoff", "Backoff", "How delays grow from one failure to the next; one stage of a chain."),
-    ("jitter", "Jitter", "How delays are spread."),
-    ("hint", "Hint", "What is done with a server's hint on when to come back."),
-    ("budget", "Budget", "How many retries there may be for the calls there are."),
-    ("breaker.open_for", "OpenFor", "How long a breaker stays open, longer with each opening in a row."),
-    ("breaker", "Breaker", "When a breaker stops calls to a server that keeps failing."),
-    ("limiter", "Limiter", "How many attempts there may be in a time."),
-    ("bulkhead", "Bulkhead", "How many attempts may run at once."),
-    ("adaptive", "Adaptive", "A rate of attempts that follows the server's throttling."),
-    ("stretch", "Stretch", "Longer delays while many attempts fail."),
-    ("hedge", "Hedge", "A second attempt beside a slow one."),
-    ("nested", "Nested", "What a retry does inside another one."),
-];
+/// A group of fields: the prefix of their paths, the name of their type, and its doc.
+pub type Group = (&'static str, &'static str, &'static str);
+
+macro_rules! guards {
+    ($($(#[doc = $doc:literal])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
+        /// The guards in the order of the core's table.
+        pub const GUARDS: &[Group] = &[$((stringify!($name), stringify!($class), concat!($($doc),*).split_at(1).1),)*];
+    };
+}
+holdoff_core::each_guard!(guards);
+
+/// The groups of fields.
+pub fn groups() -> impl Iterator<Item = &'static Group> {
+    let first: &[Group] = &[
+        ("backoff", "Backoff", "How delays grow from one failure to the next; one stage of a chain."),
+        ("jitter", "Jitter", "How delays are spread."),
+        ("hint", "Hint", "What is done with a server's hint on when to come back."),
+    ];
+    let open: &[Group] =
+        &[("breaker.open_for", "OpenFor", "How long a breaker stays open, longer with each opening in a row.")];
+    let nested: &[Group] = &[("nested", "Nested", "What a retry does inside another one.")];
+    let is_open = |group: &&Group| group.0 == "budget";
+    let budget = GUARDS.iter().filter(is_open);
+    first.iter().chain(budget).chain(open).chain(GUARDS.iter().filter(move |group| !is_open(group))).chain(nested)
+}
 
 /// The names in a group, without its prefix, each with its field. A group within it has a type of its own.
 #[must_use]

@@ -7,7 +7,8 @@ use crate::options;
 use crate::run::{all_same, same};
 use crate::sessions::{factor, failure, policy_document, runner, span_text};
 use holdoff_core::{
-    Bulkhead, Error, GuardConfig, GuardedCall, Guards, Options, Outcome, Policy, Step, Ticket, Timestamp, each_guard,
+    Bulkhead, DescribedGuard, Error, GuardConfig, GuardedCall, Guards, Options, Outcome, Policy, Step, Ticket,
+    Timestamp, each_guard,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -92,7 +93,7 @@ pub(crate) struct OwnedGuard<C: GuardConfig> {
     words: Vec<u64>,
 }
 
-impl<C: GuardConfig> OwnedGuard<C> {
+impl<C: DescribedGuard> OwnedGuard<C> {
     fn new(options: &Options, seed: u64, now: Timestamp) -> Result<Option<Self>, Error> {
         let make = |config: C| Self { config, state: config.state(seed, now), words: vec![0; config.words()] };
         Ok(C::described(options)?.map(make))

@@ -4,7 +4,7 @@
 //! a field is set beside the kind, and the error that building gives says which. So the schema cannot tell another story
 //! than the library. What no schema can say (that `max` is not below `initial`) is left to the library.
 
-use crate::fields::{GROUPS, default_value, described};
+use crate::fields::{default_value, described, groups};
 use holdoff_core::{ErrorCode, FailureKind, Field, GrpcCode, Policy, Preset, Rules, Takes, Value as Setting};
 use serde_json::{Map, Value, json};
 
@@ -227,7 +227,7 @@ fn with_words(mut schema: Value, name: &str) -> Value {
 
 /// The words about a group of fields.
 fn words_of(name: &str) -> &'static str {
-    GROUPS.iter().find(|group| group.0 == name).map_or("", |group| group.2)
+    groups().find(|group| group.0 == name).map_or("", |group| group.2)
 }
 
 fn takes(field: Field) -> Value {

@@ -22,18 +22,12 @@ const PRINTED: &[(&str, &[&str])] = &[
     ("bindings-wasm/src-ts/policies/presets.ts", &["fields", "presets.ts"]),
     ("bindings-wasm/src-ts/guards/fields.ts", &["fields", "guards.ts"]),
     ("bindings-wasm/src-ts/guards/table.ts", &["fields", "guards_table.ts"]),
+    ("bindings-wasm/src-ts/guards/classes.ts", &["fields", "guards_classes.ts"]),
     ("bindings-python/python/holdoff/_fields.py", &["fields", "python"]),
     ("bindings-python/src/help/policy.txt", &["fields", "help", "policy"]),
     ("bindings-python/src/help/attempts.txt", &["fields", "help", "attempts"]),
     ("bindings-python/src/help/retry.txt", &["fields", "help", "retry"]),
     ("bindings-python/src/help/retrying.txt", &["fields", "help", "retrying"]),
-    ("bindings-python/src/help/budget.txt", &["fields", "help", "budget"]),
-    ("bindings-python/src/help/breaker.txt", &["fields", "help", "breaker"]),
-    ("bindings-python/src/help/limiter.txt", &["fields", "help", "limiter"]),
-    ("bindings-python/src/help/adaptive.txt", &["fields", "help", "adaptive"]),
-    ("bindings-python/src/help/bulkhead.txt", &["fields", "help", "bulkhead"]),
-    ("bindings-python/src/help/stretch.txt", &["fields", "help", "stretch"]),
-    ("bindings-python/src/help/hedge.txt", &["fields", "help", "hedge"]),
     ("docs/policy.md", &["fields", "docs"]),
     ("docs/clients.md", &["clients", "docs"]),
     ("bindings-wasm/src-ts/client_table.ts", &["clients", "typescript"]),
@@ -64,6 +58,11 @@ fn each(check: bool) -> Result<()> {
         let mut print = shell::command(shell::target().join("debug").join(args[0]));
         print.args(&args[1..]);
         keep(check, Path::new(path), &shell::output(&mut print)?)?;
+    }
+    let fields = |args: &[&str]| shell::output(shell::command(shell::target().join("debug/fields")).args(args));
+    for guard in fields(&["guards"])?.lines() {
+        let help = Path::new("bindings-python/src/help").join(guard).with_extension("txt");
+        keep(check, &help, &fields(&["help", guard])?)?;
     }
     keep(check, Path::new("bindings-python/python/holdoff/_holdoff.pyi"), &crate::python::stub()?)?;
     c(check)

@@ -92,6 +92,7 @@ impl All {
             bulkhead: Some((&self.bulkhead.0, &mut self.bulkhead.1, &mut [])),
             stretch: Some((&self.stretch.0, &mut self.stretch.1)),
             hedge: Some((&self.hedge.0, &mut self.hedge.1)),
+            ..Guards::none()
         }
     }
 }

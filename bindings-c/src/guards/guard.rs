@@ -26,7 +26,7 @@ impl<C: StoredGuard> Guard<C> {
 }
 
 /// A configuration whose guard has memory of C's.
-pub(crate) trait StoredGuard: GuardConfig {
+pub(crate) trait StoredGuard: DescribedGuard {
     /// `Words` if the guard keeps words of the caller's, else nothing.
     type Words: Copy + From<Words> + Into<Words>;
 

@@ -6,6 +6,15 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Literal, TypeAlias, TypedDict
 
+from ._holdoff import (
+    Adaptive,
+    Breaker,
+    Budget,
+    Bulkhead,
+    Hedge,
+    Limiter,
+    Stretch,
+)
 from ._literals import (
     AdaptiveKind,
     BackoffKind,
@@ -375,3 +384,44 @@ class PlainFields(TypedDict, total=False):
     """
     preset: PresetName | None
     """The named policy that the other fields start from. Default: default."""
+
+
+BudgetConfig: TypeAlias = BudgetFields | BudgetKind | int | None
+"""The budget section of a document. The other guards have the same kind of type."""
+BreakerConfig: TypeAlias = BreakerFields | BreakerKind | None
+LimiterConfig: TypeAlias = LimiterFields | None
+BulkheadConfig: TypeAlias = BulkheadFields | int | None
+AdaptiveConfig: TypeAlias = AdaptiveFields | AdaptiveKind | None
+StretchConfig: TypeAlias = StretchFields | float | None
+HedgeConfig: TypeAlias = HedgeFields | Duration | None
+
+
+class GuardOptions(TypedDict, total=False):
+    """Guards: each a configuration, or a shared object."""
+
+    budget: Budget | BudgetConfig
+    breaker: Breaker | BreakerConfig
+    limiter: Limiter | LimiterConfig
+    bulkhead: Bulkhead | BulkheadConfig
+    adaptive: Adaptive | AdaptiveConfig
+    stretch: Stretch | StretchConfig
+    hedge: Hedge | HedgeConfig
+
+
+class GuardSections(TypedDict, total=False):
+    """The sections of guards in a policy."""
+
+    budget: BudgetConfig
+    """How many retries there may be for the calls there are."""
+    breaker: BreakerConfig
+    """When a breaker stops calls to a server that keeps failing."""
+    limiter: LimiterConfig
+    """How many attempts there may be in a time."""
+    bulkhead: BulkheadConfig
+    """How many attempts may run at once."""
+    adaptive: AdaptiveConfig
+    """A rate of attempts that follows the server's throttling."""
+    stretch: StretchConfig
+    """Longer delays while many attempts fail."""
+    hedge: HedgeConfig
+    """A second attempt beside a slow one."""

@@ -8,6 +8,7 @@ from numpy import float64
 from numpy.typing import NDArray
 from typing_extensions import Unpack
 
+from ._fields import *
 from ._limit import Entered
 from ._literals import (
     Answer,
@@ -23,30 +24,17 @@ from ._literals import (
     Word,
 )
 from .types import (
-    AdaptiveConfig,
-    AdaptiveFields,
     Attempts,
     AttemptsOptions,
-    BreakerConfig,
-    BreakerFields,
-    BudgetConfig,
-    BudgetFields,
-    BulkheadConfig,
-    BulkheadFields,
     CallOptions,
     DecisionKind,
     Decorated,
     Duration,
     FormName,
     GrpcCode,
-    GuardOptions,
     Headers,
-    HedgeConfig,
-    HedgeFields,
     HintSeconds,
     Limit,
-    LimiterConfig,
-    LimiterFields,
     Method,
     NextStep,
     OutcomeWord,
@@ -55,8 +43,6 @@ from .types import (
     RetryingOptions,
     RetryOptions,
     StepKind,
-    StretchConfig,
-    StretchFields,
 )
 
 __all__ = [
@@ -962,32 +948,32 @@ class Guards:
     @property
     def adaptive(self) -> Adaptive | None:
         """
-        The adaptive rate; None without one.
+        A rate of attempts that follows the server's throttling.
         """
     @property
     def breaker(self) -> Breaker | None:
         """
-        The breaker; None without one.
+        When a breaker stops calls to a server that keeps failing.
         """
     @property
     def budget(self) -> Budget | None:
         """
-        The budget; None without one.
+        How many retries there may be for the calls there are.
         """
     @property
     def bulkhead(self) -> Bulkhead | None:
         """
-        The bulkhead; None without one.
+        How many attempts may run at once.
         """
     @property
     def hedge(self) -> Hedge | None:
         """
-        The hedge; None without one.
+        A second attempt beside a slow one.
         """
     @property
     def limiter(self) -> Limiter | None:
         """
-        The limiter; None without one.
+        How many attempts there may be in a time.
         """
     @staticmethod
     def restore(
@@ -1003,7 +989,7 @@ class Guards:
     @property
     def stretch(self) -> Stretch | None:
         """
-        The stretch; None without one.
+        Longer delays while many attempts fail.
         """
 
 @final

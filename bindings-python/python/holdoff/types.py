@@ -11,19 +11,7 @@ from ._attempts import Attempt as Attempt, Attempts as Attempts
 from ._cancel import Cancel
 from ._events import AttemptEvent, DelayEvent, GiveUpEvent, RetryEvent, SuccessEvent
 from ._fields import *
-from ._holdoff import (
-    Adaptive,
-    Breaker,
-    Budget,
-    Bulkhead,
-    Failure,
-    Guards,
-    Hedge,
-    Limiter,
-    Policy,
-    Retrying,
-    Stretch,
-)
+from ._holdoff import Failure, Guards, Policy, Retrying
 from ._literals import *
 
 TYPE_CHECKING = False
@@ -159,33 +147,11 @@ class Rule(_If, Manner, total=False):
     """How the delays grow, instead of the policy's ``backoff``."""
 
 
-BudgetConfig: TypeAlias = BudgetFields | BudgetKind | int | None
-"""The budget section of a document. The other guards have the same kind of type."""
-BreakerConfig: TypeAlias = BreakerFields | BreakerKind | None
-LimiterConfig: TypeAlias = LimiterFields | None
-BulkheadConfig: TypeAlias = BulkheadFields | int | None
-AdaptiveConfig: TypeAlias = AdaptiveFields | AdaptiveKind | None
-StretchConfig: TypeAlias = StretchFields | float | None
-HedgeConfig: TypeAlias = HedgeFields | Duration | None
-
-
-class GuardOptions(TypedDict, total=False):
-    """Guards: each a configuration, or a shared object."""
-
-    budget: Budget | BudgetConfig
-    breaker: Breaker | BreakerConfig
-    limiter: Limiter | LimiterConfig
-    adaptive: Adaptive | AdaptiveConfig
-    bulkhead: Bulkhead | BulkheadConfig
-    stretch: Stretch | StretchConfig
-    hedge: Hedge | HedgeConfig
-
-
 GuardsOption: TypeAlias = Guards | GuardOptions
 """Guards of a call: an object, or its options."""
 
 
-class PolicyFields(PlainFields, total=False):
+class PolicyFields(PlainFields, GuardSections, total=False):
     """The fields of a policy. None is the default."""
 
     backoff: Stage | Sequence[Stage] | BackoffKind | None
@@ -196,20 +162,6 @@ class PolicyFields(PlainFields, total=False):
     """The use of a server's hint on when to come back. Default: floor."""
     rules: Sequence[Rule] | None
     """The answers to failures: the first rule that holds takes it. Default: no rule."""
-    budget: BudgetConfig
-    """How many retries there may be for the calls there are."""
-    breaker: BreakerConfig
-    """When a breaker stops calls to a server that keeps failing."""
-    limiter: LimiterConfig
-    """How many attempts there may be in a time."""
-    adaptive: AdaptiveConfig
-    """A rate of attempts that follows the server's throttling."""
-    bulkhead: BulkheadConfig
-    """How many attempts may run at once."""
-    stretch: StretchConfig
-    """Longer delays while many attempts fail."""
-    hedge: HedgeConfig
-    """A second attempt beside a slow one."""
     nested: NestedFields | NestedMode | None
     """The behaviour of a retry inside another one."""
 

@@ -1,7 +1,7 @@
 //! The guards of many calls together: each is an object of its own, or made from a configuration.
 
-use super::bulkhead::Bulkhead;
-use super::locked::*;
+pub(crate) use super::bulkhead::Bulkhead;
+pub(crate) use super::locked::*;
 use super::notify::{Line, Waiting};
 use super::{Guard, Kept};
 use crate::convert::Returned;

@@ -167,6 +167,11 @@ class Section {
     return this.isSet && this.word !== "none";
   }
 
+  /** The layout of a configuration that has the numbers of all fields. */
+  get layout(): string {
+    return [...this.rows].map(([name, row]) => `${row[4].startsWith("number") ? "d" : "l"} ${name}`).join(", ");
+  }
+
   private row(name: string): Row {
     return this.rows.get(name) as Row;
   }
@@ -448,7 +453,7 @@ function adaptive(of: Section): Uint32Array {
   return packed(of, layout, { ...own, choices: choices(of) });
 }
 
-/** The words of each guard, in the order of their sections. */
+/** The words of the first guards, in the order of their sections; those of any other guard are its fields, 64 bits each. */
 const CONFIGS: readonly ((of: Section) => Uint32Array)[] = [
   budget,
   breaker,
@@ -468,8 +473,8 @@ export function configsOf(guardFields: readonly GuardField[]): Configs {
   const nested = sections.at(-1) as Section;
   const isWindow = breaker.exists && breaker.word !== "consecutive";
   return {
-    words: CONFIGS.map((config, index) => {
-      const section = sections[index] as Section;
+    words: sections.slice(0, -1).map((section, index) => {
+      const config = CONFIGS[index] ?? ((of: Section) => packed(of, of.layout));
       return section.exists ? config(section) : undefined;
     }),
     // A log has a word for each time; a queue above 64 has a bit for each place.

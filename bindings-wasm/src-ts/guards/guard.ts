@@ -2,8 +2,8 @@
 import { hostNow } from "../clock.js";
 import { checkSeed, HookError, wrongType } from "../errors.js";
 import { type ChangeEvent, type ChangeHook, listeners } from "../hooks.js";
-import { exact } from "../memory.js";
-import type { Time } from "../values.js";
+import { exact, type Length, like, nanos } from "../memory.js";
+import type { Same, Time } from "../values.js";
 import { bareCopy, collect, type FieldValue, type GuardField, LIST, NUMBER, snake } from "../values.js";
 import { BREAKER_STATES, type BreakerState } from "../words.js";
 import { type Configs, configsOf } from "./configs.js";
@@ -185,6 +185,23 @@ export abstract class Guard {
       this.notifying = false;
       for (const waiter of this.waiters ?? []) if (!waiter.ask()) break;
     });
+  }
+}
+
+/** A guard that hears of hints, and says when it would let an attempt through. */
+export abstract class PlainGuard extends Guard {
+  /** The server said not to come before that is over, a number in milliseconds. */
+  hint(span: Length, now?: Time): void {
+    const long = nanos(span, "hint");
+    this.at(now);
+    memory().longs[1] = long;
+    memory().core.guard_hint(this.index);
+  }
+
+  /** The time from which an attempt may begin, in nanoseconds; undefined when it may begin now. */
+  refuses<T extends Time = number>(now?: T): Same<T> | undefined {
+    const sample = this.at(now) as T;
+    return memory().core.guard_refuses(this.index) === 0 ? undefined : like(sample, memory().readNumber(1));
   }
 }
 

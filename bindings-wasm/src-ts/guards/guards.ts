@@ -12,18 +12,13 @@ import {
 } from "../host.js";
 import type { Time } from "../values.js";
 import { bareCopy, type GuardField, isFields } from "../values.js";
-import { Adaptive } from "./adaptive.js";
-import { Breaker } from "./breaker.js";
-import { Budget } from "./budget.js";
-import { Bulkhead } from "./bulkhead.js";
+import type { Breaker } from "./breaker.js";
+import CLASSES, { GuardSet } from "./classes.js";
 import type { Nesting } from "./configs.js";
 import { type Configs, configsOf } from "./configs.js";
 import type { GuardFields } from "./fields.js";
 import { fieldsOf, Guard, type GuardOptions, notifyWaiters, type Origin, originOf, storedGuards } from "./guard.js";
-import { Hedge } from "./hedge.js";
-import { Limiter } from "./limiter.js";
 import { type GuardName, NAMES, takeBack } from "./memory.js";
-import { Stretch } from "./stretch.js";
 
 /** The guards of a set: the fields of each, or one there is already, which sets may share. */
 export interface GuardsOptions extends Sections, ChangeHook {
@@ -67,14 +62,7 @@ export function blueprintOf(options: GuardsOptions): Blueprint {
  * Guards that many operations share, so that a fleet stays alive when the other side is ill. Hand them to `retry`, `wrap` or a
  * policy's `retry` as `guards`.
  */
-export class Guards implements Guarding {
-  readonly budget: Budget | undefined;
-  readonly breaker: Breaker | undefined;
-  readonly limiter: Limiter | undefined;
-  readonly bulkhead: Bulkhead | undefined;
-  readonly adaptive: Adaptive | undefined;
-  readonly stretch: Stretch | undefined;
-  readonly hedge: Hedge | undefined;
+export class Guards extends GuardSet implements Guarding {
   /** @internal */
   declare readonly mask: number;
   /** @internal */
@@ -102,6 +90,7 @@ export class Guards implements Guarding {
 
   /** Throws a `ConfigError` with the whole path of what is wrong. */
   constructor(options: GuardsOptions = {}) {
+    super();
     fill(this, blueprintOf(options), options);
   }
 
@@ -177,17 +166,6 @@ export function letPoliciesHaveGuards(run: Run): void {
     states: (guards) => (guards instanceof Guards ? statesOf(guards) : undefined),
   });
 }
-
-/** The classes in the order of {@link NAMES}. */
-const CLASSES: readonly { readonly prototype: Guard }[] = [
-  Budget,
-  Breaker,
-  Limiter,
-  Bulkhead,
-  Adaptive,
-  Stretch,
-  Hedge,
-];
 
 /** New guards of configurations; undefined where a set has no such guard. */
 const madeOf = (configs: Configs, origin: Origin): (Guard | undefined)[] =>

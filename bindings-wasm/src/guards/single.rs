@@ -22,6 +22,14 @@ exports! {
     /// New states of those guards, with the seed in slot 1.
     fn guards_new(guards: u32) = |memory, now| memory.make(guards, memory.arg(1), now);
 
+    /// The guard with that number hears that the server said not to come before the time in slot 1 is over.
+    fn guard_hint(index: u32) = |memory, now| memory.hint(index, now, memory.span(1));
+    /// 0 if the guard with that number lets an attempt through; else slot 1 says when it would.
+    fn guard_refuses(index: u32) -> u32 = |memory, now| {
+        let retry_at = memory.refuses(index, now);
+        retry_at.inspect(|retry_at| memory.leave(1, retry_at.as_nanos())).is_some().into()
+    };
+
     /// 1 if nothing is lost when those guards are made anew.
     fn guards_at_rest(guards: u32) -> u32 = |memory, now| memory.call_under(guards).2.is_at_rest(now).into();
 

@@ -14,9 +14,10 @@ use crate::each_guard;
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
 
-/// The words that a call borrows.
+/// The parts of a guard that a call borrows.
 macro_rules! lent {
-    ($life:lifetime words) => { &$life mut [u64] };
+    ($life:lifetime $config:ty, $state:ty, words) => { (&$life $config, &$life mut $state, &$life mut [u64]) };
+    ($life:lifetime $config:ty, $state:ty $(, plain)?) => { (&$life $config, &$life mut $state) };
 }
 
 /// Declares the set of all guards.
@@ -26,7 +27,7 @@ macro_rules! guards {
         /// memory. Pass the same ones each time.
         #[derive(Default, Debug)]
         pub struct Guards<'a> {
-            $($(#[$doc])* pub $name: Option<(&'a $config, &'a mut $state $(, lent!('a $words))?)>,)*
+            $($(#[$doc])* pub $name: Option<lent!('a $config, $state $(, $words)?)>,)*
         }
 
         impl Guards<'_> {
@@ -363,69 +364,6 @@ impl GuardedCall {
         flight.flags &= WITHDRAWN;
     }
 
-    /// When to start another attempt beside an attempt that began at `now`.
-    fn hedge_at(&self, policy: &Policy, guards: &Guards<'_>, now: Timestamp) -> Timestamp {
-        match &guards.hedge {
-            Some((config, latency)) if self.may_hedge(policy, guards) => now.after(config.delay(latency)),
-            _ => Timestamp::NEVER,
-        }
-    }
-
-    /// Starts an attempt beside the others, if every guard lets it through.
-    fn hedge(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Option<Step> {
-        let permit = self.hedged(policy, guards, now)?;
-        self.launch(now, permit);
-        self.at = self.hedge_at(policy, guards, now);
-        Some(self.attempt_step(policy, now))
-    }
-
-    /// True if this round may have another attempt.
-    fn may_hedge(&self, policy: &Policy, guards: &Guards<'_>) -> bool {
-        let Some((config, _)) = &guards.hedge else { return false };
-        let next = self.attempt.wrapping_add(1) as usize % FLYING;
-        u32::from(self.flight.round) < config.attempts() && policy.allows_beside(self.attempt) && !self.flies(next)
-    }
-
-    /// The breaker's permit when every guard lets an attempt through beside the others, without a wait; it is paid for then
-    /// (spec 29.9).
-    fn hedged(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Option<Permit> {
-        self.at = Timestamp::NEVER;
-        let new = Lines::default();
-        if !self.retry.has_time(policy, now)
-            || guards.refused(now).is_some()
-            || guards.ask_rate(new, false, now).is_err()
-        {
-            return None;
-        }
-        let entered =
-            guards.bulkhead.as_mut().is_none_or(|(config, bulkhead, words)| match bulkhead.enter(config, words) {
-                Entry::Queued(place) => {
-                    bulkhead.leave_queue(config, words, place);
-                    false
-                }
-                entry => entry == Entry::Entered,
-            });
-        let mut withdrawal = None;
-        let admitted = entered
-            && guards.budget.as_mut().is_none_or(|(config, budget)| {
-                // spec 29.9: nothing has failed, so there is no grace.
-                withdrawal = budget.withdraw_without_grace(config, now, FailureKind::Transient);
-                withdrawal.is_some() && budget.admit(config, now)
-            });
-        let permit = if admitted { guards.permit(0, now).ok() } else { None };
-        match (permit, withdrawal, &guards.budget) {
-            (Some(_), Some(withdrawal), Some((config, _))) => self.hold(config, withdrawal),
-            (Some(_), ..) => {}
-            (None, ..) => {
-                guards.refund(now, withdrawal);
-                if entered {
-                    guards.leave();
-                }
-            }
-        }
-        permit.inspect(|_| guards.pay(new, now))
-    }
-
     /// The budget's withdrawal that the call holds, if there was one.
     fn withdrawal(&self) -> Option<Withdrawal> {
         self.is(WITHDRAWN).then_some(Withdrawal::from_raw(self.flight.withdrawal))
@@ -488,9 +426,6 @@ impl GuardedCall {
         }
         if let Some((config, budget)) = &mut guards.budget {
             budget.fail(config, now, failure.kind);
-        }
-        if let (Some((config, breaker)), Some(asked)) = (&mut guards.breaker, failure.hint.span()) {
-            breaker.hint(config, now, asked);
         }
     }
 

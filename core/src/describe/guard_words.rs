@@ -1,8 +1,10 @@
 //! Guards in words, a line each, for an explanation.
 
+use crate::decide::guards::GuardConfig;
 use crate::decide::policy::Policy;
 use crate::describe::options::Options;
 use crate::describe::policy_words::write_growth;
+use crate::each_guard;
 use crate::fields::{Field, Section};
 use crate::time::Span;
 use core::fmt;
@@ -103,6 +105,15 @@ impl fmt::Display for GuardWords<'_> {
             (Section::NESTED.first, is(Field::NestedMode, "outermost"), "the outermost retries"),
             (Section::NESTED.first, is(Field::NestedMode, "cap"), "[cap] attempts in all"),
         ];
+        macro_rules! words_of {
+            ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
+                |section| match section {
+                    $(<$config as GuardConfig>::SECTION => <$config>::words_of(&|field| guards.or_default(field)),)*
+                    _ => [(false, ""); 4],
+                }
+            };
+        }
+        let words_of = each_guard!(words_of);
         if !brought && guards.describes(Section::BUDGET) == Ok(false) {
             f.write_str("budget: none\n")?;
         }
@@ -111,6 +122,9 @@ impl fmt::Display for GuardWords<'_> {
         for section in Section::GUARDS.iter().copied().filter(is_told) {
             write!(f, "{}: ", section.name)?;
             for (.., words) in words.iter().filter(|(of, holds, _)| *of == section.first && *holds) {
+                self.write(f, section, words)?;
+            }
+            for (_, words) in words_of(section).into_iter().filter(|(holds, _)| *holds) {
                 self.write(f, section, words)?;
             }
             f.write_str("\n")?;

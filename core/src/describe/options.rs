@@ -16,7 +16,7 @@ use crate::fields::Field;
 use crate::time::Span;
 use core::time::Duration;
 
-mod guards;
+pub(crate) mod guards;
 mod policy;
 mod set;
 mod stage;

@@ -109,7 +109,9 @@ fuzz_target!(|input: &[u8]| {
             if let (Some(config), Some(state)) = (&stretch_config, &mut stretch) {
                 *state = Stretch::restore(&state.save(config, at(now)), config, at(to)).unwrap();
             }
-            latency = Latency::restore(&latency.save()).unwrap();
+            if let Some(config) = &hedge_config {
+                latency = Latency::restore(&latency.save(config, at(now)), config, at(to)).unwrap();
+            }
             (bulkhead, calls, now) = (Bulkhead::new(), [None; 4], to);
             continue;
         }
@@ -124,6 +126,7 @@ fuzz_target!(|input: &[u8]| {
             bulkhead: bulkhead_config.as_ref().map(|config| (config, &mut bulkhead, &mut places[..])),
             stretch: stretch_config.as_ref().zip(stretch.as_mut()),
             hedge: hedge_config.as_ref().map(|config| (config, &mut latency)),
+            ..Guards::none()
         };
         let Some(call) = &mut calls[which] else {
             calls[which] = Some(GuardedCall::begin(&policy, guards, source.word(), at(now)).0);

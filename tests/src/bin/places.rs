@@ -2,6 +2,7 @@
 //! export with their arguments, the names of the fields in their memory, and the places of those in the memory of `hot`.
 
 use anyhow::{Context as _, Result};
+use conformance::fields::GUARDS;
 use core::mem::size_of;
 use holdoff_core::{Budget, Call, Policy, RawStep, Rules};
 use std::fs;
@@ -28,15 +29,17 @@ fn main() -> Result<()> {
         }
         println!("}}");
     }
-    for (name, source) in [("GUARDS", "guards.rs"), ("CLASSIFY", "classify.rs")] {
-        let (text, mut fields) = (read(source)?, Vec::new());
-        let list = between(&text, "places!(\n", ");").or_else(|| between(&text, "    places!(", ")"));
-        for field in list.context("no places")?.replace("\n", " ").split(", ") {
-            let (field, of) = field.split_once(": ").context("no type")?;
-            fields.push(camel(if field.trim() == "breakers" { of } else { field.trim() }));
-        }
-        println!("\nexport const {name}_FIELDS = {fields:?} as const;");
-    }
+    // The guards' memory has fields of its own, then a configuration and a state for each row of the core's table.
+    let text = read("guards.rs")?;
+    let own = text.split("place(offset_of!(Memory, ").skip(1).filter_map(|rest| rest.split_once(')'));
+    let own = own.map(|(field, _)| camel(field)).filter(|field| !field.starts_with('$'));
+    let guards = GUARDS.iter().flat_map(|guard| [format!("{}Config", guard.0), guard.0.to_owned()]);
+    println!("\nexport const GUARDS_FIELDS = {:?} as const;", own.chain(guards).collect::<Vec<_>>());
+    let text = read("classify.rs")?;
+    let list = between(&text, "    places!(", ")").context("no places")?;
+    let fields: Vec<_> =
+        list.split(", ").filter_map(|field| field.split_once(": ")).map(|field| camel(field.0.trim())).collect();
+    println!("\nexport const CLASSIFY_FIELDS = {fields:?} as const;");
     println!("\n// The places of the fields in the memory of `hot`, and their lengths, in words.");
     let (text, mut at) = (read("hot.rs")?, 0);
     for line in between(&text, "struct Memory {\n", "\n}").context("no memory")?.lines() {

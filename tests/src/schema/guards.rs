@@ -1,7 +1,7 @@
 //! The sections of guards, by asking the core: each field is set beside each kind, and what the core says of it is the schema.
 
 use super::{given, reference, with_doc};
-use holdoff_core::{Error, ErrorCode, Field, Options, Takes, Value as Setting};
+use holdoff_core::{Error, ErrorCode, Field, Options, Section, Takes, Value as Setting};
 use serde_json::{Map, Value, json};
 
 /// The sections that have kinds, or modes, with what stands for one that is not given.
@@ -13,13 +13,17 @@ const KINDS: [(&str, &str, Option<&str>); 5] = [
     ("nested", "mode", Some("allow")),
 ];
 /// The others, with the field that stands for them.
-const OTHERS: [(&str, &str); 3] = [("bulkhead", "limit"), ("stretch", "factor"), ("hedge", "delay")];
+fn others() -> impl Iterator<Item = (&'static str, Field)> {
+    let others = Section::GUARDS.iter().filter(|section| KINDS.iter().all(|of| of.0 != section.name));
+    others.map(|section| (section.name, section.first))
+}
+
 /// The sections that presets have: what is not given of them may be the preset's.
 pub(super) const OF_PRESETS: [&str; 2] = ["budget", "adaptive"];
 
 /// The names of all sections.
 pub(super) fn sections() -> impl Iterator<Item = &'static str> {
-    KINDS.iter().map(|of| of.0).chain(OTHERS.iter().map(|of| of.0))
+    KINDS.iter().map(|of| of.0).chain(others().map(|of| of.0))
 }
 
 /// The name of a definition, with what it is of.
@@ -58,10 +62,13 @@ pub(super) fn definitions() -> Map<String, Value> {
             );
         }
     }
-    for (section, name) in OTHERS {
+    for (section, first) in others() {
         let mut object = object_of(section);
-        object["anyOf"] = json!([{ "not": given_any(section) }, given(name)]);
-        all.insert(section.to_owned(), json!({ "anyOf": [takes(field(&format!("{section}.{name}")), ""), object] }));
+        if first.is_needed() {
+            let name = first.path().split('.').next_back().unwrap_or_default();
+            object["anyOf"] = json!([{ "not": given_any(section) }, given(name)]);
+        }
+        all.insert(section.to_owned(), json!({ "anyOf": [takes(first, ""), object] }));
     }
     let mut times = object_of("breaker.open_for");
     let name = "kind";
@@ -114,7 +121,7 @@ fn takes(field: Field, section: &str) -> Value {
             let words: Vec<Value> = std::iter::once(Value::Null).chain(field.words().map(Value::from)).collect();
             json!({ "enum": words })
         }
-        Takes::Span { .. } if OTHERS.iter().any(|of| of.0 == section) && ask_zero(&beside(section), field) => {
+        Takes::Span { .. } if others().any(|of| of.0 == section) && ask_zero(&beside(section), field) => {
             or_nothing(reference("spanAboveZero"))
         }
         Takes::Span { .. } => or_nothing(reference("span")),
@@ -122,7 +129,7 @@ fn takes(field: Field, section: &str) -> Value {
         Takes::SpanOrNone { .. } => json!({ "anyOf": [{ "enum": [null, "none"] }, reference("span")] }),
         Takes::WholeNumber(from, to) => or_nothing(json!({ "type": "integer", "minimum": from, "maximum": to })),
         // What the kind makes of it is said with the kind.
-        Takes::Number(_) if !OTHERS.iter().any(|of| field.path().starts_with(of.0)) => {
+        Takes::Number(_) if !others().any(|of| field.path().starts_with(of.0)) => {
             json!({ "type": ["number", "null"] })
         }
         _ => or_nothing(range(&|number| ask_number(&beside(section), field, number))),

@@ -73,8 +73,7 @@ const TOPICS: [Topic; 10] = [
     },
     Topic {
         header: "holdoff/guards.h",
-        about: "Guards, which many calls share: budget, breaker, limiter, adaptive rate, bulkhead, stretch and hedge; calls \
-                under guards; retries inside retries.",
+        about: "Guards, which many calls share; calls under guards; retries inside retries.",
         includes: &["../holdoff.h"],
         texts: &[
             (
@@ -94,8 +93,7 @@ const TOPICS: [Topic; 10] = [
             "guards/limiter",
             "guards/adaptive",
             "guards/bulkhead",
-            "guards/stretch",
-            "guards/hedge",
+            "guards/timing",
             "guards/fields",
             "guards/saved",
             "guards",

@@ -1,16 +1,90 @@
 //! The answers of the guards to the questions of a call.
 
-use super::{ADMITTED, Flight, GuardedCall, Guards, OVERDUE, QUEUED};
+use super::{ADMITTED, FLYING, Flight, GuardedCall, Guards, Lines, OVERDUE, QUEUED};
 use crate::decide::call::{CallGuards, RUNNING, SLEEPING, Step, Ticket};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::guards::Refusal;
-use crate::decide::guards::breaker::Verdict;
+use crate::decide::guards::breaker::{Permit, Verdict};
 use crate::decide::guards::bulkhead::Entry;
 use crate::decide::hint::{Hint, HintMode};
 use crate::decide::policy::{ASKED, Policy};
 use crate::decide::retry::Cause;
 use crate::error::StopReason;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
+
+impl Guards<'_> {
+    /// Tells the guards of a hint on when to come back.
+    fn hint(&mut self, now: Timestamp, asked: Span) {
+        if let Some((config, breaker)) = &mut self.breaker {
+            breaker.hint(config, now, asked);
+        }
+    }
+}
+
+impl GuardedCall {
+    /// When to start another attempt beside an attempt that began at `now`.
+    pub(super) fn hedge_at(&self, policy: &Policy, guards: &Guards<'_>, now: Timestamp) -> Timestamp {
+        match &guards.hedge {
+            Some((config, latency)) if self.may_hedge(policy, guards) => now.after(config.delay(latency)),
+            _ => Timestamp::NEVER,
+        }
+    }
+
+    /// Starts an attempt beside the others, if every guard lets it through.
+    pub(super) fn hedge(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Option<Step> {
+        let permit = self.hedged(policy, guards, now)?;
+        self.launch(now, permit);
+        self.at = self.hedge_at(policy, guards, now);
+        Some(self.attempt_step(policy, now))
+    }
+
+    /// True if this round may have another attempt.
+    pub(super) fn may_hedge(&self, policy: &Policy, guards: &Guards<'_>) -> bool {
+        let Some((config, _)) = &guards.hedge else { return false };
+        let next = self.attempt.wrapping_add(1) as usize % FLYING;
+        u32::from(self.flight.round) < config.attempts() && policy.allows_beside(self.attempt) && !self.flies(next)
+    }
+
+    /// The breaker's permit when every guard lets an attempt through beside the others, without a wait; it is paid for then
+    /// (spec 29.9).
+    pub(super) fn hedged(&mut self, policy: &Policy, guards: &mut Guards<'_>, now: Timestamp) -> Option<Permit> {
+        self.at = Timestamp::NEVER;
+        let new = Lines::default();
+        if !self.retry.has_time(policy, now)
+            || guards.refused(now).is_some()
+            || guards.ask_rate(new, false, now).is_err()
+        {
+            return None;
+        }
+        let entered =
+            guards.bulkhead.as_mut().is_none_or(|(config, bulkhead, words)| match bulkhead.enter(config, words) {
+                Entry::Queued(place) => {
+                    bulkhead.leave_queue(config, words, place);
+                    false
+                }
+                entry => entry == Entry::Entered,
+            });
+        let mut withdrawal = None;
+        let admitted = entered
+            && guards.budget.as_mut().is_none_or(|(config, budget)| {
+                // spec 29.9: nothing has failed, so there is no grace.
+                withdrawal = budget.withdraw_without_grace(config, now, FailureKind::Transient);
+                withdrawal.is_some() && budget.admit(config, now)
+            });
+        let permit = if admitted { guards.permit(0, now).ok() } else { None };
+        match (permit, withdrawal, &guards.budget) {
+            (Some(_), Some(withdrawal), Some((config, _))) => self.hold(config, withdrawal),
+            (Some(_), ..) => {}
+            (None, ..) => {
+                guards.refund(now, withdrawal);
+                if entered {
+                    guards.leave();
+                }
+            }
+        }
+        permit.inspect(|_| guards.pay(new, now))
+    }
+}
 
 impl CallGuards for Guards<'_> {
     type Flight = Flight;
@@ -57,6 +131,9 @@ impl CallGuards for Guards<'_> {
         };
         let heard = failure.with_hint(heard);
         call.learn(self, slot, now, heard);
+        if let Some(asked) = heard.hint.span() {
+            self.hint(now, asked);
+        }
         call.retry.begin_at(policy, began);
         if failure.kind == FailureKind::Permanent {
             return Err(call.give_up(self, StopReason::Permanent, Timestamp::NEVER));

@@ -8,6 +8,7 @@
 
 use super::Refusal;
 use crate::decide::backoff::{real, truncated};
+use crate::decide::guards::guard::guard_config;
 use crate::decide::guards::line::{Line, Waiter};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::{Error, ErrorCode, Quantity};
@@ -366,7 +367,7 @@ impl Adaptive {
     }
 }
 
-guard_config!(AdaptiveConfig: Section::ADAPTIVE, adaptive, Adaptive = |config, _, now| Adaptive::new(config, now));
+guard_config!(AdaptiveConfig: Section::ADAPTIVE, Adaptive = |config, _, now| Adaptive::new(config, now));
 
 impl GuardState for Adaptive {
     const NUMBER: u8 = 19;

@@ -8,6 +8,7 @@
 pub(crate) mod config;
 mod ramp;
 
+use crate::decide::guards::guard::guard_config;
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::decide::guards::window::Slots;
 use crate::decide::rng::Rng;
@@ -474,7 +475,7 @@ impl Breaker {
     }
 }
 
-guard_config!(BreakerConfig: Section::BREAKER, breaker, Breaker = |config, seed, now| Breaker::new(config, seed, now));
+guard_config!(BreakerConfig: Section::BREAKER, Breaker = |config, seed, now| Breaker::new(config, seed, now));
 
 impl GuardState for Breaker {
     const NUMBER: u8 = 17;

@@ -7,6 +7,7 @@
 
 use crate::decide::backoff::real;
 use crate::decide::failure::FailureKind;
+use crate::decide::guards::guard::guard_config;
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::decide::rng::Rng;
 use crate::error::Error;
@@ -489,7 +490,7 @@ const fn signed(amount: u64) -> i64 {
     if amount > i64::MAX as u64 { i64::MAX } else { amount as i64 }
 }
 
-guard_config!(BudgetConfig: Section::BUDGET, budget, Budget = |config, seed, now| Budget::new(config, seed, now));
+guard_config!(BudgetConfig: Section::BUDGET, Budget = |config, seed, now| Budget::new(config, seed, now));
 
 impl GuardState for Budget {
     const NUMBER: u8 = 16;

@@ -5,8 +5,7 @@
 //! 64 callers is inside the state. The host lends memory for a longer queue, because the core has no heap.
 
 use self::ring::Ring;
-use crate::decide::guards::GuardConfig;
-use crate::describe::options::Options;
+use crate::decide::guards::guard::GuardConfig;
 use crate::error::Error;
 use crate::fields::Section;
 use crate::time::{Span, Timestamp};
@@ -237,10 +236,6 @@ impl GuardConfig for BulkheadConfig {
     type Lent<'a> = (&'a Self, &'a mut Bulkhead, &'a mut [u64]);
     const SECTION: Section = Section::BULKHEAD;
     const WORDS: &'static str = "bulkhead.queue";
-
-    fn described(options: &Options) -> Result<Option<Self>, Error> {
-        options.bulkhead()
-    }
 
     fn state(&self, _: u64, _: Timestamp) -> Bulkhead {
         Bulkhead::new()

@@ -5,6 +5,7 @@
 //! approximation (Robbins, Monro, 1951), which needs no samples to be kept (spec 28).
 
 use crate::decide::backoff::{real, truncated};
+use crate::decide::guards::guard::guard_config;
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::Error;
 use crate::fields::Section;
@@ -121,7 +122,7 @@ impl HedgeConfig {
     }
 }
 
-guard_config!(HedgeConfig: Section::HEDGE, hedge, Latency = |_, _, _| Latency::new());
+guard_config!(HedgeConfig: Section::HEDGE, Latency = |_, _, _| Latency::new());
 
 impl GuardState for Latency {
     const NUMBER: u8 = 21;

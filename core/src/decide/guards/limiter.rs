@@ -11,11 +11,10 @@ mod tests;
 mod window;
 
 use crate::decide::bucket::{Bucket, BucketConfig};
-use crate::decide::guards::GuardConfig;
-use crate::decide::guards::Refusal;
+use crate::decide::guards::guard::GuardConfig;
+use crate::decide::guards::guard::Refusal;
 use crate::decide::guards::line::{Line, Waiter};
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
-use crate::describe::options::Options;
 use crate::error::Error;
 use crate::fields::Section;
 use crate::time::{Span, Timestamp};
@@ -484,10 +483,6 @@ impl GuardConfig for LimiterConfig {
     type Lent<'a> = (&'a Self, &'a mut Limiter, &'a mut [u64]);
     const SECTION: Section = Section::LIMITER;
     const WORDS: &'static str = "limiter.limit";
-
-    fn described(options: &Options) -> Result<Option<Self>, Error> {
-        options.limiter()
-    }
 
     fn state(&self, _: u64, now: Timestamp) -> Limiter {
         Limiter::new(self, now)

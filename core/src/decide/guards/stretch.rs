@@ -6,6 +6,7 @@
 
 use super::window::{self, Slots};
 use crate::decide::backoff::{real, truncated};
+use crate::decide::guards::guard::guard_config;
 use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
 use crate::error::Error;
 use crate::fields::Section;
@@ -95,7 +96,7 @@ impl Stretch {
     }
 }
 
-guard_config!(StretchConfig: Section::STRETCH, stretch, Stretch = |config, _, now| Stretch::new(config, now));
+guard_config!(StretchConfig: Section::STRETCH, Stretch = |config, _, now| Stretch::new(config, now));
 
 impl GuardState for Stretch {
     const NUMBER: u8 = 20;

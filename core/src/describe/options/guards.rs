@@ -18,6 +18,32 @@ use core::fmt;
 /// The most calls that a document's log may be for: a host takes 8 bytes for each.
 const LOGGED: u32 = 1_000_000;
 
+/// A configuration that options may describe.
+pub trait DescribedGuard: GuardConfig {
+    /// Reads the guard's section; `None` without one.
+    ///
+    /// # Errors
+    /// The first rule that its fields break (spec 32.5).
+    fn described(options: &Options) -> Result<Option<Self>, Error>;
+}
+
+/// Reads the configurations: a plain one by its numbers, any other by its function below.
+macro_rules! described {
+    ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => { $(
+        impl DescribedGuard for $config {
+            fn described(options: &Options) -> Result<Option<Self>, Error> {
+                described!(@ options $name $($words)?)
+            }
+        }
+    )* };
+    (@ $options:ident $name:ident plain) => {{
+        let is_given = $options.any(<Self as GuardConfig>::SECTION);
+        Ok(Self::of_fields(&|field| $options.or_default(field)).filter(|_| is_given))
+    }};
+    (@ $options:ident $name:ident $($words:ident)?) => { $options.$name() };
+}
+each_guard!(described);
+
 impl Options {
     /// The options of the guards alone, those of the preset as if they had been given.
     pub fn guards(&self) -> Self {
@@ -304,7 +330,7 @@ impl Options {
         macro_rules! describes {
             ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
                 match section {
-                    $(<$config as GuardConfig>::SECTION => self.$name()?.is_some(),)*
+                    $(<$config as GuardConfig>::SECTION => <$config>::described(self)?.is_some(),)*
                     _ => self.nested()?.is_some(),
                 }
             };
@@ -323,8 +349,18 @@ impl Options {
         if self.has(section.first) { None } else { preset.guard(field) }
     }
 
+    /// The same with a guard of that section: its first field with a default is set to it.
+    pub fn with_section(mut self, name: &str) -> Self {
+        let section = Section::GUARDS.iter().find(|section| section.name == name);
+        let field = section.and_then(|section| section.fields().find(|field| field.default().is_some()));
+        if let Some((field, number)) = field.and_then(|field| Some((field, field.default()?))) {
+            self.put(field, number);
+        }
+        self
+    }
+
     /// True if one of a section's fields is set.
-    fn any(&self, section: Section) -> bool {
+    pub(crate) fn any(&self, section: Section) -> bool {
         section.fields().any(|field| self.number(field).is_some())
     }
 

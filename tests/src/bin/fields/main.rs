@@ -1,7 +1,7 @@
 //! Prints the typed options of JavaScript and Python and the tables of docs/policy.md from the core's table of fields.
 
 use anyhow::{Result, bail};
-use conformance::fields::GROUPS;
+use conformance::fields::{GUARDS, Group, groups};
 
 mod page;
 mod python;
@@ -13,10 +13,12 @@ fn main() -> Result<()> {
         Some("table.ts") => print!("{}", typescript::table()),
         Some("presets.ts") => print!("{}", typescript::presets()?),
         Some("guards.ts") => print!("{}", typescript::guards()),
+        Some("guards_classes.ts") => print!("{}", typescript::classes()),
         Some("guards_table.ts") => print!("{}", typescript::guards_table()),
         Some("python") => print!("{}", python::types()),
         Some("docs") => print!("{}", page::page(&std::fs::read_to_string("docs/policy.md")?)?),
         Some("guide") => print!("{}", python::guide(&std::fs::read_to_string("docs/guide-python.md")?)?),
+        Some("guards") => GUARDS.iter().for_each(|guard| println!("{}", guard.0)),
         Some("help") => print!("{}", python::help(&std::env::args().nth(2).unwrap_or_default())?),
         other => {
             bail!(
@@ -28,8 +30,8 @@ fn main() -> Result<()> {
 }
 
 /// The type of the group with that path.
-fn group(path: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
-    GROUPS.iter().find(|group| group.0 == path)
+fn group(path: &str) -> Option<&'static Group> {
+    groups().find(|group| group.0 == path)
 }
 
 const GENERATED: &str = "Generated from core/src/fields.rs by `cargo xtask generate`.";

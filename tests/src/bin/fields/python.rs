@@ -2,7 +2,7 @@
 
 use super::{GENERATED, group, quoted, wrapped};
 use anyhow::{Context as _, Result};
-use conformance::fields::{GROUPS, default, described, names};
+use conformance::fields::{GUARDS, Group, default, described, groups, names};
 use holdoff_core::{Field, Takes};
 use std::fmt::Write as _;
 
@@ -58,12 +58,15 @@ fn member(name: &str, of: &str, doc: &str) -> String {
 }
 
 /// The name of a group's type in Python.
-fn class(group: &(&str, &str, &str)) -> String {
+fn class(group: &Group) -> String {
     let plain = matches!(group.0, "backoff" | "jitter" | "hint" | "breaker.open_for");
     format!("{}{}", group.1, if plain { "" } else { "Fields" })
 }
 
 pub(super) fn types() -> String {
+    let mut classes: Vec<_> = GUARDS.iter().map(|guard| guard.1).collect();
+    classes.sort_unstable();
+    let classes = format!("(\n{})", classes.iter().map(|class| format!("    {class},\n")).collect::<String>());
     let mut out = format!(
         "\"\"\"The types of the fields of policies and guards. {GENERATED}\"\"\"\n\n\
          from __future__ import annotations\n\n\
@@ -73,10 +76,11 @@ pub(super) fn types() -> String {
          from ._literals import (\n    AdaptiveKind,\n    BackoffKind,\n    BreakerHint,\n    BreakerKind,\n    \
          BreakerMode,\n    BudgetKind,\n    Cap,\n    HintMode,\n    HintOver,\n    JitterKind,\n    LimiterKind,\n    NestedMode,\n    \
          OnDeadline,\n    OpenForKind,\n    PresetName,\n    Refusal,\n    Reopen,\n)\n\n\
+         from ._holdoff import {classes}\n\n\
          Duration: TypeAlias = float | str | timedelta\n\
          \"\"\"A length of time: seconds, text with a unit such as ``\"250ms\"``, or a timedelta.\"\"\"\n"
     );
-    for group in &GROUPS {
+    for group in groups() {
         let (path, _, doc) = group;
         let mut base = "TypedDict";
         if *path == "backoff" {
@@ -108,7 +112,33 @@ pub(super) fn types() -> String {
         let doc = described(*field).replace('`', "``");
         out += &member(field.path(), &format!("{} | None", type_of(*field)), &doc);
     }
-    out
+    out + &guards()
+}
+
+/// The types of the guards' sections, and of sets of guards.
+fn guards() -> String {
+    let (mut aliases, mut options, mut sections) = (String::new(), String::new(), String::new());
+    for group in GUARDS {
+        let (path, name, doc) = group;
+        let first = names(path).first().map_or(Field::BudgetKind, |first| first.1);
+        let alone = match first.takes() {
+            // spec 32.2: a number is the capacity of the budget of loops
+            Takes::Word(_) if *path == "budget" => format!(" | {} | int", type_of(first)),
+            Takes::Word(_) if names(path).iter().any(|(_, field)| field.is_needed() && field.fits(1)) => String::new(),
+            _ => format!(" | {}", type_of(first)),
+        };
+        let _ = writeln!(aliases, "{name}Config: TypeAlias = {}{alone} | None", class(group));
+        if *path == "budget" {
+            aliases += "\"\"\"The budget section of a document. The other guards have the same kind of type.\"\"\"\n";
+        }
+        let _ = writeln!(options, "    {path}: {name} | {name}Config");
+        sections += &member(path, &format!("{name}Config"), doc);
+    }
+    format!(
+        "\n\n{aliases}\n\nclass GuardOptions(TypedDict, total=False):\n    \"\"\"Guards: each a configuration, or a shared \
+         object.\"\"\"\n\n{options}\n\nclass GuardSections(TypedDict, total=False):\n    \"\"\"The sections of guards in a \
+         policy.\"\"\"\n\n{sections}"
+    )
 }
 
 /// The options of one use in Python, each with its doc.
@@ -250,7 +280,7 @@ fn top_fields() -> Vec<(String, String, String, String)> {
         if fields.iter().any(|known| known.0 == top) {
             continue;
         }
-        let of_group = GROUPS.iter().find(|group| group.0 == top);
+        let of_group = groups().find(|group| group.0 == top);
         fields.push(match (inner, of_group) {
             (Some(_), Some((path, name, doc))) if field.is_guards() && *path != "nested" => (
                 top.into(),
@@ -301,16 +331,11 @@ fn guard_help(of: &str) -> Result<String> {
 }
 
 /// Where docs/guide-python.md says more about a field or an option.
-const MORE: [(&str, &str); 27] = [
+const MORE: [(&str, &str); 22] = [
     ("backoff", "backoffs-and-chains"),
     ("preset", "presets-and-documents"),
     ("rules", "rules-of-the-policy"),
     ("budget", "the-budget-of-a-policy"),
-    ("breaker", "guards"),
-    ("limiter", "guards"),
-    ("adaptive", "guards"),
-    ("bulkhead", "guards"),
-    ("stretch", "guards"),
     ("hedge", "hedging"),
     ("nested", "retries-in-retries"),
     ("policy", "options"),
@@ -335,6 +360,7 @@ const MORE: [(&str, &str); 27] = [
 pub(super) fn guide(page: &str) -> Result<String> {
     let name = |name: &str| match MORE.iter().find(|more| more.0 == name) {
         Some((_, section)) => format!("[`{name}`](#{section})"),
+        None if GUARDS.iter().any(|guard| guard.0 == name) => format!("[`{name}`](#guards)"),
         None => format!("`{name}`"),
     };
     let mut fields = "| field | takes | meaning |\n|---|---|---|\n".to_owned();

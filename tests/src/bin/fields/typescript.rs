@@ -2,7 +2,7 @@
 
 use super::{GENERATED, group, quoted, wrapped};
 use anyhow::{Result, bail};
-use conformance::fields::{GROUPS, described, names};
+use conformance::fields::{GUARDS, described, groups, names};
 use holdoff_core::{Backoff, ErrorCode, Field, Jitter, Policy, Preset, Range, Rules, Section, Span, Stage, Takes};
 use std::fmt::Write as _;
 
@@ -40,7 +40,7 @@ fn type_of(field: Field) -> String {
         Field::BackoffKind => return "BackoffKind".into(),
         Field::JitterKind => return "JitterKind".into(),
         Field::Preset => return "PresetName".into(),
-        Field::BreakerRefusal | Field::LimiterRefusal | Field::AdaptiveRefusal => return "Refusal".into(),
+        _ if field.path().ends_with(".refusal") => return "Refusal".into(),
         _ => {}
     }
     match field.takes() {
@@ -317,16 +317,6 @@ const GUARD_CODES: [ErrorCode; 6] = [
     ErrorCode::TooManyStages,
 ];
 
-/// The names of the guards, in the order of the core's table.
-const GUARDS: &[&str] = {
-    macro_rules! names {
-        ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
-            &[$(stringify!($name)),*]
-        };
-    }
-    holdoff_core::each_guard!(names)
-};
-
 pub(super) fn guards_table() -> String {
     let mut out = format!(
         "/** The fields of guards and the rules about them, for the checks in JavaScript. {GENERATED} */\n\
@@ -336,7 +326,7 @@ pub(super) fn guards_table() -> String {
          * do not say it. The default is null for a field that its kinds need.\n */\n\
          export type Row = readonly [number, string, number, number | bigint | null | undefined, string, string?];\n\n\
          export const ROWS: readonly Row[] = [\n",
-        quoted(GUARDS.iter().copied()).join(", ")
+        quoted(GUARDS.iter().map(|guard| guard.0)).join(", ")
     );
     let guards = || Field::ALL.iter().copied().filter(|field| field.is_guards());
     for field in guards() {
@@ -543,6 +533,48 @@ pub(super) fn presets() -> Result<String> {
     Ok(out + "};\n")
 }
 
+/// The guards whose classes are written by hand.
+const OWN_CLASSES: [&str; 7] = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"];
+
+pub(super) fn classes() -> String {
+    let mut imports: Vec<String> = OWN_CLASSES
+        .iter()
+        .filter_map(|own| GUARDS.iter().find(|guard| guard.0 == *own))
+        .map(|(name, class, _)| format!("import {{ {class} }} from \"./{name}.js\";\n"))
+        .collect();
+    let plain: Vec<_> = GUARDS.iter().enumerate().filter(|(_, guard)| !OWN_CLASSES.contains(&guard.0)).collect();
+    imports.push("import type { Guard } from \"./guard.js\";\n".to_owned());
+    if !plain.is_empty() {
+        imports.pop();
+        imports.push("import { type Guard, type GuardOptions, PlainGuard } from \"./guard.js\";\n".to_owned());
+        imports.push("import type { GuardFields } from \"./fields.js\";\n".to_owned());
+    }
+    imports.sort_by_key(|line| line.split("\"./").nth(1).map(str::to_owned));
+    let mut out = format!("/** The classes of guards. {GENERATED} */\n{}\n", imports.concat());
+    for (index, (name, class, doc)) in plain {
+        out += &comment(doc.trim(), "");
+        let _ = writeln!(
+            out,
+            "export class {class} extends PlainGuard {{\n  constructor(fields: NonNullable<GuardFields[\"{name}\"]>, \
+             options?: GuardOptions) {{\n    super({index}, fields, options);\n  }}\n}}\n"
+        );
+    }
+    let mut own: Vec<_> = GUARDS.iter().filter(|guard| OWN_CLASSES.contains(&guard.0)).map(|guard| guard.1).collect();
+    own.sort_unstable();
+    let each =
+        |line: &dyn Fn(&str, &str) -> String| GUARDS.iter().map(|guard| line(guard.0, guard.1)).collect::<String>();
+    out + &format!(
+        "export {{ {} }};\n\n/** A guard by its name. */\nexport interface ByName {{\n{}}}\n\n\
+         /** The guards of a set. */\nexport abstract class GuardSet {{\n{}}}\n\n\
+         /** The classes in the order of their bits. */\nconst CLASSES: readonly {{ readonly prototype: Guard }}[] = [\n{}];\n\
+         export default CLASSES;\n",
+        own.join(", "),
+        each(&|name, class| format!("  {name}: {class};\n")),
+        each(&|name, class| format!("  declare readonly {name}: {class} | undefined;\n")),
+        each(&|_, class| format!("  {class},\n")),
+    )
+}
+
 pub(super) fn guards() -> String {
     let mut out = format!(
         "/** What guards can be given as: the sections of a policy document. {GENERATED} */\n\
@@ -551,7 +583,7 @@ pub(super) fn guards() -> String {
          /** The behaviour of a refused call: give up at once, or sleep until the guard would let it through. */\n"
     );
     out += &union("export type Refusal =", &quoted(Field::BreakerRefusal.words()));
-    for group in GROUPS.iter().skip(3) {
+    for group in groups().skip(3) {
         out += "\n";
         out += &interface(group.0);
     }

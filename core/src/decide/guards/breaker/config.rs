@@ -1,7 +1,7 @@
 //! The configuration of a breaker: when it opens, for how long, and when it closes again.
 
 use crate::decide::backoff::{CONSTANT, RawStage, real, truncated};
-use crate::decide::guards::Refusal;
+use crate::decide::guards::guard::Refusal;
 use crate::decide::guards::window::slot_length;
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;

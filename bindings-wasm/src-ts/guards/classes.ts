@@ -1,0 +1,45 @@
+/** The classes of guards. Generated from core/src/fields.rs by `cargo xtask generate`. */
+import { Adaptive } from "./adaptive.js";
+import { Breaker } from "./breaker.js";
+import { Budget } from "./budget.js";
+import { Bulkhead } from "./bulkhead.js";
+import type { Guard } from "./guard.js";
+import { Hedge } from "./hedge.js";
+import { Limiter } from "./limiter.js";
+import { Stretch } from "./stretch.js";
+
+export { Adaptive, Breaker, Budget, Bulkhead, Hedge, Limiter, Stretch };
+
+/** A guard by its name. */
+export interface ByName {
+  budget: Budget;
+  breaker: Breaker;
+  limiter: Limiter;
+  bulkhead: Bulkhead;
+  adaptive: Adaptive;
+  stretch: Stretch;
+  hedge: Hedge;
+}
+
+/** The guards of a set. */
+export abstract class GuardSet {
+  declare readonly budget: Budget | undefined;
+  declare readonly breaker: Breaker | undefined;
+  declare readonly limiter: Limiter | undefined;
+  declare readonly bulkhead: Bulkhead | undefined;
+  declare readonly adaptive: Adaptive | undefined;
+  declare readonly stretch: Stretch | undefined;
+  declare readonly hedge: Hedge | undefined;
+}
+
+/** The classes in the order of their bits. */
+const CLASSES: readonly { readonly prototype: Guard }[] = [
+  Budget,
+  Breaker,
+  Limiter,
+  Bulkhead,
+  Adaptive,
+  Stretch,
+  Hedge,
+];
+export default CLASSES;
