@@ -83,7 +83,7 @@ export default defineConfig({
         {
           label: "Inside",
           collapsed: true,
-          items: ["adding-a-method", "names", "versions", { label: "Decisions", autogenerate: { directory: "adr" } }],
+          items: ["adding-a-method", "adding-a-guard", "adding-a-field", "names", "versions", { label: "Decisions", autogenerate: { directory: "adr" } }],
         },
       ],
     }),

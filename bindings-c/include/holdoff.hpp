@@ -28,8 +28,7 @@
 
 namespace holdoff {
 
-/** The guards that many calls share, from the fields under "budget", "breaker", "limiter", "adaptive", "bulkhead", "stretch" and
- * "hedge", or from a preset. Locks itself; stays where it is. */
+/** The guards that many calls share, from the fields in the sections of guards, or from a preset. Locks itself; stays where it is. */
 class guards {
  public:
   /** Throws config_error. */
@@ -65,14 +64,8 @@ class guards {
  private:
   std::mutex mutex_;
   std::vector<std::uint64_t> words_;
-  holdoff_budget budget_;
-  holdoff_breaker breaker_;
-  holdoff_limiter limiter_;
-  holdoff_adaptive adaptive_;
-  holdoff_bulkhead bulkhead_;
-  holdoff_stretch stretch_;
-  holdoff_hedge hedge_;
-  holdoff_guards guards_{&budget_, &breaker_, &limiter_, &adaptive_, &bulkhead_, &stretch_, &hedge_};
+  holdoff_guard_memory memory_;
+  holdoff_guards guards_ = holdoff_guards_in(&memory_);
   holdoff_shared shared_{[](void *mutex) { static_cast<std::mutex *>(mutex)->lock(); },
                          [](void *mutex) { static_cast<std::mutex *>(mutex)->unlock(); }, &mutex_, nullptr};
 };

@@ -31,6 +31,19 @@ macro_rules! guards {
             $($(#[$doc])* pub $name: *mut $memory,)*
         }
 
+        /// Memory for each guard that options may describe.
+        #[derive(Clone, Copy)]
+        #[repr(C)]
+        pub struct holdoff_guard_memory {
+            $($(#[$doc])* pub $name: $memory,)*
+        }
+
+        /// The set of all guards in that memory.
+        fn guards_in(memory: *mut holdoff_guard_memory) -> holdoff_guards {
+            let at = |offset| if memory.is_null() { core::ptr::null_mut() } else { memory.wrapping_byte_add(offset) };
+            holdoff_guards { $($name: at(core::mem::offset_of!(holdoff_guard_memory, $name)).cast(),)* }
+        }
+
         /// How many words the guards need that the options describe.
         fn words(options: &Options) -> usize {
             0 $(+ <$config>::described(options).ok().flatten().map_or(0, |config| config.words()))*
@@ -88,8 +101,11 @@ extern_c! {
         words(options)
     };
 
+    /// Returns the set of all guards in that memory, to be made by holdoff_guards_init; no guards for NULL.
+    fn holdoff_guards_in(memory: *mut holdoff_guard_memory) -> holdoff_guards = guards_in(memory);
+
     /// Makes all guards that the options describe, in the memory that `guards` points to, and takes the others out of
-    /// `guards`: their pointers become NULL. So point to memory for each guard that a document may describe. `words` has room
+    /// `guards`: their pointers become NULL. So point to memory for each guard that a document may describe: holdoff_guards_in does. `words` has room
     /// for `length` words, at least holdoff_guards_words(options) (NULL and 0 for none), and is in use for as long as the guards.
     /// `seed` is for the guards that draw: from the operating system, or a fixed one to repeat a run.
     ///

@@ -5,7 +5,7 @@
 //! than the library. What no schema can say (that `max` is not below `initial`) is left to the library.
 
 use crate::fields::{default_value, described, groups};
-use holdoff_core::{ErrorCode, FailureKind, Field, GrpcCode, Policy, Preset, Rules, Takes, Value as Setting};
+use holdoff_core::{ErrorCode, FailureKind, Field, GrpcCode, Policy, Preset, Rules, Section, Takes, Value as Setting};
 use serde_json::{Map, Value, json};
 
 mod guards;
@@ -218,7 +218,11 @@ fn with_words(mut schema: Value, name: &str) -> Value {
         "adaptive" => (words_of(name), json!(["cubic"])),
         "stretch" => (words_of(name), json!([4])),
         "hedge" => (words_of(name), json!(["200ms"])),
-        _ => (words_of(name), json!(["innermost"])),
+        "nested" => (words_of(name), json!(["innermost"])),
+        _ => {
+            let section = Section::GUARDS.iter().find(|section| section.name == name);
+            (words_of(name), json!([section.and_then(|section| default_value(section.first))]))
+        }
     };
     schema["description"] = words.into();
     schema["examples"] = examples;

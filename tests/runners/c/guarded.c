@@ -10,13 +10,7 @@ bool session_begin(session *all, const cJSON *item, uint64_t seed, uint64_t star
   holdoff_problem problem;
   char patterns[1024], line[400];
   memset(all, 0, sizeof *all);
-  all->guards.budget = &all->budget;
-  all->guards.breaker = &all->breaker;
-  all->guards.limiter = &all->limiter;
-  all->guards.adaptive = &all->adaptive;
-  all->guards.bulkhead = &all->bulkhead;
-  all->guards.stretch = &all->stretch;
-  all->guards.hedge = &all->hedge;
+  all->guards = holdoff_guards_in(&all->memory);
   holdoff_options_init(&all->options);
   holdoff_options_keep_patterns(&all->options, patterns, sizeof patterns);
   set_all(&all->options, get(item, "policy"), "");
@@ -33,42 +27,29 @@ bool session_begin(session *all, const cJSON *item, uint64_t seed, uint64_t star
 
 /* All guards through bytes to another clock; 0, or the number of an error. */
 static int move(session *all, uint64_t now, uint64_t to) {
-  char bytes[HOLDOFF_SAVED_BREAKER], *log;
-  size_t length;
+  void *each[sizeof(holdoff_guards) / sizeof(void *)];
+  size_t at;
   int code = 0;
-  if (all->guards.budget != NULL) {
-    length = holdoff_guard_save(&all->budget, now, bytes, sizeof bytes);
-    code = holdoff_guard_restore(&all->budget, bytes, length, to, NULL);
-  }
-  if (code == 0 && all->guards.breaker != NULL) {
-    length = holdoff_guard_save(&all->breaker, now, bytes, sizeof bytes);
-    code = holdoff_guard_restore(&all->breaker, bytes, length, to, NULL);
-  }
-  if (code == 0 && all->guards.limiter != NULL) {
-    length = holdoff_limiter_saved(&all->limiter);
-    log = malloc(length);
-    if (log == NULL || holdoff_guard_save(&all->limiter, now, log, length) != length) {
-      free(log);
-      return -1;
+  memcpy(each, &all->guards, sizeof each);
+  for (at = 0; code == 0 && at < sizeof each / sizeof *each; at++) {
+    const bool logs = each[at] == (void *)&all->memory.limiter;
+    const size_t size = logs ? holdoff_limiter_saved(&all->memory.limiter) : HOLDOFF_SAVED_BREAKER;
+    size_t length;
+    char *bytes;
+    if (each[at] == NULL) {
+      continue;
     }
-    memset(all->room, 0, all->length * sizeof *all->room);
-    code = holdoff_guard_restore(&all->limiter, log, length, to, NULL);
-    free(log);
-  }
-  if (code == 0 && all->guards.adaptive != NULL) {
-    length = holdoff_guard_save(&all->adaptive, now, bytes, sizeof bytes);
-    code = holdoff_guard_restore(&all->adaptive, bytes, length, to, NULL);
-  }
-  if (code == 0 && all->guards.bulkhead != NULL) {
-    code = holdoff_bulkhead_init(&all->bulkhead, &all->options, all->places, PLACES, NULL);
-  }
-  if (code == 0 && all->guards.stretch != NULL) {
-    length = holdoff_guard_save(&all->stretch, now, bytes, sizeof bytes);
-    code = holdoff_guard_restore(&all->stretch, bytes, length, to, NULL);
-  }
-  if (code == 0 && all->guards.hedge != NULL) {
-    length = holdoff_guard_save(&all->hedge, now, bytes, sizeof bytes);
-    code = holdoff_guard_restore(&all->hedge, bytes, length, to, NULL);
+    if (each[at] == (void *)&all->memory.bulkhead) {
+      code = holdoff_bulkhead_init(&all->memory.bulkhead, &all->options, all->places, PLACES, NULL);
+      continue;
+    }
+    bytes = malloc(size);
+    length = bytes == NULL ? 0 : holdoff_guard_save(each[at], now, bytes, size);
+    if (logs) {
+      memset(all->room, 0, all->length * sizeof *all->room);
+    }
+    code = length == 0 ? -1 : holdoff_guard_restore(each[at], bytes, length, to, NULL);
+    free(bytes);
   }
   memset(all->calls, 0, sizeof all->calls);
   return code;

@@ -9,13 +9,7 @@ enum { CALLS = 64, PLACES = 1024 };
 /* Calls and the guards that they share. */
 typedef struct session {
   holdoff_policy policy;
-  holdoff_budget budget;
-  holdoff_breaker breaker;
-  holdoff_limiter limiter;
-  holdoff_adaptive adaptive;
-  holdoff_bulkhead bulkhead;
-  holdoff_stretch stretch;
-  holdoff_hedge hedge;
+  holdoff_guard_memory memory;
   holdoff_guards guards;
   holdoff_options options;
   uint64_t *room;

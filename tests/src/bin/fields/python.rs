@@ -73,10 +73,9 @@ pub(super) fn types() -> String {
          from collections.abc import Sequence\n\
          from datetime import timedelta\n\
          from typing import Literal, TypeAlias, TypedDict\n\n\
-         from ._literals import (\n    AdaptiveKind,\n    BackoffKind,\n    BreakerHint,\n    BreakerKind,\n    \
+         from ._holdoff import {classes}\nfrom ._literals import (\n    AdaptiveKind,\n    BackoffKind,\n    BreakerHint,\n    BreakerKind,\n    \
          BreakerMode,\n    BudgetKind,\n    Cap,\n    HintMode,\n    HintOver,\n    JitterKind,\n    LimiterKind,\n    NestedMode,\n    \
          OnDeadline,\n    OpenForKind,\n    PresetName,\n    Refusal,\n    Reopen,\n)\n\n\
-         from ._holdoff import {classes}\n\n\
          Duration: TypeAlias = float | str | timedelta\n\
          \"\"\"A length of time: seconds, text with a unit such as ``\"250ms\"``, or a timedelta.\"\"\"\n"
     );
