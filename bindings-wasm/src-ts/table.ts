@@ -88,7 +88,7 @@ export const OTHERS =
   "backoff.floor backoff.offset backoff.from backoff.until backoff.repeat jitter.grows total deadline_from limits abort_at_deadline delay_from reset_after";
 
 /** The sections of guards. */
-export const SECTIONS = "budget breaker limiter bulkhead adaptive stretch hedge nested";
+export const SECTIONS = "budget breaker limiter bulkhead adaptive stretch hedge pause nested";
 
 /** Paths, each before the names that other libraries have for it, without capitals and underscores. */
 export const PEERS =

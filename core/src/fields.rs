@@ -413,6 +413,11 @@ fields! {
     /// The number of attempts in a round, the first one included.
     HedgeAttempts = 82 "hedge.attempts" [] (whole 1 to 8), default 2;
 
+    /// The longest pause, from the hint on.
+    PauseMax = 101 "pause.max" ["pause"] (span or none = LONGEST), default seconds(60);
+    /// The behaviour of a call that meets the pause: sleep until its turn behind it, or give up.
+    PauseRefusal = 102 "pause.refusal" [] (word REFUSALS), default 1;
+
     /// The behaviour of a retry inside another one, or around one.
     NestedMode = 83 "nested.mode" ["nested"] (word NESTINGS), default 0;
     /// The number of attempts that nested retries may make together.
@@ -449,6 +454,7 @@ impl Section {
     pub(crate) const ADAPTIVE: Self = Self::new("adaptive", Field::AdaptiveKind, Field::AdaptiveRefusal);
     pub(crate) const STRETCH: Self = Self::new("stretch", Field::StretchFactor, Field::StretchMinCalls);
     pub(crate) const HEDGE: Self = Self::new("hedge", Field::HedgeDelay, Field::HedgeAttempts);
+    pub(crate) const PAUSE: Self = Self::new("pause", Field::PauseMax, Field::PauseRefusal);
     pub(crate) const NESTED: Self = Self::new("nested", Field::NestedMode, Field::NestedCap);
     /// The group within a breaker.
     pub(crate) const OPEN_FOR: Self = Self::new("breaker.open_for", Field::BreakerOpenKind, Field::BreakerOpenMax);
@@ -462,6 +468,7 @@ impl Section {
         Self::ADAPTIVE,
         Self::STRETCH,
         Self::HEDGE,
+        Self::PAUSE,
         Self::NESTED,
     ];
 

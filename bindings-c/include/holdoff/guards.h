@@ -467,6 +467,8 @@ uint32_t holdoff_bulkhead_limit(const holdoff_bulkhead *bulkhead);
 /** Returns how long a call waits at most, in nanoseconds; 0 for memory without a bulkhead. */
 uint64_t holdoff_bulkhead_max_wait(const holdoff_bulkhead *bulkhead);
 
+#define HOLDOFF_SAVED_PAUSE 36 /**< The number of bytes of a saved pause. */
+
 /**
  * A stretch, which makes delays longer while many attempts fail: 176 bytes. May be copied and moved. Zeroed memory is
  * none: it leaves delays as they are. The content is the library's.
@@ -484,6 +486,15 @@ typedef struct holdoff_hedge {
   uint64_t magic;
   uint64_t state[5];
 } holdoff_hedge;
+
+/**
+ * A pause, which closes for all calls while a server asks one of them to stay away: 40 bytes. May be copied and moved. Zeroed
+ * memory is none: it refuses no call. The content is the library's.
+ */
+typedef struct holdoff_pause {
+  uint64_t magic;
+  uint64_t state[4];
+} holdoff_pause;
 
 /**
  * Makes the stretch that the options describe under "stretch".
@@ -530,6 +541,27 @@ bool holdoff_hedge_quantile(const holdoff_hedge *hedge, uint64_t *ns);
  * without a hedge.
  */
 uint64_t holdoff_hedge_delay(const holdoff_hedge *hedge);
+
+/**
+ * Makes the pause that the options describe under "pause", which is open.
+ *
+ * Returns 0 and writes `pause`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
+ */
+int holdoff_pause_init(holdoff_pause *pause, const holdoff_options *options, holdoff_problem *problem);
+
+/**
+ * Closes the pause because a server said at `now` not to come before `span_ns` is over.
+ *
+ * Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+ */
+int holdoff_pause_hint(holdoff_pause *pause, uint64_t now, uint64_t span_ns);
+
+/**
+ * Tells whether an attempt at `at` would be refused, and writes until when to `retry_at` (which may be NULL).
+ *
+ * Returns whether it would be; false for memory without a pause.
+ */
+bool holdoff_pause_refuses(const holdoff_pause *pause, uint64_t at, uint64_t *retry_at);
 
 /**
  * Makes a closed breaker that opens for `open_ns` after `failures` failures in a row, at least 1.
@@ -759,7 +791,29 @@ typedef struct holdoff_guards {
   holdoff_stretch *stretch;
   /** A second attempt beside a slow one. */
   holdoff_hedge *hedge;
+  /** A pause of all calls for as long as a server asks one of them to stay away. */
+  holdoff_pause *pause;
 } holdoff_guards;
+
+/** Memory for each guard that options may describe. */
+typedef struct holdoff_guard_memory {
+  /** How many retries there may be for the calls there are. */
+  holdoff_budget budget;
+  /** When a breaker stops calls to a server that keeps failing. */
+  holdoff_breaker breaker;
+  /** How many attempts there may be in a time. */
+  holdoff_limiter limiter;
+  /** How many attempts may run at once. */
+  holdoff_bulkhead bulkhead;
+  /** A rate of attempts that follows the server's throttling. */
+  holdoff_adaptive adaptive;
+  /** Longer delays while many attempts fail. */
+  holdoff_stretch stretch;
+  /** A second attempt beside a slow one. */
+  holdoff_hedge hedge;
+  /** A pause of all calls for as long as a server asks one of them to stay away. */
+  holdoff_pause pause;
+} holdoff_guard_memory;
 
 /**
  * Returns how many words of memory the guards need that the options describe: as many as the limit of a limiter of the
@@ -768,9 +822,12 @@ typedef struct holdoff_guards {
  */
 size_t holdoff_guards_words(const holdoff_options *options);
 
+/** Returns the set of all guards in that memory, to be made by holdoff_guards_init; no guards for NULL. */
+holdoff_guards holdoff_guards_in(holdoff_guard_memory *memory);
+
 /**
  * Makes all guards that the options describe, in the memory that `guards` points to, and takes the others out of
- * `guards`: their pointers become NULL. So point to memory for each guard that a document may describe. `words` has room
+ * `guards`: their pointers become NULL. So point to memory for each guard that a document may describe: holdoff_guards_in does. `words` has room
  * for `length` words, at least holdoff_guards_words(options) (NULL and 0 for none), and is in use for as long as the guards.
  * `seed` is for the guards that draw: from the operating system, or a fixed one to repeat a run.
  *

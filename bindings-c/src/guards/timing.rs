@@ -46,3 +46,29 @@ extern_c! {
     /// without a hedge.
     get holdoff_hedge_delay() -> Span = config.delay(state), else Span::MAX;
 }
+
+extern_c! {
+    /// A pause, which closes for all calls while a server asks one of them to stay away: 40 bytes. May be copied and moved. Zeroed
+    /// memory is none: it refuses no call. The content is the library's.
+    guard holdoff_pause([u64; 4]) as pause = Guard { config, state, .. } in PauseConfig, b"hoPause1";
+
+    /// Makes the pause that the options describe under "pause", which is open.
+    ///
+    /// Returns 0 and writes `pause`; or a HOLDOFF_ERROR_ number and a problem, see holdoff_budget_init.
+    make holdoff_pause_init(options) = section(options, 0, Timestamp::ZERO)?;
+
+    /// Closes the pause because a server said at `now` not to come before `span_ns` is over.
+    ///
+    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
+    get_mut holdoff_pause_hint(now, span_ns: u64) = state.hint(config, now, span(span_ns));
+
+    /// Tells whether an attempt at `at` would be refused, and writes until when to `retry_at` (which may be NULL).
+    ///
+    /// Returns whether it would be; false for memory without a pause.
+    get holdoff_pause_refuses(at: Timestamp, retry_at: *mut Timestamp) -> bool = write_some(retry_at, state.refuses(at)), else false;
+}
+
+numbers! {
+    /// The number of bytes of a saved pause.
+    HOLDOFF_SAVED_PAUSE: usize = 36 is Pause::SAVED;
+}

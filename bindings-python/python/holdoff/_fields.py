@@ -13,6 +13,7 @@ from ._holdoff import (
     Bulkhead,
     Hedge,
     Limiter,
+    Pause,
     Stretch,
 )
 from ._literals import (
@@ -311,6 +312,15 @@ class HedgeFields(TypedDict, total=False):
     """The number of attempts in a round, the first one included. 1 to 8. Default: 2."""
 
 
+class PauseFields(TypedDict, total=False):
+    """A pause of all calls for as long as a server asks one of them to stay away."""
+
+    max: Duration | Literal["none"] | None
+    """The longest pause, from the hint on. Default: 1m."""
+    refusal: Refusal | None
+    """The behaviour of a call that meets the pause: sleep until its turn behind it, or give up. Default: wait."""
+
+
 class NestedFields(TypedDict, total=False):
     """What a retry does inside another one."""
 
@@ -394,6 +404,7 @@ BulkheadConfig: TypeAlias = BulkheadFields | int | None
 AdaptiveConfig: TypeAlias = AdaptiveFields | AdaptiveKind | None
 StretchConfig: TypeAlias = StretchFields | float | None
 HedgeConfig: TypeAlias = HedgeFields | Duration | None
+PauseConfig: TypeAlias = PauseFields | Duration | Literal["none"] | None
 
 
 class GuardOptions(TypedDict, total=False):
@@ -406,6 +417,7 @@ class GuardOptions(TypedDict, total=False):
     adaptive: Adaptive | AdaptiveConfig
     stretch: Stretch | StretchConfig
     hedge: Hedge | HedgeConfig
+    pause: Pause | PauseConfig
 
 
 class GuardSections(TypedDict, total=False):
@@ -425,3 +437,5 @@ class GuardSections(TypedDict, total=False):
     """Longer delays while many attempts fail."""
     hedge: HedgeConfig
     """A second attempt beside a slow one."""
+    pause: PauseConfig
+    """A pause of all calls for as long as a server asks one of them to stay away."""

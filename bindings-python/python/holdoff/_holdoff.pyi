@@ -73,6 +73,7 @@ __all__ = [
     "Notify",
     "Operation",
     "Outcome",
+    "Pause",
     "Periodic",
     "PeriodicStep",
     "Policy",
@@ -975,6 +976,11 @@ class Guards:
         """
         How many attempts there may be in a time.
         """
+    @property
+    def pause(self) -> Pause | None:
+        """
+        A pause of all calls for as long as a server asks one of them to stay away.
+        """
     @staticmethod
     def restore(
         options: GuardOptions | Policy, saved: Mapping[str, bytes], *, seed: int | None = None, now: int | None = None
@@ -1521,6 +1527,37 @@ class Outcome:
     def retry_in(self) -> float | None:
         """
         Seconds from now until another try might succeed, 0 when that is past; None if unknown.
+        """
+
+@final
+class Pause:
+    """
+    A pause of all calls for as long as a server asks one of them to stay away. All calls that use the object share it.
+    """
+    def __new__(
+        cls, config: PauseConfig = None, /, *, now: int | None = None, **fields: Unpack[PauseFields]
+    ) -> Pause: ...
+    def __reduce__(self) -> Any:
+        """
+        Pickled with its state: a copy in another process goes on from there by itself.
+        """
+    def __repr__(self) -> str: ...
+    def hint(self, span: int, now: int | None = None) -> None:
+        """
+        The server said not to come before `span` nanoseconds are over.
+        """
+    def refuses(self, now: int | None = None) -> int | None:
+        """
+        The time from which an attempt may begin, in nanoseconds; None when it may begin now.
+        """
+    @staticmethod
+    def restore(config: PauseConfig, state: bytes, now: int | None = None) -> Pause:
+        """
+        A guard with this configuration and a saved state.
+        """
+    def save(self, now: int | None = None) -> bytes:
+        """
+        The state as bytes, for `restore`.
         """
 
 @final

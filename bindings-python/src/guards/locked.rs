@@ -5,7 +5,7 @@ use crate::clock;
 use crate::parameters::{BreakerState, Delay, HintSpan, Kind, Now, Seed, ThrottleTime, Took};
 use holdoff_core::{
     AdaptiveConfig, AdaptiveStart, BreakerConfig, BudgetConfig, FailureKind, GuardConfig as _, HedgeConfig,
-    LimiterConfig, Permit, Span, StretchConfig, Timestamp, Verdict, Withdrawal,
+    LimiterConfig, PauseConfig, Permit, Span, StretchConfig, Timestamp, Verdict, Withdrawal,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -217,4 +217,16 @@ guard! {
 
     /// How many attempts there may be at once.
     get attempts: u32 = self.0.config.attempts();
+}
+
+guard! {
+    Pause(self, py) "pause": PauseConfig;
+    new(*, now: Now; **fields: "Unpack[PauseFields]", config: "PauseConfig");
+    repr |_, state| "<Pause {}>", state.refuses(super::clock_time()).map_or("open", |_| "closed");
+
+    /// The server said not to come before `span` nanoseconds are over.
+    at hint(span: HintSpan) -> () = |config, state, now| state.hint(config, now, span.0);
+
+    /// The time from which an attempt may begin, in nanoseconds; None when it may begin now.
+    at refuses() -> Option<u64> = |_, state, now| state.refuses(now).map(Timestamp::as_nanos);
 }

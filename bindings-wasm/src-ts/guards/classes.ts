@@ -3,10 +3,18 @@ import { Adaptive } from "./adaptive.js";
 import { Breaker } from "./breaker.js";
 import { Budget } from "./budget.js";
 import { Bulkhead } from "./bulkhead.js";
-import type { Guard } from "./guard.js";
+import type { GuardFields } from "./fields.js";
+import { type Guard, type GuardOptions, PlainGuard } from "./guard.js";
 import { Hedge } from "./hedge.js";
 import { Limiter } from "./limiter.js";
 import { Stretch } from "./stretch.js";
+
+/** A pause of all calls for as long as a server asks one of them to stay away. */
+export class Pause extends PlainGuard {
+  constructor(fields: NonNullable<GuardFields["pause"]>, options?: GuardOptions) {
+    super(7, fields, options);
+  }
+}
 
 export { Adaptive, Breaker, Budget, Bulkhead, Hedge, Limiter, Stretch };
 
@@ -19,6 +27,7 @@ export interface ByName {
   adaptive: Adaptive;
   stretch: Stretch;
   hedge: Hedge;
+  pause: Pause;
 }
 
 /** The guards of a set. */
@@ -30,6 +39,7 @@ export abstract class GuardSet {
   declare readonly adaptive: Adaptive | undefined;
   declare readonly stretch: Stretch | undefined;
   declare readonly hedge: Hedge | undefined;
+  declare readonly pause: Pause | undefined;
 }
 
 /** The classes in the order of their bits. */
@@ -41,5 +51,6 @@ const CLASSES: readonly { readonly prototype: Guard }[] = [
   Adaptive,
   Stretch,
   Hedge,
+  Pause,
 ];
 export default CLASSES;

@@ -251,6 +251,14 @@ export interface HedgeFields {
   attempts?: Maybe<number>;
 }
 
+/** A pause of all calls for as long as a server asks one of them to stay away. */
+export interface PauseFields {
+  /** The longest pause, from the hint on. Default: 1m. */
+  max?: Maybe<Duration | "none">;
+  /** The behaviour of a call that meets the pause: sleep until its turn behind it, or give up. Default: wait. */
+  refusal?: Maybe<Refusal>;
+}
+
 /** What a retry does inside another one. */
 export interface NestedFields {
   /** The behaviour of a retry inside another one, or around one. Default: allow. */
@@ -275,4 +283,6 @@ export interface GuardFields {
   stretch?: Maybe<number | StretchFields>;
   /** A second attempt beside a slow one. */
   hedge?: Maybe<Duration | HedgeFields>;
+  /** A pause of all calls for as long as a server asks one of them to stay away. */
+  pause?: Maybe<Duration | "none" | PauseFields>;
 }

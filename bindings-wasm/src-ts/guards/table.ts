@@ -2,7 +2,7 @@
 import { LONGEST } from "../table.js";
 
 /** The guards in the order of their bits. */
-export const NAMES = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"] as const;
+export const NAMES = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge", "pause"] as const;
 
 /**
  * A field: number, names, the kinds that have a use for it as bits, default, the values that it takes, and its rule where these
@@ -74,6 +74,8 @@ export const ROWS: readonly Row[] = [
   [80, "hedge.delay hedge", 65534, null, "span"],
   [81, "hedge.percentile", 65534, undefined, "number share"],
   [82, "hedge.attempts", 65534, 2, "whole 1 8"],
+  [101, "pause.max pause", 65534, 60000000000, "longest"],
+  [102, "pause.refusal", 65534, 1, "word 0 stop wait"],
   [83, "nested.mode nested", 65534, 0, "word 0 allow innermost outermost cap"],
   [84, "nested.cap", 8, null, "whole 1 4294967295"],
 ];

@@ -25,6 +25,8 @@ macro_rules! each_guard {
             stretch: Stretch holdoff_stretch, $crate::StretchConfig, $crate::Stretch;
             /// A second attempt beside a slow one.
             hedge: Hedge holdoff_hedge, $crate::HedgeConfig, $crate::Latency;
+            /// A pause of all calls for as long as a server asks one of them to stay away.
+            pause: Pause holdoff_pause, $crate::PauseConfig, $crate::Pause, plain;
         }
     };
 }
@@ -38,6 +40,7 @@ pub(crate) mod latency;
 pub(crate) mod limiter;
 pub(crate) mod line;
 pub(crate) mod nested;
+pub(crate) mod pause;
 pub(crate) mod save;
 pub(crate) mod stretch;
 pub(crate) mod window;
@@ -51,4 +54,5 @@ pub use self::guard::{GuardConfig, Refusal};
 pub use self::latency::{HedgeConfig, Latency};
 pub use self::limiter::{Limiter, LimiterConfig};
 pub use self::nested::{Nesting, Token};
+pub use self::pause::{Pause, PauseConfig};
 pub use self::stretch::{Stretch, StretchConfig};

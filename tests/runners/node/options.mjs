@@ -8,7 +8,7 @@ import { ConfigError, Policy } from "../../../bindings-wasm/dist/esm/index.js";
 import "../../../bindings-wasm/dist/esm/policies.js";
 import { Retry, Schedule, saveJson } from "../../../bindings-wasm/dist/esm/tools.js";
 
-const NAMES = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"];
+const NAMES = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge", "pause"];
 
 /** The fingerprint of a policy, which is in every saved state (spec 12.3). */
 const fingerprint = (policy) => JSON.parse(saveJson(new Retry(policy, 0, 0), 0)).policy;

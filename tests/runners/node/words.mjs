@@ -70,5 +70,5 @@ export function apply(operations, machine, event, ...rest) {
   return operations[op](machine, event, now === undefined ? undefined : N(now), ...rest);
 }
 
-const SECTIONS = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"];
+const SECTIONS = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge", "pause"];
 export const sectionsOf = (document) => Object.fromEntries(SECTIONS.map((name) => [name, document[name]]));

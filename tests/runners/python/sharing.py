@@ -10,7 +10,7 @@ from holdoff.machines import NEVER, GuardedCall, Retry, Step
 from recorded import Case, Different
 from words import decision, failure, number, plain, same, step, word, written
 
-SECTIONS = ("budget", "breaker", "limiter", "adaptive", "bulkhead", "stretch", "hedge")
+SECTIONS = ("budget", "breaker", "limiter", "adaptive", "bulkhead", "stretch", "hedge", "pause")
 
 
 def answers(case: Case, events: str, expected: str) -> Any:

@@ -18,6 +18,34 @@ impl Guards<'_> {
         if let Some((config, breaker)) = &mut self.breaker {
             breaker.hint(config, now, asked);
         }
+        if let Some((config, pause)) = &mut self.pause {
+            pause.hint(config, now, asked);
+        }
+    }
+
+    /// True if a pause would refuse an attempt at that time.
+    fn is_paused(&self, at: Timestamp) -> bool {
+        self.pause.as_ref().is_some_and(|(_, pause)| pause.refuses(at).is_some())
+    }
+
+    /// The turn of a call that would begin an attempt at `at`, which is not after the pause: when it may begin. The call has the place.
+    ///
+    /// # Errors
+    /// That time, if the call does not wait so long.
+    fn take_turn(
+        &mut self,
+        call: &GuardedCall,
+        policy: &Policy,
+        now: Timestamp,
+        at: Timestamp,
+    ) -> Option<Result<Timestamp, Timestamp>> {
+        let (config, pause) = self.pause.as_mut()?;
+        let turn = pause.turn_after(now, at)?;
+        let waits = config.refusal() == Refusal::Wait && call.retry.has_time(policy, turn);
+        if waits {
+            pause.wait();
+        }
+        Some(if waits { Ok(turn) } else { Err(turn) })
     }
 }
 
@@ -51,6 +79,7 @@ impl GuardedCall {
         self.at = Timestamp::NEVER;
         let new = Lines::default();
         if !self.retry.has_time(policy, now)
+            || guards.is_paused(now)
             || guards.refused(now).is_some()
             || guards.ask_rate(new, false, now).is_err()
         {
@@ -184,6 +213,11 @@ impl CallGuards for Guards<'_> {
                 until = longer;
             }
         }
+        match self.take_turn(call, policy, now, until) {
+            Some(Ok(turn)) if turn > until => (until, cause) = (turn, Cause::Hint),
+            Some(Err(turn)) if self.is_paused(until) => return Err((StopReason::Hint, turn)),
+            _ => {}
+        }
         if let Some((refusal, retry_at)) = self.refused(until) {
             if refusal == Refusal::Stop || retry_at.is_never() || !call.retry.has_time(policy, retry_at) {
                 return Err((StopReason::Breaker, retry_at));
@@ -225,6 +259,16 @@ impl CallGuards for Guards<'_> {
                 return Err(call.give_up(self, StopReason::Budget, Timestamp::NEVER));
             }
             call.flight.flags |= ADMITTED;
+        }
+        if self.is_paused(now) {
+            return Err(match self.take_turn(call, policy, now, now) {
+                Some(Ok(turn)) => {
+                    call.unwait(self);
+                    call.leave_breaker(self);
+                    call.sleep(turn, Cause::Hint)
+                }
+                turn => call.give_up(self, StopReason::Hint, turn.and_then(Result::err).unwrap_or(now)),
+            });
         }
         if let Some(refused) = self.refused(now) {
             return Err(call.refuse(policy, self, now, refused));

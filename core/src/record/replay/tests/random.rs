@@ -177,7 +177,7 @@ impl States {
             adaptive: has(3).then_some((&world.adaptive, &mut self.adaptive)),
             bulkhead: has(4).then_some((&world.bulkhead, &mut self.bulkhead, &mut [] as &mut [u64])),
             stretch: has(5).then_some((&world.stretch, &mut self.stretch)),
-            hedge: None,
+            ..Guards::none()
         }
     }
 }
