@@ -161,10 +161,12 @@ static void a_long_queue_has_its_places_in_the_callers_memory(void) {
   holdoff_options options = described("limiter", "log");
   holdoff_bulkhead bulkhead, alone;
   holdoff_limiter limiter;
-  holdoff_guards guards = {NULL, NULL, &limiter, NULL, &bulkhead, NULL, NULL};
+  holdoff_guards guards = {0};
   holdoff_problem problem;
   uint64_t words[2 + WORDS + 1];
   uint32_t places[QUEUE], at;
+  guards.limiter = &limiter;
+  guards.bulkhead = &bulkhead;
   memset(words, 0xa5, sizeof words);
   holdoff_options_set_number(&options, "limiter.limit", 2);
   holdoff_options_set_number(&options, "bulkhead.limit", 1);
@@ -227,6 +229,29 @@ static void delays_stretch_while_all_fails(void) {
   CHECK_NUMBER(holdoff_stretch_record(&stretch, 0, true), HOLDOFF_OK);
   CHECK_NUMBER(holdoff_stretch_delay(&stretch, 0, 100), 300);
   CHECK_NUMBER(holdoff_stretch_delay(NULL, 0, 100), 100);
+}
+
+static void a_pause_closes_for_a_hint(void) {
+  holdoff_options options = described("pause", "2s");
+  holdoff_guard_memory memory;
+  holdoff_guards guards = holdoff_guards_in(&memory);
+  char bytes[HOLDOFF_SAVED_PAUSE];
+  uint64_t retry_at = 7;
+  CHECK_NUMBER(holdoff_guards_init(&guards, &options, 1, 0, NULL, 0, NULL), HOLDOFF_OK);
+  CHECK(guards.pause == &memory.pause && guards.breaker == NULL);
+  CHECK(holdoff_guards_in(NULL).pause == NULL);
+  CHECK(!holdoff_pause_refuses(guards.pause, 0, &retry_at));
+  CHECK_NUMBER(retry_at, 7);
+  CHECK_NUMBER(holdoff_pause_hint(guards.pause, 100 * MS, 5000 * MS), HOLDOFF_OK);
+  CHECK(holdoff_pause_refuses(guards.pause, 2099 * MS, &retry_at));
+  CHECK_NUMBER(retry_at, 2100 * MS);
+  CHECK(!holdoff_guards_at_rest(&guards, 2099 * MS));
+  CHECK_NUMBER(holdoff_guard_save(guards.pause, 100 * MS, bytes, sizeof bytes), sizeof bytes);
+  CHECK_NUMBER(holdoff_pause_init(guards.pause, &options, NULL), HOLDOFF_OK);
+  CHECK(!holdoff_pause_refuses(guards.pause, 0, NULL));
+  CHECK_NUMBER(holdoff_guard_restore(guards.pause, bytes, sizeof bytes, 0, NULL), HOLDOFF_OK);
+  CHECK(holdoff_pause_refuses(guards.pause, 1999 * MS, NULL));
+  CHECK(!holdoff_pause_refuses(NULL, 0, NULL));
 }
 
 static void a_hedge_learns_how_long_attempts_take(void) {
@@ -293,7 +318,7 @@ static void a_document_brings_all_of_its_guards(void) {
   holdoff_breaker breaker;
   holdoff_limiter limiter;
   holdoff_hedge hedge;
-  holdoff_guards guards = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+  holdoff_guards guards = {0};
   holdoff_options options, again;
   holdoff_problem problem;
   char text[400], other[400];
@@ -529,6 +554,7 @@ void guards_tests(void) {
   RUN(a_long_queue_has_its_places_in_the_callers_memory);
   RUN(a_rate_follows_throttling);
   RUN(delays_stretch_while_all_fails);
+  RUN(a_pause_closes_for_a_hint);
   RUN(a_hedge_learns_how_long_attempts_take);
   RUN(states_survive_as_bytes);
   RUN(a_wrong_guard_is_explained_by_the_build);

@@ -2,7 +2,7 @@
 #include "check.h"
 
 static const holdoff_failure lost = {HOLDOFF_TRANSIENT, HOLDOFF_HINT_NONE, 0, 0};
-static const holdoff_guards none = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+static const holdoff_guards none = {0};
 
 /* A log in memory: the bytes that a host would have put into a file, and the events. */
 typedef struct written {

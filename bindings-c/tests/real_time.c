@@ -24,7 +24,7 @@ static void a_wait_for_a_place_ends_in_time(void) {
   holdoff_policy policy = constant("1ms", 3);
   holdoff_options options;
   holdoff_bulkhead bulkhead;
-  holdoff_guards guards = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+  holdoff_guards guards = {0};
   holdoff_shared shared = {NULL, NULL, NULL, NULL};
   holdoff_host host;
   holdoff_result result;
@@ -111,7 +111,7 @@ static uint32_t waiting_in(holdoff_shared *shared) {
 /* Threads behind a probe, the first of which is cancelled; after a failure of the probe the breaker is closed by hand. */
 static void check_that_threads_go_on_after(bool failed) {
   holdoff_breaker breaker;
-  holdoff_guards guards = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+  holdoff_guards guards = {0};
   holdoff_shared shared = {lock, unlock, NULL, NULL};
   holdoff_cancel enough;
   behind calls[BEHIND];
@@ -166,7 +166,7 @@ static void a_wait_behind_a_probe_ends_at_the_deadline(void) {
   holdoff_policy policy;
   holdoff_options options;
   holdoff_breaker breaker;
-  holdoff_guards guards = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+  holdoff_guards guards = {0};
   holdoff_shared shared = {NULL, NULL, NULL, NULL};
   holdoff_host host;
   holdoff_result result;

@@ -413,3 +413,15 @@ def test_guards_begin_anew_in_the_child_of_a_fork() -> None:
         os._exit(anew != ("entered", "closed", True))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert (bulkhead.running, breaker.state(), budget.withdraw()) == (1, "isolated", None)
+
+
+def test_a_pause_closes_for_a_hint_and_opens_by_itself() -> None:
+    guards = holdoff.Guards(pause="2s", now=0)
+    pause = guards.pause
+    assert pause is not None
+    assert pause.refuses(0) is None
+    pause.hint(5_000_000_000, 100_000_000)
+    assert pause.refuses(2_099_999_999) == 2_100_000_000
+    assert pause.refuses(2_100_000_000) is None
+    assert holdoff.Guards(pause=pause).pause is pause
+    assert type(pause).restore({"max": "2s"}, pause.save(100_000_000), 0).refuses(0) == 2_000_000_000

@@ -503,3 +503,21 @@ mod awaited {
         assert_eq!((stopped.reason(), stopped.error()), (StopReason::Attempts, Some(&"down")));
     }
 }
+
+#[test]
+fn a_call_waits_while_a_server_asks_another_one_to_stay_away() {
+    use holdoff::core::{Failure, Hint, PauseConfig, Refusal};
+
+    let time = holdoff::testing::VirtualTime::new();
+    let guards = SharedGuards::new().with(PauseConfig::new(Span::from_secs(60), Refusal::Wait));
+    let policy = Policy::options().attempts(1).build().unwrap();
+    let throttled = Failure::THROTTLED.with_hint(Hint::after(Span::from_secs(5)));
+    let first = holdoff::retry(&policy, || Err::<(), _>(()))
+        .classify(move |_: &()| throttled)
+        .sleeper(time.clone())
+        .guards(&guards)
+        .call();
+    assert!(first.is_err());
+    holdoff::retry(&policy, || Ok::<_, ()>(())).sleeper(time.clone()).guards(&guards).call().unwrap();
+    assert_eq!(time.elapsed(), std::time::Duration::from_secs(5));
+}

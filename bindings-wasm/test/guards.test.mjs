@@ -2,7 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ConfigError, Policy, retry, wrap } from "holdoff";
-import { Adaptive, Breaker, Budget, Bulkhead, Guards, Hedge, KeyedGuards, Limiter, Stretch } from "holdoff/guards";
+import {
+  Adaptive,
+  Breaker,
+  Budget,
+  Bulkhead,
+  Guards,
+  Hedge,
+  KeyedGuards,
+  Limiter,
+  Pause,
+  Stretch,
+} from "holdoff/guards";
 import { fromForm, restoreGuards, saveGuards, toForm, toJson } from "holdoff/tools";
 
 const second = 1_000_000_000n;
@@ -334,4 +345,15 @@ test("more breakers by turns than stay in memory keep their own states", () => {
   const saved = new Breaker({ failures: 1 });
   restoreGuards(new Guards({ breaker: saved }), saveGuards(new Guards({ breaker: first }), 4), 4);
   assert.deepEqual([saved.state(5), saved.openings], ["open", first.openings]);
+});
+
+test("a pause closes for a hint and opens by itself", () => {
+  const pause = new Pause("2s", { now: 0 });
+  assert.equal(pause.refuses(0), undefined);
+  pause.hint(5000, 100_000_000n);
+  assert.equal(pause.refuses(2_099_999_999n), 2_100_000_000n);
+  assert.equal(pause.refuses(2_100_000_000n), undefined);
+  const other = new Guards({ pause: { max: "2s", refusal: "stop" } });
+  restoreGuards(other, saveGuards(new Guards({ pause }), 100_000_000n), 0);
+  assert.equal(other.pause.refuses(0n), 2_000_000_000n);
 });
