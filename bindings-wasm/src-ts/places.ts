@@ -59,6 +59,8 @@ export interface GuardsExports {
   token_read(length: number, grpc: number): void;
   token_value(grpc: number): number;
   guards_new(guards: number): void;
+  guard_hint(index: number): void;
+  guard_refuses(index: number): number;
   guards_at_rest(guards: number): number;
   budget_begin(): void;
   budget_admit(): number;
@@ -108,7 +110,7 @@ export interface WheelExports {
   clear(): void;
 }
 
-export const GUARDS_FIELDS = ["args", "step", "policy", "call", "token", "budgetConfig", "budget", "breakerConfig", "breaker", "limiterConfig", "limiter", "adaptiveConfig", "adaptive", "bulkheadConfig", "bulkhead", "queue", "stretchConfig", "stretch", "hedgeConfig", "hedge", "text", "breakerSlot"] as const;
+export const GUARDS_FIELDS = ["args", "step", "policy", "call", "token", "queue", "text", "breakerSlot", "budgetConfig", "budget", "breakerConfig", "breaker", "limiterConfig", "limiter", "bulkheadConfig", "bulkhead", "adaptiveConfig", "adaptive", "stretchConfig", "stretch", "hedgeConfig", "hedge", "pauseConfig", "pause"] as const;
 
 export const CLASSIFY_FIELDS = ["args", "problem", "rules", "limits", "policy", "name", "text"] as const;
 

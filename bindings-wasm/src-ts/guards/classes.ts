@@ -18,18 +18,6 @@ export class Pause extends PlainGuard {
 
 export { Adaptive, Breaker, Budget, Bulkhead, Hedge, Limiter, Stretch };
 
-/** A guard by its name. */
-export interface ByName {
-  budget: Budget;
-  breaker: Breaker;
-  limiter: Limiter;
-  bulkhead: Bulkhead;
-  adaptive: Adaptive;
-  stretch: Stretch;
-  hedge: Hedge;
-  pause: Pause;
-}
-
 /** The guards of a set. */
 export abstract class GuardSet {
   declare readonly budget: Budget | undefined;

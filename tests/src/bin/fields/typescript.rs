@@ -564,12 +564,10 @@ pub(super) fn classes() -> String {
     let each =
         |line: &dyn Fn(&str, &str) -> String| GUARDS.iter().map(|guard| line(guard.0, guard.1)).collect::<String>();
     out + &format!(
-        "export {{ {} }};\n\n/** A guard by its name. */\nexport interface ByName {{\n{}}}\n\n\
-         /** The guards of a set. */\nexport abstract class GuardSet {{\n{}}}\n\n\
+        "export {{ {} }};\n\n/** The guards of a set. */\nexport abstract class GuardSet {{\n{}}}\n\n\
          /** The classes in the order of their bits. */\nconst CLASSES: readonly {{ readonly prototype: Guard }}[] = [\n{}];\n\
          export default CLASSES;\n",
         own.join(", "),
-        each(&|name, class| format!("  {name}: {class};\n")),
         each(&|name, class| format!("  declare readonly {name}: {class} | undefined;\n")),
         each(&|_, class| format!("  {class},\n")),
     )
