@@ -44,8 +44,8 @@ macro_rules! guards {
 
             /// How many guards there are, a hedge included.
             #[cfg(feature = "record")]
-            pub(crate) const fn count(&self) -> usize {
-                0 $(+ self.$name.is_some() as usize)*
+            pub(crate) fn count(&self) -> usize {
+                [$(self.$name.is_some()),*].into_iter().filter(|is_given| *is_given).count()
             }
         }
     };

@@ -10,8 +10,8 @@ use crate::time::Timestamp;
 
 impl Guards<'_> {
     /// True if there is any guard but a hedge.
-    pub(crate) const fn any(&self) -> bool {
-        self.count() > self.hedge.is_some() as usize
+    pub(crate) fn any(&self) -> bool {
+        self.count() > usize::from(self.hedge.is_some())
     }
 }
 
