@@ -121,6 +121,10 @@ impl Policy {
     /// it takes whatever else is known, one bit each. The kind of a backoff begins a stage, which has the fields of `backoff` that
     /// follow. The stages of the policy come first, then those of the rules, in order.
     pub fn give(&mut self, rule: u8, field: u8, number: u64) {
+        if cfg!(not(feature = "rules")) && field > Field::HintReach.code() {
+            // Later fields need rules. The smallest module has no code for them.
+            return;
+        }
         match Field::from_code(field) {
             Some(Field::BackoffKind) => {
                 self.add_stage(rule, StageNumbers::of(RawStage { kind: number as u8, ..RawStage::EMPTY }));
