@@ -42,5 +42,5 @@ extern_c! {
 
     /// Returns how many bytes holdoff_guard_save writes of a limiter: 44, and 8 for each call of a log's limit; 0 for
     /// memory without a limiter.
-    get holdoff_limiter_saved() -> usize = Limiter::saved(config), else 0;
+    get holdoff_limiter_saved() -> usize = config.saved(), else 0;
 }

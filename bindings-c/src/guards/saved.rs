@@ -5,15 +5,15 @@ use core::ffi::c_void;
 
 numbers! {
     /// The number of bytes of a saved adaptive rate.
-    HOLDOFF_SAVED_ADAPTIVE: usize = 84 is Adaptive::SAVED;
+    HOLDOFF_SAVED_ADAPTIVE: usize = 84 is AdaptiveConfig::SAVED;
     /// The number of bytes of a saved breaker.
-    HOLDOFF_SAVED_BREAKER: usize = 216 is Breaker::SAVED;
+    HOLDOFF_SAVED_BREAKER: usize = 216 is BreakerConfig::SAVED;
     /// The number of bytes of a saved budget.
-    HOLDOFF_SAVED_BUDGET: usize = 144 is Budget::SAVED;
+    HOLDOFF_SAVED_BUDGET: usize = 144 is BudgetConfig::SAVED;
     /// The number of bytes of the saved latency of a hedge.
-    HOLDOFF_SAVED_HEDGE: usize = 32 is Latency::SAVED;
+    HOLDOFF_SAVED_HEDGE: usize = 32 is HedgeConfig::SAVED;
     /// The number of bytes of a saved stretch.
-    HOLDOFF_SAVED_STRETCH: usize = 160 is Stretch::SAVED;
+    HOLDOFF_SAVED_STRETCH: usize = 160 is StretchConfig::SAVED;
 }
 
 /// Writes the state of the guard; 0 for a guard that is not saved.

@@ -70,5 +70,5 @@ extern_c! {
 
 numbers! {
     /// The number of bytes of a saved pause.
-    HOLDOFF_SAVED_PAUSE: usize = 36 is Pause::SAVED;
+    HOLDOFF_SAVED_PAUSE: usize = 36 is PauseConfig::SAVED;
 }

@@ -3,8 +3,8 @@
 #![no_main]
 
 use holdoff_core::{
-    Adaptive, Breaker, Budget, Bulkhead, Failure, FailureKind, Field, GuardedCall, Guards, Options, Hint, Latency, Limiter,
-    Policy, Span, Step, Stretch, Ticket, Timestamp, Value,
+    Adaptive, Breaker, Budget, Bulkhead, Error, Failure, FailureKind, Field, GuardConfig, GuardedCall, Guards, Options, Hint,
+    Latency, Limiter, Policy, Span, Step, Stretch, Ticket, Timestamp, Value,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -54,6 +54,13 @@ fn configured(source: &mut Source<'_>) -> Options {
     builder
 }
 
+/// The state through bytes to another clock, which reads `now`.
+fn moved<C: GuardConfig>(config: &C, state: &C::State, then: Timestamp, now: Timestamp) -> Result<C::State, Error> {
+    let mut bytes = vec![0; config.saved()];
+    config.save(state, &[], then, &mut bytes);
+    config.restore(&bytes, &mut [], now)
+}
+
 fuzz_target!(|input: &[u8]| {
     let source = &mut Source(input);
     let builder = configured(source);
@@ -91,26 +98,26 @@ fuzz_target!(|input: &[u8]| {
             // Everything through bytes, which some other bytes may have got into.
             let to = source.word();
             if let (Some(config), Some(state)) = (&budget_config, &mut budget) {
-                *state = Budget::restore(&state.save(config, at(now)), config, at(to)).unwrap();
-                let _ = Budget::restore(source.0, config, at(to));
+                *state = moved(config, state, at(now), at(to)).unwrap();
+                let _ = config.restore(source.0, &mut [], at(to));
             }
             if let (Some(config), Some(state)) = (&breaker_config, &mut breaker) {
-                *state = Breaker::restore(&state.save(config, at(now)), config, at(to)).unwrap();
-                let _ = Breaker::restore(source.0, config, at(to));
+                *state = moved(config, state, at(now), at(to)).unwrap();
+                let _ = config.restore(source.0, &mut [], at(to));
             }
             if let (Some(config), Some(state)) = (&limiter_config, &mut limiter) {
-                let mut bytes = vec![0; Limiter::saved(config)];
-                state.save(config, &room, at(now), &mut bytes).unwrap();
-                *state = Limiter::restore(&bytes, config, &mut room, at(to)).unwrap();
+                let mut bytes = vec![0; config.saved()];
+                config.save(state, &room, at(now), &mut bytes);
+                *state = config.restore(&bytes, &mut room, at(to)).unwrap();
             }
             if let (Some(config), Some(state)) = (&adaptive_config, &mut adaptive) {
-                *state = Adaptive::restore(&state.save(config, at(now)), config, at(to)).unwrap();
+                *state = moved(config, state, at(now), at(to)).unwrap();
             }
             if let (Some(config), Some(state)) = (&stretch_config, &mut stretch) {
-                *state = Stretch::restore(&state.save(config, at(now)), config, at(to)).unwrap();
+                *state = moved(config, state, at(now), at(to)).unwrap();
             }
             if let Some(config) = &hedge_config {
-                latency = Latency::restore(&latency.save(config, at(now)), config, at(to)).unwrap();
+                latency = moved(config, &latency, at(now), at(to)).unwrap();
             }
             (bulkhead, calls, now) = (Bulkhead::new(), [None; 4], to);
             continue;

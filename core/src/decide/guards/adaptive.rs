@@ -10,7 +10,7 @@ use super::Refusal;
 use crate::decide::backoff::{real, truncated};
 use crate::decide::guards::guard::guard_config;
 use crate::decide::guards::line::{Line, Waiter};
-use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
+use crate::decide::guards::save::Pass;
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::fields::Section;
@@ -367,51 +367,33 @@ impl Adaptive {
     }
 }
 
-guard_config!(AdaptiveConfig: Section::ADAPTIVE, Adaptive = |config, _, now| Adaptive::new(config, now));
+guard_config!(AdaptiveConfig: Section::ADAPTIVE, Adaptive = |config, _, now| Adaptive::new(config, now),
+    19 saved as 7 * 8 + 2 * 4;
 
-impl GuardState for Adaptive {
-    const NUMBER: u8 = 19;
+    fn kind(&self) -> u32 {
+        self.kind.into()
+    }
 
-    fn pass(&mut self, pass: &mut Pass<'_>) {
-        for time in [&mut self.latest, &mut self.half_at, &mut self.throttled_at] {
+    fn pass(&self, state: &mut Adaptive, pass: &mut Pass<'_>) {
+        for time in [&mut state.latest, &mut state.half_at, &mut state.throttled_at] {
             pass.seen(time);
         }
-        pass.real("rate", &mut self.rate);
-        pass.real("tokens", &mut self.tokens);
-        pass.real("measured", &mut self.measured);
-        pass.real("last_max_rate", &mut self.last_max_rate);
-        pass.half(&mut self.answers);
-        pass.half(&mut self.limits);
-    }
-}
-
-impl Adaptive {
-    /// How many bytes [`Adaptive::save`] makes.
-    pub const SAVED: usize = AROUND + 7 * 8 + 2 * 4;
-
-    /// The state at `now` as bytes that last (spec 31).
-    pub fn save(&self, config: &AdaptiveConfig, now: Timestamp) -> [u8; Self::SAVED] {
-        save::written(*self, u32::from(config.kind), now)
+        pass.real("rate", &mut state.rate);
+        pass.real("tokens", &mut state.tokens);
+        pass.real("measured", &mut state.measured);
+        pass.real("last_max_rate", &mut state.last_max_rate);
+        pass.half(&mut state.answers);
+        pass.half(&mut state.limits);
     }
 
-    /// The state that [`Adaptive::save`] made bytes of, in whatever language, on a clock that reads `now`.
-    ///
-    /// # Errors
-    /// An [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
-    pub fn restore(bytes: &[u8], config: &AdaptiveConfig, now: Timestamp) -> Result<Self, Error> {
-        let read = save::read(Self::new(config, now), Self::SAVED, u32::from(config.kind), now, &mut [], bytes);
-        read.map(|adaptive| adaptive.within(config))
+    fn within(&self, mut state: Adaptive, _: Timestamp) -> Adaptive {
+        state.limits = if self.kind == AIMD { 1 } else { state.limits.min(1) };
+        let least = if state.limits == 0 { 0.0 } else { self.min_rate };
+        state.rate = state.rate.min(self.max_rate).max(least);
+        state.tokens = state.tokens.min(state.rate.max(1.0));
+        state
     }
-
-    /// The state within the bounds of the configuration (spec 31.7).
-    fn within(mut self, config: &AdaptiveConfig) -> Self {
-        self.limits = if config.kind == AIMD { 1 } else { self.limits.min(1) };
-        let least = if self.limits == 0 { 0.0 } else { config.min_rate };
-        self.rate = self.rate.min(config.max_rate).max(least);
-        self.tokens = self.tokens.min(self.rate.max(1.0));
-        self
-    }
-}
+);
 
 #[cfg(test)]
 mod tests;

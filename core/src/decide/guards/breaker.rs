@@ -9,10 +9,9 @@ pub(crate) mod config;
 mod ramp;
 
 use crate::decide::guards::guard::guard_config;
-use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
+use crate::decide::guards::save::Pass;
 use crate::decide::guards::window::Slots;
 use crate::decide::rng::Rng;
-use crate::error::Error;
 use crate::fields::Section;
 use crate::time::{Span, Timestamp};
 use crate::words::words;
@@ -475,69 +474,53 @@ impl Breaker {
     }
 }
 
-guard_config!(BreakerConfig: Section::BREAKER, Breaker = |config, seed, now| Breaker::new(config, seed, now));
+guard_config!(BreakerConfig: Section::BREAKER, Breaker = |config, seed, now| Breaker::new(config, seed, now),
+    17 saved as 4 * 8 + 6 * 4 + Slots::SAVED;
 
-impl GuardState for Breaker {
-    const NUMBER: u8 = 17;
+    fn kind(&self) -> u32 {
+        self.kind.into()
+    }
 
-    fn pass(&mut self, pass: &mut Pass<'_>) {
-        pass.seen(&mut self.latest);
-        pass.time(&mut self.until);
-        pass.word(&mut self.seed);
-        pass.word(&mut self.lasting);
-        let halves = [&mut self.generation, &mut self.openings, &mut self.row, &mut self.streak, &mut self.successes];
-        for half in halves {
+    fn pass(&self, state: &mut Breaker, pass: &mut Pass<'_>) {
+        pass.seen(&mut state.latest);
+        pass.time(&mut state.until);
+        pass.word(&mut state.seed);
+        pass.word(&mut state.lasting);
+        let Breaker { generation, openings, row, streak, successes, .. } = state;
+        for half in [generation, openings, row, streak, successes] {
             pass.half(half);
         }
-        let mut state = u32::from(self.state);
-        pass.half(&mut state);
-        self.state = BreakerState::from_code(state).map_or(CLOSED, BreakerState::code);
-        self.window.pass(pass);
+        let mut code = u32::from(state.state);
+        pass.half(&mut code);
+        state.state = BreakerState::from_code(code).map_or(CLOSED, BreakerState::code);
+        state.window.pass(pass);
     }
-}
 
-impl Breaker {
-    /// How many bytes [`Breaker::save`] makes.
-    pub const SAVED: usize = AROUND + 4 * 8 + 6 * 4 + Slots::SAVED;
-
-    /// The state at `now` as bytes that last (spec 31).
-    pub fn save(&self, config: &BreakerConfig, now: Timestamp) -> [u8; Self::SAVED] {
-        let mut saved = *self;
-        if saved.state == RAMP {
-            // The calls that wait are not saved.
-            saved.end_ramp();
+    fn without_calls(&self, state: &Breaker) -> Breaker {
+        let mut state = *state;
+        if state.state == RAMP {
+            state.end_ramp();
         }
-        save::written(saved, u32::from(config.kind), now)
+        state
     }
 
-    /// The state that [`Breaker::save`] made bytes of, in whatever language, on a clock that reads `now`.
-    ///
-    /// # Errors
-    /// An [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
-    pub fn restore(bytes: &[u8], config: &BreakerConfig, now: Timestamp) -> Result<Self, Error> {
-        let new = Self::new(config, 0, now);
-        let read = save::read(new, Self::SAVED, u32::from(config.kind), now, &mut [], bytes);
-        read.map(|breaker| breaker.within(config))
-    }
-
-    /// The state within the bounds of the configuration (spec 31.7).
-    fn within(mut self, config: &BreakerConfig) -> Self {
-        let rows = [self.row, self.row.saturating_sub(1)].map(|row| config.jittered(config.open_time(row), || 1.0));
+    fn within(&self, mut state: Breaker, _: Timestamp) -> Breaker {
+        let rows = [state.row, state.row.saturating_sub(1)].map(|row| self.jittered(self.open_time(row), || 1.0));
         let longest = rows[0].max(rows[1]);
-        if self.state == HALF_OPEN && config.tolerates() {
-            self.streak = self.streak.min(config.probe_failures);
+        if state.state == HALF_OPEN && self.tolerates() {
+            state.streak = state.streak.min(self.probe_failures);
         }
-        self.lasting = self.lasting.min(longest.as_nanos());
-        if self.state != ISOLATED && !config.opens_on_hint() {
-            self.until = self.until.min(Timestamp::from_nanos(self.latest).after(longest).as_nanos());
+        state.lasting = state.lasting.min(longest.as_nanos());
+        if state.state != ISOLATED && !self.opens_on_hint() {
+            state.until = state.until.min(Timestamp::from_nanos(state.latest).after(longest).as_nanos());
         }
-        match config.kind {
-            COUNT => self.window.hold_calls(config.size),
-            _ => self.window.hold_slots(config.size),
+        match self.kind {
+            COUNT => state.window.hold_calls(self.size),
+            _ => state.window.hold_slots(self.size),
         }
-        self
+        state
     }
-}
+);
 
 #[cfg(test)]
 mod tests;

@@ -8,9 +8,8 @@
 use crate::decide::backoff::real;
 use crate::decide::failure::FailureKind;
 use crate::decide::guards::guard::guard_config;
-use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
+use crate::decide::guards::save::Pass;
 use crate::decide::rng::Rng;
-use crate::error::Error;
 use crate::fields::Section;
 use crate::time::Timestamp;
 
@@ -490,54 +489,37 @@ const fn signed(amount: u64) -> i64 {
     if amount > i64::MAX as u64 { i64::MAX } else { amount as i64 }
 }
 
-guard_config!(BudgetConfig: Section::BUDGET, Budget = |config, seed, now| Budget::new(config, seed, now));
+guard_config!(BudgetConfig: Section::BUDGET, Budget = |config, seed, now| Budget::new(config, seed, now),
+    16 saved as 5 * 8 + 4 + SLOTS * 8;
 
-impl GuardState for Budget {
-    const NUMBER: u8 = 16;
+    fn kind(&self) -> u32 {
+        self.kind
+    }
 
-    fn pass(&mut self, pass: &mut Pass<'_>) {
-        pass.word(&mut self.tokens);
-        pass.seen(&mut self.since);
-        for word in [&mut self.refilled, &mut self.seed, &mut self.number] {
+    fn pass(&self, state: &mut Budget, pass: &mut Pass<'_>) {
+        pass.word(&mut state.tokens);
+        pass.seen(&mut state.since);
+        for word in [&mut state.refilled, &mut state.seed, &mut state.number] {
             pass.word(word);
         }
-        pass.half(&mut self.retries);
-        self.slots.iter_mut().for_each(|slot| pass.word(slot));
-    }
-}
-
-impl Budget {
-    /// How many bytes [`Budget::save`] makes.
-    pub const SAVED: usize = AROUND + 5 * 8 + 4 + SLOTS * 8;
-
-    /// The state at `now` as bytes that last (spec 31).
-    pub fn save(&self, config: &BudgetConfig, now: Timestamp) -> [u8; Self::SAVED] {
-        save::written(self.at_rest(config), config.kind, now)
+        pass.half(&mut state.retries);
+        state.slots.iter_mut().for_each(|slot| pass.word(slot));
     }
 
-    /// Without the retries under way, whose ends will not be reported; [`BudgetConfig::window`] counts finished ones in their
-    /// field. Without the number of a refusal, which no call of another process has noted.
-    const fn at_rest(mut self, config: &BudgetConfig) -> Self {
-        match config.kind {
-            SHARE => self.retries = 0,
-            TOKEN => self.number = 0,
-            _ => {}
+    /// [`BudgetConfig::window`] counts finished retries in their field. No call of another process has noted the number of a refusal.
+    fn without_calls(&self, state: &Budget) -> Budget {
+        match self.kind {
+            SHARE => Budget { retries: 0, ..*state },
+            TOKEN => Budget { number: 0, ..*state },
+            _ => *state,
         }
-        self
     }
 
-    /// The state that [`Budget::save`] made bytes of, in whatever language, on a clock that reads `now`.
-    ///
-    /// # Errors
-    /// An [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind.
-    pub fn restore(bytes: &[u8], config: &BudgetConfig, now: Timestamp) -> Result<Self, Error> {
-        let read = save::read(Self::new(config, 0, now), Self::SAVED, config.kind, now, &mut [], bytes);
-        read.map(|budget| {
-            let due = config.refilled(now.as_now().since(Timestamp::from_nanos(budget.since)));
-            Self { refilled: budget.refilled.min(due), ..budget.at_rest(config) }
-        })
+    fn within(&self, state: Budget, now: Timestamp) -> Budget {
+        let due = self.refilled(now.as_now().since(Timestamp::from_nanos(state.since)));
+        Budget { refilled: state.refilled.min(due), ..self.without_calls(&state) }
     }
-}
+);
 
 #[cfg(test)]
 mod tests;

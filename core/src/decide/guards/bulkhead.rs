@@ -252,16 +252,6 @@ impl GuardConfig for BulkheadConfig {
     fn is_at_rest((_, state, _): &Self::Lent<'_>, _: Timestamp) -> bool {
         state.is_at_rest()
     }
-
-    fn saved(&self) -> usize {
-        0
-    }
-
-    fn save(&self, _: &Bulkhead, _: &[u64], _: Timestamp, _: &mut [u8]) {}
-
-    fn restore(&self, _: &[u8], _: &mut [u64], _: Timestamp) -> Result<Bulkhead, Error> {
-        Ok(Bulkhead::new())
-    }
 }
 
 #[cfg(test)]

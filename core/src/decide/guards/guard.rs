@@ -1,5 +1,6 @@
 //! What is alike in all guards: the trait of their configurations, and the behaviour of a call that is refused.
 
+use crate::decide::guards::save::{self, Pass};
 use crate::error::Error;
 use crate::fields::{Field, Section};
 use crate::time::{Span, Timestamp};
@@ -9,7 +10,7 @@ use crate::words::words;
 /// stores and shares them names none.
 pub trait GuardConfig: Copy {
     /// The state, which calls share.
-    type State;
+    type State: Copy;
     /// The parts that a call borrows.
     type Lent<'a>;
     /// The section of a document that describes the guard.
@@ -52,27 +53,70 @@ pub trait GuardConfig: Copy {
         None
     }
 
+    /// The number of the guard in a saved state; a retry is 1, a call 2. 0 for a guard that is not saved.
+    const NUMBER: u8 = 0;
+    /// How many bytes a saved state has, without those of its words.
+    const SAVED: usize = 0;
+
+    /// The kind of the configuration: a state is restored only under the kind that it was saved under.
+    fn kind(&self) -> u32 {
+        0
+    }
+
+    /// Writes or reads the saved numbers of a state in a fixed order.
+    fn pass(&self, _state: &mut Self::State, _pass: &mut Pass<'_>) {}
+
+    /// The state without the calls in flight, whose ends will not be reported to a restored guard.
+    fn without_calls(&self, state: &Self::State) -> Self::State {
+        *state
+    }
+
+    /// The restored state within the bounds of the configuration (spec 31.7).
+    fn within(&self, state: Self::State, _now: Timestamp) -> Self::State {
+        state
+    }
+
     /// How many bytes a saved state has; 0 for a guard that is not saved.
-    fn saved(&self) -> usize;
+    fn saved(&self) -> usize {
+        if Self::NUMBER == 0 { 0 } else { self.words().saturating_mul(8).saturating_add(Self::SAVED) }
+    }
 
     /// Writes the state at `now` as bytes that last (spec 31). `out` has as many bytes as [`GuardConfig::saved`] says.
-    fn save(&self, state: &Self::State, words: &[u64], now: Timestamp, out: &mut [u8]);
+    fn save(&self, state: &Self::State, words: &[u64], now: Timestamp, out: &mut [u8]) {
+        if let (1.., Some(words), Some(out)) = (Self::NUMBER, words.get(..self.words()), out.get_mut(..self.saved())) {
+            let mut state = self.without_calls(state);
+            save::write(Self::NUMBER, &mut |pass| self.pass(&mut state, pass), self.kind(), now, words, out);
+        }
+    }
 
-    /// The state that [`GuardConfig::save`] made bytes of, on a clock that reads `now`.
+    /// The state that [`GuardConfig::save`] made bytes of, in whatever language, on a clock that reads `now`.
     ///
     /// # Errors
-    /// An [`Error`]: no saved guard of this sort, damaged, or saved under another kind or length.
-    fn restore(&self, bytes: &[u8], words: &mut [u64], now: Timestamp) -> Result<Self::State, Error>;
+    /// An [`Error`]: no saved guard of this sort, damaged, of another layout, or saved under another kind; for the log of a
+    /// limiter also a state that was saved under another limit.
+    fn restore(&self, bytes: &[u8], words: &mut [u64], now: Timestamp) -> Result<Self::State, Error> {
+        let mut state = self.state(0, now);
+        if Self::NUMBER == 0 {
+            return Ok(state);
+        }
+        let words = words.get_mut(..self.words()).unwrap_or_default();
+        let layout = (Self::NUMBER, self.saved(), self.kind());
+        save::read(layout, &mut |pass| self.pass(&mut state, pass), now, words, bytes)?;
+        Ok(self.within(state, now))
+    }
 }
 
-/// Implements [`GuardConfig`] for a guard that is saved and needs no words: its section, a new state, and further functions.
+/// Implements [`GuardConfig`] for a guard that is saved and needs no words: its section, a new state, the number and the length of
+/// its saved state, and further functions.
 macro_rules! guard_config {
-    ($config:ident: $section:expr, $state:ident = |$of:pat_param, $seed:pat_param, $now:pat_param| $new:expr
-        $(, $($more:item)+)?) => {
+    ($config:ident: $section:expr, $state:ident = |$of:pat_param, $seed:pat_param, $now:pat_param| $new:expr,
+        $number:literal saved as $length:expr; $($more:item)+) => {
         impl $crate::decide::guards::guard::GuardConfig for $config {
             type State = $state;
             type Lent<'a> = (&'a Self, &'a mut $state);
             const SECTION: $crate::fields::Section = $section;
+            const NUMBER: u8 = $number;
+            const SAVED: usize = $crate::decide::guards::save::AROUND + $length;
 
             fn state(&self, $seed: u64, $now: Timestamp) -> $state {
                 let $of = self;
@@ -87,21 +131,7 @@ macro_rules! guard_config {
                 state.is_at_rest(config, now)
             }
 
-            $($($more)+)?
-
-            fn saved(&self) -> usize {
-                $state::SAVED
-            }
-
-            fn save(&self, state: &$state, _: &[u64], now: Timestamp, out: &mut [u8]) {
-                if let Some(out) = out.first_chunk_mut() {
-                    *out = state.save(self, now);
-                }
-            }
-
-            fn restore(&self, bytes: &[u8], _: &mut [u64], now: Timestamp) -> Result<$state, Error> {
-                $state::restore(bytes, self, now)
-            }
+            $($more)+
         }
     };
 }

@@ -6,7 +6,7 @@
 
 use crate::decide::backoff::{real, truncated};
 use crate::decide::guards::guard::guard_config;
-use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
+use crate::decide::guards::save::Pass;
 use crate::error::Error;
 use crate::fields::Section;
 use crate::time::{Span, Timestamp};
@@ -122,34 +122,13 @@ impl HedgeConfig {
     }
 }
 
-guard_config!(HedgeConfig: Section::HEDGE, Latency = |_, _, _| Latency::new());
+guard_config!(HedgeConfig: Section::HEDGE, Latency = |_, _, _| Latency::new(), 21 saved as 8 + 4;
 
-impl GuardState for Latency {
-    const NUMBER: u8 = 21;
-
-    fn pass(&mut self, pass: &mut Pass<'_>) {
-        pass.real("estimate", &mut self.estimate);
-        pass.half(&mut self.records);
+    fn pass(&self, state: &mut Latency, pass: &mut Pass<'_>) {
+        pass.real("estimate", &mut state.estimate);
+        pass.half(&mut state.records);
     }
-}
-
-impl Latency {
-    /// How many bytes [`Latency::save`] makes.
-    pub const SAVED: usize = AROUND + 8 + 4;
-
-    /// The estimate as bytes that last (spec 31).
-    pub fn save(&self, _: &HedgeConfig, _: Timestamp) -> [u8; Self::SAVED] {
-        save::written(*self, 0, Timestamp::ZERO)
-    }
-
-    /// The estimate that [`Latency::save`] made bytes of, in whatever language.
-    ///
-    /// # Errors
-    /// An [`Error`]: no saved estimate, damaged, or of another layout.
-    pub fn restore(bytes: &[u8], _: &HedgeConfig, _: Timestamp) -> Result<Self, Error> {
-        save::read(Self::new(), Self::SAVED, 0, Timestamp::ZERO, &mut [], bytes)
-    }
-}
+);
 
 #[cfg(test)]
 mod tests;

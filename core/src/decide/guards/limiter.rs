@@ -14,7 +14,7 @@ use crate::decide::bucket::{Bucket, BucketConfig};
 use crate::decide::guards::guard::GuardConfig;
 use crate::decide::guards::guard::Refusal;
 use crate::decide::guards::line::{Line, Waiter};
-use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
+use crate::decide::guards::save::{AROUND, Pass};
 use crate::error::Error;
 use crate::fields::Section;
 use crate::time::{Span, Timestamp};
@@ -430,54 +430,6 @@ fn drip(bucket: &mut Bucket, config: &BucketConfig, count: u64, now: Timestamp) 
     Err(at)
 }
 
-impl Limiter {
-    /// The number of bytes of a saved limiter, without the times of a log.
-    pub const SAVED: usize = AROUND + 3 * 8;
-
-    /// How many bytes [`Limiter::save`] makes.
-    pub fn saved(config: &LimiterConfig) -> usize {
-        Self::SAVED.saturating_add(config.words().saturating_mul(8))
-    }
-
-    /// Writes the state at `now` as bytes (spec 31) into `out`. Returns their number; `None` if `out` is too short.
-    pub fn save(&self, config: &LimiterConfig, times: &[u64], now: Timestamp, out: &mut [u8]) -> Option<usize> {
-        let length = Self::saved(config);
-        let out = out.get_mut(..length)?;
-        save::write((*self, config.kind), u32::from(config.kind), now, times.get(..config.words())?, out);
-        Some(length)
-    }
-
-    /// The state that [`Limiter::save`] made bytes of, in whatever language, on a clock that reads `now`; a log's `times` are
-    /// filled.
-    ///
-    /// # Errors
-    /// An [`Error`]: no saved limiter, damaged, of another layout, or saved under another kind; for a log also a
-    /// state saved with another limit, or missing storage.
-    pub fn restore(bytes: &[u8], config: &LimiterConfig, times: &mut [u64], now: Timestamp) -> Result<Self, Error> {
-        let new = (Self::new(config, now), config.kind);
-        let times = times.get_mut(..config.words()).unwrap_or_default();
-        let (length, kind) = (Self::saved(config), u32::from(config.kind));
-        save::read(new, length, kind, now, times, bytes).map(|(limiter, _)| limiter.within(config))
-    }
-
-    /// The state within the bounds of the configuration (spec 31.7).
-    fn within(mut self, config: &LimiterConfig) -> Self {
-        let [first, second] = self.counts;
-        match config.kind {
-            BUCKET => {}
-            WINDOW => self.counts = [first.min(config.limit), second.min(config.limit)],
-            LOG => self.counts = [first.checked_rem(config.limit).unwrap_or(0), second.min(config.limit)],
-            _ => {
-                let fullest = Interval { nanos: self.latest, rest: 0 }.plus(config.capacity(), config.limit);
-                let rest = first.min(config.limit.saturating_sub(1));
-                let arrival = Interval { nanos: self.word, rest }.min(fullest);
-                (self.word, self.counts) = (arrival.nanos, [arrival.rest, 0]);
-            }
-        }
-        self
-    }
-}
-
 impl GuardConfig for LimiterConfig {
     type State = Limiter;
     type Lent<'a> = (&'a Self, &'a mut Limiter, &'a mut [u64]);
@@ -500,40 +452,45 @@ impl GuardConfig for LimiterConfig {
         state.is_at_rest(config, words, now)
     }
 
-    fn saved(&self) -> usize {
-        Limiter::saved(self)
-    }
-
-    fn save(&self, state: &Limiter, words: &[u64], now: Timestamp, out: &mut [u8]) {
-        state.save(self, words, now, out);
-    }
-
-    fn restore(&self, bytes: &[u8], words: &mut [u64], now: Timestamp) -> Result<Limiter, Error> {
-        Limiter::restore(bytes, self, words, now)
-    }
-}
-
-/// A limiter and its kind, which says what its word is.
-impl GuardState for (Limiter, u8) {
     const NUMBER: u8 = 18;
+    const SAVED: usize = AROUND + 3 * 8;
 
-    fn pass(&mut self, pass: &mut Pass<'_>) {
-        let (limiter, kind) = self;
-        match *kind {
+    fn kind(&self) -> u32 {
+        self.kind.into()
+    }
+
+    fn pass(&self, state: &mut Limiter, pass: &mut Pass<'_>) {
+        match self.kind {
             GCRA => {
                 // An arrival time that saturated is the end of time, and not the sentinel.
-                limiter.word = limiter.word.min(Timestamp::LAST.as_nanos());
-                pass.time(&mut limiter.word);
+                state.word = state.word.min(Timestamp::LAST.as_nanos());
+                pass.time(&mut state.word);
             }
-            WINDOW => pass.seen(&mut limiter.word),
+            WINDOW => pass.seen(&mut state.word),
             BUCKET => {
-                let mut tokens = f64::from_bits(limiter.word);
+                let mut tokens = f64::from_bits(state.word);
                 pass.real("tokens", &mut tokens);
-                limiter.word = tokens.to_bits();
+                state.word = tokens.to_bits();
             }
-            _ => pass.word(&mut limiter.word),
+            _ => pass.word(&mut state.word),
         }
-        pass.seen(&mut limiter.latest);
-        limiter.counts.iter_mut().for_each(|count| pass.half(count));
+        pass.seen(&mut state.latest);
+        state.counts.iter_mut().for_each(|count| pass.half(count));
+    }
+
+    fn within(&self, mut state: Limiter, _: Timestamp) -> Limiter {
+        let [first, second] = state.counts;
+        match self.kind {
+            BUCKET => {}
+            WINDOW => state.counts = [first.min(self.limit), second.min(self.limit)],
+            LOG => state.counts = [first.checked_rem(self.limit).unwrap_or(0), second.min(self.limit)],
+            _ => {
+                let fullest = Interval { nanos: state.latest, rest: 0 }.plus(self.capacity(), self.limit);
+                let rest = first.min(self.limit.saturating_sub(1));
+                let arrival = Interval { nanos: state.word, rest }.min(fullest);
+                (state.word, state.counts) = (arrival.nanos, [arrival.rest, 0]);
+            }
+        }
+        state
     }
 }

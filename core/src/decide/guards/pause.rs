@@ -5,8 +5,7 @@
 //! The calls that wait then begin one after the other, in growing numbers (spec 39).
 
 use crate::decide::guards::guard::{Refusal, guard_config};
-use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
-use crate::error::Error;
+use crate::decide::guards::save::Pass;
 use crate::fields::{Field, Section};
 use crate::time::{Span, Timestamp};
 
@@ -97,35 +96,17 @@ impl Pause {
     }
 }
 
-impl GuardState for Pause {
-    const NUMBER: u8 = 22;
+guard_config!(PauseConfig: Section::PAUSE, Pause = |_, _, _| Pause::new(), 22 saved as 2 * 8;
 
-    fn pass(&mut self, pass: &mut Pass<'_>) {
-        pass.time(&mut self.until);
-        pass.word(&mut self.places);
-    }
-}
-
-impl Pause {
-    /// How many bytes [`Pause::save`] makes.
-    pub const SAVED: usize = AROUND + 2 * 8;
-
-    /// The state at `now` as bytes that last (spec 31).
-    pub fn save(&self, _: &PauseConfig, now: Timestamp) -> [u8; Self::SAVED] {
-        save::written(*self, 0, now)
+    fn pass(&self, state: &mut Pause, pass: &mut Pass<'_>) {
+        pass.time(&mut state.until);
+        pass.word(&mut state.places);
     }
 
-    /// The state that [`Pause::save`] made bytes of, in whatever language, on a clock that reads `now`.
-    ///
-    /// # Errors
-    /// An [`Error`]: no saved guard of this sort, damaged, or of another layout.
-    pub fn restore(bytes: &[u8], config: &PauseConfig, now: Timestamp) -> Result<Self, Error> {
-        let read = save::read(Self::new(), Self::SAVED, 0, now, &mut [], bytes)?;
-        Ok(Self { until: read.until.min(now.after(config.max()).as_nanos()), ..read })
+    fn within(&self, state: Pause, now: Timestamp) -> Pause {
+        Pause { until: state.until.min(now.after(self.max()).as_nanos()), ..state }
     }
-}
 
-guard_config!(PauseConfig: Section::PAUSE, Pause = |_, _, _| Pause::new(),
     fn of_fields(number: &dyn Fn(Field) -> u64) -> Option<Self> {
         Some(Self { max: number(Field::PauseMax), refusal: number(Field::PauseRefusal) })
     }

@@ -14,7 +14,7 @@ const FURTHEST: u64 = NEVER - 1;
 const DAY: u64 = 86_400_000_000_000;
 
 /// Goes over the numbers of a state in their order, to write or to read them.
-pub(crate) struct Pass<'a> {
+pub struct Pass<'a> {
     bytes: Bytes<'a>,
     now: u64,
     /// The first number that no guard has, and its name.
@@ -75,35 +75,14 @@ impl Pass<'_> {
     }
 }
 
-/// The state of a guard that can be saved.
-pub(crate) trait GuardState: Copy {
-    /// The number of the guard in a saved state; a retry is 1, a call 2.
-    const NUMBER: u8;
-
-    /// Goes over the saved numbers in a fixed order. Attempts in flight are not saved, and a state that is read has none.
-    fn pass(&mut self, pass: &mut Pass<'_>);
-}
-
 /// The bytes around a state: 8 before it, the kind of its configuration, and the checksum.
 pub(crate) const AROUND: usize = 8 + 4 + 8;
-
-/// The state at `now` as bytes, made under a configuration of that kind. `out` is filled to its end.
-pub(crate) fn write<S: GuardState>(mut state: S, variant: u32, now: Timestamp, times: &[u64], out: &mut [u8]) {
-    write_state(S::NUMBER, &mut |pass| state.pass(pass), variant, now, times, out);
-}
-
-/// The state at `now` as bytes, of a guard that keeps no times beside it.
-pub(crate) fn written<S: GuardState, const LENGTH: usize>(state: S, variant: u32, now: Timestamp) -> [u8; LENGTH] {
-    let mut bytes = [0; LENGTH];
-    write(state, variant, now, &[], &mut bytes);
-    bytes
-}
 
 /// The numbers of a state, which a guard goes over.
 type Numbers<'s> = &'s mut dyn FnMut(&mut Pass<'_>);
 
-/// [`write()`] in one place for all guards.
-fn write_state(number: u8, state: Numbers<'_>, variant: u32, now: Timestamp, times: &[u64], out: &mut [u8]) {
+/// Writes the state at `now` as bytes, made under a configuration of that kind. `out` is filled to its end.
+pub(crate) fn write(number: u8, state: Numbers<'_>, variant: u32, now: Timestamp, times: &[u64], out: &mut [u8]) {
     saved_bytes::seal(number, out, |mut writer| {
         writer.put(&variant.to_le_bytes());
         let mut pass = Pass { bytes: Bytes::Out(writer), now: now.as_now().as_nanos(), wrong: None };
@@ -114,20 +93,8 @@ fn write_state(number: u8, state: Numbers<'_>, variant: u32, now: Timestamp, tim
     });
 }
 
-/// The state that [`write()`] made `bytes` of, on a clock that reads `now`.
-pub(crate) fn read<S: GuardState>(
-    mut state: S,
-    length: usize,
-    variant: u32,
-    now: Timestamp,
-    times: &mut [u64],
-    bytes: &[u8],
-) -> Result<S, Error> {
-    read_state((S::NUMBER, length, variant), &mut |pass| state.pass(pass), now, times, bytes).map(|()| state)
-}
-
-/// [`read`] in one place for all guards.
-fn read_state(
+/// Reads the state that [`write()`] made `bytes` of, on a clock that reads `now`.
+pub(crate) fn read(
     (number, length, variant): (u8, usize, u32),
     state: Numbers<'_>,
     now: Timestamp,
@@ -151,16 +118,17 @@ fn read_state(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use crate::Options;
     use crate::decide::failure::FailureKind;
     use crate::decide::guards::adaptive::{Adaptive, AdaptiveConfig};
     use crate::decide::guards::breaker::config::BreakerConfig;
     use crate::decide::guards::breaker::{Breaker, Verdict};
     use crate::decide::guards::budget::{Budget, BudgetConfig};
+    use crate::decide::guards::guard::GuardConfig;
     use crate::decide::guards::latency::{HedgeConfig, Latency};
     use crate::decide::guards::limiter::{Limiter, LimiterConfig};
-    use crate::error::ErrorCode;
+    use crate::error::{Error, ErrorCode};
     use crate::fields::Field;
     use crate::time::{Span, Timestamp};
     use proptest::prelude::*;
@@ -168,6 +136,23 @@ mod tests {
     use std::vec::Vec;
 
     const MS: u64 = 1_000_000;
+
+    /// The state at `now` as bytes.
+    fn saved<C: GuardConfig>(config: &C, state: &C::State, words: &[u64], now: Timestamp) -> Vec<u8> {
+        let mut bytes = vec![0; config.saved()];
+        config.save(state, words, now, &mut bytes);
+        bytes
+    }
+
+    /// The state of `then` through bytes to another clock, which reads `now`.
+    pub(crate) fn moved<C: GuardConfig>(
+        config: &C,
+        state: &C::State,
+        then: Timestamp,
+        now: Timestamp,
+    ) -> Result<C::State, Error> {
+        config.restore(&saved(config, state, &[], then), &mut [], now)
+    }
 
     /// The answers of a guard, in times that count from the moment of saving.
     type Answers = Vec<(u64, i64)>;
@@ -270,13 +255,13 @@ mod tests {
             for config in budgets() {
                 let mut live = Budget::new(&config, 7, begin);
                 spend(&mut live, &config, &before, started);
-                let mut restored = Budget::restore(&live.save(&config, then), &config, now).unwrap();
+                let mut restored = moved(&config, &live, then, now).unwrap();
                 prop_assert_eq!(spend(&mut live, &config, &after, from), spend(&mut restored, &config, &after, to));
             }
             for config in breakers() {
                 let mut live = Breaker::new(&config, 7, begin);
                 call(&mut live, &config, &before, started);
-                let mut restored = Breaker::restore(&live.save(&config, then), &config, now).unwrap();
+                let mut restored = moved(&config, &live, then, now).unwrap();
                 prop_assert_eq!(call(&mut live, &config, &after, from), call(&mut restored, &config, &after, to));
             }
             let per = Span::from_millis(500);
@@ -299,9 +284,8 @@ mod tests {
                 let (mut times, mut other) = (vec![0; config.words()], vec![0; config.words()]);
                 let mut live = Limiter::new(&config, begin);
                 take(&mut live, &mut times, &before, started);
-                let mut bytes = vec![0; Limiter::saved(&config)];
-                prop_assert_eq!(live.save(&config, &times, then, &mut bytes), Some(bytes.len()));
-                let mut restored = Limiter::restore(&bytes, &config, &mut other, now).unwrap();
+                let bytes = saved(&config, &live, &times, then);
+                let mut restored = config.restore(&bytes, &mut other, now).unwrap();
                 let expected = take(&mut live, &mut times, &after, from);
                 let found = take(&mut restored, &mut other, &after, to);
                 prop_assert_eq!(expected, found, "{:?}", config);
@@ -312,12 +296,12 @@ mod tests {
         fn no_bytes_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..260), now: u64, mend: bool) {
             let now = Timestamp::from_nanos(now);
             let config = breakers()[2];
-            if mend && bytes.len() == Breaker::SAVED {
+            if mend && bytes.len() == config.saved() {
                 bytes[..6].copy_from_slice(b"hold\x11\x01");
             }
-            let _ = Breaker::restore(&bytes, &config, now);
-            let _ = Budget::restore(&bytes, &budgets()[0], now);
-            let _ = Latency::restore(&bytes, &HedgeConfig::new(Span::ZERO, None, 2).unwrap(), now);
+            let _ = config.restore(&bytes, &mut [], now);
+            let _ = budgets()[0].restore(&bytes, &mut [], now);
+            let _ = HedgeConfig::new(Span::ZERO, None, 2).unwrap().restore(&bytes, &mut [], now);
         }
     }
 
@@ -328,7 +312,7 @@ mod tests {
         budget.begin(&config, now);
         assert!(budget.withdraw(&config, now, FailureKind::Transient, budget.refusals()).is_some());
         assert_eq!(budget.balance(&config, now), 1.0);
-        let restored = Budget::restore(&budget.save(&config, now), &config, now).unwrap();
+        let restored = moved(&config, &budget, now, now).unwrap();
         assert_eq!(restored.balance(&config, now), 2.0);
         assert_eq!(restored, Budget::new(&config, 0, now));
     }
@@ -339,9 +323,8 @@ mod tests {
         let (now, mut times, mut other) = (Timestamp::from_nanos(5), vec![0; config.words()], vec![0; config.words()]);
         let mut live = Limiter::new(&config, now);
         assert_eq!(live.take(&config, &mut times, 9_999, now), Ok(()));
-        let mut bytes = vec![0; Limiter::saved(&config)];
-        assert_eq!(live.save(&config, &times, now, &mut bytes), Some(bytes.len()));
-        let mut restored = Limiter::restore(&bytes, &config, &mut other, now).unwrap();
+        let bytes = saved(&config, &live, &times, now);
+        let mut restored = config.restore(&bytes, &mut other, now).unwrap();
         assert_eq!(restored.take(&config, &mut other, 1, now), Ok(()));
         assert!(restored.take(&config, &mut other, 1, now).is_err());
     }
@@ -352,9 +335,7 @@ mod tests {
         let [last, now] = [Timestamp::LAST.as_nanos(), 5].map(Timestamp::from_nanos);
         let mut limiter = Limiter::new(&config, last);
         assert_eq!(limiter.take(&config, &mut [], 1, last), Ok(()));
-        let mut bytes = [0; Limiter::SAVED];
-        limiter.save(&config, &[], last, &mut bytes);
-        let mut restored = Limiter::restore(&bytes, &config, &mut [], now).unwrap();
+        let mut restored = moved(&config, &limiter, last, now).unwrap();
         assert_eq!(restored.take(&config, &mut [], 1, Timestamp::from_nanos(1_000_000_005)), Ok(()));
     }
 
@@ -366,18 +347,18 @@ mod tests {
         for millis in [1200, 1700, 2300, 2900] {
             adaptive.update(&config, at(millis), millis == 2300);
         }
-        assert_eq!(Adaptive::restore(&adaptive.save(&config, at(3000)), &config, at(3000)), Ok(adaptive));
+        assert_eq!(moved(&config, &adaptive, at(3000), at(3000)), Ok(adaptive));
         let mut latency = Latency::new();
         latency.record(Span::from_millis(30), 0.9);
         let hedge = HedgeConfig::new(Span::ZERO, None, 2).unwrap();
-        assert_eq!(Latency::restore(&latency.save(&hedge, at(3000)), &hedge, at(3000)), Ok(latency));
+        assert_eq!(moved(&hedge, &latency, at(3000), at(3000)), Ok(latency));
     }
 
     #[test]
     fn what_is_no_saved_guard_says_so() {
         let (config, now) = (budgets()[0], Timestamp::from_nanos(5));
-        let bytes = Budget::new(&config, 0, now).save(&config, now);
-        let code = |bytes: &[u8]| Budget::restore(bytes, &config, now).unwrap_err().code;
+        let bytes = saved(&config, &Budget::new(&config, 0, now), &[], now);
+        let code = |bytes: &[u8]| config.restore(bytes, &mut [], now).unwrap_err().code;
         assert_eq!(code(b""), ErrorCode::NotAState);
         assert_eq!(code(&bytes[..20]), ErrorCode::GuardLength);
         for (at, expected) in [
@@ -387,11 +368,11 @@ mod tests {
             (6, ErrorCode::StateDamaged),
             (40, ErrorCode::StateDamaged),
         ] {
-            let mut damaged = bytes;
+            let mut damaged = bytes.clone();
             damaged[at] ^= 64;
             assert_eq!(code(&damaged), expected, "{at}");
         }
-        let other = Budget::restore(&bytes, &budgets()[1], now).unwrap_err();
+        let other = budgets()[1].restore(&bytes, &mut [], now).unwrap_err();
         assert_eq!(other.code, ErrorCode::GuardConfig);
     }
 
@@ -401,7 +382,7 @@ mod tests {
         let mut budget = Budget::new(&config, 0, Timestamp::ZERO);
         let now = Timestamp::from_nanos(3_600_000 * MS);
         (0..50).for_each(|_| budget.begin(&config, now));
-        let restored = Budget::restore(&budget.save(&config, now), &config, Timestamp::from_nanos(1)).unwrap();
+        let restored = moved(&config, &budget, now, Timestamp::from_nanos(1)).unwrap();
         assert_eq!(restored.balance(&config, Timestamp::from_nanos(1)), budget.balance(&config, now));
     }
 
@@ -431,30 +412,30 @@ mod tests {
             ].into_iter().enumerate() {
                 let config = config.unwrap();
                 let mut times = vec![0; config.words()];
-                let bytes = sealed(18, variant as u32, &content, Limiter::saved(&config));
-                let Ok(mut limiter) = Limiter::restore(&bytes, &config, &mut times, now) else { continue };
+                let bytes = sealed(18, variant as u32, &content, config.saved());
+                let Ok(mut limiter) = config.restore(&bytes, &mut times, now) else { continue };
                 let passed = (0..2000).filter(|_| limiter.take(&config, &mut times, 1, now).is_ok()).count();
                 prop_assert!(passed <= 5, "{passed} {config:?}");
                 prop_assert!(limiter.take(&config, &mut times, 1, later(2)).is_ok(), "{config:?}");
             }
             for config in [AdaptiveConfig::default(), AdaptiveConfig::aimd(0.5, 1.0, 0.5, 5.0, 5.0).unwrap()] {
-                let bytes = sealed(19, config.kind.into(), &content, Adaptive::SAVED);
-                let Ok(mut adaptive) = Adaptive::restore(&bytes, &config, now) else { continue };
+                let bytes = sealed(19, config.kind.into(), &content, config.saved());
+                let Ok(mut adaptive) = config.restore(&bytes, &mut [], now) else { continue };
                 let limits = adaptive.limits() && config.kind == 1;
                 let passed = (0..2000).filter(|_| adaptive.take(&config, 1.0, now).is_ok()).count();
                 prop_assert!(!limits || passed <= 5, "{passed} {config:?}");
                 prop_assert!(adaptive.take(&config, 1.0, later(2)).is_ok(), "{config:?}");
             }
             for config in breakers() {
-                let bytes = sealed(17, config.kind.into(), &content, Breaker::SAVED);
-                let Ok(mut breaker) = Breaker::restore(&bytes, &config, now) else { continue };
+                let bytes = sealed(17, config.kind.into(), &content, config.saved());
+                let Ok(mut breaker) = config.restore(&bytes, &mut [], now) else { continue };
                 let isolated = breaker.state(&config, now) == crate::BreakerState::Isolated;
                 prop_assert!(isolated || breaker.acquire(&config, later(2)).is_ok());
                 let (calls, failed, slow) = breaker.rates(&config, now);
                 prop_assert!(config.kind != 1 || calls <= 9 && failed <= calls && slow <= calls);
             }
             let config = BudgetConfig::token(40, [5, 7, 3], 0.7, 2.5).unwrap();
-            if let Ok(mut budget) = Budget::restore(&sealed(16, 1, &content, Budget::SAVED), &config, now) {
+            if let Ok(mut budget) = config.restore(&sealed(16, 1, &content, config.saved()), &mut [], now) {
                 prop_assert!(budget.balance(&config, now) <= 40.0);
                 prop_assert!(budget.withdraw(&config, later(2), FailureKind::Transient, budget.refusals()).is_some());
             }
@@ -466,7 +447,7 @@ mod tests {
         let (config, now) = (AdaptiveConfig::default(), Timestamp::from_nanos(5));
         let mut content = [0; 64];
         content[24..32].copy_from_slice(&f64::NAN.to_le_bytes());
-        let error = Adaptive::restore(&sealed(19, 0, &content, Adaptive::SAVED), &config, now).unwrap_err();
+        let error = config.restore(&sealed(19, 0, &content, config.saved()), &mut [], now).unwrap_err();
         assert_eq!((error.code, error.name), (ErrorCode::StateDamaged, "rate"));
         assert!(matches!(error.value, crate::Quantity::Number(rate) if rate.is_nan()));
     }
@@ -481,7 +462,7 @@ mod tests {
             let verdict = if failed { Verdict::Failure } else { Verdict::Success };
             breaker.record(&count(8), permit, now, verdict, Span::ZERO);
         }
-        let smaller = Breaker::restore(&breaker.save(&count(8), now), &count(3), now).unwrap();
+        let smaller = count(3).restore(&saved(&count(8), &breaker, &[], now), &mut [], now).unwrap();
         assert_eq!(smaller.rates(&count(3), now), (3, 1, 0));
     }
 }

@@ -7,7 +7,7 @@
 use super::window::{self, Slots};
 use crate::decide::backoff::{real, truncated};
 use crate::decide::guards::guard::guard_config;
-use crate::decide::guards::save::{self, AROUND, GuardState, Pass};
+use crate::decide::guards::save::Pass;
 use crate::error::Error;
 use crate::fields::Section;
 use crate::time::{Span, Timestamp};
@@ -96,35 +96,17 @@ impl Stretch {
     }
 }
 
-guard_config!(StretchConfig: Section::STRETCH, Stretch = |config, _, now| Stretch::new(config, now));
+guard_config!(StretchConfig: Section::STRETCH, Stretch = |config, _, now| Stretch::new(config, now), 20 saved as Slots::SAVED;
 
-impl GuardState for Stretch {
-    const NUMBER: u8 = 20;
-
-    fn pass(&mut self, pass: &mut Pass<'_>) {
-        self.slots.pass(pass);
-    }
-}
-
-impl Stretch {
-    /// How many bytes [`Stretch::save`] makes.
-    pub const SAVED: usize = AROUND + Slots::SAVED;
-
-    /// The state at `now` as bytes that last (spec 31).
-    pub fn save(&self, _config: &StretchConfig, now: Timestamp) -> [u8; Self::SAVED] {
-        save::written(*self, 0, now)
+    fn pass(&self, state: &mut Stretch, pass: &mut Pass<'_>) {
+        state.slots.pass(pass);
     }
 
-    /// The state that [`Stretch::save`] made bytes of, in whatever language, on a clock that reads `now`.
-    ///
-    /// # Errors
-    /// An [`Error`]: no saved guard of this sort, damaged, or of another layout.
-    pub fn restore(bytes: &[u8], config: &StretchConfig, now: Timestamp) -> Result<Self, Error> {
-        let mut read = save::read(Self::new(config, now), Self::SAVED, 0, now, &mut [], bytes)?;
-        read.slots.hold_slots(window::SLOTS);
-        Ok(read)
+    fn within(&self, mut state: Stretch, _: Timestamp) -> Stretch {
+        state.slots.hold_slots(window::SLOTS);
+        state
     }
-}
+);
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! Calls that wait at a breaker: they begin in growing numbers when it closes, and all of them.
 
 use super::*;
+use crate::decide::guards::save::tests::moved;
 use std::collections::{BTreeMap, VecDeque};
 
 const MICROS: u64 = 1_000;
@@ -259,8 +260,7 @@ fn a_breaker_closed_by_hand_has_a_ramp_and_a_new_one_has_none() {
         }
         assert_eq!(breaker.state(&config, micros(OPEN)), BreakerState::Closed);
         assert_eq!((breaker.retry_at(), breaker.is_at_rest(&config, micros(OPEN))), (Timestamp::ZERO, reset));
-        let saved = breaker.save(&config, micros(OPEN));
-        assert!(Breaker::restore(&saved, &config, micros(0)).unwrap().acquire_closed().is_some());
+        assert!(moved(&config, breaker, micros(OPEN), micros(0)).unwrap().acquire_closed().is_some());
         host.tick(0);
         host.run(OPEN);
         assert_eq!(host.begun.len(), at_once);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::decide::backoff::{EXPONENTIAL, RawStage};
+use crate::decide::guards::save::tests::moved;
 use crate::fields::Field;
 use crate::{ErrorCode, Options, Value};
 
@@ -202,7 +203,7 @@ fn some_of_the_calls_that_try_may_fail() {
     // A restored one goes on counting.
     let mut rig = Rig::opened(config);
     (0..3).for_each(|_| assert!(rig.call(10, Verdict::Failure)));
-    rig.breaker = Breaker::restore(&rig.breaker.save(&config, at(10)), &config, at(10)).unwrap();
+    rig.breaker = moved(&config, &rig.breaker, at(10), at(10)).unwrap();
     assert!(rig.call(10, Verdict::Failure));
     assert_eq!(rig.acquire(10), Err(at(20)));
     assert_eq!(config.with_probes(0, 1, 0).unwrap_err().field, Some(Field::BreakerProbes));

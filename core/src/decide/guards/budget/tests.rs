@@ -1,5 +1,6 @@
 use super::config::thousandths;
 use super::*;
+use crate::decide::guards::save::tests::moved;
 use crate::error::{Error, ErrorCode};
 use crate::fields::Field;
 use crate::time::Span;
@@ -164,7 +165,7 @@ fn a_hint_costs_what_its_failure_costs_unless_it_has_a_price() {
 fn a_restored_budget_goes_on_in_its_grace() {
     let (config, mut budget) = failing();
     (0..19).for_each(|_| assert!(budget.withdraw(&config, at(0), KIND, 0).is_some()));
-    let restored = |then, now| Budget::restore(&budget.save(&config, at(then)), &config, at(now)).unwrap();
+    let restored = |then, now| moved(&config, &budget, at(then), at(now)).unwrap();
     assert!(restored(999, 8000).withdraw(&config, at(8000), FailureKind::Timeout, 0).is_some());
     assert_eq!(restored(999, 8000).withdraw(&config, at(8001), FailureKind::Timeout, 0), None);
     assert_eq!(restored(999, 8000).refusals(), 0);

@@ -1,5 +1,6 @@
 use super::{Pause, PauseConfig};
 use crate::decide::guards::Refusal;
+use crate::decide::guards::save::tests::moved;
 use crate::time::{Span, Timestamp};
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -47,7 +48,7 @@ proptest! {
         prop_assert!(pause.turn() >= before);
         pause.hint(&config, now, Span::from_nanos(span));
         prop_assert!(pause.until >= until);
-        let restored = Pause::restore(&pause.save(&config, now), &config, now).unwrap();
+        let restored = moved(&config, &pause, now, now).unwrap();
         prop_assert!(restored.until <= now.after(config.max()).as_nanos());
     }
 }
