@@ -46,7 +46,7 @@ macro_rules! guards {
 
         /// How many words the guards need that the options describe.
         fn words(options: &Options) -> usize {
-            0 $(+ <$config>::described(options).ok().flatten().map_or(0, |config| config.words()))*
+            0 $(+ options.guard::<$config>().ok().flatten().map_or(0, |config| config.words()))*
         }
 
         /// Makes each guard that is described, or forgets its memory.
@@ -60,7 +60,7 @@ macro_rules! guards {
             unsafe {
                 let mut made = read(guards).ok_or(ErrorCode::NullPointer)?;
                 let options = sound(options)?;
-                $(match <$config>::described(options)? {
+                $(match options.guard::<$config>()? {
                     None => made.$name = core::ptr::null_mut(),
                     Some(_) if made.$name.is_null() => {
                         return Err(holdoff_problem::about(ErrorCode::NoRoom, <$config>::SECTION.name));

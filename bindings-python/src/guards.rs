@@ -5,7 +5,7 @@
 use crate::convert::Returned;
 use crate::parameters::{Now, Seed};
 use crate::{clock, config, seeds};
-use holdoff_core::{DescribedGuard, Document, Error, GuardConfig, Options, Timestamp};
+use holdoff_core::{Document, Error, GuardConfig, Options, Timestamp};
 use notify::Line;
 use pyo3::PyClass;
 use pyo3::exceptions::PyTypeError;
@@ -198,7 +198,7 @@ impl<C: GuardConfig> SharedGuard<C> {
 
 /// The class of a guard, for sets of guards.
 pub(crate) trait Guard: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Sync {
-    type Config: DescribedGuard;
+    type Config: GuardConfig;
 
     /// The name of its section in a document.
     const SECTION: &'static str = Self::Config::SECTION.name;
@@ -209,7 +209,7 @@ pub(crate) trait Guard: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> 
 
     /// A new guard of the options' section; none without a section.
     fn fresh(options: &Arc<Options>, seed: u64, now: Timestamp) -> Result<Option<Self>, Error> {
-        let made = Self::Config::described(options)?.map(|config| SharedGuard::fresh(config, seed, now));
+        let made = options.guard::<Self::Config>()?.map(|config| SharedGuard::fresh(config, seed, now));
         Ok(made.map(|guard| Self::of(Shared { options: Some(Arc::clone(options)), ..guard })))
     }
 

@@ -3,8 +3,7 @@
 use crate::sleeper::{Clock, Loop, SYSTEM};
 use crate::wakers::Wakers;
 use holdoff_core::{
-    Breaker, BreakerConfig, BudgetConfig, Bulkhead, DescribedGuard, Error, GuardConfig, Guards, Options, Timestamp,
-    Turn, each_guard,
+    Breaker, BreakerConfig, BudgetConfig, Bulkhead, Error, GuardConfig, Guards, Options, Timestamp, Turn, each_guard,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -182,7 +181,7 @@ macro_rules! shared_guards {
         }
 
         /// A configuration whose guard a set may have.
-        pub trait Member: DescribedGuard {
+        pub trait Member: GuardConfig {
             #[doc(hidden)]
             fn place(set: &mut SharedGuards) -> &mut Option<Shared<Self>>;
         }
@@ -215,7 +214,7 @@ macro_rules! shared_guards {
             /// # Errors
             /// The [`Error`] of the first guard that cannot be.
             pub fn of(guards: &Options, seed: u64) -> Result<Self, Error> {
-                Ok(Self { $($name: <$config>::described(guards)?.map(|config| Shared::seeded(config, seed)),)* })
+                Ok(Self { $($name: guards.guard::<$config>()?.map(|config| Shared::seeded(config, seed)),)* })
             }
 
             /// True if there is no guard in it.

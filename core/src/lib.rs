@@ -94,7 +94,6 @@ pub use describe::explain::{Explanation, InTime, Row, Rows, Table};
 pub use describe::foreign::{ForeignPolicy, Form, FormReader};
 pub use describe::lint::{Lint, LintKind, nested_attempts};
 pub use describe::options::Options;
-pub use describe::options::guards::DescribedGuard;
 pub use describe::preset::Preset;
 #[cfg(feature = "alloc")]
 pub use describe::rules::texts::Texts;

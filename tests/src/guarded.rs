@@ -7,8 +7,7 @@ use crate::options;
 use crate::run::{all_same, same};
 use crate::sessions::{factor, failure, policy_document, runner, span_text};
 use holdoff_core::{
-    Bulkhead, DescribedGuard, Error, GuardConfig, GuardedCall, Guards, Options, Outcome, Policy, Step, Ticket,
-    Timestamp, each_guard,
+    Bulkhead, Error, GuardConfig, GuardedCall, Guards, Options, Outcome, Policy, Step, Ticket, Timestamp, each_guard,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -93,10 +92,10 @@ pub(crate) struct OwnedGuard<C: GuardConfig> {
     words: Vec<u64>,
 }
 
-impl<C: DescribedGuard> OwnedGuard<C> {
+impl<C: GuardConfig> OwnedGuard<C> {
     fn new(options: &Options, seed: u64, now: Timestamp) -> Result<Option<Self>, Error> {
         let make = |config: C| Self { config, state: config.state(seed, now), words: vec![0; config.words()] };
-        Ok(C::described(options)?.map(make))
+        Ok(options.guard()?.map(make))
     }
 
     /// Through bytes to another clock.

@@ -26,7 +26,7 @@ impl<C: StoredGuard> Guard<C> {
 }
 
 /// A configuration whose guard has memory of C's.
-pub(crate) trait StoredGuard: DescribedGuard {
+pub(crate) trait StoredGuard: GuardConfig {
     /// `Words` if the guard keeps words of the caller's, else nothing.
     type Words: Copy + From<Words> + Into<Words>;
 
@@ -145,7 +145,7 @@ pub(crate) unsafe fn section<C: StoredGuard>(
     now: Timestamp,
 ) -> Result<Guard<C>, holdoff_problem> {
     // SAFETY: passed on.
-    let config = C::described(unsafe { sound(options) }?)?;
+    let config = unsafe { sound(options) }?.guard::<C>()?;
     let config = config.ok_or_else(|| holdoff_problem::about(ErrorCode::FieldMissing, C::SECTION.name))?;
     Ok(config.guard(seed, now))
 }

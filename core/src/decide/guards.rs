@@ -4,8 +4,7 @@
 //! a host that shares a state between threads locks it for one transition.
 
 /// The table of all guards, a row each in the order of a document: name, classes of other languages and of C, configuration and
-/// state; `words` where the state needs some beside itself, `plain` where nothing but the numbers of its fields makes a
-/// configuration. It is expanded by a macro of the caller's, which gets all rows.
+/// state; `words` where the state needs some beside itself. It is expanded by a macro of the caller's, which gets all rows.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! each_guard {
@@ -26,7 +25,7 @@ macro_rules! each_guard {
             /// A second attempt beside a slow one.
             hedge: Hedge holdoff_hedge, $crate::HedgeConfig, $crate::Latency;
             /// A pause of all calls for as long as a server asks one of them to stay away.
-            pause: Pause holdoff_pause, $crate::PauseConfig, $crate::Pause, plain;
+            pause: Pause holdoff_pause, $crate::PauseConfig, $crate::Pause;
         }
     };
 }

@@ -1,6 +1,8 @@
 //! Guards in words, a line each, for an explanation.
 
 use crate::decide::guards::GuardConfig;
+use crate::decide::guards::budget::config::retry_costs;
+use crate::decide::guards::guard::GuardFields as _;
 use crate::decide::policy::Policy;
 use crate::describe::options::Options;
 use crate::describe::policy_words::write_growth;
@@ -26,7 +28,7 @@ impl fmt::Display for GuardWords<'_> {
         let guards = self.0;
         let is = |field, word| guards.is(field, word);
         let has = |field| guards.number(field).is_some();
-        let [cost, timeout_cost, throttled_cost] = guards.retry_costs();
+        let [cost, timeout_cost, throttled_cost] = retry_costs(guards);
         let budget = |kind| guards.names_budget() && is(Field::BudgetKind, kind);
         let token = budget("token");
         let unnamed = !guards.names_budget();
@@ -108,7 +110,7 @@ impl fmt::Display for GuardWords<'_> {
         macro_rules! words_of {
             ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
                 |section| match section {
-                    $(<$config as GuardConfig>::SECTION => <$config>::words_of(&|field| guards.or_default(field)),)*
+                    $(<$config as GuardConfig>::SECTION => <$config>::words_of(guards),)*
                     _ => [(false, ""); 4],
                 }
             };

@@ -5,6 +5,8 @@
 use crate::decide::backoff::Backoff;
 use crate::decide::failure::Failure;
 use crate::decide::guards::Refusal;
+use crate::decide::guards::budget::config::retry_costs;
+use crate::decide::guards::guard::GuardFields as _;
 use crate::decide::guards::nested::{Nesting, Token};
 use crate::decide::hint::{Hint, HintMode, HintOver};
 use crate::decide::jitter::Jitter;
@@ -306,7 +308,7 @@ impl Options {
                     "token" => {
                         let capacity = self.count(Field::BudgetCapacity);
                         let has_grace = capacity > 0 && self.span(Field::BudgetGrace) > Span::ZERO;
-                        !has_grace && self.retry_costs().iter().all(|cost| capacity < *cost)
+                        !has_grace && retry_costs(self).iter().all(|cost| capacity < *cost)
                     }
                     "default" => none(Field::BudgetCapacity),
                     "ratio" => none(Field::BudgetRatio) && none(Field::BudgetMinPerSecond),

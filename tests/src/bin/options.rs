@@ -1,9 +1,7 @@
 //! Prints random policy documents and what the core makes of each, a line of JSON each, for hosts that read options by themselves.
 
 use anyhow::{Context as _, Result};
-use holdoff_core::{
-    DescribedGuard as _, Error, Field, Options, Policy, Schedule, Section, Takes, Value as Setting, seed_at,
-};
+use holdoff_core::{Error, Field, Options, Policy, Schedule, Section, Takes, Value as Setting, seed_at};
 use serde_json::{Map, Value, json};
 
 /// Draws from splitmix64.
@@ -219,7 +217,7 @@ fn guarded(document: &Map<String, Value>, unit: f64) -> Value {
         let mut configs = Map::new();
         macro_rules! add {
             ($($(#[$doc:meta])* $name:ident: $class:ident $memory:ident, $config:ty, $state:ty $(, $words:ident)?;)*) => {
-                $(if let Some(config) = <$config>::described(&beside).map_err(|error| (error, String::new()))? {
+                $(if let Some(config) = beside.guard::<$config>().map_err(|error| (error, String::new()))? {
                     configs.insert(stringify!($name).to_owned(), json!(bytes_of(&config)));
                 })*
             };

@@ -8,12 +8,11 @@
 
 use super::Refusal;
 use crate::decide::backoff::{real, truncated};
-use crate::decide::guards::guard::guard_config;
+use crate::decide::guards::guard::{GuardFields, guard_config};
 use crate::decide::guards::line::{Line, Waiter};
 use crate::decide::guards::save::Pass;
 use crate::error::{Error, ErrorCode, Quantity};
-use crate::fields::Field;
-use crate::fields::Section;
+use crate::fields::{Field, Section};
 use crate::time::{Span, Timestamp};
 use crate::value::checked;
 
@@ -369,6 +368,17 @@ impl Adaptive {
 
 guard_config!(AdaptiveConfig: Section::ADAPTIVE, Adaptive = |config, _, now| Adaptive::new(config, now),
     19 saved as 7 * 8 + 2 * 4;
+
+    fn of_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+        let (beta, min_rate) = (fields.real(Field::AdaptiveBeta), fields.real(Field::AdaptiveMinRate));
+        let config = if kind == "aimd" {
+            let (max_rate, initial) = (fields.real(Field::AdaptiveMaxRate), fields.real(Field::AdaptiveInitialRate));
+            Self::aimd(beta, fields.real(Field::AdaptiveIncrease), min_rate, max_rate, initial)
+        } else {
+            Self::cubic(beta, fields.real(Field::AdaptiveScale), fields.real(Field::AdaptiveSmooth), min_rate)
+        };
+        Ok(config?.with_refusal(fields.refusal(Field::AdaptiveRefusal)))
+    }
 
     fn kind(&self) -> u32 {
         self.kind.into()

@@ -5,9 +5,9 @@
 //! 64 callers is inside the state. The host lends memory for a longer queue, because the core has no heap.
 
 use self::ring::Ring;
-use crate::decide::guards::guard::GuardConfig;
+use crate::decide::guards::guard::{GuardConfig, GuardFields};
 use crate::error::Error;
-use crate::fields::Section;
+use crate::fields::{Field, Section};
 use crate::time::{Span, Timestamp};
 use crate::value::checked;
 
@@ -236,6 +236,11 @@ impl GuardConfig for BulkheadConfig {
     type Lent<'a> = (&'a Self, &'a mut Bulkhead, &'a mut [u64]);
     const SECTION: Section = Section::BULKHEAD;
     const WORDS: &'static str = "bulkhead.queue";
+
+    fn of_fields(_: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+        let (limit, queue) = (fields.count(Field::BulkheadLimit), fields.count(Field::BulkheadQueue));
+        Self::new(limit, queue, fields.span(Field::BulkheadMaxWait))
+    }
 
     fn state(&self, _: u64, _: Timestamp) -> Bulkhead {
         Bulkhead::new()

@@ -1,5 +1,6 @@
 //! What is alike in all guards: the trait of their configurations, and the behaviour of a call that is refused.
 
+use crate::decide::guards::breaker::config::BreakerConfig;
 use crate::decide::guards::save::{self, Pass};
 use crate::error::Error;
 use crate::fields::{Field, Section};
@@ -16,10 +17,11 @@ pub trait GuardConfig: Copy {
     /// The section of a document that describes the guard.
     const SECTION: Section;
 
-    /// The configuration from the numbers of its fields, for a guard whose row says `plain`: any numbers of its fields are valid.
-    fn of_fields(_number: &dyn Fn(Field) -> u64) -> Option<Self> {
-        None
-    }
+    /// The configuration from its fields, of the kind with that word; the word is empty in a section without kinds.
+    ///
+    /// # Errors
+    /// The first rule that the fields break (spec 32.5).
+    fn of_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error>;
 
     /// A state that has seen nothing.
     fn state(&self, seed: u64, now: Timestamp) -> Self::State;
@@ -40,7 +42,7 @@ pub trait GuardConfig: Copy {
 
     /// The guard in words, for a `plain` one: its parts, each with whether it holds. A name in brackets stands for the number of that field of the
     /// section.
-    fn words_of(_number: &dyn Fn(Field) -> u64) -> [(bool, &'static str); 4] {
+    fn words_of(_fields: &dyn GuardFields) -> [(bool, &'static str); 4] {
         [(false, ""); 4]
     }
 
@@ -103,6 +105,52 @@ pub trait GuardConfig: Copy {
         let layout = (Self::NUMBER, self.saved(), self.kind());
         save::read(layout, &mut |pass| self.pass(&mut state, pass), now, words, bytes)?;
         Ok(self.within(state, now))
+    }
+}
+
+/// The numbers of the fields of guards, with the defaults of fields that are not set (spec 32.4).
+pub trait GuardFields {
+    /// The number of a field; `None` if it is not set.
+    fn number(&self, field: Field) -> Option<u64>;
+
+    /// The number of a field, or its default: that of the kind, where the kinds differ.
+    fn or_default(&self, field: Field) -> u64;
+
+    /// Checks that the kind uses every field of the section that is set.
+    ///
+    /// # Errors
+    /// [`ErrorCode::NotForKind`](crate::ErrorCode::NotForKind) for a field that the kind does not use.
+    fn check_kind(&self, section: Section, kind: u8) -> Result<(), Error>;
+
+    /// Sets the times that a breaker stays open.
+    ///
+    /// # Errors
+    /// The first rule that their fields break.
+    fn set_open_times(&self, breaker: &mut BreakerConfig) -> Result<(), Error>;
+
+    /// True if a field is, or stands for, that word.
+    fn is(&self, field: Field, word: &str) -> bool {
+        field.word(self.or_default(field) as u8) == word
+    }
+
+    /// The field as a count.
+    fn count(&self, field: Field) -> u32 {
+        self.or_default(field) as u32
+    }
+
+    /// The field as a real number.
+    fn real(&self, field: Field) -> f64 {
+        f64::from_bits(self.or_default(field))
+    }
+
+    /// The field as a length of time.
+    fn span(&self, field: Field) -> Span {
+        Span::from_nanos(self.or_default(field))
+    }
+
+    /// The field as the behaviour of a call that the guard refuses.
+    fn refusal(&self, field: Field) -> Refusal {
+        Refusal::read(self.or_default(field) as u8)
     }
 }
 

@@ -5,10 +5,10 @@
 //! approximation (Robbins, Monro, 1951), which needs no samples to be kept (spec 28).
 
 use crate::decide::backoff::{real, truncated};
-use crate::decide::guards::guard::guard_config;
+use crate::decide::guards::guard::{GuardFields, guard_config};
 use crate::decide::guards::save::Pass;
 use crate::error::Error;
-use crate::fields::Section;
+use crate::fields::{Field, Section};
 use crate::time::{Span, Timestamp};
 use crate::value::checked;
 
@@ -123,6 +123,11 @@ impl HedgeConfig {
 }
 
 guard_config!(HedgeConfig: Section::HEDGE, Latency = |_, _, _| Latency::new(), 21 saved as 8 + 4;
+
+    fn of_fields(_: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+        let percentile = fields.number(Field::HedgePercentile).map(f64::from_bits);
+        Self::new(fields.span(Field::HedgeDelay), percentile, fields.count(Field::HedgeAttempts))
+    }
 
     fn pass(&self, state: &mut Latency, pass: &mut Pass<'_>) {
         pass.real("estimate", &mut state.estimate);

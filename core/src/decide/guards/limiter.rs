@@ -11,12 +11,11 @@ mod tests;
 mod window;
 
 use crate::decide::bucket::{Bucket, BucketConfig};
-use crate::decide::guards::guard::GuardConfig;
-use crate::decide::guards::guard::Refusal;
+use crate::decide::guards::guard::{GuardConfig, GuardFields, Refusal};
 use crate::decide::guards::line::{Line, Waiter};
 use crate::decide::guards::save::{AROUND, Pass};
-use crate::error::Error;
-use crate::fields::Section;
+use crate::error::{Error, ErrorCode, Quantity};
+use crate::fields::{Field, Section};
 use crate::time::{Span, Timestamp};
 use crate::value::checked;
 use gcra::Interval;
@@ -27,6 +26,9 @@ const GCRA: u8 = 0;
 const BUCKET: u8 = 1;
 const WINDOW: u8 = 2;
 const LOG: u8 = 3;
+
+/// The most calls that the log of a document may be for: a host takes 8 bytes for each.
+const LOGGED: u32 = 1_000_000;
 
 /// The checked choices for a limiter: 56 bytes, `Copy`, plain numbers; every bit pattern is valid.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -435,6 +437,24 @@ impl GuardConfig for LimiterConfig {
     type Lent<'a> = (&'a Self, &'a mut Limiter, &'a mut [u64]);
     const SECTION: Section = Section::LIMITER;
     const WORDS: &'static str = "limiter.limit";
+
+    fn of_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+        let rate = fields.real(Field::LimiterLimit);
+        let (per, burst) = (fields.span(Field::LimiterPer), fields.count(Field::LimiterBurst));
+        // The cast saturates, so that whatever is no whole number in range does not come back equal.
+        let limit = rate as u32;
+        let most = if kind == "log" { LOGGED } else { u32::MAX };
+        if kind != "bucket" && !(f64::from(limit) == rate && limit != 0 && limit <= most) {
+            return Err(Error::new(ErrorCode::CountRange, Field::LimiterLimit, Quantity::Number(rate)));
+        }
+        let config = match kind {
+            "gcra" => Self::gcra(limit, per, burst),
+            "bucket" => Self::bucket(rate, per, burst),
+            "window" => Self::window(limit, per),
+            _ => Self::log(limit, per),
+        };
+        Ok(config?.with_refusal(fields.refusal(Field::LimiterRefusal)))
+    }
 
     fn state(&self, _: u64, now: Timestamp) -> Limiter {
         Limiter::new(self, now)

@@ -4,8 +4,9 @@
 //! has its own answer. A pause closes for all calls when one attempt fails with a hint, and opens at the time that the hint names.
 //! The calls that wait then begin one after the other, in growing numbers (spec 39).
 
-use crate::decide::guards::guard::{Refusal, guard_config};
+use crate::decide::guards::guard::{GuardFields, Refusal, guard_config};
 use crate::decide::guards::save::Pass;
+use crate::error::Error;
 use crate::fields::{Field, Section};
 use crate::time::{Span, Timestamp};
 
@@ -107,13 +108,13 @@ guard_config!(PauseConfig: Section::PAUSE, Pause = |_, _, _| Pause::new(), 22 sa
         Pause { until: state.until.min(now.after(self.max()).as_nanos()), ..state }
     }
 
-    fn of_fields(number: &dyn Fn(Field) -> u64) -> Option<Self> {
-        Some(Self { max: number(Field::PauseMax), refusal: number(Field::PauseRefusal) })
+    fn of_fields(_: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+        Ok(Self::new(fields.span(Field::PauseMax), fields.refusal(Field::PauseRefusal)))
     }
 
-    fn words_of(number: &dyn Fn(Field) -> u64) -> [(bool, &'static str); 4] {
-        let waits = Refusal::read(number(Field::PauseRefusal) as u8) == Refusal::Wait;
-        let bounded = number(Field::PauseMax) < Span::MAX.as_nanos();
+    fn words_of(fields: &dyn GuardFields) -> [(bool, &'static str); 4] {
+        let waits = fields.refusal(Field::PauseRefusal) == Refusal::Wait;
+        let bounded = fields.span(Field::PauseMax) < Span::MAX;
         let (end, wait) = ((bounded, ", at most [max]"), (waits, "; calls wait for it, and begin in growing numbers"));
         [(true, "closes for all calls until the time of a hint"), end, wait, (false, "")]
     }

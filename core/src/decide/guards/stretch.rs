@@ -6,10 +6,10 @@
 
 use super::window::{self, Slots};
 use crate::decide::backoff::{real, truncated};
-use crate::decide::guards::guard::guard_config;
+use crate::decide::guards::guard::{GuardFields, guard_config};
 use crate::decide::guards::save::Pass;
 use crate::error::Error;
-use crate::fields::Section;
+use crate::fields::{Field, Section};
 use crate::time::{Span, Timestamp};
 use crate::value::checked;
 
@@ -97,6 +97,11 @@ impl Stretch {
 }
 
 guard_config!(StretchConfig: Section::STRETCH, Stretch = |config, _, now| Stretch::new(config, now), 20 saved as Slots::SAVED;
+
+    fn of_fields(_: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+        let (factor, window) = (fields.real(Field::StretchFactor), fields.span(Field::StretchWindow));
+        Self::new(factor, window, fields.count(Field::StretchMinCalls))
+    }
 
     fn pass(&self, state: &mut Stretch, pass: &mut Pass<'_>) {
         state.slots.pass(pass);

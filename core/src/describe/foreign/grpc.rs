@@ -4,6 +4,7 @@
 use super::exponential;
 use super::values::{ABOVE_ZERO, ANY, Item, Kind, Row, System, Values, error, find, indexed, row, same};
 use crate::decide::backoff::Backoff;
+use crate::decide::guards::guard::GuardFields as _;
 use crate::decide::hint::HintMode;
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;

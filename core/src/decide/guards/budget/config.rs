@@ -1,10 +1,13 @@
 //! The configuration of a budget: its kind and its size, checked once.
 
+use super::Budget;
 use crate::decide::backoff::{real, truncated};
 use crate::decide::failure::FailureKind;
+use crate::decide::guards::guard::{GuardFields, guard_config};
+use crate::decide::guards::save::Pass;
 use crate::error::{Error, ErrorCode, Quantity};
-use crate::fields::Field;
-use crate::time::Span;
+use crate::fields::{Field, Section};
+use crate::time::{Span, Timestamp};
 use crate::value::checked;
 
 pub(super) const TOKEN: u32 = 1;
@@ -285,4 +288,67 @@ pub(super) fn thousandths(number: f64) -> u64 {
 fn cut(number: f64, parts: u64) -> u64 {
     let near = truncated(number * real(parts) + 0.5);
     if real(near) / real(parts) <= number { near } else { near.saturating_sub(1) }
+}
+
+guard_config!(BudgetConfig: Section::BUDGET, Budget = |config, seed, now| Budget::new(config, seed, now),
+    16 saved as 5 * 8 + 4 + SLOTS * 8;
+
+    fn of_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+        let (capacity, reward) = (fields.count(Field::BudgetCapacity), fields.real(Field::BudgetReward));
+        let (ratio, window) = (fields.real(Field::BudgetRatio), fields.span(Field::BudgetWindow));
+        match kind {
+            "token" => token_budget(fields, capacity, reward),
+            "default" => Self::of_loops_with(capacity),
+            "throttle" => Self::throttle(capacity, reward),
+            "ratio" => Self::ratio(ratio, window, fields.real(Field::BudgetMinPerSecond)),
+            "share" => Self::share(ratio, fields.count(Field::BudgetMinConcurrency)),
+            "requests" => Self::requests(fields.real(Field::BudgetK), window),
+            _ => Self::window(fields.count(Field::BudgetLimit), window),
+        }
+    }
+
+    fn kind(&self) -> u32 {
+        self.kind
+    }
+
+    fn pass(&self, state: &mut Budget, pass: &mut Pass<'_>) {
+        pass.word(&mut state.tokens);
+        pass.seen(&mut state.since);
+        for word in [&mut state.refilled, &mut state.seed, &mut state.number] {
+            pass.word(word);
+        }
+        pass.half(&mut state.retries);
+        state.slots.iter_mut().for_each(|slot| pass.word(slot));
+    }
+
+    /// [`BudgetConfig::window`] counts finished retries in their field. No call of another process has noted the number of a refusal.
+    fn without_calls(&self, state: &Budget) -> Budget {
+        match self.kind {
+            SHARE => Budget { retries: 0, ..*state },
+            TOKEN => Budget { number: 0, ..*state },
+            _ => *state,
+        }
+    }
+
+    fn within(&self, state: Budget, now: Timestamp) -> Budget {
+        let due = self.refilled(now.as_now().since(Timestamp::from_nanos(state.since)));
+        Budget { refilled: state.refilled.min(due), ..self.without_calls(&state) }
+    }
+);
+
+fn token_budget(fields: &dyn GuardFields, capacity: u32, reward: f64) -> Result<BudgetConfig, Error> {
+    let mut config = BudgetConfig::token(capacity, retry_costs(fields), reward, fields.real(Field::BudgetRefill))?
+        .with_grace(fields.span(Field::BudgetGrace));
+    if fields.is(Field::BudgetReturns, "all") {
+        config = config.with_all_returned();
+    }
+    match fields.number(Field::BudgetHintedCost) {
+        Some(cost) => config.with_hinted_cost(cost as u32),
+        None => Ok(config),
+    }
+}
+
+/// The tokens that a retry costs after a transient failure, a timeout and throttling.
+pub(crate) fn retry_costs(fields: &dyn GuardFields) -> [u32; 3] {
+    [Field::BudgetCost, Field::BudgetTimeoutCost, Field::BudgetThrottledCost].map(|field| fields.count(field))
 }
