@@ -41,23 +41,16 @@ extern_c! {
     /// Sets a field to a word ("exponential", "forever", "none"), to a time with its unit ("250ms", "1.5s", "2m"), or to
     /// text.
     ///
-    /// `path` is the field's name in a policy document: "backoff" (constant, linear, exponential, polynomial, fibonacci, list,
-    /// decorrelated, decorrelated_v2), "backoff.initial", "backoff.factor", "backoff.increment", "backoff.exponent",
-    /// "backoff.max", "backoff.times", "backoff.floor", "backoff.offset", "backoff.from", "backoff.until", "jitter" (none, full, equal, additive,
-    /// proportional, bounded, subtractive), "jitter.factor", "jitter.bound", "cap" (keep_spread, before_jitter, clip),
-    /// "attempts", "deadline", "min_attempt", "on_deadline" (stop, clip), "attempt_timeout", "hint" (floor, replace,
-    /// ignore, exact, at_least), "hint.max", "hint.over" (stop, clamp, ignore), "hint.reach", "total",
-    /// "limits" (first, last), "deadline_from" (start, first_failure), "delay_from" (failure, start), "reset_after", "preset" (a name that
-    /// HOLDOFF_WORD_PRESET lists).
+    /// `path` is the field's name in a policy document: "backoff", "backoff.initial", "jitter", "jitter.factor", "attempts",
+    /// "deadline", "hint", "hint.max", "preset" (a name that HOLDOFF_WORD_PRESET lists). docs/policy.md lists all fields with
+    /// their words.
     ///
     /// The items of a list have their index behind them and are set in their order: "backoff.delays[0]",
     /// the stages of a chain, "backoff[1].initial", and the rules, "rules[0].if.http[0]", "rules[0].if[1].patterns[0]",
     /// "rules[0].attempts", "rules[0].backoff.initial".
     ///
-    /// The guards' fields are under "budget" (none, token, throttle, ratio, share, requests, window), "breaker" (none,
-    /// consecutive, count, time), "limiter" (none, gcra, bucket, window, log), "adaptive" (none, cubic, aimd), "bulkhead",
-    /// "stretch", "hedge" and "nested" (allow, innermost, outermost, cap): "budget.capacity", "breaker.open_for.max". All
-    /// of them are in docs/policy.md.
+    /// The guards' fields are under "budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge", "pause" and
+    /// "nested": "budget.capacity", "breaker.open_for.max".
     ///
     /// Returns 0 or a HOLDOFF_ERROR_ number; holdoff_policy_build says the first one again, with an explanation.
     fn holdoff_options_set_text(options: *mut holdoff_options, path: *const c_char, value: *const c_char) -> c_int =

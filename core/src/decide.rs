@@ -18,6 +18,7 @@ pub(crate) mod policy;
 pub(crate) mod policy_fields;
 pub(crate) mod policy_numbers;
 pub(crate) mod policy_rules;
+pub(crate) mod policy_table;
 pub(crate) mod raw_step;
 pub(crate) mod retry;
 pub(crate) mod rng;

@@ -509,6 +509,14 @@ impl Field {
         self.row().default
     }
 
+    /// The number that stands for the field where it is not given, 0 without one.
+    pub(crate) const fn default_number(self) -> u64 {
+        match self.default() {
+            Some(number) => number,
+            None => 0,
+        }
+    }
+
     /// True if every kind that has a use for the field needs it.
     pub const fn is_needed(self) -> bool {
         self.default().is_none() && self.default_note().is_empty()
@@ -561,6 +569,11 @@ impl Field {
     /// True if each stage of the backoff has its own value.
     pub(crate) const fn is_stages(self) -> bool {
         matches!(self.code(), 1..=5 | 16..=19 | 85..=88)
+    }
+
+    /// True if a document has the field at its top, beside the sections: the cap and the limits.
+    pub(crate) const fn is_policys(self) -> bool {
+        matches!(self.code(), 8..=12 | 21 | 90..=95)
     }
 
     /// True if only some kinds of jitter have a use for the field.

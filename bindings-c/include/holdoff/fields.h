@@ -74,30 +74,45 @@ typedef struct holdoff_policy_fields {
   double jitter_factor;
   /** HOLDOFF_JITTER_BOUNDED: its bound; 0. */
   uint64_t jitter_bound_ns;
-  /** How long the whole operation may take: above 0; HOLDOFF_NEVER. */
+  /** How long the whole operation may take, attempts included: above 0; no limit unless given. */
   uint64_t deadline_ns;
-  /** How much time before the deadline an attempt needs to be worth starting: below the deadline; 0. */
+  /** How much time an attempt needs before the deadline to be worth starting: below the deadline; 0 unless given. */
   uint64_t min_attempt_ns;
-  /** How long one attempt may take: above 0; HOLDOFF_NEVER. */
+  /** How long one attempt may take: above 0; no limit unless given. */
   uint64_t attempt_timeout_ns;
-  /** The longest hint that is obeyed; 60 s. */
-  uint64_t hint_max_ns;
-  /** How far a hint may move a delay beyond the policy's own; HOLDOFF_NEVER. */
-  uint64_t hint_reach_ns;
-  /** How many attempts there may be, the first one included: 1 to 4294967294; 4294967295 for no limit; 3. */
+  /**
+   * How many attempts there may be, the first one included: 1 to 4294967294; 3 unless given.
+   * 4294967295 is no limit.
+   */
   uint32_t attempts;
+  /**
+   * The behaviour when the next attempt would not fit before the deadline: stop unless given.
+   * A HOLDOFF_DEADLINE_ number.
+   */
+  uint8_t on_deadline;
   /** A HOLDOFF_BACKOFF_ number; exponential. */
   uint8_t backoff;
   /** A HOLDOFF_JITTER_ number; full. */
   uint8_t jitter;
-  /** A HOLDOFF_CAP_ number; the spread is kept. */
+  /**
+   * The value that the longest delay bounds: the jittered delay, its spread kept, unless given.
+   * A HOLDOFF_CAP_ number.
+   */
   uint8_t cap;
-  /** HOLDOFF_DEADLINE_STOP or HOLDOFF_DEADLINE_CLIP; stop. */
-  uint8_t on_deadline;
-  /** HOLDOFF_HINT_FLOOR, REPLACE, IGNORE, EXACT or AT_LEAST; floor. */
+  /**
+   * The use of a server's hint: floor unless given.
+   * A HOLDOFF_HINT_ number.
+   */
   uint8_t hint_mode;
-  /** HOLDOFF_LONG_HINT_STOP, HOLDOFF_LONG_HINT_CLAMP or HOLDOFF_LONG_HINT_IGNORE; stop. */
+  /**
+   * The use of a hint that is longer than `hint_max`: stop unless given.
+   * A HOLDOFF_LONG_HINT_ number.
+   */
   uint8_t hint_over;
+  /** The longest hint that is obeyed; 60 s unless given. */
+  uint64_t hint_max_ns;
+  /** How far a hint may move a delay beyond the policy's own; no limit unless given. */
+  uint64_t hint_reach_ns;
 } holdoff_policy_fields;
 
 /**

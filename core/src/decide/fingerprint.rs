@@ -2,9 +2,49 @@
 
 use crate::decide::backoff::RawStage;
 use crate::decide::policy::{FOREVER, Policy, UNLIMITED};
+use crate::decide::policy_table::each_policy_number;
 use crate::decide::stage_numbers::{CAP, Choices, HINT, JITTER, StageNumbers};
 use crate::fields::Field;
 use crate::saved_bytes::Fnv;
+
+/// The numbers of a fingerprint that every policy has, and those of a choice.
+macro_rules! fingerprint {
+    (
+        shared { $($(#[doc = $own_doc:literal])+ $own:ident: $own_type:ident, $own_field:ident, $own_kind:ident ($choice:ident, $own_at:literal, $($own_c:tt)+);)+ }
+        simple { $($(#[doc = $doc:literal])+ $member:ident: $type:ident, $field:ident, $kind:ident ($at:literal, $($c:tt)+);)+ }
+        $($others:tt)+
+    ) => {
+        impl Policy {
+            /// The numbers of the policy in their places.
+            fn placed(&self) -> [u64; 12] {
+                let mut words = [0; 12];
+                (words[0], words[7]) = (self.own.jitter_by, self.own.jitter.into());
+                $(words[$own_at] = self.own.$own.into();)+
+                $(words[$at] = self.$member.into();)+
+                words
+            }
+        }
+
+        /// The jitter, cap and hint of a stage or a rule.
+        fn mix_choices(own: &Choices, mix: &mut impl FnMut(u64)) {
+            if own.has(JITTER) {
+                [Field::JitterKind.code().into(), own.jitter.into(), own.grows.into(), own.jitter_by]
+                    .into_iter()
+                    .for_each(&mut *mix);
+            }
+            for (choice, first) in [(CAP, Field::Cap), (HINT, Field::HintMode)] {
+                if own.has(choice) {
+                    mix(first.code().into());
+                    $(if choice == $choice {
+                        mix(own.$own.into());
+                    })+
+                }
+            }
+        }
+    };
+}
+
+each_policy_number!(fingerprint);
 
 impl Policy {
     /// A number that tells policies apart by what they decide: FNV-1a of 64 bits over the fields in the order of their
@@ -15,11 +55,7 @@ impl Policy {
         for record in self.own_stages() {
             self.mix_stage(record, &mut mix);
         }
-        let Choices { jitter_by, hint_max, hint_reach, jitter, cap, hint_mode, hint_over, .. } = self.own;
-        [jitter_by, self.deadline, self.min_attempt, self.attempt_timeout, hint_max, hint_reach, self.attempts.into()]
-            .into_iter()
-            .for_each(&mut mix);
-        [jitter, cap, self.on_deadline, hint_mode, hint_over].map(u64::from).into_iter().for_each(&mut mix);
+        self.placed().into_iter().for_each(&mut mix);
         if self.has_rules() {
             self.mix_rest(&mut mix);
         }
@@ -41,13 +77,9 @@ impl Policy {
     /// The numbers of the fields that a simple policy does not have: each value that is not the default, behind a number
     /// of its own.
     fn mix_rest(&self, mix: &mut impl FnMut(u64)) {
-        mix_other(mix, Field::JitterGrows, self.own.grows.into(), 0);
-        mix_other(mix, Field::Limits, self.limits.into(), 0);
-        mix_other(mix, Field::DeadlineFrom, self.deadline_from.into(), 0);
-        mix_other(mix, Field::DelayFrom, self.delay_from.into(), 0);
-        mix_other(mix, Field::AbortAtDeadline, self.abort_at_deadline.into(), 1);
-        mix_other(mix, Field::ResetAfter, self.reset_after, UNLIMITED);
-        mix_other(mix, Field::Total, self.total.into(), FOREVER.into());
+        for (field, number, default) in self.rare_numbers() {
+            mix_other(mix, field, number, default);
+        }
         for record in self.own_stages() {
             mix_extras(record, mix);
         }
@@ -81,20 +113,6 @@ fn mix_extras(record: &StageNumbers, mix: &mut impl FnMut(u64)) {
     mix_other(mix, Field::BackoffUntil, record.until, UNLIMITED);
     mix_other(mix, Field::BackoffRepeat, record.repeats.into(), 0);
     mix_choices(&record.own, mix);
-}
-
-/// The jitter, cap and hint of a stage or a rule.
-fn mix_choices(own: &Choices, mix: &mut impl FnMut(u64)) {
-    for (choice, field, numbers) in [
-        (JITTER, Field::JitterKind, &[own.jitter.into(), own.grows.into(), own.jitter_by][..]),
-        (CAP, Field::Cap, &[own.cap.into()]),
-        (HINT, Field::HintMode, &[own.hint_mode.into(), own.hint_over.into(), own.hint_max, own.hint_reach]),
-    ] {
-        if own.has(choice) {
-            mix(field.code().into());
-            numbers.iter().copied().for_each(&mut *mix);
-        }
-    }
 }
 
 /// Mixes the number of a field that is not the default, behind the number of the field.

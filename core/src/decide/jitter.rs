@@ -54,7 +54,6 @@ words! {
 }
 
 /// The numbers of the caps in a policy's memory.
-pub(crate) const CAP_KEEP_SPREAD: u8 = Cap::KeepSpread.code();
 pub(crate) const CAP_BEFORE_JITTER: u8 = Cap::BeforeJitter.code();
 pub(crate) const CAP_CLIP: u8 = Cap::Clip.code();
 

@@ -5,8 +5,8 @@
 //! language, because every language sets them through [`Options::set`](crate::Options::set).
 
 use crate::decide::backoff::{self, Backoff, RawStage};
-use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
+use crate::decide::policy_table::each_policy_number;
 use crate::decide::stage::Stage;
 use crate::decide::stage_numbers::{CAP, Choices, DELAYS, JITTER, STAGES, StageNumbers, part};
 use crate::fields::Field;
@@ -28,42 +28,75 @@ pub(crate) const NOT_LIMITED: u64 = UNLIMITED - 1;
 /// The number of "retry for ever".
 pub(crate) const FOREVER: u32 = u32::MAX;
 
-/// A valid retry policy: 2,464 bytes of plain numbers, to be shared by any number of operations.
-///
-/// Built by [`Policy::options`]; [`Policy::default`] is safe to use as it is (spec 3.1).
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(C)]
-pub struct Policy {
-    /// The stages of the policy itself, and behind them those of its rules.
-    pub(crate) stages: [StageNumbers; STAGES],
-    /// Its jitter, cap and use of hints.
-    pub(crate) own: Choices,
-    pub(crate) deadline: u64,
-    pub(crate) min_attempt: u64,
-    pub(crate) attempt_timeout: u64,
-    pub(crate) reset_after: u64,
-    pub(crate) attempts: u32,
-    /// How many delays leave an attempt and come from one endless stage; 0 for a policy of other stages, or [`Policy::has_rules`].
-    pub(crate) plain_delays: u32,
-    /// The most attempts of all rules together.
-    pub(crate) total: u32,
-    /// How many of the stages are the policy's own.
-    pub(crate) own_count: u8,
-    pub(crate) on_deadline: u8,
-    /// The bits [`DRAWS`], [`HAS_RULES`], [`AGES`], [`LIMITED`] and [`ASKED`].
-    pub(crate) path: u8,
-    pub(crate) limits: u8,
-    pub(crate) deadline_from: u8,
-    pub(crate) delay_from: u8,
-    pub(crate) abort_at_deadline: u8,
-    /// No padding: a policy is its bytes.
-    pub(crate) unused: [u8; 5],
-    /// How long the first attempt may take, [`NOT_LIMITED`] or [`UNLIMITED`]: the one number that a host asks before it.
-    pub(crate) first_limit: u64,
-    pub(crate) rules: [RawRule; RULES],
-    /// The delays of lists.
-    pub(crate) delays: [u64; DELAYS],
+/// The members of a policy.
+macro_rules! policy {
+    (
+        shared $shared:tt
+        simple { $($(#[doc = $doc:literal])+ $simple:ident: $simple_type:ident, $simple_field:ident, $simple_kind:ident $simple_more:tt;)+ }
+        rare { $($(#[doc = $rare_doc:literal])+ $rare:ident: $rare_type:ident, $rare_field:ident, $rare_kind:ident ();)+ }
+    ) => {
+        /// A valid retry policy: 2,464 bytes of plain numbers, to be shared by any number of operations.
+        ///
+        /// Built by [`Policy::options`]; [`Policy::default`] is safe to use as it is (spec 3.1).
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        #[repr(C)]
+        pub struct Policy {
+            /// The stages of the policy itself, and behind them those of its rules.
+            pub(crate) stages: [StageNumbers; STAGES],
+            /// Its jitter, cap and use of hints.
+            pub(crate) own: Choices,
+            $(pub(crate) $simple: $simple_type,)+
+            /// How many of the stages are the policy's own.
+            pub(crate) own_count: u8,
+            /// The bits [`DRAWS`], [`HAS_RULES`], [`AGES`], [`LIMITED`] and [`ASKED`].
+            pub(crate) path: u8,
+            /// No padding: a policy is its bytes.
+            pub(crate) unused: [u8; 5],
+            $(pub(crate) $rare: $rare_type,)+
+            /// How many delays leave an attempt and come from one endless stage; 0 for a policy of other stages, or [`Policy::has_rules`].
+            pub(crate) plain_delays: u32,
+            /// How long the first attempt may take, [`NOT_LIMITED`] or [`UNLIMITED`]: the one number that a host asks before it.
+            pub(crate) first_limit: u64,
+            pub(crate) rules: [RawRule; RULES],
+            /// The delays of lists.
+            pub(crate) delays: [u64; DELAYS],
+        }
+
+        impl Policy {
+            /// The default policy (spec 3.1): langgraphgo's numbers, with full jitter and hints obeyed up to a minute.
+            pub const DEFAULT: Self = Self {
+                stages: one(RawStage {
+                    initial: 100_000_000,
+                    step: 2.0_f64.to_bits(),
+                    max: 5_000_000_000,
+                    kind: backoff::EXPONENTIAL,
+                    ..RawStage::EMPTY
+                }),
+                own: Choices::DEFAULT,
+                $($simple: Field::$simple_field.default_number() as $simple_type,)+
+                own_count: 1,
+                path: DRAWS,
+                unused: [0; 5],
+                $($rare: Field::$rare_field.default_number() as $rare_type,)+
+                plain_delays: 2,
+                first_limit: UNLIMITED,
+                rules: [RawRule::EMPTY; RULES],
+                delays: [0; DELAYS],
+            };
+
+            /// The numbers that a policy without rules cannot have, with their fields and defaults.
+            pub(crate) fn rare_numbers(&self) -> impl Iterator<Item = (Field, u64, u64)> {
+                [
+                    (Field::JitterGrows, self.own.grows.into(), 0),
+                    $((Field::$rare_field, self.$rare.into(), const { Field::$rare_field.default_number() }),)+
+                ]
+                .into_iter()
+            }
+        }
+    };
 }
+
+each_policy_number!(policy);
 
 /// The numbers of a rule of a policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -153,36 +186,6 @@ pub(crate) const AGES: u8 = 8;
 /// The use of hints is the policy's for every failure: see [`Policy::with_exact_hints`].
 pub(crate) const ASKED: u8 = 32;
 
-/// langgraphgo's numbers, with full jitter and hints obeyed up to a minute.
-const DEFAULT: Policy = Policy {
-    stages: one(RawStage {
-        initial: 100_000_000,
-        step: 2.0_f64.to_bits(),
-        max: 5_000_000_000,
-        kind: backoff::EXPONENTIAL,
-        ..RawStage::EMPTY
-    }),
-    own: Choices::DEFAULT,
-    deadline: UNLIMITED,
-    min_attempt: 0,
-    attempt_timeout: UNLIMITED,
-    reset_after: UNLIMITED,
-    attempts: 3,
-    plain_delays: 2,
-    total: FOREVER,
-    own_count: 1,
-    on_deadline: OnDeadline::Stop.code(),
-    path: DRAWS,
-    limits: Limits::First.code(),
-    deadline_from: DeadlineFrom::Start.code(),
-    delay_from: DelayFrom::Failure.code(),
-    abort_at_deadline: 1,
-    unused: [0; 5],
-    first_limit: UNLIMITED,
-    rules: [RawRule::EMPTY; RULES],
-    delays: [0; DELAYS],
-};
-
 /// The stages of a policy with one endless stage.
 pub(crate) const fn one(stage: RawStage) -> [StageNumbers; STAGES] {
     let mut stages = [StageNumbers::EMPTY; STAGES];
@@ -193,14 +196,11 @@ pub(crate) const fn one(stage: RawStage) -> [StageNumbers; STAGES] {
 
 impl Default for Policy {
     fn default() -> Self {
-        DEFAULT
+        Self::DEFAULT
     }
 }
 
 impl Policy {
-    /// The default policy (spec 3.1).
-    pub const DEFAULT: Self = DEFAULT;
-
     /// How delays grow: the stages of the policy itself, without those of its rules. Most policies have one stage. A list of
     /// delays is as many constant stages of one delay each.
     pub fn stages(&self) -> impl Iterator<Item = Stage> {
@@ -285,11 +285,10 @@ impl Policy {
     }
 
     /// The same policy for a failure whose delay the host's user has chosen (spec 7.17): the hint is the delay, whatever
-    /// [`Policy::hint_max`] and [`Policy::hint_reach`] are. The hints of stages and rules say nothing.
+    /// the limits of hints are. The hints of stages and rules say nothing.
     #[must_use]
     pub const fn with_exact_hints(mut self) -> Self {
-        (self.own.hint_mode, self.own.hint_over) = (HintMode::Exact.code(), HintOver::Clamp.code());
-        (self.own.hint_max, self.own.hint_reach) = (UNLIMITED, UNLIMITED);
+        self.own = self.own.with_exact_hints();
         self.path |= ASKED;
         self
     }
@@ -385,18 +384,7 @@ impl Policy {
 
     /// The first field with a value that needs the code of rules without any rule.
     pub(crate) fn rare_field(&self) -> Option<Field> {
-        let of_policy = || {
-            Some(match () {
-                () if self.own.grows != 0 => Field::JitterGrows,
-                () if self.total != FOREVER => Field::Total,
-                () if self.deadline_from() == DeadlineFrom::FirstFailure => Field::DeadlineFrom,
-                () if self.limits() == Limits::Last => Field::Limits,
-                () if self.abort_at_deadline == 0 => Field::AbortAtDeadline,
-                () if self.delay_from() == DelayFrom::Start => Field::DelayFrom,
-                () if self.reset_after != UNLIMITED => Field::ResetAfter,
-                () => return None,
-            })
-        };
+        let of_policy = || self.rare_numbers().find(|row| row.1 != row.2).map(|row| row.0);
         self.own_stages().iter().find_map(StageNumbers::rare_field).or_else(of_policy)
     }
 
@@ -404,50 +392,6 @@ impl Policy {
     pub(crate) fn has_deciding_rules(&self) -> bool {
         self.rules.iter().any(RawRule::decides)
     }
-}
-
-/// `name -> answer = function, (member);` for each number of a policy that programs read.
-macro_rules! getters {
-    ($($(#[doc = $doc:literal])+ $name:ident -> $answer:ty = $read:path, ($($member:ident).+);)+) => {
-        impl Policy {
-            $($(#[doc = $doc])+ pub const fn $name(&self) -> $answer { $read(self.$($member).+) })+
-        }
-    };
-}
-
-getters! {
-    /// How many attempts there may be, the first one included; `None` for ever.
-    attempts -> Option<u32> = count, (attempts);
-    /// How long the whole operation may take, attempts included; `None` without a limit.
-    deadline -> Option<Span> = limit, (deadline);
-    /// How much time an attempt must have left before the deadline to be worth starting.
-    min_attempt -> Span = Span::from_nanos, (min_attempt);
-    /// The choice when the next attempt would not fit before the deadline.
-    on_deadline -> OnDeadline = OnDeadline::read, (on_deadline);
-    /// How long one attempt may take; `None` without a limit.
-    attempt_timeout -> Option<Span> = limit, (attempt_timeout);
-    /// The use of a server's hint.
-    hint_mode -> HintMode = HintMode::read, (own.hint_mode);
-    /// The longest hint that is obeyed.
-    hint_max -> Span = Span::from_nanos, (own.hint_max);
-    /// The use of a hint longer than [`Policy::hint_max`].
-    hint_over -> HintOver = HintOver::read, (own.hint_over);
-    /// How far a hint may move a delay beyond the policy's own; `None` without a limit.
-    hint_reach -> Option<Span> = limit, (own.hint_reach);
-    /// The most attempts of all failures together; `None` without a limit.
-    total -> Option<u32> = count, (total);
-    /// The limit that ends an operation: the first or the last of attempts and deadline.
-    limits -> Limits = Limits::read, (limits);
-    /// The moment from which the deadline counts.
-    deadline_from -> DeadlineFrom = DeadlineFrom::read, (deadline_from);
-    /// The moment from which a delay counts.
-    delay_from -> DelayFrom = DelayFrom::read, (delay_from);
-    /// How long an attempt must run before it fails to begin the operation anew; `None` if no attempt does.
-    reset_after -> Option<Span> = limit, (reset_after);
-    /// True if a running attempt is aborted at the deadline.
-    aborts_at_deadline -> bool = flag, (abort_at_deadline);
-    /// The delays that the longest delay bounds.
-    cap -> Cap = Cap::read, (own.cap);
 }
 
 impl RawStage {
@@ -483,12 +427,4 @@ impl RawStage {
 
 const fn limit(flat: u64) -> Option<Span> {
     if flat == UNLIMITED { None } else { Some(Span::from_nanos(flat)) }
-}
-
-const fn count(flat: u32) -> Option<u32> {
-    if flat == FOREVER { None } else { Some(flat) }
-}
-
-const fn flag(flat: u8) -> bool {
-    flat != 0
 }

@@ -4,51 +4,71 @@ use crate::decide::backoff::{BackoffKind, RawStage};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, JitterKind};
 use crate::decide::policy::{FOREVER, OnDeadline, Policy, UNLIMITED, one};
-use crate::decide::stage_numbers::Choices;
+use crate::decide::policy_table::{each_policy_number, kind_of_number};
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::Span;
 
-/// The fields of a policy of one stage. [`PolicyFields::DEFAULT`] has those of the default policy; a policy may be a constant.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PolicyFields {
-    /// How delays grow.
-    pub backoff: BackoffKind,
-    /// The first delay.
-    pub initial: Span,
-    /// The longest delay, not below the first; a constant backoff has none.
-    pub max: Span,
-    /// [`BackoffKind::Linear`]: what each delay is longer.
-    pub increment: Span,
-    /// The factor or the exponent of a backoff that has one: finite, from 0 on, of a decorrelated one from 1 on.
-    pub factor: f64,
-    /// How delays are spread; [`JitterKind::None`] for a decorrelated backoff, which is its own jitter.
-    pub jitter: JitterKind,
-    /// The factor of a jitter that has one: finite, from 0 on, at most 1 but for [`JitterKind::Additive`].
-    pub jitter_factor: f64,
-    /// [`JitterKind::Bounded`]: its bound.
-    pub jitter_bound: Span,
-    /// The delays that the longest delay bounds.
-    pub cap: Cap,
-    /// How many attempts there may be, the first one included: 1 to 4294967294; `None` for ever.
-    pub attempts: Option<u32>,
-    /// How long the whole operation may take: above zero; `None` without a limit.
-    pub deadline: Option<Span>,
-    /// How much time an attempt must have left before the deadline to be worth starting: below the deadline.
-    pub min_attempt: Span,
-    /// The choice when the next attempt would not fit before the deadline.
-    pub on_deadline: OnDeadline,
-    /// How long one attempt may take: above zero; `None` without a limit.
-    pub attempt_timeout: Option<Span>,
-    /// The use of a server's hint.
-    pub hint_mode: HintMode,
-    /// The longest hint that is obeyed.
-    pub hint_max: Span,
-    /// The use of a longer hint.
-    pub hint_over: HintOver,
-    /// How far a hint may move a delay beyond the policy's own; `None` without a limit.
-    pub hint_reach: Option<Span>,
+/// The members of [`PolicyFields`].
+macro_rules! fields {
+    (
+        shared { $($(#[doc = $own_doc:literal])+ $own:ident: $own_type:ident, $own_field:ident, $own_kind:ident $own_more:tt;)+ }
+        simple { $($(#[doc = $doc:literal])+ $member:ident: $type:ident, $field:ident, $kind:ident $more:tt;)+ }
+        $($others:tt)+
+    ) => {
+        /// The fields of a policy of one stage. [`PolicyFields::DEFAULT`] has those of the default policy; a policy may be a
+        /// constant. `None` is no limit.
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        pub struct PolicyFields {
+            /// How delays grow.
+            pub backoff: BackoffKind,
+            /// The first delay.
+            pub initial: Span,
+            /// The longest delay, not below the first; a constant backoff has none.
+            pub max: Span,
+            /// [`BackoffKind::Linear`]: what each delay is longer.
+            pub increment: Span,
+            /// The factor or the exponent of a backoff that has one: finite, from 0 on, of a decorrelated one from 1 on.
+            pub factor: f64,
+            /// How delays are spread; [`JitterKind::None`] for a decorrelated backoff, which is its own jitter.
+            pub jitter: JitterKind,
+            /// The factor of a jitter that has one: finite, from 0 on, at most 1 but for [`JitterKind::Additive`].
+            pub jitter_factor: f64,
+            /// [`JitterKind::Bounded`]: its bound.
+            pub jitter_bound: Span,
+            $($(#[doc = $doc])+ pub $member: kind_of_number!(type $kind),)+
+            $($(#[doc = $own_doc])+ pub $own: kind_of_number!(type $own_kind),)+
+        }
+
+        impl PolicyFields {
+            /// The fields of [`Policy::DEFAULT`].
+            pub const DEFAULT: Self = {
+                let policy = Policy::DEFAULT;
+                let stage = &policy.first().stage;
+                Self {
+                    backoff: BackoffKind::read(stage.kind),
+                    initial: Span::from_nanos(stage.initial),
+                    max: Span::from_nanos(stage.max),
+                    increment: Span::ZERO,
+                    factor: stage.factor(),
+                    jitter: JitterKind::read(policy.own.jitter),
+                    jitter_factor: 0.0,
+                    jitter_bound: Span::ZERO,
+                    $($member: policy.$member(),)+
+                    $($own: policy.$own(),)+
+                }
+            };
+
+            /// Gives a policy the numbers that are neither a backoff's nor a jitter's.
+            const fn put_into(&self, policy: &mut Policy) {
+                $(policy.$member = kind_of_number!(write $kind self.$member);)+
+                $(policy.own.$own = kind_of_number!(write $own_kind self.$own);)+
+            }
+        }
+    };
 }
+
+each_policy_number!(fields);
 
 impl Default for PolicyFields {
     fn default() -> Self {
@@ -57,64 +77,20 @@ impl Default for PolicyFields {
 }
 
 impl PolicyFields {
-    /// The fields of [`Policy::DEFAULT`].
-    pub const DEFAULT: Self = {
-        let policy = Policy::DEFAULT;
-        Self {
-            backoff: BackoffKind::read(policy.first().stage.kind),
-            initial: Span::from_nanos(policy.first().stage.initial),
-            max: Span::from_nanos(policy.first().stage.max),
-            increment: Span::ZERO,
-            factor: policy.first().stage.factor(),
-            jitter: JitterKind::read(policy.own.jitter),
-            jitter_factor: 0.0,
-            jitter_bound: Span::ZERO,
-            cap: policy.cap(),
-            attempts: policy.attempts(),
-            deadline: policy.deadline(),
-            min_attempt: policy.min_attempt(),
-            on_deadline: policy.on_deadline(),
-            attempt_timeout: policy.attempt_timeout(),
-            hint_mode: policy.hint_mode(),
-            hint_max: policy.hint_max(),
-            hint_over: policy.hint_over(),
-            hint_reach: policy.hint_reach(),
-        }
-    };
-
     /// The policy with these fields: the same as [`Options::build`](crate::Options::build) makes of them.
     ///
     /// # Errors
     /// The first rule that is broken (spec 3).
     pub const fn build(self) -> Result<Policy, Error> {
         let jitter = self.jitter.code();
-        let mut policy = Policy {
-            stages: one(self.stage()),
-            own: Choices {
-                jitter_by: match self.jitter {
-                    JitterKind::Bounded => self.jitter_bound.as_nanos(),
-                    _ if jitter::has_factor(jitter) => self.jitter_factor.to_bits(),
-                    _ => 0,
-                },
-                hint_max: self.hint_max.as_nanos(),
-                hint_reach: nanos(self.hint_reach),
-                jitter,
-                cap: self.cap.code(),
-                hint_mode: self.hint_mode.code(),
-                hint_over: self.hint_over.code(),
-                ..Choices::DEFAULT
-            },
-            deadline: nanos(self.deadline),
-            min_attempt: self.min_attempt.as_nanos(),
-            attempt_timeout: nanos(self.attempt_timeout),
-            attempts: match self.attempts {
-                Some(FOREVER) => 0,
-                Some(attempts) => attempts,
-                None => FOREVER,
-            },
-            on_deadline: self.on_deadline.code(),
-            ..Policy::DEFAULT
+        let mut policy = Policy { stages: one(self.stage()), ..Policy::DEFAULT };
+        policy.own.jitter = jitter;
+        policy.own.jitter_by = match self.jitter {
+            JitterKind::Bounded => self.jitter_bound.as_nanos(),
+            _ if jitter::has_factor(jitter) => self.jitter_factor.to_bits(),
+            _ => 0,
         };
+        self.put_into(&mut policy);
         if let Some((code, field, given)) = policy.first().stage.broken(policy.own.cap == jitter::CAP_CLIP) {
             return Err(Error::new(code, field, given));
         }
@@ -143,13 +119,6 @@ impl PolicyFields {
         };
         let max = if matches!(self.backoff, BackoffKind::Constant) { Span::MAX } else { self.max };
         RawStage { initial: self.initial.as_nanos(), step, max: max.as_nanos(), kind, ..RawStage::EMPTY }
-    }
-}
-
-const fn nanos(limit: Option<Span>) -> u64 {
-    match limit {
-        Some(limit) => limit.as_nanos(),
-        None => UNLIMITED,
     }
 }
 

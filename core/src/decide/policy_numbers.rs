@@ -1,18 +1,25 @@
 //! A policy by the numbers of its fields: how options, presets and JavaScript fill it, and how documents are written from it.
 
 use crate::decide::backoff::{self, RawStage};
-use crate::decide::policy::{Policy, RawRule};
+use crate::decide::hint::{HintMode, HintOver};
+use crate::decide::jitter::Cap;
+use crate::decide::policy::{DeadlineFrom, DelayFrom, FOREVER, Limits, OnDeadline, Policy, RawRule, UNLIMITED};
+use crate::decide::policy_table::{each_policy_number, kind_of_number};
 use crate::decide::stage_numbers::{STAGES, StageNumbers};
 use crate::fields::Field;
+use crate::time::Span;
 
-/// The fields that the policy alone has: the member for each.
+/// The getters of a policy, and its numbers by field.
 macro_rules! numbers {
-    ($($number:ident: $type:ty = $field:ident)+) => {
+    (
+        shared { $($(#[doc = $own_doc:literal])+ $own:ident: $own_type:ident, $own_field:ident, $own_kind:ident $own_more:tt;)+ }
+        $($group:ident { $($(#[doc = $doc:literal])+ $member:ident: $type:ident, $field:ident, $kind:ident $more:tt;)+ })+
+    ) => {
         impl Policy {
             /// The number of a field that is no stage's; 0 of every other field, and of a field that the jitter has no use for.
             pub(crate) fn number(&self, field: Field) -> u64 {
                 match field {
-                    $(Field::$field => self.$number.into(),)+
+                    $($(Field::$field => self.$member.into(),)+)+
                     _ => self.own.number(field).unwrap_or(0),
                 }
             }
@@ -20,27 +27,23 @@ macro_rules! numbers {
             /// Gives a field that is no stage's its number.
             pub(crate) fn put(&mut self, field: Field, number: u64) {
                 match field {
-                    $(Field::$field => self.$number = number as $type,)+
+                    $($(Field::$field => self.$member = number as $type,)+)+
                     _ => self.own.put(field, number),
                 }
             }
+
+            $($(#[doc = $own_doc])+ pub const fn $own(&self) -> kind_of_number!(type $own_kind) {
+                kind_of_number!(read $own_kind self.own.$own)
+            })+
+
+            $($($(#[doc = $doc])+ pub const fn $member(&self) -> kind_of_number!(type $kind) {
+                kind_of_number!(read $kind self.$member)
+            })+)+
         }
     };
 }
 
-numbers! {
-    attempts: u32 = Attempts
-    total: u32 = Total
-    deadline: u64 = Deadline
-    deadline_from: u8 = DeadlineFrom
-    limits: u8 = Limits
-    min_attempt: u64 = MinAttempt
-    on_deadline: u8 = OnDeadline
-    attempt_timeout: u64 = AttemptTimeout
-    abort_at_deadline: u8 = AbortAtDeadline
-    delay_from: u8 = DelayFrom
-    reset_after: u64 = ResetAfter
-}
+each_policy_number!(numbers);
 
 impl StageNumbers {
     /// Gives a field of a stage its number. A list gets its delays by [`Policy::add_delay`].
@@ -121,7 +124,7 @@ impl Policy {
     /// it takes whatever else is known, one bit each. The kind of a backoff begins a stage, which has the fields of `backoff` that
     /// follow. The stages of the policy come first, then those of the rules, in order.
     pub fn give(&mut self, rule: u8, field: u8, number: u64) {
-        if cfg!(not(feature = "rules")) && field > Field::HintReach.code() {
+        if cfg!(not(feature = "rules")) && field >= Field::Preset.code() {
             // Later fields need rules. The smallest module has no code for them.
             return;
         }

@@ -1,7 +1,9 @@
 //! What a policy has for one stage of its backoff, and for one of its rules, as plain numbers.
 
 use crate::decide::backoff::{self, RawStage};
+use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Jitter};
+use crate::decide::policy_table::each_policy_number;
 use crate::fields::Field;
 
 /// The most stages of a policy and its rules together.
@@ -12,46 +14,17 @@ pub(crate) const DELAYS: usize = 64;
 /// The number of "no limit".
 const NO_LIMIT: u64 = u64::MAX;
 
-/// The jitter, cap and use of hints of one delay. The policy has them; a stage or a rule may have its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(C)]
-pub(crate) struct Choices {
-    /// The bits of the jitter's factor, or its bound.
-    pub(crate) jitter_by: u64,
-    pub(crate) hint_max: u64,
-    pub(crate) hint_reach: u64,
-    pub(crate) jitter: u8,
-    /// 1 if a jitter's bound is multiplied by the number of the delay, else 0.
-    pub(crate) grows: u8,
-    pub(crate) cap: u8,
-    pub(crate) hint_mode: u8,
-    pub(crate) hint_over: u8,
-    /// Which of them there are: [`JITTER`], [`CAP`] and [`HINT`].
-    pub(crate) given: u8,
-    /// No padding: a policy is its bytes.
-    pub(crate) unused: [u8; 2],
-}
-
 /// The bits of [`Choices::given`].
 pub(crate) const JITTER: u8 = 1;
 pub(crate) const CAP: u8 = 2;
 pub(crate) const HINT: u8 = 4;
 
 impl Choices {
-    /// Those of the default policy (spec 3.1).
-    pub(crate) const DEFAULT: Self = Self {
-        jitter_by: 0,
-        hint_max: 60_000_000_000,
-        hint_reach: NO_LIMIT,
-        jitter: jitter::FULL,
-        grows: 0,
-        cap: jitter::CAP_KEEP_SPREAD,
-        hint_mode: 0,
-        hint_over: 0,
-        given: JITTER | CAP | HINT,
-        unused: [0; 2],
-    };
-    pub(crate) const NONE: Self = Self { hint_max: 0, hint_reach: 0, jitter: jitter::NONE, given: 0, ..Self::DEFAULT };
+    /// The same with every hint as the delay (spec 7.17).
+    pub(crate) const fn with_exact_hints(self) -> Self {
+        let (hint_mode, hint_over) = (HintMode::Exact.code(), HintOver::Clamp.code());
+        Self { hint_mode, hint_over, hint_max: NO_LIMIT, hint_reach: NO_LIMIT, ..self }
+    }
 
     pub(crate) const fn has(&self, choice: u8) -> bool {
         self.given & choice != 0
@@ -102,17 +75,53 @@ macro_rules! fields {
     };
 }
 
-fields! {
-    JITTER: JitterKind = jitter: u8;
-    JITTER: JitterFactor = jitter_by: u64;
-    JITTER: JitterBound = jitter_by: u64;
-    JITTER: JitterGrows = grows: u8;
-    CAP: Cap = cap: u8;
-    HINT: HintMode = hint_mode: u8;
-    HINT: HintMax = hint_max: u64;
-    HINT: HintOver = hint_over: u8;
-    HINT: HintReach = hint_reach: u64;
+/// The numbers that a policy, a stage and a rule have.
+macro_rules! choices {
+    (
+        shared { $($(#[doc = $doc:literal])+ $member:ident: $type:ident, $field:ident, $kind:ident ($choice:ident $($more:tt)*);)+ }
+        $($others:tt)+
+    ) => {
+        /// The jitter, cap and use of hints of one delay. The policy has them; a stage or a rule may have its own.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(C)]
+        pub(crate) struct Choices {
+            /// No padding: a policy is its bytes.
+            pub(crate) unused: [u8; 2],
+            /// Which of them there are: [`JITTER`], [`CAP`] and [`HINT`].
+            pub(crate) given: u8,
+            pub(crate) jitter: u8,
+            /// 1 if a jitter's bound is multiplied by the number of the delay, else 0.
+            pub(crate) grows: u8,
+            $(pub(crate) $member: $type,)+
+            /// The bits of the jitter's factor, or its bound.
+            pub(crate) jitter_by: u64,
+        }
+
+        impl Choices {
+            /// Those of the default policy (spec 3.1).
+            pub(crate) const DEFAULT: Self = Self {
+                unused: [0; 2],
+                given: JITTER | CAP | HINT,
+                jitter: jitter::FULL,
+                grows: 0,
+                $($member: Field::$field.default_number() as $type,)+
+                jitter_by: 0,
+            };
+            pub(crate) const NONE: Self =
+                Self { jitter: jitter::NONE, given: 0, $($member: 0,)+ ..Self::DEFAULT };
+        }
+
+        fields! {
+            JITTER: JitterKind = jitter: u8;
+            JITTER: JitterFactor = jitter_by: u64;
+            JITTER: JitterBound = jitter_by: u64;
+            JITTER: JitterGrows = grows: u8;
+            $($choice: $field = $member: $type;)+
+        }
+    };
 }
+
+each_policy_number!(choices);
 
 /// A stage of a policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -168,7 +168,7 @@ const RETRIED: u32 = 1 << GrpcCode::DeadlineExceeded.code()
 fn normalized(policy: &Policy) -> Policy {
     let mut normalized = *policy;
     if normalized.own.jitter == jitter::NONE && normalized.own.cap == jitter::CAP_BEFORE_JITTER {
-        normalized.own.cap = jitter::CAP_KEEP_SPREAD;
+        normalized.own.cap = crate::Cap::KeepSpread.code();
     }
     normalized
 }

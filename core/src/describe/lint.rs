@@ -326,7 +326,7 @@ impl Options {
                 apart.then_some((Quantity::Span(longest), Quantity::Span(deadline?)))
             }
             LintKind::ResetNever => {
-                let longest = [policy.attempt_timeout(), deadline.filter(|_| policy.aborts_at_deadline())];
+                let longest = [policy.attempt_timeout(), deadline.filter(|_| policy.abort_at_deadline())];
                 not_below(policy.reset_after()?, longest.into_iter().flatten().min()?)
             }
             LintKind::LongHint => {

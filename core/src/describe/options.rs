@@ -9,6 +9,7 @@ use crate::decide::failure::FailureKind;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
 use crate::decide::policy::{DeadlineFrom, DelayFrom, FOREVER, Limits, OnDeadline, Policy, RULES};
+use crate::decide::policy_table::{each_policy_number, kind_of_number};
 use crate::decide::stage_numbers::STAGES;
 use crate::describe::preset::{Place, Preset};
 use crate::describe::rules::Rules;
@@ -278,57 +279,15 @@ impl Options {
     }
 }
 
-/// `name(type) = Field, function;` for each field of a policy that is one number.
+/// A method for each number of a policy.
 macro_rules! setters {
-    ($($(#[doc = $doc:literal])+ $name:ident($type:ty) = $field:ident, $number:path;)+) => {
+    ($($group:ident { $($(#[doc = $doc:literal])+ $name:ident: $type:ident, $field:ident, $kind:ident $more:tt;)+ })+) => {
         impl Options {
-            $($(#[doc = $doc])+ pub fn $name(&mut self, $name: $type) -> &mut Self {
-                self.put(Field::$field, $number($name).into())
-            })+
+            $($($(#[doc = $doc])+ pub fn $name(&mut self, $name: kind_of_number!(given $kind)) -> &mut Self {
+                self.put(Field::$field, kind_of_number!(take $kind $name).into())
+            })+)+
         }
     };
 }
 
-setters! {
-    /// The value that the longest delay bounds: the jittered delay, its spread kept, unless set.
-    cap(Cap) = Cap, Cap::code;
-    /// How many attempts there may be, the first one included: 1 to 4294967294; 3 unless given.
-    attempts(u32) = Attempts, counted;
-    /// How long the whole operation may take, attempts included: above 0; without a limit unless given.
-    deadline(Duration) = Deadline, nanos;
-    /// How many attempts of all failures together there may be: 1 to 4294967294; without a limit unless given.
-    total(u32) = Total, counted;
-    /// The limit that ends an operation: the first of attempts and deadline unless given.
-    limits(Limits) = Limits, Limits::code;
-    /// The moment from which the deadline counts: the start unless given.
-    deadline_from(DeadlineFrom) = DeadlineFrom, DeadlineFrom::code;
-    /// Lets the running attempt go on at the deadline, which then only stops attempts from beginning.
-    abort_at_deadline(bool) = AbortAtDeadline, u64::from;
-    /// The moment from which a delay counts: the failure unless given.
-    delay_from(DelayFrom) = DelayFrom, DelayFrom::code;
-    /// How long an attempt must run before it fails to begin the operation anew: above 0; no attempt does unless given.
-    reset_after(Duration) = ResetAfter, nanos;
-    /// How much time an attempt must have left before the deadline to be worth starting; 0 unless given.
-    min_attempt(Duration) = MinAttempt, nanos;
-    /// The behaviour when the next attempt would not fit before the deadline: stop unless set.
-    on_deadline(OnDeadline) = OnDeadline, OnDeadline::code;
-    /// How long one attempt may take: above 0; without a limit unless given.
-    attempt_timeout(Duration) = AttemptTimeout, nanos;
-    /// The use of a server's hint: floor unless set.
-    hint_mode(HintMode) = HintMode, HintMode::code;
-    /// The longest hint that is obeyed; 60 s unless given.
-    hint_max(Duration) = HintMax, nanos;
-    /// The use of a longer hint: stop unless set.
-    hint_over(HintOver) = HintOver, HintOver::code;
-    /// How far a hint may move a delay beyond the policy's own; without a limit unless given.
-    hint_reach(Duration) = HintReach, nanos;
-}
-
-fn nanos(span: Duration) -> u64 {
-    Span::from_duration(span).as_nanos()
-}
-
-/// The number that means "for ever" is out of range like 0: saying so needs the word.
-fn counted(count: u32) -> u32 {
-    if count == FOREVER { 0 } else { count }
-}
+each_policy_number!(setters);

@@ -49,7 +49,7 @@ impl fmt::Display for Policy {
         let total = self.total();
         for (is_so, words) in [
             (self.deadline_from() == DeadlineFrom::FirstFailure, " from the first failure"),
-            (!self.aborts_at_deadline(), " for the start of attempts"),
+            (!self.abort_at_deadline(), " for the start of attempts"),
             (self.limits() == Limits::Last, ", the last limit ends it"),
             (self.delay_from() == DelayFrom::Start, ", delays from the attempt's start"),
         ] {

@@ -14,22 +14,6 @@ use crate::json::{Open, Out};
 use crate::time::Span;
 use core::fmt::{self, Write};
 
-/// The fields that stand by themselves, behind the jitter.
-const LIMITS: [Field; 12] = [
-    Field::Cap,
-    Field::Attempts,
-    Field::Total,
-    Field::Deadline,
-    Field::DeadlineFrom,
-    Field::Limits,
-    Field::MinAttempt,
-    Field::OnDeadline,
-    Field::AttemptTimeout,
-    Field::AbortAtDeadline,
-    Field::DelayFrom,
-    Field::ResetAfter,
-];
-
 /// The texts that a host has stored for a list of an alternative, handed one by one to a function.
 pub type HostTexts<'t> = dyn FnMut(u8, TextList, &mut dyn FnMut(&str) -> fmt::Result) -> fmt::Result + 't;
 
@@ -61,7 +45,7 @@ pub fn write_document(
     document.integer("version", 1)?;
     stages(policy, policy.own_stages(), document.field("backoff")?)?;
     jitter(&policy.own, document.field("jitter")?)?;
-    for field in LIMITS {
+    for field in Field::ALL.iter().copied().filter(|field| field.is_policys()) {
         let number = policy.number(field);
         if field == Field::Attempts || Some(number) != field.default() {
             write_field(field, number, field.path(), &mut document)?;
