@@ -171,7 +171,7 @@ const WALKED: u32 = 1 << 16;
 /// memory that another language owns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
-pub(crate) struct RawStage {
+pub struct RawStage {
     /// The first delay.
     pub(crate) initial: u64,
     /// The increment, or the bits of the factor or exponent.

@@ -8,8 +8,12 @@
 pub(crate) mod config;
 mod ramp;
 
+use crate::decide::guards::guard::{GuardFields, guard_config};
+use crate::decide::guards::save::Pass;
 use crate::decide::guards::window::Slots;
 use crate::decide::rng::Rng;
+use crate::error::Error;
+use crate::fields::Section;
 use crate::time::{Span, Timestamp};
 use crate::words::words;
 use config::{BreakerConfig, CONSECUTIVE, COUNT, TIME};
@@ -470,6 +474,58 @@ impl Breaker {
         self.until = now.after(Span::from_nanos(self.lasting)).as_nanos();
     }
 }
+
+guard_config!(BreakerConfig: Section::BREAKER, Breaker = |config, seed, now| Breaker::new(config, seed, now),
+    17 saved as 4 * 8 + 6 * 4 + Slots::SAVED;
+
+    fn of_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+        Self::from_fields(kind, fields)
+    }
+
+    fn kind(&self) -> u32 {
+        self.kind.into()
+    }
+
+    fn pass(&self, state: &mut Breaker, pass: &mut Pass<'_>) {
+        pass.seen(&mut state.latest);
+        pass.time(&mut state.until);
+        pass.word(&mut state.seed);
+        pass.word(&mut state.lasting);
+        let Breaker { generation, openings, row, streak, successes, .. } = state;
+        for half in [generation, openings, row, streak, successes] {
+            pass.half(half);
+        }
+        let mut code = u32::from(state.state);
+        pass.half(&mut code);
+        state.state = BreakerState::from_code(code).map_or(CLOSED, BreakerState::code);
+        state.window.pass(pass);
+    }
+
+    fn without_calls(&self, state: &Breaker) -> Breaker {
+        let mut state = *state;
+        if state.state == RAMP {
+            state.end_ramp();
+        }
+        state
+    }
+
+    fn within(&self, mut state: Breaker, _: Timestamp) -> Breaker {
+        let rows = [state.row, state.row.saturating_sub(1)].map(|row| self.jittered(self.open_time(row), || 1.0));
+        let longest = rows[0].max(rows[1]);
+        if state.state == HALF_OPEN && self.tolerates() {
+            state.streak = state.streak.min(self.probe_failures);
+        }
+        state.lasting = state.lasting.min(longest.as_nanos());
+        if state.state != ISOLATED && !self.opens_on_hint() {
+            state.until = state.until.min(Timestamp::from_nanos(state.latest).after(longest).as_nanos());
+        }
+        match self.kind {
+            COUNT => state.window.hold_calls(self.size),
+            _ => state.window.hold_slots(self.size),
+        }
+        state
+    }
+);
 
 #[cfg(test)]
 mod tests;

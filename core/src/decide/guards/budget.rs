@@ -7,7 +7,11 @@
 
 use crate::decide::backoff::real;
 use crate::decide::failure::FailureKind;
+use crate::decide::guards::guard::{GuardFields, guard_config};
+use crate::decide::guards::save::Pass;
 use crate::decide::rng::Rng;
+use crate::error::Error;
+use crate::fields::Section;
 use crate::time::Timestamp;
 
 pub(crate) mod config;
@@ -485,6 +489,42 @@ fn index(number: u64) -> usize {
 const fn signed(amount: u64) -> i64 {
     if amount > i64::MAX as u64 { i64::MAX } else { amount as i64 }
 }
+
+guard_config!(BudgetConfig: Section::BUDGET, Budget = |config, seed, now| Budget::new(config, seed, now),
+    16 saved as 5 * 8 + 4 + SLOTS * 8;
+
+    fn of_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+        Self::from_fields(kind, fields)
+    }
+
+    fn kind(&self) -> u32 {
+        self.kind
+    }
+
+    fn pass(&self, state: &mut Budget, pass: &mut Pass<'_>) {
+        pass.word(&mut state.tokens);
+        pass.seen(&mut state.since);
+        for word in [&mut state.refilled, &mut state.seed, &mut state.number] {
+            pass.word(word);
+        }
+        pass.half(&mut state.retries);
+        state.slots.iter_mut().for_each(|slot| pass.word(slot));
+    }
+
+    /// [`BudgetConfig::window`] counts finished retries in their field. No call of another process has noted the number of a refusal.
+    fn without_calls(&self, state: &Budget) -> Budget {
+        match self.kind {
+            SHARE => Budget { retries: 0, ..*state },
+            TOKEN => Budget { number: 0, ..*state },
+            _ => *state,
+        }
+    }
+
+    fn within(&self, state: Budget, now: Timestamp) -> Budget {
+        let due = self.refilled(now.as_now().since(Timestamp::from_nanos(state.since)));
+        Budget { refilled: state.refilled.min(due), ..self.without_calls(&state) }
+    }
+);
 
 #[cfg(test)]
 mod tests;

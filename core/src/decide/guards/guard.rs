@@ -1,6 +1,6 @@
 //! What is alike in all guards: the trait of their configurations, and the behaviour of a call that is refused.
 
-use crate::decide::guards::breaker::config::BreakerConfig;
+use crate::decide::backoff::RawStage;
 use crate::decide::guards::save::{self, Pass};
 use crate::error::Error;
 use crate::fields::{Field, Section};
@@ -122,11 +122,12 @@ pub trait GuardFields {
     /// [`ErrorCode::NotForKind`](crate::ErrorCode::NotForKind) for a field that the kind does not use.
     fn check_kind(&self, section: Section, kind: u8) -> Result<(), Error>;
 
-    /// Sets the times that a breaker stays open.
+    /// The times that a breaker stays open, as a stage of a backoff. Of a list the first, and their number as its `times`; `more` gets
+    /// the others, in nanoseconds.
     ///
     /// # Errors
     /// The first rule that their fields break.
-    fn set_open_times(&self, breaker: &mut BreakerConfig) -> Result<(), Error>;
+    fn open_times(&self, more: &mut [u64]) -> Result<RawStage, Error>;
 
     /// True if a field is, or stands for, that word.
     fn is(&self, field: Field, word: &str) -> bool {

@@ -95,31 +95,6 @@ impl Options {
         self.chosen().is_some_and(|preset| preset != Preset::Default)
     }
 
-    /// The times that the breaker stays open, as a stage of a backoff; of a list the first, and their number as its `times`.
-    pub(crate) fn open_times(&self) -> Result<RawStage, Error> {
-        let kind = self.or_default(Field::BreakerOpenKind) as u8;
-        self.check_kind(Section::OPEN_FOR, kind)?;
-        let step = match kind {
-            backoff::LINEAR => self.or_default(Field::BreakerOpenIncrement),
-            backoff::EXPONENTIAL => self.or_default(Field::BreakerOpenFactor),
-            backoff::POLYNOMIAL => self.or_default(Field::BreakerOpenExponent),
-            _ => 0,
-        };
-        let (initial, max) = (self.or_default(Field::BreakerOpenFor), self.or_default(Field::BreakerOpenMax));
-        let times = self.open_list().count() as u32;
-        if times != 0 && kind != backoff::CONSTANT {
-            return Err(Error::new(ErrorCode::NotForKind, Field::BreakerOpenFor, Quantity::None));
-        }
-        let stage = RawStage { initial, step, max, times, kind, ..RawStage::EMPTY };
-        let Some((code, field, given)) = stage.broken(false) else { return Ok(stage) };
-        let field = match field {
-            Field::BackoffFactor => Field::BreakerOpenFactor,
-            Field::BackoffExponent => Field::BreakerOpenExponent,
-            _ => Field::BreakerOpenMax,
-        };
-        Err(Error::new(code, field, given))
-    }
-
     /// The guard with that configuration; `None` if no field of it is set, or its kind is "none".
     ///
     /// # Errors
@@ -303,10 +278,29 @@ impl GuardFields for Options {
         Ok(())
     }
 
-    fn set_open_times(&self, breaker: &mut BreakerConfig) -> Result<(), Error> {
-        breaker.open = self.open_times()?;
-        breaker.more_open.iter_mut().zip(self.open_list().skip(1)).for_each(|(slot, nanos)| *slot = nanos);
-        Ok(())
+    fn open_times(&self, more: &mut [u64]) -> Result<RawStage, Error> {
+        let kind = self.or_default(Field::BreakerOpenKind) as u8;
+        self.check_kind(Section::OPEN_FOR, kind)?;
+        let step = match kind {
+            backoff::LINEAR => self.or_default(Field::BreakerOpenIncrement),
+            backoff::EXPONENTIAL => self.or_default(Field::BreakerOpenFactor),
+            backoff::POLYNOMIAL => self.or_default(Field::BreakerOpenExponent),
+            _ => 0,
+        };
+        more.iter_mut().zip(self.open_list().skip(1)).for_each(|(slot, nanos)| *slot = nanos);
+        let (initial, max) = (self.or_default(Field::BreakerOpenFor), self.or_default(Field::BreakerOpenMax));
+        let times = self.open_list().count() as u32;
+        if times != 0 && kind != backoff::CONSTANT {
+            return Err(Error::new(ErrorCode::NotForKind, Field::BreakerOpenFor, Quantity::None));
+        }
+        let stage = RawStage { initial, step, max, times, kind, ..RawStage::EMPTY };
+        let Some((code, field, given)) = stage.broken(false) else { return Ok(stage) };
+        let field = match field {
+            Field::BackoffFactor => Field::BreakerOpenFactor,
+            Field::BackoffExponent => Field::BreakerOpenExponent,
+            _ => Field::BreakerOpenMax,
+        };
+        Err(Error::new(code, field, given))
     }
 }
 

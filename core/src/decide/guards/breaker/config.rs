@@ -1,13 +1,11 @@
 //! The configuration of a breaker: when it opens, for how long, and when it closes again.
 
-use super::{Breaker, BreakerState, CLOSED, HALF_OPEN, ISOLATED, RAMP};
 use crate::decide::backoff::{CONSTANT, RawStage, real, truncated};
-use crate::decide::guards::guard::{GuardFields, Refusal, guard_config};
-use crate::decide::guards::save::Pass;
-use crate::decide::guards::window::{Slots, slot_length};
+use crate::decide::guards::guard::{GuardFields, Refusal};
+use crate::decide::guards::window::slot_length;
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::{Field, Section};
-use crate::time::{Span, Timestamp};
+use crate::time::Span;
 use crate::value::checked;
 
 pub(crate) const CONSECUTIVE: u8 = 0;
@@ -270,10 +268,9 @@ impl BreakerConfig {
     }
 }
 
-guard_config!(BreakerConfig: Section::BREAKER, Breaker = |config, seed, now| Breaker::new(config, seed, now),
-    17 saved as 4 * 8 + 6 * 4 + Slots::SAVED;
-
-    fn of_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+impl BreakerConfig {
+    /// The configuration from its fields, of the kind with that word.
+    pub(super) fn from_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
         let count = |field: Field| field.count(fields.count(field));
         let real = |field: Field| field.number(fields.real(field));
         let word = |field| fields.or_default(field) as u8;
@@ -304,7 +301,7 @@ guard_config!(BreakerConfig: Section::BREAKER, Breaker = |config, seed, now| Bre
                 return Err(Error::new(ErrorCode::CountRange, Field::BreakerMinCalls, given));
             }
         }
-        fields.set_open_times(&mut config)?;
+        config.open = fields.open_times(&mut config.more_open)?;
         if word(Field::BreakerReopen) != 0 && fields.count(Field::BreakerProbeFailures) != 0 {
             let given = Quantity::Number(fields.count(Field::BreakerProbeFailures).into());
             return Err(Error::new(ErrorCode::NotForKind, Field::BreakerProbeFailures, given));
@@ -322,51 +319,7 @@ guard_config!(BreakerConfig: Section::BREAKER, Breaker = |config, seed, now| Bre
             ..config
         })
     }
-
-    fn kind(&self) -> u32 {
-        self.kind.into()
-    }
-
-    fn pass(&self, state: &mut Breaker, pass: &mut Pass<'_>) {
-        pass.seen(&mut state.latest);
-        pass.time(&mut state.until);
-        pass.word(&mut state.seed);
-        pass.word(&mut state.lasting);
-        let Breaker { generation, openings, row, streak, successes, .. } = state;
-        for half in [generation, openings, row, streak, successes] {
-            pass.half(half);
-        }
-        let mut code = u32::from(state.state);
-        pass.half(&mut code);
-        state.state = BreakerState::from_code(code).map_or(CLOSED, BreakerState::code);
-        state.window.pass(pass);
-    }
-
-    fn without_calls(&self, state: &Breaker) -> Breaker {
-        let mut state = *state;
-        if state.state == RAMP {
-            state.end_ramp();
-        }
-        state
-    }
-
-    fn within(&self, mut state: Breaker, _: Timestamp) -> Breaker {
-        let rows = [state.row, state.row.saturating_sub(1)].map(|row| self.jittered(self.open_time(row), || 1.0));
-        let longest = rows[0].max(rows[1]);
-        if state.state == HALF_OPEN && self.tolerates() {
-            state.streak = state.streak.min(self.probe_failures);
-        }
-        state.lasting = state.lasting.min(longest.as_nanos());
-        if state.state != ISOLATED && !self.opens_on_hint() {
-            state.until = state.until.min(Timestamp::from_nanos(state.latest).after(longest).as_nanos());
-        }
-        match self.kind {
-            COUNT => state.window.hold_calls(self.size),
-            _ => state.window.hold_slots(self.size),
-        }
-        state
-    }
-);
+}
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,11 @@
 //! The configuration of a budget: its kind and its size, checked once.
 
-use super::Budget;
 use crate::decide::backoff::{real, truncated};
 use crate::decide::failure::FailureKind;
-use crate::decide::guards::guard::{GuardFields, guard_config};
-use crate::decide::guards::save::Pass;
+use crate::decide::guards::guard::GuardFields;
 use crate::error::{Error, ErrorCode, Quantity};
-use crate::fields::{Field, Section};
-use crate::time::{Span, Timestamp};
+use crate::fields::Field;
+use crate::time::Span;
 use crate::value::checked;
 
 pub(super) const TOKEN: u32 = 1;
@@ -290,10 +288,9 @@ fn cut(number: f64, parts: u64) -> u64 {
     if real(near) / real(parts) <= number { near } else { near.saturating_sub(1) }
 }
 
-guard_config!(BudgetConfig: Section::BUDGET, Budget = |config, seed, now| Budget::new(config, seed, now),
-    16 saved as 5 * 8 + 4 + SLOTS * 8;
-
-    fn of_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+impl BudgetConfig {
+    /// The configuration from its fields, of the kind with that word.
+    pub(super) fn from_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
         let (capacity, reward) = (fields.count(Field::BudgetCapacity), fields.real(Field::BudgetReward));
         let (ratio, window) = (fields.real(Field::BudgetRatio), fields.span(Field::BudgetWindow));
         match kind {
@@ -306,35 +303,7 @@ guard_config!(BudgetConfig: Section::BUDGET, Budget = |config, seed, now| Budget
             _ => Self::window(fields.count(Field::BudgetLimit), window),
         }
     }
-
-    fn kind(&self) -> u32 {
-        self.kind
-    }
-
-    fn pass(&self, state: &mut Budget, pass: &mut Pass<'_>) {
-        pass.word(&mut state.tokens);
-        pass.seen(&mut state.since);
-        for word in [&mut state.refilled, &mut state.seed, &mut state.number] {
-            pass.word(word);
-        }
-        pass.half(&mut state.retries);
-        state.slots.iter_mut().for_each(|slot| pass.word(slot));
-    }
-
-    /// [`BudgetConfig::window`] counts finished retries in their field. No call of another process has noted the number of a refusal.
-    fn without_calls(&self, state: &Budget) -> Budget {
-        match self.kind {
-            SHARE => Budget { retries: 0, ..*state },
-            TOKEN => Budget { number: 0, ..*state },
-            _ => *state,
-        }
-    }
-
-    fn within(&self, state: Budget, now: Timestamp) -> Budget {
-        let due = self.refilled(now.as_now().since(Timestamp::from_nanos(state.since)));
-        Budget { refilled: state.refilled.min(due), ..self.without_calls(&state) }
-    }
-);
+}
 
 fn token_budget(fields: &dyn GuardFields, capacity: u32, reward: f64) -> Result<BudgetConfig, Error> {
     let mut config = BudgetConfig::token(capacity, retry_costs(fields), reward, fields.real(Field::BudgetRefill))?
