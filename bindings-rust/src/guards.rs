@@ -144,7 +144,7 @@ impl Shared<BreakerConfig> {
 }
 
 impl Shared<BudgetConfig> {
-    /// The balance now, by the clock of the calls; of a sleeper's own clock as of the latest call. See [`Budget::balance`].
+    /// The balance now, by the clock of the calls; of a sleeper's own clock as of the latest call. See [`Budget::balance`](holdoff_core::Budget::balance).
     pub fn balance(&self) -> f64 {
         let guard = self.lock();
         guard.state.balance(self.config(), guard.time())
@@ -209,7 +209,7 @@ macro_rules! shared_guards {
         }
 
         impl SharedGuards {
-            /// The guards of options or of a document, made with `seed` for the guards that draw; see [`seed`](crate::seed()).
+            /// The guards of options or of a document, made with `seed` for the guards that draw; see [`seed`](crate::testing::seed()).
             ///
             /// # Errors
             /// The [`Error`] of the first guard that cannot be.
@@ -288,7 +288,7 @@ impl SharedGuards {
 
     /// With a guard of its own.
     ///
-    /// A hedge is for calls that are awaited and for [`call_in_threads`](crate::sentence::Retrying::call_in_threads). The attempts of any
+    /// A hedge is for calls that are awaited and for [`call_in_threads`](crate::builder::Retrying::call_in_threads). The attempts of any
     /// other blocking call run one after the other. Hedge only operations that may run twice.
     #[must_use]
     pub fn with(self, config: impl Member) -> Self {

@@ -31,7 +31,7 @@ where
     G: CallGuards,
 {
     /// Runs the operation as [`call`](Self::call) does, each attempt in a thread of its own, so that a hedge may start another attempt beside
-    /// a slow one ([`SharedGuards::with_hedge`](crate::SharedGuards::with_hedge)). Each attempt runs a clone of the operation.
+    /// a slow one (a [`HedgeConfig`](holdoff_core::HedgeConfig) among its [guards](Self::guards)). Each attempt runs a clone of the operation.
     ///
     /// The first success is the result. A thread cannot be ended: the results of attempts that lose are dropped, and their threads go on
     /// until the operation returns. The operation can ask [`CancelToken::of_attempt`] to end early. The sleeper's clock must go with real time, or
