@@ -4,7 +4,7 @@ use crate::config;
 use crate::convert::choice;
 use crate::event::Event;
 use crate::failure::Failure;
-use crate::guards::set::{Guards, lend};
+use crate::guards::set::{Guards, with_guards};
 use crate::machine::{Call, Step};
 use crate::parameters::{SeedNumber, TicketNumber, Time};
 use crate::policy::PolicyOrName;
@@ -39,7 +39,7 @@ methods! { Recorder(self, py);
     static begin(
         policy: PolicyOrName<'_>, seed: SeedNumber, now: Time; guards: Option<&Guards> = None
     ) -> (Self, Step, Events) = {
-        let begun = lend(py, guards, |guards| holdoff_core::Recorder::begin(policy.core(), guards, seed.0, now.0));
+        let begun = with_guards(py, guards, |guards| holdoff_core::Recorder::begin(policy.core(), guards, seed.0, now.0));
         (Self(begun.0), Step(begun.1.step), Events(begun.1.events))
     };
 
@@ -48,30 +48,30 @@ methods! { Recorder(self, py);
 
     /// The attempt with this ticket succeeded.
     mut succeed(ticket: TicketNumber, now: Time; guards: Option<&Guards> = None) -> (Step, Events) =
-        parts(lend(py, guards, |guards| self.0.succeed(guards, ticket.0, now.0)));
+        parts(with_guards(py, guards, |guards| self.0.succeed(guards, ticket.0, now.0)));
 
     /// The attempt with this ticket failed.
     mut fail(
         policy: PolicyOrName<'_>, ticket: TicketNumber, now: Time, failure: &Failure; guards: Option<&Guards> = None
     ) -> (Step, Events) =
-        parts(lend(py, guards, |guards| self.0.fail(policy.core(), guards, ticket.0, now.0, failure.0)));
+        parts(with_guards(py, guards, |guards| self.0.fail(policy.core(), guards, ticket.0, now.0, failure.0)));
 
     /// The attempt with this ticket ended without a result that guards should count.
     mut abandon(ticket: TicketNumber, now: Time; guards: Option<&Guards> = None) -> (Step, Events) =
-        parts(lend(py, guards, |guards| self.0.abandon(guards, ticket.0, now.0)));
+        parts(with_guards(py, guards, |guards| self.0.abandon(guards, ticket.0, now.0)));
 
     /// Time has passed, or a place in the bulkhead or at the breaker has come free.
     mut tick(policy: PolicyOrName<'_>, now: Time; guards: Option<&Guards> = None) -> (Step, Events) =
-        parts(lend(py, guards, |guards| self.0.tick(policy.core(), guards, now.0)));
+        parts(with_guards(py, guards, |guards| self.0.tick(policy.core(), guards, now.0)));
 
     /// The caller cancels the call.
     mut cancel(now: Time; guards: Option<&Guards> = None) -> (Step, Events) =
-        parts(lend(py, guards, |guards| self.0.cancel(guards, now.0)));
+        parts(with_guards(py, guards, |guards| self.0.cancel(guards, now.0)));
 
     /// Continue live from a log that was replayed. An attempt that was in flight runs again under its own number, at most
     /// `reruns` times; then it has failed, by a timeout.
     mut resume(policy: PolicyOrName<'_>, now: Time; reruns: u32 = 3, guards: Option<&Guards> = None) -> (Step, Events) =
-        parts(lend(py, guards, |guards| self.0.resume(policy.core(), guards, now.0, reruns)));
+        parts(with_guards(py, guards, |guards| self.0.resume(policy.core(), guards, now.0, reruns)));
 
     /// Nanoseconds still to sleep; 0 when the call does not sleep.
     ref remaining(now: Time) -> u64 = self.0.remaining(now.0).as_nanos();

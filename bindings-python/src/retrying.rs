@@ -228,13 +228,13 @@ impl Retrying {
         now: Timestamp,
         transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T,
     ) -> T {
-        set::lend(py, self.guards.as_ref().map(Py::get), |guards| {
+        set::with_guards(py, self.guards.as_ref().map(Py::get), |guards| {
             if !self.idempotent {
                 // spec 29.9: an operation that may not run twice does not run twice at once.
                 guards.hedge = None;
             }
             match &self.budgets {
-                Some(budgets) => budgets.lend(&self.key, now, guards, transition),
+                Some(budgets) => budgets.with_budget(&self.key, now, guards, transition),
                 None => transition(guards),
             }
         })

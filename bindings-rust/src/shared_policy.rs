@@ -192,7 +192,7 @@ impl ShareGuards for Budgeted<'_> {
     fn with_guards<R>(&self, host: Loop, now: Timestamp, run: impl FnOnce(&mut Guards<'_>) -> R) -> R {
         let Some(mut budgets) = self.shared.budgets() else { return run(&mut Guards::none()) };
         budgets.clock = host.clock;
-        let answer = budgets.keyed.lend(self.key, now, |config, budget| {
+        let answer = budgets.keyed.with_budget(self.key, now, |config, budget| {
             run(&mut Guards { budget: Some((config, budget)), ..Guards::none() })
         });
         self.shared.show(&budgets.keyed);

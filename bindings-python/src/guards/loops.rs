@@ -62,7 +62,7 @@ impl LoopBudgets {
     }
 
     /// Runs a transition with the budget of a key beside the guards, unless they have one.
-    pub(crate) fn lend<T>(
+    pub(crate) fn with_budget<T>(
         &self,
         key: &str,
         now: Timestamp,
@@ -74,8 +74,9 @@ impl LoopBudgets {
         }
         let others = take(guards);
         let mut budgets = self.lock();
-        let answer = budgets
-            .lend(key, now, |config, budget| transition(&mut Guards { budget: Some((config, budget)), ..others }));
+        let answer = budgets.with_budget(key, now, |config, budget| {
+            transition(&mut Guards { budget: Some((config, budget)), ..others })
+        });
         self.show(&budgets);
         answer
     }

@@ -313,9 +313,9 @@ impl Guards {
     }
 }
 
-/// Lends all guards of a set, or none, for one transition, which must not run any Python, and notifies waiters if the transition
-/// freed a place.
-pub(crate) fn lend<T>(
+/// Runs a transition with all guards of a set, or none, and notifies waiters if it freed a place. The transition must not run any
+/// Python.
+pub(crate) fn with_guards<T>(
     py: Python<'_>,
     guards: Option<&Guards>,
     transition: impl FnOnce(&mut holdoff_core::Guards<'_>) -> T,

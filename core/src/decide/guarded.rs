@@ -288,7 +288,7 @@ impl GuardedCall {
             if !matches!(cause, Cause::Backoff | Cause::Hint | Cause::Clip) {
                 guarded.at = now;
             }
-            guarded.go_under(guards, now);
+            guarded.resume_under(guards, now);
         }
         guarded
     }
@@ -320,7 +320,7 @@ impl GuardedCall {
     pub fn abandon(&mut self, guards: &mut Guards<'_>, ticket: Ticket, now: Timestamp) -> Step {
         let now = self.retry.observe(now);
         let Some(slot) = self.awaited(ticket) else { return self.current_step() };
-        self.settle(guards, slot, now, None);
+        self.finish_attempt(guards, slot, now, None);
         self.give_up(guards, StopReason::Permanent, Timestamp::NEVER)
     }
 
@@ -394,7 +394,13 @@ impl GuardedCall {
     }
 
     /// Takes an attempt out of flight and reports its verdict to the guards, `None` for none; returns how long it took.
-    fn settle(&mut self, guards: &mut Guards<'_>, slot: usize, now: Timestamp, answer: Option<Verdict>) -> Span {
+    fn finish_attempt(
+        &mut self,
+        guards: &mut Guards<'_>,
+        slot: usize,
+        now: Timestamp,
+        answer: Option<Verdict>,
+    ) -> Span {
         self.flight.flying &= !bit(slot);
         let took = now.since(self.flight.starts.get(slot).copied().unwrap_or(now));
         let permit = Permit::from_raw(self.flight.permits.get(slot).copied().unwrap_or(0));
@@ -414,10 +420,10 @@ impl GuardedCall {
     }
 
     /// Reports a failure to the guards.
-    fn learn(&mut self, guards: &mut Guards<'_>, slot: usize, now: Timestamp, failure: Failure) {
+    fn record_failure(&mut self, guards: &mut Guards<'_>, slot: usize, now: Timestamp, failure: Failure) {
         let permanent = failure.kind == FailureKind::Permanent;
         // spec 29.6: an answer that will always be the same is an answer
-        self.settle(guards, slot, now, Some(if permanent { Verdict::Success } else { Verdict::Failure }));
+        self.finish_attempt(guards, slot, now, Some(if permanent { Verdict::Success } else { Verdict::Failure }));
         if let Some((config, stretch)) = &mut guards.stretch {
             stretch.record(config, now, !permanent);
         }
@@ -429,9 +435,9 @@ impl GuardedCall {
         }
     }
 
-    /// Goes on under guards that do not know of it. It begins for them; the retry that it sleeps for counts as paid
+    /// Resumes the call under guards that do not know of it. It begins for them; the retry that it sleeps for counts as paid
     /// (spec 29.12).
-    pub(crate) fn go_under(&mut self, guards: &mut Guards<'_>, now: Timestamp) {
+    pub(crate) fn resume_under(&mut self, guards: &mut Guards<'_>, now: Timestamp) {
         self.flight.flags = 0;
         self.begin_for_budget(guards, now);
         if let Some((config, budget)) = &mut guards.budget

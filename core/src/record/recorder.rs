@@ -207,7 +207,7 @@ impl Recorder {
                 return step;
             }
             recorder.call.interrupt(now);
-            recorder.call.go_under(guards, now);
+            recorder.call.resume_under(guards, now);
             let step = recorder.call.ask(policy, guards, now);
             recorder.go_on(events, step);
             step
@@ -218,7 +218,7 @@ impl Recorder {
     fn rejoin(&mut self, guards: &mut Guards<'_>, now: Timestamp) -> Step {
         if let Step::Sleep { cause, .. } = self.call.current_step() {
             if self.is_guarded() {
-                self.call.go_under(guards, self.call.retry.clock(now));
+                self.call.resume_under(guards, self.call.retry.clock(now));
             }
             if matches!(cause, Cause::Breaker | Cause::Limiter | Cause::Bulkhead) {
                 self.pending = ASK;

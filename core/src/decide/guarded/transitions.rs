@@ -124,7 +124,7 @@ impl CallGuards for Guards<'_> {
 
     fn on_success(&mut self, call: &mut GuardedCall, ticket: Ticket, now: Timestamp) {
         let Some(slot) = call.awaited(ticket) else { return };
-        let took = call.settle(self, slot, now, Some(Verdict::Success));
+        let took = call.finish_attempt(self, slot, now, Some(Verdict::Success));
         if let Some((config, latency)) = &mut self.hedge
             && let Some(percentile) = config.percentile()
         {
@@ -159,7 +159,7 @@ impl CallGuards for Guards<'_> {
             _ => Hint::NONE,
         };
         let heard = failure.with_hint(heard);
-        call.learn(self, slot, now, heard);
+        call.record_failure(self, slot, now, heard);
         if let Some(asked) = heard.hint.span() {
             self.hint(now, asked);
         }
@@ -263,7 +263,7 @@ impl CallGuards for Guards<'_> {
         if self.is_paused(now) {
             return Err(match self.take_turn(call, policy, now, now) {
                 Some(Ok(turn)) => {
-                    call.unwait(self);
+                    call.leave_queues(self);
                     call.leave_breaker(self);
                     call.sleep(turn, Cause::Hint)
                 }
@@ -302,9 +302,9 @@ impl CallGuards for Guards<'_> {
     /// Abandons the attempts in flight, and takes back what was paid for and not used.
     fn release(&mut self, call: &mut GuardedCall, now: Timestamp) {
         while call.flight.flying != 0 {
-            call.settle(self, call.flight.flying.trailing_zeros() as usize, now, None);
+            call.finish_attempt(self, call.flight.flying.trailing_zeros() as usize, now, None);
         }
-        call.unwait(self);
+        call.leave_queues(self);
         call.leave_breaker(self);
         self.refund(now, call.unrun());
         if let Some((config, budget)) = &mut self.budget {

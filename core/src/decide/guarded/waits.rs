@@ -31,7 +31,7 @@ impl GuardedCall {
     }
 
     /// Gives up the places of an attempt that waits to begin.
-    pub(super) fn unwait(&mut self, guards: &mut Guards<'_>) {
+    pub(super) fn leave_queues(&mut self, guards: &mut Guards<'_>) {
         if self.is(QUEUED)
             && let Some((config, bulkhead, words)) = &mut guards.bulkhead
         {
@@ -92,7 +92,7 @@ impl GuardedCall {
     ) -> Step {
         let until = retry_at.max(now.after(Span::from_nanos(1)));
         if refusal == Refusal::Wait && !retry_at.is_never() && self.retry.has_time(policy, until) {
-            self.unwait(guards);
+            self.leave_queues(guards);
             self.wait_at_breaker(guards, false);
             return self.sleep(until, Cause::Breaker);
         }
@@ -173,7 +173,7 @@ impl GuardedCall {
         if refusal == Refusal::Stop {
             return self.give_up(guards, StopReason::Breaker, expiry);
         }
-        self.unwait(guards);
+        self.leave_queues(guards);
         self.wait_at_breaker(guards, true);
         self.sleep(expiry.max(now.after(Span::from_nanos(1))).min(self.retry.deadline(policy)), Cause::Breaker)
     }

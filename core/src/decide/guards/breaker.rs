@@ -227,7 +227,7 @@ impl Breaker {
             return self.answer_in_ramp(config, now, failed, took);
         }
         if self.acquire_closed().is_none() {
-            return self.settle(config, now, failed || config.is_slow(took) && config.minds_slow());
+            return self.record_probe(config, now, failed || config.is_slow(took) && config.minds_slow());
         }
         self.count(config, now, failed, took);
     }
@@ -413,7 +413,7 @@ impl Breaker {
 
     /// Records the outcome of a call that tried a half-open breaker.
     #[cold]
-    fn settle(&mut self, config: &BreakerConfig, now: Timestamp, failed: bool) {
+    fn record_probe(&mut self, config: &BreakerConfig, now: Timestamp, failed: bool) {
         let now = self.seen(now);
         if self.state != HALF_OPEN {
             return;

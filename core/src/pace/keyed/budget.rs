@@ -12,7 +12,7 @@ const MOST: usize = 1024;
 ///
 /// # Contract
 /// A call whose first attempt succeeds says [`KeyedBudget::succeed`], or nothing while [`KeyedBudget::is_full`]. After a
-/// failure each of its transitions is made with [`KeyedBudget::lend`]. Only budgets from which something is missing are stored,
+/// failure each of its transitions is made with [`KeyedBudget::with_budget`]. Only budgets from which something is missing are stored,
 /// since a full one is as good as new; so a program in which nothing fails stores none (spec 36.3).
 #[derive(Clone, Debug)]
 pub struct KeyedBudget {
@@ -54,7 +54,7 @@ impl KeyedBudget {
     pub fn succeed(&mut self, key: &str, now: Timestamp) {
         self.drop_idle(now);
         if self.is_shared(key, now) || self.short.peek(key, now).is_some() {
-            self.lend(key, now, |config, budget| budget.succeed(config, now, None));
+            self.with_budget(key, now, |config, budget| budget.succeed(config, now, None));
         }
     }
 
@@ -64,8 +64,13 @@ impl KeyedBudget {
         known.copied().unwrap_or_else(|| Budget::new(&self.config, 0, now)).balance(&self.config, now)
     }
 
-    /// Lends the budget of a key for one transition at `now`.
-    pub fn lend<R>(&mut self, key: &str, now: Timestamp, run: impl FnOnce(&BudgetConfig, &mut Budget) -> R) -> R {
+    /// Runs a transition of the budget of a key at `now`.
+    pub fn with_budget<R>(
+        &mut self,
+        key: &str,
+        now: Timestamp,
+        run: impl FnOnce(&BudgetConfig, &mut Budget) -> R,
+    ) -> R {
         self.drop_idle(now);
         let is_shared = self.is_shared(key, now);
         let known = if is_shared { self.others.peek(&(), now) } else { self.short.peek(key, now) };
@@ -120,7 +125,7 @@ mod tests {
 
     fn withdraw_noted(budgets: &mut KeyedBudget, key: &str, second: u64, kind: FailureKind, noted: u32) -> bool {
         let now = Timestamp::from_nanos(second * SECOND);
-        budgets.lend(key, now, |config, budget| budget.withdraw(config, now, kind, noted).is_some())
+        budgets.with_budget(key, now, |config, budget| budget.withdraw(config, now, kind, noted).is_some())
     }
 
     #[test]
@@ -141,7 +146,7 @@ mod tests {
         assert_eq!(budgets.refusals(), 1);
         let all = Some(Withdrawal::from_raw(20_000));
         let now = Timestamp::from_nanos(2 * SECOND);
-        budgets.lend("a", now, |config, budget| budget.succeed(config, now, all));
+        budgets.with_budget("a", now, |config, budget| budget.succeed(config, now, all));
         // A full budget is dropped, and its refusal is not forgotten.
         assert!((0..20).all(|_| withdraw_noted(&mut budgets, "a", 2, FailureKind::Transient, noted)));
         assert!(!withdraw_noted(&mut budgets, "a", 2, FailureKind::Transient, noted));

@@ -94,7 +94,7 @@ impl Recorder {
         if let Some(ticket) = self.call.running() {
             possible(ticket.attempt() == event.attempt())?;
             self.call.interrupt(event.at());
-            self.call.go_under(&mut Guards::none(), event.at());
+            self.call.resume_under(&mut Guards::none(), event.at());
         } else {
             possible(event.attempt() == self.call.attempt().saturating_add(1) && self.due(event.at()))?;
         }
