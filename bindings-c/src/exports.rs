@@ -14,6 +14,7 @@
 /// | `get name(..) -> type = value, else none` | looks at the machine; `none` for memory without one |
 /// | `get_mut name(..) -> type = value, else none` | changes it |
 /// | `get name(..) = action`, `get_mut name(..) = action` | does something, and returns the number of an error |
+/// | `change name(..) = action` | changes a guard; its documentation ends with what every such function returns |
 /// | `init name(..) = machine` | stores the machine, and returns the number of an error |
 /// | `make name(..) = machine` | stores the machine, and returns the number of an error and the `problem` |
 /// | `step name(..) = step` | gives a call an input, and returns its step; zeroed memory is a call that was cancelled |
@@ -102,6 +103,10 @@ macro_rules! row {
     };
     (get_mut [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) () $body:expr) => {
         $crate::exports::row! { status [] $head ($this: *mut $memory, $($rest)*) () { let $machine = get_mut($this)?; $body } }
+    };
+    (change $on:tt [$(#[$meta:meta])* $name:ident] $rest:tt () $body:expr) => {
+        $crate::exports::row! { get_mut $on [$(#[$meta])* #[doc = ""]
+            #[doc = " Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD."] $name] $rest () $body }
     };
     (init [$memory:ident $this:ident $machine:pat] $head:tt ($($rest:tt)*) () $body:expr) => {
         $crate::exports::row! { status [] $head ($this: *mut $memory, $($rest)*) () store($this, $body)? }

@@ -31,9 +31,7 @@ extern_c! {
     make holdoff_adaptive_init(options, now) = section(options, 0, now)?;
 
     /// Lets a rate that was made begin at `now` with what another one knew.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_adaptive_begin_with(start: *const holdoff_adaptive_start, now) = {
+    change holdoff_adaptive_begin_with(start: *const holdoff_adaptive_start, now) = {
         let start = read(start).ok_or(ErrorCode::NullPointer)?.try_into()?;
         *state = Adaptive::started(config, start, now);
     };
@@ -46,14 +44,10 @@ extern_c! {
         write_permission(&mut (), retry_at, state.take(config, cost, now)), else refuse(retry_at);
 
     /// Gives back tokens that were taken and not used.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_adaptive_give_back(cost: f64, now) = state.give_back(config, cost, now);
+    change holdoff_adaptive_give_back(cost: f64, now) = state.give_back(config, cost, now);
 
     /// Records an answer at `now`, throttled or not, which moves the rate.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_adaptive_update(now, throttled: bool) = state.update(config, now, throttled);
+    change holdoff_adaptive_update(now, throttled: bool) = state.update(config, now, throttled);
 
     /// Returns how many of the calls that wait in the line of the adaptive rate to wake: as holdoff_limiter_to_wake.
     get holdoff_adaptive_to_wake() -> u32 = state.to_wake(), else 0;

@@ -40,38 +40,26 @@ extern_c! {
 
     /// Records the end of the call with this permit at `now`, as a success or a failure of the server, after `took_ns`. An
     /// old permit changes nothing.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_breaker_record(permit: Permit, now, failed: bool, took_ns: u64) = {
+    change holdoff_breaker_record(permit: Permit, now, failed: bool, took_ns: u64) = {
         let verdict = if failed { Verdict::Failure } else { Verdict::Success };
         state.record(config, permit, now, verdict, span(took_ns));
     };
 
     /// Gives back the permit of a call that never ran, or whose end says nothing about the server.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_breaker_abandon(permit: Permit, now) = state.abandon(config, permit, now);
+    change holdoff_breaker_abandon(permit: Permit, now) = state.abandon(config, permit, now);
 
     /// Records that the server asked at `now` for `span_ns` without calls: a breaker that listens to hints is open until
     /// then.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_breaker_hint(now, span_ns: u64) = state.hint(config, now, span(span_ns));
+    change holdoff_breaker_hint(now, span_ns: u64) = state.hint(config, now, span(span_ns));
 
     /// Opens the breaker by hand, until holdoff_breaker_force_close or holdoff_breaker_reset.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_breaker_isolate(now) = state.isolate(now);
+    change holdoff_breaker_isolate(now) = state.isolate(now);
 
     /// Closes the breaker by hand, as successes would.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_breaker_force_close(now) = state.force_close(now);
+    change holdoff_breaker_force_close(now) = state.force_close(now);
 
     /// Makes the breaker as new: closed, and its openings forgotten.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_breaker_reset(now) = state.reset(now);
+    change holdoff_breaker_reset(now) = state.reset(now);
 
     /// Returns the state at `now`, a HOLDOFF_BREAKER_ number.
     get holdoff_breaker_state(now) -> u32 = state.state(config, now) as u32, else HOLDOFF_BREAKER_NONE;

@@ -20,9 +20,7 @@ extern_c! {
     make holdoff_budget_init(options, seed, now) = section(options, seed, now)?;
 
     /// Begins a call at `now`.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_budget_begin(now) = state.begin(config, now);
+    change holdoff_budget_begin(now) = state.begin(config, now);
 
     /// Tells whether an attempt, the first or a later one, may start at `now`. Only the kind "requests" ever refuses; false
     /// for memory without a budget.
@@ -46,25 +44,17 @@ extern_c! {
         write_some(withdrawal, state.withdraw(config, now, kind_of(kind)?, state.refusals())), else false;
 
     /// Gives back what a retry paid that never ran.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_budget_refund(now, withdrawal: Withdrawal) = state.refund(config, now, withdrawal);
+    change holdoff_budget_refund(now, withdrawal: Withdrawal) = state.refund(config, now, withdrawal);
 
     /// Records a retry that has run, with any result.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_budget_retried() = state.retried(config);
+    change holdoff_budget_retried() = state.retried(config);
 
     /// Records the success of a call at `now`. `withdrawal` points to what its latest retry paid; NULL for a call without a
     /// retry.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_budget_succeed(now, withdrawal: *const Withdrawal) = state.succeed(config, now, read(withdrawal));
+    change holdoff_budget_succeed(now, withdrawal: *const Withdrawal) = state.succeed(config, now, read(withdrawal));
 
     /// Ends a call, with any result. Without it the kind "share" counts the call for ever.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_budget_end() = state.end(config, None);
+    change holdoff_budget_end() = state.end(config, None);
 
     /// Returns the balance at `now`: tokens for the kinds "token" and "throttle", else retries; 0 for memory without a
     /// budget.

@@ -23,10 +23,8 @@ extern_c! {
     ///
     /// Returns 0 and writes `bulkhead`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_NO_ROOM included) and a problem, see
     /// holdoff_budget_init.
-    report holdoff_bulkhead_init(bulkhead: *mut holdoff_bulkhead, options, words, length) = {
-        let stored = put_with_words(bulkhead, section(options, 0, Timestamp::ZERO)?, &mut Words::new(words, length));
-        stored.map_err(no_words::<BulkheadConfig>)?;
-    };
+    report holdoff_bulkhead_init(bulkhead: *mut holdoff_bulkhead, options, words, length) =
+        put_with_words(bulkhead, section(options, 0, Timestamp::ZERO)?, &mut Words::new(words, length)).map_err(no_words::<BulkheadConfig>)?;
 
     /// Asks for a new call. Its place in the queue is written to `place` (which may be NULL).
     ///
@@ -42,15 +40,10 @@ extern_c! {
         entry(state.enter_from(config, words.get(config), place), core::ptr::null_mut()), else HOLDOFF_REFUSED;
 
     /// Ends a call that ran, with any result.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_bulkhead_leave() = state.leave();
+    change holdoff_bulkhead_leave() = state.leave();
 
     /// Takes a call that waits out of the queue.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_bulkhead_leave_queue(place: QueuePlace) =
-        state.leave_queue(config, words.get(config), place);
+    change holdoff_bulkhead_leave_queue(place: QueuePlace) = state.leave_queue(config, words.get(config), place);
 
     /// Tells which call in the queue may go on now, and writes its place to `place` (which may be NULL): wake that call, which asks
     /// by holdoff_bulkhead_enter_from or ticks its holdoff_guarded_call. Ask again when it has entered.

@@ -14,10 +14,8 @@ extern_c! {
     ///
     /// Returns 0 and writes `limiter`; or a HOLDOFF_ERROR_ number (HOLDOFF_ERROR_NO_ROOM included) and a problem, see
     /// holdoff_budget_init.
-    report holdoff_limiter_init(limiter: *mut holdoff_limiter, options, now, words, length) = {
-        let stored = put_with_words(limiter, section(options, 0, now)?, &mut Words::new(words, length));
-        stored.map_err(no_words::<LimiterConfig>)?;
-    };
+    report holdoff_limiter_init(limiter: *mut holdoff_limiter, options, now, words, length) =
+        put_with_words(limiter, section(options, 0, now)?, &mut Words::new(words, length)).map_err(no_words::<LimiterConfig>)?;
 
     /// Takes `count` calls at `now`, or says when they may be made: in `retry_at` (which may be NULL), HOLDOFF_NEVER for
     /// more than there may ever be at once. A refusal changes nothing.
@@ -36,9 +34,7 @@ extern_c! {
     get holdoff_limiter_to_wake() -> u32 = state.to_wake(), else 0;
 
     /// Gives back `count` calls that were taken and not made.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_limiter_give_back(count: u32, now) = state.give_back(config, words.get(config), count, now);
+    change holdoff_limiter_give_back(count: u32, now) = state.give_back(config, words.get(config), count, now);
 
     /// Returns how many bytes holdoff_guard_save writes of a limiter: 44, and 8 for each call of a log's limit; 0 for
     /// memory without a limiter.

@@ -13,9 +13,7 @@ extern_c! {
     make holdoff_stretch_init(options, now) = section(options, 0, now)?;
 
     /// Records an attempt that ended at `now`, failed or not.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_stretch_record(now, failed: bool) = state.record(config, now, failed);
+    change holdoff_stretch_record(now, failed: bool) = state.record(config, now, failed);
 
     /// Returns the stretched delay at `now`, in nanoseconds; the same delay for memory without a stretch.
     get holdoff_stretch_delay(now, delay_ns: u64) -> Span = state.stretch(config, now, span(delay_ns)), else span(delay_ns);
@@ -32,9 +30,7 @@ extern_c! {
     make holdoff_hedge_init(options) = section(options, 0, Timestamp::ZERO)?;
 
     /// Records how long an attempt took that succeeded.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_hedge_record(took_ns: u64) = state.record(span(took_ns), config.percentile().unwrap_or(0.0));
+    change holdoff_hedge_record(took_ns: u64) = state.record(span(took_ns), config.percentile().unwrap_or(0.0));
 
     /// Writes the estimate of how long the hedge's percentile of attempts takes at most to `ns` (which may be NULL), in
     /// nanoseconds.
@@ -58,9 +54,7 @@ extern_c! {
     make holdoff_pause_init(options) = section(options, 0, Timestamp::ZERO)?;
 
     /// Closes the pause because a server said at `now` not to come before `span_ns` is over.
-    ///
-    /// Returns 0, HOLDOFF_ERROR_NULL_POINTER or HOLDOFF_ERROR_NOT_A_GUARD.
-    get_mut holdoff_pause_hint(now, span_ns: u64) = state.hint(config, now, span(span_ns));
+    change holdoff_pause_hint(now, span_ns: u64) = state.hint(config, now, span(span_ns));
 
     /// Tells whether an attempt at `at` would be refused, and writes until when to `retry_at` (which may be NULL).
     ///
