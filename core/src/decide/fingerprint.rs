@@ -1,7 +1,7 @@
 //! The fingerprint of a policy: a saved state and a log go on only under a policy that decides the same.
 
 use crate::decide::backoff::RawStage;
-use crate::decide::policy::{FOREVER, Policy, UNLIMITED};
+use crate::decide::policy::{FOREVER, Policy};
 use crate::decide::policy_table::each_policy_number;
 use crate::decide::stage_numbers::{CAP, Choices, HINT, JITTER, StageNumbers};
 use crate::fields::Field;
@@ -77,9 +77,7 @@ impl Policy {
     /// The numbers of the fields that a simple policy does not have: each value that is not the default, behind a number
     /// of its own.
     fn mix_rest(&self, mix: &mut impl FnMut(u64)) {
-        for (field, number, default) in self.rare_numbers() {
-            mix_other(mix, field, number, default);
-        }
+        mix_others(mix, self.rare_numbers());
         for record in self.own_stages() {
             mix_extras(record, mix);
         }
@@ -107,17 +105,13 @@ impl Policy {
 
 /// The numbers of a stage that not every stage has.
 fn mix_extras(record: &StageNumbers, mix: &mut impl FnMut(u64)) {
-    mix_other(mix, Field::BackoffFloor, record.floor, 0);
-    mix_other(mix, Field::BackoffOffset, record.offset, 0);
-    mix_other(mix, Field::BackoffFrom, record.from.into(), 1);
-    mix_other(mix, Field::BackoffUntil, record.until, UNLIMITED);
-    mix_other(mix, Field::BackoffRepeat, record.repeats.into(), 0);
+    mix_others(mix, record.rare_numbers());
     mix_choices(&record.own, mix);
 }
 
-/// Mixes the number of a field that is not the default, behind the number of the field.
-fn mix_other(mix: &mut impl FnMut(u64), field: Field, number: u64, default: u64) {
-    if number != default {
-        [field.code().into(), number].into_iter().for_each(mix);
+/// Mixes the numbers of fields that are not the default, each behind the number of its field.
+fn mix_others(mix: &mut impl FnMut(u64), numbers: impl IntoIterator<Item = (Field, u64, u64)>) {
+    for (field, number, _) in numbers.into_iter().filter(|row| row.1 != row.2) {
+        [field.code().into(), number].into_iter().for_each(&mut *mix);
     }
 }

@@ -45,24 +45,6 @@ macro_rules! numbers {
 
 each_policy_number!(numbers);
 
-impl StageNumbers {
-    /// Gives a field of a stage its number. A list gets its delays by [`Policy::add_delay`].
-    pub(crate) fn put(&mut self, field: Field, number: u64) {
-        match field {
-            Field::BackoffInitial => self.stage.initial = number,
-            Field::BackoffFactor | Field::BackoffIncrement | Field::BackoffExponent => self.stage.step = number,
-            Field::BackoffMax => self.stage.max = number,
-            Field::BackoffTimes => self.stage.times = number as u32,
-            Field::BackoffFloor => self.floor = number,
-            Field::BackoffOffset => self.offset = number,
-            Field::BackoffFrom => self.from = number as u32,
-            Field::BackoffUntil => self.until = number,
-            Field::BackoffRepeat => self.repeats = number as u8,
-            _ => {}
-        }
-    }
-}
-
 impl Policy {
     /// The default policy without its backoff.
     pub(crate) const BLANK: Self = {

@@ -170,21 +170,6 @@ impl StageNumbers {
         self.stage.times == 0 && self.stage.kind != backoff::LIST && self.rare_field().is_none()
     }
 
-    /// The first of the fields that few stages have.
-    pub(crate) const fn rare_field(&self) -> Option<Field> {
-        Some(match () {
-            () if self.floor != 0 => Field::BackoffFloor,
-            () if self.offset != 0 => Field::BackoffOffset,
-            () if self.from != 1 => Field::BackoffFrom,
-            () if self.until != NO_LIMIT => Field::BackoffUntil,
-            () if self.repeats != 0 => Field::BackoffRepeat,
-            () if self.own.has(JITTER) => Field::JitterKind,
-            () if self.own.has(CAP) => Field::Cap,
-            () if self.own.has(HINT) => Field::HintMode,
-            () => return None,
-        })
-    }
-
     pub(crate) const fn is_list(&self) -> bool {
         self.stage.kind == backoff::LIST
     }
@@ -205,6 +190,49 @@ impl StageNumbers {
             _ => self.stage.at(n, limit),
         }
     }
+}
+
+/// `Field = member: type, default;` for each number that few stages have.
+macro_rules! rare {
+    ($($field:ident = $member:ident: $type:ty, $default:expr;)+) => {
+        impl StageNumbers {
+            /// The numbers that few stages have, with their fields and defaults.
+            pub(crate) fn rare_numbers(&self) -> [(Field, u64, u64); 5] {
+                [$((Field::$field, self.$member.into(), $default)),+]
+            }
+
+            /// The first of the fields that few stages have.
+            pub(crate) const fn rare_field(&self) -> Option<Field> {
+                Some(match () {
+                    $(() if self.$member as u64 != $default => Field::$field,)+
+                    () if self.own.has(JITTER) => Field::JitterKind,
+                    () if self.own.has(CAP) => Field::Cap,
+                    () if self.own.has(HINT) => Field::HintMode,
+                    () => return None,
+                })
+            }
+
+            /// Gives a field of a stage its number. A list gets its delays one by one.
+            pub(crate) fn put(&mut self, field: Field, number: u64) {
+                match field {
+                    Field::BackoffInitial => self.stage.initial = number,
+                    Field::BackoffFactor | Field::BackoffIncrement | Field::BackoffExponent => self.stage.step = number,
+                    Field::BackoffMax => self.stage.max = number,
+                    Field::BackoffTimes => self.stage.times = number as u32,
+                    $(Field::$field => self.$member = number as $type,)+
+                    _ => {}
+                }
+            }
+        }
+    };
+}
+
+rare! {
+    BackoffFloor = floor: u64, 0;
+    BackoffOffset = offset: u64, 0;
+    BackoffFrom = from: u32, 1;
+    BackoffUntil = until: u64, NO_LIMIT;
+    BackoffRepeat = repeats: u8, 0;
 }
 
 /// So many of a row from a place on, or all that there are.

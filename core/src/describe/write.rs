@@ -5,7 +5,7 @@
 
 use crate::decide::backoff::{self, RawStage};
 use crate::decide::jitter;
-use crate::decide::policy::{FOREVER, Policy, RawRule, UNLIMITED};
+use crate::decide::policy::{FOREVER, Policy, RawRule};
 use crate::decide::stage_numbers::{CAP, Choices, HINT, JITTER, StageNumbers};
 use crate::describe::options::Options;
 use crate::describe::rules::{Rules, TextList};
@@ -133,19 +133,11 @@ fn stage(policy: &Policy, record: &StageNumbers, out: Out<'_>) -> fmt::Result {
             write_field(Field::BackoffMax, max, "max", &mut stage)?;
         }
     }
-    let until = if record.until == UNLIMITED { 0 } else { record.until };
-    let own = [
-        (Field::BackoffTimes, if kind == backoff::LIST { 0 } else { times.into() }, 0),
-        (Field::BackoffFloor, record.floor, 0),
-        (Field::BackoffOffset, record.offset, 0),
-        (Field::BackoffFrom, record.from.into(), 1),
-        (Field::BackoffUntil, until, 0),
-        (Field::BackoffRepeat, record.repeats.into(), 0),
-    ];
-    for (field, number, usual) in own {
-        if number != usual {
-            write_field(field, number, last(field), &mut stage)?;
-        }
+    if kind != backoff::LIST && times != 0 {
+        write_field(Field::BackoffTimes, times.into(), "times", &mut stage)?;
+    }
+    for (field, number, _) in record.rare_numbers().into_iter().filter(|row| row.1 != row.2) {
+        write_field(field, number, last(field), &mut stage)?;
     }
     choices(&record.own, &mut stage)?;
     stage.end('}')

@@ -87,8 +87,8 @@ impl<'o> Numbers<'o> {
         }
         let mut record =
             StageNumbers { own: self.choices()?, ..StageNumbers::of(RawStage { kind, ..RawStage::EMPTY }) };
-        let rare = [Field::BackoffTimes, Field::BackoffFloor, Field::BackoffOffset, Field::BackoffFrom];
-        for field in rare.into_iter().chain([Field::BackoffUntil, Field::BackoffRepeat]) {
+        let rare = record.rare_numbers().map(|row| row.0);
+        for field in rare.into_iter().chain([Field::BackoffTimes]) {
             if let Some(number) = self.get(field) {
                 record.put(field, number);
             }
