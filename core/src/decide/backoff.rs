@@ -171,7 +171,7 @@ const WALKED: u32 = 1 << 16;
 /// memory that another language owns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
-pub struct RawStage {
+pub struct BackoffNumbers {
     /// The first delay.
     pub(crate) initial: u64,
     /// The increment, or the bits of the factor or exponent.
@@ -185,7 +185,7 @@ pub struct RawStage {
     pub(crate) unused: [u8; 3],
 }
 
-impl RawStage {
+impl BackoffNumbers {
     pub(crate) const EMPTY: Self = Self { initial: 0, step: 0, max: 0, times: 0, kind: 0, unused: [0; 3] };
 
     pub(crate) const fn factor(&self) -> f64 {

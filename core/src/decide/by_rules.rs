@@ -6,7 +6,7 @@ use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::hint::HintMode;
 use crate::decide::jitter;
 use crate::decide::policy::{
-    AGES, ASKED, COUNTED, DeadlineFrom, DelayFrom, FOREVER, Limits, Policy, RULES, RawRule, STAGE_AT, UNLIMITED,
+    AGES, ASKED, COUNTED, DeadlineFrom, DelayFrom, FOREVER, Limits, Policy, RULES, RuleNumbers, STAGE_AT, UNLIMITED,
 };
 use crate::decide::retry::{Decision, Retry, give_up};
 use crate::decide::stage_numbers::{Choices, HINT, StageNumbers};
@@ -33,7 +33,7 @@ struct Found<'p> {
 
 impl Policy {
     /// The rule that takes a failure. Of a failure that nobody has judged it is the first that holds for its kind alone.
-    pub(crate) fn rule(&self, failure: Failure) -> Option<(usize, &RawRule)> {
+    pub(crate) fn rule(&self, failure: Failure) -> Option<(usize, &RuleNumbers)> {
         let kind = 1_u8.wrapping_shl(u32::from(failure.kind.code()).wrapping_sub(1));
         let index = match failure.rule {
             0 => self.rules.iter().position(|rule| rule.kinds & kind != 0)?,
@@ -49,7 +49,7 @@ impl Policy {
 
     /// The jitter, cap and hint for a delay: of the rule's stage, else of the rule, else of the policy's stage, else the policy's
     /// (spec 8.10).
-    fn choices(&self, rule: Option<&RawRule>, record: &StageNumbers) -> Choices {
+    fn choices(&self, rule: Option<&RuleNumbers>, record: &StageNumbers) -> Choices {
         if !self.has_rules() {
             return self.own;
         }
@@ -190,7 +190,7 @@ impl Retry {
     }
 
     /// Counts a failure. Returns the count that it went to, and its limit (spec 8.9).
-    fn count_failure(&mut self, policy: &Policy, rule: Option<(usize, &RawRule)>) -> (u32, u32) {
+    fn count_failure(&mut self, policy: &Policy, rule: Option<(usize, &RuleNumbers)>) -> (u32, u32) {
         if let Some((index, rule)) = rule
             && let Some(limit) = rule.limit()
             && let Some(count) = self.counts.get_mut(index)
@@ -229,7 +229,7 @@ impl Retry {
     }
 
     /// The failures of the policy's count and of the counts of some rules.
-    fn sum(&self, policy: &Policy, includes: impl Fn(&RawRule) -> bool) -> u32 {
+    fn sum(&self, policy: &Policy, includes: impl Fn(&RuleNumbers) -> bool) -> u32 {
         let counts = policy.rules.iter().zip(self.counts).filter(|(rule, _)| rule.limit().is_some() && includes(rule));
         let sum = counts.fold(self.failures, |sum, (_, count)| sum.saturating_add(count.into()));
         sum.min(FOREVER - 1)
@@ -240,7 +240,7 @@ impl Retry {
     fn find_stage<'p>(
         &self,
         policy: &'p Policy,
-        rule: Option<(usize, &RawRule)>,
+        rule: Option<(usize, &RuleNumbers)>,
         count: u32,
         now: Timestamp,
     ) -> Option<Found<'p>> {
@@ -272,7 +272,7 @@ impl Retry {
     }
 
     /// Counts the delay, unless the rule counts its own delays.
-    fn advance(&mut self, rule: Option<(usize, &RawRule)>, source: u32, policy_stage: Option<(u32, u32)>) {
+    fn advance(&mut self, rule: Option<(usize, &RuleNumbers)>, source: u32, policy_stage: Option<(u32, u32)>) {
         let alone = rule.is_some_and(|(_, rule)| rule.limit().is_some() && rule.stages != 0);
         let more = u32::from(!alone);
         let low = match policy_stage {

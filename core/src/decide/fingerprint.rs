@@ -1,6 +1,6 @@
 //! The fingerprint of a policy: a saved state and a log go on only under a policy that decides the same.
 
-use crate::decide::backoff::RawStage;
+use crate::decide::backoff::BackoffNumbers;
 use crate::decide::policy::{FOREVER, Policy};
 use crate::decide::policy_table::each_policy_number;
 use crate::decide::stage_numbers::{CAP, Choices, HINT, JITTER, StageNumbers};
@@ -64,7 +64,7 @@ impl Policy {
 
     /// The numbers of a stage that every stage has.
     fn mix_stage(&self, record: &StageNumbers, mix: &mut impl FnMut(u64)) {
-        let RawStage { initial, step, max, times, kind, .. } = record.stage;
+        let BackoffNumbers { initial, step, max, times, kind, .. } = record.stage;
         mix(kind.into());
         mix(times.into());
         if record.is_list() {

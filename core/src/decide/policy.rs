@@ -4,7 +4,7 @@
 //! holds a [`Policy`] has nothing left to refuse. The fields, their names and their rules are the same in every
 //! language, because every language sets them through [`Options::set`](crate::Options::set).
 
-use crate::decide::backoff::{self, Backoff, RawStage};
+use crate::decide::backoff::{self, Backoff, BackoffNumbers};
 use crate::decide::jitter::{self, Cap, Jitter};
 use crate::decide::policy_table::each_policy_number;
 use crate::decide::stage::Stage;
@@ -57,7 +57,7 @@ macro_rules! policy {
             pub(crate) plain_delays: u32,
             /// How long the first attempt may take, [`NOT_LIMITED`] or [`UNLIMITED`]: the one number that a host asks before it.
             pub(crate) first_limit: u64,
-            pub(crate) rules: [RawRule; RULES],
+            pub(crate) rules: [RuleNumbers; RULES],
             /// The delays of lists.
             pub(crate) delays: [u64; DELAYS],
         }
@@ -65,12 +65,12 @@ macro_rules! policy {
         impl Policy {
             /// The default policy (spec 3.1): langgraphgo's numbers, with full jitter and hints obeyed up to a minute.
             pub const DEFAULT: Self = Self {
-                stages: one(RawStage {
+                stages: one(BackoffNumbers {
                     initial: 100_000_000,
                     step: 2.0_f64.to_bits(),
                     max: 5_000_000_000,
                     kind: backoff::EXPONENTIAL,
-                    ..RawStage::EMPTY
+                    ..BackoffNumbers::EMPTY
                 }),
                 own: Choices::DEFAULT,
                 $($simple: Field::$simple_field.default_number() as $simple_type,)+
@@ -80,7 +80,7 @@ macro_rules! policy {
                 $($rare: Field::$rare_field.default_number() as $rare_type,)+
                 plain_delays: 2,
                 first_limit: UNLIMITED,
-                rules: [RawRule::EMPTY; RULES],
+                rules: [RuleNumbers::EMPTY; RULES],
                 delays: [0; DELAYS],
             };
 
@@ -101,7 +101,7 @@ each_policy_number!(policy);
 /// The numbers of a rule of a policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
-pub(crate) struct RawRule {
+pub(crate) struct RuleNumbers {
     /// Its jitter, cap and hint.
     pub(crate) own: Choices,
     /// The most failures that the rule takes and counts for itself, or [`FOREVER`]; 0 if they count among the policy's.
@@ -117,7 +117,7 @@ pub(crate) struct RawRule {
     pub(crate) unused: u8,
 }
 
-impl RawRule {
+impl RuleNumbers {
     pub(crate) const EMPTY: Self = Self { own: Choices::NONE, attempts: 0, at: 0, stages: 0, kinds: 0, unused: 0 };
 
     /// True if the rule changes what a machine decides about the failures that it takes.
@@ -187,7 +187,7 @@ pub(crate) const AGES: u8 = 8;
 pub(crate) const ASKED: u8 = 32;
 
 /// The stages of a policy with one endless stage.
-pub(crate) const fn one(stage: RawStage) -> [StageNumbers; STAGES] {
+pub(crate) const fn one(stage: BackoffNumbers) -> [StageNumbers; STAGES] {
     let mut stages = [StageNumbers::EMPTY; STAGES];
     let [first, ..] = &mut stages;
     *first = StageNumbers::of(stage);
@@ -208,7 +208,7 @@ impl Policy {
     }
 
     /// The stages of one of the rules, as [`Policy::stages`] has those of the policy.
-    pub(crate) fn stages_of(&self, rule: &RawRule) -> impl Iterator<Item = Stage> {
+    pub(crate) fn stages_of(&self, rule: &RuleNumbers) -> impl Iterator<Item = Stage> {
         self.shown(self.of_rule(rule))
     }
 
@@ -225,7 +225,7 @@ impl Policy {
     }
 
     /// The stages of one of the rules.
-    pub(crate) const fn of_rule(&self, rule: &RawRule) -> &[StageNumbers] {
+    pub(crate) const fn of_rule(&self, rule: &RuleNumbers) -> &[StageNumbers] {
         part(&self.stages, rule.at, rule.stages as usize)
     }
 
@@ -303,7 +303,7 @@ impl Policy {
 
     /// The same, [`FOREVER`] without a limit.
     pub(crate) fn most(&self) -> u32 {
-        let sum = self.rules.iter().filter_map(RawRule::limit).fold(self.attempts, |sum, limit| match limit {
+        let sum = self.rules.iter().filter_map(RuleNumbers::limit).fold(self.attempts, |sum, limit| match limit {
             FOREVER => FOREVER,
             _ => sum.saturating_add(limit.saturating_sub(1)),
         });
@@ -390,11 +390,11 @@ impl Policy {
 
     /// True if a rule changes what a machine decides.
     pub(crate) fn has_deciding_rules(&self) -> bool {
-        self.rules.iter().any(RawRule::decides)
+        self.rules.iter().any(RuleNumbers::decides)
     }
 }
 
-impl RawStage {
+impl BackoffNumbers {
     /// The public stage; a list's has its number of delays only.
     pub(crate) fn part(&self) -> Stage {
         let (initial, max) = (Span::from_nanos(self.initial), Span::from_nanos(self.max));

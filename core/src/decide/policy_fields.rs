@@ -1,6 +1,6 @@
 //! A policy from fields that a program gives in code, without names and texts: for programs that must be small.
 
-use crate::decide::backoff::{BackoffKind, RawStage};
+use crate::decide::backoff::{BackoffKind, BackoffNumbers};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, JitterKind};
 use crate::decide::policy::{FOREVER, OnDeadline, Policy, UNLIMITED, one};
@@ -110,15 +110,15 @@ impl PolicyFields {
     }
 
     /// The backoff as a stage without an end, for every kind of failure.
-    const fn stage(&self) -> RawStage {
+    const fn stage(&self) -> BackoffNumbers {
         let kind = self.backoff.code();
-        let step = match (self.backoff, RawStage::step_of(kind)) {
+        let step = match (self.backoff, BackoffNumbers::step_of(kind)) {
             (BackoffKind::Linear, _) => self.increment.as_nanos(),
             (_, Some(_)) => self.factor.to_bits(),
             _ => 0,
         };
         let max = if matches!(self.backoff, BackoffKind::Constant) { Span::MAX } else { self.max };
-        RawStage { initial: self.initial.as_nanos(), step, max: max.as_nanos(), kind, ..RawStage::EMPTY }
+        BackoffNumbers { initial: self.initial.as_nanos(), step, max: max.as_nanos(), kind, ..BackoffNumbers::EMPTY }
     }
 }
 

@@ -1,9 +1,9 @@
 //! A policy by the numbers of its fields: how options, presets and JavaScript fill it, and how documents are written from it.
 
-use crate::decide::backoff::{self, RawStage};
+use crate::decide::backoff::{self, BackoffNumbers};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::Cap;
-use crate::decide::policy::{DeadlineFrom, DelayFrom, FOREVER, Limits, OnDeadline, Policy, RawRule, UNLIMITED};
+use crate::decide::policy::{DeadlineFrom, DelayFrom, FOREVER, Limits, OnDeadline, Policy, RuleNumbers, UNLIMITED};
 use crate::decide::policy_table::{each_policy_number, kind_of_number};
 use crate::decide::stage_numbers::{STAGES, StageNumbers};
 use crate::fields::Field;
@@ -89,7 +89,7 @@ impl Policy {
         true
     }
 
-    pub(crate) fn rule_mut(&mut self, rule: u8) -> Option<&mut RawRule> {
+    pub(crate) fn rule_mut(&mut self, rule: u8) -> Option<&mut RuleNumbers> {
         if cfg!(feature = "rules") { self.rules.get_mut(usize::from(rule).checked_sub(1)?) } else { None }
     }
 }
@@ -112,7 +112,7 @@ impl Policy {
         }
         match Field::from_code(field) {
             Some(Field::BackoffKind) => {
-                self.add_stage(rule, StageNumbers::of(RawStage { kind: number as u8, ..RawStage::EMPTY }));
+                self.add_stage(rule, StageNumbers::of(BackoffNumbers { kind: number as u8, ..BackoffNumbers::EMPTY }));
             }
             Some(Field::BackoffDelays) if cfg!(feature = "powers") => _ = self.add_delay(number),
             Some(field) if field.is_stages() => {

@@ -1,7 +1,7 @@
 //! A backoff as a stage in flat form, and the rules that stages and limits must keep, however they were given.
 
 use crate::decide::backoff::{
-    Backoff, CONSTANT, DECORRELATED, DECORRELATED_V2, EXPONENTIAL, FIBONACCI, LINEAR, LIST, POLYNOMIAL, RawStage,
+    Backoff, BackoffNumbers, CONSTANT, DECORRELATED, DECORRELATED_V2, EXPONENTIAL, FIBONACCI, LINEAR, LIST, POLYNOMIAL,
 };
 use crate::decide::jitter;
 use crate::decide::policy::{FOREVER, Limits, OnDeadline, Policy, UNLIMITED};
@@ -9,7 +9,7 @@ use crate::error::{ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::Span;
 
-impl RawStage {
+impl BackoffNumbers {
     /// A backoff as a stage without an end, for every kind of failure.
     pub(crate) const fn of(backoff: Backoff) -> Self {
         let (kind, initial, step, max) = match backoff {

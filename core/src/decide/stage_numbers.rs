@@ -1,6 +1,6 @@
 //! What a policy has for one stage of its backoff, and for one of its rules, as plain numbers.
 
-use crate::decide::backoff::{self, RawStage};
+use crate::decide::backoff::{self, BackoffNumbers};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Jitter};
 use crate::decide::policy_table::each_policy_number;
@@ -128,7 +128,7 @@ each_policy_number!(choices);
 #[repr(C)]
 pub(crate) struct StageNumbers {
     /// The numbers of the backoff; of a list only kind and number of delays.
-    pub(crate) stage: RawStage,
+    pub(crate) stage: BackoffNumbers,
     /// The shortest delay.
     pub(crate) floor: u64,
     /// The time that is added after the jitter.
@@ -148,10 +148,10 @@ pub(crate) struct StageNumbers {
 
 impl StageNumbers {
     /// The place of a stage that there is none at: nothing but zeroes.
-    pub(crate) const EMPTY: Self = Self { until: 0, from: 0, ..Self::of(RawStage::EMPTY) };
+    pub(crate) const EMPTY: Self = Self { until: 0, from: 0, ..Self::of(BackoffNumbers::EMPTY) };
 
     /// A stage with nothing but itself.
-    pub(crate) const fn of(stage: RawStage) -> Self {
+    pub(crate) const fn of(stage: BackoffNumbers) -> Self {
         Self {
             stage,
             floor: 0,

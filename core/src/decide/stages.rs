@@ -3,7 +3,7 @@
 //! Stages follow one another, each for its number of delays. Except where a time ends a stage, the stage follows from the
 //! number of delays there have been, so that the state is one delay and one count (spec 4.9).
 
-use crate::decide::backoff::{DECORRELATED, LINEAR, RawStage, real, truncated};
+use crate::decide::backoff::{BackoffNumbers, DECORRELATED, LINEAR, real, truncated};
 use crate::decide::jitter::{self, CAP_CLIP, Spread, capped};
 use crate::decide::policy::{COUNTED, Policy, UNLIMITED};
 use crate::decide::stage_numbers::{Choices, StageNumbers};
@@ -112,12 +112,12 @@ impl Policy {
 }
 
 /// The longest delay that a stage grows to under a cap: with the cap on the jittered delay alone, any.
-const fn limit(stage: &RawStage, cap: u8) -> u64 {
+const fn limit(stage: &BackoffNumbers, cap: u8) -> u64 {
     if cap == CAP_CLIP { Span::MAX.as_nanos() } else { stage.max }
 }
 
 /// The next delay of a backoff that is its own jitter (spec 4.7 and 4.8).
-fn random(stage: &RawStage, base: &mut u64, n: u32, fresh: bool, cap: u8, u: f64) -> Spread {
+fn random(stage: &BackoffNumbers, base: &mut u64, n: u32, fresh: bool, cap: u8, u: f64) -> Spread {
     if stage.kind == DECORRELATED {
         let previous = if fresh { stage.initial } else { *base };
         let low = stage.initial;

@@ -10,7 +10,7 @@ use crate::decide::guards::guard::GuardFields as _;
 use crate::decide::guards::nested::{Nesting, Token};
 use crate::decide::hint::{Hint, HintMode, HintOver};
 use crate::decide::jitter::Jitter;
-use crate::decide::policy::{FOREVER, Limits, Policy, RawRule, UNLIMITED};
+use crate::decide::policy::{FOREVER, Limits, Policy, RuleNumbers, UNLIMITED};
 use crate::decide::retry::MANY;
 use crate::describe::options::Options;
 use crate::describe::path::{COUNTED, Path};
@@ -206,7 +206,7 @@ impl Policy {
     fn hidden_rule(&self) -> Option<(u32, u32)> {
         let taker = self.rules.iter().position(|rule| rule.kinds == u8::MAX)?;
         let hidden = taker.saturating_add(1);
-        let is_there = self.rules.get(hidden).is_some_and(|rule| *rule != RawRule::EMPTY);
+        let is_there = self.rules.get(hidden).is_some_and(|rule| *rule != RuleNumbers::EMPTY);
         is_there.then_some(((hidden as u32).saturating_add(1), hidden as u32))
     }
 

@@ -4,7 +4,7 @@
 //! what it takes, what stands for it when it is not given, and which kinds have a use for it. A preset is such a list, too: its
 //! numbers count where the options have none.
 
-use crate::decide::backoff::{self, Backoff, RawStage};
+use crate::decide::backoff::{self, Backoff, BackoffNumbers};
 use crate::decide::failure::FailureKind;
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
@@ -214,11 +214,11 @@ impl Options {
             self.overflow = 1;
             return self;
         }
-        let RawStage { kind, initial, step, max, .. } = RawStage::of(backoff);
+        let BackoffNumbers { kind, initial, step, max, .. } = BackoffNumbers::of(backoff);
         let mut put = |field, number| self.put_at(Place::in_stage(rule, index, field), number);
         put(Field::BackoffKind, kind.into());
         put(Field::BackoffInitial, initial);
-        if let Some(field) = RawStage::step_of(kind) {
+        if let Some(field) = BackoffNumbers::step_of(kind) {
             put(field, step);
         }
         if kind != backoff::CONSTANT {

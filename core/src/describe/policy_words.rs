@@ -1,10 +1,10 @@
 //! A policy in words, for an explanation: backoff and jitter, attempts and limits, hints.
 
-use crate::decide::backoff::{Backoff, RawStage};
+use crate::decide::backoff::{Backoff, BackoffNumbers};
 use crate::decide::failure::FailureKind;
 use crate::decide::hint::HintMode;
 use crate::decide::jitter::{Cap, Jitter};
-use crate::decide::policy::{DeadlineFrom, DelayFrom, Limits, OnDeadline, Policy, RawRule};
+use crate::decide::policy::{DeadlineFrom, DelayFrom, Limits, OnDeadline, Policy, RuleNumbers};
 use crate::decide::stage::Stage;
 use crate::time::Span;
 use core::fmt::{self, Display, Write};
@@ -106,12 +106,12 @@ impl Policy {
     }
 
     /// The rules that change what a machine decides, with their numbers.
-    pub(crate) fn deciding_rules(&self) -> impl Iterator<Item = (u8, &RawRule)> {
+    pub(crate) fn deciding_rules(&self) -> impl Iterator<Item = (u8, &RuleNumbers)> {
         (1..).zip(&self.rules).filter(|(_, rule)| rule.decides())
     }
 }
 
-impl RawRule {
+impl RuleNumbers {
     /// The kinds of failures that the rule takes whatever else is known of them, unless it takes none or all of them so.
     pub(crate) fn taken_kinds(&self) -> Option<KindWords> {
         Some(KindWords(self.kinds & 15)).filter(|kinds| !matches!(kinds.0, 0 | 15))
@@ -196,7 +196,7 @@ impl Display for JitterWords {
 pub(crate) fn write_growth(f: &mut fmt::Formatter<'_>, backoff: Backoff) -> fmt::Result {
     match backoff {
         Backoff::Constant { delay } => write!(f, "{delay}"),
-        _ => RawStage::of(backoff).part().fmt(f),
+        _ => BackoffNumbers::of(backoff).part().fmt(f),
     }
 }
 
@@ -216,7 +216,7 @@ impl fmt::Display for Stage {
             }
             Backoff::DecorrelatedV2 { initial, .. } => write!(f, "decorrelated backoff v2 of {initial}"),
         }?;
-        let longest = Span::from_nanos(RawStage::of(self.backoff).max);
+        let longest = Span::from_nanos(BackoffNumbers::of(self.backoff).max);
         if longest != Span::MAX {
             write!(f, " up to {longest}")?;
         }

@@ -3,9 +3,9 @@
 //! Backoff, jitter and attempts are always said, so that a reader of the document need not know what the default is; of the
 //! rest only what differs from it.
 
-use crate::decide::backoff::{self, RawStage};
+use crate::decide::backoff::{self, BackoffNumbers};
 use crate::decide::jitter;
-use crate::decide::policy::{FOREVER, Policy, RawRule};
+use crate::decide::policy::{FOREVER, Policy, RuleNumbers};
 use crate::decide::stage_numbers::{CAP, Choices, HINT, JITTER, StageNumbers};
 use crate::describe::options::Options;
 use crate::describe::rules::{Rules, TextList};
@@ -69,7 +69,7 @@ fn rule(
     policy: &Policy,
     rules: &Rules,
     number: u8,
-    raw: &RawRule,
+    raw: &RuleNumbers,
     texts: &mut HostTexts<'_>,
     out: Out<'_>,
 ) -> fmt::Result {
@@ -113,7 +113,7 @@ fn stages(policy: &Policy, records: &[StageNumbers], out: Out<'_>) -> fmt::Resul
 }
 
 fn stage(policy: &Policy, record: &StageNumbers, out: Out<'_>) -> fmt::Result {
-    let RawStage { initial, step, max, times, kind, .. } = record.stage;
+    let BackoffNumbers { initial, step, max, times, kind, .. } = record.stage;
     let mut stage = Open::new(out, '{')?;
     write_field(Field::BackoffKind, kind.into(), "kind", &mut stage)?;
     match kind {
@@ -127,7 +127,7 @@ fn stage(policy: &Policy, record: &StageNumbers, out: Out<'_>) -> fmt::Result {
         backoff::CONSTANT => write_field(Field::BackoffInitial, initial, "delay", &mut stage)?,
         kind => {
             write_field(Field::BackoffInitial, initial, "initial", &mut stage)?;
-            if let Some(field) = RawStage::step_of(kind) {
+            if let Some(field) = BackoffNumbers::step_of(kind) {
                 write_field(field, step, last(field), &mut stage)?;
             }
             write_field(Field::BackoffMax, max, "max", &mut stage)?;

@@ -1,6 +1,6 @@
 //! What is alike in all guards: the trait of their configurations, and the behaviour of a call that is refused.
 
-use crate::decide::backoff::RawStage;
+use crate::decide::backoff::BackoffNumbers;
 use crate::decide::guards::save::{self, Pass};
 use crate::error::Error;
 use crate::fields::{Field, Section};
@@ -127,7 +127,7 @@ pub trait GuardFields {
     ///
     /// # Errors
     /// The first rule that their fields break.
-    fn open_times(&self, more: &mut [u64]) -> Result<RawStage, Error>;
+    fn open_times(&self, more: &mut [u64]) -> Result<BackoffNumbers, Error>;
 
     /// True if a field is, or stands for, that word.
     fn is(&self, field: Field, word: &str) -> bool {

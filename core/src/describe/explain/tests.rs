@@ -311,7 +311,7 @@ proptest! {
 
     #[test]
     fn no_policy_is_beyond_explanation(policy in any_policy(), initial: u64, attempts: u32, deadline: u64) {
-        let first = crate::decide::backoff::RawStage { initial, max: u64::MAX, ..policy.first().stage };
+        let first = crate::decide::backoff::BackoffNumbers { initial, max: u64::MAX, ..policy.first().stage };
         let stages = crate::decide::policy::one(first);
         let mut policy = Policy { stages, own_count: 1, attempts, deadline, ..policy };
         policy.prepare();

@@ -1,7 +1,7 @@
 //! Each guard's configuration from the options, with what stands for the fields that were not given (spec 32.4).
 
 use super::Options;
-use crate::decide::backoff::{self, RawStage};
+use crate::decide::backoff::{self, BackoffNumbers};
 use crate::decide::guards::breaker::config as breaker;
 use crate::decide::guards::guard::GuardFields;
 use crate::decide::guards::*;
@@ -278,7 +278,7 @@ impl GuardFields for Options {
         Ok(())
     }
 
-    fn open_times(&self, more: &mut [u64]) -> Result<RawStage, Error> {
+    fn open_times(&self, more: &mut [u64]) -> Result<BackoffNumbers, Error> {
         let kind = self.or_default(Field::BreakerOpenKind) as u8;
         self.check_kind(Section::OPEN_FOR, kind)?;
         let step = match kind {
@@ -293,7 +293,7 @@ impl GuardFields for Options {
         if times != 0 && kind != backoff::CONSTANT {
             return Err(Error::new(ErrorCode::NotForKind, Field::BreakerOpenFor, Quantity::None));
         }
-        let stage = RawStage { initial, step, max, times, kind, ..RawStage::EMPTY };
+        let stage = BackoffNumbers { initial, step, max, times, kind, ..BackoffNumbers::EMPTY };
         let Some((code, field, given)) = stage.broken(false) else { return Ok(stage) };
         let field = match field {
             Field::BackoffFactor => Field::BreakerOpenFactor,

@@ -3,7 +3,7 @@
 use super::Options;
 use super::stage::{Broken, Numbers};
 use crate::decide::jitter;
-use crate::decide::policy::{COUNTED, FOREVER, Policy, RULES, RawRule, UNLIMITED};
+use crate::decide::policy::{COUNTED, FOREVER, Policy, RULES, RuleNumbers, UNLIMITED};
 use crate::decide::stage_numbers::{CAP, StageNumbers};
 use crate::describe::preset::{NO_STAGE, Place, Preset};
 use crate::error::{Error, ErrorCode, Quantity};
@@ -162,7 +162,7 @@ impl Options {
             self.add_rule(rule, kinds, never, policy).map_err(|error| error.of_rule(index))?;
         }
         if !policy.has_deciding_rules() {
-            policy.rules = [RawRule::EMPTY; RULES];
+            policy.rules = [RuleNumbers::EMPTY; RULES];
         }
         Ok(())
     }

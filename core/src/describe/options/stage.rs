@@ -1,7 +1,7 @@
 //! The numbers of a policy, a rule, or one stage of a backoff, and the rules between them (spec 3).
 
 use super::Options;
-use crate::decide::backoff::{self, RawStage};
+use crate::decide::backoff::{self, BackoffNumbers};
 use crate::decide::jitter;
 use crate::decide::stage_numbers::{CAP, Choices, JITTER, StageNumbers};
 use crate::describe::preset::Place;
@@ -86,7 +86,7 @@ impl<'o> Numbers<'o> {
             return Err(self.wrong(ErrorCode::NotForKind, *field));
         }
         let mut record =
-            StageNumbers { own: self.choices()?, ..StageNumbers::of(RawStage { kind, ..RawStage::EMPTY }) };
+            StageNumbers { own: self.choices()?, ..StageNumbers::of(BackoffNumbers { kind, ..BackoffNumbers::EMPTY }) };
         let rare = record.rare_numbers().map(|row| row.0);
         for field in rare.into_iter().chain([Field::BackoffTimes]) {
             if let Some(number) = self.get(field) {
@@ -96,7 +96,7 @@ impl<'o> Numbers<'o> {
         let (is_list, initial) = (kind == backoff::LIST, self.at(Field::BackoffInitial));
         let stage = &mut record.stage;
         stage.initial = if is_list { 0 } else { initial };
-        stage.step = match RawStage::step_of(kind) {
+        stage.step = match BackoffNumbers::step_of(kind) {
             Some(Field::BackoffIncrement) => self.get(Field::BackoffIncrement).unwrap_or(initial),
             // The default of Brooker's article, where an exponential backoff doubles.
             Some(field) if kind == backoff::DECORRELATED => self.get(field).unwrap_or(3.0_f64.to_bits()),

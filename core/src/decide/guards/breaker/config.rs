@@ -1,6 +1,6 @@
 //! The configuration of a breaker: when it opens, for how long, and when it closes again.
 
-use crate::decide::backoff::{CONSTANT, RawStage, real, truncated};
+use crate::decide::backoff::{BackoffNumbers, CONSTANT, real, truncated};
 use crate::decide::guards::guard::{GuardFields, Refusal};
 use crate::decide::guards::window::slot_length;
 use crate::error::{Error, ErrorCode, Quantity};
@@ -25,7 +25,7 @@ pub(crate) const OPEN_TIMES: usize = 8;
 #[repr(C)]
 pub struct BreakerConfig {
     /// The number of listed open times, the first one included, is its `times`; 0 without a list.
-    pub(crate) open: RawStage,
+    pub(crate) open: BackoffNumbers,
     pub(crate) failure_rate: f64,
     /// Above any share when slow calls are let be.
     pub(crate) slow_rate: f64,
@@ -57,7 +57,12 @@ pub struct BreakerConfig {
 impl Default for BreakerConfig {
     fn default() -> Self {
         Self {
-            open: RawStage { initial: 30_000_000_000, max: Span::MAX.as_nanos(), kind: CONSTANT, ..RawStage::EMPTY },
+            open: BackoffNumbers {
+                initial: 30_000_000_000,
+                max: Span::MAX.as_nanos(),
+                kind: CONSTANT,
+                ..BackoffNumbers::EMPTY
+            },
             failure_rate: 1.0,
             slow_rate: f64::INFINITY,
             jitter: 0.0,
@@ -133,7 +138,7 @@ impl BreakerConfig {
         let [first, more @ ..] = times else { return Err(wrong(ErrorCode::DelaysMissing)) };
         let Some(slots) = self.more_open.get_mut(..more.len()) else { return Err(wrong(ErrorCode::TooManyStages)) };
         slots.iter_mut().zip(more).for_each(|(slot, time)| *slot = time.as_nanos());
-        self.open = RawStage { initial: first.as_nanos(), times: times.len() as u32, ..Self::default().open };
+        self.open = BackoffNumbers { initial: first.as_nanos(), times: times.len() as u32, ..Self::default().open };
         Ok(self)
     }
 
@@ -150,7 +155,7 @@ impl BreakerConfig {
 
     fn opening_for(open: Span) -> Self {
         let default = Self::default();
-        Self { open: RawStage { initial: open.as_nanos(), ..default.open }, ..default }
+        Self { open: BackoffNumbers { initial: open.as_nanos(), ..default.open }, ..default }
     }
 
     fn with_rate(self, min_calls: u32, failure_rate: f64) -> Result<Self, Error> {
@@ -243,7 +248,7 @@ impl BreakerConfig {
         let [initial, step, max, times, failure, slow, jitter, slow_after, window, slot_length] = words;
         let [failures, size, min_calls, probes, successes] = counts;
         Self {
-            open: RawStage { initial, step, max, times: times as u32, kind: open, unused: [0; 3] },
+            open: BackoffNumbers { initial, step, max, times: times as u32, kind: open, unused: [0; 3] },
             failure_rate: f64::from_bits(failure),
             slow_rate: f64::from_bits(slow),
             jitter: f64::from_bits(jitter),

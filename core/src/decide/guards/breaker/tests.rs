@@ -1,7 +1,7 @@
 //! What a breaker does, rule by rule, and against a model that remembers everything.
 
 use super::*;
-use crate::decide::backoff::{EXPONENTIAL, RawStage};
+use crate::decide::backoff::{BackoffNumbers, EXPONENTIAL};
 use crate::decide::guards::save::tests::moved;
 use crate::fields::Field;
 use crate::{ErrorCode, Options, Value};
@@ -153,7 +153,7 @@ fn a_late_result_moves_no_newer_state() {
 #[test]
 fn open_times_grow_in_a_row_and_start_anew_after_a_closing() {
     let (kind, step, max) = (EXPONENTIAL, 2.0_f64.to_bits(), secs(30).as_nanos());
-    let open = RawStage { kind, step, max, ..options().open };
+    let open = BackoffNumbers { kind, step, max, ..options().open };
     let mut rig = Rig::opened(BreakerConfig { open, ..options() });
     for (now, until) in [(10, 30), (30, 60), (60, 90)] {
         assert!(rig.call(now, Verdict::Failure));

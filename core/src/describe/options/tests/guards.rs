@@ -1,4 +1,4 @@
-use crate::decide::backoff::{EXPONENTIAL, RawStage};
+use crate::decide::backoff::{BackoffNumbers, EXPONENTIAL};
 use crate::decide::guards::adaptive::AdaptiveConfig;
 use crate::decide::guards::breaker::config::{BreakerConfig, COUNT, TIME};
 use crate::decide::guards::budget::BudgetConfig;
@@ -157,7 +157,7 @@ fn every_field_arrives() {
     );
     let (initial, max) = (Span::from_secs(5).as_nanos(), Span::from_secs(120).as_nanos());
     let expected = BreakerConfig {
-        open: RawStage { kind: EXPONENTIAL, initial, step: 3_f64.to_bits(), max, ..RawStage::EMPTY },
+        open: BackoffNumbers { kind: EXPONENTIAL, initial, step: 3_f64.to_bits(), max, ..BackoffNumbers::EMPTY },
         kind: TIME,
         window: Span::from_secs(60).as_nanos(),
         slot_length: Span::from_secs(10).as_nanos(),
