@@ -130,7 +130,7 @@ impl Policy {
         }
     }
 
-    /// All numbers of the policy are given, or one more of a policy that was made.
+    /// Prepares the policy after [`Policy::give`]: call it before a machine reads the policy.
     pub fn given(&mut self) {
         if cfg!(feature = "rules") { self.prepare() } else { self.prepare_without_rules() }
     }

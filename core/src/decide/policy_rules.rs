@@ -1,4 +1,4 @@
-//! A backoff as a stage in flat form, and the rules that stages and limits must keep, however they were given.
+//! A backoff as plain numbers, and the rules that stages and limits must keep.
 
 use crate::decide::backoff::{
     Backoff, BackoffNumbers, CONSTANT, DECORRELATED, DECORRELATED_V2, EXPONENTIAL, FIBONACCI, LINEAR, LIST, POLYNOMIAL,

@@ -1,4 +1,4 @@
-//! What a policy has for one stage of its backoff, and for one of its rules, as plain numbers.
+//! The numbers of a stage, and the jitter, cap and use of hints that a stage or a rule may have of its own.
 
 use crate::decide::backoff::{self, BackoffNumbers};
 use crate::decide::hint::{HintMode, HintOver};
@@ -36,7 +36,7 @@ impl Choices {
     }
 }
 
-/// The member for each field, which the jitter has a use for.
+/// `CHOICE: Field = member: type;` for each number of a jitter, a cap or a use of hints: how it is read, set and merged.
 macro_rules! fields {
     ($($choice:ident: $field:ident = $member:ident: $type:ty;)+) => {
         impl Choices {
@@ -48,7 +48,7 @@ macro_rules! fields {
                 }
             }
 
-            /// The same, with those of others where there are none.
+            /// The same, with the others' numbers for each choice that is not given.
             pub(crate) fn or(&self, others: &Self) -> Self {
                 let mut all = *self;
                 $(all.$member = if self.has($choice) { self.$member } else { others.$member };)+
@@ -87,7 +87,7 @@ macro_rules! choices {
         pub(crate) struct Choices {
             /// No padding: a policy is its bytes.
             pub(crate) unused: [u8; 2],
-            /// Which of them there are: [`JITTER`], [`CAP`] and [`HINT`].
+            /// The choices that are given: the bits [`JITTER`], [`CAP`] and [`HINT`].
             pub(crate) given: u8,
             pub(crate) jitter: u8,
             /// 1 if a jitter's bound is multiplied by the number of the delay, else 0.
@@ -98,7 +98,7 @@ macro_rules! choices {
         }
 
         impl Choices {
-            /// Those of the default policy (spec 3.1).
+            /// The choices of the default policy (spec 3.1).
             pub(crate) const DEFAULT: Self = Self {
                 unused: [0; 2],
                 given: JITTER | CAP | HINT,
@@ -147,10 +147,10 @@ pub(crate) struct StageNumbers {
 }
 
 impl StageNumbers {
-    /// The place of a stage that there is none at: nothing but zeroes.
+    /// An unused place for a stage: nothing but zeroes.
     pub(crate) const EMPTY: Self = Self { until: 0, from: 0, ..Self::of(BackoffNumbers::EMPTY) };
 
-    /// A stage with nothing but itself.
+    /// A stage with this backoff, and defaults for its other numbers.
     pub(crate) const fn of(stage: BackoffNumbers) -> Self {
         Self {
             stage,
@@ -235,7 +235,7 @@ rare! {
     BackoffRepeat = repeats: u8, 0;
 }
 
-/// So many of a row from a place on, or all that there are.
+/// Returns `count` items of a row from `at` on, or as many as there are.
 pub(crate) const fn part<T>(row: &[T], at: u8, count: usize) -> &[T] {
     match row.split_at_checked(at as usize) {
         Some((_, rest)) => match rest.split_at_checked(count) {
