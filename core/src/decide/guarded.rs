@@ -17,7 +17,7 @@ use crate::time::{Span, Timestamp};
 /// The parts of a guard that a call borrows.
 macro_rules! lent {
     ($life:lifetime $config:ty, $state:ty, words) => { (&$life $config, &$life mut $state, &$life mut [u64]) };
-    ($life:lifetime $config:ty, $state:ty $(, plain)?) => { (&$life $config, &$life mut $state) };
+    ($life:lifetime $config:ty, $state:ty) => { (&$life $config, &$life mut $state) };
 }
 
 /// Declares the set of all guards.
