@@ -12,6 +12,7 @@ use crate::words::words;
 
 #[cfg(feature = "foreign")]
 mod foreign;
+mod numbers;
 pub(crate) mod replaced;
 pub(crate) mod set;
 #[cfg(feature = "alloc")]
@@ -163,24 +164,12 @@ const CODES: u8 = 32;
 const TYPES: u8 = 64;
 const PATTERNS: u8 = 128;
 
-/// Every condition by its name in an alternative.
-const CONDITIONS: [(&str, u8); 8] = [
-    ("http", HTTP),
-    ("grpc", GRPC),
-    ("kinds", KINDS),
-    ("codes", CODES),
-    ("types", TYPES),
-    ("patterns", PATTERNS),
-    ("idempotent", IDEMPOTENT),
-    ("unsent", UNSENT),
-];
-
 /// The first status there is, and how many there are.
 const FIRST_STATUS: u32 = 100;
 const STATUSES: u32 = 500;
 
-/// The classes of HTTP statuses, with the first of each.
-const CLASSES: [(&str, u32); 5] = [("1xx", 100), ("2xx", 200), ("3xx", 300), ("4xx", 400), ("5xx", 500)];
+/// The classes of HTTP statuses, from 1 on.
+const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 impl Alternative {
     const EMPTY: Self = Self { grpc: 0, rule: 0, index: 0, conditions: 0, kinds: 0, set: 0, flags: 0, unused: [0; 2] };
@@ -213,6 +202,21 @@ impl Default for Rules {
 }
 
 impl Rules {
+    /// Every condition by its name in an alternative, with its bit.
+    pub const CONDITIONS: [(&str, u8); 8] = [
+        ("http", HTTP),
+        ("grpc", GRPC),
+        ("kinds", KINDS),
+        ("codes", CODES),
+        ("types", TYPES),
+        ("patterns", PATTERNS),
+        ("idempotent", IDEMPOTENT),
+        ("unsent", UNSENT),
+    ];
+
+    /// The names of what a rule has.
+    pub const PARTS: [&str; 7] = ["if", "retry", "attempts", "backoff", "jitter", "cap", "hint"];
+
     /// No rule.
     pub const NONE: Self = Self {
         statuses: [[0; 8]; SETS],

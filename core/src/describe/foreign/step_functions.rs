@@ -96,7 +96,7 @@ pub(super) fn import(retriers: &[Values; RULES], mut rules: Rules) -> Result<Opt
     // A retrier of all kinds of failures takes every error, as States.ALL does.
     if !(0..count).any(|rule| rules.kinds(rule) == u8::MAX) {
         // The last rule needs a place, too.
-        rules.clone().begin(count)?;
+        rules.clone().begin(count).map_err(Error::of_use)?;
         rules = rules.and_nothing_else(false);
     }
     let mut options = *Policy::options().attempts(1).with_rules(rules);

@@ -6,9 +6,9 @@ use super::Options;
 use crate::decide::guards::breaker::config::OPEN_TIMES as MOST_OPEN_TIMES;
 use crate::decide::stage_numbers::DELAYS;
 use crate::describe::preset::{NO_STAGE, OPEN_TIMES, Place};
-use crate::describe::rules::HostText;
 use crate::describe::rules::replaced::replaced;
 use crate::describe::rules::set::refused;
+use crate::describe::rules::{HostText, Rules};
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::{Field, Section, is_guard};
 use crate::nearest::nearest;
@@ -51,7 +51,7 @@ impl Options {
         if let Some(path) = condition {
             return self.rules.set_condition(rule, path, value);
         }
-        let before = self.rules.begin(rule)?;
+        let before = self.rules.begin(rule).map_err(Error::of_use)?;
         let set = self.set_of_rule(rule, name, value);
         if set.is_err() {
             self.rules.end(before);
@@ -70,7 +70,7 @@ impl Options {
                 let path = Path::read(name);
                 let known = path.field().filter(|(field, _)| field.is_stages() || field.is_shared());
                 let Some((field, in_stage)) = known else {
-                    let near = nearest(name.split(['.', '[']).next().unwrap_or_default(), IN_RULE.into_iter());
+                    let near = nearest(name.split(['.', '[']).next().unwrap_or_default(), Rules::PARTS.into_iter());
                     return Err(Error { nearest: near, ..Error::of_use(ErrorCode::UnknownField) });
                 };
                 let place = |error: Error| Error { rule: Some(rule), ..error };
@@ -275,9 +275,6 @@ fn is_one_of(peers: &str, name: &str) -> bool {
     let plain = || name.bytes().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase());
     peers.split(' ').any(|peer| peer.bytes().eq(plain()))
 }
-
-/// The names of what a rule has.
-const IN_RULE: [&str; 7] = ["if", "retry", "attempts", "backoff", "jitter", "cap", "hint"];
 
 /// The index of a rule in a name, and what follows it.
 fn rule_of(name: &str) -> Option<(u8, &str)> {

@@ -25,8 +25,7 @@ impl Rules {
         let index =
             if matches!(value, Value::Flag(_) | Value::NoItems) { None } else { Some(u32::from(known.is_some())) };
         let mut changed = *self;
-        changed.begin(rule)?;
-        changed.conditioned |= 1_u8.wrapping_shl(rule.into());
+        changed.begin_conditions(rule).map_err(Error::of_use)?;
         let text = changed.set_in(rule, nth, condition, index, value)?;
         *self = changed;
         Ok(text)

@@ -1,35 +1,14 @@
 //! Rules from the paths and values of a document.
 
-use super::{
-    Alternative, CLASSES, CONDITIONS, GRPC, HTTP, HostText, IDEMPOTENT, KINDS, NEVER, RETRIES, Rules, SETS, UNSENT,
-    list_of, slot,
-};
+use super::numbers::NO_ENTRY;
+use super::{CLASSES, GRPC, HTTP, HostText, IDEMPOTENT, KINDS, NEVER, RETRIES, Rules, UNSENT, list_of, slot};
 use crate::decide::failure::FailureKind;
 use crate::decide::grpc::GrpcCode;
-use crate::decide::policy::RULES;
 use crate::error::{Error, ErrorCode};
 use crate::nearest::nearest;
 use crate::value::Value;
 
 impl Rules {
-    /// Begins the rule with that index, which is one of those there are or the next one. Returns how many there were.
-    pub(crate) fn begin(&mut self, rule: u8) -> Result<u8, Error> {
-        if rule > self.rules {
-            return Err(refused(ErrorCode::WrongType, Value::Other, None));
-        }
-        if usize::from(rule) >= RULES {
-            return Err(refused(ErrorCode::TooManyRules, Value::Other, None));
-        }
-        let before = self.rules;
-        self.rules = before.max(rule.saturating_add(1));
-        Ok(before)
-    }
-
-    /// Takes rules that were begun away: so many are left.
-    pub(crate) const fn end(&mut self, before: u8) {
-        self.rules = before;
-    }
-
     /// Sets what a rule says about retries.
     ///
     /// # Errors
@@ -41,9 +20,7 @@ impl Rules {
             Value::Flag(false) => NEVER,
             _ => return Err(refused(ErrorCode::NotAFlag, value, None)),
         };
-        if let Some(slot) = self.retry.get_mut(usize::from(rule)) {
-            *slot = word;
-        }
+        self.set_word(rule, word);
         Ok(())
     }
 
@@ -62,13 +39,12 @@ impl Rules {
     ) -> Result<Option<HostText<'a>>, Error> {
         let (place, rest) = alternative_slot(path);
         let mut changed = *self;
-        changed.begin(rule)?;
-        changed.conditioned |= 1_u8.wrapping_shl(rule.into());
+        changed.begin_conditions(rule).map_err(Error::of_use)?;
         if rest.is_empty() {
             match value {
                 Value::Nothing if path.is_empty() => return Ok(None),
                 Value::NoItems if path.is_empty() => {}
-                Value::Empty => changed.alternative(rule, place).map(|_| ())?,
+                Value::Empty => _ = changed.alternative(rule, place).map_err(Error::of_use)?,
                 _ => return Err(refused(ErrorCode::WrongType, value, None)),
             }
             *self = changed;
@@ -76,7 +52,7 @@ impl Rules {
         }
         let (condition, index) = find(rest)?;
         if value == Value::Nothing && index.is_none() {
-            changed.alternative(rule, place)?;
+            changed.alternative(rule, place).map_err(Error::of_use)?;
             *self = changed;
             return Ok(None);
         }
@@ -93,111 +69,58 @@ impl Rules {
         index: Option<u32>,
         value: Value<'a>,
     ) -> Result<Option<HostText<'a>>, Error> {
-        let number = self.alternative(rule, nth)?;
+        let number = self.alternative(rule, nth).map_err(Error::of_use)?;
         let begins = index == Some(0) || index.is_none();
-        if begins && condition == HTTP {
-            self.begin_statuses(number)?;
-        }
-        let mut statuses = self.alternatives.get(number).map_or([0; 8], |alternative| *self.set_of(alternative));
-        let Some(alternative) = self.alternatives.get_mut(number) else { return Ok(None) };
-        alternative.conditions |= condition;
+        self.set_list(number, condition, begins).map_err(Error::of_use)?;
         let text = match (condition, index, value) {
             (IDEMPOTENT | UNSENT, None, Value::Flag(flag)) => {
-                alternative.flags = alternative.flags & !condition | if flag { condition } else { 0 };
+                self.add(number, condition, flag.into()).map_err(Error::of_use)?;
                 None
             }
             (IDEMPOTENT | UNSENT, ..) => return Err(refused(ErrorCode::NotAFlag, value, None)),
-            (_, None, Value::NoItems) | (_, Some(_), _) => {
-                match condition {
-                    GRPC if begins => alternative.grpc = 0,
-                    KINDS if begins => alternative.kinds = 0,
-                    _ => {}
-                }
-                match index {
-                    Some(_) => alternative.add(condition, &mut statuses, value)?,
-                    None => None,
-                }
+            (_, Some(_), Value::Text(text)) if list_of(condition).is_some() => Some(text),
+            (_, Some(_), _) => {
+                let near = || nearest_entry(condition, value);
+                let added = self.add(number, condition, entry_of(condition, value));
+                added.map_err(|code| refused(code, value, near()))?;
+                None
             }
+            (_, None, Value::NoItems) => None,
             (_, None, _) => return Err(refused(ErrorCode::NotAList, value, None)),
         };
-        let set = usize::from(alternative.set);
-        if condition == HTTP
-            && let Some(slot) = self.statuses.get_mut(set)
-        {
-            *slot = statuses;
-        }
-        let (number, list) = (number as u8, list_of(condition));
-        Ok(match (text, list, index) {
+        Ok(match (text, list_of(condition), index) {
             (Some(text), Some(list), _) => Some(HostText::Text { alternative: number, list, begins, text }),
             (None, Some(list), None) => Some(HostText::NoTexts { alternative: number, list }),
             _ => None,
         })
     }
-
-    /// Gives an alternative an empty set of statuses of its own.
-    fn begin_statuses(&mut self, number: usize) -> Result<(), Error> {
-        let sets = usize::from(self.sets);
-        let Some(alternative) = self.alternatives.get_mut(number) else { return Ok(()) };
-        if !alternative.has(HTTP) {
-            if sets >= SETS {
-                return Err(refused(ErrorCode::TooManyRules, Value::Other, None));
-            }
-            (alternative.set, self.sets) = (self.sets, self.sets.saturating_add(1));
-        }
-        if let Some(set) = self.statuses.get_mut(usize::from(alternative.set)) {
-            *set = [0; 8];
-        }
-        Ok(())
-    }
-
-    /// The number of an alternative of a rule, begun if it is new.
-    fn alternative(&mut self, rule: u8, index: u8) -> Result<usize, Error> {
-        self.begin(rule)?;
-        let mut known = self.alternatives.iter().take(self.used.into());
-        if let Some(number) = known.position(|known| known.rule == rule && known.index == index) {
-            return Ok(number);
-        }
-        let number = usize::from(self.used);
-        let Some(slot) = self.alternatives.get_mut(number) else {
-            return Err(refused(ErrorCode::TooManyRules, Value::Other, None));
-        };
-        *slot = Alternative { rule, index, ..Alternative::EMPTY };
-        self.used = self.used.saturating_add(1);
-        Ok(number)
-    }
 }
 
-impl Alternative {
-    /// Adds an entry to one of its lists; returns the text that the host has to store.
-    fn add<'a>(&mut self, list: u8, statuses: &mut [u64; 8], value: Value<'a>) -> Result<Option<&'a str>, Error> {
-        let integer = if let Value::Number { value, .. } = value { exact(value) } else { None };
-        let text = if let Value::Text(text) = value { text } else { "" };
-        match list {
-            HTTP => {
-                let class = CLASSES.into_iter().find(|class| class.0 == text).map(|class| (class.1, 100));
-                let status = integer.filter(|status| slot(*status).is_some()).map(|status| (status, 1));
-                let near = || nearest(text, CLASSES.into_iter().map(|class| class.0));
-                let (first, count) = class.or(status).ok_or_else(|| refused(ErrorCode::HttpStatus, value, near()))?;
-                for (word, bit) in (first..).take(count).filter_map(slot) {
-                    if let Some(word) = statuses.get_mut(word) {
-                        *word |= 1 << bit;
-                    }
-                }
-            }
-            GRPC => {
-                let code = integer.and_then(GrpcCode::from_code).or_else(|| GrpcCode::parse(text));
-                let near = || nearest(text, GrpcCode::ALL.into_iter().map(GrpcCode::name));
-                self.grpc |= 1 << code.ok_or_else(|| refused(ErrorCode::GrpcCode, value, near()))?.code();
-            }
-            KINDS => {
-                let near = || nearest(text, FailureKind::ALL.into_iter().map(FailureKind::name));
-                let kind = FailureKind::from_name(text).ok_or_else(|| refused(ErrorCode::RetryKind, value, near()))?;
-                self.kinds |= 1 << kind.code();
-            }
-            _ if matches!(value, Value::Text(_)) => return Ok(Some(text)),
-            _ => return Err(refused(ErrorCode::PatternText, value, None)),
+/// The number of an entry of a list; [`NO_ENTRY`] for a value that is none.
+fn entry_of(condition: u8, value: Value<'_>) -> u32 {
+    let integer = if let Value::Number { value, .. } = value { exact(value) } else { None };
+    let text = if let Value::Text(text) = value { text } else { "" };
+    let entry = match condition {
+        HTTP => {
+            let class = (1..).zip(CLASSES).find(|class| class.1 == text).map(|class| class.0);
+            class.or(integer.filter(|status| slot(*status).is_some()))
         }
-        Ok(None)
+        GRPC => integer.or(GrpcCode::parse(text).map(|code| code.code().into())),
+        KINDS => FailureKind::from_name(text).map(|kind| kind.code().into()),
+        _ => None,
+    };
+    entry.unwrap_or(NO_ENTRY)
+}
+
+/// The word of a list that is nearest to a value.
+#[cold]
+fn nearest_entry(condition: u8, value: Value<'_>) -> Option<&'static str> {
+    let text = if let Value::Text(text) = value { text } else { "" };
+    match condition {
+        HTTP => nearest(text, CLASSES.into_iter()),
+        GRPC => nearest(text, GrpcCode::ALL.into_iter().map(GrpcCode::name)),
+        KINDS => nearest(text, FailureKind::ALL.into_iter().map(FailureKind::name)),
+        _ => None,
     }
 }
 
@@ -224,7 +147,7 @@ pub(super) fn find(path: &str) -> Result<(u8, Option<u32>), Error> {
         Some((name, rest)) => (name, rest.strip_suffix(']').and_then(place_in_list).map(Some)),
         None => (path, Some(None)),
     };
-    match (CONDITIONS.into_iter().find(|known| known.0 == name), index) {
+    match (Rules::CONDITIONS.into_iter().find(|known| known.0 == name), index) {
         (Some((_, condition)), Some(index)) => Ok((condition, index)),
         (known, _) => Err(unknown(name, known.map(|known| known.0))),
     }
@@ -234,7 +157,7 @@ pub(super) fn find(path: &str) -> Result<(u8, Option<u32>), Error> {
 #[cold]
 #[inline(never)]
 fn unknown(name: &str, known: Option<&'static str>) -> Error {
-    let near = known.or_else(|| nearest(name, CONDITIONS.into_iter().map(|known| known.0)));
+    let near = known.or_else(|| nearest(name, Rules::CONDITIONS.into_iter().map(|known| known.0)));
     refused(ErrorCode::UnknownField, Value::Other, near)
 }
 

@@ -290,7 +290,7 @@ fn what_is_wrong_is_named() {
 fn there_is_room_for_eight_rules_sixteen_alternatives_and_eight_sets_of_statuses() {
     let mut rules = Rules::default();
     assert!((0..8).all(|rule| rules.begin(rule).is_ok()));
-    assert_eq!(rules.begin(8).unwrap_err().code, ErrorCode::TooManyRules);
+    assert_eq!(rules.begin(8).unwrap_err(), ErrorCode::TooManyRules);
     for place in 0..16 {
         rules.set_condition(0, &std::format!("[{place}]"), Value::Empty).unwrap();
     }
@@ -300,7 +300,7 @@ fn there_is_room_for_eight_rules_sixteen_alternatives_and_eight_sets_of_statuses
         rules.set_condition(0, &std::format!("[{place}].http[0]"), text("5xx")).unwrap();
     }
     assert_eq!(rules.set_condition(0, "[8].http[0]", text("5xx")).unwrap_err().code, ErrorCode::TooManyRules);
-    assert_eq!(Rules::default().begin(1).unwrap_err().code, ErrorCode::WrongType);
+    assert_eq!(Rules::default().begin(1).unwrap_err(), ErrorCode::WrongType);
 }
 
 #[test]

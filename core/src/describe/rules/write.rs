@@ -1,8 +1,8 @@
 //! Conditions as a document says them.
 
 use super::{
-    Alternative, CLASSES, CODES, GRPC, HTTP, IDEMPOTENT, KINDS, NEVER, PATTERNS, RETRIES, Rules, TYPES, TextList,
-    UNSENT, has_status, slot,
+    Alternative, CLASSES, CODES, FIRST_STATUS, GRPC, HTTP, IDEMPOTENT, KINDS, NEVER, PATTERNS, RETRIES, Rules, TYPES,
+    TextList, UNSENT, has_status, slot,
 };
 use crate::decide::failure::FailureKind;
 use crate::decide::grpc::GrpcCode;
@@ -14,7 +14,7 @@ use core::fmt;
 impl Rules {
     /// The names of the conditions of an alternative.
     pub fn conditions() -> impl Iterator<Item = &'static str> {
-        super::CONDITIONS.into_iter().map(|known| known.0)
+        Rules::CONDITIONS.into_iter().map(|known| known.0)
     }
 
     /// The rules of a policy, each with the kinds for which it holds whatever else is known.
@@ -102,7 +102,7 @@ pub(crate) fn write_codes(codes: u32, out: Out<'_>) -> fmt::Result {
 /// The entries of a set of statuses: whole classes by their name, other statuses one by one.
 fn write_http(set: &[u64; 8], out: Out<'_>) -> fmt::Result {
     let mut list = Open::new(out, '[')?;
-    for (class, first) in CLASSES {
+    for (class, first) in CLASSES.into_iter().zip((FIRST_STATUS..).step_by(100)) {
         let statuses = first..first.saturating_add(100);
         if statuses.clone().all(|status| has_status(set, status)) {
             crate::json::text(list.item()?, class)?;
