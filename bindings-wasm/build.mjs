@@ -48,7 +48,7 @@ function optimized(module) {
 
 // The demo imports the main entry and nothing else.
 const MAIN = process.argv.includes("--main");
-const MODULES = ["hot", ...(MAIN ? [] : ["powers", "classify", "guards", "wheel", "tools", "cli"])];
+const MODULES = ["hot", ...(MAIN ? [] : ["powers", "rules", "classify", "guards", "wheel", "tools", "cli"])];
 for (const name of MODULES) {
   const path = `dist/${name}.wasm`;
   cpSync(optimized(path), path);
@@ -175,6 +175,7 @@ writeFileSync("src-ts/tools/core.d.ts", `${types.trimEnd()}\n`);
 await bundle(
   {
     policies: "src-ts/policies/index.ts",
+    rules: "src-ts/rules/index.ts",
     classify: "src-ts/classify/index.ts",
     tools: "src-ts/tools/index.ts",
     guards: "src-ts/guards/index.ts",
@@ -196,6 +197,7 @@ const beside = {
 const retrying = {
   index: "src-ts/index.ts",
   policies: "src-ts/policies/index.ts",
+  rules: "src-ts/rules/index.ts",
   classify: "src-ts/classify/index.ts",
   guards: "src-ts/guards/index.ts",
 };

@@ -13,9 +13,9 @@ import {
   kindOfStatus,
 } from "./error_names.js";
 import { NEVER, NOT_A_DURATION, needs, problem, spanOf, timeRange, UNKNOWN_FAILURE_KIND, wrongType } from "./errors.js";
-import type { Facts, Failure, Hint, JudgedFailure, Rules, Verdict } from "./hooks.js";
+import type { Facts, Failure, Hint, JudgedFailure, Verdict } from "./hooks.js";
 import { hot } from "./hot.js";
-import type { Limits } from "./options.js";
+import type { Limits, Rules } from "./options.js";
 import type { Nanos } from "./values.js";
 import { clean, type FieldValue, isObject } from "./values.js";
 import { type FailureKind, KINDS } from "./words.js";
@@ -36,10 +36,19 @@ export interface ReadPolicy {
   readonly rules: Rules | undefined;
 }
 
-/** The additions of `holdoff/classify`. */
+/** Reads the rules of a policy. */
+export interface RulesReader {
+  /** Reads a field, which is called `name` in a document; false for one that is no part of a rule. */
+  set(name: string, field: FieldValue): boolean;
+  /** The rules, undefined if there are none. */
+  build(): Rules | undefined;
+}
+
+/** The additions of `holdoff/rules`. */
 export interface Classifier {
-  /** The policy of these fields. */
-  policy(values: readonly FieldValue[], names: (path: string) => string): ReadPolicy;
+  reader(): RulesReader;
+  /** Reads the policy of these fields in the core; undefined unless `holdoff/classify` was imported. */
+  policy?: (values: readonly FieldValue[], names: (path: string) => string) => ReadPolicy;
   /** Returns the kind of a failure by rules and, above it, the number of its rule. `kind` is its kind without rules. */
   judge(rules: Rules, facts: ErrorFacts, idempotent: boolean, kind: number, error: unknown, names?: Names): number;
   isFailure(rules: Rules, status: number, idempotent: boolean): boolean;
@@ -47,19 +56,17 @@ export interface Classifier {
   failure(rules: Rules | undefined, failure: Failure | FailureKind, facts: Facts): Failure;
 }
 
-let classifier: Classifier | undefined;
+/** Undefined unless the entry was imported. */
+export let classifier: Classifier | undefined;
 
-/** Brings the additions of `holdoff/classify`. */
+/** Brings the additions of `holdoff/rules`. */
 export function useClassifier(added: Classifier): void {
   classifier = added;
 }
 
-/** True once the entry was imported. */
-export const hasClassifier = (): boolean => classifier !== undefined;
-
 /** The same; throws unless the entry was imported. */
 export function classifierFor(path: string): Classifier {
-  if (classifier === undefined) throw needs(path, "classify");
+  if (classifier === undefined) throw needs(path, "rules");
   return classifier;
 }
 

@@ -46,15 +46,6 @@ export interface Facts {
   readonly shouldRetry?: boolean | null | undefined;
 }
 
-/** A code, name or pattern of a rule: the number of its alternative, its list (1 codes, 2 types, 3 patterns), and itself. */
-export type RuleText = readonly [alternative: number, list: number, text: string];
-
-/** The rules of a policy: the core's words, and the texts that it leaves to its host. */
-export interface Rules {
-  readonly words: Uint32Array;
-  readonly texts: readonly RuleText[];
-}
-
 /** A failure as the core takes it. */
 export interface JudgedFailure {
   /** The number of its kind. */

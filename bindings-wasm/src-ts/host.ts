@@ -5,7 +5,8 @@ import type { Clock } from "./clock.js";
 import { isSeed, problem, SEED_RANGE, wrongType } from "./errors.js";
 import type { PolicyFields } from "./fields.js";
 import type { GuardFields as Sections } from "./guards/fields.js";
-import type { DelayAnswer, DelayEvent, Hooks, JudgedFailure, Judgement, Rules } from "./hooks.js";
+import type { DelayAnswer, DelayEvent, Hooks, JudgedFailure, Judgement } from "./hooks.js";
+import type { Rules } from "./options.js";
 import { bareCopy, type GuardField, isFields } from "./values.js";
 import type { StopReason } from "./words.js";
 

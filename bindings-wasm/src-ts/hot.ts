@@ -3,7 +3,6 @@
 import * as At from "./places.js";
 import * as Field from "./table.js";
 import type { Nanos } from "./values.js";
-import { bareCopy } from "./values.js";
 
 const FOREVER = 2 ** 32 - 1;
 
@@ -108,18 +107,16 @@ export interface Module {
   makeLater(): Promise<object>;
   /** Throws where it cannot be made. */
   checkWasm(): void;
-  /** True if it has the backoffs that need a power function. */
-  readonly powers?: boolean;
-  /** True if it has rules; then it has powers, too. */
-  readonly rules?: boolean;
+  /** The most that a policy may need of it: 0, 1 for the backoffs that need a power function, or 2 for rules beside them. */
+  readonly has: number;
 }
 
 let module: Module;
 const brought: Module[] = [];
 
 /** Brings the module of an entry: that of `holdoff`, or a larger one. The first one stays until a policy needs more. */
-export function bring(entry: Module): void {
-  const by = bareCopy(entry);
+export function bring(entry: Omit<Module, "has">, has = 0): void {
+  const by = { ...entry, has };
   module ??= by;
   brought.push(by);
 }
@@ -127,10 +124,10 @@ export function bring(entry: Module): void {
 /** Throws where no module can be made, so that an operation ends before its first attempt. */
 export const checkModule = (): void => module.checkWasm();
 
-/** Takes a module with these features. Returns false if no imported entry has one. */
-export function takeModule(needs: "powers" | "rules"): boolean {
-  if (module[needs]) return true;
-  const larger = brought.find((by) => by[needs]);
+/** Takes a module that has what a policy needs. Returns false if no imported entry has one. */
+export function takeModule(needs: number): boolean {
+  if (module.has >= needs) return true;
+  const larger = brought.find(({ has }) => has >= needs);
   if (larger === undefined) return false;
   module = larger;
   // The owners of the states in the old module's memory take them along.

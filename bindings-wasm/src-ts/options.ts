@@ -40,6 +40,15 @@ export interface Written {
   readonly limits: Limits;
 }
 
+/** A code, name or pattern of a rule: the number of its alternative, its list (1 codes, 2 types, 3 patterns), and itself. */
+export type RuleText = readonly [alternative: number, list: number, text: string];
+
+/** The rules of a policy: the core's words, and the texts that it leaves to its host. */
+export interface Rules {
+  readonly words: Uint32Array;
+  readonly texts: readonly RuleText[];
+}
+
 /** A stage: kind, first delay, step, longest delay, number of delays, and the delays of a list. */
 export type Stage = readonly [number, Nanos, Nanos, Nanos, number, (readonly Nanos[])?];
 
@@ -57,8 +66,9 @@ export function entryOf(name: string, kind: number): string | undefined {
   const isNothing = kind === NOTHING;
   if (name === "rules" && (isNothing || kind === NO_ITEMS)) return undefined;
   const row = names().get(withoutIndex(name));
-  if (row === undefined && /^(rules|retry_on)\b|^backoff(\[\d+\])?\.(on|jitter|cap|hint)\b/.test(name))
+  if (/^(rules\[\d+\]\.(attempts|backoff)|retry_on|(rules|backoff)(\[\d+\])?\.(on|jitter|cap|hint))\b/.test(name))
     return "classify";
+  if (/^rules\b/.test(name)) return "rules";
   if (row === null) return isNothing ? undefined : "classify";
   if (Reader === Options && (/^backoff\[/.test(name) || (!isNothing && /^(whole|spans)/.test(row?.[4] ?? ""))))
     return "policies";
@@ -102,8 +112,8 @@ export class Options {
   private readonly given = new Map<string, unknown>();
   /** The preset that the fields start from. */
   base: Base | undefined = undefined;
-  /** The preset's rules. */
-  rules: { readonly words: Uint32Array; readonly texts: readonly [] } | undefined = undefined;
+  /** The rules: the preset's, unless some are given. */
+  rules: Rules | undefined = undefined;
 
   constructor(isDocument: boolean) {
     this.isDocument = isDocument;

@@ -19,6 +19,20 @@ export interface HotExports {
   reward(price: number): number;
 }
 
+export interface RulesExports {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  rules(): number;
+  clear(): void;
+  begin(rule: number): number;
+  set_word(rule: number, word: number): void;
+  begin_conditions(rule: number): number;
+  alternative(rule: number, index: number): number;
+  set_list(number: number, condition: number, begins: number): number;
+  add(number: number, condition: number, entry: number): number;
+  judge(kind: number, http: number, grpc: number, names: number, others: number): number;
+  is_failure(status: number, idempotent: number): number;
+}
+
 export interface ClassifyExports {
   readonly memory: { readonly buffer: ArrayBuffer };
   readonly PLACES: { readonly value: number };
@@ -27,8 +41,6 @@ export interface ClassifyExports {
   options_set(name: number, kind: number, value: number): number;
   options_build(): number;
   needs(): number;
-  judge(kind: number, http: number, grpc: number, names: number, others: number): number;
-  is_failure(status: number, idempotent: number): number;
 }
 
 export interface GuardsExports {

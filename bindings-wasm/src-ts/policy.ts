@@ -14,9 +14,9 @@ import {
   unsupported,
   wrongType,
 } from "./errors.js";
-import { classifierFor, classifyBy, hasClassifier, isFailure } from "./failure.js";
+import { type Classifier, classifier, classifierFor, classifyBy, isFailure, type RulesReader } from "./failure.js";
 import type { PolicyFields, PresetName } from "./fields.js";
-import type { Facts, Failure, Rules } from "./hooks.js";
+import type { Facts, Failure } from "./hooks.js";
 import { hasHooks } from "./hooks.js";
 import {
   ATTEMPT,
@@ -39,7 +39,7 @@ import {
 import type { Given } from "./hot.js";
 import { checkModule, policyOf, takeModule, wordsWithDeadline } from "./hot.js";
 import { Operation } from "./operation.js";
-import { entryOf, isGuard, type Limits, NEEDS_POWERS, NEEDS_RULES, NO_LIMIT, presets, Reader } from "./options.js";
+import { entryOf, isGuard, type Limits, NEEDS_RULES, NO_LIMIT, presets, Reader, type Rules } from "./options.js";
 import { BUDGET_KIND, BUDGET_LIMIT } from "./table.js";
 import type { Nanos, Time } from "./values.js";
 import {
@@ -157,7 +157,7 @@ export class Policy implements CompiledPolicy {
     return classifyBy(this.rules, error, options.idempotent ?? true);
   }
 
-  /** The failure as the rules judge it by the facts of its error; needs `holdoff/classify`. */
+  /** The failure as the rules judge it by the facts of its error; needs `holdoff/rules`. */
   judge(failure: Failure | FailureKind, facts: Facts = {}): Failure {
     return classifierFor("judge").failure(this.rules, failure, facts);
   }
@@ -233,9 +233,9 @@ function build(fields: unknown, reading: Reading): Built {
     else own.push(field);
   }
   const read = readFields(own, reading);
-  if (read.limits.needs === NEEDS_POWERS && !takeModule("powers")) throw needs("backoff.kind", "policies");
-  // Only presets have rules among the policies that are read here.
-  if (read.limits.needs === NEEDS_RULES && !takeModule("rules")) throw needs("preset", "classify");
+  // Only presets have rules that need a module, among the policies that are read here.
+  if (!takeModule(read.limits.needs))
+    throw read.limits.needs === NEEDS_RULES ? needs("preset", "classify") : needs("backoff.kind", "policies");
   const preset = own.find(({ path, kind }) => path === "preset" && kind === TEXT);
   const numbers = preset && presets?.[preset.value as string]?.guards;
   if (numbers) guardFields.push({ ...preset, numbers });
@@ -281,20 +281,25 @@ function withoutBudget(field: GuardField): GuardField[] {
 const namesBudget = ({ path, numbers }: GuardField): boolean =>
   /^budget(\.|$)/.test(path) || numbers?.[BUDGET_KIND] !== undefined;
 
-/** Reads the fields of a policy: plain fields here, others in the core, with the module of `holdoff/classify`. */
+/** Reads the fields of a policy: plain fields and rules here, others in the core, with the module of `holdoff/classify`. */
 function readFields(own: readonly FieldValue[], reading: Reading) {
   const name = ({ path }: FieldValue) => reading.name(path);
   const options = new Reader(reading === inDocument);
-  let special: FieldValue | undefined;
+  let rules: RulesReader | undefined;
+  let readByCore: Classifier["policy"];
   for (const field of own) {
     const entry = entryOf(name(field), field.kind);
-    if (entry === undefined) continue;
+    if (entry === "rules") rules ??= classifierFor(field.path).reader();
     // The core knows the names that other libraries have for fields.
-    if (entry && (field.path === "preset" || !hasClassifier())) throw needs(field.path, entry);
-    if (hasClassifier()) special ??= field;
+    else if (entry && (field.path === "preset" || !classifier?.policy)) throw needs(field.path, entry);
+    else if (entry !== undefined) readByCore = classifier?.policy;
   }
-  if (special) return classifierFor(special.path).policy(own, reading.name);
-  for (const field of own) if (name(field) !== "rules") options.set(name(field), field);
+  if (readByCore) return readByCore(own, reading.name);
+  for (const field of own) {
+    const path = name(field);
+    if (!rules?.set(path, field) && path !== "rules") options.set(path, field);
+  }
+  options.rules = rules?.build();
   return { ...options.build(), rules: options.rules };
 }
 

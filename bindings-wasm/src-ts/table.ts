@@ -143,3 +143,33 @@ export const STAGE_RULES: Readonly<Record<number, string>> = {
 export const TIME_RULES: Readonly<Record<number, string>> = {
   203: 'time_range must be a time from 0 on that its type holds exactly',
 };
+
+/** The word and the rule of each error about rules by its number. */
+export const CONDITION_RULES: Readonly<Record<number, string>> = {
+  120: 'http_status must be a status from 100 to 599, or a class of them from "1xx" to "5xx"',
+  121: 'grpc_code must be a gRPC code from 0 to 16, or its name, such as "UNAVAILABLE"',
+  122: 'retry_kind must be one of transient, throttled, timeout, permanent',
+  123: 'pattern_text must be text',
+  124: 'not_a_list must be a list',
+  174: 'not_a_flag must be true or false',
+  180: 'too_many_rules is one too many: there is room for 8 rules, 16 alternatives and 8 sets of statuses',
+};
+
+/** The conditions of rules with their bits. */
+export const CONDITIONS: Readonly<Record<string, number>> = {
+  http: 1,
+  grpc: 2,
+  kinds: 4,
+  codes: 32,
+  types: 64,
+  patterns: 128,
+  idempotent: 8,
+  unsent: 16,
+};
+
+/** What a rule has. */
+export const RULE_PARTS = "if retry attempts backoff jitter cap hint";
+
+/** The names of gRPC's codes, from 0 on. */
+export const GRPC_CODES =
+  "OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED";

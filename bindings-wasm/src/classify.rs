@@ -4,9 +4,7 @@
 use crate::memory::{Shared, exports};
 use core::fmt::{self, Write as _};
 use core::mem::offset_of;
-use holdoff_core::{
-    Error, Facts, Failure, FailureKind, HostText, Options, Policy, Quantity, Rules, TextList, Value as Given,
-};
+use holdoff_core::{Error, HostText, Options, Policy, Quantity, Rules, TextList, Value as Given};
 
 /// The values that go in and out, and one state of each machine. JavaScript reads the offsets from [`PLACES`].
 #[repr(C)]
@@ -142,28 +140,4 @@ exports! {
 
     /// What a module must have for `policy`: 0 nothing, 1 powers, 2 rules.
     fn needs() -> u32 = |memory| memory.policy.needs();
-
-    /// The kind that `rules` give a failure of that kind with these facts, and above it the number of the rule that takes it:
-    /// codes, and above them types, as masks; patterns, and above them whether the operation can run twice, the request was never
-    /// sent, and the program itself is at fault, a bit each, and the number of `x-should-retry`.
-    fn judge(kind: u32, http: u32, grpc: u32, names: u32, others: u32) -> u32 = |memory| {
-        let facts = Facts {
-            http: u16::try_from(http).unwrap_or_default(),
-            grpc: u8::try_from(grpc).unwrap_or(u8::MAX),
-            codes: names as u16,
-            types: (names >> 16) as u16,
-            patterns: others as u16,
-            idempotent: others >> 16 & 1 != 0,
-            unsent: others >> 17 & 1 != 0,
-            program_fault: others >> 18 & 1 != 0,
-            should_retry: (others >> 19) as u8,
-            ..Facts::NONE
-        };
-        let kind = FailureKind::from_code(kind).unwrap_or(FailureKind::Permanent);
-        let judged = memory.rules.judge(facts, Failure::new(kind));
-        u32::from(judged.kind.code()) | u32::from(judged.rule) << 8
-    };
-
-    /// Says whether `rules` take an HTTP answer with that status for a failure.
-    fn is_failure(status: u32, idempotent: u32) -> u32 = |memory| memory.rules.is_failure(status, idempotent != 0).into();
 }

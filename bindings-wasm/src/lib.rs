@@ -6,7 +6,7 @@
 //!
 //! A program loads the modules of the entries that it imports. Each is made of this crate with one feature: `hot` an operation's
 //! call, under a policy without rules that JavaScript has checked and written as words; `powers` the same with the backoffs that need
-//! a power function, with lists of delays and with several stages; `classify` policies with rules, and what
+//! a power function, with lists of delays and with several stages; `rules` judges failures; `classify` reads the fields that few policies have, and has what
 //! `hot` has; `guards` the guards that calls share, and what `hot` has. A policy and a
 //! state are the same words in all of them. `wheel` has timers, which take memory as they come, so each wheel is an instance of its
 //! own. `tools` is made by wasm-bindgen: its functions and classes take and give JavaScript's own values. `cli` is the command
@@ -25,6 +25,8 @@ mod guards;
 mod hot;
 #[cfg(not(any(feature = "tools", feature = "cli")))]
 mod memory;
+#[cfg(feature = "rules")]
+mod rules;
 #[cfg(feature = "tools")]
 mod tools;
 #[cfg(feature = "wheel")]

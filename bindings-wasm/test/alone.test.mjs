@@ -34,6 +34,7 @@ const USES = {
     const guards = new entry.Guards({ breaker: { failures: 9 } });
     return entry.retry(work, { ...fields, guards });
   })`,
+  "./rules": "print(typeof entry)",
   "./classify": "print(typeof entry)",
   "./tools": "print(entry.explain('default').rows.length)",
   "./timers": "print(new entry.Wheel().pop(0) ?? 'none')",

@@ -79,7 +79,8 @@ test("another error of the engine comes out", async (context) => {
 test("a field that needs another entry says which one", () => {
   for (const [fields, entry] of [
     [{ preset: "kubernetes" }, "policies"],
-    [{ rules: [{ if: { http: [503] }, retry: true }] }, "classify"],
+    [{ rules: [{ if: { http: [503] }, retry: true }] }, "rules"],
+    [{ rules: [{ attempts: 2 }] }, "classify"],
     [{ backoff: { floor: "1s" } }, "classify"],
     [{ total: 5 }, "classify"],
     [{ backoff: "polynomial" }, "policies"],
@@ -95,7 +96,7 @@ test("a field that needs another entry says which one", () => {
   assert.throws(() => new Policy().judge("transient"), {
     path: "judge",
     code: 147,
-    rule: 'needs import "holdoff/classify"',
+    rule: 'needs import "holdoff/rules"',
   });
   assert.ok(new Policy({ preset: null, rules: [], total: null }));
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigError, OUTCOME, outcomeOf, Policy, retry, wrap } from "holdoff";
 import { Schedule } from "holdoff/tools";
-import "holdoff/classify";
+import "holdoff/rules";
 import "holdoff/policies";
 import { withoutBudgets } from "holdoff/testing";
 import { failure, VirtualClock } from "./virtual.mjs";

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const names = ["hot", "powers", "classify", "guards"];
+const names = ["hot", "powers", "rules", "classify", "guards"];
 const compiled = Object.fromEntries(
   names.map((name) => [name, new WebAssembly.Module(readFileSync(`${root}dist/${name}.wasm`))]),
 );
@@ -56,7 +56,7 @@ for (const condition of ["workerd", "edge-light"]) {
       `import "holdoff/policies"; import "holdoff/classify"; export { retry } from "holdoff"; export { Guards } from "holdoff/guards";`,
       condition,
     );
-    assert.deepEqual(imported.sort(), ["classify", "guards", "hot", "powers"]);
+    assert.deepEqual(imported.sort(), ["classify", "guards", "hot", "powers", "rules"]);
     const rules = [{ if: { kinds: ["transient"] }, attempts: 3 }];
     assert.equal(
       await exports.retry(third, { ...soon, backoff: [{ delay: 1, kind: "constant", times: 1 }, {}], rules }),

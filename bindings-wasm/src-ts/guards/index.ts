@@ -3,6 +3,7 @@
  * wasm module. Importing it lets policies have guards.
  */
 import { bring } from "../hot.js";
+import { NEEDS_RULES } from "../options.js";
 import { runUnder } from "./engine.js";
 import { letPoliciesHaveGuards } from "./guards.js";
 import { checkWasm, make, makeLater } from "./memory.js";
@@ -21,5 +22,5 @@ export { Guards, type GuardsOptions } from "./guards.js";
 export { KeyedGuards, type KeyedOptions } from "./keyed.js";
 export { nestedAttempts, nestedFailure, Token } from "./nested.js";
 
-bring({ make, makeLater, checkWasm, powers: true, rules: true });
+bring({ make, makeLater, checkWasm }, NEEDS_RULES);
 letPoliciesHaveGuards(runUnder);

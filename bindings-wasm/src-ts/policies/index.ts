@@ -12,6 +12,7 @@ import {
   isStages,
   presets as knownPresets,
   listOf,
+  NEEDS_POWERS,
   NEEDS_RULES,
   names,
   near,
@@ -125,6 +126,7 @@ class StagedOptions extends Options {
     const preset = this.numbers[Field.PRESET] as number | undefined;
     // The first one is the default policy.
     if (preset !== undefined && preset !== 1) this.base = Object.values(knownPresets ?? {})[preset - 1];
+    if (this.base && this.rules) this.base = { stages: this.base.stages, fields: this.base.fields };
     return super.build();
   }
 
@@ -187,7 +189,7 @@ class StagedOptions extends Options {
   }
 }
 
-bring({ ...once(powers), powers: true });
+bring(once(powers), NEEDS_POWERS);
 readStages(PRESETS);
 
 /** The names of the presets. */

@@ -14,6 +14,7 @@ fn main() -> Result<()> {
     );
     for (name, sources) in [
         ("Hot", &["hot.rs"] as &[_]),
+        ("Rules", &["rules.rs"]),
         ("Classify", &["classify.rs"]),
         ("Guards", &["guards.rs", "guards/calls.rs", "guards/single.rs"]),
         ("Wheel", &["wheel.rs"]),

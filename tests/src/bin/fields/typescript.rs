@@ -3,7 +3,9 @@
 use super::{GENERATED, group, quoted, wrapped};
 use anyhow::{Result, bail};
 use conformance::fields::{GUARDS, described, groups, names};
-use holdoff_core::{Backoff, ErrorCode, Field, Jitter, Policy, Preset, Range, Rules, Section, Span, Stage, Takes};
+use holdoff_core::{
+    Backoff, ErrorCode, Field, GrpcCode, Jitter, Policy, Preset, Range, Rules, Section, Span, Stage, Takes,
+};
 use std::fmt::Write as _;
 
 fn camel(name: &str) -> String {
@@ -257,6 +259,17 @@ const STAGE_CODES: [ErrorCode; 5] = [
     ErrorCode::TimesRange,
 ];
 
+/// The errors about rules and their conditions.
+const RULE_CODES: [ErrorCode; 7] = [
+    ErrorCode::HttpStatus,
+    ErrorCode::GrpcCode,
+    ErrorCode::RetryKind,
+    ErrorCode::PatternText,
+    ErrorCode::NotAList,
+    ErrorCode::NotAFlag,
+    ErrorCode::TooManyRules,
+];
+
 /// A number of a field as a literal of TypeScript: the longest time is no double.
 fn literal(field: Field, number: u64) -> String {
     match field.takes() {
@@ -414,6 +427,7 @@ pub(super) fn table() -> String {
         ("RULES", "each error", others),
         ("STAGE_RULES", "each error about lists and stages", of_stages),
         ("TIME_RULES", "the error about times", of_times),
+        ("CONDITION_RULES", "each error about rules", RULE_CODES.into()),
     ] {
         let _ = writeln!(out, "}};\n\n/** The word and the rule of {of} by its number. */");
         let _ = writeln!(out, "export const {name}: Readonly<Record<number, string>> = {{");
@@ -422,7 +436,15 @@ pub(super) fn table() -> String {
             let _ = writeln!(out, "  {}: '{} {rule}',", code.code(), code.name());
         }
     }
-    out + "};\n"
+    out += "};\n\n/** The conditions of rules with their bits. */\nexport const CONDITIONS: Readonly<Record<string, number>> = {\n";
+    for (name, bit) in Rules::CONDITIONS {
+        let _ = writeln!(out, "  {name}: {bit},");
+    }
+    out += "};\n\n/** What a rule has. */\n";
+    let _ = writeln!(out, "export const RULE_PARTS = {:?};\n", Rules::PARTS.join(" "));
+    out += "/** The names of gRPC's codes, from 0 on. */\n";
+    let _ = writeln!(out, "export const GRPC_CODES =\n  {:?};", GrpcCode::ALL.map(GrpcCode::name).join(" "));
+    out
 }
 
 /// A stage of a policy: kind, first delay, step, longest delay, number of delays.
