@@ -20,6 +20,7 @@ from ._holdoff import (
     KeyedGuards as KeyedGuards,
     Limiter as Limiter,
     Outcome as Outcome,
+    Pause as Pause,
     Policy as Policy,
     Retrying as Retrying,
     Stretch as Stretch,

@@ -31,6 +31,7 @@ GUARDS: dict[str, Any] = {
     ),
     "cubic": lambda: holdoff.Adaptive("cubic"),
     "stretch": lambda: holdoff.Stretch(factor=3, min_calls=2),
+    "pause": lambda: holdoff.Pause(max=3600),
 }
 
 
@@ -48,6 +49,8 @@ def move(guard: Any, move: Move, now: int) -> Any:
     if isinstance(guard, holdoff.Stretch):
         guard.record(number % 2 == 0, now)
         return guard.stretch(1000, now)
+    if isinstance(guard, holdoff.Pause):
+        return guard.refuses(now) if number % 3 else guard.hint(number * MS, now)
     permit = guard.acquire(now)
     if permit is not None:
         guard.record(permit, number % 3 != 0, MS, now)

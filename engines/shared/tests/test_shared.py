@@ -192,8 +192,7 @@ def test_many_processes_are_answered_as_one_would_be(hammered: Any, place: str, 
     assert len(set(changes)) == len(changes), "two changes of one version"
     guard = shared_process.GUARDS[name]()
     first = min(now for _, _, now, _, _ in moves)
-    section = {"Limiter": "limiter", "Budget": "budget", "Breaker": "breaker", "Adaptive": "adaptive"}
-    part = section.get(type(guard).__name__, "stretch")
+    part = type(guard).__name__.lower()
     # As it was made, on the clock of the store.
     started = next(now for _, changed, now, _, _ in moves if changed or now == first)
     options: Any = {part: guard}

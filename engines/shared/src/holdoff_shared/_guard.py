@@ -17,6 +17,7 @@ from holdoff import (
     Guards,
     Hedge,
     Limiter,
+    Pause,
     Policy,
     Stretch,
     parse_duration,
@@ -31,7 +32,7 @@ from .ways import AWAITING, BLOCKING, Way, run_blocking
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-G = TypeVar("G", Guards, Budget, Breaker, Limiter, Adaptive, Stretch, Hedge)
+G = TypeVar("G", Guards, Budget, Breaker, Limiter, Adaptive, Stretch, Hedge, Pause)
 R = TypeVar("R")
 
 _LOG = logging.getLogger("holdoff.shared")

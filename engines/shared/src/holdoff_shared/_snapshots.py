@@ -8,7 +8,7 @@ from base64 import b64decode, b64encode
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdoff import Adaptive, Breaker, Budget, Guards, Hedge, Limiter, Stretch, parse_duration
+from holdoff import Adaptive, Breaker, Budget, Guards, Hedge, Limiter, Pause, Stretch, parse_duration
 from holdoff.machines import NEVER
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdoff.types import GuardOptions
 
     _Field: TypeAlias = str | float | dict[str, "_Field"] | list["_Field"]
-    _Guard: TypeAlias = Budget | Breaker | Limiter | Adaptive | Stretch | Hedge
+    _Guard: TypeAlias = Budget | Breaker | Limiter | Adaptive | Stretch | Hedge | Pause
 
 LAYOUT = 1
 NAMES = {
@@ -28,6 +28,7 @@ NAMES = {
     Adaptive: "adaptive",
     Stretch: "stretch",
     Hedge: "hedge",
+    Pause: "pause",
 }
 # Where a saved budget has the number of its kind, and that of `share` (spec 31.1).
 _KIND = slice(8, 12)
