@@ -40,8 +40,8 @@ pub trait GuardConfig: Copy {
     /// True if nothing that protects a server is lost when the guard is made anew at `now` (spec 21.5).
     fn is_at_rest(lent: &Self::Lent<'_>, now: Timestamp) -> bool;
 
-    /// The guard in words, for a `plain` one: its parts, each with whether it holds. A name in brackets stands for the number of that field of the
-    /// section.
+    /// The guard in words, where the table of `guard_words.rs` has none for it: its parts, each with whether it holds. A name in
+    /// brackets stands for the number of that field of the section.
     fn words_of(_fields: &dyn GuardFields) -> [(bool, &'static str); 4] {
         [(false, ""); 4]
     }
