@@ -10,8 +10,8 @@ mod single;
 use crate::memory::{Shared, exports};
 use core::mem::offset_of;
 use holdoff_core::{
-    Breaker, BreakerConfig, FailureKind, GuardConfig, GuardedCall, Guards, Policy, RawStep, Span, Step, Timestamp,
-    Token, each_guard,
+    Breaker, BreakerConfig, Bulkhead, BulkheadConfig, FailureKind, GuardConfig, GuardedCall, Guards, Limiter,
+    LimiterConfig, Policy, RawStep, Span, Step, Timestamp, Token, each_guard,
 };
 
 /// How many breakers stay in memory: a program that has one for each host takes them by turns. New ones are made in the first
@@ -23,6 +23,12 @@ const SLOTS: usize = 16;
 struct Slot<C: GuardConfig> {
     config: C,
     state: C::State,
+}
+
+impl<C: GuardConfig> Slot<C> {
+    fn parts(&mut self) -> (&C, &mut C::State) {
+        (&self.config, &mut self.state)
+    }
 }
 
 /// How many words the longest queue of a bulkhead takes.
@@ -203,8 +209,16 @@ impl Memory {
 
     /// The configuration and the state of the breaker that functions work on.
     fn breaker(&mut self) -> (&BreakerConfig, &mut Breaker) {
-        let Slot { config, state } = &mut self.breakers[self.breaker_slot as usize % SLOTS];
-        (config, state)
+        self.breakers[self.breaker_slot as usize % SLOTS].parts()
+    }
+
+    fn limiter(&mut self) -> (&LimiterConfig, &mut Limiter, &mut [u64]) {
+        let log = self.log();
+        self.limiter.config.lend(&mut self.limiter.state, log)
+    }
+
+    fn bulkhead(&mut self) -> (&BulkheadConfig, &mut Bulkhead, &mut [u64]) {
+        self.bulkhead.config.lend(&mut self.bulkhead.state, &mut self.queue)
     }
 
     /// The times of the limiter's log.

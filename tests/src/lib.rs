@@ -20,6 +20,7 @@ pub mod layers;
 pub mod limiters;
 pub mod logs;
 pub mod loop_backoffs;
+pub mod methods;
 pub mod nestings;
 pub mod options;
 pub mod random_logs;

@@ -1,8 +1,6 @@
-/** An adaptive rate by itself. */
-
-import { exact, like } from "../memory.js";
-import type { Same, Time } from "../values.js";
-import type { AdaptiveFields } from "./fields.js";
+/** An adaptive rate in the middle of its life. */
+import { exact } from "../memory.js";
+import type { Time } from "../values.js";
 import { Guard, type GuardOptions } from "./guard.js";
 import { memory } from "./memory.js";
 
@@ -19,69 +17,20 @@ export interface AdaptiveStart {
   readonly limits: boolean;
 }
 
-/** A rate that follows the other side's throttling. */
-export class Adaptive extends Guard {
-  constructor(
-    fields?: AdaptiveFields["kind"] | AdaptiveFields,
-    options?: GuardOptions & { start?: AdaptiveStart | undefined },
-  ) {
-    super(4, fields ?? "cubic", options);
-    if (options?.start) this.start(options.start, options.now);
-  }
+/** Options of an adaptive rate; it begins with the numbers of `start`, if they are given. */
+export type AdaptiveOptions = GuardOptions & { start?: AdaptiveStart | undefined };
 
-  private start(
-    { rate, measured, lastMaxRate, tokens, throttledAt, limits }: AdaptiveStart,
-    now: Time | undefined,
-  ): void {
+/** A guard that may begin with numbers of another one. */
+export abstract class StartedGuard extends Guard {
+  /** @internal */
+  constructor(index: number, fields: unknown, options?: AdaptiveOptions) {
+    super(index, fields, options);
+    if (!options?.start) return;
+    const { rate, measured, lastMaxRate, tokens, throttledAt, limits } = options.start;
     const throttled = exact(throttledAt, "throttledAt");
-    this.at(now);
+    this.at(options.now);
     for (const [at, number] of [rate, tokens, measured, lastMaxRate].entries()) memory().writeDouble(at + 1, number);
     memory().longs[5] = throttled;
     memory().core.adaptive_start(limits ? 1 : 0);
-  }
-
-  /** Takes as much; undefined, or when it can be taken. */
-  take<T extends Time = number>(cost = 1, now?: T): Same<T> | undefined {
-    const sample = this.at(now) as T;
-    memory().writeDouble(2, cost);
-    return memory().core.adaptive_take() !== 0 ? undefined : like(sample, memory().readNumber(1));
-  }
-
-  /** As much that was taken was not used. */
-  giveBack(cost = 1, now?: Time): void {
-    this.at(now);
-    memory().writeDouble(2, cost);
-    memory().core.adaptive_give_back();
-  }
-
-  /** An answer came, and was throttled or not. */
-  update(throttled: boolean, now?: Time): void {
-    this.at(now);
-    memory().core.adaptive_update(throttled ? 1 : 0);
-  }
-
-  /** Attempts per second. */
-  get rate(): number {
-    return this.look(0);
-  }
-
-  /** The rate that was measured. */
-  get measured(): number {
-    return this.look(1);
-  }
-
-  /** True once it limits. */
-  get limits(): boolean {
-    return this.look(2) !== 0;
-  }
-
-  /** The tokens that there are. */
-  tokens(now?: Time): number {
-    return this.look(3, now);
-  }
-
-  private look(what: number, now: Time | undefined = 0): number {
-    this.at(now);
-    return memory().core.adaptive_look(what);
   }
 }

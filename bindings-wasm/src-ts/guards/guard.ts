@@ -8,7 +8,6 @@ import { bareCopy, collect, type FieldValue, type GuardField, LIST, NUMBER, snak
 import { BREAKER_STATES, type BreakerState } from "../words.js";
 import { type Configs, configsOf } from "./configs.js";
 import {
-  argumentsFrom,
   BREAKER,
   clear,
   core,
@@ -164,6 +163,17 @@ export abstract class Guard {
     return now ?? 0;
   }
 
+  /** Runs a transition of the core. */
+  protected watch<R>(transition: () => R): R {
+    return transition();
+  }
+
+  /** Runs a transition that may let waiting operations through. */
+  protected change(transition: () => void): void {
+    this.watch(transition);
+    this.notifyWaiters();
+  }
+
   /** @internal */
   addWaiter(waiter: Waiter): void {
     (this.waiters ??= new Set()).add(waiter);
@@ -205,16 +215,6 @@ export abstract class PlainGuard extends Guard {
   }
 }
 
-/** Nothing held, and no place. */
-export const NONE = 0xffffffff;
-
-/** A number of things, or of tokens. */
-export function checkedCount(value: number, name: string): number {
-  if (!(Number.isInteger(value) && value >= 0 && value < NONE))
-    throw wrongType(name, value, "a whole number from 0 to 4294967294");
-  return value;
-}
-
 /** A breaker that may have hooks. */
 interface Watched extends ChangeHook {
   readonly name: string;
@@ -228,13 +228,7 @@ const isWatched = (breaker: Watched | undefined): boolean =>
   breaker !== undefined && (!!breaker.onChange || (listeners.length > 0 && listeners.some(({ onChange }) => onChange)));
 
 /** The state of the breaker in memory at the time there. */
-function look(): BreakerState {
-  const results = argumentsFrom(1).subarray(0, 10);
-  const saved = results.slice();
-  const state = BREAKER_STATES[core.breaker_look()] as BreakerState;
-  results.set(saved);
-  return state;
-}
+const look = (): BreakerState => BREAKER_STATES[core.breaker_state()] as BreakerState;
 
 /** Runs a transition of the breaker in memory. Hooks are told in a turn of their own: they may use the memory. */
 export function watched<T>(breaker: Watched | undefined, transition: () => T): T {

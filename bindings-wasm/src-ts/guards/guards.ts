@@ -12,8 +12,7 @@ import {
 } from "../host.js";
 import type { Time } from "../values.js";
 import { bareCopy, type GuardField, isFields } from "../values.js";
-import type { Breaker } from "./breaker.js";
-import CLASSES, { GuardSet } from "./classes.js";
+import CLASSES, { type Breaker, GuardSet } from "./classes.js";
 import type { Nesting } from "./configs.js";
 import { type Configs, configsOf } from "./configs.js";
 import type { GuardFields } from "./fields.js";

@@ -12,7 +12,6 @@ export { currentToken } from "../host.js";
 export * from "../main.js";
 export type { AdaptiveStart } from "./adaptive.js";
 export type { Acquired, BreakerState } from "./breaker.js";
-export type { Entry } from "./bulkhead.js";
 export { GuardedCall } from "./call.js";
 export * from "./classes.js";
 export { Refused } from "./engine.js";
@@ -20,6 +19,7 @@ export type * from "./fields.js";
 export type { GuardOptions } from "./guard.js";
 export { Guards, type GuardsOptions } from "./guards.js";
 export { KeyedGuards, type KeyedOptions } from "./keyed.js";
+export type { Entry } from "./methods.js";
 export { nestedAttempts, nestedFailure, Token } from "./nested.js";
 
 bring({ make, makeLater, checkWasm }, NEEDS_RULES);

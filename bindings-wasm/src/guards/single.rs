@@ -1,21 +1,227 @@
-//! Single guards. The time is in slot 0.
+//! The methods of single guards: a row each, from which JavaScript's classes are printed (`src-ts/guards/classes.ts`). The time is in
+//! slot 0, and a length of time that goes in or comes out is in slot 1.
 
-use super::{Memory, Slot, kind_of, with};
+use super::{Memory, kind_of, with};
 use crate::memory::exports;
 use holdoff_core::{
-    Adaptive, AdaptiveStart, Budget, BudgetConfig, Entry, Permit, QueuePlace, Span, Timestamp, Verdict, Withdrawal,
+    Adaptive, AdaptiveStart, BreakerState, Budget, BudgetConfig, Entry, FailureKind, Permit, QueuePlace, Span,
+    Timestamp, Verdict, Withdrawal,
 };
 
-/// The number for no withdrawal and no place in a queue.
+/// The number for no withdrawal.
 const NONE: u32 = u32::MAX;
 
-fn withdrawal(raw: u32) -> Option<Withdrawal> {
-    (raw != NONE).then(|| Withdrawal::from_raw(raw))
+/// A length of time as people write it; other lengths are in nanoseconds.
+type Length = Span;
+
+/// An argument of a method.
+trait Argument {
+    type Number;
+    fn of(number: Self::Number) -> Self;
 }
 
-/// 1, or 0 with the time to ask again in slot 1.
-fn taken(memory: &mut Memory, refused: Option<Timestamp>) -> u32 {
-    refused.inspect(|retry_at| memory.leave(1, retry_at.as_nanos())).is_none().into()
+/// The answer of a method: a number, or none and what it leaves from slot 1 on.
+trait Answer {
+    type Number;
+    fn put(answer: Self, memory: &mut Memory) -> Self::Number;
+}
+
+macro_rules! crossing {
+    ($($of:ty: $number:ty $(, in |$in:pat_param| $argument:expr)? $(, out |$out:pat_param, $memory:pat_param| $answer:expr)?;)+) => {
+        $(
+            $(impl Argument for $of {
+                type Number = $number;
+                fn of($in: $number) -> Self {
+                    $argument
+                }
+            })?
+            $(impl Answer for $of {
+                type Number = $number;
+                fn put($out: Self, $memory: &mut Memory) -> $number {
+                    $answer
+                }
+            })?
+        )+
+    };
+}
+
+crossing! {
+    (): (), out |_, _| ();
+    u32: u32, in |number| number, out |number, _| number;
+    f64: f64, in |number| number, out |number, _| number;
+    bool: u32, in |number| number != 0, out |is, _| is.into();
+    FailureKind: u32, in |code| kind_of(code);
+    Verdict: u32, in |failed| if failed == 0 { Verdict::Success } else { Verdict::Failure };
+    Permit: u32, in |raw| Permit::from_raw(raw);
+    QueuePlace: u32, in |raw| QueuePlace::from_raw(raw);
+    Withdrawal: u32, in |raw| Withdrawal::from_raw(raw);
+    Option<Withdrawal>: u32, in |raw| (raw != NONE).then(|| Withdrawal::from_raw(raw)),
+        out |withdrawal, _| withdrawal.map_or(NONE, Withdrawal::as_raw);
+    BreakerState: u32, out |state, _| state as u32;
+    Span: (), out |span, memory| memory.leave(1, span.as_nanos());
+    Option<Span>: (), out |span, memory| memory.leave(1, span.map_or(u64::MAX, Span::as_nanos));
+    Timestamp: (), out |time, memory| memory.leave(1, time.as_nanos());
+    Option<Timestamp>: u32, out |time, memory| time.inspect(|time| memory.leave(1, time.as_nanos())).is_some().into();
+    Result<Permit, Timestamp>: f64, out |permit, memory| match permit {
+        Ok(permit) => permit.as_raw().into(),
+        Err(retry_at) => {
+            memory.leave(1, retry_at.as_nanos());
+            -1.0
+        }
+    };
+    Entry: u32, out |entry, memory| match entry {
+        Entry::Entered => 0,
+        Entry::Refused => 1,
+        Entry::Queued(place) => {
+            memory.leave(1, place.as_raw().into());
+            2
+        }
+    };
+}
+
+impl<const N: usize> Answer for [u32; N] {
+    type Number = ();
+    fn put(numbers: Self, memory: &mut Memory) {
+        (1..).zip(numbers).for_each(|(at, number)| memory.leave(at, number.into()));
+    }
+}
+
+/// Exports the methods of a guard: `fn` is a method, `get` a property, `watch` a method of which the hooks of a breaker are told, and
+/// `change` one that may also let calls through that wait. `at now` takes the time; an argument behind `;` is in slot 1; names in braces
+/// are those of the numbers of an answer.
+macro_rules! methods {
+    (|$memory:ident| $parts:pat_param = $lent:expr; $(
+        $(#[doc = $doc:literal])+
+        $sort:ident $name:ident($($argument:ident: $type:ty $(= $default:literal)?),* $(; $long:ident: $length:ty $(= $zero:literal)?)?)
+            $(at $now:ident)? $(-> $answer:ty $({ $($number:ident),+ })?)? = $body:expr;
+    )+) => {
+        $(
+            $(#[doc = $doc])+
+            #[unsafe(no_mangle)]
+            #[allow(unused_variables, reason = "not every method asks for all parts")]
+            extern "C" fn $name($($argument: <$type as Argument>::Number),*) $(-> <$answer as Answer>::Number)? {
+                with(|$memory| {
+                    $(let $argument = <$type as Argument>::of($argument);)*
+                    $(let $long: $length = $memory.span(1);)?
+                    $(let $now = $memory.now();)?
+                    let answer = {
+                        let $parts = $lent;
+                        $body
+                    };
+                    Answer::put(answer, $memory)
+                })
+            }
+        )+
+    };
+}
+
+methods! { |memory| (config, state) = memory.budget.parts();
+    /// A call begins.
+    fn budget_begin() at now = state.begin(config, now);
+    /// May an attempt start, the first or another?
+    fn budget_admit() at now -> bool = state.admit(config, now);
+    /// An attempt failed in a way that may be retried.
+    fn budget_fail(kind: FailureKind) at now = state.fail(config, now, kind);
+    /// May there be a retry after such a failure? The payment of the retry, for `succeed` or `refund`.
+    fn budget_withdraw(kind: FailureKind) at now -> Option<Withdrawal> = state.withdraw(config, now, kind, state.refusals());
+    /// A retry has run.
+    fn budget_retried() = state.retried(config);
+    /// A retry that has paid never ran.
+    fn budget_refund(withdrawal: Withdrawal) at now = state.refund(config, now, withdrawal);
+    /// The call succeeded; `withdrawal` is the payment of its latest retry.
+    fn budget_succeed(withdrawal: Option<Withdrawal>) at now = state.succeed(config, now, withdrawal);
+    /// The call is over, with any result.
+    fn budget_end(withdrawal: Option<Withdrawal>) = state.end(config, withdrawal);
+    /// The tokens, or retries, that there are.
+    fn budget_balance() at now -> f64 = state.balance(config, now);
+    /// The probability that an attempt is refused.
+    fn budget_rejection() at now -> f64 = state.rejection(config, now);
+}
+
+methods! { |memory| (config, state) = memory.breaker();
+    /// May a call run? Its permit, or when to ask again.
+    watch breaker_acquire() at now -> Result<Permit, Timestamp> = state.acquire(config, now);
+    /// A call with that permit ended; `took` is in nanoseconds, of use to a breaker that counts slow calls.
+    change breaker_record(permit: Permit, verdict: Verdict; took: Span = 0) at now = state.record(config, permit, now, verdict, took);
+    /// Nothing will be known of a call with that permit: its place comes back.
+    change breaker_abandon(permit: Permit) at now = state.abandon(config, permit, now);
+    /// The server said not to come before that time is over, a number in milliseconds.
+    watch breaker_hint(; hint: Length) at now = state.hint(config, now, hint);
+    /// Opens it until it is reset.
+    change breaker_isolate() at now = state.isolate(now);
+    /// Closes it.
+    change breaker_force_close() at now = state.force_close(now);
+    /// Makes it as new.
+    change breaker_reset() at now = state.reset(now);
+    /// The state at that time.
+    fn breaker_state() at now -> BreakerState = state.state(config, now);
+    /// The end of the open time, in nanoseconds.
+    get breaker_retry_at() -> Timestamp = state.retry_at();
+    /// The calls that count now, and how many of them failed and were slow.
+    fn breaker_rates() at now -> [u32; 3] { calls, failed, slow } = <[u32; 3]>::from(state.rates(config, now));
+    /// How often it has opened.
+    get breaker_openings() -> u32 = state.openings();
+}
+
+methods! { |memory| (config, state, log) = memory.limiter();
+    /// Takes so many; undefined, or when they can be taken.
+    fn limiter_take(count: u32 = 1) at now -> Option<Timestamp> = state.take(config, log, count, now).err();
+    /// Could so many be taken? Undefined, or when they can be.
+    fn limiter_look(count: u32 = 1) at now -> Option<Timestamp> = state.refuses(config, log, count, now);
+    /// So many that were taken were not used.
+    fn limiter_give_back(count: u32 = 1) at now = state.give_back(config, log, count, now);
+}
+
+methods! { |memory| (config, state, queue) = memory.bulkhead();
+    /// Enters it, queues, or does neither.
+    fn bulkhead_enter() -> Entry = state.enter(config, queue);
+    /// Asks again, from a place in the queue.
+    fn bulkhead_enter_from(place: QueuePlace) -> Entry = state.enter_from(config, queue, place);
+    /// A call has left.
+    change bulkhead_leave() = state.leave();
+    /// A queued caller gives up its place.
+    change bulkhead_leave_queue(place: QueuePlace) = state.leave_queue(config, queue, place);
+    /// How many run.
+    get bulkhead_running() -> u32 = state.running();
+    /// How many wait.
+    get bulkhead_waiting() -> u32 = state.waiting();
+}
+
+methods! { |memory| (config, state) = memory.adaptive.parts();
+    /// Takes as much; undefined, or when it can be taken.
+    fn adaptive_take(cost: f64 = 1) at now -> Option<Timestamp> = state.take(config, cost, now).err();
+    /// As much that was taken was not used.
+    fn adaptive_give_back(cost: f64 = 1) at now = state.give_back(config, cost, now);
+    /// An answer came, and was throttled or not.
+    fn adaptive_update(throttled: bool) at now = state.update(config, now, throttled);
+    /// Attempts per second.
+    get adaptive_rate() -> f64 = state.rate();
+    /// The rate that was measured.
+    get adaptive_measured() -> f64 = state.measured();
+    /// True once it limits.
+    get adaptive_limits() -> bool = state.limits();
+    /// The tokens that there are.
+    fn adaptive_tokens() at now -> f64 = state.tokens(now);
+}
+
+methods! { |memory| (config, state) = memory.stretch.parts();
+    /// An attempt ended.
+    fn stretch_record(failed: bool) at now = state.record(config, now, failed);
+    /// The stretched delay, in nanoseconds.
+    fn stretch_stretch(; delay: Span) at now -> Span = state.stretch(config, now, delay);
+    /// The attempts that count, and how many of them failed.
+    fn stretch_counts() at now -> [u32; 2] { calls, failed } = <[u32; 2]>::from(state.counts(config, now));
+}
+
+methods! { |memory| (config, state) = memory.hedge.parts();
+    /// An attempt took so many nanoseconds.
+    fn hedge_record(; took: Span) = state.record(took, config.percentile().unwrap_or_default());
+    /// The time that the share of attempts takes at most; undefined before the first record, or without a percentile.
+    get hedge_quantile() -> Option<Span> = state.quantile();
+    /// The nanoseconds after which the next attempt starts.
+    get hedge_delay() -> Span = config.delay(state);
+    /// How many records there were.
+    get hedge_records() -> u32 = state.records();
 }
 
 exports! {
@@ -25,35 +231,11 @@ exports! {
     /// The guard with that number hears that the server said not to come before the time in slot 1 is over.
     fn guard_hint(index: u32) = |memory, now| memory.hint(index, now, memory.span(1));
     /// 0 if the guard with that number lets an attempt through; else slot 1 says when it would.
-    fn guard_refuses(index: u32) -> u32 = |memory, now| {
-        let retry_at = memory.refuses(index, now);
-        retry_at.inspect(|retry_at| memory.leave(1, retry_at.as_nanos())).is_some().into()
-    };
+    fn guard_refuses(index: u32) -> u32 = |memory, now| Answer::put(memory.refuses(index, now), memory);
 
     /// 1 if nothing is lost when those guards are made anew.
     fn guards_at_rest(guards: u32) -> u32 = |memory, now| memory.call_under(guards).2.is_at_rest(now).into();
 
-    /// Begins a call.
-    fn budget_begin() = |memory, now| memory.budget.state.begin(&memory.budget.config, now);
-    /// Says whether an attempt may start.
-    fn budget_admit() -> u32 = |memory, now| memory.budget.state.admit(&memory.budget.config, now).into();
-    /// An attempt failed.
-    fn budget_fail(kind: u32) = |memory, now| memory.budget.state.fail(&memory.budget.config, now, kind_of(kind));
-    /// Asks for a retry: the withdrawal that it pays, 2^32-1 when it is refused.
-    fn budget_withdraw(kind: u32) -> u32 = |memory, now| {
-        let noted = memory.budget.state.refusals();
-        memory.budget.state.withdraw(&memory.budget.config, now, kind_of(kind), noted).map_or(NONE, Withdrawal::as_raw)
-    };
-    /// A retry has run.
-    fn budget_retried() = |memory| memory.budget.state.retried(&memory.budget.config);
-    /// A retry never ran.
-    fn budget_refund(paid: u32) = |memory, now| {
-        memory.budget.state.refund(&memory.budget.config, now, Withdrawal::from_raw(paid));
-    };
-    /// A call succeeded whose latest retry has paid that, 2^32-1 for none.
-    fn budget_succeed(paid: u32) = |memory, now| memory.budget.state.succeed(&memory.budget.config, now, withdrawal(paid));
-    /// A call is over.
-    fn budget_end(paid: u32) = |memory| memory.budget.state.end(&memory.budget.config, withdrawal(paid));
     /// `budget` and `budget_config` := the budget that a loop brings, full, with that number of its latest refusal.
     fn budget_fill(capacity: u32, refusals: u32) = |memory, now| {
         memory.budget.config = BudgetConfig::of_loops_with(capacity).unwrap_or_default();
@@ -69,105 +251,6 @@ exports! {
         }
         shortage.is_some().into()
     };
-    /// The balance.
-    fn budget_balance() -> f64 = |memory, now| memory.budget.state.balance(&memory.budget.config, now);
-    /// The probability that an attempt is refused.
-    fn budget_rejection() -> f64 = |memory, now| memory.budget.state.rejection(&memory.budget.config, now);
-
-    /// A permit, -1 for none; then slot 1 says when to ask again.
-    fn breaker_acquire() -> f64 = |memory, now| {
-        let (config, breaker) = memory.breaker();
-        match breaker.acquire(config, now) {
-            Ok(permit) => permit.as_raw().into(),
-            Err(retry_at) => {
-                memory.leave(1, retry_at.as_nanos());
-                -1.0
-            }
-        }
-    };
-    /// A call with that permit ended after the time in slot 1.
-    fn breaker_record(permit: u32, failed: u32) = |memory, now| {
-        let took = memory.span(1);
-        let verdict = if failed == 0 { Verdict::Success } else { Verdict::Failure };
-        let (config, breaker) = memory.breaker();
-        breaker.record(config, Permit::from_raw(permit), now, verdict, took);
-    };
-    /// Nothing will be known of a call with that permit.
-    fn breaker_abandon(permit: u32) = |memory, now| {
-        let (config, breaker) = memory.breaker();
-        breaker.abandon(config, Permit::from_raw(permit), now);
-    };
-    /// The server said not to come before the time in slot 1 is over.
-    fn breaker_hint() = |memory, now| {
-        let span = memory.span(1);
-        let (config, breaker) = memory.breaker();
-        breaker.hint(config, now, span);
-    };
-    /// 0 isolates it, 1 closes it, 2 resets it.
-    fn breaker_move(to: u32) = |memory, now| {
-        let (_, breaker) = memory.breaker();
-        match to {
-            0 => breaker.isolate(now),
-            1 => breaker.force_close(now),
-            _ => breaker.reset(now),
-        }
-    };
-    /// Its state by its number; when to come back into slot 1, calls, failed, slow and openings into slots 2 to 5.
-    fn breaker_look() -> u32 = |memory, now| {
-        let (config, breaker) = memory.breaker();
-        let (calls, failed, slow) = breaker.rates(config, now);
-        let (retry_at, openings, state) = (breaker.retry_at(), breaker.openings(), breaker.state(config, now) as u32);
-        memory.leave(1, retry_at.as_nanos());
-        for (at, count) in [calls, failed, slow, openings].into_iter().enumerate() {
-            memory.leave(at + 2, count.into());
-        }
-        state
-    };
-
-    /// Takes so many permits. 0 when they are refused; then slot 1 says when to ask again.
-    fn limiter_take(count: u32) -> u32 = |memory, now| {
-        let log = memory.log();
-        let refused = memory.limiter.state.take(&memory.limiter.config, log, count, now).err();
-        taken(memory, refused)
-    };
-    /// The same without taking them.
-    fn limiter_look(count: u32) -> u32 = |memory, now| {
-        let refused = memory.limiter.state.refuses(&memory.limiter.config, memory.log(), count, now);
-        taken(memory, refused)
-    };
-    /// So many that were taken were not used.
-    fn limiter_give_back(count: u32) = |memory, now| {
-        let log = memory.log();
-        memory.limiter.state.give_back(&memory.limiter.config, log, count, now);
-    };
-
-    /// Enters the bulkhead: 0 entered, 1 refused, 2 queued at the place in slot 1. `place` is the caller's place in the
-    /// queue, 2^32-1 for none.
-    fn bulkhead_enter(place: u32) -> u32 = |memory| {
-        let Memory { bulkhead: Slot { config: bulkhead_config, state: bulkhead }, queue, .. } = memory;
-        let entry = match place {
-            NONE => bulkhead.enter(bulkhead_config, queue),
-            _ => bulkhead.enter_from(bulkhead_config, queue, QueuePlace::from_raw(place)),
-        };
-        match entry {
-            Entry::Entered => 0,
-            Entry::Refused => 1,
-            Entry::Queued(place) => {
-                memory.leave(1, place.as_raw().into());
-                2
-            }
-        }
-    };
-    /// A call has left, or the queue at that place.
-    fn bulkhead_leave(place: u32) = |memory| match place {
-        NONE => memory.bulkhead.state.leave(),
-        _ => memory.bulkhead.state.leave_queue(&memory.bulkhead.config, &mut memory.queue, QueuePlace::from_raw(place)),
-    };
-    /// How many run; how many wait into slot 1.
-    fn bulkhead_look() -> u32 = |memory| {
-        memory.leave(1, memory.bulkhead.state.waiting().into());
-        memory.bulkhead.state.running()
-    };
 
     /// `adaptive` := a limiter that has been at work: rate, tokens, measured rate and the rate before it was throttled last
     /// in slots 1 to 4, the time of that in slot 5, and whether it limits.
@@ -181,52 +264,5 @@ exports! {
             limits: limits != 0,
         };
         memory.adaptive.state = Adaptive::started(&memory.adaptive.config, start, now);
-    };
-    /// Takes the tokens in slot 2. 0 when they are refused; then slot 1 says when to ask again.
-    fn adaptive_take() -> u32 = |memory, now| {
-        let refused = memory.adaptive.state.take(&memory.adaptive.config, memory.real(2), now).err();
-        taken(memory, refused)
-    };
-    /// The tokens in slot 2 were not used.
-    fn adaptive_give_back() = |memory, now| {
-        let cost = memory.real(2);
-        memory.adaptive.state.give_back(&memory.adaptive.config, cost, now);
-    };
-    /// An answer came.
-    fn adaptive_update(throttled: u32) = |memory, now| {
-        memory.adaptive.state.update(&memory.adaptive.config, now, throttled != 0);
-    };
-    /// 0 the rate, 1 the measured rate, 2 whether it limits, 3 the tokens.
-    fn adaptive_look(of: u32) -> f64 = |memory, now| match of {
-        0 => memory.adaptive.state.rate(),
-        1 => memory.adaptive.state.measured(),
-        2 => u8::from(memory.adaptive.state.limits()).into(),
-        _ => memory.adaptive.state.tokens(now),
-    };
-
-    /// An attempt ended.
-    fn stretch_record(failed: u32) = |memory, now| memory.stretch.state.record(&memory.stretch.config, now, failed != 0);
-    /// Stretches the delay in slot 1.
-    fn stretch_delay() = |memory, now| {
-        let delay = memory.stretch.state.stretch(&memory.stretch.config, now, memory.span(1));
-        memory.leave(1, delay.as_nanos());
-    };
-    /// How many attempts count; how many of them failed into slot 1.
-    fn stretch_look() -> u32 = |memory, now| {
-        let (calls, failed) = memory.stretch.state.counts(&memory.stretch.config, now);
-        memory.leave(1, failed.into());
-        calls
-    };
-
-    /// An attempt took as long as slot 1 says.
-    fn hedge_record() = |memory| {
-        let took = memory.span(1);
-        memory.hedge.state.record(took, memory.hedge.config.percentile().unwrap_or_default());
-    };
-    /// How many records there were; the estimate into slot 1, 2^64-1 for none, and the delay into slot 2.
-    fn hedge_look() -> u32 = |memory| {
-        memory.leave(1, memory.hedge.state.quantile().map_or(u64::MAX, Span::as_nanos));
-        memory.leave(2, memory.hedge.config.delay(&memory.hedge.state).as_nanos());
-        memory.hedge.state.records()
     };
 }

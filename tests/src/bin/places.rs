@@ -3,6 +3,7 @@
 
 use anyhow::{Context as _, Result};
 use conformance::fields::GUARDS;
+use conformance::methods::Method;
 use core::mem::size_of;
 use holdoff_core::{Budget, Call, Policy, RawStep, Rules};
 use std::fs;
@@ -27,6 +28,7 @@ fn main() -> Result<()> {
                 println!("  readonly PLACES: {{ readonly value: number }};");
             }
             functions(&text);
+            methods(&text)?;
         }
         println!("}}");
     }
@@ -97,6 +99,17 @@ fn functions(text: &str) {
         let answer = if rest.starts_with(" ->") { "number" } else { "void" };
         println!("  {name}({}): {answer};", arguments.join(", "));
     }
+}
+
+/// Prints the functions of guards' methods. A length of time crosses in the memory, and so do several numbers.
+fn methods(text: &str) -> Result<()> {
+    for Method { name, arguments, answer, .. } in conformance::methods::methods(text)? {
+        let arguments: Vec<_> = arguments.iter().map(|(name, ..)| format!("{}: number", camel(name))).collect();
+        let crosses = ["Span", "Option<Span>", "Timestamp"];
+        let crosses = answer.is_none_or(|answer| answer.starts_with('[') || crosses.contains(&answer.as_str()));
+        println!("  {name}({}): {};", arguments.join(", "), if crosses { "void" } else { "number" });
+    }
+    Ok(())
 }
 
 /// A name as TypeScript writes it.

@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use conformance::fields::{GUARDS, Group, groups};
 
+mod classes;
 mod page;
 mod python;
 mod typescript;
@@ -13,7 +14,7 @@ fn main() -> Result<()> {
         Some("table.ts") => print!("{}", typescript::table()),
         Some("presets.ts") => print!("{}", typescript::presets()?),
         Some("guards.ts") => print!("{}", typescript::guards()),
-        Some("guards_classes.ts") => print!("{}", typescript::classes()),
+        Some("guards_classes.ts") => print!("{}", classes::classes()?),
         Some("guards_table.ts") => print!("{}", typescript::guards_table()),
         Some("python") => print!("{}", python::types()),
         Some("docs") => print!("{}", page::page(&std::fs::read_to_string("docs/policy.md")?)?),

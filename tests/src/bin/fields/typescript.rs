@@ -8,14 +8,14 @@ use holdoff_core::{
 };
 use std::fmt::Write as _;
 
-fn camel(name: &str) -> String {
+pub(super) fn camel(name: &str) -> String {
     let mut parts = name.split('_');
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |name, part| name + &part[..1].to_uppercase() + &part[1..])
 }
 
 /// A comment of TypeScript, in lines of at most 120 letters.
-fn comment(text: &str, indent: &str) -> String {
+pub(super) fn comment(text: &str, indent: &str) -> String {
     let whole = format!("{indent}/** {text} */");
     if whole.len() <= 120 {
         return whole + "\n";
@@ -37,7 +37,7 @@ fn union(start: &str, words: &[String]) -> String {
 }
 
 /// The type of a field in TypeScript.
-fn type_of(field: Field) -> String {
+pub(super) fn type_of(field: Field) -> String {
     match field {
         Field::BackoffKind => return "BackoffKind".into(),
         Field::JitterKind => return "JitterKind".into(),
@@ -553,46 +553,6 @@ pub(super) fn presets() -> Result<String> {
         );
     }
     Ok(out + "};\n")
-}
-
-/// The guards whose classes are written by hand.
-const OWN_CLASSES: [&str; 7] = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge"];
-
-pub(super) fn classes() -> String {
-    let mut imports: Vec<String> = OWN_CLASSES
-        .iter()
-        .filter_map(|own| GUARDS.iter().find(|guard| guard.0 == *own))
-        .map(|(name, class, _)| format!("import {{ {class} }} from \"./{name}.js\";\n"))
-        .collect();
-    let plain: Vec<_> = GUARDS.iter().enumerate().filter(|(_, guard)| !OWN_CLASSES.contains(&guard.0)).collect();
-    imports.push("import type { Guard } from \"./guard.js\";\n".to_owned());
-    if !plain.is_empty() {
-        imports.pop();
-        imports.push("import { type Guard, type GuardOptions, PlainGuard } from \"./guard.js\";\n".to_owned());
-        imports.push("import type { GuardFields } from \"./fields.js\";\n".to_owned());
-    }
-    imports.sort_by_key(|line| line.split("\"./").nth(1).map(str::to_owned));
-    let mut out = format!("/** The classes of guards. {GENERATED} */\n{}\n", imports.concat());
-    for (index, (name, class, doc)) in plain {
-        out += &comment(doc.trim(), "");
-        let _ = writeln!(
-            out,
-            "export class {class} extends PlainGuard {{\n  constructor(fields: NonNullable<GuardFields[\"{name}\"]>, \
-             options?: GuardOptions) {{\n    super({index}, fields, options);\n  }}\n}}\n"
-        );
-    }
-    let mut own: Vec<_> = GUARDS.iter().filter(|guard| OWN_CLASSES.contains(&guard.0)).map(|guard| guard.1).collect();
-    own.sort_unstable();
-    let each =
-        |line: &dyn Fn(&str, &str) -> String| GUARDS.iter().map(|guard| line(guard.0, guard.1)).collect::<String>();
-    out + &format!(
-        "export {{ {} }};\n\n/** The guards of a set. */\nexport abstract class GuardSet {{\n{}}}\n\n\
-         /** The classes in the order of their bits. */\nconst CLASSES: readonly {{ readonly prototype: Guard }}[] = [\n{}];\n\
-         export default CLASSES;\n",
-        own.join(", "),
-        each(&|name, class| format!("  declare readonly {name}: {class} | undefined;\n")),
-        each(&|_, class| format!("  {class},\n")),
-    )
 }
 
 pub(super) fn guards() -> String {
