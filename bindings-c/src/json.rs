@@ -12,11 +12,9 @@ extern_c! {
     /// Returns 0 or the HOLDOFF_ERROR_ number of the first problem, HOLDOFF_ERROR_NOT_JSON included; holdoff_policy_build
     /// says it again, with an explanation.
     fn holdoff_options_read_json(options: *mut holdoff_options, text: *const c_char, length) -> c_int = {
-        let read_all = || read_json(slice(text, length)?, DOCUMENT, &mut |path, value| take(options, path, value));
-        match get_mut(options) {
-            Ok(_) => read_all().map_or_else(|problem| blame(options, problem), |()| 0),
-            Err(error) => error.code().into(),
-        }
+        let mut take = |path: &str, value: Value<'_>| take(options, path, value).map_err(|error| wrong(error, path, value));
+        let mut read_all = || read_json(slice(text, length)?, DOCUMENT, &mut take);
+        read_all().map_or_else(|problem| blame(options, || problem), |()| 0)
     };
 
     /// Reads a policy from JSON text of `length` bytes in another system's form (HOLDOFF_FORM_GRPC, ...), and the rules

@@ -100,40 +100,51 @@ extern_c! {
 /// # Safety
 /// `options` is null or points to options that nothing else touches meanwhile.
 unsafe fn set(options: *mut holdoff_options, path: Option<&str>, value: Option<Value<'_>>) -> c_int {
+    let given = path.zip(value).ok_or(Error::of_use(ErrorCode::NullPointer));
     // SAFETY: passed on.
-    if let Err(error) = unsafe { get_mut(options) } {
-        return error.code().into();
+    match given.and_then(|(path, value)| unsafe { take(options, path, value) }) {
+        Ok(()) => 0,
+        // SAFETY: passed on.
+        Err(error) => unsafe {
+            blame(options, || wrong(error, path.unwrap_or(""), path.and(value).unwrap_or(Value::Other)))
+        },
     }
-    let result = match (path, value) {
-        // SAFETY: the options are there.
-        (Some(path), Some(value)) => unsafe { take(options, path, value) },
-        (path, _) => Err(holdoff_problem::from(ErrorCode::NullPointer).at(&path.unwrap_or(""))),
-    };
-    // SAFETY: the options are there.
-    result.map_or_else(|problem| unsafe { blame(options, problem) }, |()| 0)
 }
 
 /// Sets a field.
 ///
 /// # Safety
-/// `options` points to options that nothing else touches meanwhile.
-pub(crate) unsafe fn take(options: *mut holdoff_options, path: &str, value: Value<'_>) -> Result<(), holdoff_problem> {
+/// `options` is null or points to options that nothing else touches meanwhile.
+pub(crate) unsafe fn take(options: *mut holdoff_options, path: &str, value: Value<'_>) -> Result<(), Error> {
     // SAFETY: passed on.
-    let builder = unsafe { get_mut(options) }?;
-    let wrong = |error| holdoff_problem::from(error).named(path).show(value);
-    let text = builder.set(path, value).map_err(wrong)?;
+    let builder = unsafe { get_mut(options) }.map_err(Error::of_use)?;
+    let text = builder.set(path, value)?;
     // SAFETY: passed on; the room is the caller's to lend.
     let (room, used) =
         unsafe { (buffer((*options).patterns, (*options).patterns_size), &mut (*options).patterns_used) };
-    patterns::store(room, used, text).map_err(|error| holdoff_problem::from(error).at(&path).show(value))
+    patterns::store(room, used, text).map_err(Error::of_use)
 }
 
-/// Keeps a problem in options that are there, if it is the first; says its number.
+/// The problem of a field with the name and the value that the caller used.
+#[cold]
+#[inline(never)]
+pub(crate) fn wrong(error: Error, path: &str, value: Value<'_>) -> holdoff_problem {
+    holdoff_problem::from(error).named(path).show(value)
+}
+
+/// Keeps a problem in options, if it is their first; says its number. Apart from its callers, because a problem is large.
 ///
 /// # Safety
-/// `options` points to options.
-pub(crate) unsafe fn blame(options: *mut holdoff_options, problem: holdoff_problem) -> c_int {
-    // SAFETY: passed on; no reference to the builder lives.
+/// `options` is null or points to options.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn blame(options: *mut holdoff_options, problem: impl FnOnce() -> holdoff_problem) -> c_int {
+    // SAFETY: passed on.
+    if let Err(error) = unsafe { get_mut(options) } {
+        return error.code().into();
+    }
+    let problem = problem();
+    // SAFETY: the options are there; no reference to the builder lives.
     let kept = unsafe { &mut (*options).problem };
     if kept.code == 0 {
         *kept = problem;
@@ -149,8 +160,10 @@ pub(crate) unsafe fn sound<'a>(options: *const holdoff_options) -> Result<&'a Op
     // SAFETY: passed on.
     let builder = unsafe { get(options) }?;
     // SAFETY: the options are there, or there would be no builder.
-    let problem = unsafe { (&raw const (*options).problem).read() };
-    if problem.code == 0 { Ok(builder) } else { Err(problem) }
+    match unsafe { &(*options).problem } {
+        problem if problem.code != 0 => Err(*problem),
+        _ => Ok(builder),
+    }
 }
 
 /// The texts of patterns that options hold.

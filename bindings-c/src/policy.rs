@@ -33,14 +33,14 @@ pub(crate) unsafe fn store_policy(memory: *mut holdoff_policy, policy: Policy) -
 ///
 /// # Safety
 /// As of [`store_policy`].
-unsafe fn build_policy<E: From<ErrorCode>>(
+unsafe fn build_policy(
     memory: *mut holdoff_policy,
-    build: impl FnOnce(&mut Policy) -> Result<(), E>,
-) -> Result<(), E> {
+    build: impl FnOnce(&mut Policy) -> Result<(), Error>,
+) -> Result<(), Error> {
     // SAFETY: the header's promise; the policy was just placed there.
     unsafe {
-        store(memory, Policy::DEFAULT)?;
-        let policy = get_mut(memory)?;
+        store(memory, Policy::DEFAULT).map_err(Error::of_use)?;
+        let policy = get_mut(memory).map_err(Error::of_use)?;
         let built = build(policy);
         (&raw mut (*memory).first_limit_ns).write(limit(policy));
         if built.is_err() {
@@ -72,7 +72,7 @@ extern_c! {
     status holdoff_policy_preset(policy: *mut holdoff_policy, name: *const c_char) = {
         let name = c_str(name).ok_or(ErrorCode::NullPointer)?;
         let preset = word_of(Preset::from_name(name))?;
-        build_policy(policy, |policy| preset.build_into(policy).map_err(|error| error.code))?;
+        build_policy(policy, |policy| preset.build_into(policy)).map_err(|error| error.code)?;
     };
 
     /// Makes the policy that the options describe. Guards that they describe are checked, but no part of a policy: see
@@ -82,9 +82,7 @@ extern_c! {
     /// may be NULL) says what is wrong, with code 0 for nothing.
     report holdoff_policy_build(policy: *mut holdoff_policy, options) = {
         let described = sound(options)?;
-        build_policy(policy, |policy| {
-            described.build_into(policy).and_then(|()| described.check_guards()).map_err(holdoff_problem::from)
-        })?;
+        build_policy(policy, |policy| described.build_into(policy).and_then(|()| described.check_guards()))?;
     };
 
     /// Returns how many attempts a call may make, the first one included; 4294967295 for no limit, and 0 for memory without

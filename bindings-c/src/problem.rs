@@ -139,10 +139,18 @@ extern_c! {
 /// `out` is null or points to memory of the size of a problem.
 #[inline(never)]
 pub(crate) unsafe fn report(out: *mut holdoff_problem, work: &mut dyn FnMut() -> Result<(), holdoff_problem>) -> c_int {
-    let problem = work().err().unwrap_or(holdoff_problem::NONE);
-    // SAFETY: passed on.
-    unsafe { write(out, problem) }
-    c_int::try_from(problem.code).unwrap_or(c_int::MAX)
+    match work() {
+        Ok(()) => {
+            // SAFETY: passed on.
+            unsafe { write(out, holdoff_problem::NONE) }
+            0
+        }
+        Err(problem) => {
+            // SAFETY: passed on.
+            unsafe { write(out, problem) }
+            c_int::try_from(problem.code).unwrap_or(c_int::MAX)
+        }
+    }
 }
 
 #[cfg(test)]
