@@ -13,7 +13,7 @@ extern_c! {
     /// says it again, with an explanation.
     fn holdoff_options_read_json(options: *mut holdoff_options, text: *const c_char, length) -> c_int = {
         let mut take = |path: &str, value: Value<'_>| take(options, path, value).map_err(|error| wrong(error, path, value));
-        let mut read_all = || read_json(slice(text, length)?, DOCUMENT, &mut take);
+        let mut read_all = || get_mut(options).map(|_| read_json(slice(text, length)?, DOCUMENT, &mut take))?;
         read_all().map_or_else(|problem| blame(options, || problem), |()| 0)
     };
 
