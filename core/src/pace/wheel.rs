@@ -29,7 +29,7 @@ use core::cmp::Reverse;
 pub use key::{TimerKey, WheelFull};
 use level::{BUCKETS, Bucket, DIGIT_BITS, LAST_DIGIT, Level};
 use next_due::NextDue;
-use pool::{CHUNK, Entry, Pool};
+use pool::{Entry, Pool};
 use run::Run;
 use slots::Slots;
 
@@ -44,8 +44,6 @@ const FEW: usize = 64;
 /// A bucket of the second level with so many timers or fewer is sorted as a whole: hardly any of its ticks has two. More
 /// would make it likely that many others come for its 268 ms meanwhile, which then go into the heap.
 const MOST_SORTED: usize = 512;
-/// How many chunks are read before what is in them is spread.
-const AHEAD: usize = 4;
 
 /// The time of a timer that came late, its number among the late ones, and its key; the earliest is the greatest.
 type Late = Reverse<(u64, u64, TimerKey)>;
@@ -370,23 +368,14 @@ impl Wheel {
         }
         // Each bucket below may need a chunk that is not full; full chunks take the memory of chunks that were read.
         let below = (number as usize).wrapping_mul(BUCKETS);
-        self.pool.reserve(below.min(list.count()).saturating_add(AHEAD))?;
+        self.pool.reserve(below.min(list.count()).saturating_add(1))?;
         self.levels.iter_mut().take(number as usize).try_for_each(Level::prepare)?;
         self.cursor = tick;
         let mut list = self.take_bucket(number, digit).list;
-        let mut read = [Entry::NOTHING; AHEAD * CHUNK];
         while list.count() > 0 {
-            // Reading some chunks before the first is spread is waiting for the memory of all of them at once.
-            let mut count = 0_usize;
-            for place in read.chunks_exact_mut(CHUNK) {
-                if list.count() == 0 {
-                    break;
-                }
-                place.copy_from_slice(self.pool.first_chunk(&list));
-                count = count.wrapping_add(list.in_first());
-                self.pool.shift(&mut list);
-            }
-            for entry in read.iter().take(count) {
+            let (chunk, count) = (*self.pool.first_chunk(&list), list.in_first());
+            self.pool.shift(&mut list);
+            for entry in chunk.iter().take(count) {
                 self.put_in_bucket(entry.at >> TICK_BITS, *entry)?;
             }
         }

@@ -9,23 +9,16 @@ use core::cmp::Reverse;
 
 /// The longest run whose memory is kept for the next one.
 pub(super) const MOST_REUSED: usize = 4096;
-/// More timers than these are spread before they are sorted.
-const FEW: usize = 32;
-/// By how many of their highest bits.
-const SPREAD_BITS: u32 = 6;
-const PLACES: usize = 1 << SPREAD_BITS;
 
 /// The earliest is at the end.
 #[derive(Debug)]
 pub(super) struct Run {
     entries: Vec<Entry>,
-    /// The destination of the spread entries.
-    other: Vec<Entry>,
 }
 
 impl Run {
     pub(super) const fn new() -> Self {
-        Self { entries: Vec::new(), other: Vec::new() }
+        Self { entries: Vec::new() }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -54,13 +47,10 @@ impl Run {
 
     /// Makes room for so many, when there are none.
     pub(super) fn reserve(&mut self, count: usize) -> Result<(), WheelFull> {
-        for list in [&mut self.entries, &mut self.other] {
-            if count <= MOST_REUSED && list.capacity() > MOST_REUSED {
-                *list = Vec::new();
-            }
-            reserve::amortised(list, count)?;
+        if count <= MOST_REUSED && self.entries.capacity() > MOST_REUSED {
+            self.entries = Vec::new();
         }
-        Ok(())
+        reserve::amortised(&mut self.entries, count)
     }
 
     /// Takes over a bucket's timers, for which memory is reserved, but for cancelled ones. They differ in the lower
@@ -81,65 +71,14 @@ impl Run {
             }
             pool.shift(&mut list);
         }
-        if self.len() > FEW {
-            self.spread();
-        } else {
-            sort(&mut self.entries);
-        }
+        self.entries.sort_unstable_by_key(|entry| Reverse(entry.at));
         for entry in &mut self.entries {
             entry.at = start | entry.at >> same;
         }
     }
 
-    /// Sorts by the highest bits, and then the entries that have them in common.
-    fn spread(&mut self) {
-        let mut counts = [0_u32; PLACES];
-        for entry in &self.entries {
-            if let Some(count) = counts.get_mut(spread(entry.at)) {
-                *count = count.wrapping_add(1);
-            }
-        }
-        let mut ends = [0_u32; PLACES];
-        let mut end = 0_u32;
-        for (held, count) in ends.iter_mut().zip(&counts).rev() {
-            *held = end;
-            end = end.wrapping_add(*count);
-        }
-        self.other.clear();
-        self.other.resize(self.entries.len(), Entry::NOTHING);
-        for entry in &self.entries {
-            if let Some(end) = ends.get_mut(spread(entry.at))
-                && let Some(held) = self.other.get_mut(*end as usize)
-            {
-                *held = *entry;
-                *end = end.wrapping_add(1);
-            }
-        }
-        let mut rest = &mut *self.other;
-        for count in counts.iter().rev() {
-            let Some((some, others)) = rest.split_at_mut_checked(*count as usize) else {
-                break;
-            };
-            if some.len() > 1 {
-                sort(some);
-            }
-            rest = others;
-        }
-        core::mem::swap(&mut self.entries, &mut self.other);
-    }
-
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
-        self.entries.capacity().max(self.other.capacity())
+        self.entries.capacity()
     }
-}
-
-#[inline(always)]
-const fn spread(at: u64) -> usize {
-    (at >> (u64::BITS - SPREAD_BITS)) as usize
-}
-
-#[inline(always)]
-fn sort(entries: &mut [Entry]) {
-    entries.sort_unstable_by_key(|entry| Reverse(entry.at));
 }
