@@ -244,7 +244,14 @@ impl Policy {
 
     /// A stage, or one of the delays of a list.
     fn stage(&self, record: &StageNumbers, part: u32) -> Stage {
-        let stage = Stage {
+        let backoff = match record.is_list() {
+            true => Backoff::Constant { delay: Span::from_nanos(record.at(&self.delays, part, 0)) },
+            false => record.stage.backoff(),
+        };
+        let times = if record.is_list() { 1 } else { record.stage.times };
+        Stage {
+            backoff,
+            times: Some(times).filter(|times| *times != 0),
             floor: Span::from_nanos(record.floor),
             offset: Span::from_nanos(record.offset),
             from: record.from,
@@ -252,13 +259,7 @@ impl Policy {
             repeats: record.repeats != 0,
             jitter: record.own.has(JITTER).then(|| record.own.jitter()),
             cap: record.own.has(CAP).then(|| Cap::read(record.own.cap)),
-            ..record.stage.part()
-        };
-        if !record.is_list() {
-            return stage;
         }
-        let delay = Span::from_nanos(record.at(&self.delays, part, 0));
-        Stage { backoff: Backoff::Constant { delay }, times: Some(1), ..stage }
     }
 
     /// True if rules, or the limits and the fields of stages that few policies have, decide: `decide/by_rules.rs`. Never without the
@@ -395,10 +396,10 @@ impl Policy {
 }
 
 impl BackoffNumbers {
-    /// The public stage; a list's has its number of delays only.
-    pub(crate) fn part(&self) -> Stage {
+    /// The public backoff; a list has none.
+    pub(crate) const fn backoff(&self) -> Backoff {
         let (initial, max) = (Span::from_nanos(self.initial), Span::from_nanos(self.max));
-        let backoff = match self.kind {
+        match self.kind {
             backoff::LINEAR => Backoff::Linear { initial, increment: Span::from_nanos(self.step), max },
             backoff::EXPONENTIAL => Backoff::Exponential { initial, factor: self.factor(), max },
             backoff::POLYNOMIAL => Backoff::Polynomial { initial, exponent: self.factor(), max },
@@ -406,21 +407,6 @@ impl BackoffNumbers {
             backoff::DECORRELATED => Backoff::Decorrelated { initial, factor: self.factor(), max },
             backoff::DECORRELATED_V2 => Backoff::DecorrelatedV2 { initial, max },
             _ => Backoff::Constant { delay: initial },
-        };
-        let times = match self.times {
-            0 => None,
-            times => Some(times),
-        };
-        Stage {
-            backoff,
-            times,
-            floor: Span::ZERO,
-            offset: Span::ZERO,
-            from: 1,
-            until: None,
-            repeats: false,
-            jitter: None,
-            cap: None,
         }
     }
 }

@@ -196,30 +196,32 @@ impl Display for JitterWords {
 pub(crate) fn write_growth(f: &mut fmt::Formatter<'_>, backoff: Backoff) -> fmt::Result {
     match backoff {
         Backoff::Constant { delay } => write!(f, "{delay}"),
-        _ => BackoffNumbers::of(backoff).part().fmt(f),
+        _ => write_backoff(f, backoff),
+    }
+}
+
+fn write_backoff(f: &mut fmt::Formatter<'_>, backoff: Backoff) -> fmt::Result {
+    match backoff {
+        Backoff::Constant { delay } => write!(f, "constant backoff of {delay}"),
+        Backoff::Linear { initial, increment, .. } => write!(f, "linear backoff from {initial} by {increment}"),
+        Backoff::Exponential { initial, factor, .. } => write!(f, "exponential backoff from {initial} by {factor}"),
+        Backoff::Polynomial { initial, exponent, .. } => {
+            write!(f, "polynomial backoff from {initial} with exponent {exponent}")
+        }
+        Backoff::Fibonacci { initial, .. } => write!(f, "Fibonacci backoff from {initial}"),
+        Backoff::Decorrelated { initial, factor, .. } => write!(f, "decorrelated backoff from {initial} by {factor}"),
+        Backoff::DecorrelatedV2 { initial, .. } => write!(f, "decorrelated backoff v2 of {initial}"),
+    }?;
+    match Span::from_nanos(BackoffNumbers::of(backoff).max) {
+        Span::MAX => Ok(()),
+        longest => write!(f, " up to {longest}"),
     }
 }
 
 /// The backoff in words, and for how many delays: `linear backoff from 1s by 2s up to 9s 3 times`.
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.backoff {
-            Backoff::Constant { delay } => write!(f, "constant backoff of {delay}"),
-            Backoff::Linear { initial, increment, .. } => write!(f, "linear backoff from {initial} by {increment}"),
-            Backoff::Exponential { initial, factor, .. } => write!(f, "exponential backoff from {initial} by {factor}"),
-            Backoff::Polynomial { initial, exponent, .. } => {
-                write!(f, "polynomial backoff from {initial} with exponent {exponent}")
-            }
-            Backoff::Fibonacci { initial, .. } => write!(f, "Fibonacci backoff from {initial}"),
-            Backoff::Decorrelated { initial, factor, .. } => {
-                write!(f, "decorrelated backoff from {initial} by {factor}")
-            }
-            Backoff::DecorrelatedV2 { initial, .. } => write!(f, "decorrelated backoff v2 of {initial}"),
-        }?;
-        let longest = Span::from_nanos(BackoffNumbers::of(self.backoff).max);
-        if longest != Span::MAX {
-            write!(f, " up to {longest}")?;
-        }
+        write_backoff(f, self.backoff)?;
         if self.from != 1 {
             write!(f, " with first index {}", self.from)?;
         }

@@ -73,7 +73,7 @@ impl Model {
             let listed: Vec<u64> = [open.initial].into_iter().chain(more_open).take(open.times as usize).collect();
             return *listed.get(self.row as usize).or(listed.last()).unwrap();
         }
-        match self.config.open.part().backoff {
+        match self.config.open.backoff() {
             Backoff::Exponential { initial, factor, max } => {
                 let grown = |delay: u64| ((delay as f64 * factor) as u64).min(max.as_nanos());
                 (0..self.row).fold(initial.as_nanos(), |delay, _| grown(delay))
