@@ -76,15 +76,16 @@ pub struct Retry {
 }
 
 /// The numbers of a [`Retry`] that are saved, all times relative (spec 12.2).
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
 pub(crate) struct Snapshot {
     pub(crate) seed: u64,
     pub(crate) elapsed: u64,
     pub(crate) began: u64,
     pub(crate) base: u64,
-    pub(crate) count: u32,
-    pub(crate) failures: u32,
     pub(crate) counts: [u16; RULES],
+    pub(crate) failures: u32,
+    pub(crate) count: u32,
 }
 
 /// How long before the epoch an operation begins at the earliest: 146 years. The fast path then needs no test for

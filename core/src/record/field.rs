@@ -23,10 +23,10 @@ pub(crate) struct Member<R> {
 
 /// The member of a record with that name and type.
 macro_rules! member {
-    ($name:ident: $type:ty) => {
+    ($($name:ident).+: $type:ty) => {
         $crate::record::field::Member {
-            get: |record| record.$name as u64,
-            set: |record, number| record.$name = number as $type,
+            get: |record| record.$($name).+ as u64,
+            set: |record, number| record.$($name).+ = number as $type,
             width: size_of::<$type>(),
         }
     };

@@ -53,14 +53,8 @@ pub(super) const fn needed(kind: u8) -> u32 {
 #[repr(C)]
 pub struct Saved {
     pub(super) policy: u64,
-    pub(super) seed: u64,
-    pub(super) elapsed: u64,
-    pub(super) base: u64,
-    pub(super) began: u64,
+    pub(super) state: Snapshot,
     pub(super) remaining: u64,
-    pub(super) counts: [u16; RULES],
-    pub(super) failures: u32,
-    pub(super) position: u32,
     pub(super) attempt: u32,
     pub(super) layout: u32,
     /// One bit for each field that was set, by its place in the table of fields.
@@ -75,14 +69,8 @@ impl Saved {
     /// Nothing yet, to be filled by [`Saved::set`].
     pub const EMPTY: Self = Self {
         policy: 0,
-        seed: 0,
-        elapsed: 0,
-        base: UNSTARTED,
-        began: 0,
+        state: Snapshot { seed: 0, elapsed: 0, began: 0, base: UNSTARTED, counts: [0; RULES], failures: 0, count: 0 },
         remaining: NOTHING,
-        counts: [0; RULES],
-        failures: 0,
-        position: 0,
         attempt: 0,
         layout: LAYOUT,
         present: 0,
@@ -92,22 +80,8 @@ impl Saved {
         reason: 0,
     };
 
-    pub(super) fn of(snapshot: Snapshot, kind: u8, policy: &Policy) -> Self {
-        let Snapshot { seed, elapsed, began, base, count: place, failures, counts } = snapshot;
-        let present = needed(kind);
-        Self {
-            policy: policy.fingerprint(),
-            seed,
-            elapsed,
-            began,
-            base,
-            failures,
-            position: place,
-            counts,
-            kind,
-            present,
-            ..Self::EMPTY
-        }
+    pub(super) fn of(state: Snapshot, kind: u8, policy: &Policy) -> Self {
+        Self { policy: policy.fingerprint(), state, kind, present: needed(kind), ..Self::EMPTY }
     }
 
     /// Says if this is the state of a [`Call`]; otherwise it is that of a [`Retry`].
@@ -117,7 +91,7 @@ impl Saved {
 
     /// How long ago the operation began when it was saved.
     pub const fn elapsed(&self) -> Span {
-        Span::from_nanos(self.elapsed)
+        Span::from_nanos(self.state.elapsed)
     }
 
     /// The fingerprint of the policy that it was saved under.
@@ -128,7 +102,7 @@ impl Saved {
     /// The state as it is when it lay for `away` and that time is to count: against the deadline, and as sleep.
     #[must_use]
     pub const fn aged(mut self, away: Span) -> Self {
-        self.elapsed = self.elapsed.saturating_add(away.as_nanos());
+        self.state.elapsed = self.state.elapsed.saturating_add(away.as_nanos());
         if self.remaining != NOTHING {
             self.remaining = self.remaining.saturating_sub(away.as_nanos());
         }
@@ -150,7 +124,7 @@ impl Saved {
     /// An [`Error`]: a field is missing, contradicts another or belongs to the other kind, or the policy is another.
     pub fn retry(&self, policy: &Policy, now: Timestamp) -> Result<Retry, Error> {
         self.check(RETRY, policy)?;
-        Ok(Retry::restored(self.snapshot(), now))
+        Ok(Retry::restored(self.state, now))
     }
 
     /// The loop, on a clock that reads `now`. [`Call::tick`] says the next step. An attempt that was in flight is
@@ -160,7 +134,7 @@ impl Saved {
     /// As [`Saved::retry`].
     pub fn call(&self, policy: &Policy, now: Timestamp) -> Result<Call, Error> {
         self.check(CALL, policy)?;
-        let retry = Retry::restored(self.snapshot(), now);
+        let retry = Retry::restored(self.state, now);
         let mut step = self.step(now.as_now());
         if let Step::Sleep { until, .. } = &mut step {
             *until = now.as_now().max((*until).min(retry.deadline(policy)));
@@ -170,11 +144,6 @@ impl Saved {
             call.fail(policy, Ticket::from_raw(u64::from(self.attempt)), now, Failure::TIMEOUT);
         }
         Ok(call)
-    }
-
-    const fn snapshot(&self) -> Snapshot {
-        let Self { seed, elapsed, began, base, position: place, failures, counts, .. } = *self;
-        Snapshot { seed, elapsed, began, base, count: place, failures, counts }
     }
 
     /// The step that held when the call was saved.

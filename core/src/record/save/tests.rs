@@ -196,7 +196,7 @@ fn a_state_is_readable_json() {
          \"base\":\"1000000000\",\"failures\":1,\"place\":{},\"began\":\"0\",\"rule1\":0,\"rule2\":0,\"rule3\":0,\
          \"rule4\":0,\"rule5\":0,\"rule6\":0,\"rule7\":0,\"rule8\":0,\"attempt\":1,\"phase\":\"sleeping\",\
          \"remaining\":\"1000000000\",\"cause\":\"backoff\",\"reason\":\"none\"}}",
-        saved.position
+        saved.state.count
     );
     assert_eq!(saved.to_string(), text);
 }
@@ -461,14 +461,16 @@ proptest! {
         let [now, then, later] = times.map(Timestamp::from_nanos);
         let mut saved = Saved {
             policy: policy.fingerprint(),
-            seed: words[0],
-            elapsed: words[1],
-            base: words[2],
-            began: words[5],
+            state: Snapshot {
+                seed: words[0],
+                elapsed: words[1],
+                base: words[2],
+                began: words[5],
+                counts: words[6].to_le_bytes().map(u16::from),
+                failures: small[0],
+                count: small[1],
+            },
             remaining: words[3],
-            counts: words[6].to_le_bytes().map(u16::from),
-            failures: small[0],
-            position: small[1],
             attempt: small[2],
             layout: LAYOUT,
             present: needed(kind),
