@@ -57,7 +57,8 @@ macro_rules! each_policy_number {
 }
 
 /// The types of a kind of number and the conversions between them: the type of a getter, the type that a builder's method takes, and
-/// the number of each. A kind that is none of `span`, `limit`, `count` and `flag` is an enum of words.
+/// the number of each. A kind that is none of `span`, `limit`, `count`, `flag`, `f64` and
+/// `u32` is an enum of words.
 macro_rules! kind_of_number {
     (type span) => { Span };
     (type limit) => { Option<Span> };
@@ -73,6 +74,9 @@ macro_rules! kind_of_number {
     (write limit $value:expr) => { match $value { Some(limit) => limit.as_nanos(), None => UNLIMITED } };
     // The number that means "for ever" is out of range like 0: `None` says it.
     (write count $value:expr) => { match $value { Some(FOREVER) => 0, Some(count) => count, None => FOREVER } };
+    (write flag $value:expr) => { $value as u8 };
+    (write f64 $value:expr) => { $value };
+    (write u32 $value:expr) => { $value };
     (write $word:ident $value:expr) => { $value.code() };
     (given span) => { Duration };
     (given limit) => { Duration };

@@ -1,6 +1,8 @@
 //! The configuration of a gate, and the presets of other systems.
 
 use crate::decide::backoff::{real, truncated};
+use crate::decide::policy::UNLIMITED;
+use crate::decide::policy_table::kind_of_number;
 use crate::error::{Error, ErrorCode};
 use crate::fields::Field;
 use crate::pace::wait_backoff::check;
@@ -27,89 +29,71 @@ words! {
     }
 }
 
-/// The choices for a gate: [`GateOptions::build`] checks them once. The default doubles from one second up to five minutes,
-/// forgives one failure a success, and keeps an entry for five minutes after it was last closed.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct GateOptions {
+/// The choices for a gate, `member: kind as type in memory, default;` each.
+macro_rules! gate {
+    ($($(#[doc = $doc:literal])+ $member:ident: $kind:ident as $type:ident, $default:expr;)+) => {
+        /// The choices for a gate: [`GateOptions::build`] checks them once. The default doubles from one second up to five minutes,
+        /// forgives one failure a success, and keeps an entry for five minutes after it was last closed.
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        pub struct GateOptions {
+            $($(#[doc = $doc])+ pub $member: kind_of_number!(type $kind),)+
+        }
+
+        impl Default for GateOptions {
+            fn default() -> Self {
+                Self { $($member: $default,)+ }
+            }
+        }
+
+        /// The checked choices for a gate: 96 bytes, `Copy`, plain numbers; every bit pattern gives an answer.
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        #[repr(C)]
+        pub struct GateConfig {
+            $(pub(super) $member: $type,)+
+            /// No padding: a configuration is its bytes.
+            pub(super) unused: [u8; 5],
+        }
+
+        impl GateOptions {
+            fn unchecked(&self) -> GateConfig {
+                GateConfig { $($member: kind_of_number!(write $kind self.$member),)+ unused: [0; 5] }
+            }
+        }
+    };
+}
+
+gate! {
     /// The first delay.
-    pub initial: Span,
+    initial: span as u64, Span::from_secs(1);
     /// The factor of each further failure: finite, from 0 on.
-    pub factor: f64,
+    factor: f64 as f64, 2.0;
     /// The longest delay.
-    pub max: Span,
+    max: span as u64, Span::from_secs(300);
     /// The part of a delay that jitter moves it by: finite, from 0 on, at most 1 for [`Direction::Down`].
-    pub jitter: f64,
-    /// Which way.
-    pub direction: Direction,
-    /// How delays grow.
-    pub growth: Growth,
-    /// How many failures are let off, and with what delay instead.
-    pub grace: u32,
-    /// See `grace`.
-    pub grace_delay: Span,
-    /// Counts the first failure after the grace as the second. Under [`Growth::Power`] only.
-    pub ahead: bool,
-    /// How many failures a success takes back; `u32::MAX` for all.
-    pub forgives: u32,
+    jitter: f64 as f64, 0.0;
+    /// The delay of the failures that are let off, see `grace`.
+    grace_delay: span as u64, Span::ZERO;
     /// For how long at least it closes after a success.
-    pub rest: Span,
+    rest: span as u64, Span::ZERO;
     /// After more than this between two failures the second is the first again; `None` for never.
-    pub quiet: Option<Span>,
+    quiet: limit as u64, None;
     /// For how long an entry that has been open without failures is worth keeping; `None` for ever.
-    pub keep: Option<Span>,
+    keep: limit as u64, Some(Span::from_secs(300));
     /// The same with failures.
-    pub keep_failed: Option<Span>,
+    keep_failed: limit as u64, Some(Span::from_secs(300));
     /// Delays under [`Growth::Power`] and in the grace are rounded to whole multiples of this, half up; zero to cut them to
     /// nanoseconds.
-    pub quantum: Span,
-}
-
-impl Default for GateOptions {
-    fn default() -> Self {
-        Self {
-            initial: Span::from_secs(1),
-            factor: 2.0,
-            max: Span::from_secs(300),
-            jitter: 0.0,
-            direction: Direction::Up,
-            growth: Growth::Power,
-            grace: 0,
-            grace_delay: Span::ZERO,
-            ahead: false,
-            forgives: 1,
-            rest: Span::ZERO,
-            quiet: None,
-            keep: Some(Span::from_secs(300)),
-            keep_failed: Some(Span::from_secs(300)),
-            quantum: Span::ZERO,
-        }
-    }
-}
-
-/// No limit, where a span may be missing.
-pub(super) const NONE: u64 = u64::MAX;
-
-/// The checked choices for a gate: 96 bytes, `Copy`, plain numbers; every bit pattern gives an answer.
-#[derive(Clone, Copy, PartialEq, Debug)]
-#[repr(C)]
-pub struct GateConfig {
-    pub(super) initial: u64,
-    pub(super) factor: f64,
-    pub(super) max: u64,
-    pub(super) jitter: f64,
-    pub(super) grace_delay: u64,
-    pub(super) rest: u64,
-    pub(super) quiet: u64,
-    pub(super) keep: u64,
-    pub(super) keep_failed: u64,
-    pub(super) quantum: u64,
-    pub(super) grace: u32,
-    pub(super) forgives: u32,
-    pub(super) direction: u8,
-    pub(super) growth: u8,
-    pub(super) ahead: u8,
-    /// No padding: a configuration is its bytes.
-    pub(super) unused: [u8; 5],
+    quantum: span as u64, Span::ZERO;
+    /// How many failures are let off.
+    grace: u32 as u32, 0;
+    /// How many failures a success takes back; `u32::MAX` for all.
+    forgives: u32 as u32, 1;
+    /// Which way jitter moves a delay.
+    direction: Direction as u8, Direction::Up;
+    /// How delays grow.
+    growth: Growth as u8, Growth::Power;
+    /// Counts the first failure after the grace as the second. Under [`Growth::Power`] only.
+    ahead: flag as u8, false;
 }
 
 impl GateOptions {
@@ -122,28 +106,6 @@ impl GateOptions {
         check(self.factor, f64::MAX, ErrorCode::FactorRange, Field::BackoffFactor)?;
         check(self.jitter, most_jitter, ErrorCode::JitterFactorRange, Field::JitterFactor)?;
         Ok(self.unchecked())
-    }
-
-    fn unchecked(&self) -> GateConfig {
-        let or_none = |span: Option<Span>| span.map_or(NONE, Span::as_nanos);
-        GateConfig {
-            initial: self.initial.as_nanos(),
-            factor: self.factor,
-            max: self.max.as_nanos(),
-            jitter: self.jitter,
-            grace_delay: self.grace_delay.as_nanos(),
-            rest: self.rest.as_nanos(),
-            quiet: or_none(self.quiet),
-            keep: or_none(self.keep),
-            keep_failed: or_none(self.keep_failed),
-            quantum: self.quantum.as_nanos(),
-            grace: self.grace,
-            forgives: self.forgives,
-            direction: self.direction.code(),
-            growth: self.growth.code(),
-            ahead: self.ahead.into(),
-            unused: [0; 5],
-        }
     }
 
     /// The options of an item that Kubernetes keeps until it is told to forget it.

@@ -5,8 +5,9 @@
 //! differ in numbers: which failures count, how the delay grows, what a success forgives. Here those are the numbers of one
 //! configuration (spec 19), and the presets are the systems they come from.
 
-use super::config::{Direction, GateConfig, Growth, NONE};
+use super::config::{Direction, GateConfig, Growth};
 use crate::decide::backoff::{real, truncated};
+use crate::decide::policy::UNLIMITED;
 use crate::time::{Span, Timestamp};
 
 /// One key's failures and until when it is closed: 32 bytes, `Copy`, zeroes are a new one.
@@ -122,8 +123,8 @@ impl Gate {
         let keep = if self.failures > 0 { config.keep_failed } else { config.keep };
         let open = now >= self.release();
         let unused = now.since(self.release()).as_nanos();
-        let clean = self.failures == 0 && config.quiet != NONE;
-        self.is_quiet(config, now) || open && (clean || keep != NONE && unused >= keep)
+        let clean = self.failures == 0 && config.quiet != UNLIMITED;
+        self.is_quiet(config, now) || open && (clean || keep != UNLIMITED && unused >= keep)
     }
 
     const fn counts(&self, config: &GateConfig, event: Timestamp) -> bool {
@@ -133,7 +134,7 @@ impl Gate {
     /// Says if the last failure is so long before `event` that it does not count.
     const fn is_quiet(&self, config: &GateConfig, event: Timestamp) -> bool {
         let since = event.as_now().since(Timestamp::from_nanos(self.failed_at)).as_nanos();
-        self.failures > 0 && config.quiet != NONE && since > config.quiet
+        self.failures > 0 && config.quiet != UNLIMITED && since > config.quiet
     }
 
     fn next_delay(&self, config: &GateConfig, u: f64) -> u64 {
