@@ -126,63 +126,28 @@ pub(crate) const SLEEPING: u8 = 2;
 pub(crate) const SUCCEEDED: u8 = 3;
 pub(crate) const GAVE_UP: u8 = 4;
 
-/// The questions that a call asks its guards during one transition. [`NoGuards`] lets everything through and compiles to
-/// nothing.
+/// The questions that a call asks its guards during one transition. The answers here are those of [`NoGuards`], which lets
+/// everything through and compiles to nothing.
 pub(crate) trait CallGuards {
     /// The state that a call keeps for its guards.
     type Flight: Copy;
 
     /// True if the result of this attempt counts.
-    fn awaits(call: &Machine<Self::Flight>, ticket: Ticket) -> bool;
-
-    /// Learns of a success.
-    fn on_success(&mut self, call: &mut Machine<Self::Flight>, ticket: Ticket, now: Timestamp);
-
-    /// Learns of a failure. Returns the failure to decide about, or the step that holds: another attempt runs beside the
-    /// failed one, or the call is over.
-    fn on_failure(
-        &mut self,
-        call: &mut Machine<Self::Flight>,
-        policy: &Policy,
-        ticket: Ticket,
-        now: Timestamp,
-        failure: Failure,
-    ) -> Result<Failure, Step>;
-
-    /// The sleep that the policy decided, perhaps longer; or why there is no retry, and when another try might succeed.
-    fn allow_retry(
-        &mut self,
-        call: &mut Machine<Self::Flight>,
-        policy: &Policy,
-        kind: FailureKind,
-        sleep: (Timestamp, Cause),
-    ) -> Result<(Timestamp, Cause), (StopReason, Timestamp)>;
-
-    /// The step of a call for which no attempt is due at `now`.
-    fn not_due(&mut self, call: &mut Machine<Self::Flight>, policy: &Policy, now: Timestamp) -> Option<Step>;
-
-    /// Starts the next attempt, or returns the step that holds without it.
-    fn admit(&mut self, call: &mut Machine<Self::Flight>, policy: &Policy, now: Timestamp) -> Result<(), Step>;
-
-    /// Gives back what the call holds of the guards, because it is over.
-    fn release(&mut self, call: &mut Machine<Self::Flight>, now: Timestamp);
-}
-
-impl CallGuards for NoGuards {
-    type Flight = Self;
-
     #[inline(always)]
-    fn awaits(call: &Call, ticket: Ticket) -> bool {
+    fn awaits(call: &Machine<Self::Flight>, ticket: Ticket) -> bool {
         call.phase == RUNNING && call.attempt == ticket.0
     }
 
+    /// Learns of a success.
     #[inline(always)]
-    fn on_success(&mut self, _: &mut Call, _: Ticket, _: Timestamp) {}
+    fn on_success(&mut self, _: &mut Machine<Self::Flight>, _: Ticket, _: Timestamp) {}
 
+    /// Learns of a failure. Returns the failure to decide about, or the step that holds: another attempt runs beside the
+    /// failed one, or the call is over.
     #[inline(always)]
     fn on_failure(
         &mut self,
-        _: &mut Call,
+        _: &mut Machine<Self::Flight>,
         _: &Policy,
         _: Ticket,
         _: Timestamp,
@@ -191,10 +156,11 @@ impl CallGuards for NoGuards {
         Ok(failure)
     }
 
+    /// The sleep that the policy decided, perhaps longer; or why there is no retry, and when another try might succeed.
     #[inline(always)]
     fn allow_retry(
         &mut self,
-        _: &mut Call,
+        _: &mut Machine<Self::Flight>,
         _: &Policy,
         _: FailureKind,
         sleep: (Timestamp, Cause),
@@ -202,19 +168,26 @@ impl CallGuards for NoGuards {
         Ok(sleep)
     }
 
+    /// The step of a call for which no attempt is due at `now`.
     #[inline(always)]
-    fn not_due(&mut self, call: &mut Call, _: &Policy, now: Timestamp) -> Option<Step> {
+    fn not_due(&mut self, call: &mut Machine<Self::Flight>, _: &Policy, now: Timestamp) -> Option<Step> {
         (call.phase != SLEEPING || now < call.at).then(|| call.current_step())
     }
 
+    /// Starts the next attempt, or returns the step that holds without it.
     #[inline(always)]
-    fn admit(&mut self, call: &mut Call, _: &Policy, _: Timestamp) -> Result<(), Step> {
+    fn admit(&mut self, call: &mut Machine<Self::Flight>, _: &Policy, _: Timestamp) -> Result<(), Step> {
         (call.phase, call.attempt, call.at) = (RUNNING, call.attempt.saturating_add(1), Timestamp::NEVER);
         Ok(())
     }
 
+    /// Gives back what the call holds of the guards, because it is over.
     #[inline(always)]
-    fn release(&mut self, _: &mut Call, _: Timestamp) {}
+    fn release(&mut self, _: &mut Machine<Self::Flight>, _: Timestamp) {}
+}
+
+impl CallGuards for NoGuards {
+    type Flight = Self;
 }
 
 /// The loop, for calls with and without guards.
