@@ -52,6 +52,7 @@ impl KeyedBudget {
 
     /// A call with that key succeeded at its first attempt, at `now`.
     pub fn succeed(&mut self, key: &str, now: Timestamp) {
+        let key = stored(key);
         self.drop_idle(now);
         if self.is_shared(key, now) || self.short.peek(key, now).is_some() {
             self.with_budget(key, now, |config, budget| budget.succeed(config, now, None));
@@ -60,6 +61,7 @@ impl KeyedBudget {
 
     /// The balance of a key's budget at `now`, see [`Budget::balance`]. A look changes nothing.
     pub fn balance(&self, key: &str, now: Timestamp) -> f64 {
+        let key = stored(key);
         let known = if self.is_shared(key, now) { self.others.peek(&(), now) } else { self.short.peek(key, now) };
         known.copied().unwrap_or_else(|| Budget::new(&self.config, 0, now)).balance(&self.config, now)
     }
@@ -71,13 +73,16 @@ impl KeyedBudget {
         now: Timestamp,
         run: impl FnOnce(&BudgetConfig, &mut Budget) -> R,
     ) -> R {
+        let key = stored(key);
         self.drop_idle(now);
         let is_shared = self.is_shared(key, now);
-        let known = if is_shared { self.others.peek(&(), now) } else { self.short.peek(key, now) };
-        let mut budget =
-            known.copied().unwrap_or_else(|| Budget::new(&self.config, 0, now).numbered(&self.config, self.floor));
+        let known = if is_shared { self.others.peek(&(), now) } else { self.short.peek(key, now) }.copied();
+        let mut budget = known.unwrap_or_else(|| Budget::new(&self.config, 0, now).numbered(&self.config, self.floor));
         let before = budget.refusals();
         let answer = run(&self.config, &mut budget);
+        if known == Some(budget) {
+            return answer;
+        }
         if budget.refusals() != before {
             self.refusals = self.refusals.wrapping_add(1);
             budget = budget.numbered(&self.config, self.refusals);
@@ -106,6 +111,12 @@ impl KeyedBudget {
             self.floor = self.refusals;
         }
     }
+}
+
+/// The text that a budget is stored by. An empty text has no bytes at its address: a comparison that loads masked bytes from
+/// there takes a hundred nanoseconds.
+const fn stored(key: &str) -> &str {
+    if key.is_empty() { "\0" } else { key }
 }
 
 #[cfg(test)]
