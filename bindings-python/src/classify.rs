@@ -370,7 +370,7 @@ fn answer<'py>(ended: &Bound<'py, PyAny>, itself: bool) -> PyResult<Option<Answe
 
 /// True for an answer, and for an error that has one.
 pub(crate) fn has_answer(ended: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(answer(ended, false)?.is_some())
+    Ok(builtin_failure(ended).is_none() && answer(ended, false)?.is_some())
 }
 
 /// True if an error says that the body of its request was used up by an earlier one.

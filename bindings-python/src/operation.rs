@@ -381,6 +381,8 @@ impl Operation {
             self.transition(py, now, |call, _, guards| {
                 call.succeed(guards, ticket.unwrap_or_else(|| latest(call)), now)
             });
+            // It holds nothing of the guards any more.
+            self.call = None;
         } else {
             self.settings.get().succeeded_at_once(py)?;
         }
@@ -408,13 +410,16 @@ impl Operation {
         }
         let seen = settings.guards.as_ref().map(|guards| guards.get().counts()).unwrap_or_default();
         let asked = ticket.map_or_else(|| self.attempts(), |ticket| ticket.attempt());
-        let (failure, exact) = self.ask_delay(py, failed, failure, asked, now)?;
+        let (failure, is_exact) = self.ask_delay(py, failed, failure, asked, now)?;
         let known = failure.unwrap_or(holdoff_core::Failure::PERMANENT);
         self.failure = Some(known);
+        let mut exact = is_exact.then(|| self.policy().with_exact_hints());
         let policy = exact.as_ref().unwrap_or_else(|| self.policy());
         let goes_on = known.kind != FailureKind::Permanent && policy.attempts().is_none_or(|most| most > asked);
         let is_unsent = goes_on && self.has_used_body(py)?;
-        let exact = if is_unsent { Some(policy.with_attempts(asked)) } else { exact };
+        if is_unsent {
+            exact = Some(policy.with_attempts(asked));
+        }
         let decided = self.transition(py, now, |call, policy, guards| {
             let ticket = ticket.unwrap_or_else(|| latest(call));
             let step = match failure {
@@ -471,6 +476,12 @@ impl Operation {
             // After a sleep of the user's own the time has come, whatever the clock says.
             self.offset = Span::from_nanos(self.offset.as_nanos().saturating_add(self.until.since(now).as_nanos()));
             now = now.max(self.until);
+        }
+        // Without guards only time ends a sleep.
+        let left = self.call.as_ref().map_or(Span::ZERO, |call| call.remaining(now));
+        if left > Span::ZERO && self.settings.get().guards.is_none() {
+            self.slept = self.settings.get().sleep.is_some();
+            return Ok(Some(left));
         }
         let ticked =
             self.transition(py, now, |call, policy, guards| (call.tick(policy, guards, now), call.remaining(now)));

@@ -3,7 +3,7 @@
 use super::{Failed, Operation};
 use crate::retrying::{ATTEMPT, Hook, RETRY};
 use crate::{config, telemetry};
-use holdoff_core::{Failure, FailureKind, Hint, Policy, Timestamp};
+use holdoff_core::{Failure, FailureKind, Hint, Timestamp};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 
@@ -37,7 +37,7 @@ impl Operation {
         self.keep(awaited, which == ATTEMPT.0)
     }
 
-    /// Asks the user's function for the delay after a failure. Its answer is the failure's hint, under the returned policy.
+    /// Asks the user's function for the delay after a failure. Its answer is the failure's hint; true if there is one.
     pub(super) fn ask_delay(
         &mut self,
         py: Python<'_>,
@@ -45,11 +45,11 @@ impl Operation {
         failure: Option<Failure>,
         attempt: u32,
         now: Timestamp,
-    ) -> PyResult<(Option<Failure>, Option<Policy>)> {
+    ) -> PyResult<(Option<Failure>, bool)> {
         let settings = self.settings.clone_ref(py);
         let settings = settings.get();
         let asked = failure.filter(|failure| failure.kind != FailureKind::Permanent);
-        let (Some(delay), Some(known)) = (&settings.delay, asked) else { return Ok((failure, None)) };
+        let (Some(delay), Some(known)) = (&settings.delay, asked) else { return Ok((failure, false)) };
         let elapsed = now.since(self.began.unwrap_or(now)).as_nanos();
         let fields = PyDict::new(py);
         fields.set_item("key", &settings.key)?;
@@ -57,11 +57,11 @@ impl Operation {
         let told = (delay, &settings.name, &self.about, attempt, elapsed, fields);
         let answer = imported!(py, "holdoff.telemetry", "ask")?.call1(told)?;
         let hint = match answer.cast::<PyBool>() {
-            _ if answer.is_none() => return Ok((failure, None)),
+            _ if answer.is_none() => return Ok((failure, false)),
             Ok(other) if !other.is_true() => Hint::NEVER,
             _ => Hint::after(config::span("delay", &answer)?),
         };
-        Ok((Some(known.with_hint(hint)), Some(self.policy().with_exact_hints())))
+        Ok((Some(known.with_hint(hint)), true))
     }
 
     /// Keeps the answers of asynchronous hooks for the loop that awaits them.
