@@ -34,18 +34,18 @@ interface Owner {
 
 export class Alarm {
   readonly clock: Clock;
-  readonly #unref: boolean | null | undefined;
-  readonly #owner: Owner;
-  #timer: unknown;
+  private readonly unref: boolean | null | undefined;
+  private readonly owner: Owner;
+  private timer: unknown = undefined;
   /** The number of timers that were set or cleared: an old one is not heard. */
-  #count = 0;
+  private count = 0;
   /** The clock's time, in milliseconds, from which nanoseconds are counted; undefined until the clock is read first. */
   epoch: number | undefined;
 
   constructor(owner: Owner, clock: Clock, unref: boolean | null | undefined, epoch: number | undefined) {
-    this.#owner = owner;
+    this.owner = owner;
     this.clock = clock;
-    this.#unref = unref;
+    this.unref = unref;
     this.epoch = epoch;
   }
 
@@ -58,13 +58,13 @@ export class Alarm {
   }
 
   get isSet(): boolean {
-    return this.#timer !== undefined;
+    return this.timer !== undefined;
   }
 
   clear(): void {
-    this.#count++;
-    if (this.#timer !== undefined) this.clock.clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.count++;
+    if (this.timer !== undefined) this.clock.clearTimeout(this.timer);
+    this.timer = undefined;
   }
 
   /** Wakes the owner at that time, or before where a timer cannot be so long. A sleep is skipped where a test has said so. */
@@ -72,15 +72,15 @@ export class Alarm {
     this.clear();
     if (at === Infinity) return;
     const clock = this.clock;
-    const count = this.#count;
+    const count = this.count;
     if (isSleep && switches.skipsSleeps) this.epoch = (this.epoch as number) - Math.max(at - this.now(), 0) / 1e6;
     const setAt = this.now();
     const offsetAt = offset;
     const milliseconds = Math.min(Math.max(Math.ceil((at - setAt) / 1e6), 0), LONGEST_TIMER);
     const due = Math.min(at, setAt + milliseconds * 1e6);
     const ring = () => {
-      if (this.#count !== count) return;
-      this.#timer = undefined;
+      if (this.count !== count) return;
+      this.timer = undefined;
       let now = this.now();
       // Time that another operation has skipped is not the clock's.
       const skipped = clock === system ? (offset - offsetAt) * 1e6 : 0;
@@ -90,9 +90,9 @@ export class Alarm {
         else this.epoch = (this.epoch as number) - rest;
         now = due;
       }
-      this.#owner.wake(now);
+      this.owner.wake(now);
     };
-    this.#timer = clock.setTimeout(() => this.#owner.post(ring), milliseconds);
-    if (this.#unref) (this.#timer as { unref?(): void } | undefined)?.unref?.();
+    this.timer = clock.setTimeout(() => this.owner.post(ring), milliseconds);
+    if (this.unref) (this.timer as { unref?(): void } | undefined)?.unref?.();
   }
 }

@@ -104,7 +104,7 @@ export class LoopBudgets {
     const owner = known ?? { state: undefined };
     this.#load(owner);
     const isFull = change(owner, known ? undefined : this.#floor);
-    short.delete(key);
+    if (known) short.delete(key);
     if (isFull) this.#drop(owner);
     this.#forgetFull();
     if (!isFull) short.set(key, owner);

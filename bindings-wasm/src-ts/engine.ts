@@ -36,36 +36,36 @@ export class Unguarded<V, F> implements Engine, StateOwner {
   readonly discardsAsleep = true;
   /** The core's state, while that of another operation is in the core's memory. */
   state: Uint32Array | undefined = undefined;
-  readonly #policy: CompiledPolicy;
-  readonly #options: HostOptions<V, F> | undefined;
+  private readonly policy: CompiledPolicy;
+  private readonly options: HostOptions<V, F> | undefined;
   /** True once the core knows of this operation. */
-  #known = false;
+  private known = false;
   /** The time of the latest failure. */
-  #failedAt = 0;
+  private failedAt = 0;
   /** The price of the latest retry, and that of all, in thousandths of a token; 0 if there was none, or no budget. */
-  #price = 0;
-  #paid = 0;
-  readonly #noted: number;
+  private price = 0;
+  private paid = 0;
+  private readonly noted: number;
   /** True if that retry has been paid for and has not begun. */
-  #isWaiting = false;
+  private isWaiting = false;
 
   /** `noted` is the number of the latest refusal of the policy's budgets when the operation began. */
   constructor(policy: CompiledPolicy, options: HostOptions<V, F> | undefined, noted: number) {
-    this.#noted = noted;
-    this.#policy = policy;
-    this.#options = options;
+    this.noted = noted;
+    this.policy = policy;
+    this.options = options;
   }
 
-  get #key(): string {
-    return this.#options?.key ?? "";
+  private get key(): string {
+    return this.options?.key ?? "";
   }
 
-  get #clock(): Clock {
-    return this.#options?.clock ?? system;
+  private get clock(): Clock {
+    return this.options?.clock ?? system;
   }
 
   begin(): EngineStep {
-    const { limit } = this.#policy;
+    const { limit } = this.policy;
     return { codes: ATTEMPT, at: limit < NO_LIMIT ? limit : Infinity, wakeAt: Infinity, attempt: 1 };
   }
 
@@ -78,25 +78,25 @@ export class Unguarded<V, F> implements Engine, StateOwner {
     isExact: boolean,
   ): EngineStep {
     const core = hot();
-    const { words, budgets } = this.#policy;
+    const { words, budgets } = this.policy;
     call.load(this);
-    if (!this.#known) {
-      write(SEED, seedOf(this.#options?.seed));
+    if (!this.known) {
+      write(SEED, seedOf(this.options?.seed));
       core.underway();
-      this.#known = true;
+      this.known = true;
     }
     write(HINT, judged.hint);
     write(NOW, now);
     (isExact ? writeExactly : writePolicy)(words);
     core.fail(attempt, codeOf(judged));
-    this.#failedAt = now;
+    this.failedAt = now;
     const codes = stepCodes();
     // A sleep for a server's hint is free, and its budget is not asked.
     if ((codes & 255) === SLEEP && codes >>> 24 !== HINTED && budgets?.isFor(words)) {
-      this.#price = budgets.withdraw(this.#key, judged.kind, nanosOf(epoch), this.#noted);
-      if (this.#price !== REFUSED) {
-        this.#paid += this.#price;
-        this.#isWaiting = true;
+      this.price = budgets.withdraw(this.key, judged.kind, nanosOf(epoch), this.noted);
+      if (this.price !== REFUSED) {
+        this.paid += this.price;
+        this.isWaiting = true;
       }
     }
     return readStep();
@@ -104,11 +104,11 @@ export class Unguarded<V, F> implements Engine, StateOwner {
 
   tick(now: number): EngineStep {
     write(NOW, now);
-    writePolicy(this.#policy.words);
+    writePolicy(this.policy.words);
     call.load(this);
     functions.tick();
     const step = readStep();
-    if ((step.codes & 255) === ATTEMPT) this.#isWaiting = false;
+    if ((step.codes & 255) === ATTEMPT) this.isWaiting = false;
     return step;
   }
 
@@ -120,7 +120,7 @@ export class Unguarded<V, F> implements Engine, StateOwner {
   }
 
   delay(step: EngineStep): number {
-    return step.at - this.#failedAt;
+    return step.at - this.failedAt;
   }
 
   context(attempt: number, abortAt: number): Attempt {
@@ -133,28 +133,28 @@ export class Unguarded<V, F> implements Engine, StateOwner {
 
   end(): void {
     call.forget(this);
-    if (this.#isWaiting) this.#refund();
+    if (this.isWaiting) this.refund();
   }
 
   /** Gives back the price of a retry that never ran. */
-  #refund(): void {
-    this.#isWaiting = false;
+  private refund(): void {
+    this.isWaiting = false;
     let now = 0;
     try {
-      now = nanosOf(this.#clock.now());
+      now = nanosOf(this.clock.now());
     } catch {
       // Its tokens go back all the same, at the latest time that the budget has seen.
     }
-    this.#policy.budgets?.refund(this.#key, this.#price, now);
+    this.policy.budgets?.refund(this.key, this.price, now);
   }
 
   succeed(): void {
-    const { budgets } = this.#policy;
-    if (budgets?.size) budgets.succeed(this.#key, this.#paid, this.#clock);
+    const { budgets } = this.policy;
+    if (budgets?.size) budgets.succeed(this.key, this.paid, this.clock);
   }
 
   shortage(): string {
-    return shortage(readShortage(), 0, this.#key);
+    return shortage(readShortage(), 0, this.key);
   }
 
   follows(): void {}

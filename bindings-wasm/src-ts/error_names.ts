@@ -1,7 +1,7 @@
 /** The kind of a failure by its HTTP status, or by the client table. */
 import { CANCELLED, PERMANENT as CERTAIN, TIMEOUT as LATE, THROTTLED as THROTTLING, UNSENT } from "./client_table.js";
 import { PERMANENT, THROTTLED, TIMEOUT, TRANSIENT } from "./codes.js";
-import { clean, isObject } from "./values.js";
+import { isObject, readable } from "./values.js";
 
 /** How browsers and runtimes word a lost connection, for which they all throw a TypeError. */
 export const NETWORK =
@@ -24,32 +24,39 @@ const IS_CANCELLED = 4;
 const IS_PERMANENT = 8;
 const IS_THROTTLED = 16;
 const IS_MISTAKE = 32;
-const LISTS = [UNSENT, LATE, CANCELLED, CERTAIN, THROTTLING];
+const LISTS = [UNSENT, LATE, CANCELLED, CERTAIN, THROTTLING, PROGRAM_ERRORS];
 
-interface ErrorLike {
-  name?: unknown;
-  message?: unknown;
-  code?: unknown;
-  Code?: unknown;
-  sqlState?: unknown;
-  syscall?: unknown;
-  cause?: unknown;
-  lastError?: unknown;
-  errors?: unknown;
+/** Finds a text that one of the lists has. */
+const ANY = new RegExp(LISTS.map(({ source }) => source).join("|"));
+
+/** The bits of short texts, most of which come again: names of classes, say. */
+const bitsOfTexts = new Map<unknown, number>();
+
+/** The bits of the lists that have a text. */
+function cluesOfText(text: unknown): number {
+  const known = bitsOfTexts.get(text);
+  if (known !== undefined) return known;
+  let clues = 0;
+  if (typeof text !== "string") return clues;
+  if (ANY.test(text)) for (const [at, list] of LISTS.entries()) if (list.test(text)) clues |= 1 << at;
+  if (bitsOfTexts.size > 99) bitsOfTexts.clear();
+  if (text.length < 40) bitsOfTexts.set(text, clues);
+  return clues;
 }
 
 /** The bits of an error and of its causes. A thrown text or number is the reason of an abort. */
 export function cluesOf(error: unknown, depth = 0): number {
-  if (!isObject(error)) return /^[sn]/.test(typeof error) && depth === 0 ? IS_CANCELLED : 0;
-  const { name, message, code, Code, sqlState, syscall, cause, lastError, errors } = clean(error as ErrorLike);
-  const texts = [name, message, code, Code, sqlState, syscall];
-  for (let of = error; (of = Object.getPrototypeOf(of)); ) texts.push(of.constructor?.name);
-  const isNetwork = name === "TypeError" && NETWORK.test(String(message));
-  let clues = depth === 0 && !isNetwork && PROGRAM_ERRORS.test(String(name)) ? IS_MISTAKE : 0;
-  for (const text of new Set(texts))
-    if (typeof text === "string") for (const [at, list] of LISTS.entries()) if (list.test(text)) clues |= 1 << at;
+  if (!isObject(error)) return depth === 0 && /^[sn]/.test(typeof error) ? IS_CANCELLED : 0;
+  const { name, message, code, Code, sqlState, syscall, cause, lastError, errors } = readable(error);
+  let clues = cluesOfText(name) | cluesOfText(message);
+  if (code || Code || sqlState || syscall)
+    clues |= cluesOfText(code) | cluesOfText(Code) | cluesOfText(sqlState) | cluesOfText(syscall);
+  for (let of = error; (of = Object.getPrototypeOf(of)) && of !== Object.prototype; )
+    clues |= cluesOfText(of.constructor?.name);
+  clues &= ~IS_MISTAKE;
+  if (depth === 0 && !(name === "TypeError" && NETWORK.test(String(message)))) clues |= cluesOfText(name) & IS_MISTAKE;
   if (depth === 4) return clues;
-  for (const inner of [cause, lastError]) clues |= cluesOf(inner, depth + 1);
+  clues |= cluesOf(cause, depth + 1) | cluesOf(lastError, depth + 1);
   if (!Array.isArray(errors) || errors.length === 0) return clues;
   // Of several causes together all must say that the request was never sent.
   const all = errors.map((one) => cluesOf(one, depth + 1));

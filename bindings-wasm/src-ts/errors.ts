@@ -1,7 +1,7 @@
 /** Errors, and the values whose readers throw them: times and seeds. */
 import { NOT_SUPPORTED, SEED_RANGE, TIME_RANGE, WRONG_TYPE } from "./codes.js";
 import { LONGEST, RULES, TIME_RULES } from "./table.js";
-import { clean, isObject, type Nanos, type Time } from "./values.js";
+import { isObject, type Nanos, readable, type Time } from "./values.js";
 import type { StopReason } from "./words.js";
 
 export * from "./codes.js";
@@ -272,7 +272,7 @@ interface Link {
 function some(error: unknown, test: (link: Link) => boolean, depth = 8): boolean {
   if (depth === 0 || !isObject(error)) return false;
   try {
-    const { cause, response } = clean(error as Link);
+    const { cause, response } = readable(error);
     return test(error as Link) || some(cause, test, depth - 1) || some(response, test, depth - 1);
   } catch {
     return false;

@@ -17,7 +17,7 @@ import type { Facts, Failure, Hint, JudgedFailure, Verdict } from "./hooks.js";
 import { hot } from "./hot.js";
 import type { Limits, Rules } from "./options.js";
 import type { Nanos } from "./values.js";
-import { clean, type FieldValue, isObject } from "./values.js";
+import { clean, type ErrorLike, type FieldValue, hasAnswer, isObject, readable } from "./values.js";
 import { type FailureKind, KINDS } from "./words.js";
 
 const NO_RULE = 255;
@@ -223,23 +223,6 @@ export interface Names {
   readonly types: readonly unknown[];
 }
 
-export interface ErrorLike {
-  name?: unknown;
-  message?: unknown;
-  code?: unknown;
-  cause?: unknown;
-  lastError?: unknown;
-  sqlState?: unknown;
-  status?: unknown;
-  statusCode?: unknown;
-  headers?: unknown;
-  responseHeaders?: unknown;
-  metadata?: unknown;
-  $metadata?: { httpStatusCode?: unknown } | null;
-  $response?: { headers?: unknown } | null;
-  response?: { status?: unknown; statusCode?: unknown; headers?: unknown } | null;
-}
-
 /** The facts of an error. All of them are read before the core is called: a getter may run other operations. */
 export interface ErrorFacts {
   /** True for a value whose status is that of an answer. */
@@ -292,40 +275,44 @@ export function factsOf(error: unknown): ErrorFacts {
 
 function readFacts(error: unknown): ErrorFacts {
   const clues = cluesOf(error);
-  if (!isObject(error)) return { ...NO_FACTS, clues, kind: kindOfClues(clues) };
-  const known = clean(error as ErrorLike);
-  const { code, metadata } = known;
-  let statuses: unknown[] = [];
-  let lines: Line[] = [];
+  const kind = kindOfClues(clues);
+  if (!isObject(error)) return { ...NO_FACTS, clues, kind };
+  const known = readable(error);
+  const { code, metadata, lastError } = known;
   // The error of a client that has retried holds the latest one.
-  for (const { status, statusCode, headers, responseHeaders, response, $metadata, $response } of [
-    known,
-    clean<ErrorLike>(Object(known.lastError)),
-  ]) {
-    if (statuses.length > 0) break;
-    const inner = clean(response);
-    const given = [status, statusCode, inner?.status, inner?.statusCode, clean($metadata)?.httpStatusCode];
-    statuses = given.filter((one) => typeof one === "number");
-    for (const one of [headers, responseHeaders, inner?.headers, clean($response)?.headers])
-      if (statuses.length > 0 && lines.length === 0) lines = linesOf(one);
-  }
-  // octokit gives 500 to an error without an answer.
-  if ((known.name === "HttpError" || isCancelled(clues)) && !known.response) statuses = [];
+  const answer = answerIn(known) ?? (isObject(lastError) ? answerIn(readable(lastError)) : undefined);
   // Other errors have numbers for codes, too: a DOMException, say.
   const grpc = typeof code === "number" && isObject(metadata) ? code : undefined;
-  if (grpc !== undefined && statuses.length === 0) lines = linesOf(metadata);
-  const answered = statuses.length > 0 || grpc !== undefined;
+  if (clues === 0 && answer === undefined && grpc === undefined) return NO_FACTS;
+  // octokit gives 500 to an error without an answer.
+  const isAnswered = answer && (known.response || !(known.name === "HttpError" || isCancelled(clues)));
+  const statuses = isAnswered ? answer.statuses : [];
+  const lines = grpc !== undefined && !isAnswered ? linesOf(metadata) : (answer?.lines ?? []);
+  const isJudged = isAnswered || grpc !== undefined;
   return {
     clues,
-    kind: kindOfClues(clues),
-    statuses: statuses as number[],
+    kind,
+    statuses,
     lines,
     grpc,
-    programError: grpc === 1 || (!answered && isFaultOrAbort(clues)),
-    unsent: !answered && (clues & IS_UNSENT) > 0,
+    programError: grpc === 1 || (!isJudged && isFaultOrAbort(clues)),
+    unsent: !isJudged && (clues & IS_UNSENT) > 0,
     shouldRetry: shouldRetryOf(lines),
     isAnswer: false,
   };
+}
+
+/** The statuses and header lines of the answer in an error; undefined without a status. */
+function answerIn(error: ErrorLike): Pick<ErrorFacts, "statuses" | "lines"> | undefined {
+  if (!hasAnswer(error)) return undefined;
+  const { status, statusCode, headers, responseHeaders, response, $metadata, $response } = error;
+  const inner = clean(response);
+  const given = [status, statusCode, inner?.status, inner?.statusCode, clean($metadata)?.httpStatusCode];
+  const statuses = given.filter((one) => typeof one === "number");
+  let lines: Line[] = [];
+  for (const one of [headers, responseHeaders, inner?.headers, clean($response)?.headers])
+    if (statuses.length > 0 && lines.length === 0) lines = linesOf(one);
+  return statuses.length > 0 ? { statuses, lines } : undefined;
 }
 
 /** The facts of an attempt that was over its limit. */
@@ -356,18 +343,18 @@ export function judgedByRules(
   rules: Rules | undefined,
   facts: ErrorFacts,
   idempotent: boolean,
-  { kind, hint }: JudgedFailure,
+  judged: JudgedFailure,
   error: unknown,
   names?: Names,
 ): JudgedFailure {
   // The rules of a preset hold for kinds alone, which the machine knows without them.
   if (rules && classifier) {
-    const code = classifier.judge(rules, facts, idempotent, kind, error, names);
-    return { kind: code & 255, hint, rule: code >>> 8 };
+    const code = classifier.judge(rules, facts, idempotent, judged.kind, error, names);
+    return { kind: code & 255, hint: judged.hint, rule: code >>> 8 };
   }
   const advice = facts.programError ? 0 : facts.shouldRetry;
   // A server says by 425 that it has not begun (RFC 8470).
   const safe = idempotent || facts.unsent || facts.statuses.includes(425);
   // Few failures need the core here.
-  return { kind: safe && advice === 0 ? kind : hot().advised(kind, advice, safe ? 1 : 0), hint, rule: 0 };
+  return safe && advice === 0 ? judged : { ...judged, kind: hot().advised(judged.kind, advice, safe ? 1 : 0) };
 }

@@ -92,7 +92,8 @@ export const BARE = Object.freeze(Object.create(null));
 export const bareCopy = <T extends object>(object: T): T => Object.assign(Object.create(BARE), object);
 
 /** True for an object, which may be a function. */
-export const isObject = (value: unknown): value is object => Object(value) === value;
+export const isObject = (value: unknown): value is object =>
+  (typeof value === "object" && value !== null) || typeof value === "function";
 
 const CLEAN: ProxyHandler<object> = {
   get(object, name) {
@@ -103,6 +104,43 @@ const CLEAN: ProxyHandler<object> = {
 
 /** An object without the properties that a program has added to `Object.prototype`; any other value as it is. */
 export const clean = <T>(value: T): T => (isObject(value) ? (new Proxy(value, CLEAN) as T) : value);
+
+/** The properties of the errors of clients. */
+export interface ErrorLike {
+  name?: unknown;
+  message?: unknown;
+  code?: unknown;
+  Code?: unknown;
+  sqlState?: unknown;
+  syscall?: unknown;
+  cause?: unknown;
+  lastError?: unknown;
+  errors?: unknown;
+  status?: unknown;
+  statusCode?: unknown;
+  headers?: unknown;
+  responseHeaders?: unknown;
+  metadata?: unknown;
+  $metadata?: { httpStatusCode?: unknown } | null;
+  $response?: { headers?: unknown } | null;
+  response?: { status?: unknown; statusCode?: unknown; headers?: unknown } | null;
+}
+
+/** True if an error has one of the properties in which clients keep an answer. */
+export const hasAnswer = ({ status, statusCode, response, $metadata }: ErrorLike): boolean =>
+  (status ?? statusCode ?? response ?? $metadata) != null;
+
+const PLAIN: ErrorLike = {};
+
+/** The error itself, or without the properties that a program has added to `Object.prototype`. */
+export function readable(error: object): ErrorLike {
+  const { name, message, code, Code, sqlState, syscall, cause, lastError, errors } = PLAIN;
+  const { headers, responseHeaders, metadata, $response } = PLAIN;
+  const added = name ?? message ?? code ?? Code ?? sqlState ?? syscall ?? cause ?? lastError ?? errors;
+  return (added ?? headers ?? responseHeaders ?? metadata ?? $response) != null || hasAnswer(PLAIN)
+    ? clean(error)
+    : error;
+}
 
 /** True for an object of fields, and not a list, a date, a policy or another value. */
 export function isFields(value: unknown): value is Record<string, unknown> {

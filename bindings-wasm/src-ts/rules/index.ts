@@ -6,7 +6,6 @@ import {
   type Classifier,
   checkedFailure,
   type ErrorFacts,
-  type ErrorLike,
   integer,
   judgedByRules,
   type Names,
@@ -19,7 +18,7 @@ import { once } from "../memory.js";
 import type { Rules, RuleText } from "../options.js";
 import { RULES_WORDS, type RulesExports } from "../places.js";
 import { CONDITION_RULES, CONDITIONS, GRPC_CODES, RULE_PARTS } from "../table.js";
-import { EMPTY, type FieldValue, FLAG, NO_ITEMS, NOTHING, nearest, TEXT } from "../values.js";
+import { EMPTY, type ErrorLike, type FieldValue, FLAG, NO_ITEMS, NOTHING, nearest, TEXT } from "../values.js";
 import { KINDS } from "../words.js";
 
 const { make } = once(source);
