@@ -40,8 +40,7 @@ pub struct DocumentError {
     pub path: String,
     /// The value, if a single value is wrong.
     pub value: Option<String>,
-    /// The message of the format's reader about text that is not of its format; the rule that says what the lists of
-    /// `retry_on` said.
+    /// The message of the format's reader about text that is not of its format.
     pub cause: Option<String>,
 }
 
@@ -155,8 +154,6 @@ fn read<'de, D: Deserializer<'de>>(
     mut set: impl for<'v> FnMut(&str, Value<'v>) -> Result<Option<HostText<'v>>, Error>,
 ) -> Result<Document, (D::Error, Option<DocumentError>)> {
     let mut document = Document::default();
-    // The entries of lists that are rules, all of which their error shows, and the first error about one.
-    let (mut entries, mut replaced) = (Vec::new(), None);
     let rules = DocumentRules { unit: f64::NAN, groups: None, repeats: false };
     read_values(input, rules, |DocumentValue { path, value, text, broken }| {
         let error = match broken {
@@ -169,52 +166,11 @@ fn read<'de, D: Deserializer<'de>>(
                 Err(error) => error,
             },
         };
-        let text = text.to_string();
-        if error.code == ErrorCode::Replaced
-            && let Some((condition, once)) = old_list(path)
-        {
-            entries.push((condition.to_string(), once, text.clone()));
-            let (path, value) = (path.into(), Some(text));
-            replaced.get_or_insert(DocumentError { error: Box::new(error), path, value, cause: None });
-            return Ok(());
-        }
         let path = if error.field.is_some() { error.path().to_string() } else { path.into() };
-        let value = if error.code == ErrorCode::Twice { None } else { Some(text) };
+        let value = (error.code != ErrorCode::Twice).then(|| text.to_string());
         Err(DocumentError { error: Box::new(error), path, value, cause: None })
     })?;
-    match replaced {
-        None => Ok(document),
-        Some(error) => {
-            let error = DocumentError { cause: Some(as_rule(&entries)), ..error };
-            Err((D::Error::custom(&error), Some(error)))
-        }
-    }
-}
-
-/// The condition that an entry of a list of earlier drafts is now, and whether it was for operations that may not run twice.
-fn old_list(path: &str) -> Option<(&str, bool)> {
-    let list = path.strip_prefix("retry_on.")?.split_once('[')?.0;
-    let once = list.strip_prefix("non_idempotent.");
-    let condition = once.unwrap_or(list);
-    (!condition.contains('.')).then_some((condition, once.is_some()))
-}
-
-/// The rule that says what the lists of earlier drafts said.
-fn as_rule(entries: &[(String, bool, String)]) -> String {
-    let mut alternatives: Vec<(&str, bool, Vec<&str>)> = Vec::new();
-    for (condition, once, value) in entries {
-        match alternatives.iter_mut().find(|known| known.0 == condition && known.1 == *once) {
-            Some((_, _, values)) => values.push(value),
-            None => alternatives.push((condition, *once, Vec::from([value.as_str()]))),
-        }
-    }
-    let shown = alternatives.iter().map(|(condition, once, values)| {
-        let once = if *once { ", \"idempotent\": false" } else { "" };
-        alloc::format!("{{\"{condition}\": [{}]{once}}}", values.join(", "))
-    });
-    let shown: Vec<String> = shown.collect();
-    let list = if let [only] = &*shown { only.clone() } else { alloc::format!("[{}]", shown.join(", ")) };
-    alloc::format!("{{\"if\": {list}, \"retry\": true}}")
+    Ok(document)
 }
 
 /// The error that a rule is broken, or else that the text is not of its format.

@@ -44,13 +44,12 @@ fn what_is_wrong_is_said_with_path_value_and_rule() {
         (
             r#"{"retry_on": {"non_idempotent": {"http": [503]}}}"#,
             "retry_on.non_idempotent.http[0] = 503: is a rule: \"rules\": [{\"if\": {\"http\": [...], \"idempotent\": \
-             false}, \"retry\": true}, {\"if\": {\"idempotent\": false}, \"retry\": false}]: {\"if\": {\"http\": [503], \
-             \"idempotent\": false}, \"retry\": true}",
+             false}, \"retry\": true}, {\"if\": {\"idempotent\": false}, \"retry\": false}]; did you mean \"rules\"?",
         ),
         (
             r#"{"retry_on": {"http": [408, "5xx"], "patterns": ["reset"]}, "attempts": 5}"#,
             "retry_on.http[0] = 408: is a rule: \"rules\": [{\"if\": {\"http\": [...]}, \"retry\": true}, {\"if\": {}, \
-             \"retry\": false}]: {\"if\": [{\"http\": [408, \"5xx\"]}, {\"patterns\": [\"reset\"]}], \"retry\": true}",
+             \"retry\": false}]; did you mean \"rules\"?",
         ),
         (r#"{"attempts": [[3]]}"#, "attempts[0][0] = 3: is no field of a policy"),
         (
