@@ -34,15 +34,7 @@ pub(super) fn read_go(text: &str) -> Option<u64> {
     loop {
         let (number, behind) = rest.split_at_checked(rest.find(|c| !is_number(c))?)?;
         let (unit, next) = behind.split_at_checked(behind.find(is_number).unwrap_or(behind.len()))?;
-        let unit = match unit {
-            "ns" => 1,
-            "us" | "\u{b5}s" | "\u{3bc}s" => 1_000,
-            "ms" => 1_000_000,
-            "s" => 1_000_000_000,
-            "m" => 60_000_000_000,
-            "h" => 3_600_000_000_000,
-            _ => return None,
-        };
+        let unit = if matches!(unit, "\u{b5}s" | "\u{3bc}s") { 1_000 } else { crate::time::unit(unit.as_bytes())? };
         sum = sum.checked_add(nanos(number, unit)?).filter(|sum| *sum <= Span::MAX.as_nanos())?;
         if next.is_empty() {
             return Some(sum);

@@ -65,11 +65,7 @@ fn import(values: &Values) -> Result<Options, Error> {
         let delay = Span::from_nanos(delay).as_duration();
         options.backoff(Backoff::constant(delay)).jitter(Jitter::None);
     }
-    for (item, field) in [(Item::AttemptTimeout, Field::AttemptTimeout), (Item::Deadline, Field::Deadline)] {
-        if values.at(item) > 0 {
-            options.put(field, values.at(item));
-        }
-    }
+    values.put_limits(&mut options);
     let budget = [Item::Share, Item::Window, Item::Least, Item::Per];
     if budget.into_iter().any(|item| values.has(item)) {
         let second = Span::from_secs(1).as_nanos();

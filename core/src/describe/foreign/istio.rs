@@ -133,11 +133,7 @@ fn import(values: &Values) -> Result<Options, Error> {
     let retries = values.get(Item::Attempts).or(Some(2));
     let mut options = with_retries(Policy::options(), retries);
     options.backoff(backoff).cap(Cap::BeforeJitter);
-    for (item, field) in [(Item::AttemptTimeout, Field::AttemptTimeout), (Item::Deadline, Field::Deadline)] {
-        if values.at(item) > 0 {
-            options.put(field, values.at(item));
-        }
-    }
+    values.put_limits(&mut options);
     let has_budget = values.has(Item::Share) || values.has(Item::Least);
     if has_budget && values.has(Item::Per) {
         return Err(error(ErrorCode::FormValue, "maxRetries", "must not be there beside a retryBudget"));

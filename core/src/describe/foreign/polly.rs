@@ -90,11 +90,7 @@ fn import(values: &Values) -> Result<Options, Error> {
     if values.at(Item::OtherSwitch) == 1 {
         options.hint_mode(HintMode::Exact).hint_max(LONGEST_HINT);
     }
-    for (item, field) in [(Item::AttemptTimeout, Field::AttemptTimeout), (Item::Deadline, Field::Deadline)] {
-        if values.has(item) {
-            options.put(field, values.at(item));
-        }
-    }
+    values.put_limits(&mut options);
     if values.has_any(&AROUND)
         && [Item::Share, Item::Least, Item::Window, Item::Per].iter().any(|item| values.has(*item))
     {

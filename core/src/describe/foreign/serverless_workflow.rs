@@ -62,11 +62,7 @@ fn import(values: &Values) -> Result<Options, Error> {
     if from > 0 {
         options.set_field(Field::BackoffOffset.path(), Value::Nanos(from))?;
     }
-    for (item, field) in [(Item::AttemptTimeout, Field::AttemptTimeout), (Item::Deadline, Field::Deadline)] {
-        if values.has(item) {
-            options.put(field, values.at(item));
-        }
-    }
+    values.put_limits(&mut options);
     Ok(options)
 }
 

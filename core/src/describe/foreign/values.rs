@@ -8,6 +8,7 @@ use crate::describe::options::Options;
 use crate::describe::rules::write::write_codes;
 use crate::describe::rules::{HostText, Rules};
 use crate::error::{Error, ErrorCode, Quantity, Subject};
+use crate::fields::Field;
 use crate::json::{self, Open, Out, texts};
 use crate::time::Span;
 use crate::value::Value;
@@ -358,6 +359,15 @@ impl Values {
     pub(super) fn default(&mut self, item: Item, number: u64) {
         if self.at(item) == 0 {
             self.put(item, number);
+        }
+    }
+
+    /// Gives options the deadline and the attempt timeout that there are; a time of 0 is no limit.
+    pub(super) fn put_limits(&self, options: &mut Options) {
+        for (item, field) in [(Item::AttemptTimeout, Field::AttemptTimeout), (Item::Deadline, Field::Deadline)] {
+            if self.at(item) > 0 {
+                options.put(field, self.at(item));
+            }
         }
     }
 
