@@ -4,6 +4,7 @@
 //! time, or a while after it last came back. Kubernetes has both, as managers that are kinds of their own; here they
 //! are one machine with a rule (spec 17).
 
+use crate::decide::policy::UNLIMITED;
 use crate::error::Error;
 use crate::pace::wait_backoff::WaitBackoff;
 use crate::time::{Span, Timestamp};
@@ -19,10 +20,6 @@ pub enum Reset {
     Every(Span),
 }
 
-const NEVER: u8 = 0;
-const AFTER_QUIET: u8 = 1;
-const EVERY: u8 = 2;
-
 /// The delays between the runs of something that runs again and again: 80 bytes, `Copy`, its own configuration.
 ///
 /// # Contract
@@ -36,10 +33,12 @@ pub struct LoopBackoff {
     /// The duration after a reset.
     first_duration: u64,
     first_steps: u64,
+    /// After more than this the delays begin again; the highest number is never.
     limit: u64,
     /// The time from which the limit is measured.
     since: u64,
-    rule: u8,
+    /// 1 if the limit is measured from the latest delay, 0 if from the latest beginning.
+    is_quiet: u8,
     /// No padding: the state is its bytes.
     unused: [u8; 7],
 }
@@ -47,18 +46,18 @@ pub struct LoopBackoff {
 impl LoopBackoff {
     /// The delays of `backoff`, beginning again by the rule `reset`, made at `now`.
     pub const fn new(backoff: WaitBackoff, reset: Reset, now: Timestamp) -> Self {
-        let (rule, limit) = match reset {
-            Reset::Never => (NEVER, Span::ZERO),
-            Reset::AfterQuiet(limit) => (AFTER_QUIET, limit),
-            Reset::Every(limit) => (EVERY, limit),
+        let (is_quiet, limit) = match reset {
+            Reset::Never => (0, UNLIMITED),
+            Reset::AfterQuiet(limit) => (1, limit.as_nanos()),
+            Reset::Every(limit) => (0, limit.as_nanos()),
         };
         Self {
             backoff,
             first_duration: backoff.duration().as_nanos(),
             first_steps: backoff.steps(),
-            limit: limit.as_nanos(),
+            limit,
             since: now.as_now().as_nanos(),
-            rule,
+            is_quiet,
             unused: [0; 7],
         }
     }
@@ -106,11 +105,10 @@ impl LoopBackoff {
     pub fn next(&mut self, now: Timestamp, u: f64) -> Span {
         let now = now.as_now();
         let over = now.since(Timestamp::from_nanos(self.since)).as_nanos() > self.limit;
-        if over && (self.rule == AFTER_QUIET || self.rule == EVERY) {
+        if over {
             self.backoff = self.backoff.restarted(Span::from_nanos(self.first_duration), self.first_steps);
-            self.since = now.as_nanos();
         }
-        if self.rule == AFTER_QUIET {
+        if over || self.is_quiet != 0 {
             self.since = now.as_nanos();
         }
         self.backoff.step(u)
@@ -130,10 +128,10 @@ impl LoopBackoff {
 #[cfg(test)]
 impl LoopBackoff {
     /// Any bits at all, for tests of the machines that hold one.
-    pub(crate) const fn from_words(words: [u64; 9], rule: u8) -> Self {
+    pub(crate) const fn from_words(words: [u64; 9], is_quiet: u8) -> Self {
         let [duration, factor, jitter, cap, steps, first_duration, first_steps, limit, since] = words;
         let backoff = WaitBackoff::from_words([duration, factor, jitter, cap, steps]);
-        Self { backoff, first_duration, first_steps, limit, since, rule, unused: [0; 7] }
+        Self { backoff, first_duration, first_steps, limit, since, is_quiet, unused: [0; 7] }
     }
 }
 

@@ -63,18 +63,10 @@ impl Recorder {
         }
         if self.undecided() {
             possible(event.attempt() == self.call.attempt().saturating_add(1))?;
-            let computed = self.decision(self.call.current_step());
-            let same = is(computed, event);
-            let stretched = self.is_guarded()
-                && computed
-                    .is_some_and(|own| own.cause() == Some(Cause::Backoff) && own.at() == at && own.until() <= until)
-                && cause == Cause::Backoff;
-            if !same {
-                self.call.put_asleep(at, until, cause);
-            }
-            self.pending = 0;
-            let right = same || stretched || guards && asks(computed, at);
-            return Some(if right { Computed::Same } else { Computed::Other(computed) });
+            let is_stretched = self.is_guarded() && cause == Cause::Backoff;
+            let is_shorter = |own: Event| own.cause() == Some(cause) && own.at() == at && own.until() <= until;
+            let right = |own| guards && asks(own, at) || is_stretched && is_shorter(own);
+            return Some(self.decided(event, right, |call| call.put_asleep(at, until, cause)));
         }
         possible(guards)?;
         let late = self.late(policy, event);
@@ -86,6 +78,23 @@ impl Recorder {
         }
         self.call.put_asleep(at, until, cause);
         Some(late)
+    }
+
+    /// Compares the decision about the latest failure with the event of the log, which is `right` after some others, too, and `put`
+    /// in their place.
+    fn decided(
+        &mut self,
+        event: &Event,
+        right: impl Fn(Event) -> bool,
+        put: impl FnOnce(&mut GuardedCall),
+    ) -> Computed {
+        self.pending = 0;
+        let computed = self.decision(self.call.current_step());
+        if is(computed, event) {
+            return Computed::Same;
+        }
+        put(&mut self.call);
+        if computed.is_some_and(right) { Computed::Same } else { Computed::Other(computed) }
     }
 
     fn replay_attempt(&mut self, policy: &Policy, event: &Event) -> Option<Computed> {
@@ -111,14 +120,8 @@ impl Recorder {
             matches!(reason, StopReason::Budget | StopReason::Breaker | StopReason::Limiter | StopReason::Bulkhead);
         possible(reason != StopReason::Cancelled && (!guards || self.is_guarded()))?;
         if self.undecided() {
-            let computed = self.decision(self.call.current_step());
-            let same = is(computed, event);
-            if !same {
-                self.call.put_down(at, reason, retry_at);
-            }
-            self.pending = 0;
-            let right = same || guards && asks(computed, at);
-            return Some(if right { Computed::Same } else { Computed::Other(computed) });
+            let right = |own| guards && asks(own, at);
+            return Some(self.decided(event, right, |call| call.put_down(at, reason, retry_at)));
         }
         possible(guards || reason == StopReason::Deadline)?;
         let running = self.call.running().is_some();
@@ -189,8 +192,8 @@ fn is(computed: Option<Event>, event: &Event) -> bool {
 }
 
 /// True if guards are asked after the decision: it is a sleep (spec 29.5).
-fn asks(computed: Option<Event>, at: Timestamp) -> bool {
-    computed.is_some_and(|own| own.kind() == EventKind::RetryScheduled && own.at() == at)
+fn asks(own: Event, at: Timestamp) -> bool {
+    own.kind() == EventKind::RetryScheduled && own.at() == at
 }
 
 const fn of_guards(cause: Cause) -> bool {
