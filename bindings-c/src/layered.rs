@@ -29,10 +29,10 @@ extern_c! {
 }
 
 extern_c! {
-    /// A call inside a call: 216 bytes. Driven step for step like a holdoff_call, and with the same promises; tickets count
+    /// A call inside a call: 192 bytes. Driven step for step like a holdoff_call, and with the same promises; tickets count
     /// the attempts over both levels. When the inner level gives up, the outer one takes that for its failure. The content
     /// is the library's.
-    memory holdoff_layered([u64; 26]) as layered holds Layered, b"hoLayrd1", NotACall;
+    memory holdoff_layered([u64; 23]) as layered holds Layered, b"hoLayrd1", NotACall;
 
     /// Begins at `now` with the first attempt of both levels. The seed decides the jitter of both.
     ///

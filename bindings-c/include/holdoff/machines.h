@@ -102,13 +102,13 @@ typedef struct holdoff_layers {
 } holdoff_layers;
 
 /**
- * A call inside a call: 216 bytes. Driven step for step like a holdoff_call, and with the same promises; tickets count
+ * A call inside a call: 192 bytes. Driven step for step like a holdoff_call, and with the same promises; tickets count
  * the attempts over both levels. When the inner level gives up, the outer one takes that for its failure. The content
  * is the library's.
  */
 typedef struct holdoff_layered {
   uint64_t magic;
-  uint64_t state[26];
+  uint64_t state[23];
 } holdoff_layered;
 
 /**

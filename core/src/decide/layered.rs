@@ -4,10 +4,9 @@
 //! Reliability Engineering", chapter 22), and nobody sees it, because each level counts its own. Here both levels are one
 //! machine with one cap over all attempts and one deadline, and it knows which level stopped.
 
-use crate::decide::call::{Call, Outcome, Step, Ticket};
+use crate::decide::call::{Call, NoGuards, Outcome, Step, Ticket};
 use crate::decide::failure::{Failure, FailureKind};
 use crate::decide::policy::Policy;
-use crate::decide::retry::Cause;
 use crate::decide::rng::seed_at;
 use crate::error::{Error, ErrorCode, Quantity, StopReason};
 use crate::fields::Field;
@@ -115,35 +114,24 @@ words! {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Layered {
+    /// Its end is that of both levels.
     outer: Call,
+    /// The run of the inner level in the outer level's latest attempt.
     inner: Call,
     seed: u64,
     /// When the run of the inner level must be over: the end of the outer level's attempt.
     limit: Timestamp,
-    /// Sleeping: until when. Gave up: when to retry.
-    at: Timestamp,
-    latest: Timestamp,
     /// How many attempts were begun, over both levels.
     attempts: u32,
-    phase: u8,
-    /// Sleeping: the cause. Gave up: the reason.
-    why: u8,
-    /// Gave up: the level.
+    /// Gave up: the level, 0 for the outer one.
     level: u8,
     /// Why the inner level last gave up; 0 for not yet.
     inner_reason: u8,
     /// The kind of the latest failure.
     kind: u8,
     /// No padding: the state is its bytes.
-    unused: [u8; 7],
+    unused: u8,
 }
-
-const CANCELLED: u8 = 0;
-const RUNNING: u8 = 1;
-const INNER_SLEEPS: u8 = 2;
-const OUTER_SLEEPS: u8 = 3;
-const SUCCEEDED: u8 = 4;
-const GAVE_UP: u8 = 5;
 
 impl Layered {
     /// Begins at `now` with the first attempt of both levels.
@@ -159,15 +147,11 @@ impl Layered {
             inner: Call::underway(seed, now),
             seed,
             limit: abort_at,
-            at: Timestamp::NEVER,
-            latest: now,
             attempts: 0,
-            phase: CANCELLED,
-            why: 0,
             level: 0,
             inner_reason: 0,
             kind: FailureKind::Transient.code(),
-            unused: [0; 7],
+            unused: 0,
         };
         let step = layered.begin_inner(layers, now, abort_at);
         (layered, step)
@@ -195,7 +179,11 @@ impl Layered {
 
     /// Which level gave up; `None` unless it is over without success and not cancelled.
     pub const fn stopped_by(&self) -> Option<Level> {
-        if self.phase == GAVE_UP { Some(Level::read(self.level)) } else { None }
+        match (self.outer.current_step(), Level::from_code(self.level as u32)) {
+            (Step::Stop(Outcome::GaveUp { .. }), None) => Some(Level::Outer),
+            (Step::Stop(Outcome::GaveUp { .. }), level) => level,
+            _ => None,
+        }
     }
 
     /// Why the inner level last gave up, whether or not the outer one went on; `None` when it has not.
@@ -205,11 +193,10 @@ impl Layered {
 
     /// The attempt with this ticket succeeded at `now`. A success after a limit is a success (spec 6.5).
     pub fn succeed(&mut self, ticket: Ticket, now: Timestamp) -> Step {
-        self.observe(now);
         if self.awaits(ticket) {
-            self.phase = SUCCEEDED;
-            self.at = Timestamp::NEVER;
+            return self.outer.succeed(self.outer_ticket(), now);
         }
+        self.outer.retry.observe(now);
         self.current_step()
     }
 
@@ -230,13 +217,13 @@ impl Layered {
         failure: Failure,
         outward: Option<Failure>,
     ) -> Step {
-        let now = self.observe(now);
+        let now = self.outer.retry.observe(now);
         if !self.awaits(ticket) {
             return self.current_step();
         }
         self.kind = failure.kind.code();
         match self.inner_failed(layers, now, failure) {
-            Step::Sleep { until, cause } => self.sleep(layers, INNER_SLEEPS, until, cause),
+            step @ Step::Sleep { .. } => self.sleep(layers, step),
             Step::Stop(Outcome::GaveUp { reason, retry_at }) => {
                 let outward = match outward {
                     Some(failure) => Some(failure).filter(|failure| failure.kind != FailureKind::Permanent),
@@ -257,7 +244,7 @@ impl Layered {
         failure: Failure,
     ) -> Option<StopReason> {
         let mut trial = *self;
-        let now = trial.observe(now);
+        let now = trial.outer.retry.observe(now);
         match trial.awaits(ticket).then(|| trial.inner_failed(layers, now, failure)) {
             Some(Step::Stop(Outcome::GaveUp { reason, .. })) => Some(reason),
             _ => None,
@@ -266,12 +253,11 @@ impl Layered {
 
     /// Nothing but time has passed: the next attempt, when the sleep is over at `now`.
     pub fn tick(&mut self, layers: &Layers, now: Timestamp) -> Step {
-        let now = self.observe(now);
-        if now < self.at {
-            return self.current_step();
-        }
-        match self.phase {
-            INNER_SLEEPS => match self.inner.tick(&self.inner_policy(layers), now) {
+        let now = self.outer.retry.observe(now);
+        match self.outer.tick(&layers.outer, now) {
+            Step::Attempt { abort_at, .. } => self.begin_inner(layers, now, abort_at),
+            step @ (Step::Sleep { .. } | Step::Stop(_)) => step,
+            Step::Wait { .. } => match self.inner.tick(&self.inner_policy(layers), now) {
                 Step::Attempt { abort_at, .. } => self.attempt_step(abort_at),
                 Step::Stop(Outcome::GaveUp { reason, retry_at }) => {
                     // The hint was slept; the kind is that of the failure before the sleep.
@@ -279,32 +265,23 @@ impl Layered {
                     let outward = layers.outward(reason, Failure::new(kind));
                     self.inner_gave_up(layers, now, (reason, retry_at), outward)
                 }
-                _ => self.current_step(),
+                step => step,
             },
-            OUTER_SLEEPS => match self.outer.tick(&layers.outer, now) {
-                Step::Attempt { abort_at, .. } => self.begin_inner(layers, now, abort_at),
-                Step::Stop(Outcome::GaveUp { reason, retry_at }) => self.give_up(reason, retry_at, Level::Outer),
-                _ => self.current_step(),
-            },
-            _ => self.current_step(),
         }
     }
 
     /// The caller wants no more of it, whatever is going on.
     pub fn cancel(&mut self, now: Timestamp) -> Step {
-        self.observe(now);
-        if matches!(self.phase, RUNNING | INNER_SLEEPS | OUTER_SLEEPS) {
-            self.phase = CANCELLED;
-            self.at = Timestamp::NEVER;
-        }
-        self.current_step()
+        self.outer.cancel(now)
     }
 
     /// How long to sleep from `now` for a step that sleeps; zero for any other. At most the decided delay, also on a clock that was set
     /// back since (spec 1.3).
     pub const fn remaining(&self, now: Timestamp) -> Span {
-        let now = self.latest.max(now.as_now());
-        if matches!(self.phase, INNER_SLEEPS | OUTER_SLEEPS) { self.at.since(now) } else { Span::ZERO }
+        if let Step::Sleep { until, .. } = self.current_step() {
+            return until.since(self.outer.retry.clock(now));
+        }
+        Span::ZERO
     }
 
     /// The inner level's step after a failure of its attempt.
@@ -345,55 +322,44 @@ impl Layered {
     ) -> Step {
         self.inner_reason = reason.code();
         let Some(failure) = outward else { return self.give_up(reason, retry_at, Level::Inner) };
-        let ticket = Ticket::from_raw(u64::from(self.outer.attempt()));
-        match self.outer.fail(&layers.outer, ticket, now, failure) {
-            Step::Sleep { until, cause } => self.sleep(layers, OUTER_SLEEPS, until, cause),
-            Step::Stop(Outcome::GaveUp { reason, retry_at }) => self.give_up(reason, retry_at, Level::Outer),
-            _ => self.current_step(),
+        match self.outer.fail(&layers.outer, self.outer_ticket(), now, failure) {
+            step @ Step::Sleep { .. } => self.sleep(layers, step),
+            step => step,
         }
     }
 
     /// Sleeps before one more attempt, if the cap over both levels leaves one (spec 14.4).
-    fn sleep(&mut self, layers: &Layers, phase: u8, until: Timestamp, cause: Cause) -> Step {
+    fn sleep(&mut self, layers: &Layers, step: Step) -> Step {
         if layers.attempts != UNCAPPED && self.attempts >= layers.attempts {
             return self.give_up(StopReason::Attempts, Timestamp::NEVER, Level::Cap);
         }
-        (self.phase, self.at, self.why) = (phase, until, cause.code());
-        Step::Sleep { until, cause }
+        step
     }
 
     fn attempt_step(&mut self, abort_at: Timestamp) -> Step {
-        self.phase = RUNNING;
-        self.at = Timestamp::NEVER;
         self.attempts = self.attempts.saturating_add(1);
         let ticket = Ticket::from_raw(u64::from(self.attempts));
         Step::Attempt { ticket, abort_at, wake_at: Timestamp::NEVER }
     }
 
-    const fn give_up(&mut self, reason: StopReason, retry_at: Timestamp, level: Level) -> Step {
-        (self.phase, self.at) = (GAVE_UP, retry_at);
-        (self.why, self.level) = (reason.code(), level as u8);
-        Step::Stop(Outcome::GaveUp { reason, retry_at })
+    fn give_up(&mut self, reason: StopReason, retry_at: Timestamp, level: Level) -> Step {
+        self.level = level as u8;
+        self.outer.give_up(&mut NoGuards, reason, retry_at)
     }
 
     const fn awaits(&self, ticket: Ticket) -> bool {
-        self.phase == RUNNING && ticket.attempt() == self.attempts
+        ticket.attempt() == self.attempts && matches!(self.current_step(), Step::Wait { .. })
     }
 
-    /// Takes the time, and answers with the latest time seen (spec 1.3).
-    const fn observe(&mut self, now: Timestamp) -> Timestamp {
-        self.latest = self.latest.max(now.as_now());
-        self.latest
+    const fn outer_ticket(&self) -> Ticket {
+        Ticket::from_raw(self.outer.attempt() as u64)
     }
 
-    /// The step that still holds. Foreign memory reads as the plain cause and the reason that never retries.
-    fn current_step(&self) -> Step {
-        match self.phase {
-            RUNNING => Step::Wait { until: Timestamp::NEVER },
-            INNER_SLEEPS | OUTER_SLEEPS => Step::Sleep { until: self.at, cause: Cause::read(self.why) },
-            SUCCEEDED => Step::Stop(Outcome::Succeeded),
-            GAVE_UP => Step::Stop(Outcome::GaveUp { reason: StopReason::read(self.why), retry_at: self.at }),
-            _ => Step::Stop(Outcome::Cancelled),
+    /// The step that still holds: the outer level's, and while it waits for its attempt the inner level's.
+    const fn current_step(&self) -> Step {
+        match self.outer.current_step() {
+            Step::Wait { .. } => self.inner.current_step(),
+            step => step,
         }
     }
 }

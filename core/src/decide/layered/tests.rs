@@ -2,6 +2,7 @@ use super::*;
 use crate::decide::backoff::Backoff;
 use crate::decide::hint::Hint;
 use crate::decide::jitter::Jitter;
+use crate::decide::retry::Cause;
 use core::time::Duration;
 use proptest::prelude::*;
 
@@ -182,7 +183,7 @@ fn a_host_may_judge_the_error_of_the_inner_level_anew() {
 
 #[test]
 fn the_state_is_its_bytes() {
-    assert_eq!(size_of::<Layered>(), 2 * size_of::<Call>() + 48);
+    assert_eq!(size_of::<Layered>(), 2 * size_of::<Call>() + 24);
     assert_eq!(size_of::<Layers>(), 2 * size_of::<Policy>() + 8);
 }
 
@@ -360,14 +361,14 @@ proptest! {
         let (mut layered, mut step) = Layered::begin(&layers, numbers[0], Timestamp::from_nanos(numbers[1]));
         for (failure, took, _) in prelude.iter().take(usize::from(bytes[0] % 8)) {
             step = match step {
-                Step::Attempt { ticket, .. } => layered.fail(&layers, ticket, layered.latest.after(Span::from_nanos(*took)), *failure),
-                _ => layered.tick(&layers, layered.at),
+                Step::Attempt { ticket, .. } => layered.fail(&layers, ticket, layered.outer.retry.latest().after(Span::from_nanos(*took)), *failure),
+                step => layered.tick(&layers, if let Step::Sleep { until, .. } = step { until } else { Timestamp::NEVER }),
             };
         }
         layered.limit = Timestamp::from_nanos(numbers[2]);
-        layered.at = Timestamp::from_nanos(numbers[3]);
+        layered.outer.at = Timestamp::from_nanos(numbers[3]);
         layered.attempts = attempts;
-        [layered.phase, layered.why, layered.level, layered.inner_reason, layered.kind] = bytes.map(|byte| byte % 12);
+        [layered.outer.phase, layered.inner.phase, layered.level, layered.inner_reason, layered.kind] = bytes.map(|byte| byte % 12);
         let now = Timestamp::from_nanos(now);
         let tickets = [Ticket::from_raw(ticket), Ticket::from_raw(u64::from(attempts))];
         for ticket in tickets {
