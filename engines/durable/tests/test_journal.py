@@ -184,10 +184,10 @@ def test_who_has_lost_the_lease_cannot_write(journal: Journal, tmp_path: Path) -
             journal.append("order-1", [scheduled(2, 2)], lease=slow)
         assert journal.append("order-1", [started()], lease=slow) == [2], "what is there already is no write"
         journal.append("order-1", [scheduled(2, 2)], lease=quick)
-        journal.release(slow)
+        asyncio.run(journal.release_async(slow))
         with pytest.raises(WorkflowBusy):
             journal.append("order-1", [scheduled(3, 3)])
-        journal.release(quick)
+        asyncio.run(journal.release_async(quick))
         journal.append("order-1", [scheduled(3, 3)])
 
 
@@ -197,13 +197,13 @@ def test_a_lease_that_is_renewed_lasts(tmp_path: Path) -> None:
         begin(journal)
         journal.take("order-1", "one", 30)
         now += 20 * SECOND
-        assert journal.renew("one", 30) == 1
+        assert asyncio.run(journal.renew_async("one", 30)) == 1
         now += 20 * SECOND
         with pytest.raises(WorkflowBusy):
             journal.take("order-1", "two", 30)
         now += 10 * SECOND
         journal.take("order-1", "two", 30)
-        assert journal.renew("one", 30) == 0
+        assert asyncio.run(journal.renew_async("one", 30)) == 0
 
 
 def test_a_lease_of_a_process_that_is_no_more_is_free_at_once(journal: Journal) -> None:
@@ -243,7 +243,7 @@ def test_one_who_may_not_write_does_not_keep_the_others_of_a_commit_from_it(jour
     begin(journal, "a")
     begin(journal, "b")
     mine, lost = journal.take("a", "me"), journal.take("b", "me")
-    journal.release(lost)
+    asyncio.run(journal.release_async(lost))
 
     async def both() -> tuple[Any, ...]:
         return await asyncio.gather(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,11 @@ class Scene:
         assert self.runner.run(self.flow, "1") == {"one": 1}
         return self.clock.now - began
 
+    def renew(self) -> None:
+        """The other runner renews its leases, in a loop of its own."""
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, self.journal.renew_async(self.owner, LEASE)).result()
+
     def append(self) -> None:
         """A sign of life of the runner elsewhere."""
         self.appended += 1
@@ -83,7 +89,7 @@ def test_a_silent_owner_is_looked_at_again_before_it_is_overtaken(scene: Scene) 
 
 
 SIGNS: dict[str, Callable[[Scene], object]] = {
-    "renews": lambda scene: scene.journal.renew(scene.owner, LEASE),
+    "renews": Scene.renew,
     "appends": Scene.append,
 }
 

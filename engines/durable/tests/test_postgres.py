@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
@@ -113,7 +114,7 @@ def test_a_lease_is_by_the_time_of_the_server(journal: Journal) -> None:
     slow = journal.take("1", "slow", 1000)
     with pytest.raises(WorkflowBusy, match="slow runs it"):
         journal.take("1", "quick")
-    assert journal.renew("slow", 0.001) == 1
+    assert asyncio.run(journal.renew_async("slow", 0.001)) == 1
     time.sleep(0.01)
     quick = journal.take("1", "quick")
     with pytest.raises(LeaseLost, match="quick has it now"):

@@ -9,7 +9,7 @@ import time
 from base64 import b64decode, b64encode
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from sqlalchemy import func, insert, inspect, literal, select, text, update
 from sqlalchemy.exc import SQLAlchemyError
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from sqlalchemy import Connection
+    from typing_extensions import Unpack
 
     from ._verify import Divergence
     from ._workflow import Workflow
@@ -79,6 +80,17 @@ class WorkflowRecord:
     def ended(self) -> bool:
         """True if the workflow has ended."""
         return self.status in ENDED
+
+
+class AppendOptions(TypedDict, total=False):
+    """The options of `Journal.append`."""
+
+    lease: Lease | None
+    """The lease of the runner that appends."""
+    status: str | None
+    """The status of the workflow from then on."""
+    guards: Mapping[str, Mapping[str, bytes]] | None
+    """States of guards to keep, by name."""
 
 
 class Journal:
@@ -320,35 +332,20 @@ class Journal:
 
     # Writing.
 
-    def append(
-        self,
-        workflow_id: str,
-        entries: Iterable[Entry],
-        *,
-        lease: Lease | None = None,
-        status: str | None = None,
-        guards: Mapping[str, Mapping[str, bytes]] | None = None,
-    ) -> list[int]:
+    def append(self, workflow_id: str, entries: Iterable[Entry], **options: Unpack[AppendOptions]) -> list[int]:
         """Appends events in one transaction, and answers with their numbers when they are on the disk.
 
         An event that is there already is not written again: its number is the answer. With a lease it is refused when
         somebody else has taken the workflow over (`LeaseLost`), without one while somebody has it (`WorkflowBusy`).
         """
-        answer: list[int] = self._appended(workflow_id, entries, lease, status, guards, None).result()
+        answer: list[int] = self._appended(workflow_id, entries, None, **options).result()
         return answer
 
     async def append_async(
-        self,
-        workflow_id: str,
-        entries: Iterable[Entry],
-        *,
-        lease: Lease | None = None,
-        status: str | None = None,
-        guards: Mapping[str, Mapping[str, bytes]] | None = None,
+        self, workflow_id: str, entries: Iterable[Entry], **options: Unpack[AppendOptions]
     ) -> list[int]:
         """The same for a coroutine, which waits without holding up its loop."""
-        loop = asyncio.get_running_loop()
-        answer: list[int] = await self._appended(workflow_id, entries, lease, status, guards, loop)
+        answer: list[int] = await self._appended(workflow_id, entries, asyncio.get_running_loop(), **options)
         return answer
 
     def remove(self, workflow_id: str) -> None:
@@ -373,10 +370,11 @@ class Journal:
         self,
         workflow_id: str,
         entries: Iterable[Entry],
-        lease: Lease | None,
-        status: str | None,
-        guards: Mapping[str, Mapping[str, bytes]] | None,
         loop: asyncio.AbstractEventLoop | None,
+        *,
+        lease: Lease | None = None,
+        status: str | None = None,
+        guards: Mapping[str, Mapping[str, bytes]] | None = None,
     ) -> Any:
         rows = [entry.row(workflow_id, self.where) for entry in entries]
         if not rows:
@@ -529,20 +527,7 @@ class Journal:
         return taken
 
     async def renew_async(self, owner: str, lasting: float = 30.0) -> int:
-        """As `renew`, for a coroutine."""
-        count: int = await self._do_async(self._renewing(owner, lasting))
-        return count
-
-    async def release_async(self, lease: Lease) -> None:
-        """As `release`, for a coroutine."""
-        await self._do_async(self._releasing(lease))
-
-    def renew(self, owner: str, lasting: float = 30.0) -> int:
         """Renews all leases of an owner for `lasting` seconds, and returns their number."""
-        count: int = self._do(self._renewing(owner, lasting))
-        return count
-
-    def _renewing(self, owner: str, lasting: float) -> Callable[[Connection], int]:
         workflows = self._tables.workflows
         length = round(lasting * 1e9)
 
@@ -551,13 +536,11 @@ class Journal:
             until = {"lease_until": self._now() + literal(length), "lease_length": length}
             return connection.execute(update(workflows).where(workflows.c.owner == owner).values(until)).rowcount
 
-        return renew
+        count: int = await self._do_async(renew)
+        return count
 
-    def release(self, lease: Lease) -> None:
+    async def release_async(self, lease: Lease) -> None:
         """Gives a workflow back; if it was lost before there is nothing to give."""
-        self._do(self._releasing(lease))
-
-    def _releasing(self, lease: Lease) -> Callable[[Connection], object]:
         workflows = self._tables.workflows
         released = (
             update(workflows)
@@ -568,7 +551,7 @@ class Journal:
             )
             .values(owner=None, lease_until=0)
         )
-        return lambda connection: connection.execute(released).rowcount
+        await self._do_async(lambda connection: connection.execute(released).rowcount)
 
     def _now(self) -> Any:
         return self._database.server_time() if self._clock is None else literal(self._clock())
