@@ -93,5 +93,5 @@ pub(crate) fn remember(value: &Bound<'_, PyAny>, outcome: Outcome) -> PyResult<(
 
 /// Attaches the outcome to the error.
 pub(crate) fn attach(error: &Bound<'_, PyAny>, outcome: Outcome) -> PyResult<()> {
-    imported!(error.py(), "holdoff._outcomes", "attach")?.call1((error, outcome)).map(drop)
+    imported!(error.py(), "holdoff._outcomes", "attach_outcome")?.call1((error, outcome)).map(drop)
 }

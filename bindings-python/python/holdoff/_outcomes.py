@@ -65,8 +65,9 @@ def remember(value: Any, outcome: Outcome) -> None:
         _BY_VALUE.pop(key, None)
 
 
-def attach(error: BaseException, outcome: Outcome) -> None:
-    """Attach the outcome as an attribute and, from Python 3.11 on, as a note, unless the error's class refuses it."""
+def attach_outcome(error: BaseException, outcome: Outcome) -> None:
+    """Attaches the outcome to an error that comes out: as an attribute and, from Python 3.11 on, as a note, unless the
+    error's class refuses it. For loops of your own."""
     try:
         # The class may have a `__setattr__` that refuses; every exception has a dict of its own.
         BaseException.__setattr__(error, "__holdoff__", outcome)

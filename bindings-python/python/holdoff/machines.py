@@ -3,7 +3,8 @@
 The loop of a call (Call), the loop under guards (GuardedCall), one decision for each failure (Retry), and the delays
 alone (Schedule). A retry inside a retry (Layered); Kubernetes' backoffs and periodic task (WaitBackoff, LoopBackoff,
 Periodic); gates that close after failures (Gate, Keyed); a bucket of tokens; one timer for many sleeps (Wheel);
-failures on purpose (Chaos). Times are ints of nanoseconds, and NEVER means never.
+failures on purpose (Chaos); and the outcome on the error that comes out (attach_outcome). Times are ints of
+nanoseconds, and NEVER means never.
 """
 
 from ._errors import SaveError as SaveError
@@ -28,3 +29,4 @@ from ._holdoff import (
     WaitBackoff as WaitBackoff,
     Wheel as Wheel,
 )
+from ._outcomes import attach_outcome as attach_outcome

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdoff import Failure, Guards, Outcome, Policy, Retrying, parse_duration, within
 from holdoff.clock import monotonic_ns
 from holdoff.log import Event, Recorder, replay
-from holdoff.machines import NEVER
+from holdoff.machines import NEVER, attach_outcome
 from holdoff.types import PolicyFields
 
 from ._stores import StoreDown
@@ -256,16 +256,8 @@ class Job:
 
     def attach(self, error: Exception) -> None:
         """The error of the last attempt tells why there is no other."""
-        if self.step.reason is None:
-            return
-        outcome = Outcome(self.step.reason, self.recorder.attempt)
-        note = f"holdoff: gave up after {_times(outcome.attempts)}: {outcome.description}"
-        try:
-            error.__holdoff__ = outcome  # type: ignore[attr-defined]
-            error.add_note(note)  # type: ignore[attr-defined,unused-ignore]
-        except Exception:
-            # It is a service: some classes of errors refuse, and before Python 3.11 there are no notes.
-            return
+        if self.step.reason is not None:
+            attach_outcome(error, Outcome(self.step.reason, self.recorder.attempt))
 
     def _replayed(self) -> Recorder | None:
         events = [event for event, _ in Event.read_all(self.log)]
