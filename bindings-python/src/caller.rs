@@ -8,7 +8,7 @@ use crate::guards::loops::LoopBudgets;
 use crate::guards::set::Guards;
 use crate::on::OnResult;
 use crate::operation::events::BLOCKING;
-use crate::operation::{Ended, Next, Operation};
+use crate::operation::{Next, Operation};
 use crate::policy::Policy;
 use crate::retrying::{Options, Retrying};
 use crate::{classify, telemetry};
@@ -164,7 +164,7 @@ impl Retrying {
                         return Err(in_context(py, own, &error.into_any().unbind()));
                     }
                     describe(operation, call)?;
-                    match operation.failed(&error, Ended { gave_up, ..Ended::default() }, None)? {
+                    match operation.failed(&error, false, gave_up, None)? {
                         Next::Sleep(now) => now,
                         _ => return operation.ended(py).map_or_else(|| Err(raised(error)), Ok),
                     }

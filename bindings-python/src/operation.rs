@@ -88,15 +88,6 @@ struct Around {
     handled: usize,
 }
 
-/// The way in which an attempt ended.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Ended {
-    /// Its limit cancelled it.
-    pub(crate) timed_out: bool,
-    /// The latest retry in it ended without a success.
-    pub(crate) gave_up: bool,
-}
-
 /// The next action when an attempt has ended.
 pub(crate) enum Next {
     /// A sleep, decided at that time.
@@ -317,8 +308,15 @@ impl Operation {
         }
     }
 
-    /// The attempt with this ticket failed, the latest one by default. At the end raise the error, which carries the outcome.
-    pub(crate) fn failed(&mut self, error: &Bound<'_, PyAny>, ended: Ended, ticket: Option<Ticket>) -> PyResult<Next> {
+    /// The attempt with this ticket failed, the latest one by default: its limit cancelled it, if it `timed_out`; the latest retry in
+    /// it ended without a success, if that `gave_up`. At the end raise the error, which carries the outcome.
+    pub(crate) fn failed(
+        &mut self,
+        error: &Bound<'_, PyAny>,
+        timed_out: bool,
+        gave_up: bool,
+        ticket: Option<Ticket>,
+    ) -> PyResult<Next> {
         let py = error.py();
         let failed = Failed::Error(error.clone().unbind());
         let earlier = self.last.replace(failed.clone_ref(py));
@@ -328,7 +326,7 @@ impl Operation {
             return self.stop_unsent(py, earlier.unwrap_or(failed), ticket);
         }
         // A blocking attempt ends at its limit by a timeout of its own.
-        let timed_out = ended.timed_out
+        let timed_out = timed_out
             || !self.abort_at.is_never()
                 && error.is_exact_instance_of::<PyTimeoutError>()
                 && self.abort_at <= self.now(py)?;
@@ -339,7 +337,7 @@ impl Operation {
             self.release(py);
             return Ok(Next::Stop);
         }
-        let failure = judged.failure().map(|failure| self.after_inner(error, failure, ended.gave_up)).transpose()?;
+        let failure = judged.failure().map(|failure| self.after_inner(error, failure, gave_up)).transpose()?;
         self.decide(py, &failed, failure, ticket).map_err(|own| failed.in_context(py, own))
     }
 
@@ -499,14 +497,7 @@ impl Operation {
             step => match self.last.take() {
                 Some(failed) => {
                     self.settle(py, &failed, step, None)?;
-                    match failed {
-                        Failed::Error(error) => Err(PyErr::from_value(error.into_bound(py))),
-                        value => {
-                            self.last = Some(value);
-                            self.over = true;
-                            Ok(None)
-                        }
-                    }
+                    self.come_out(py, failed).map(|()| None)
                 }
                 None if matches!(step, Step::Stop(_)) => Err(self.refused(py, step)),
                 None => Ok(None),

@@ -4,7 +4,6 @@ use super::{Failed, Next, Operation, UNSENT, latest};
 use crate::classify;
 use holdoff_core::{Step, Ticket};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
 
 impl Operation {
     /// An attempt could not send its request, whose body an earlier one has used up: the failure of that one comes out, unless others
@@ -18,13 +17,16 @@ impl Operation {
         }
         self.last = None;
         self.settle(py, &earlier, UNSENT, None)?;
-        match earlier {
-            Failed::Error(error) => Err(PyErr::from_value(error.into_bound(py))),
-            value => {
-                (self.last, self.over) = (Some(value), true);
-                Ok(Next::Stop)
-            }
+        self.come_out(py, earlier).map(|()| Next::Stop)
+    }
+
+    /// The last failure ends the operation: raises its error, or makes its value the result.
+    pub(super) fn come_out(&mut self, py: Python<'_>, last: Failed) -> PyResult<()> {
+        if let Failed::Error(error) = last {
+            return Err(PyErr::from_value(error.into_bound(py)));
         }
+        (self.last, self.over) = (Some(last), true);
+        Ok(())
     }
 
     /// Closes the answer of an attempt that another one follows, so that its connection goes back to the client's pool. True
@@ -52,11 +54,10 @@ impl Operation {
     /// True if an argument of the function is a body that cannot be sent again.
     pub(super) fn has_used_body(&self, py: Python<'_>) -> PyResult<bool> {
         let Some(about) = &self.about else { return Ok(false) };
-        let (function, args, kwargs): (Bound<'_, PyAny>, Bound<'_, PyTuple>, Bound<'_, PyDict>) =
-            about.bind(py).extract()?;
-        if args.is_empty() && kwargs.is_empty() {
+        let about = about.bind(py);
+        if about.get_item(1)?.is_empty()? && about.get_item(2)?.is_empty()? {
             return Ok(false);
         }
-        imported!(py, "holdoff._bodies", "is_used")?.call1((function, args, kwargs))?.extract()
+        imported!(py, "holdoff._bodies", "is_used")?.call1(about)?.extract()
     }
 }

@@ -21,17 +21,17 @@ impl Operation {
         fill: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>,
     ) -> PyResult<()> {
         self.tell_change(py)?;
-        let settings = self.settings.clone_ref(py);
-        let hook = hook(settings.get());
-        if hook.is_none() && !telemetry::listens() && !(which == RETRY.0 && telemetry::logs()) {
+        let is_logged = which == RETRY.0 && telemetry::logs();
+        if hook(self.settings.get()).is_none() && !telemetry::listens() && !is_logged {
             return Ok(());
         }
+        let settings = self.settings.clone_ref(py);
         let now = now.map_or_else(|| self.now(py), Ok)?;
         let elapsed = now.since(self.began.unwrap_or(now)).as_nanos();
         let fields = PyDict::new(py);
         fields.set_item("key", &settings.get().key)?;
         fill(&fields)?;
-        let told = (which, hook, &settings.get().name, &self.about, attempt, elapsed, fields);
+        let told = (which, hook(settings.get()), &settings.get().name, &self.about, attempt, elapsed, fields);
         let awaited = imported!(py, "holdoff.telemetry", "tell")?.call1(told)?;
         // An attempt that begins may turn out to be a coroutine.
         self.keep(awaited, which == ATTEMPT.0)

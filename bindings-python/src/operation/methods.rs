@@ -1,6 +1,6 @@
 //! The methods of an operation for the loops written in Python.
 
-use super::{Ended, Failed, Operation};
+use super::{Failed, Operation};
 use crate::clock;
 use crate::context::{self, Entered, Kind};
 use crate::guards::notify::{Notify, Waiting};
@@ -95,8 +95,8 @@ methods! { Operation(self, py);
     mut fail(
         attempt: u64, error: &Bound<'_, PyException>; timed_out: bool = false, gave_up: bool = false
     ) -> PyResult<NextStep> = {
-        let ended = Ended { timed_out, gave_up };
-        self.failed(error.as_any(), ended, Some(Ticket::from_raw(attempt))).map(|next| NextStep(next.word()))
+        let ticket = Some(Ticket::from_raw(attempt));
+        self.failed(error.as_any(), timed_out, gave_up, ticket).map(|next| NextStep(next.word()))
     };
 
     /// The attempt with this number returned; at "stop" the value is the result.
