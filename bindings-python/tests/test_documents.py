@@ -144,7 +144,9 @@ def test_the_lists_of_earlier_drafts_are_told_as_the_rule_to_write() -> None:
     with pytest.raises(ConfigError) as raised:
         Policy.from_json('{"retry_on": {"http": [408, "5xx"], "patterns": ["reset"]}}')
     assert (raised.value.code, raised.value.name) == (183, "replaced")
-    assert str(raised.value).endswith('{"if": [{"http": [408, "5xx"]}, {"patterns": ["reset"]}], "retry": true}')
+    assert str(raised.value).startswith(
+        'retry_on.http[0] = 408: is a rule: "rules": [{"if": {"http": [...]}, "retry": true}'
+    )
 
 
 @pytest.mark.parametrize(
