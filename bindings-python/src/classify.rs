@@ -375,7 +375,8 @@ pub(crate) fn has_answer(ended: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// True if an error says that the body of its request was used up by an earlier one.
 pub(crate) fn is_used_body(error: &Bound<'_, PyAny>) -> PyResult<bool> {
-    imported!(error.py(), "holdoff._facts", "is_used_body")?.call1((error,))?.extract()
+    let is_plain = builtin_failure(error).is_some();
+    Ok(!is_plain && imported!(error.py(), "holdoff._facts", "is_used_body")?.call1((error,))?.extract()?)
 }
 
 /// The status code of a gRPC error, and its pushback.
