@@ -8,7 +8,7 @@ use crate::decide::jitter;
 use crate::decide::policy::{
     AGES, ASKED, COUNTED, DeadlineFrom, DelayFrom, FOREVER, Limits, Policy, RULES, RuleNumbers, STAGE_AT, UNLIMITED,
 };
-use crate::decide::retry::{Decision, Retry, give_up};
+use crate::decide::retry::{Decision, Retry, Used, give_up};
 use crate::decide::stage_numbers::{Choices, HINT, StageNumbers};
 use crate::decide::stages::{StagePosition, in_turn, position};
 use crate::error::StopReason;
@@ -50,13 +50,13 @@ impl Policy {
     /// The jitter, cap and hint for a delay: of the rule's stage, else of the rule, else of the policy's stage, else the policy's
     /// (spec 8.10).
     fn choices(&self, rule: Option<&RuleNumbers>, record: &StageNumbers) -> Choices {
-        if !self.has_rules() {
+        let of_rule = rule.map_or(&Choices::NONE, |rule| &rule.own);
+        if !self.has_rules() || of_rule.given | record.own.given == 0 {
             return self.own;
         }
-        let of_rule = rule.map_or(Choices::NONE, |rule| rule.own);
         let is_own = rule.is_some_and(|rule| rule.stages == 0);
-        let [first, second] = if is_own { [of_rule, record.own] } else { [record.own, of_rule] };
-        let mut choices = first.or(&second);
+        let [first, second] = if is_own { [of_rule, &record.own] } else { [&record.own, of_rule] };
+        let mut choices = first.or(second);
         if self.path & ASKED != 0 {
             choices.given &= !HINT;
         }
@@ -99,8 +99,8 @@ impl Retry {
             Some(u) => u,
             None => self.rng.uniform(),
         };
-        let fresh = self.base == UNSTARTED || self.count >> STAGE_AT != source;
-        let mut own = position.delay(policy, &mut self.base, fresh, &choices, u);
+        let fresh = self.used.base == UNSTARTED || self.used.count >> STAGE_AT != source;
+        let mut own = position.delay(policy, &mut self.used.base, fresh, &choices, u);
         self.advance(rule, source, policy_stage);
         if policy.has_rules() && policy.delay_from() == DelayFrom::Start {
             own = own.shortened(took);
@@ -118,7 +118,7 @@ impl Retry {
 
     /// True if no failure has been counted.
     fn is_unfailed(&self) -> bool {
-        self.failures == 0 && self.counts == [0; RULES]
+        self.used.failures == 0 && self.used.counts == [0; RULES]
     }
 
     /// The deadline where it counts only in some states (spec 6.7 and 6.8).
@@ -126,7 +126,7 @@ impl Retry {
     #[inline(never)]
     pub(crate) fn deadline_by_rules(self, policy: &Policy) -> Timestamp {
         let waits = policy.deadline_from() == DeadlineFrom::FirstFailure && self.is_unfailed();
-        let open = policy.limits() == Limits::Last && self.began & SPENT == 0;
+        let open = policy.limits() == Limits::Last && self.used.began & SPENT == 0;
         if waits || open { Timestamp::NEVER } else { self.deadline_from_start(policy) }
     }
 
@@ -144,20 +144,14 @@ impl Retry {
     pub(crate) fn attempt_at_by_rules(mut self, policy: &Policy, now: Timestamp) -> (Timestamp, u64) {
         self.begin_at(policy, now);
         let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
-        let aborts = policy.aborts_from(self.began & !SPENT, !self.is_unfailed());
-        (if aborts { timeout.min(self.deadline_from_start(policy)) } else { timeout }, self.began)
-    }
-
-    /// Takes a note of the beginning of an attempt.
-    #[inline(always)]
-    pub(crate) const fn set_began(&mut self, began: u64) {
-        self.began = began;
+        let aborts = policy.aborts_from(self.used.began & !SPENT, !self.is_unfailed());
+        (if aborts { timeout.min(self.deadline_from_start(policy)) } else { timeout }, self.used.began)
     }
 
     /// Notes that an attempt begins, at a time from the latest one on.
     pub(crate) fn begin_at(&mut self, policy: &Policy, at: Timestamp) {
-        if policy.has_rules() && policy.counts_ages() {
-            self.began = (self.began & SPENT) | self.age(at).min(SPENT - 1);
+        if policy.has_rules() && policy.path & AGES != 0 {
+            self.used.began = (self.used.began & SPENT) | self.age(at).min(SPENT - 1);
         }
     }
 
@@ -165,13 +159,12 @@ impl Retry {
     #[cold]
     #[inline(never)]
     fn begin_anew(&mut self, policy: &Policy, now: Timestamp) -> u64 {
-        let took = self.age(now).saturating_sub(self.began & !SPENT);
+        let took = self.age(now).saturating_sub(self.used.began & !SPENT);
         if took >= policy.reset_after && policy.reset_after != UNLIMITED {
-            (self.failures, self.counts, self.base, self.count) = (0, [0; RULES], UNSTARTED, 0);
-            (self.started, self.began) = (now, 0);
+            (self.started, self.used) = (now, Used::NONE);
         }
         if policy.deadline_from() == DeadlineFrom::FirstFailure && self.is_unfailed() {
-            (self.started, self.began) = (now, 0);
+            (self.started, self.used.began) = (now, 0);
         }
         took
     }
@@ -182,9 +175,10 @@ impl Retry {
         if !policy.has_rules() {
             return spent;
         }
-        let over = self.sum(policy, |_| true) >= policy.total || spent && policy.limits() != Limits::Last;
+        let all_spent = policy.total != FOREVER && self.sum(policy, |_| true) >= policy.total;
+        let over = all_spent || spent && policy.limits() != Limits::Last;
         if !over {
-            self.began = (self.began & !SPENT) | if spent { SPENT } else { 0 };
+            self.used.began = (self.used.began & !SPENT) | if spent { SPENT } else { 0 };
         }
         over
     }
@@ -193,13 +187,13 @@ impl Retry {
     fn count_failure(&mut self, policy: &Policy, rule: Option<(usize, &RuleNumbers)>) -> (u32, u32) {
         if let Some((index, rule)) = rule
             && let Some(limit) = rule.limit()
-            && let Some(count) = self.counts.get_mut(index)
+            && let Some(count) = self.used.counts.get_mut(index)
         {
             *count = count.saturating_add(1);
             return ((*count).into(), limit);
         }
-        self.failures = self.failures.saturating_add(1).min(u32::MAX - 1);
-        (self.failures, policy.attempts)
+        self.used.failures = self.used.failures.saturating_add(1).min(u32::MAX - 1);
+        (self.used.failures, policy.attempts)
     }
 
     /// Counts a failure of an attempt beside which another one runs or begins: in the count of its rule, if it has one.
@@ -207,7 +201,7 @@ impl Retry {
         if policy.has_rules()
             && let Some((index, rule)) = policy.rule(failure)
             && rule.limit().is_some()
-            && let Some(count) = self.counts.get_mut(index)
+            && let Some(count) = self.used.counts.get_mut(index)
         {
             *count = count.saturating_add(1);
         }
@@ -222,7 +216,7 @@ impl Retry {
             // The attempts before a reset do not count: the machine's own counts decide.
             return false;
         }
-        let of_rules = self.sum(policy, |_| true).saturating_sub(self.failures);
+        let of_rules = self.sum(policy, |_| true).saturating_sub(self.used.failures);
         let own =
             policy.rule(failure).is_none_or(|(_, rule)| rule.limit().is_none()) && policy.limits() != Limits::Last;
         begun >= policy.total || own && begun.saturating_sub(of_rules) >= policy.attempts
@@ -230,8 +224,9 @@ impl Retry {
 
     /// The failures of the policy's count and of the counts of some rules.
     fn sum(&self, policy: &Policy, includes: impl Fn(&RuleNumbers) -> bool) -> u32 {
-        let counts = policy.rules.iter().zip(self.counts).filter(|(rule, _)| rule.limit().is_some() && includes(rule));
-        let sum = counts.fold(self.failures, |sum, (_, count)| sum.saturating_add(count.into()));
+        let counts =
+            policy.rules.iter().zip(self.used.counts).filter(|(rule, _)| rule.limit().is_some() && includes(rule));
+        let sum = counts.fold(self.used.failures, |sum, (_, count)| sum.saturating_add(count.into()));
         sum.min(FOREVER - 1)
     }
 
@@ -245,18 +240,18 @@ impl Retry {
         now: Timestamp,
     ) -> Option<Found<'p>> {
         if !policy.has_rules() {
-            let position = policy.position(self.count & COUNTED);
+            let position = policy.position(self.used.count & COUNTED);
             return Some(Found { position, source: position.index, policy_stage: None });
         }
         let timed = policy.ends_by_time();
         let staged = rule.map(|rule| rule.1).filter(|rule| rule.stages != 0);
-        let own = (timed, self.count >> POLICY_STAGE_AT & 15, self.count & COUNTED_OF_STAGE);
+        let own = (timed, self.used.count >> POLICY_STAGE_AT & 15, self.used.count & COUNTED_OF_STAGE);
         if let Some(rule) = staged {
             let n = match rule.limit() {
                 Some(_) => count.saturating_sub(1),
                 // Where the count starts anew with each stage, it does not say how many delays there have been.
                 None if timed => self.sum(policy, |rule| rule.stages == 0).saturating_sub(1),
-                None => self.count & COUNTED,
+                None => self.used.count & COUNTED,
             };
             let records = policy.of_rule(rule);
             let position = position(records, in_turn(records, n.min(COUNTED)))?;
@@ -267,7 +262,7 @@ impl Retry {
             let (position, stay) = policy.position_by_time(own.1, own.2, self.age(now))?;
             return Some(Found { position, source: position.index, policy_stage: Some((position.index, stay)) });
         }
-        let position = policy.position(self.count & COUNTED);
+        let position = policy.position(self.used.count & COUNTED);
         Some(Found { position, source: position.index, policy_stage: None })
     }
 
@@ -277,16 +272,9 @@ impl Retry {
         let more = u32::from(!alone);
         let low = match policy_stage {
             Some((stage, delays)) => stage << POLICY_STAGE_AT | delays.saturating_add(more).min(COUNTED_OF_STAGE),
-            None => (self.count & COUNTED).saturating_add(more).min(COUNTED),
+            None => (self.used.count & COUNTED).saturating_add(more).min(COUNTED),
         };
-        self.count = source << STAGE_AT | low;
-    }
-}
-
-impl Policy {
-    /// True if a state notes when attempts begin, or what is spent.
-    const fn counts_ages(&self) -> bool {
-        self.path & AGES != 0
+        self.used.count = source << STAGE_AT | low;
     }
 }
 

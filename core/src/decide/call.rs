@@ -294,7 +294,7 @@ impl<F: Copy> Machine<F> {
 
     #[inline(always)]
     const fn begin_attempt(&mut self, abort_at: Timestamp, began: u64) -> Step {
-        self.retry.set_began(began);
+        self.retry.used.began = began;
         Step::Attempt { ticket: Ticket(self.attempt), abort_at, wake_at: self.at }
     }
 

@@ -98,7 +98,7 @@ impl PolicyFields {
             return Err(Error::new(ErrorCode::NotForKind, Field::JitterKind, Quantity::None));
         }
         let (code, field) = match policy.broken_limit() {
-            _ if policy.broken_jitter() => (ErrorCode::JitterFactorRange, Field::JitterFactor),
+            _ if jitter::breaks(jitter, policy.own.jitter_by) => (ErrorCode::JitterFactorRange, Field::JitterFactor),
             _ if policy.attempts == 0 => (ErrorCode::AttemptsRange, Field::Attempts),
             Some(broken) => broken,
             None => {

@@ -3,7 +3,6 @@
 use crate::decide::backoff::{
     Backoff, BackoffNumbers, CONSTANT, DECORRELATED, DECORRELATED_V2, EXPONENTIAL, FIBONACCI, LINEAR, LIST, POLYNOMIAL,
 };
-use crate::decide::jitter;
 use crate::decide::policy::{FOREVER, Limits, OnDeadline, Policy, UNLIMITED};
 use crate::error::{ErrorCode, Quantity};
 use crate::fields::Field;
@@ -58,12 +57,6 @@ impl BackoffNumbers {
 }
 
 impl Policy {
-    /// True if the factor of the jitter is none that the jitter takes.
-    #[inline]
-    pub(crate) const fn broken_jitter(&self) -> bool {
-        jitter::breaks(self.own.jitter, self.own.jitter_by)
-    }
-
     /// The first rule about limits that the policy breaks, with the field.
     #[inline]
     pub(crate) const fn broken_limit(&self) -> Option<(ErrorCode, Field)> {

@@ -59,38 +59,32 @@ pub enum Decision {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Retry {
-    pub(super) rng: Rng,
-    pub(super) started: Timestamp,
-    latest: Timestamp,
-    /// How long after `started` the latest attempt began, under a policy that asks for it; else 0.
-    pub(super) began: u64,
-    /// The latest base delay (of Polly's backoff the bits of its `f`), or [`UNSTARTED`].
-    pub(super) base: u64,
-    /// How many attempts have failed, without the failures that a rule counts for itself.
-    pub(super) failures: u32,
-    /// How many delays there have been, at most [`COUNTED`](crate::decide::policy::COUNTED), and above that the number of the stage
-    /// of the latest.
-    pub(super) count: u32,
-    /// How many failures each rule has counted for itself.
-    pub(super) counts: [u16; RULES],
+    pub(crate) rng: Rng,
+    pub(crate) started: Timestamp,
+    pub(crate) latest: Timestamp,
+    pub(crate) used: Used,
 }
 
-/// The numbers of a [`Retry`] that are saved, all times relative (spec 12.2).
+/// The numbers of a [`Retry`] that no clock changes: what an operation has used of its policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
-pub(crate) struct Snapshot {
-    pub(crate) seed: u64,
-    pub(crate) elapsed: u64,
+pub(crate) struct Used {
+    /// How long after `started` the latest attempt began, under a policy that asks for it; else 0.
     pub(crate) began: u64,
+    /// The latest base delay (of Polly's backoff the bits of its `f`), or [`UNSTARTED`].
     pub(crate) base: u64,
-    pub(crate) counts: [u16; RULES],
+    /// How many attempts have failed, without the failures that a rule counts for itself.
     pub(crate) failures: u32,
+    /// How many delays there have been, at most [`COUNTED`](crate::decide::policy::COUNTED), and above that the number of the stage
+    /// of the latest.
     pub(crate) count: u32,
+    /// How many failures each rule has counted for itself.
+    pub(crate) counts: [u16; RULES],
 }
 
-/// How long before the epoch an operation begins at the earliest: 146 years. The fast path then needs no test for
-/// an age that is no number of 64 bits.
-const OLDEST: u64 = 1 << 62;
+impl Used {
+    pub(crate) const NONE: Self = Self { began: 0, base: UNSTARTED, failures: 0, count: 0, counts: [0; RULES] };
+}
 
 impl Retry {
     /// An operation whose first attempt began at `started`. The seed decides its jitter: draw it from the operating
@@ -98,16 +92,7 @@ impl Retry {
     #[inline(always)]
     pub fn new(seed: u64, started: Timestamp) -> Self {
         let started = started.as_now();
-        Self {
-            rng: Rng::new(seed),
-            started,
-            latest: started,
-            began: 0,
-            base: UNSTARTED,
-            failures: 0,
-            count: 0,
-            counts: [0; RULES],
-        }
+        Self { rng: Rng::new(seed), started, latest: started, used: Used::NONE }
     }
 
     /// When the first attempt began; the epoch if it began before that, on another clock (spec 12.4).
@@ -117,7 +102,7 @@ impl Retry {
 
     /// How many attempts have failed.
     pub const fn failures(&self) -> u32 {
-        self.failures
+        self.used.failures
     }
 
     /// When the operation as a whole must be over; [`Timestamp::NEVER`] without a deadline (spec 6.1).
@@ -144,10 +129,10 @@ impl Retry {
     #[inline(always)]
     pub(crate) fn attempt_at(&self, policy: &Policy, now: Timestamp) -> (Timestamp, u64) {
         if !policy.is_limited() {
-            return (Timestamp::NEVER, self.began);
+            return (Timestamp::NEVER, self.used.began);
         }
         if !policy.has_rules() {
-            return (self.abort_at(policy, now), self.began);
+            return (self.abort_at(policy, now), self.used.began);
         }
         // By value, so that the paths above keep the state in registers.
         let retry = *self;
@@ -158,11 +143,11 @@ impl Retry {
     #[inline(always)]
     pub(crate) fn wake(&self, policy: &Policy, now: Timestamp) -> Option<(Timestamp, u64)> {
         if !policy.is_limited() {
-            return Some((Timestamp::NEVER, self.began));
+            return Some((Timestamp::NEVER, self.used.began));
         }
         if !policy.has_rules() {
             let late = now >= self.deadline_from_start(policy);
-            return if late { None } else { Some((self.abort_at(policy, now), self.began)) };
+            return if late { None } else { Some((self.abort_at(policy, now), self.used.began)) };
         }
         let retry = *self;
         retry.wake_by_rules(policy, now)
@@ -214,38 +199,6 @@ impl Retry {
         self.latest.as_now().max(now.as_now())
     }
 
-    /// The numbers of the state that are saved (spec 12.2).
-    pub(crate) fn snapshot(&self, now: Timestamp) -> Snapshot {
-        Snapshot {
-            seed: self.rng.state(),
-            elapsed: self.age(self.clock(now)),
-            began: self.began,
-            base: self.base,
-            count: self.count,
-            failures: self.failures,
-            counts: self.counts,
-        }
-    }
-
-    /// The state with these saved numbers, on a clock that reads `now` (spec 12.4).
-    pub(crate) fn restored(snapshot: Snapshot, now: Timestamp) -> Self {
-        let now = now.as_now();
-        let elapsed = match snapshot.elapsed.saturating_sub(now.as_nanos()) {
-            before if before > OLDEST => now.as_nanos().wrapping_add(OLDEST),
-            _ => snapshot.elapsed,
-        };
-        Self {
-            rng: Rng::new(snapshot.seed),
-            started: Timestamp::from_nanos(now.as_nanos().wrapping_sub(elapsed)),
-            latest: now,
-            began: snapshot.began,
-            base: snapshot.base,
-            failures: snapshot.failures.min(u32::MAX - 1),
-            count: snapshot.count,
-            counts: snapshot.counts,
-        }
-    }
-
     /// Takes the time, and returns the latest time seen (spec 1.3).
     #[inline(always)]
     pub(crate) const fn observe(&mut self, now: Timestamp) -> Timestamp {
@@ -294,7 +247,7 @@ impl Retry {
     #[doc(hidden)]
     #[inline(always)]
     pub fn at_once(&mut self, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
-        if self.failures.max(self.count) >= policy.plain_delays || now < self.latest || !now.is_early() {
+        if self.used.failures.max(self.used.count) >= policy.plain_delays || now < self.latest || !now.is_early() {
             return None;
         }
         let mut next = *self;
@@ -311,14 +264,14 @@ impl Retry {
     /// happened, where the rules have more to decide.
     #[inline(always)]
     pub(crate) fn next_plain(&mut self, policy: &Policy) -> Option<u64> {
-        let (n, stage) = (self.count, &policy.first().stage);
+        let (n, stage) = (self.used.count, &policy.first().stage);
         if n >= policy.plain_delays {
             return None;
         }
         let u = if policy.path & DRAWS != 0 { self.rng.uniform() } else { 0.0 };
-        let fresh = self.base == UNSTARTED;
-        let previous = if fresh { stage.initial } else { self.base };
-        self.base = match stage.kind {
+        let fresh = self.used.base == UNSTARTED;
+        let previous = if fresh { stage.initial } else { self.used.base };
+        self.used.base = match stage.kind {
             DECORRELATED => {
                 let width = stage.grown(previous).min(stage.max).max(stage.initial).wrapping_sub(stage.initial);
                 stage.initial.saturating_add(truncated(u * real(width)))
@@ -326,8 +279,8 @@ impl Retry {
             _ if fresh => stage.at(n, stage.max),
             _ => stage.next(previous, n, stage.max),
         };
-        let (value, low, high) = jitter::range(policy.own.jitter, policy.own.jitter_by, self.base, u);
-        (self.failures, self.count) = (self.failures.wrapping_add(1), n.wrapping_add(1));
+        let (value, low, high) = jitter::range(policy.own.jitter, policy.own.jitter_by, self.used.base, u);
+        (self.used.failures, self.used.count) = (self.used.failures.wrapping_add(1), n.wrapping_add(1));
         Some(if high <= stage.max { value } else { capped(value, low, high, stage.max, policy.own.cap, u).value })
     }
 }
@@ -373,11 +326,11 @@ impl Retry {
         hint: Option<Span>,
         reason: StopReason,
     ) -> Decision {
-        let deadline = self.deadline(policy);
-        let last_start = Timestamp::from_nanos(deadline.as_nanos().saturating_sub(policy.min_attempt));
-        if self.has_time(policy, until) {
+        if policy.deadline == UNLIMITED || self.has_time(policy, until) {
             return Decision::Sleep { until, cause };
         }
+        let deadline = self.deadline(policy);
+        let last_start = Timestamp::from_nanos(deadline.as_nanos().saturating_sub(policy.min_attempt));
         // spec 6.3: later than the failure, or the last attempt would be made again and again; never below the hint
         let earliest = hint.map_or(now, |asked| now.after(asked));
         if policy.on_deadline() == OnDeadline::Clip

@@ -2,8 +2,8 @@
 
 use crate::decide::failure::Failure;
 use crate::decide::policy::Policy;
-use crate::decide::retry::{Decision, Retry, Snapshot};
-use crate::decide::rng::Rng;
+use crate::decide::retry::{Decision, Retry};
+use crate::decide::rng::unit;
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
 
@@ -33,9 +33,7 @@ impl Path {
         // Without a deadline time decides nothing, and at the beginning of it no sum saturates.
         let passed = if policy.deadline().is_none() { Span::ZERO } else { self.total };
         let now = Timestamp::ZERO.after(passed);
-        let seed = Rng::about_to_draw(self.draw).state();
-        self.retry = Retry::restored(Snapshot { seed, ..self.retry.snapshot(now) }, now);
-        let (until, in_time) = match self.retry.on_failure(policy, now, failure) {
+        let (until, in_time) = match self.retry.decide(policy, now, failure, Some(unit(self.draw))) {
             Decision::Sleep { until, .. } => (until, true),
             Decision::GiveUp { reason: StopReason::Deadline, retry_at } => (retry_at, false),
             Decision::GiveUp { .. } => return None,

@@ -367,11 +367,7 @@ impl Rules {
 
 /// The bit of a list of texts in the conditions that an alternative has.
 const fn bit_of(list: TextList) -> u8 {
-    match list {
-        TextList::Codes => CODES,
-        TextList::Types => TYPES,
-        TextList::Patterns => PATTERNS,
-    }
+    16_u8.wrapping_shl(list.code() as u32)
 }
 
 fn list_of(condition: u8) -> Option<TextList> {

@@ -36,7 +36,7 @@ impl Retry {
 
     /// The state at `now`, in flat form. `policy` must be the policy of the state.
     pub fn saved(&self, policy: &Policy, now: Timestamp) -> Saved {
-        Saved::of(self.snapshot(now), RETRY, policy)
+        Saved::of(self, RETRY, policy, now)
     }
 
     /// The state at `now` as bytes that last: see docs/spec.md, section 12, for the layout.
@@ -62,7 +62,7 @@ impl Call {
     /// The state at `now`, in flat form. `policy` must be the policy of the state.
     pub fn saved(&self, policy: &Policy, now: Timestamp) -> Saved {
         let retry = self.retry();
-        let mut saved = Saved::of(retry.snapshot(now), CALL, policy);
+        let mut saved = Saved::of(retry, CALL, policy, now);
         saved.attempt = self.attempt();
         saved.hold(self.current_step(), retry.clock(now));
         saved

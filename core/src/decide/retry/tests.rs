@@ -177,9 +177,10 @@ fn a_state_that_knows_only_the_number_of_its_delays_goes_on_with_the_next_one() 
         .build()
         .unwrap();
     for count in 0..9 {
-        let mut retry = Retry { count, ..Retry::new(7, START) };
+        let mut retry = Retry::new(7, START);
+        retry.used.count = count;
         assert!(retry.at_once(&policy, START).is_some());
-        assert_eq!(retry.base, 1 << (20 + count));
+        assert_eq!(retry.used.base, 1 << (20 + count));
     }
 }
 
@@ -240,8 +241,7 @@ proptest! {
         let (started, latest) = (times.0.min(times.1), times.0.max(times.1));
         let mut retry = Retry::new(seed, Timestamp::from_nanos(started));
         retry.latest = Timestamp::from_nanos(latest);
-        retry.base = base;
-        (retry.failures, retry.count) = (failures, count);
+        (retry.used.base, retry.used.failures, retry.used.count) = (base, failures, count);
         let (now, failure) = (Timestamp::from_nanos(times.2), Failure::new(FailureKind::from_code(kind).unwrap()));
         let mut slow = retry;
         let decision = slow.decide(&policy, now, failure, None);
@@ -262,11 +262,13 @@ proptest! {
             rng: crate::decide::rng::Rng::new(words[0]),
             started: Timestamp::from_nanos(words[1]),
             latest: Timestamp::from_nanos(words[2]),
-            began: words[5],
-            base: words[3],
-            failures: words[4] as u32,
-            count: (words[4] >> 32) as u32,
-            counts: words[6].to_le_bytes().map(u16::from),
+            used: Used {
+                began: words[5],
+                base: words[3],
+                failures: words[4] as u32,
+                count: (words[4] >> 32) as u32,
+                counts: words[6].to_le_bytes().map(u16::from),
+            },
         };
         let policy = plain().deadline(Duration::from_nanos(deadline.max(1))).build().unwrap();
         let kind = FailureKind::from_code(kind).unwrap();

@@ -62,7 +62,7 @@ fn read_name<'v>(rules: &mut Rules, rule: u8, index: Option<u32>, value: Value<'
     let (Value::Text(name), Some(_)) = (value, index) else {
         return Err(Error { value: value.shown(), ..error(ErrorCode::FormValue, "ErrorEquals", NAMES) });
     };
-    let follows_all = (0..rule.saturating_add(1)).any(|index| takes_all(rules, index));
+    let follows_all = (0..rule.saturating_add(1)).any(|index| rules.alternatives_of(index).1);
     if follows_all || name == "States.ALL" && rules.alternatives_of(rule).0 {
         return Err(error(ErrorCode::FormValue, "ErrorEquals", ALL));
     }
@@ -78,10 +78,6 @@ fn read_name<'v>(rules: &mut Rules, rule: u8, index: Option<u32>, value: Value<'
         }
         None => rules.add_entry(rule, "types", value),
     }
-}
-
-fn takes_all(rules: &Rules, rule: u8) -> bool {
-    rules.alternatives_of(rule).1
 }
 
 /// The retriers as rules, and a last one that retries nothing else.

@@ -1,8 +1,8 @@
 //! Conditions as a document says them.
 
 use super::{
-    Alternative, CLASSES, CODES, FIRST_STATUS, GRPC, HTTP, IDEMPOTENT, KINDS, NEVER, PATTERNS, RETRIES, Rules, TYPES,
-    TextList, UNSENT, has_status, slot,
+    Alternative, CLASSES, FIRST_STATUS, GRPC, HTTP, IDEMPOTENT, KINDS, NEVER, RETRIES, Rules, TextList, UNSENT, bit_of,
+    has_status, slot,
 };
 use crate::decide::failure::FailureKind;
 use crate::decide::grpc::GrpcCode;
@@ -79,10 +79,8 @@ impl Rules {
             let kinds = FailureKind::ALL.into_iter().filter(|kind| alternative.kinds >> kind.code() & 1 == 1);
             crate::json::texts(object.field("kinds")?, kinds.map(FailureKind::name))?;
         }
-        for (bit, list) in [(CODES, TextList::Codes), (TYPES, TextList::Types), (PATTERNS, TextList::Patterns)] {
-            if alternative.has(bit) {
-                texts(number, list, object.field(list.name())?)?;
-            }
+        for list in TextList::ALL.into_iter().filter(|list| alternative.has(bit_of(*list))) {
+            texts(number, list, object.field(list.name())?)?;
         }
         for (bit, name) in [(IDEMPOTENT, "idempotent"), (UNSENT, "unsent")] {
             if alternative.has(bit) {

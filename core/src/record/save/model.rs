@@ -1,10 +1,10 @@
 //! A saved state as numbers, and the machines that it becomes.
 
-use crate::decide::backoff::UNSTARTED;
 use crate::decide::call::{Call, Outcome, Step, Ticket};
 use crate::decide::failure::Failure;
-use crate::decide::policy::{Policy, RULES};
-use crate::decide::retry::{Cause, Retry, Snapshot};
+use crate::decide::policy::Policy;
+use crate::decide::retry::{Cause, Retry, Used};
+use crate::decide::rng::Rng;
 use crate::error::{Error, ErrorCode, StopReason};
 use crate::saved_bytes::LAYOUT;
 use crate::time::{Span, Timestamp};
@@ -43,6 +43,10 @@ pub(super) const fn needed(kind: u8) -> u32 {
     if kind == CALL { OF_CALL } else { OF_RETRY }
 }
 
+/// How long before the epoch an operation begins at the earliest: 146 years. The fast path then needs no test for
+/// an age that is no number of 64 bits.
+const OLDEST: u64 = 1 << 62;
+
 /// A saved state in flat form: 88 bytes of plain numbers, between a machine and the bytes or the JSON that last.
 ///
 /// # Contract
@@ -53,7 +57,9 @@ pub(super) const fn needed(kind: u8) -> u32 {
 #[repr(C)]
 pub struct Saved {
     pub(super) policy: u64,
-    pub(super) state: Snapshot,
+    pub(super) seed: u64,
+    pub(super) elapsed: u64,
+    pub(super) used: Used,
     pub(super) remaining: u64,
     pub(super) attempt: u32,
     pub(super) layout: u32,
@@ -69,7 +75,9 @@ impl Saved {
     /// Nothing yet, to be filled by [`Saved::set`].
     pub const EMPTY: Self = Self {
         policy: 0,
-        state: Snapshot { seed: 0, elapsed: 0, began: 0, base: UNSTARTED, counts: [0; RULES], failures: 0, count: 0 },
+        seed: 0,
+        elapsed: 0,
+        used: Used::NONE,
         remaining: NOTHING,
         attempt: 0,
         layout: LAYOUT,
@@ -80,8 +88,18 @@ impl Saved {
         reason: 0,
     };
 
-    pub(super) fn of(state: Snapshot, kind: u8, policy: &Policy) -> Self {
-        Self { policy: policy.fingerprint(), state, kind, present: needed(kind), ..Self::EMPTY }
+    /// The state of a machine at `now` (spec 12.2).
+    pub(super) fn of(retry: &Retry, kind: u8, policy: &Policy, now: Timestamp) -> Self {
+        let (seed, elapsed) = (retry.rng.state(), retry.age(retry.clock(now)));
+        Self {
+            policy: policy.fingerprint(),
+            seed,
+            elapsed,
+            used: retry.used,
+            kind,
+            present: needed(kind),
+            ..Self::EMPTY
+        }
     }
 
     /// Says if this is the state of a [`Call`]; otherwise it is that of a [`Retry`].
@@ -91,7 +109,7 @@ impl Saved {
 
     /// How long ago the operation began when it was saved.
     pub const fn elapsed(&self) -> Span {
-        Span::from_nanos(self.state.elapsed)
+        Span::from_nanos(self.elapsed)
     }
 
     /// The fingerprint of the policy that it was saved under.
@@ -102,7 +120,7 @@ impl Saved {
     /// The state as it is when it lay for `away` and that time is to count: against the deadline, and as sleep.
     #[must_use]
     pub const fn aged(mut self, away: Span) -> Self {
-        self.state.elapsed = self.state.elapsed.saturating_add(away.as_nanos());
+        self.elapsed = self.elapsed.saturating_add(away.as_nanos());
         if self.remaining != NOTHING {
             self.remaining = self.remaining.saturating_sub(away.as_nanos());
         }
@@ -124,7 +142,7 @@ impl Saved {
     /// An [`Error`]: a field is missing, contradicts another or belongs to the other kind, or the policy is another.
     pub fn retry(&self, policy: &Policy, now: Timestamp) -> Result<Retry, Error> {
         self.check(RETRY, policy)?;
-        Ok(Retry::restored(self.state, now))
+        Ok(self.restored(now))
     }
 
     /// The loop, on a clock that reads `now`. [`Call::tick`] says the next step. An attempt that was in flight is
@@ -134,7 +152,7 @@ impl Saved {
     /// As [`Saved::retry`].
     pub fn call(&self, policy: &Policy, now: Timestamp) -> Result<Call, Error> {
         self.check(CALL, policy)?;
-        let retry = Retry::restored(self.state, now);
+        let retry = self.restored(now);
         let mut step = self.step(now.as_now());
         if let Step::Sleep { until, .. } = &mut step {
             *until = now.as_now().max((*until).min(retry.deadline(policy)));
@@ -144,6 +162,21 @@ impl Saved {
             call.fail(policy, Ticket::from_raw(u64::from(self.attempt)), now, Failure::TIMEOUT);
         }
         Ok(call)
+    }
+
+    /// The state, on a clock that reads `now` (spec 12.4).
+    fn restored(&self, now: Timestamp) -> Retry {
+        let now = now.as_now();
+        let elapsed = match self.elapsed.saturating_sub(now.as_nanos()) {
+            before if before > OLDEST => now.as_nanos().wrapping_add(OLDEST),
+            _ => self.elapsed,
+        };
+        Retry {
+            rng: Rng::new(self.seed),
+            started: Timestamp::from_nanos(now.as_nanos().wrapping_sub(elapsed)),
+            latest: now,
+            used: Used { failures: self.used.failures.min(u32::MAX - 1), ..self.used },
+        }
     }
 
     /// The step that held when the call was saved.

@@ -1,14 +1,13 @@
 use super::model::{NOTHING, Phase, needed};
 use super::*;
 use crate::decide::backoff::Backoff;
-use crate::decide::backoff::UNSTARTED;
 use crate::decide::call::{Outcome, Step, Ticket};
 use crate::decide::failure::Failure;
 use crate::decide::failure::FailureKind;
 use crate::decide::hint::Hint;
 use crate::decide::jitter::Jitter;
 use crate::decide::retry::Decision;
-use crate::decide::retry::{Cause, Snapshot};
+use crate::decide::retry::{Cause, Used};
 use crate::describe::options::Options;
 use crate::error::{ErrorCode, StopReason};
 use crate::saved_bytes::LAYOUT;
@@ -81,17 +80,19 @@ fn the_deadline_counts_what_was_before_even_on_a_clock_younger_than_the_operatio
 fn an_operation_older_than_its_clock_stays_past_its_deadline_to_the_end_of_time() {
     let policy = steady().deadline(SECOND * 60).forever().build().unwrap();
     for elapsed in [12 * 1_000_000_000, 1 << 62, u64::MAX - 1, u64::MAX] {
-        let snapshot = Snapshot { seed: 0, elapsed, began: 0, base: UNSTARTED, count: 0, failures: 1, counts: [0; 8] };
+        let now = at(2);
+        let saved =
+            Saved { elapsed, used: Used { failures: 1, ..Used::NONE }, ..Retry::new(0, now).saved(&policy, now) };
         for late in [Timestamp::LAST, Timestamp::NEVER] {
-            let mut retry = Retry::restored(snapshot, at(2));
-            assert!(retry.snapshot(late).elapsed >= Span::MAX.as_nanos());
+            let mut retry = saved.retry(&policy, now).unwrap();
+            assert!(retry.saved(&policy, late).elapsed >= Span::MAX.as_nanos());
             assert_eq!(retry.elapsed(late), Span::MAX);
             let decision = retry.on_failure(&policy, late, Failure::TRANSIENT);
             assert!(
                 matches!(decision, Decision::GiveUp { reason: StopReason::Deadline, .. }),
                 "{elapsed}: {decision:?}"
             );
-            assert!(retry.snapshot(late).elapsed >= Span::MAX.as_nanos());
+            assert!(retry.saved(&policy, late).elapsed >= Span::MAX.as_nanos());
         }
     }
 }
@@ -196,7 +197,7 @@ fn a_state_is_readable_json() {
          \"base\":\"1000000000\",\"failures\":1,\"place\":{},\"began\":\"0\",\"rule1\":0,\"rule2\":0,\"rule3\":0,\
          \"rule4\":0,\"rule5\":0,\"rule6\":0,\"rule7\":0,\"rule8\":0,\"attempt\":1,\"phase\":\"sleeping\",\
          \"remaining\":\"1000000000\",\"cause\":\"backoff\",\"reason\":\"none\"}}",
-        saved.state.count
+        saved.used.count
     );
     assert_eq!(saved.to_string(), text);
 }
@@ -461,14 +462,14 @@ proptest! {
         let [now, then, later] = times.map(Timestamp::from_nanos);
         let mut saved = Saved {
             policy: policy.fingerprint(),
-            state: Snapshot {
-                seed: words[0],
-                elapsed: words[1],
-                base: words[2],
+            seed: words[0],
+            elapsed: words[1],
+            used: Used {
                 began: words[5],
-                counts: words[6].to_le_bytes().map(u16::from),
+                base: words[2],
                 failures: small[0],
                 count: small[1],
+                counts: words[6].to_le_bytes().map(u16::from),
             },
             remaining: words[3],
             attempt: small[2],
