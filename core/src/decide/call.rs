@@ -362,15 +362,16 @@ impl<F: Copy> Machine<F> {
         if self.phase == SLEEPING { self.at.since(self.retry.clock(now)) } else { Span::ZERO }
     }
 
-    /// The state of the failures alone.
-    #[cfg(feature = "record")]
-    pub(crate) const fn retry(&self) -> &Retry {
-        &self.retry
-    }
-
     /// The call without its guards: to be saved, see `Call::save`. Of several attempts in flight it has the latest.
     pub const fn call(&self) -> Call {
-        Call::holding(self.retry, self.attempt, self.current_step())
+        let (retry, attempt) = (self.retry, self.attempt);
+        let (phase, at, cause, reason) = match self.phase {
+            phase @ (RUNNING | SUCCEEDED) => (phase, Timestamp::NEVER, 0, 0),
+            SLEEPING => (SLEEPING, self.at, Cause::read(self.cause).code(), 0),
+            GAVE_UP => (GAVE_UP, self.at, 0, StopReason::read(self.reason).code()),
+            _ => (CANCELLED, Timestamp::NEVER, 0, 0),
+        };
+        Call { retry, at, attempt, phase, cause, reason, unused: 0, flight: NoGuards }
     }
 }
 
@@ -430,20 +431,6 @@ impl Call {
     pub fn with_seed(mut self, seed: u64) -> Self {
         self.retry = self.retry.with_seed(seed);
         self
-    }
-
-    /// A call in which that step holds: a wait for the attempt, a sleep after it, or a stop.
-    pub(crate) const fn holding(retry: Retry, attempt: u32, held: Step) -> Self {
-        let call = Self { attempt, at: Timestamp::NEVER, phase: RUNNING, cause: 0, ..Self::asleep(retry, NoGuards) };
-        match held {
-            Step::Attempt { .. } | Step::Wait { .. } => call,
-            Step::Sleep { until, cause } => Self { phase: SLEEPING, at: until, cause: cause as u8, ..call },
-            Step::Stop(Outcome::Succeeded) => Self { phase: SUCCEEDED, ..call },
-            Step::Stop(Outcome::Cancelled) => Self { phase: CANCELLED, ..call },
-            Step::Stop(Outcome::GaveUp { reason, retry_at }) => {
-                Self { phase: GAVE_UP, at: retry_at, reason: reason as u8, ..call }
-            }
-        }
     }
 }
 

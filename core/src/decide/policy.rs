@@ -6,7 +6,7 @@
 
 use crate::decide::backoff::{self, Backoff, BackoffNumbers};
 use crate::decide::jitter::{self, Cap, Jitter};
-use crate::decide::policy_table::each_policy_number;
+use crate::decide::policy_table::{each_policy_number, kind_of_number};
 use crate::decide::stage::Stage;
 use crate::decide::stage_numbers::{CAP, Choices, DELAYS, JITTER, STAGES, StageNumbers, part};
 use crate::fields::Field;
@@ -255,7 +255,7 @@ impl Policy {
             floor: Span::from_nanos(record.floor),
             offset: Span::from_nanos(record.offset),
             from: record.from,
-            until: limit(record.until),
+            until: kind_of_number!(read limit record.until),
             repeats: record.repeats != 0,
             jitter: record.own.has(JITTER).then(|| record.own.jitter()),
             cap: record.own.has(CAP).then(|| Cap::read(record.own.cap)),
@@ -296,10 +296,7 @@ impl Policy {
 
     /// The most attempts of one operation, those of rules included; `None` without a limit (spec 8.11).
     pub fn most_attempts(&self) -> Option<u32> {
-        match self.most() {
-            FOREVER => None,
-            most => Some(most),
-        }
+        Some(self.most()).filter(|most| *most != FOREVER)
     }
 
     /// The same, [`FOREVER`] without a limit.
@@ -321,7 +318,7 @@ impl Policy {
     /// The one sum a host makes by itself: it adds this to the time of its first attempt, to abort it.
     #[inline]
     pub const fn first_limit(&self) -> Option<Span> {
-        if self.first_limit < NOT_LIMITED { limit(self.first_limit) } else { None }
+        if self.first_limit < NOT_LIMITED { Some(Span::from_nanos(self.first_limit)) } else { None }
     }
 
     /// True if the host reads its clock before the first attempt: that attempt has a limit, or something else is counted from
@@ -409,8 +406,4 @@ impl BackoffNumbers {
             _ => Backoff::Constant { delay: initial },
         }
     }
-}
-
-const fn limit(flat: u64) -> Option<Span> {
-    if flat == UNLIMITED { None } else { Some(Span::from_nanos(flat)) }
 }

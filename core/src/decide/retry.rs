@@ -251,7 +251,7 @@ impl Retry {
             return None;
         }
         let mut next = *self;
-        let until = now.after_early(next.next_plain(policy)?);
+        let until = Timestamp::from_nanos(now.as_nanos().wrapping_add(next.next_plain(policy)?));
         if policy.is_limited() && !(until.is_early() && fits(policy, self.started, until)) {
             return None;
         }

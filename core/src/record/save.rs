@@ -20,7 +20,7 @@ use crate::decide::retry::Retry;
 use crate::error::Error;
 use crate::time::Timestamp;
 use bytes::{CALL_LENGTH, RETRY_LENGTH};
-use model::{CALL, RETRY};
+use model::{CALL, NOTHING, RETRY};
 
 mod bytes;
 mod field;
@@ -61,11 +61,10 @@ impl Call {
 
     /// The state at `now`, in flat form. `policy` must be the policy of the state.
     pub fn saved(&self, policy: &Policy, now: Timestamp) -> Saved {
-        let retry = self.retry();
-        let mut saved = Saved::of(retry, CALL, policy, now);
-        saved.attempt = self.attempt();
-        saved.hold(self.current_step(), retry.clock(now));
-        saved
+        let Self { retry, at, attempt, phase, cause, reason, .. } = self.call();
+        let left = || at.as_nanos().saturating_sub(retry.clock(now).as_nanos());
+        let remaining = if at.is_never() { NOTHING } else { left() };
+        Saved { attempt, phase, cause, reason, remaining, ..Saved::of(&retry, CALL, policy, now) }
     }
 
     /// The state at `now` as bytes that last: see docs/spec.md, section 12, for the layout.

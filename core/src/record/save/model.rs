@@ -1,11 +1,11 @@
 //! A saved state as numbers, and the machines that it becomes.
 
-use crate::decide::call::{Call, Outcome, Step, Ticket};
+use crate::decide::call::{Call, NoGuards, Ticket};
 use crate::decide::failure::Failure;
 use crate::decide::policy::Policy;
-use crate::decide::retry::{Cause, Retry, Used};
+use crate::decide::retry::{Retry, Used};
 use crate::decide::rng::Rng;
-use crate::error::{Error, ErrorCode, StopReason};
+use crate::error::{Error, ErrorCode};
 use crate::saved_bytes::LAYOUT;
 use crate::time::{Span, Timestamp};
 use crate::words::words;
@@ -152,12 +152,16 @@ impl Saved {
     /// As [`Saved::retry`].
     pub fn call(&self, policy: &Policy, now: Timestamp) -> Result<Call, Error> {
         self.check(CALL, policy)?;
-        let retry = self.restored(now);
-        let mut step = self.step(now.as_now());
-        if let Step::Sleep { until, .. } = &mut step {
-            *until = now.as_now().max((*until).min(retry.deadline(policy)));
+        let (retry, clock) = (self.restored(now), now.as_now());
+        let mut at = match self.remaining {
+            NOTHING => Timestamp::NEVER,
+            remaining => Timestamp::LAST.min(Timestamp::from_nanos(clock.as_nanos().saturating_add(remaining))),
+        };
+        if self.phase == Phase::Sleeping.code() {
+            at = clock.max(at.min(retry.deadline(policy)));
         }
-        let mut call = Call::holding(retry, self.attempt, step);
+        let Self { attempt, phase, cause, reason, .. } = *self;
+        let mut call = Call { retry, at, attempt, phase, cause, reason, unused: 0, flight: NoGuards };
         if self.phase == Phase::Running.code() {
             call.fail(policy, Ticket::from_raw(u64::from(self.attempt)), now, Failure::TIMEOUT);
         }
@@ -176,40 +180,6 @@ impl Saved {
             started: Timestamp::from_nanos(now.as_nanos().wrapping_sub(elapsed)),
             latest: now,
             used: Used { failures: self.used.failures.min(u32::MAX - 1), ..self.used },
-        }
-    }
-
-    /// The step that held when the call was saved.
-    const fn step(&self, now: Timestamp) -> Step {
-        let at = Timestamp::from_nanos(match self.remaining {
-            NOTHING => NOTHING,
-            remaining => {
-                let at = now.as_nanos().saturating_add(remaining);
-                if at > Timestamp::LAST.as_nanos() { Timestamp::LAST.as_nanos() } else { at }
-            }
-        });
-        match Phase::read(self.phase) {
-            Phase::Running => Step::Wait { until: Timestamp::NEVER },
-            Phase::Sleeping => Step::Sleep { until: at, cause: Cause::read(self.cause) },
-            Phase::Succeeded => Step::Stop(Outcome::Succeeded),
-            Phase::GaveUp => Step::Stop(Outcome::GaveUp { reason: StopReason::read(self.reason), retry_at: at }),
-            Phase::Cancelled => Step::Stop(Outcome::Cancelled),
-        }
-    }
-
-    /// Takes up the step that holds in a call at `now`. A time that is past reads as `now`.
-    pub(super) fn hold(&mut self, step: Step, now: Timestamp) {
-        let left = |at: Timestamp| if at.is_never() { NOTHING } else { at.as_nanos().saturating_sub(now.as_nanos()) };
-        match step {
-            Step::Attempt { .. } | Step::Wait { .. } => self.phase = Phase::Running.code(),
-            Step::Sleep { until, cause } => {
-                (self.phase, self.cause, self.remaining) = (Phase::Sleeping.code(), cause.code(), left(until));
-            }
-            Step::Stop(Outcome::Succeeded) => self.phase = Phase::Succeeded.code(),
-            Step::Stop(Outcome::Cancelled) => self.phase = Phase::Cancelled.code(),
-            Step::Stop(Outcome::GaveUp { reason, retry_at }) => {
-                (self.phase, self.reason, self.remaining) = (Phase::GaveUp.code(), reason.code(), left(retry_at));
-            }
         }
     }
 

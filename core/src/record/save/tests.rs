@@ -221,10 +221,11 @@ fn read(text: &str) -> Result<Saved, Error> {
 #[test]
 fn what_a_guard_made_of_a_call_is_read_back_from_its_json() {
     let policy = steady().build().unwrap();
-    let call = |step| Call::holding(*asleep(&policy).retry(), 1, step);
-    let asleep = Cause::ALL.map(|cause| call(Step::Sleep { until: at(110), cause }));
-    let over = StopReason::ALL.map(|reason| call(Step::Stop(Outcome::GaveUp { reason, retry_at: at(110) })));
-    for call in asleep.iter().chain(&over) {
+    let call =
+        |phase: Phase, cause, reason| Call { at: at(110), phase: phase.code(), cause, reason, ..asleep(&policy) };
+    let sleeping = Cause::ALL.map(|cause| call(Phase::Sleeping, cause.code(), 0));
+    let over = StopReason::ALL.map(|reason| call(Phase::GaveUp, 0, reason.code()));
+    for call in sleeping.iter().chain(&over) {
         let text = call.saved(&policy, at(102)).forced(&policy).to_string();
         let resumed = read(&text).unwrap().call(&policy, at(102)).unwrap();
         assert_eq!(resumed.save(&policy, at(102)), call.save(&policy, at(102)), "{text}");
@@ -423,7 +424,7 @@ proptest! {
         let saved_at = Timestamp::from_nanos(if backwards { start } else { now + wait });
         let bytes = call.save(&policy, saved_at);
         let mut there = resumed_at;
-        let mut here = call.retry().clock(saved_at).as_nanos();
+        let mut here = call.retry.clock(saved_at).as_nanos();
         prop_assume!(here < 1 << 63);
         let mut resumed = Call::resume(&bytes, &policy, Timestamp::from_nanos(there)).unwrap();
         let json = read(&call.saved(&policy, saved_at).to_string()).unwrap();
@@ -443,8 +444,8 @@ proptest! {
             let expected = apart_step(play(&mut call, &policy, here, (act, failure)), now);
             prop_assert_eq!(apart_step(play(&mut resumed, &policy, there, (act, failure)), then), expected);
             // Both may have gone on to the end of a sleep.
-            here = here.max(call.retry().clock(now).as_nanos());
-            there = there.max(resumed.retry().clock(then).as_nanos());
+            here = here.max(call.retry.clock(now).as_nanos());
+            there = there.max(resumed.retry.clock(then).as_nanos());
         }
     }
 
