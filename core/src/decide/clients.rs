@@ -193,18 +193,13 @@ impl Clues {
 
     /// The kind of an error without an answer; none for a cancellation, and where nothing is known, which is transient (spec 8.16).
     pub const fn kind(self) -> Option<FailureKind> {
-        if self.has(Self::TIMEOUT) {
-            Some(FailureKind::Timeout)
-        } else if self.is_cancelled() {
-            None
-        } else if self.has(Self::PERMANENT) {
-            Some(FailureKind::Permanent)
-        } else if self.has(Self::THROTTLED) {
-            Some(FailureKind::Throttled)
-        } else if self.has(Self::UNSENT) {
-            Some(FailureKind::Transient)
-        } else {
-            None
+        match () {
+            () if self.has(Self::TIMEOUT) => Some(FailureKind::Timeout),
+            () if self.is_cancelled() => None,
+            () if self.has(Self::PERMANENT) => Some(FailureKind::Permanent),
+            () if self.has(Self::THROTTLED) => Some(FailureKind::Throttled),
+            () if self.has(Self::UNSENT) => Some(FailureKind::Transient),
+            () => None,
         }
     }
 
@@ -212,12 +207,10 @@ impl Clues {
     /// is permanent (spec 8.17).
     #[must_use]
     pub const fn of_answer(self, failure: Failure) -> Failure {
-        let kind = if self.has(Self::THROTTLED) {
-            FailureKind::Throttled
-        } else if self.has(Self::TIMEOUT) && matches!(failure.kind, FailureKind::Permanent) {
-            FailureKind::Timeout
-        } else {
-            failure.kind
+        let kind = match failure.kind {
+            _ if self.has(Self::THROTTLED) => FailureKind::Throttled,
+            FailureKind::Permanent if self.has(Self::TIMEOUT) => FailureKind::Timeout,
+            kind => kind,
         };
         Failure { kind, ..failure }
     }

@@ -169,7 +169,7 @@ const FIRST_STATUS: u32 = 100;
 const STATUSES: u32 = 500;
 
 /// The classes of HTTP statuses, from 1 on.
-const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+pub(crate) const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 impl Alternative {
     const EMPTY: Self = Self { grpc: 0, rule: 0, index: 0, conditions: 0, kinds: 0, set: 0, flags: 0, unused: [0; 2] };

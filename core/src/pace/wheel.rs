@@ -25,12 +25,12 @@ mod tests;
 
 use crate::time::Timestamp;
 use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
 use core::cmp::Reverse;
 pub use key::{TimerKey, WheelFull};
 use level::{BUCKETS, Bucket, DIGIT_BITS, LAST_DIGIT, Level};
 use next_due::NextDue;
 use pool::{Entry, Pool};
-use run::Run;
 use slots::Slots;
 
 /// How many bits of a time its tick leaves out.
@@ -89,7 +89,7 @@ pub struct Wheel {
     /// The levels that hold anything, by their bits.
     occupied: u32,
     /// The timers of the bucket that was opened last, sorted, the earliest at the end.
-    run: Run,
+    run: Vec<Entry>,
     /// Timers that came for the cursor's tick or before it: due before all in the buckets, and after equals in the run.
     late: BinaryHeap<Late>,
     /// The number of the next late timer.
@@ -126,7 +126,7 @@ impl Wheel {
             pool: Pool::new(),
             levels: [Level::EMPTY; LEVELS],
             occupied: 0,
-            run: Run::new(),
+            run: Vec::new(),
             late: BinaryHeap::new(),
             late_count: 0,
             cursor,
@@ -190,13 +190,13 @@ impl Wheel {
             return None;
         }
         if self.late.is_empty()
-            && let Some(entry) = self.run.pop_due(now)
+            && let Some(entry) = self.run.pop_if(|entry| entry.at <= now)
         {
             self.entries = self.entries.wrapping_sub(1);
             if self.slots.free(entry.key) {
                 self.live = self.live.wrapping_sub(1);
                 // Most of the time this answers the next question.
-                self.quiet_until = self.run.first().map_or(entry.at, |next| next.at);
+                self.quiet_until = self.run.last().map_or(entry.at, |next| next.at);
                 return Some((entry.key, Timestamp::from_nanos(entry.at)));
             }
         }
@@ -314,7 +314,7 @@ impl Wheel {
     /// The earliest time in the run and among the late ones, pending or not, and whether it is a late one's.
     #[inline(always)]
     fn front(&self) -> Option<(u64, bool)> {
-        let run = self.run.first().map(|entry| entry.at);
+        let run = self.run.last().map(|entry| entry.at);
         if self.late.is_empty() {
             return run.map(|at| (at, false));
         }
@@ -359,10 +359,11 @@ impl Wheel {
         let Bucket { earliest, list } = *self.bucket(number, digit).ok_or(WheelFull)?;
         let tick = earliest.at >> TICK_BITS;
         if number == 0 || number == 1 && list.count() <= MOST_SORTED {
-            self.run.reserve(list.count())?;
+            run::reserve(&mut self.run, list.count())?;
             self.cursor = if number == 0 { tick } else { tick | u64::from(LAST_DIGIT) };
             self.take_bucket(number, digit);
-            self.run.fill(&mut self.pool, list, &self.slots, TICK_BITS.wrapping_add(number.wrapping_mul(DIGIT_BITS)));
+            let bits = TICK_BITS.wrapping_add(number.wrapping_mul(DIGIT_BITS));
+            run::fill(&mut self.run, &mut self.pool, list, &self.slots, bits);
             self.entries = self.entries.wrapping_sub(list.count().wrapping_sub(self.run.len()));
             return Ok(());
         }
@@ -398,7 +399,7 @@ impl Wheel {
     /// The earliest pending time in the run and among the late timers. Drops cancelled ones on the way.
     fn front_pending(&mut self) -> Option<u64> {
         while let Some((at, is_late)) = self.front() {
-            let key = if is_late { self.late.peek()?.0.2 } else { self.run.first()?.key };
+            let key = if is_late { self.late.peek()?.0.2 } else { self.run.last()?.key };
             if self.slots.holds(key) {
                 return Some(at);
             }

@@ -1,12 +1,10 @@
 //! HTTP statuses and gRPC codes as proxies list them: one by one or in a text, as numbers and ranges.
 
 use super::values::{ReadEntry, error};
-use crate::describe::rules::Rules;
+use crate::describe::rules::{CLASSES, Rules};
 use crate::error::{Error, ErrorCode};
 use crate::value::Value;
 use core::ops::RangeInclusive;
-
-const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Reads an entry of a list of statuses that are retried.
 pub(super) fn listed<'v>(rules: &mut Rules, rule: u8, index: Option<u32>, value: Value<'v>) -> ReadEntry<'v> {

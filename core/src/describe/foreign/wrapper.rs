@@ -4,6 +4,7 @@ use super::duration::unit_of;
 use super::values::{Kind, Row, System, error, find_path, indexed, same};
 use crate::decide::policy::RULES;
 use crate::error::{Error, ErrorCode};
+use crate::saved_bytes::Fnv;
 use crate::value::Value;
 
 /// No policy chosen.
@@ -92,10 +93,7 @@ impl Wrapper {
 
     /// The index of the policy whose path that is, in the order of the document.
     fn enter(&mut self, path: &str) -> u32 {
-        // FNV-1a
-        let hash = path
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let hash = Fnv::LONG.of(path.as_bytes());
         if hash != self.path {
             (self.path, self.seen) = (hash, self.seen.saturating_add(1));
         }

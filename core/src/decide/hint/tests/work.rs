@@ -1,7 +1,7 @@
 //! The work of reading header lines, counted in bytes that are looked at: it does not grow faster than the lines.
 
-use super::reader::HintReader;
-use super::value::LONGEST;
+use super::super::reader::HintReader;
+use super::super::value::LONGEST;
 use core::cell::Cell;
 use proptest::prelude::*;
 use std::string::String;
@@ -9,7 +9,7 @@ use std::vec::Vec;
 
 std::thread_local!(static WORK: Cell<usize> = const { Cell::new(0) });
 
-pub(super) fn add(bytes: usize) {
+pub(in super::super) fn add(bytes: usize) {
     WORK.with(|work| work.set(work.get() + bytes));
 }
 
