@@ -130,14 +130,6 @@ impl Retry {
         if waits || open { Timestamp::NEVER } else { self.deadline_from_start(policy) }
     }
 
-    /// [`Retry::wake`] under a policy with rules.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn wake_by_rules(self, policy: &Policy, now: Timestamp) -> Option<(Timestamp, u64)> {
-        let late = now >= self.deadline_by_rules(policy);
-        if late { None } else { Some(self.attempt_at_by_rules(policy, now)) }
-    }
-
     /// [`Retry::attempt_at`] under a policy with rules.
     #[cold]
     #[inline(never)]

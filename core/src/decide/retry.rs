@@ -132,7 +132,8 @@ impl Retry {
             return (Timestamp::NEVER, self.used.began);
         }
         if !policy.has_rules() {
-            return (self.abort_at(policy, now), self.used.began);
+            let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
+            return (timeout.min(self.deadline_from_start(policy)), self.used.began);
         }
         // By value, so that the paths above keep the state in registers.
         let retry = *self;
@@ -142,21 +143,8 @@ impl Retry {
     /// The same after a sleep; `None` after the deadline (spec 6.4).
     #[inline(always)]
     pub(crate) fn wake(&self, policy: &Policy, now: Timestamp) -> Option<(Timestamp, u64)> {
-        if !policy.is_limited() {
-            return Some((Timestamp::NEVER, self.used.began));
-        }
-        if !policy.has_rules() {
-            let late = now >= self.deadline_from_start(policy);
-            return if late { None } else { Some((self.abort_at(policy, now), self.used.began)) };
-        }
-        let retry = *self;
-        retry.wake_by_rules(policy, now)
-    }
-
-    #[inline(always)]
-    fn abort_at(&self, policy: &Policy, now: Timestamp) -> Timestamp {
-        let timeout = Timestamp::from_nanos(now.as_nanos().saturating_add(policy.attempt_timeout));
-        timeout.min(self.deadline_from_start(policy))
+        let is_late = policy.is_limited() && now >= self.deadline(policy);
+        if is_late { None } else { Some(self.attempt_at(policy, now)) }
     }
 
     /// The deadline of an operation that is older than the clock it was resumed on: it began before the epoch, so that
