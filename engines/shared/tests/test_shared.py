@@ -196,7 +196,7 @@ def test_many_processes_are_answered_as_one_would_be(hammered: Any, place: str, 
     # As it was made, on the clock of the store.
     started = next(now for _, changed, now, _, _ in moves if changed or now == first)
     options: Any = {part: guard}
-    alone: Any = getattr(holdoff.Guards.restore(options, {part: guard.save()}, now=started), part)
+    alone: Any = getattr(holdoff.Guards.restore(options, {part: guard.save(0)}, now=started), part)
     for _, _, now, chosen, answer in moves:
         assert json.loads(json.dumps(shared_process.move(alone, tuple(chosen), now))) == answer
 
