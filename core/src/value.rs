@@ -70,9 +70,19 @@ impl Value<'_> {
     }
 }
 
-/// A value held to the range of its field, `checked!(BreakerSize.count(size))`: the range is read when the program is compiled,
+/// A value held to the range of its field, `checked!(BreakerSize.count(size))`, or `checked!(BreakerSize.count in fields)` for the
+/// field's own number: the range is read when the program is compiled,
 /// so that a small program does not hold the table of all fields.
 macro_rules! checked {
+    ($field:ident.count in $fields:ident) => {
+        checked!($field.count($fields.count($crate::fields::Field::$field)))
+    };
+    ($field:ident.number in $fields:ident) => {
+        checked!($field.number($fields.real($crate::fields::Field::$field)))
+    };
+    ($field:ident.span in $fields:ident) => {
+        checked!($field.span($fields.span($crate::fields::Field::$field)))
+    };
     ($field:ident.count($number:expr)) => {
         checked!($field.count_of, $number)
     };
@@ -91,7 +101,7 @@ pub(crate) use checked;
 
 impl Field {
     /// The value as the number that options keep: nanoseconds, a word's number, a whole number or the bits of a double. A
-    /// list is read item by item. [`Field::number`] and [`Field::span`] check the ranges.
+    /// list is read item by item. [`Field::number_of`] and [`Field::span_of`] check the ranges.
     pub(crate) fn read(self, value: Value<'_>) -> Result<u64, Error> {
         let wrong = |code| Error::new(code, self, value.shown());
         match (self.takes(), value) {
@@ -153,12 +163,7 @@ impl Field {
         self.count_in(number.into(), from, to).map(|_| number)
     }
 
-    /// A number, if it is in the field's range.
-    pub(crate) fn number(self, number: f64) -> Result<f64, Error> {
-        self.number_of(self.takes(), number)
-    }
-
-    /// The same of a field whose values are known when the program is compiled, see `checked`.
+    /// A number, if it is in the field's range; `takes` is known when the program is compiled, see `checked`.
     pub(crate) fn number_of(self, takes: Takes, number: f64) -> Result<f64, Error> {
         let (fits, code) = match (takes, self) {
             (Takes::Number(Range::From(least)), Self::StretchFactor) => (number >= least, ErrorCode::FactorRange),
@@ -171,11 +176,6 @@ impl Field {
     }
 
     /// A time in nanoseconds, if it is not below the field's shortest.
-    pub(crate) fn span(self, span: Span) -> Result<u64, Error> {
-        self.span_of(self.takes(), span)
-    }
-
-    /// The same of a field whose values are known when the program is compiled, see `checked`.
     pub(crate) fn span_of(self, takes: Takes, span: Span) -> Result<u64, Error> {
         match takes {
             Takes::Span { from: 1 } if span == Span::ZERO => {

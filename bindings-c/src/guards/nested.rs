@@ -103,12 +103,7 @@ extern_c! {
 pub(crate) unsafe fn nesting_of(nesting: *const holdoff_nesting) -> Nesting {
     // SAFETY: passed on.
     let Some(holdoff_nesting { mode, cap }) = (unsafe { read(nesting) }) else { return Nesting::Allow };
-    match mode {
-        HOLDOFF_NESTED_INNERMOST => Nesting::Innermost,
-        HOLDOFF_NESTED_OUTERMOST => Nesting::Outermost,
-        HOLDOFF_NESTED_CAP => Nesting::Cap(cap),
-        _ => Nesting::Allow,
-    }
+    Nesting::of(mode, cap)
 }
 
 unsafe fn token_of(token: *const holdoff_token) -> Option<Token> {

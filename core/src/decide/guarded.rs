@@ -5,6 +5,7 @@
 
 use crate::decide::call::{Call, Machine, NoGuards, RUNNING, Step, Ticket};
 use crate::decide::failure::{Failure, FailureKind};
+use crate::decide::guards::guard::lent;
 use crate::decide::guards::line::{Line, Waiter};
 use crate::decide::guards::*;
 use crate::decide::hint::Hint;
@@ -13,12 +14,6 @@ use crate::decide::retry::{Cause, Retry};
 use crate::each_guard;
 use crate::error::StopReason;
 use crate::time::{Span, Timestamp};
-
-/// The parts of a guard that a call borrows.
-macro_rules! lent {
-    ($life:lifetime $config:ty, $state:ty, words) => { (&$life $config, &$life mut $state, &$life mut [u64]) };
-    ($life:lifetime $config:ty, $state:ty) => { (&$life $config, &$life mut $state) };
-}
 
 /// Declares the set of all guards.
 macro_rules! guards {

@@ -369,9 +369,9 @@ impl Adaptive {
 guard_config!(AdaptiveConfig: Section::ADAPTIVE, Adaptive = |config, _, now| Adaptive::new(config, now),
     19 saved as 7 * 8 + 2 * 4;
 
-    fn of_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+    fn of_fields(kind: u8, fields: &dyn GuardFields) -> Result<Self, Error> {
         let (beta, min_rate) = (fields.real(Field::AdaptiveBeta), fields.real(Field::AdaptiveMinRate));
-        let config = if kind == "aimd" {
+        let config = if kind == AIMD + 1 {
             let (max_rate, initial) = (fields.real(Field::AdaptiveMaxRate), fields.real(Field::AdaptiveInitialRate));
             Self::aimd(beta, fields.real(Field::AdaptiveIncrease), min_rate, max_rate, initial)
         } else {

@@ -478,7 +478,7 @@ impl Breaker {
 guard_config!(BreakerConfig: Section::BREAKER, Breaker = |config, seed, now| Breaker::new(config, seed, now),
     17 saved as 4 * 8 + 6 * 4 + Slots::SAVED;
 
-    fn of_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+    fn of_fields(kind: u8, fields: &dyn GuardFields) -> Result<Self, Error> {
         Self::from_fields(kind, fields)
     }
 

@@ -493,7 +493,7 @@ const fn signed(amount: u64) -> i64 {
 guard_config!(BudgetConfig: Section::BUDGET, Budget = |config, seed, now| Budget::new(config, seed, now),
     16 saved as 5 * 8 + 4 + SLOTS * 8;
 
-    fn of_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+    fn of_fields(kind: u8, fields: &dyn GuardFields) -> Result<Self, Error> {
         Self::from_fields(kind, fields)
     }
 

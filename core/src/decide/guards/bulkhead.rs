@@ -5,7 +5,7 @@
 //! 64 callers is inside the state. The host lends memory for a longer queue, because the core has no heap.
 
 use self::ring::Ring;
-use crate::decide::guards::guard::{GuardConfig, GuardFields};
+use crate::decide::guards::guard::{GuardFields, guard_config};
 use crate::error::Error;
 use crate::fields::{Field, Section};
 use crate::time::{Span, Timestamp};
@@ -169,7 +169,7 @@ impl Bulkhead {
     }
 
     /// True if nobody runs or waits (spec 21.5).
-    pub const fn is_at_rest(&self) -> bool {
+    pub const fn is_at_rest(&self, _: &BulkheadConfig, _: &[u64], _: Timestamp) -> bool {
         self.running == 0 && self.waiting == 0
     }
 
@@ -231,33 +231,13 @@ impl Bulkhead {
 
 mod ring;
 
-impl GuardConfig for BulkheadConfig {
-    type State = Bulkhead;
-    type Lent<'a> = (&'a Self, &'a mut Bulkhead, &'a mut [u64]);
-    const SECTION: Section = Section::BULKHEAD;
-    const WORDS: &'static str = "bulkhead.queue";
+guard_config!(BulkheadConfig: Section::BULKHEAD, Bulkhead = |_, _, _| Bulkhead::new(), words by "bulkhead.queue";
 
-    fn of_fields(_: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+    fn of_fields(_: u8, fields: &dyn GuardFields) -> Result<Self, Error> {
         let (limit, queue) = (fields.count(Field::BulkheadLimit), fields.count(Field::BulkheadQueue));
         Self::new(limit, queue, fields.span(Field::BulkheadMaxWait))
     }
-
-    fn state(&self, _: u64, _: Timestamp) -> Bulkhead {
-        Bulkhead::new()
-    }
-
-    fn words(&self) -> usize {
-        self.words()
-    }
-
-    fn lend<'a>(&'a self, state: &'a mut Bulkhead, words: &'a mut [u64]) -> Self::Lent<'a> {
-        (self, state, words)
-    }
-
-    fn is_at_rest((_, state, _): &Self::Lent<'_>, _: Timestamp) -> bool {
-        state.is_at_rest()
-    }
-}
+);
 
 #[cfg(test)]
 mod tests;

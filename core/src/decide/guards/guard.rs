@@ -17,11 +17,11 @@ pub trait GuardConfig: Copy {
     /// The section of a document that describes the guard.
     const SECTION: Section;
 
-    /// The configuration from its fields, of the kind with that word; the word is empty in a section without kinds.
+    /// The configuration from its fields, of the kind with that number; it is 1 in a section without kinds.
     ///
     /// # Errors
     /// The first rule that the fields break (spec 32.5).
-    fn of_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error>;
+    fn of_fields(kind: u8, fields: &dyn GuardFields) -> Result<Self, Error>;
 
     /// A state that has seen nothing.
     fn state(&self, seed: u64, now: Timestamp) -> Self::State;
@@ -155,29 +155,46 @@ pub trait GuardFields {
     }
 }
 
-/// Implements [`GuardConfig`] for a guard that is saved and needs no words: its section, a new state, the number and the length of
-/// its saved state, and further functions.
+/// The parts of a guard that a call borrows.
+macro_rules! lent {
+    ($life:lifetime $config:ty, $state:ty, words) => { (&$life $config, &$life mut $state, &$life mut [u64]) };
+    ($life:lifetime $config:ty, $state:ty) => { (&$life $config, &$life mut $state) };
+}
+pub(crate) use lent;
+
+/// Implements [`GuardConfig`] for a guard: its section, a new state, the field that says how many words it needs if it does, the number
+/// and the length of its saved state if it is saved, and further functions.
 macro_rules! guard_config {
-    ($config:ident: $section:expr, $state:ident = |$of:pat_param, $seed:pat_param, $now:pat_param| $new:expr,
-        $number:literal saved as $length:expr; $($more:item)+) => {
+    ($config:ident: $section:expr, $state:ident = |$of:pat_param, $seed:pat_param, $now:pat_param| $new:expr
+        $(, $words:ident by $field:literal)? $(, $number:literal saved as $length:expr)?; $($more:item)+) => {
         impl $crate::decide::guards::guard::GuardConfig for $config {
             type State = $state;
-            type Lent<'a> = (&'a Self, &'a mut $state);
+            type Lent<'a> = $crate::decide::guards::guard::lent!('a Self, $state $(, $words)?);
             const SECTION: $crate::fields::Section = $section;
-            const NUMBER: u8 = $number;
-            const SAVED: usize = $crate::decide::guards::save::AROUND + $length;
+            $(
+                const NUMBER: u8 = $number;
+                const SAVED: usize = $crate::decide::guards::save::AROUND + $length;
+            )?
+            $(
+                const WORDS: &'static str = $field;
+
+                fn words(&self) -> usize {
+                    self.$words()
+                }
+            )?
 
             fn state(&self, $seed: u64, $now: Timestamp) -> $state {
                 let $of = self;
                 $new
             }
 
-            fn lend<'a>(&'a self, state: &'a mut $state, _: &'a mut [u64]) -> Self::Lent<'a> {
-                (self, state)
+            fn lend<'a>(&'a self, state: &'a mut $state, _words: &'a mut [u64]) -> Self::Lent<'a> {
+                $(let $words = _words;)?
+                (self, state $(, $words)?)
             }
 
-            fn is_at_rest((config, state): &Self::Lent<'_>, now: Timestamp) -> bool {
-                state.is_at_rest(config, now)
+            fn is_at_rest((config, state $(, $words)?): &Self::Lent<'_>, now: Timestamp) -> bool {
+                state.is_at_rest(config, $($words,)? now)
             }
 
             $($more)+

@@ -124,7 +124,7 @@ impl HedgeConfig {
 
 guard_config!(HedgeConfig: Section::HEDGE, Latency = |_, _, _| Latency::new(), 21 saved as 8 + 4;
 
-    fn of_fields(_: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+    fn of_fields(_: u8, fields: &dyn GuardFields) -> Result<Self, Error> {
         let percentile = fields.number(Field::HedgePercentile).map(f64::from_bits);
         Self::new(fields.span(Field::HedgeDelay), percentile, fields.count(Field::HedgeAttempts))
     }

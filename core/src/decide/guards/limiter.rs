@@ -11,9 +11,9 @@ mod tests;
 mod window;
 
 use crate::decide::bucket::{Bucket, BucketConfig};
-use crate::decide::guards::guard::{GuardConfig, GuardFields, Refusal};
+use crate::decide::guards::guard::{GuardFields, Refusal, guard_config};
 use crate::decide::guards::line::{Line, Waiter};
-use crate::decide::guards::save::{AROUND, Pass};
+use crate::decide::guards::save::Pass;
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::{Field, Section};
 use crate::time::{Span, Timestamp};
@@ -432,48 +432,27 @@ fn drip(bucket: &mut Bucket, config: &BucketConfig, count: u64, now: Timestamp) 
     Err(at)
 }
 
-impl GuardConfig for LimiterConfig {
-    type State = Limiter;
-    type Lent<'a> = (&'a Self, &'a mut Limiter, &'a mut [u64]);
-    const SECTION: Section = Section::LIMITER;
-    const WORDS: &'static str = "limiter.limit";
+guard_config!(LimiterConfig: Section::LIMITER, Limiter = |config, _, now| Limiter::new(config, now), words by "limiter.limit",
+    18 saved as 3 * 8;
 
-    fn of_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+    fn of_fields(kind: u8, fields: &dyn GuardFields) -> Result<Self, Error> {
         let rate = fields.real(Field::LimiterLimit);
         let (per, burst) = (fields.span(Field::LimiterPer), fields.count(Field::LimiterBurst));
         // The cast saturates, so that whatever is no whole number in range does not come back equal.
         let limit = rate as u32;
-        let most = if kind == "log" { LOGGED } else { u32::MAX };
-        if kind != "bucket" && !(f64::from(limit) == rate && limit != 0 && limit <= most) {
+        let kind = kind.wrapping_sub(1);
+        let most = if kind == LOG { LOGGED } else { u32::MAX };
+        if kind != BUCKET && !(f64::from(limit) == rate && limit != 0 && limit <= most) {
             return Err(Error::new(ErrorCode::CountRange, Field::LimiterLimit, Quantity::Number(rate)));
         }
         let config = match kind {
-            "gcra" => Self::gcra(limit, per, burst),
-            "bucket" => Self::bucket(rate, per, burst),
-            "window" => Self::window(limit, per),
-            _ => Self::log(limit, per),
+            BUCKET => Self::bucket(rate, per, burst),
+            WINDOW => Self::window(limit, per),
+            LOG => Self::log(limit, per),
+            _ => Self::gcra(limit, per, burst),
         };
         Ok(config?.with_refusal(fields.refusal(Field::LimiterRefusal)))
     }
-
-    fn state(&self, _: u64, now: Timestamp) -> Limiter {
-        Limiter::new(self, now)
-    }
-
-    fn words(&self) -> usize {
-        self.words()
-    }
-
-    fn lend<'a>(&'a self, state: &'a mut Limiter, words: &'a mut [u64]) -> Self::Lent<'a> {
-        (self, state, words)
-    }
-
-    fn is_at_rest((config, state, words): &Self::Lent<'_>, now: Timestamp) -> bool {
-        state.is_at_rest(config, words, now)
-    }
-
-    const NUMBER: u8 = 18;
-    const SAVED: usize = AROUND + 3 * 8;
 
     fn kind(&self) -> u32 {
         self.kind.into()
@@ -513,4 +492,4 @@ impl GuardConfig for LimiterConfig {
         }
         state
     }
-}
+);

@@ -24,6 +24,17 @@ pub enum Nesting {
 }
 
 impl Nesting {
+    /// The nesting of that number, for other languages: 0 to 3, in the order of the variants. Any other number is
+    /// [`Nesting::Allow`].
+    pub const fn of(mode: u32, cap: u32) -> Self {
+        match mode {
+            1 => Self::Innermost,
+            2 => Self::Outermost,
+            3 => Self::Cap(cap),
+            _ => Self::Allow,
+        }
+    }
+
     /// How many attempts a policy that may make `own` of them makes, the first included, inside the retry that `token` tells
     /// of. `u32::MAX` is for ever, in both; never below 1 (spec 30.3).
     pub fn attempts(self, token: Option<Token>, own: u32) -> u32 {

@@ -108,7 +108,7 @@ guard_config!(PauseConfig: Section::PAUSE, Pause = |_, _, _| Pause::new(), 22 sa
         Pause { until: state.until.min(now.after(self.max()).as_nanos()), ..state }
     }
 
-    fn of_fields(_: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+    fn of_fields(_: u8, fields: &dyn GuardFields) -> Result<Self, Error> {
         Ok(Self::new(fields.span(Field::PauseMax), fields.refusal(Field::PauseRefusal)))
     }
 

@@ -98,7 +98,7 @@ impl Stretch {
 
 guard_config!(StretchConfig: Section::STRETCH, Stretch = |config, _, now| Stretch::new(config, now), 20 saved as Slots::SAVED;
 
-    fn of_fields(_: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+    fn of_fields(_: u8, fields: &dyn GuardFields) -> Result<Self, Error> {
         let (factor, window) = (fields.real(Field::StretchFactor), fields.span(Field::StretchWindow));
         Self::new(factor, window, fields.count(Field::StretchMinCalls))
     }

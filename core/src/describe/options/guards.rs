@@ -109,13 +109,8 @@ impl Options {
     /// The first rule that its fields break (spec 32.5).
     pub fn nested(&self) -> Result<Option<Nesting>, Error> {
         let Some(mode) = self.kind(Section::NESTED)? else { return Ok(None) };
-        let nesting = match mode {
-            "innermost" => Nesting::Innermost,
-            "outermost" => Nesting::Outermost,
-            "cap" => Nesting::Cap(Field::NestedCap.count(self.count(Field::NestedCap))?),
-            _ => Nesting::Allow,
-        };
-        Ok(Some(nesting))
+        let cap = if mode == 3 { Field::NestedCap.count(self.count(Field::NestedCap))? } else { 0 };
+        Ok(Some(Nesting::of(mode.into(), cap)))
     }
 
     /// The first rule that is broken, whichever guard's: what a document's reader asks when it has all fields.
@@ -154,8 +149,8 @@ impl Options {
         section.fields().any(|field| self.number(field).is_some())
     }
 
-    /// The word for the kind of a section, empty for one without kinds; `None` if no field of it is set, and for "none".
-    fn kind(&self, section: Section) -> Result<Option<&'static str>, Error> {
+    /// The number of the kind of a section, 1 for one without kinds; `None` if no field of it is set, and for "none".
+    fn kind(&self, section: Section) -> Result<Option<u8>, Error> {
         if !self.any(section) {
             return Ok(None);
         }
@@ -166,7 +161,7 @@ impl Options {
         if let Some(field) = needed.find(|field| self.number(*field).is_none()) {
             return Err(Error::new(ErrorCode::FieldMissing, field, Quantity::None));
         }
-        Ok(Some(section.first.word(kind)).filter(|word| *word != "none"))
+        Ok(Some(kind).filter(|kind| section.first.word(*kind) != "none"))
     }
 
     /// The names of the sections with set fields, except sections of kind "none".

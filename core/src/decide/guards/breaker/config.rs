@@ -274,25 +274,25 @@ impl BreakerConfig {
 }
 
 impl BreakerConfig {
-    /// The configuration from its fields, of the kind with that word.
-    pub(super) fn from_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
-        let count = |field: Field| field.count(fields.count(field));
-        let real = |field: Field| field.number(fields.real(field));
+    /// The configuration from its fields, of the kind with that number.
+    pub(super) fn from_fields(kind: u8, fields: &dyn GuardFields) -> Result<Self, Error> {
         let word = |field| fields.or_default(field) as u8;
-        fields.check_kind(Section::OPEN_FOR, fields.or_default(Field::BreakerOpenKind) as u8)?;
-        let mut config = Self::default();
-        if kind == "consecutive" {
-            config.failures = count(Field::BreakerFailures)?;
+        fields.check_kind(Section::OPEN_FOR, word(Field::BreakerOpenKind))?;
+        let mut config = Self { kind: kind.wrapping_sub(1), ..Self::default() };
+        if config.kind == CONSECUTIVE {
+            config.failures = checked!(BreakerFailures.count in fields)?;
         } else {
-            config.kind = if kind == "count" { COUNT } else { TIME };
-            config.window = Field::BreakerWindow.span(fields.span(Field::BreakerWindow))?;
-            config.size = count(if kind == "count" { Field::BreakerSize } else { Field::BreakerSlots })?;
-            config.slot_length = slot_length(fields.span(Field::BreakerWindow), config.size);
-            config.failure_rate = real(Field::BreakerFailureRate)?;
+            config.window = checked!(BreakerWindow.span in fields)?;
+            config.size = match config.kind {
+                COUNT => checked!(BreakerSize.count in fields)?,
+                _ => checked!(BreakerSlots.count in fields)?,
+            };
+            config.slot_length = slot_length(Span::from_nanos(config.window), config.size);
+            config.failure_rate = checked!(BreakerFailureRate.number in fields)?;
             config.failures = config.enough_of(config.size);
             let slow_after = fields.span(Field::BreakerSlowAfter);
             if fields.number(Field::BreakerSlowRate).is_some() {
-                config.slow_rate = real(Field::BreakerSlowRate)?;
+                config.slow_rate = checked!(BreakerSlowRate.number in fields)?;
                 if slow_after == Span::MAX {
                     return Err(Error::new(ErrorCode::FieldMissing, Field::BreakerSlowAfter, Quantity::None));
                 }
@@ -300,27 +300,28 @@ impl BreakerConfig {
             if slow_after != Span::MAX {
                 config.slow_after = slow_after.as_nanos();
             }
-            config.min_calls = count(Field::BreakerMinCalls)?;
-            if kind == "count" && config.min_calls > config.size {
+            config.min_calls = checked!(BreakerMinCalls.count in fields)?;
+            if config.kind == COUNT && config.min_calls > config.size {
                 let given = Quantity::Number(config.min_calls.into());
                 return Err(Error::new(ErrorCode::CountRange, Field::BreakerMinCalls, given));
             }
         }
         config.open = fields.open_times(&mut config.more_open)?;
-        if word(Field::BreakerReopen) != 0 && fields.count(Field::BreakerProbeFailures) != 0 {
-            let given = Quantity::Number(fields.count(Field::BreakerProbeFailures).into());
+        let probe_failures = fields.count(Field::BreakerProbeFailures);
+        if word(Field::BreakerReopen) != 0 && probe_failures != 0 {
+            let given = Quantity::Number(probe_failures.into());
             return Err(Error::new(ErrorCode::NotForKind, Field::BreakerProbeFailures, given));
         }
         Ok(Self {
-            jitter: real(Field::BreakerJitter)?,
-            probes: count(Field::BreakerProbes)?,
-            successes: count(Field::BreakerSuccesses)?,
+            jitter: checked!(BreakerJitter.number in fields)?,
+            probes: checked!(BreakerProbes.count in fields)?,
+            successes: checked!(BreakerSuccesses.count in fields)?,
             reopen: word(Field::BreakerReopen),
             mode: word(Field::BreakerMode),
             hint: word(Field::BreakerHint),
             refusal: word(Field::BreakerRefusal),
             ramp: word(Field::BreakerRamp),
-            probe_failures: fields.count(Field::BreakerProbeFailures),
+            probe_failures,
             ..config
         })
     }

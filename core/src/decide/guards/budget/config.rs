@@ -4,7 +4,7 @@ use crate::decide::backoff::{real, truncated};
 use crate::decide::failure::FailureKind;
 use crate::decide::guards::guard::GuardFields;
 use crate::error::{Error, ErrorCode, Quantity};
-use crate::fields::Field;
+use crate::fields::{Field, Takes};
 use crate::time::Span;
 use crate::value::checked;
 
@@ -141,7 +141,7 @@ impl BudgetConfig {
     /// # Errors
     /// [`ErrorCode::CountRange`] for another number.
     pub fn of_loops_with(capacity: u32) -> Result<Self, Error> {
-        Ok(Self::of_loops_checked(Field::BudgetCapacity.count(capacity)?))
+        Ok(Self::of_loops_checked(checked!(BudgetCapacity.count(capacity))?))
     }
 
     /// The same for a capacity that was checked before: a larger one than 4,294,967 tokens is cut.
@@ -268,7 +268,8 @@ impl Default for BudgetConfig {
 
 /// A count of whole tokens in thousandths.
 fn tokens(field: Field, count: u32) -> Result<u32, Error> {
-    Ok(field.count(count)?.saturating_mul(1000))
+    const TAKES: Takes = Field::BudgetCapacity.takes();
+    Ok(field.count_of(TAKES, count)?.saturating_mul(1000))
 }
 
 /// The nanoseconds of one of the window's slots, at least one.
@@ -290,17 +291,17 @@ fn cut(number: f64, parts: u64) -> u64 {
 
 impl BudgetConfig {
     /// The configuration from its fields, of the kind with that word.
-    pub(super) fn from_fields(kind: &'static str, fields: &dyn GuardFields) -> Result<Self, Error> {
+    pub(super) fn from_fields(kind: u8, fields: &dyn GuardFields) -> Result<Self, Error> {
         let (capacity, reward) = (fields.count(Field::BudgetCapacity), fields.real(Field::BudgetReward));
         let (ratio, window) = (fields.real(Field::BudgetRatio), fields.span(Field::BudgetWindow));
-        match kind {
-            "token" => token_budget(fields, capacity, reward),
-            "default" => Self::of_loops_with(capacity),
-            "throttle" => Self::throttle(capacity, reward),
-            "ratio" => Self::ratio(ratio, window, fields.real(Field::BudgetMinPerSecond)),
-            "share" => Self::share(ratio, fields.count(Field::BudgetMinConcurrency)),
-            "requests" => Self::requests(fields.real(Field::BudgetK), window),
-            _ => Self::window(fields.count(Field::BudgetLimit), window),
+        match kind.into() {
+            TOKEN => token_budget(fields, capacity, reward),
+            THROTTLE => Self::throttle(capacity, reward),
+            RATIO => Self::ratio(ratio, window, fields.real(Field::BudgetMinPerSecond)),
+            SHARE => Self::share(ratio, fields.count(Field::BudgetMinConcurrency)),
+            REQUESTS => Self::requests(fields.real(Field::BudgetK), window),
+            WINDOW => Self::window(fields.count(Field::BudgetLimit), window),
+            _ => Self::of_loops_with(capacity),
         }
     }
 }
@@ -308,9 +309,7 @@ impl BudgetConfig {
 fn token_budget(fields: &dyn GuardFields, capacity: u32, reward: f64) -> Result<BudgetConfig, Error> {
     let mut config = BudgetConfig::token(capacity, retry_costs(fields), reward, fields.real(Field::BudgetRefill))?
         .with_grace(fields.span(Field::BudgetGrace));
-    if fields.is(Field::BudgetReturns, "all") {
-        config = config.with_all_returned();
-    }
+    config.reserve = fields.or_default(Field::BudgetReturns);
     match fields.number(Field::BudgetHintedCost) {
         Some(cost) => config.with_hinted_cost(cost as u32),
         None => Ok(config),
