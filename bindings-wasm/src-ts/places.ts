@@ -62,8 +62,6 @@ export interface GuardsExports {
   call_noted(): number;
   call_note(refusals: number): void;
   call_succeeded(guards: number): void;
-  breaker_closed(): number;
-  breaker_succeeded(permit: number, timed: number): number;
   nested_attempts(mode: number, cap: number, own: number): number;
   nested_policy(mode: number, cap: number): number;
   nested_failure(mode: number, kind: number): number;

@@ -1,6 +1,4 @@
-/** The parts of a breaker that are not the core's: its hooks, and what is known while it is closed. */
-import type { LoopBudgets } from "../budgets.js";
-import type { Clock } from "../clock.js";
+/** The parts of a breaker that are not the core's: its hooks, and its answers. */
 import type { ChangeHook } from "../hooks.js";
 import { like } from "../memory.js";
 import type { Same, Time } from "../values.js";
@@ -18,26 +16,8 @@ export type Acquired<T extends Time = number> =
 export const acquired = <T extends Time>(permit: number, sample: T): Acquired<Same<T>> =>
   permit < 0 ? { retryAt: like(sample, memory().readNumber(1)) } : { permit };
 
-/** Records a success under a permit, and beside a budget of a loop. */
-export interface Success {
-  readonly permit: number;
-  readonly clock: Clock;
-  readonly budgets: LoopBudgets | undefined;
-  readonly key: string;
-  then<V>(value: V): V;
-}
-
 /** A guard that hooks are told of. */
 export abstract class WatchedGuard extends Guard {
-  /** @internal */
-  declare readonly asksTook: boolean;
-  /** @internal */
-  declare readonly asksWhen: boolean;
-  /**
-   * Records the success of a call while the breaker is closed.
-   * @internal
-   */
-  declare success: Success | undefined;
   /** @internal */
   declare readonly name: string;
   /** @internal */

@@ -39,9 +39,6 @@ export interface Configs {
   readonly nesting: Nesting | undefined;
   /** True if a field of the budget was given, be it "none". */
   readonly namesBudget: boolean;
-  /** True if the breaker asks how long an attempt took, and if it asks when an attempt succeeded. */
-  readonly asksTook: boolean;
-  readonly asksWhen: boolean;
 }
 
 /** The fields of guards by their names. */
@@ -468,10 +465,9 @@ const CONFIGS: readonly ((of: Section) => Uint32Array)[] = [
 export function configsOf(guardFields: readonly GuardField[]): Configs {
   const input = read(guardFields);
   const sections = SECTIONS.split(" ").map((name) => new Section(name, input));
-  const [budget, breaker, limiter, bulkhead] = sections as [Section, Section, Section, Section];
+  const [budget, , limiter, bulkhead] = sections as [Section, Section, Section, Section];
   const queue = bulkhead.exists ? bulkhead.real("queue") : 0;
   const nested = sections.at(-1) as Section;
-  const isWindow = breaker.exists && breaker.word !== "consecutive";
   return {
     words: sections.slice(0, -1).map((section, index) => {
       const config = CONFIGS[index] ?? ((of: Section) => packed(of, of.layout));
@@ -486,7 +482,5 @@ export function configsOf(guardFields: readonly GuardField[]): Configs {
     ],
     nesting: nested.isSet ? { mode: nested.kind, cap: nested.real("cap") } : undefined,
     namesBudget: budget.isSet,
-    asksTook: isWindow && breaker.of("slow_after") !== LONGEST,
-    asksWhen: isWindow,
   };
 }

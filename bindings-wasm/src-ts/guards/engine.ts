@@ -1,7 +1,7 @@
 /** The engine of operations under guards: the core's guarded call, the waits for a place, and nesting. */
 
 import { CAPACITY_OF_LOOPS, type LoopBudgets, shortage, writeTime } from "../budgets.js";
-import { type Clock, nanosOf, system } from "../clock.js";
+import { nanosOf, system } from "../clock.js";
 import { givenUp, isSeeded, seedOf } from "../errors.js";
 import { codeOf, hintBits, isProgramError } from "../failure.js";
 import type { JudgedFailure } from "../hooks.js";
@@ -25,8 +25,6 @@ import { Operation } from "../operation.js";
 import { REFUSALS } from "../places.js";
 import { bareCopy } from "../values.js";
 import { REASONS, type StopReason } from "../words.js";
-import type { Success } from "./breaker.js";
-import type { Breaker } from "./classes.js";
 import type { Nesting } from "./configs.js";
 import { type Guard, notifyWaiters, TURNS, type Waiter, watched } from "./guard.js";
 import type { Guards } from "./guards.js";
@@ -38,14 +36,12 @@ import {
   loadPolicy,
   memory,
   NAMES,
-  permitOf,
   readArgument,
   readPolicy,
   stepAt,
   stepAttempt,
   stepCodes,
   stepWakeAt,
-  succeeded,
   withLoopBudget,
   writeArgument,
   writeSeed,
@@ -370,59 +366,9 @@ export function runUnder<T>(
     !isSeeded() &&
     nestingOf(policy) === undefined
   ) {
-    const { only } = guards;
-    if (only) {
-      const permit = permitOf(only);
-      if (permit !== -1) return runUnderClosedBreaker(guards, only, permit, fn, policy, options);
-    } else {
-      return runFirstAttempt(guards, fn, policy, options);
-    }
+    return runFirstAttempt(guards, fn, policy, options);
   }
   return new Guarded(guards, fn, policy, options).operation.begin();
-}
-
-/** Under nothing but a closed breaker, which needs no clock until something fails. */
-function runUnderClosedBreaker<T>(
-  guards: Guards,
-  breaker: Breaker,
-  permit: number,
-  fn: Work<T>,
-  policy: CompiledPolicy,
-  options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
-): Promise<Awaited<T>> {
-  const budgets = budgetsBeside(guards, policy);
-  const noted = budgets?.refusals;
-  const failed = (error: unknown) =>
-    new Guarded(guards, fn, policy, options, noted).beginFailed(error, permit, undefined, undefined);
-  return first(fn, failed, successOf(breaker, permit, options?.clock ?? system, budgets, options?.key ?? ""));
-}
-
-/** Records a success under a closed breaker; the function is the same for all calls under the same permit. */
-function successOf(
-  breaker: Breaker,
-  permit: number,
-  clock: Clock,
-  budgets: LoopBudgets | undefined,
-  key: string,
-): Success["then"] {
-  const known = breaker.success;
-  if (
-    known !== undefined &&
-    known.permit === permit &&
-    known.clock === clock &&
-    known.budgets === budgets &&
-    known.key === key
-  ) {
-    return known.then;
-  }
-  const then = <V>(value: V): V => {
-    if (breaker.asksWhen) writeArgument(0, nanosOf(clock.now()));
-    succeeded(breaker, permit, breaker.asksWhen);
-    if (budgets?.size) budgets.succeed(key, 0, clock);
-    return value;
-  };
-  breaker.success = { permit, clock, budgets, key, then };
-  return then;
 }
 
 /** Under any guards that let the first attempt through at once. */

@@ -89,8 +89,7 @@ function storedGuard(
   configs: Configs,
   { name, key, onChange }: Origin,
 ): StoredGuard {
-  const { storage, asksTook, asksWhen } = configs;
-  const length = storage[index] ?? 0;
+  const length = configs.storage[index] ?? 0;
   return {
     index,
     config,
@@ -98,16 +97,7 @@ function storedGuard(
     storage: length > 0 ? new Uint32Array(length * 2) : undefined,
     slot: 0,
     // All that a breaker ever has: objects of one shape are quicker.
-    ...(index === BREAKER && {
-      asksTook,
-      asksWhen,
-      name,
-      key,
-      onChange,
-      seen: undefined,
-      success: undefined,
-      waiters: undefined,
-    }),
+    ...(index === BREAKER && { name, key, onChange, seen: undefined, waiters: undefined }),
   };
 }
 

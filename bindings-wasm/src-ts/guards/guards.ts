@@ -12,7 +12,7 @@ import {
 } from "../host.js";
 import type { Time } from "../values.js";
 import { bareCopy, type GuardField, isFields } from "../values.js";
-import CLASSES, { type Breaker, GuardSet } from "./classes.js";
+import CLASSES, { GuardSet } from "./classes.js";
 import type { Nesting } from "./configs.js";
 import { type Configs, configsOf } from "./configs.js";
 import type { GuardFields } from "./fields.js";
@@ -77,11 +77,6 @@ export class Guards extends GuardSet implements Guarding {
    */
   declare readonly namesBudget: boolean;
   /**
-   * The only guard, if it is a breaker that does not mind how long an attempt took.
-   * @internal
-   */
-  declare readonly only: Breaker | undefined;
-  /**
    * True if there are guards, none of them runs attempts side by side, and no breaker of theirs has a hook.
    * @internal
    */
@@ -135,7 +130,6 @@ function fill(guards: Guards, { configs, shared }: Blueprint, options?: GuardOpt
   into.nesting = configs.nesting;
   into.namesBudget = configs.namesBudget || guards.budget !== undefined;
   into.isQuick = mask !== 0 && guards.hedge === undefined && !breaker?.onChange;
-  into.only = all.length === 1 && breaker && !breaker.asksTook ? breaker : undefined;
 }
 
 const statesOf = (guards: Guards): SharedStates => ({

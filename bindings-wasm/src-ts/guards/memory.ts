@@ -115,40 +115,9 @@ function writeBack(guard: StoredGuard): void {
   guard.storage?.set(storageOf(guard.storage, guard.index));
 }
 
-/** The breaker in memory whose permit is known, and that permit: -1 if the breaker needs the time to give one. */
-let closedFor: StoredGuard | undefined;
-let closedPermit = -1;
-/** True if one more success under that permit changes nothing. */
-let isClean = false;
-
-function forgetClosed(breaker: StoredGuard): void {
-  load(breaker);
-  closedFor = breaker;
-  isClean = false;
-}
-
-/** The permit of a breaker that is closed, which takes no clock; -1 otherwise. */
-export function permitOf(breaker: StoredGuard): number {
-  if (closedFor !== breaker) {
-    forgetClosed(breaker);
-    closedPermit = core.breaker_closed();
-  }
-  return closedPermit;
-}
-
-/** Records the success of an attempt with that permit; `timed` if the breaker needs the time, which is the first argument. */
-export function succeeded(breaker: StoredGuard, permit: number, timed: boolean): void {
-  if (closedFor !== breaker) forgetClosed(breaker);
-  else if (isClean && permit === closedPermit) return;
-  closedPermit = core.breaker_succeeded(permit, timed ? 1 : 0);
-  // The success resets the count of consecutive failures; windowed breakers record it.
-  isClean = !timed && permit === closedPermit;
-}
-
 /** Copies a guard into wasm memory, unless it is there. */
 export function load(guard: StoredGuard): void {
   const { index } = guard;
-  closedFor = undefined;
   const was = resident[index];
   if (was === guard) return;
   const { words } = memory();
@@ -179,7 +148,6 @@ export function areAtRest(guards: readonly StoredGuard[], now: number): boolean 
 
 /** Copies all guards back, so that new ones can be made in wasm memory. */
 export function clear(): void {
-  closedFor = undefined;
   for (const [index, guard] of resident.entries()) {
     // Breakers stay in their slots.
     if (guard && index !== BREAKER) writeBack(guard);

@@ -2,10 +2,7 @@
 
 use super::{Memory, kind_of, with};
 use crate::memory::{exports, failure_of};
-use holdoff_core::{
-    Breaker, Failure, GuardedCall, Guards, Hint, Nesting, Permit, Policy, Span, Step, Ticket, Timestamp, Token, Turn,
-    Verdict,
-};
+use holdoff_core::{Failure, GuardedCall, Guards, Hint, Nesting, Permit, Policy, Step, Ticket, Token, Turn};
 
 /// Moves `call` under some guards by the ticket in slot 2 and the hint in slot 3, and writes the step.
 fn step(
@@ -76,27 +73,17 @@ exports! {
         let (call, _, mut guards) = memory.call_under(guards);
         call.succeed(&mut guards, Ticket::FIRST, now);
     };
-    /// The permit of `breaker` for an attempt while it is closed, which takes no clock. For 2^32-1, which may be a permit too, the
-    /// caller asks in the usual way.
-    fn breaker_closed() -> u32 = |memory| closed(memory.breaker().1);
-    /// An attempt with that permit succeeded, at the time in slot 0 if that is asked for. The permit of the next one, as above.
-    fn breaker_succeeded(permit: u32, timed: u32) -> u32 = |memory| {
-        let now = if timed == 0 { Timestamp::ZERO } else { memory.now() };
-        let (config, breaker) = memory.breaker();
-        breaker.record(config, Permit::from_raw(permit), now, Verdict::Success, Span::ZERO);
-        closed(breaker)
-    };
     /// How many attempts a policy of that nesting makes that may make `own`, 2^32-1 being for ever, in the retries of `token`.
-    fn nested_attempts(mode: u32, cap: u32, own: u32) -> u32 = |memory| nesting(mode, cap).attempts(memory.around(), own);
+    fn nested_attempts(mode: u32, cap: u32, own: u32) -> u32 = |memory| Nesting::of(mode, cap).attempts(memory.around(), own);
     /// `policy` := the same with as many attempts as its nesting lets it make in the retries of `token`; that number.
     fn nested_policy(mode: u32, cap: u32) -> u32 = |memory| {
         let own = memory.policy.attempts().unwrap_or(u32::MAX);
-        memory.policy = memory.policy.with_attempts(nesting(mode, cap).attempts(memory.around(), own));
+        memory.policy = memory.policy.with_attempts(Nesting::of(mode, cap).attempts(memory.around(), own));
         memory.policy.attempts().unwrap_or(u32::MAX)
     };
     /// The kind of a failure of that kind that a retry inside has given up on.
     fn nested_failure(mode: u32, kind: u32) -> u32 = |_memory| {
-        nesting(mode, 0).after_inner(Failure::new(kind_of(kind))).kind.code().into()
+        Nesting::of(mode, 0).after_inner(Failure::new(kind_of(kind))).kind.code().into()
     };
     /// `token` := what attempt `attempt` of at most `attempts` hands down in the retries of `token`.
     fn token_child(attempt: u32, attempts: u32) = |memory| {
@@ -118,17 +105,4 @@ exports! {
 
 fn underway(memory: &mut Memory) {
     memory.call = GuardedCall::underway(memory.arg(1), memory.time(6), Permit::from_raw(memory.arg(5) as u32));
-}
-
-fn closed(breaker: &Breaker) -> u32 {
-    breaker.acquire_closed().map_or(u32::MAX, Permit::as_raw)
-}
-
-fn nesting(mode: u32, cap: u32) -> Nesting {
-    match mode {
-        1 => Nesting::Innermost,
-        2 => Nesting::Outermost,
-        3 => Nesting::Cap(cap),
-        _ => Nesting::Allow,
-    }
 }
