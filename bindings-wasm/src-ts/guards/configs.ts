@@ -6,7 +6,7 @@ import { isGuard, near, numberOf, partsOf } from "../options.js";
 import { LONGEST, SECTIONS } from "../table.js";
 import type { Nanos } from "../values.js";
 import { EMPTY, type GuardField, NO_ITEMS, NOTHING, NUMBER, nearest, UNITLESS } from "../values.js";
-import { GUARD_RULES, NOT_ZERO, OPEN_FULL, OPEN_MAX, ROWS, type Row } from "./table.js";
+import { GUARD_RULES, LAYOUTS, NOT_ZERO, OPEN_FULL, OPEN_MAX, ROWS, type Row } from "./table.js";
 
 /** The defaults of kinds that differ from those of the others. */
 const OF_KIND: Readonly<Record<string, number>> = {
@@ -164,13 +164,13 @@ class Section {
     return this.isSet && this.word !== "none";
   }
 
-  /** The layout of a configuration that has the numbers of all fields. */
-  get layout(): string {
-    return [...this.rows].map(([name, row]) => `${row[4].startsWith("number") ? "d" : "l"} ${name}`).join(", ");
-  }
-
   private row(name: string): Row {
     return this.rows.get(name) as Row;
+  }
+
+  /** True for the name of a field that the kind has a use for. */
+  uses(name: string, kind = this.kind): boolean {
+    return (((this.rows.get(name)?.[2] ?? 0) >> kind) & 1) === 1;
   }
 
   /** The number that was given: a preset's counts where the guard's kind, or first field, was not given. */
@@ -232,13 +232,12 @@ class Section {
     const { kind } = this;
     const [first, ...others] = this.rows.keys();
     const isOpen = (name: string) => name.startsWith("open_for");
-    const fits = (name: string, kind: number) => ((this.row(name)[2] >> kind) & 1) === 1;
     const refuse = (names: string[]) => {
       for (const name of names) if (this.number(name) !== undefined) this.fail(Rule.NOT_FOR_KIND, name);
     };
-    refuse(others.filter((name) => (isOpen(name) ? kind === 0 : !fits(name, kind))));
+    refuse(others.filter((name) => (isOpen(name) ? kind === 0 : !this.uses(name))));
     const own = [first as string, ...others].filter((name) =>
-      fits(name, isOpen(name) ? this.real("open_for.kind") : kind),
+      this.uses(name, isOpen(name) ? this.real("open_for.kind") : kind),
     );
     for (const name of own) {
       if (this.row(name)[3] === null && this.number(name) === undefined) this.fail(Rule.FIELD_MISSING, name);
@@ -255,75 +254,59 @@ class Section {
     if (start === undefined && this.number(name) === undefined) return;
     const number = this.of(name);
     const [what, least] = takes.split(" ");
-    const { word } = this;
-    const hold = (isRight: boolean, code: number, wrong = name) => isRight || this.fail(code, wrong);
-    const isIn = (from: Nanos, to: Nanos) => number >= from && number <= to;
-    const inRange =
-      least === "share"
-        ? number > 0 && number <= 1
-        : isIn(least === "above" ? LEAST : Number(least ?? 0), Number.MAX_VALUE);
-    switch (pathOf(row)) {
-      case "budget.capacity":
-        hold(word !== "throttle" || number > 0, Rule.COUNT_RANGE);
-        break;
-      case "breaker.slow_rate":
-        hold(inRange, Rule.SHARE_RANGE);
-        hold(this.of("slow_after") !== LONGEST, Rule.FIELD_MISSING, "slow_after");
-        break;
-      case "breaker.min_calls":
-        hold(word !== "count" || number <= this.of("size"), Rule.COUNT_RANGE);
-        break;
-      case "breaker.open_for":
-        hold(this.listed.length === 0 || this.of("open_for.kind") === 1, Rule.NOT_FOR_KIND);
-        break;
-      case "breaker.probe_failures":
-        hold(number === 0 || this.of("reopen") === 0, Rule.NOT_FOR_KIND);
-        break;
-      case "breaker.open_for.factor":
-      case "stretch.factor":
-        hold(inRange, Rule.FACTOR_RANGE);
-        break;
-      case "breaker.open_for.exponent":
-        hold(inRange, Rule.EXPONENT_RANGE);
-        break;
-      case "breaker.open_for.max":
-        hold(number >= this.of("open_for"), Rule.MAX_BELOW_INITIAL);
-        break;
-      case "limiter.limit":
-        if (word === "bucket") hold(inRange, Rule.RATE_RANGE);
-        else hold(Number.isInteger(number) && isIn(1, word === "log" ? MOST_LOGGED : MOST), Rule.COUNT_RANGE);
-        break;
-      case "limiter.per":
-        hold(word === "log" || number > 0, Rule.ZERO_LIMIT);
-        break;
-      case "adaptive.max_rate":
-        hold(isIn(this.of("min_rate"), Number.MAX_VALUE), Rule.RATE_RANGE);
-        break;
-      case "adaptive.initial_rate":
-        hold(isIn(this.of("min_rate"), this.of("max_rate")), Rule.RATE_RANGE);
-        break;
-      default:
-        if (what === "number") hold(inRange, least === "share" ? Rule.SHARE_RANGE : Rule.RATE_RANGE);
-        else if (least === "above") hold(number > 0, Rule.ZERO_LIMIT);
+    for (const [path, code, holds] of BETWEEN) {
+      if (path === pathOf(row) && !holds(this, number)) this.fail(code, name);
     }
+    const from = least === "share" || least === "above" ? LEAST : Number(least ?? 0);
+    if (what === "number" && !(number >= from && number <= (least === "share" ? 1 : Number.MAX_VALUE))) {
+      const [, code] = CODES.find(([end]) => name.endsWith(end)) as (typeof CODES)[number];
+      this.fail(least === "share" ? Rule.SHARE_RANGE : code, name);
+    }
+    // spec 24.8: a log may be for no time.
+    if (what === "span" && least === "above" && number <= 0 && this.word !== "log") this.fail(Rule.ZERO_LIMIT, name);
+    if (name === "slow_rate" && this.of("slow_after") === LONGEST) this.fail(Rule.FIELD_MISSING, "slow_after");
   }
 }
 
-/**
- * A configuration as words: types and names of fields, `w` a number of 32 bits, `l` one of 64, `d` a double. A value that is not
- * among `own` is the field's, and a name that is missing stands for 0.
- */
-function packed(of: Section, layout: string, own: Readonly<Record<string, Nanos>> = {}): Uint32Array {
+/** The errors about numbers out of their ranges, by the ends of their names. */
+const CODES = [
+  ["factor", Rule.FACTOR_RANGE],
+  ["exponent", Rule.EXPONENT_RANGE],
+  ["", Rule.RATE_RANGE],
+] as const;
+
+/** The rules between fields, each with the error about the field. */
+const BETWEEN: readonly (readonly [path: string, code: number, holds: (of: Section, number: Nanos) => boolean])[] = [
+  ["budget.capacity", Rule.COUNT_RANGE, (of, capacity) => of.word !== "throttle" || capacity > 0],
+  ["breaker.min_calls", Rule.COUNT_RANGE, (of, calls) => of.word !== "count" || calls <= of.of("size")],
+  ["breaker.open_for", Rule.NOT_FOR_KIND, (of) => of.listed.length === 0 || of.of("open_for.kind") === 1],
+  ["breaker.open_for.max", Rule.MAX_BELOW_INITIAL, (of, max) => max >= of.of("open_for")],
+  ["breaker.probe_failures", Rule.NOT_FOR_KIND, (of, failures) => failures === 0 || of.of("reopen") === 0],
+  ["limiter.limit", Rule.COUNT_RANGE, (of, limit) => of.word === "bucket" || isLimit(limit, of.word)],
+  ["adaptive.max_rate", Rule.RATE_RANGE, (of, rate) => rate >= of.of("min_rate")],
+  ["adaptive.initial_rate", Rule.RATE_RANGE, (of, rate) => rate >= of.of("min_rate") && rate <= of.of("max_rate")],
+];
+
+const isLimit = (limit: Nanos, kind: string): boolean =>
+  Number.isInteger(limit) && limit >= 1 && limit <= (kind === "log" ? MOST_LOGGED : MOST);
+
+/** How many bytes a number has: a double, or a whole number of 64, 32 or 8 bits. */
+const SIZES: Readonly<Record<string, number>> = { d: 8, l: 8, w: 4, b: 1 };
+
+/** The words of the configuration with that layout: its numbers are among `own`, those of the fields that the kind uses, or 0. */
+function packed(of: Section, layout: string, own: Readonly<Record<string, Nanos>>): Uint32Array {
   const parts = layout.split(", ").map((part) => part.split(" "));
-  const words = new Uint32Array(parts.reduce((length, [type]) => length + (type === "w" ? 1 : 2), 0));
-  const doubles = new Float64Array(words.buffer);
+  const sizes = parts.map(([type]) => SIZES[type as string] as number);
+  const words = new Uint32Array(sizes.reduce((length, size) => length + size) / 4);
+  const view = new DataView(words.buffer);
   let at = 0;
-  for (const [type, name] of parts) {
-    const value = name === undefined ? 0 : Object.hasOwn(own, name) ? (own[name] as Nanos) : of.of(name);
-    if (type === "d") doubles[at / 2] = value as number;
-    else if (type === "l") writeLong(words, at, value);
-    else words[at] = value as number;
-    at += type === "w" ? 1 : 2;
+  for (const [index, [type, name]] of parts.entries()) {
+    const value = name === undefined ? 0 : (own[name] ?? (of.uses(name) ? of.of(name) : 0));
+    if (type === "l") writeLong(words, at / 4, value);
+    else if (type === "d") view.setFloat64(at, value as number, true);
+    else if (type === "w") view.setUint32(at, value as number, true);
+    else view.setUint8(at, value as number);
+    at += sizes[index] as number;
   }
   return words;
 }
@@ -339,127 +322,112 @@ function cut(number: number, parts: number): Nanos {
 
 const atLeastOne = (nanos: bigint): bigint => (nanos > 0n ? nanos : 1n);
 
-function budget(of: Section): Uint32Array {
-  const slot = (slots: bigint) => atLeastOne(BigInt(of.of("window")) / slots);
-  const ratio = of.real("ratio");
-  const hinted = of.number("hinted_cost");
-  const purse = { capacity: of.real("capacity") * 1000, reward: cut(of.real("reward"), 1000) };
-  const costs = ["cost", "timeout_cost", "throttled_cost"].map((name) => [name, of.real(name) * 1000]);
-  const withdrawal = 1e6;
-  const least = of.real("min_per_second") * (of.real("window") / 1e9);
-  const amounts: Readonly<Record<string, Readonly<Record<string, Nanos>>>> = {
-    token: {
-      ...purse,
-      ...Object.fromEntries(costs),
-      // The most words are "the cost after its failure".
-      withdrawal: hinted === undefined ? 2n ** 64n - 1n : Number(hinted) * 1000,
+type Numbers = Readonly<Record<string, Nanos>>;
+
+/** The numbers of a budget of each kind. */
+const BUDGETS: Readonly<Record<string, (of: Section, slot: (slots: bigint) => bigint) => Numbers>> = {
+  token(of) {
+    const hinted = of.number("hinted_cost");
+    return {
+      ...throttle(of),
+      cost: of.real("cost") * 1000,
+      timeout_cost: of.real("timeout_cost") * 1000,
+      throttled_cost: of.real("throttled_cost") * 1000,
+      // Infinity stands for "the cost after its failure".
+      withdrawal: hinted === undefined ? Infinity : Number(hinted) * 1000,
       reserve: of.of("returns"),
       rate: of.real("refill") * 1000,
       slot: of.of("grace"),
-    },
-    default: {
-      cost: 1000,
-      timeout_cost: 1e4,
-      throttled_cost: 1e4,
-      capacity: purse.capacity,
-      reward: 1000,
-      reserve: 1,
-      rate: 30,
-      slot: 1e9,
-      kind: 1,
-    },
-    throttle: purse,
-    ratio: {
-      reward: cut(ratio, withdrawal),
-      withdrawal,
-      reserve: truncated(least * withdrawal),
-      slot: slot(10n),
-    },
-    share: { capacity: of.of("min_concurrency"), rate: ratio },
-    requests: { rate: of.of("k"), slot: slot(10n) },
-    window: { capacity: of.of("limit"), slot: slot(1n) },
-  };
-  const none = { cost: 0, timeout_cost: 0, throttled_cost: 0, capacity: 0, reward: 0 };
-  const layout =
-    "w kind, w cost, w timeout_cost, w throttled_cost, l capacity, l reward, l withdrawal, l reserve, d rate, l slot";
-  return packed(of, layout, {
-    ...none,
-    withdrawal: 0,
-    reserve: 0,
-    rate: 0,
-    slot: 0,
-    kind: of.kind,
-    ...amounts[of.word],
-  });
-}
-
-/** The fields of the steps in which open times grow, by the numbers of their kinds. */
-const STEPS: Readonly<Record<number, string>> = {
-  2: "l open_for.increment",
-  3: "d open_for.factor",
-  4: "d open_for.exponent",
+    };
+  },
+  default: (of) => ({
+    kind: 1,
+    cost: 1000,
+    timeout_cost: 1e4,
+    throttled_cost: 1e4,
+    capacity: of.real("capacity") * 1000,
+    reward: 1000,
+    reserve: 1,
+    rate: 30,
+    slot: 1e9,
+  }),
+  throttle,
+  ratio: (of, slot) => ({
+    reward: cut(of.real("ratio"), 1e6),
+    withdrawal: 1e6,
+    reserve: truncated(of.real("min_per_second") * (of.real("window") / 1e9) * 1e6),
+    slot: slot(10n),
+  }),
+  share: (of) => ({ capacity: of.of("min_concurrency"), rate: of.of("ratio") }),
+  requests: (of, slot) => ({ rate: of.of("k"), slot: slot(10n) }),
+  window: (of, slot) => ({ capacity: of.of("limit"), slot: slot(1n) }),
 };
 
-function breaker(of: Section): Uint32Array {
-  const inRow = of.word === "consecutive";
-  const size = inRow ? 1 : of.real(of.word === "count" ? "size" : "slots");
-  const rate = inRow ? 1 : of.real("failure_rate");
-  const window = inRow ? 0n : BigInt(of.of("window"));
-  let failures = inRow ? of.real("failures") : 1;
-  while (!inRow && failures < size && failures / size < rate) failures++;
-  const own: Record<string, Nanos> = {
-    failure_rate: rate,
-    slow_rate: of.number("slow_rate") ?? Infinity,
-    slow_after: inRow || of.of("slow_after") === LONGEST ? Infinity : of.of("slow_after"),
-    window,
-    slot: atLeastOne((window + BigInt(size - 1)) / BigInt(size)),
-    failures,
-    size,
-    refusal: of.real("refusal") | (of.real("ramp") << 8),
-    modes: (of.kind - 1) | (of.real("reopen") << 8) | (of.real("mode") << 16) | (of.real("hint") << 24),
-  };
-  if (inRow) own["min_calls"] = 1;
-  own["times"] = of.listed.length;
-  for (let at = 1; at < MOST_OPEN; at++) own[`open_${at}`] = of.listed[at] ?? 0;
-  const stage = `l open_for, ${STEPS[of.real("open_for.kind")] ?? "l"}, l open_for.max, w times, w open_for.kind`;
-  const more = "l open_1, l open_2, l open_3, l open_4, l open_5, l open_6, l open_7";
-  const counts = `w failures, w size, w min_calls, w probes, w successes, w modes, w refusal, w probe_failures, ${more}`;
-  return packed(of, `${stage}, d failure_rate, d slow_rate, d jitter, l slow_after, l window, l slot, ${counts}`, own);
+function throttle(of: Section): Numbers {
+  return { capacity: of.real("capacity") * 1000, reward: cut(of.real("reward"), 1000) };
 }
 
-/** The kind, as the core numbers it, and the behaviour of a refused call. */
-const choices = (of: Section): Nanos => (of.kind - 1) | (of.real("refusal") << 8);
+/** The bits of the step in which open times grow, by the number of their kind. */
+const STEPS: Readonly<Record<number, (of: Section) => Nanos>> = {
+  2: (of) => of.of("open_for.increment"),
+  3: (of) => bits(of.real("open_for.factor")),
+  4: (of) => bits(of.real("open_for.exponent")),
+};
 
-function limiter(of: Section): Uint32Array {
-  const isBucket = of.word === "bucket";
-  const [per, limit] = [BigInt(of.of("per")), isBucket ? 0 : of.real("limit")];
-  const burst = isBucket || of.word === "gcra" ? of.real("burst") : 0;
-  const interval = (count: number): [nanos: Nanos, rest: Nanos] => {
-    const [product, by] = [BigInt(count) * per, BigInt(limit)];
-    if (by === 0n) return [0, 0];
-    return product / by < 1n << 64n ? [product / by, Number(product % by)] : [Infinity, 0];
-  };
-  const [[one, oneRest], [all, allRest]] = [interval(1), interval(burst)];
-  const own = { rate: isBucket ? of.of("limit") : 0, one, oneRest, all, allRest, limit, burst, choices: choices(of) };
-  return packed(of, "d rate, l per, l one, l all, w oneRest, w allRest, w limit, w burst, w choices, w", own);
-}
+/** The numbers of configurations that are not those of the fields with their names. */
+const DERIVED: Readonly<Record<string, (of: Section) => Numbers>> = {
+  budget: (of) => ({
+    kind: of.kind,
+    ...BUDGETS[of.word]?.(of, (slots) => atLeastOne(BigInt(of.of("window")) / slots)),
+  }),
+  breaker(of) {
+    const inRow = of.word === "consecutive";
+    const size = inRow ? 1 : of.real(of.word === "count" ? "size" : "slots");
+    const rate = inRow ? 1 : of.real("failure_rate");
+    const window = inRow ? 0n : BigInt(of.of("window"));
+    let failures = inRow ? of.real("failures") : 1;
+    while (!inRow && failures < size && failures / size < rate) failures++;
+    return {
+      "open.initial": of.of("open_for"),
+      "open.step": STEPS[of.real("open_for.kind")]?.(of) ?? 0,
+      "open.max": of.of("open_for.max"),
+      "open.times": of.listed.length,
+      "open.kind": of.of("open_for.kind"),
+      failure_rate: rate,
+      slow_rate: of.number("slow_rate") ?? Infinity,
+      slow_after: inRow || of.of("slow_after") === LONGEST ? Infinity : of.of("slow_after"),
+      window,
+      slot_length: atLeastOne((window + BigInt(size - 1)) / BigInt(size)),
+      failures,
+      size,
+      kind: of.kind - 1,
+      min_calls: inRow ? 1 : of.of("min_calls"),
+      ...Object.fromEntries(of.listed.slice(1).map((time, index) => [`more_open.${index}`, time])),
+    };
+  },
+  limiter(of) {
+    const isBucket = of.word === "bucket";
+    const [per, limit] = [BigInt(of.of("per")), isBucket ? 0 : of.real("limit")];
+    const burst = isBucket || of.word === "gcra" ? of.real("burst") : 0;
+    const interval = (count: number): [nanos: Nanos, rest: Nanos] => {
+      const [product, by] = [BigInt(count) * per, BigInt(limit)];
+      if (by === 0n) return [0, 0];
+      return product / by < 1n << 64n ? [product / by, Number(product % by)] : [Infinity, 0];
+    };
+    const [[one, interval_rest], [capacity, capacity_rest]] = [interval(1), interval(burst)];
+    const rate = isBucket ? of.of("limit") : 0;
+    return { rate, interval: one, capacity, interval_rest, capacity_rest, limit, burst, kind: of.kind - 1 };
+  },
+  adaptive: (of) => ({
+    scale: of.of("scale"),
+    smooth: of.of("smooth"),
+    max_rate: of.word === "aimd" ? of.of("max_rate") : Infinity,
+    kind: of.kind - 1,
+  }),
+};
 
-function adaptive(of: Section): Uint32Array {
-  const own = of.word === "aimd" ? {} : { increase: 0, max_rate: Infinity, initial_rate: 0 };
-  const layout = "d beta, d scale, d smooth, d increase, d min_rate, d max_rate, d initial_rate, w choices, w";
-  return packed(of, layout, { ...own, choices: choices(of) });
-}
-
-/** The words of the first guards, in the order of their sections; those of any other guard are its fields, 64 bits each. */
-const CONFIGS: readonly ((of: Section) => Uint32Array)[] = [
-  budget,
-  breaker,
-  limiter,
-  (of) => packed(of, "l max_wait, w limit, w queue"),
-  adaptive,
-  (of) => packed(of, "d factor, l window, w min_calls, w"),
-  (of) => packed(of, "l delay, d percentile, w attempts, w"),
-];
+/** The bits of a double. */
+const bits = (number: number): bigint => new BigUint64Array(Float64Array.of(number).buffer)[0] as bigint;
 
 /** The configurations that fields say. Throws a ConfigError. */
 export function configsOf(guardFields: readonly GuardField[]): Configs {
@@ -469,9 +437,9 @@ export function configsOf(guardFields: readonly GuardField[]): Configs {
   const queue = bulkhead.exists ? bulkhead.real("queue") : 0;
   const nested = sections.at(-1) as Section;
   return {
-    words: sections.slice(0, -1).map((section, index) => {
-      const config = CONFIGS[index] ?? ((of: Section) => packed(of, of.layout));
-      return section.exists ? config(section) : undefined;
+    words: Object.entries(LAYOUTS).map(([name, layout], index) => {
+      const section = sections[index] as Section;
+      return section.exists ? packed(section, layout, DERIVED[name]?.(section) ?? {}) : undefined;
     }),
     // A log has a word for each time; a queue above 64 has a bit for each place.
     storage: [

@@ -80,6 +80,20 @@ export const ROWS: readonly Row[] = [
   [84, "nested.cap", 8, null, "whole 1 4294967295"],
 ];
 
+/**
+ * The numbers of configurations in their order: a double, or a whole number of 64, 32 or 8 bits, and its name.
+ */
+export const LAYOUTS: Readonly<Record<string, string>> = {
+  budget: "w kind, w cost, w timeout_cost, w throttled_cost, l capacity, l reward, l withdrawal, l reserve, d rate, l slot",
+  breaker: "l open.initial, l open.step, l open.max, w open.times, b open.kind, b, b, b, d failure_rate, d slow_rate, d jitter, l slow_after, l window, l slot_length, w failures, w size, w min_calls, w probes, w successes, b kind, b reopen, b mode, b hint, b refusal, b ramp, b, b, w probe_failures, l more_open.0, l more_open.1, l more_open.2, l more_open.3, l more_open.4, l more_open.5, l more_open.6",
+  limiter: "d rate, l per, l interval, l capacity, w interval_rest, w capacity_rest, w limit, w burst, b kind, b refusal, b, b, b, b, b, b",
+  bulkhead: "l max_wait, w limit, w queue",
+  adaptive: "d beta, d scale, d smooth, d increase, d min_rate, d max_rate, d initial_rate, b kind, b refusal, b, b, b, b, b, b",
+  stretch: "d factor, l window, w min_calls, w",
+  hedge: "l delay, d percentile, w attempts, w",
+  pause: "l max, l refusal",
+};
+
 /** The rules that have other words for a field of a guard. */
 export const NOT_ZERO = "must be more than 0";
 export const OPEN_MAX = "must not be below the open time at first (it is 30s unless given)";

@@ -15,7 +15,7 @@ fn main() -> Result<()> {
         Some("presets.ts") => print!("{}", typescript::presets()?),
         Some("guards.ts") => print!("{}", typescript::guards()),
         Some("guards_classes.ts") => print!("{}", classes::classes()?),
-        Some("guards_table.ts") => print!("{}", typescript::guards_table()),
+        Some("guards_table.ts") => print!("{}", typescript::guards_table()?),
         Some("python") => print!("{}", python::types()),
         Some("docs") => print!("{}", page::page(&std::fs::read_to_string("docs/policy.md")?)?),
         Some("guide") => print!("{}", python::guide(&std::fs::read_to_string("docs/guide-python.md")?)?),

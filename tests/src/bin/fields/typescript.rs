@@ -1,12 +1,13 @@
 //! The types of policies and guards in TypeScript, and the tables that JavaScript checks options by.
 
 use super::{GENERATED, group, quoted, wrapped};
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use conformance::fields::{GUARDS, described, groups, names};
 use holdoff_core::{
     Backoff, ErrorCode, Field, GrpcCode, Jitter, Policy, Preset, Range, Rules, Section, Span, Stage, Takes,
 };
 use std::fmt::Write as _;
+use std::path::Path;
 
 pub(super) fn camel(name: &str) -> String {
     let mut parts = name.split('_');
@@ -330,7 +331,7 @@ const GUARD_CODES: [ErrorCode; 6] = [
     ErrorCode::TooManyStages,
 ];
 
-pub(super) fn guards_table() -> String {
+pub(super) fn guards_table() -> Result<String> {
     let mut out = format!(
         "/** The fields of guards and the rules about them, for the checks in JavaScript. {GENERATED} */\n\
          import {{ LONGEST }} from \"../table.js\";\n\n\
@@ -354,7 +355,12 @@ pub(super) fn guards_table() -> String {
         let rule = if rule == own { String::new() } else { format!(", {rule:?}") };
         let _ = writeln!(out, "  {}{rule}],", row(field).trim_end_matches(']'));
     }
-    out += "];\n\n/** The rules that have other words for a field of a guard. */\n";
+    out += "];\n\n/**\n * The numbers of configurations in their order: a double, or a whole number of 64, 32 or 8 bits, and its name.\n */\n";
+    out += "export const LAYOUTS: Readonly<Record<string, string>> = {\n";
+    for (name, class, _) in GUARDS {
+        let _ = writeln!(out, "  {name}: {:?},", layout(&format!("{class}Config"))?.join(", "));
+    }
+    out += "};\n\n/** The rules that have other words for a field of a guard. */\n";
     let (zero, max, full) = (ErrorCode::ZeroLimit, ErrorCode::MaxBelowInitial, ErrorCode::TooManyStages);
     let _ = writeln!(out, "export const NOT_ZERO = {:?};", zero.rule(Some(Field::BudgetWindow)));
     let _ = writeln!(out, "export const OPEN_MAX = {:?};", max.rule(Some(Field::BreakerOpenMax)));
@@ -364,7 +370,51 @@ pub(super) fn guards_table() -> String {
     for code in GUARD_CODES {
         let _ = writeln!(out, "  {}: {:?},", code.code(), format!("{} {}", code.name(), code.rule(None)));
     }
-    out + "};\n"
+    Ok(out + "};\n")
+}
+
+/// The numbers of a struct of the core in their order.
+fn layout(of: &str) -> Result<Vec<String>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src/decide");
+    let guards = ["adaptive", "breaker/config", "budget/config", "bulkhead", "latency", "limiter", "pause", "stretch"];
+    let files = guards.map(|guard| root.join("guards").join(guard).with_extension("rs"));
+    for file in files.into_iter().chain([root.join("backoff.rs")]) {
+        let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+        let Some((_, fields)) = text.split_once(&format!("pub struct {of} {{\n")) else { continue };
+        let fields =
+            fields.lines().take_while(|line| *line != "}").map(str::trim).filter(|line| !line.starts_with("//"));
+        let fields = fields.map(|line| line.trim_start_matches("pub(crate) ").trim_start_matches("pub(super) "));
+        let numbers =
+            fields.filter_map(|line| line.trim_end_matches(',').split_once(": ")).map(|(name, of)| numbers(name, of));
+        return Ok(numbers.collect::<Result<Vec<_>>>()?.concat());
+    }
+    bail!("there is no {of}")
+}
+
+fn numbers(name: &str, of: &str) -> Result<Vec<String>> {
+    let letter = |of| {
+        Ok(match of {
+            "f64" => "d",
+            "u64" => "l",
+            "u32" => "w",
+            "u8" => "b",
+            _ => bail!("{of} is no number of a configuration"),
+        })
+    };
+    if of == "BackoffNumbers" {
+        let named = |number: &String| {
+            number.split_once(' ').map_or_else(|| number.clone(), |(of, number)| format!("{of} {name}.{number}"))
+        };
+        return Ok(layout(of)?.iter().map(named).collect());
+    }
+    let Some((of, length)) = of.trim_matches(['[', ']']).split_once("; ") else {
+        return Ok(vec![if name == "unused" { letter(of)?.to_owned() } else { format!("{} {name}", letter(of)?) }]);
+    };
+    let length = if length == "OPEN_TIMES - 1" { 7 } else { length.parse()? };
+    let number = |index: usize| {
+        Ok(if name == "unused" { letter(of)?.to_owned() } else { format!("{} {name}.{index}", letter(of)?) })
+    };
+    (0..length).map(number).collect()
 }
 
 /// True for a field that `options.ts` reads; false for one that it leaves to `holdoff/classify`.
