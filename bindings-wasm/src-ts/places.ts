@@ -133,7 +133,7 @@ export interface WheelExports {
   clear(): void;
 }
 
-export const GUARDS_FIELDS = ["args", "step", "policy", "call", "token", "queue", "text", "breakerSlot", "budgetConfig", "budget", "breakerConfig", "breaker", "limiterConfig", "limiter", "bulkheadConfig", "bulkhead", "adaptiveConfig", "adaptive", "stretchConfig", "stretch", "hedgeConfig", "hedge", "pauseConfig", "pause"] as const;
+export const GUARDS_FIELDS = ["args", "step", "policy", "call", "token", "queue", "text", "budgetConfig", "budget", "breakerConfig", "breaker", "limiterConfig", "limiter", "bulkheadConfig", "bulkhead", "adaptiveConfig", "adaptive", "stretchConfig", "stretch", "hedgeConfig", "hedge", "pauseConfig", "pause"] as const;
 
 export const CLASSIFY_FIELDS = ["args", "problem", "rules", "limits", "policy", "name", "text"] as const;
 

@@ -10,13 +10,9 @@ mod single;
 use crate::memory::{Shared, exports};
 use core::mem::offset_of;
 use holdoff_core::{
-    Breaker, BreakerConfig, Bulkhead, BulkheadConfig, FailureKind, GuardConfig, GuardedCall, Guards, Limiter,
-    LimiterConfig, Policy, RawStep, Span, Step, Timestamp, Token, each_guard,
+    Bulkhead, BulkheadConfig, FailureKind, GuardConfig, GuardedCall, Guards, Limiter, LimiterConfig, Policy, RawStep,
+    Span, Step, Timestamp, Token, each_guard,
 };
-
-/// How many breakers stay in memory: a program that has one for each host takes them by turns. New ones are made in the first
-/// slot.
-const SLOTS: usize = 16;
 
 /// A guard in memory.
 #[repr(C)]
@@ -46,13 +42,10 @@ macro_rules! memory {
             call: GuardedCall,
             token: [u32; 4],
             $($name: Slot<$config>,)*
-            breakers: [Slot<BreakerConfig>; SLOTS],
             /// The places of the longest queue.
             queue: [u64; LONGEST_QUEUE],
             /// The value of a header.
             text: [u8; 256],
-            /// The slot of the breaker that functions work on.
-            breaker_slot: u64,
             /// The buffer for the times of a limiter's log: its address, and how many times fit.
             log_buffer: [u32; 2],
         }
@@ -66,11 +59,11 @@ macro_rules! memory {
 
         /// The offset and the length of each field, in bytes: those of JavaScript's own, then a configuration and a state for each guard.
         #[unsafe(no_mangle)]
-        static PLACES: [[u32; 2]; 8 + 2 * Index::All as usize] = {
+        static PLACES: [[u32; 2]; 7 + 2 * Index::All as usize] = {
             const fn place(at: usize, size: usize) -> [u32; 2] {
                 [at as u32, size as u32]
             }
-            let mut places = [
+            [
                 place(offset_of!(Memory, args), size_of::<[u64; 16]>()),
                 place(offset_of!(Memory, step), size_of::<RawStep>()),
                 place(offset_of!(Memory, policy), size_of::<Policy>()),
@@ -78,17 +71,11 @@ macro_rules! memory {
                 place(offset_of!(Memory, token), size_of::<[u32; 4]>()),
                 place(offset_of!(Memory, queue), size_of::<[u64; LONGEST_QUEUE]>()),
                 place(offset_of!(Memory, text), size_of::<[u8; 256]>()),
-                place(offset_of!(Memory, breaker_slot), size_of::<u64>()),
                 $(
                     place(offset_of!(Memory, $name) + offset_of!(Slot<$config>, config), size_of::<$config>()),
                     place(offset_of!(Memory, $name) + offset_of!(Slot<$config>, state), size_of::<<$config as GuardConfig>::State>()),
                 )*
-            ];
-            // JavaScript lays breakers into the slots.
-            let (first, own) = (offset_of!(Memory, breakers) as u32, offset_of!(Memory, breaker) as u32);
-            places[8 + 2 * Index::breaker as usize][0] += first - own;
-            places[9 + 2 * Index::breaker as usize][0] += first - own;
-            places
+            ]
         };
 
         impl Memory {
@@ -96,9 +83,8 @@ macro_rules! memory {
             fn call_under(&mut self, guards: u32) -> (&mut GuardedCall, &Policy, Guards<'_>) {
                 let is = |guard: Index| guards & (1 << guard as u32) != 0;
                 let log = if is(Index::limiter) { self.log() } else { &mut [] };
-                let breaker = &mut self.breakers[self.breaker_slot as usize % SLOTS];
                 let (mut log, mut queue) = (Some(log), Some(&mut self.queue[..]));
-                let mut lent = Guards { $(
+                let lent = Guards { $(
                     $name: is(Index::$name).then(|| {
                         let words = match Index::$name {
                             Index::limiter => log.take(),
@@ -108,9 +94,6 @@ macro_rules! memory {
                         self.$name.config.lend(&mut self.$name.state, words.unwrap_or_default())
                     }),
                 )* };
-                if let Some(guard) = &mut lent.breaker {
-                    *guard = breaker.config.lend(&mut breaker.state, &mut []);
-                }
                 (&mut self.call, &self.policy, lent)
             }
 
@@ -132,10 +115,6 @@ macro_rules! memory {
                 $(if guards & (1 << Index::$name as u32) != 0 {
                     self.$name.state = self.$name.config.state(seed, now);
                 })*
-                if guards & (1 << Index::breaker as u32) != 0 {
-                    let (config, breaker) = self.breaker();
-                    *breaker = config.state(seed, now);
-                }
             }
         }
     };
@@ -205,11 +184,6 @@ impl Memory {
         if let Some(place) = self.args.get_mut(at) {
             *place = number;
         }
-    }
-
-    /// The configuration and the state of the breaker that functions work on.
-    fn breaker(&mut self) -> (&BreakerConfig, &mut Breaker) {
-        self.breakers[self.breaker_slot as usize % SLOTS].parts()
     }
 
     fn limiter(&mut self) -> (&LimiterConfig, &mut Limiter, &mut [u64]) {

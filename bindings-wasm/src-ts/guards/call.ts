@@ -9,17 +9,7 @@ import type { Same, Time } from "../values.js";
 import type { FailureKind } from "../words.js";
 import { notifyWaiters, watched } from "./guard.js";
 import { Guards } from "./guards.js";
-import {
-  loadAll,
-  loadPolicy,
-  memory,
-  stepAt,
-  stepAttempt,
-  stepCodes,
-  stepLong,
-  stepWakeAt,
-  writeArgument,
-} from "./memory.js";
+import { loadAll, loadPolicy, memory, readStep, stepLong, writeArgument } from "./memory.js";
 
 /**
  * The whole loop as a machine under guards. It works like `Call`, and in addition: the first step may be a sleep or a stop; an
@@ -52,7 +42,7 @@ export class GuardedCall {
     loadPolicy(words);
     memory().writeNumbers(time, BigInt(seed));
     watched(guards.breaker, () => memory().core.call_begin(guards.mask));
-    const step = readStep(now);
+    const step = stepLike(now);
     return [new GuardedCall(words, guards), step];
   }
 
@@ -96,14 +86,14 @@ export class GuardedCall {
     writeArgument(2, ticket);
     watched(this.guards.breaker, transition);
     memory().read("call", this.state);
-    const step = readStep(now);
+    const step = stepLike(now);
     notifyWaiters(this.guards);
     return step;
   }
 }
 
-function readStep<T extends Time>(like: T): Step<Same<T>> {
-  const time = (first: boolean) =>
-    (typeof like === "bigint" ? stepLong(first) : first ? stepAt() : stepWakeAt()) as Same<T>;
-  return stepOf(stepCodes(), stepAttempt(), time);
+function stepLike<T extends Time>(like: T): Step<Same<T>> {
+  const { codes, attempt, at, wakeAt } = readStep();
+  const time = (first: boolean) => (typeof like === "bigint" ? stepLong(first) : first ? at : wakeAt) as Same<T>;
+  return stepOf(codes, attempt, time);
 }

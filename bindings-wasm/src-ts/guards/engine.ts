@@ -38,10 +38,8 @@ import {
   NAMES,
   readArgument,
   readPolicy,
-  stepAt,
-  stepAttempt,
+  readStep,
   stepCodes,
-  stepWakeAt,
   withLoopBudget,
   writeArgument,
   writeSeed,
@@ -202,8 +200,9 @@ class Guarded<T> implements Engine, Waiter {
   private readStep(): EngineStep {
     const turn = TURNS[core.call_turn()];
     this.awaited = turn && this.guards[turn];
-    this.until = stepAt();
-    return { codes: stepCodes(), at: this.until, wakeAt: stepWakeAt(), attempt: stepAttempt() };
+    const step = readStep();
+    this.until = step.at;
+    return step;
   }
 
   private get key(): string {

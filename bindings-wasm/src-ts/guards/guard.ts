@@ -95,7 +95,6 @@ function storedGuard(
     config,
     words: stateAt(index),
     storage: length > 0 ? new Uint32Array(length * 2) : undefined,
-    slot: 0,
     // All that a breaker ever has: objects of one shape are quicker.
     ...(index === BREAKER && { name, key, onChange, seen: undefined, waiters: undefined }),
   };
@@ -125,8 +124,6 @@ export abstract class Guard {
   declare readonly words: Uint32Array;
   /** @internal */
   declare readonly storage: Uint32Array | undefined;
-  /** @internal */
-  declare slot: number;
   /**
    * The operations that wait for a place, the first first.
    * @internal

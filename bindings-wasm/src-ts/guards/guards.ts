@@ -17,7 +17,7 @@ import type { Nesting } from "./configs.js";
 import { type Configs, configsOf } from "./configs.js";
 import type { GuardFields } from "./fields.js";
 import { fieldsOf, Guard, type GuardOptions, notifyWaiters, type Origin, originOf, storedGuards } from "./guard.js";
-import { type GuardName, NAMES, takeBack } from "./memory.js";
+import { clear, type GuardName, NAMES } from "./memory.js";
 
 /** The guards of a set: the fields of each, or one there is already, which sets may share. */
 export interface GuardsOptions extends Sections, ChangeHook {
@@ -134,7 +134,7 @@ function fill(guards: Guards, { configs, shared }: Blueprint, options?: GuardOpt
 
 const statesOf = (guards: Guards): SharedStates => ({
   take() {
-    takeBack(guards);
+    clear();
     return guards.all;
   },
   notify: () => notifyWaiters(guards),

@@ -7,6 +7,7 @@
  */
 import source from "../../dist/guards.wasm";
 import { NOT_SUPPORTED, problem } from "../errors.js";
+import type { EngineStep } from "../host.js";
 import { readLong, remap, writeLong } from "../hot.js";
 import { ModuleMemory, once } from "../memory.js";
 import { GUARDS_FIELDS, type GuardsExports } from "../places.js";
@@ -44,8 +45,6 @@ export interface StoredGuard {
   readonly words: Uint32Array;
   /** The times of a limiter's log, or the places of a bulkhead's long queue: memory that the guard borrows for its state. */
   readonly storage: Uint32Array | undefined;
-  /** The slot that a breaker was in last. */
-  slot: number;
 }
 
 const CONFIGS = NAMES.map((name) => `${name}Config` as const);
@@ -81,36 +80,7 @@ function logOf(length: number): Uint32Array {
 const storageOf = ({ length }: Uint32Array, index: number): Uint32Array =>
   index === LIMITER ? logOf(length) : memory().words.queue.subarray(0, length);
 
-/** How many breakers stay in memory. New ones are made in the first slot. */
-const SLOTS = 16;
-const breakers: (StoredGuard | undefined)[] = [];
-let nextSlot = 1;
-
-/** The words of a breaker's configuration or state in a slot. */
-function inSlot(field: "breaker" | "breakerConfig", slot: number): Uint32Array {
-  const { breaker, breakerConfig } = memory().words;
-  const at = memory().words[field];
-  return memory().view(Uint32Array, at.byteOffset + slot * (breaker.byteLength + breakerConfig.byteLength), at.length);
-}
-
-/** Copies a breaker into a slot, unless it has one. */
-function assignSlot(breaker: StoredGuard): void {
-  if (breakers[breaker.slot] === breaker) return;
-  const slot = nextSlot;
-  nextSlot = (slot % (SLOTS - 1)) + 1;
-  const was = breakers[slot];
-  if (was) writeBack(was);
-  inSlot("breakerConfig", slot).set(breaker.config);
-  inSlot("breaker", slot).set(breaker.words);
-  breakers[slot] = breaker;
-  breaker.slot = slot;
-}
-
 function writeBack(guard: StoredGuard): void {
-  if (guard.index === BREAKER) {
-    guard.words.set(inSlot("breaker", guard.slot));
-    return;
-  }
   memory().read(NAMES[guard.index] as GuardName, guard.words);
   guard.storage?.set(storageOf(guard.storage, guard.index));
 }
@@ -121,12 +91,6 @@ export function load(guard: StoredGuard): void {
   const was = resident[index];
   if (was === guard) return;
   const { words } = memory();
-  if (index === BREAKER) {
-    assignSlot(guard);
-    words.breakerSlot[0] = guard.slot;
-    resident[BREAKER] = guard;
-    return;
-  }
   if (was) writeBack(was);
   words[CONFIGS[index] as (typeof CONFIGS)[number]].set(guard.config);
   words[NAMES[index] as GuardName].set(guard.words);
@@ -146,23 +110,11 @@ export function areAtRest(guards: readonly StoredGuard[], now: number): boolean 
   return memory().core.guards_at_rest(guards.reduce((mask, { index }) => mask | (1 << index), 0)) === 1;
 }
 
-/** Copies all guards back, so that new ones can be made in wasm memory. */
+/** Copies all guards back: their states are up to date then, and new ones can be made in wasm memory. */
 export function clear(): void {
   for (const [index, guard] of resident.entries()) {
-    // Breakers stay in their slots.
-    if (guard && index !== BREAKER) writeBack(guard);
+    if (guard) writeBack(guard);
     resident[index] = undefined;
-  }
-  memory().words.breakerSlot[0] = 0;
-}
-
-/** Copies the guards of a set back, so that their states are up to date and can be changed. */
-export function takeBack({ all }: { readonly all: readonly StoredGuard[] }): void {
-  clear();
-  for (const guard of all) {
-    if (breakers[guard.slot] !== guard) continue;
-    writeBack(guard);
-    breakers[guard.slot] = undefined;
   }
 }
 
@@ -232,11 +184,14 @@ export const readArgument = (at: number): number => readLong(memory().words.args
 /** The words of the arguments from one on. */
 export const argumentsFrom = (at: number): Uint32Array => memory().words.args.subarray(at * 2);
 
-/** A step's numbers: kind, outcome, reason and cause, a byte each, the attempt, and its two times. */
+/** A step's numbers: kind, outcome, reason and cause, a byte each. */
 export const stepCodes = (): number => memory().words.step[0] as number;
-export const stepAttempt = (): number => memory().words.step[1] as number;
-export const stepAt = (): number => readLong(memory().words.step, 2);
-export const stepWakeAt = (): number => readLong(memory().words.step, 4);
+
+/** The step in memory. */
+export function readStep(): EngineStep {
+  const { step } = memory().words;
+  return { codes: stepCodes(), attempt: step[1] as number, at: readLong(step, 2), wakeAt: readLong(step, 4) };
+}
 
 /** The first or the second time of the step, exactly. */
 export function stepLong(first: boolean): bigint {

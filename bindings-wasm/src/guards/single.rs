@@ -138,7 +138,7 @@ methods! { |memory| (config, state) = memory.budget.parts();
     fn budget_rejection() at now -> f64 = state.rejection(config, now);
 }
 
-methods! { |memory| (config, state) = memory.breaker();
+methods! { |memory| (config, state) = memory.breaker.parts();
     /// May a call run? Its permit, or when to ask again.
     watch breaker_acquire() at now -> Result<Permit, Timestamp> = state.acquire(config, now);
     /// A call with that permit ended; `took` is in nanoseconds, of use to a breaker that counts slow calls.
