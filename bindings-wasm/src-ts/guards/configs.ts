@@ -383,22 +383,19 @@ const DERIVED: Readonly<Record<string, (of: Section) => Numbers>> = {
   breaker(of) {
     const inRow = of.word === "consecutive";
     const size = inRow ? 1 : of.real(of.word === "count" ? "size" : "slots");
-    const rate = inRow ? 1 : of.real("failure_rate");
     const window = inRow ? 0n : BigInt(of.of("window"));
-    let failures = inRow ? of.real("failures") : 1;
-    while (!inRow && failures < size && failures / size < rate) failures++;
     return {
       "open.initial": of.of("open_for"),
       "open.step": STEPS[of.real("open_for.kind")]?.(of) ?? 0,
       "open.max": of.of("open_for.max"),
       "open.times": of.listed.length,
       "open.kind": of.of("open_for.kind"),
-      failure_rate: rate,
+      failure_rate: inRow ? 1 : of.of("failure_rate"),
       slow_rate: of.number("slow_rate") ?? Infinity,
       slow_after: inRow || of.of("slow_after") === LONGEST ? Infinity : of.of("slow_after"),
       window,
       slot_length: atLeastOne((window + BigInt(size - 1)) / BigInt(size)),
-      failures,
+      failures: inRow ? of.of("failures") : 5,
       size,
       kind: of.kind - 1,
       min_calls: inRow ? 1 : of.of("min_calls"),

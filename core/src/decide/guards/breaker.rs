@@ -241,54 +241,29 @@ impl Breaker {
         }
     }
 
-    /// Counts an answer of a closed breaker, out of the way of answers that need no counting. Rare cases end in functions of
-    /// their own, so that the common one needs no stack.
+    /// Counts an answer of a closed breaker, out of the way of answers that need no counting.
     #[cold]
     #[inline(never)]
     fn count(&mut self, config: &BreakerConfig, now: Timestamp, failed: bool, took: Span) {
         self.see(now);
         let slow = config.is_slow(took);
-        match config.kind {
-            COUNT if !slow && self.window.is_full_and_fast(config.size) => {
-                if self.window.push_fast(failed, config.size) >= config.failures {
-                    self.open(config);
-                }
+        let opens = match config.kind {
+            COUNT => {
+                self.window.push(failed, slow, config.size);
+                config.trips(self.window.sums())
             }
-            COUNT => self.count_of_calls(config, failed, slow),
-            TIME if self.window.is_behind(Timestamp::from_nanos(self.latest), config.slot_length) => {
-                self.count_in_next_slot(config, failed, slow);
+            TIME => {
+                self.window.advance(Timestamp::from_nanos(self.latest), config.slot_length, config.size);
+                self.window.record(failed, slow);
+                config.trips(self.window.sums())
             }
-            TIME => self.count_in_time(config, failed, slow),
-            _ if failed => self.count_in_row(config),
-            _ => self.streak = 0,
-        }
-    }
-
-    #[inline(never)]
-    fn count_of_calls(&mut self, config: &BreakerConfig, failed: bool, slow: bool) {
-        self.window.push(failed, slow, config.size);
-        if config.trips(self.window.sums()) {
-            self.open(config);
-        }
-    }
-
-    #[inline(always)]
-    fn count_in_time(&mut self, config: &BreakerConfig, failed: bool, slow: bool) {
-        self.window.record(failed, slow);
-        if config.trips(self.window.sums()) {
-            self.open(config);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn count_in_next_slot(&mut self, config: &BreakerConfig, failed: bool, slow: bool) {
-        self.window.advance(Timestamp::from_nanos(self.latest), config.slot_length, config.size);
-        self.count_in_time(config, failed, slow);
-    }
-
-    fn count_in_row(&mut self, config: &BreakerConfig) {
-        if self.fail(config) {
+            _ if failed => self.fail(config),
+            _ => {
+                self.streak = 0;
+                false
+            }
+        };
+        if opens {
             self.open(config);
         }
     }

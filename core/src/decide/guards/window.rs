@@ -112,13 +112,6 @@ impl Slots {
     #[inline(always)]
     pub(crate) fn record(&mut self, failed: bool, slow: bool) {
         let [first, second, ..] = &mut self.words;
-        if !failed && !slow {
-            // Nearly every call.
-            *first = first.wrapping_add(u64::from(*first as u32 != u32::MAX));
-            let [total, ..] = &mut self.sums;
-            *total = total.saturating_add(1);
-            return;
-        }
         let one = [1, u32::from(failed), u32::from(slow)];
         let newest = [*first as u32, (*first >> 32) as u32, *second as u32];
         let [calls, failures, slows] = plus(newest, &one).map(u64::from);
@@ -151,25 +144,6 @@ impl Slots {
         let gone = shift([slow_low, slow_high], slow, size);
         *slows = slows.wrapping_add(u32::from(slow)).wrapping_sub(gone);
         *total = total.saturating_add(1).min(size);
-    }
-
-    /// True if it has `size` calls and none of them was slow.
-    #[inline(always)]
-    pub(crate) fn is_full_and_fast(&self, size: u32) -> bool {
-        let [_, _, slow_low, slow_high, ..] = self.words;
-        let [total, _, slows] = self.sums;
-        total == size && slow_low | slow_high == 0 && slows == 0
-    }
-
-    /// [`Slots::push`] of a call that was not slow into a window that [`Slots::is_full_and_fast`]; how many of the latest
-    /// failed.
-    #[inline(always)]
-    pub(crate) fn push_fast(&mut self, failed: bool, size: u32) -> u32 {
-        let [low, high, ..] = &mut self.words;
-        let [_, failures, _] = &mut self.sums;
-        let gone = shift([low, high], failed, size);
-        *failures = failures.wrapping_add(u32::from(failed)).wrapping_sub(gone);
-        *failures
     }
 
     /// True if it has `size` calls and all of them succeeded in time: another such call changes nothing.

@@ -33,7 +33,7 @@ pub struct BreakerConfig {
     pub(crate) slow_after: u64,
     pub(crate) window: u64,
     pub(crate) slot_length: u64,
-    /// In a row; of a window of calls, among them all.
+    /// In a row, for the consecutive kind.
     pub(crate) failures: u32,
     /// Of calls, or the number of slots.
     pub(crate) size: u32,
@@ -107,14 +107,9 @@ impl BreakerConfig {
     /// for the rate.
     pub fn count(size: u32, min_calls: u32, failure_rate: f64, open: Span) -> Result<Self, Error> {
         let size = checked!(BreakerSize.count(size))?;
-        if min_calls > size {
-            return Err(Error::new(ErrorCode::CountRange, Field::BreakerMinCalls, Quantity::Number(min_calls.into())));
-        }
         // A breaker by count has no use for its window; options leave the default in it, and so do these numbers.
-        let window = Span::from_nanos(Field::BreakerWindow.default().unwrap_or(0));
-        let (nanos, slot_length) = (window.as_nanos(), slot_length(window, size));
-        let config = Self { kind: COUNT, window: nanos, size, slot_length, ..Self::opening_for(open) };
-        config.with_rate(min_calls, failure_rate)
+        let window = Field::BreakerWindow.default_number();
+        Self { kind: COUNT, window, size, ..Self::opening_for(open) }.with_rate(min_calls, failure_rate)
     }
 
     /// Opens for `open` when at least the share `failure_rate` of the calls of the last `window` failed, `min_calls` or more of
@@ -123,10 +118,8 @@ impl BreakerConfig {
     /// # Errors
     /// [`ErrorCode::ZeroLimit`] for the window, [`ErrorCode::CountRange`] for the counts, [`ErrorCode::ShareRange`] for the rate.
     pub fn time(window: Span, slots: u32, min_calls: u32, failure_rate: f64, open: Span) -> Result<Self, Error> {
-        let (size, nanos) = (checked!(BreakerSlots.count(slots))?, checked!(BreakerWindow.span(window))?);
-        let slot_length = slot_length(window, size);
-        let config = Self { kind: TIME, window: nanos, size, slot_length, ..Self::opening_for(open) };
-        config.with_rate(min_calls, failure_rate)
+        let (size, window) = (checked!(BreakerSlots.count(slots))?, checked!(BreakerWindow.span(window))?);
+        Self { kind: TIME, window, size, ..Self::opening_for(open) }.with_rate(min_calls, failure_rate)
     }
 
     /// The same, which opens for one of these times after the other in a row; the last one repeats.
@@ -159,9 +152,20 @@ impl BreakerConfig {
     }
 
     fn with_rate(self, min_calls: u32, failure_rate: f64) -> Result<Self, Error> {
-        let min_calls = checked!(BreakerMinCalls.count(min_calls))?;
-        let config = Self { min_calls, failure_rate: checked!(BreakerFailureRate.number(failure_rate))?, ..self };
-        Ok(Self { failures: config.enough_of(config.size), ..config })
+        let (min_calls, slot_length) = (self.checked_calls(min_calls)?, self.slot());
+        Ok(Self { min_calls, slot_length, failure_rate: checked!(BreakerFailureRate.number(failure_rate))?, ..self })
+    }
+
+    /// The calls below which no share counts: of a count no more than there may be.
+    fn checked_calls(&self, min_calls: u32) -> Result<u32, Error> {
+        if self.kind == COUNT && min_calls > self.size {
+            return Err(Error::new(ErrorCode::CountRange, Field::BreakerMinCalls, Quantity::Number(min_calls.into())));
+        }
+        checked!(BreakerMinCalls.count(min_calls))
+    }
+
+    const fn slot(&self) -> u64 {
+        slot_length(Span::from_nanos(self.window), self.size)
     }
 
     /// The behaviour of a refused call.
@@ -230,11 +234,6 @@ impl BreakerConfig {
             && (failed > 0 && share_of(failed, total) >= self.failure_rate
                 || slow > 0 && share_of(slow, total) >= self.slow_rate)
     }
-
-    /// How many failures of that many calls open it.
-    pub(crate) fn enough_of(&self, calls: u32) -> u32 {
-        (1..calls).find(|failed| share_of(*failed, calls) >= self.failure_rate).unwrap_or(calls)
-    }
 }
 
 #[cfg(test)]
@@ -287,9 +286,8 @@ impl BreakerConfig {
                 COUNT => checked!(BreakerSize.count in fields)?,
                 _ => checked!(BreakerSlots.count in fields)?,
             };
-            config.slot_length = slot_length(Span::from_nanos(config.window), config.size);
+            config.slot_length = config.slot();
             config.failure_rate = checked!(BreakerFailureRate.number in fields)?;
-            config.failures = config.enough_of(config.size);
             let slow_after = fields.span(Field::BreakerSlowAfter);
             if fields.number(Field::BreakerSlowRate).is_some() {
                 config.slow_rate = checked!(BreakerSlowRate.number in fields)?;
@@ -300,11 +298,7 @@ impl BreakerConfig {
             if slow_after != Span::MAX {
                 config.slow_after = slow_after.as_nanos();
             }
-            config.min_calls = checked!(BreakerMinCalls.count in fields)?;
-            if config.kind == COUNT && config.min_calls > config.size {
-                let given = Quantity::Number(config.min_calls.into());
-                return Err(Error::new(ErrorCode::CountRange, Field::BreakerMinCalls, given));
-            }
+            config.min_calls = config.checked_calls(fields.count(Field::BreakerMinCalls))?;
         }
         config.open = fields.open_times(&mut config.more_open)?;
         let probe_failures = fields.count(Field::BreakerProbeFailures);
