@@ -133,24 +133,12 @@ class Guarded<T> implements Engine, Waiter {
   }
 
   /** Goes on from the failure of the first attempt, which ran under that permit. */
-  beginFailed(
-    error: unknown,
-    permit: number,
-    seed: number | bigint | undefined,
-    started: number | undefined,
-  ): Promise<Awaited<T>> {
-    let failedAt: number | undefined;
-    this.operation.safely(() => {
-      // The call is known to the core before a clock that throws can end the operation.
-      const from = started ?? (failedAt = this.operation.now());
-      writeSeed(seed ?? seedOf(this.options.seed));
-      writeArgument(5, permit);
-      writeArgument(6, from);
-      core.call_underway();
-      core.call_note(this.noted);
-      this.call = memory().copy("call");
-    });
-    return this.operation.beginFailed(error, failedAt);
+  beginFailed(error: unknown, permit: number, seed: number | bigint, started: number): Promise<Awaited<T>> {
+    writeUnderway(permit, seed, started);
+    core.call_underway();
+    core.call_note(this.noted);
+    this.call = memory().copy("call");
+    return this.operation.beginFailed(error);
   }
 
   /** Inside other retries, and around others. */
@@ -402,9 +390,7 @@ function runFirstAttempt<T>(
       }
       loadAll(guards);
       writeArgument(0, now);
-      writeSeed(seed);
-      writeArgument(5, permit);
-      writeArgument(6, started);
+      writeUnderway(permit, seed, started);
       core.call_succeeded(guards.mask);
       notifyWaiters(guards);
       if (budgets?.size && !broken) budgets.succeed(options?.key ?? "", 0, clock);
@@ -412,6 +398,13 @@ function runFirstAttempt<T>(
       return value;
     },
   );
+}
+
+/** Writes what is known of a call whose first attempt runs. */
+function writeUnderway(permit: number, seed: number | bigint, started: number): void {
+  writeSeed(seed);
+  writeArgument(5, permit);
+  writeArgument(6, started);
 }
 
 /** A guard let no attempt begin. How it ended is attached, as to any other error. */
