@@ -3,7 +3,8 @@
 use crate::sleeper::{Clock, Loop, SYSTEM};
 use crate::wakers::Wakers;
 use holdoff_core::{
-    Breaker, BreakerConfig, BudgetConfig, Bulkhead, Error, GuardConfig, Guards, Options, Timestamp, Turn, each_guard,
+    Breaker, BreakerConfig, BreakerState, BudgetConfig, Bulkhead, Error, GuardConfig, Guards, Options, Timestamp, Turn,
+    each_guard,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -26,14 +27,6 @@ impl<C: GuardConfig> Waited<C> {
     /// The time for a look at the state: now, or that of the latest call, as which an earlier time reads (spec 1.3).
     fn time(&self) -> Timestamp {
         self.clock.map_or(Timestamp::ZERO, |clock| clock())
-    }
-}
-
-impl Waited<BreakerConfig> {
-    /// The wakers of the calls that the breaker lets through now, to be woken without the lock.
-    fn let_through(&mut self, config: &BreakerConfig) -> Vec<Waker> {
-        let count = self.state.admits(config);
-        self.wakers.take_first(count)
     }
 }
 
@@ -94,6 +87,20 @@ impl<C: GuardConfig> Shared<C> {
         bytes
     }
 
+    /// Reads a saved state, if it is a guard that is saved; takes it up if that is kept.
+    fn restore(&self, bytes: &[u8], now: Timestamp, is_kept: bool) -> Result<(), Error> {
+        if self.config().saved() == 0 {
+            return Ok(());
+        }
+        let mut words = vec![0; self.config().words()];
+        let state = self.config().restore(bytes, &mut words, now)?;
+        if is_kept {
+            let waited = &mut *self.lock();
+            (waited.state, waited.words) = (state, words);
+        }
+        Ok(())
+    }
+
     /// True if all sets have it, or if only this set holds it and it is at rest by the time of its calls.
     fn rests(&self, made: Option<&Self>) -> bool {
         if made.is_some_and(|made| Arc::ptr_eq(&made.0, &self.0)) {
@@ -128,18 +135,12 @@ impl Shared<BreakerConfig> {
     }
 
     fn change(&self, change: impl FnOnce(&mut Breaker)) {
-        let config = self.config();
-        let mut guard = self.lock();
-        #[cfg(any(feature = "tracing", feature = "metrics"))]
-        let from = crate::change::state(config, &guard.state);
-        change(&mut guard.state);
-        #[cfg(any(feature = "tracing", feature = "metrics"))]
-        let to = crate::change::state(config, &guard.state);
-        let woken = guard.let_through(config);
-        drop(guard);
-        #[cfg(any(feature = "tracing", feature = "metrics"))]
-        crate::change::changed(from, to);
-        woken.into_iter().for_each(Waker::wake);
+        let host = Loop { clock: self.lock().clock, hedging: false };
+        SharedGuards::new().with_shared(self).with_guards(host, |guards| {
+            if let Some((_, breaker)) = &mut guards.breaker {
+                change(breaker);
+            }
+        });
     }
 }
 
@@ -250,15 +251,19 @@ macro_rules! shared_guards {
                 saved: impl IntoIterator<Item = (&'n str, B)>,
                 now: Timestamp,
             ) -> Result<(), (&'n str, Error)> {
-                let mut restored: Vec<Box<dyn FnOnce() + '_>> = Vec::new();
-                for (name, bytes) in saved {
-                    match name {
-                        $(stringify!($name) => take_up(&mut restored, self.$name.as_ref(), bytes.as_ref(), now),)*
-                        _ => Ok(()),
+                let saved: Vec<_> = saved.into_iter().collect();
+                // Nothing changes before all can be read.
+                for is_kept in [false, true] {
+                    for (name, bytes) in &saved {
+                        match *name {
+                            $(stringify!($name) => {
+                                self.$name.as_ref().map_or(Ok(()), |guard| guard.restore(bytes.as_ref(), now, is_kept))
+                            })*
+                            _ => Ok(()),
+                        }
+                        .map_err(|error| (*name, error))?;
                     }
-                    .map_err(|error| (name, error))?;
                 }
-                restored.into_iter().for_each(|take_up| take_up());
                 Ok(())
             }
 
@@ -272,6 +277,13 @@ macro_rules! shared_guards {
     };
 }
 each_guard!(shared_guards);
+
+impl Locked<'_> {
+    /// The state of the breaker at the latest time that it has seen.
+    fn breaker_state(&self) -> Option<BreakerState> {
+        self.breaker.as_ref().map(|(config, guard)| guard.state.state(config, Timestamp::ZERO))
+    }
+}
 
 /// Where a call waits for others, and the key of its waker once it has one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -308,8 +320,7 @@ impl SharedGuards {
         if !host.hedging {
             locked.hedge = None;
         }
-        #[cfg(any(feature = "tracing", feature = "metrics"))]
-        let state = locked.breaker.as_ref().map(|(config, guard)| crate::change::state(config, &guard.state));
+        let state = locked.breaker_state();
         let used = |bulkhead: &Bulkhead| (bulkhead.running(), bulkhead.waiting());
         let before = locked.bulkhead.as_ref().map(|(_, guard)| used(&guard.state));
         let answer = f(&mut locked.parts());
@@ -322,7 +333,11 @@ impl SharedGuards {
             }
             _ => None,
         };
-        let mut woken = locked.breaker.as_mut().map_or_else(Vec::new, |(config, guard)| guard.let_through(config));
+        let mut woken = Vec::new();
+        if let Some((config, guard)) = &mut locked.breaker {
+            let count = guard.state.admits(config);
+            woken.extend(guard.wakers.take_first(count));
+        }
         if let Some((_, guard)) = &mut locked.limiter {
             let count = guard.state.to_wake();
             woken.extend(guard.wakers.take_first(count));
@@ -331,12 +346,9 @@ impl SharedGuards {
             let count = guard.state.to_wake();
             woken.extend(guard.wakers.take_first(count));
         }
-        #[cfg(any(feature = "tracing", feature = "metrics"))]
-        let change =
-            state.zip(locked.breaker.as_ref().map(|(config, guard)| crate::change::state(config, &guard.state)));
+        let changed = locked.breaker_state();
         drop(locked);
-        #[cfg(any(feature = "tracing", feature = "metrics"))]
-        change.into_iter().for_each(|(from, to)| crate::change::changed(from, to));
+        crate::change::changed(state, changed);
         entrant.into_iter().chain(woken).for_each(Waker::wake);
         answer
     }
@@ -361,21 +373,4 @@ impl SharedGuards {
             Turn::Adaptive => change(&mut self.adaptive.as_ref()?.lock().wakers),
         }
     }
-}
-
-/// Reads the state of a guard, if there is one, and notes how to take it up.
-fn take_up<'g, C: GuardConfig>(
-    restored: &mut Vec<Box<dyn FnOnce() + 'g>>,
-    guard: Option<&'g Shared<C>>,
-    bytes: &[u8],
-    now: Timestamp,
-) -> Result<(), Error> {
-    let Some(guard) = guard.filter(|guard| guard.config().saved() > 0) else { return Ok(()) };
-    let mut words = vec![0; guard.config().words()];
-    let state = guard.config().restore(bytes, &mut words, now)?;
-    restored.push(Box::new(move || {
-        let waited = &mut *guard.lock();
-        (waited.state, waited.words) = (state, words);
-    }));
-    Ok(())
 }

@@ -90,7 +90,6 @@
 
 mod blocking;
 mod cancel;
-#[cfg(any(feature = "tracing", feature = "metrics"))]
 mod change;
 pub mod classify;
 #[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
