@@ -376,9 +376,12 @@ pub(super) fn guards_table() -> Result<String> {
 /// The numbers of a struct of the core in their order.
 fn layout(of: &str) -> Result<Vec<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src/decide");
-    let guards = ["adaptive", "breaker/config", "budget/config", "bulkhead", "latency", "limiter", "pause", "stretch"];
-    let files = guards.map(|guard| root.join("guards").join(guard).with_extension("rs"));
-    for file in files.into_iter().chain([root.join("backoff.rs")]) {
+    let mut files = vec![root.join("backoff.rs"), root.join("guards")];
+    while let Some(file) = files.pop() {
+        if file.is_dir() {
+            files.extend(std::fs::read_dir(file)?.filter_map(|entry| Some(entry.ok()?.path())));
+            continue;
+        }
         let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
         let Some((_, fields)) = text.split_once(&format!("pub struct {of} {{\n")) else { continue };
         let fields =
