@@ -50,10 +50,10 @@ pub(crate) use extern_c;
 /// The words of a guard.
 macro_rules! words_type {
     () => {
-        NoWords
+        [Words; 0]
     };
     (words) => {
-        Words
+        [Words; 1]
     };
 }
 pub(crate) use words_type;

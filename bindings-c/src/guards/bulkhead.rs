@@ -14,7 +14,7 @@ extern_c! {
     /// moved; a copy shares the places. Zeroed memory is none: no call enters. The content is the library's.
     ///
     /// Calls enter in the order in which they asked. The bulkhead knows no time: the caller limits its own wait.
-    guard holdoff_bulkhead([u64; 5], words: *mut u64, length: usize) as bulkhead = Guard { config, state, words }
+    guard holdoff_bulkhead([u64; 5], words: *mut u64, length: usize) as bulkhead = Guard { config, state, words: [words] }
         in BulkheadConfig, b"hoBulkh1";
 
     /// Makes the bulkhead that the options describe under "bulkhead", empty. A queue above 64 needs `length` words in

@@ -13,8 +13,9 @@ pub(crate) struct Guard<C: StoredGuard> {
 impl<C: StoredGuard> Guard<C> {
     /// The configuration, the state and the words.
     pub(crate) fn parts(&mut self) -> (&C, &mut C::State, &mut [u64]) {
+        let words = self.words.as_ref().first().copied().unwrap_or_default();
         // SAFETY: the header makes the caller promise that they are there as long as the guard; no more than it took.
-        let words = unsafe { self.words.into().get(&self.config) };
+        let words = unsafe { words.get(&self.config) };
         (&self.config, &mut self.state, words)
     }
 
@@ -27,28 +28,12 @@ impl<C: StoredGuard> Guard<C> {
 
 /// A configuration whose guard has memory of C's.
 pub(crate) trait StoredGuard: GuardConfig {
-    /// `Words` if the guard keeps words of the caller's, else nothing.
-    type Words: Copy + From<Words> + Into<Words>;
+    /// One if the guard keeps words of the caller's, else none.
+    type Words: Copy + Default + AsRef<[Words]> + AsMut<[Words]>;
 
     /// Makes a guard that has seen nothing, without the words that it needs.
     fn guard(self, seed: u64, now: Timestamp) -> Guard<Self> {
-        Guard { state: self.state(seed, now), config: self, words: Words::default().into() }
-    }
-}
-
-/// The words of a guard that keeps none.
-#[derive(Clone, Copy)]
-pub(crate) struct NoWords;
-
-impl From<Words> for NoWords {
-    fn from(_: Words) -> Self {
-        Self
-    }
-}
-
-impl From<NoWords> for Words {
-    fn from(_: NoWords) -> Self {
-        Self::default()
+        Guard { state: self.state(seed, now), config: self, words: Self::Words::default() }
     }
 }
 
@@ -76,7 +61,7 @@ pub(crate) unsafe fn put_with_words<C: StoredGuard, M: Memory<Inner = Guard<C>>>
     mut guard: Guard<C>,
     words: &mut Words,
 ) -> Result<(), ErrorCode> {
-    guard.words = words.take(guard.config.words()).ok_or(ErrorCode::NoRoom)?.into();
+    guard.words.as_mut().fill(words.take(guard.config.words()).ok_or(ErrorCode::NoRoom)?);
     // SAFETY: passed on.
     unsafe { store(memory, guard) }
 }

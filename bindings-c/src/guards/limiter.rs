@@ -5,7 +5,7 @@ use crate::*;
 extern_c! {
     /// A limiter, its configuration and its state: 120 bytes, and for the kind "log" the memory of its log. May be
     /// moved; a copy shares the log. Zeroed memory is no limiter: it lets no call through. The content is the library's.
-    guard holdoff_limiter([u64; 12], words: *mut u64, length: usize) as limiter = Guard { config, state, words }
+    guard holdoff_limiter([u64; 12], words: *mut u64, length: usize) as limiter = Guard { config, state, words: [words] }
         in LimiterConfig, b"hoLimit2";
 
     /// Makes the limiter that the options describe under "limiter", which has let nothing through. The kind "log" needs
