@@ -5,7 +5,7 @@ import { writeLong } from "../hot.js";
 import { isGuard, near, numberOf, partsOf } from "../options.js";
 import { LONGEST, SECTIONS } from "../table.js";
 import type { Nanos } from "../values.js";
-import { EMPTY, type GuardField, NO_ITEMS, NOTHING, NUMBER, nearest, UNITLESS } from "../values.js";
+import { bareCopy, EMPTY, type GuardField, NO_ITEMS, NOTHING, NUMBER, nearest, UNITLESS } from "../values.js";
 import { GUARD_RULES, LAYOUTS, NOT_ZERO, OPEN_FULL, OPEN_MAX, ROWS, type Row } from "./table.js";
 
 /** The defaults of kinds that differ from those of the others. */
@@ -368,14 +368,17 @@ function throttle(of: Section): Numbers {
 }
 
 /** The bits of the step in which open times grow, by the number of their kind. */
-const STEPS: Readonly<Record<number, (of: Section) => Nanos>> = {
-  2: (of) => of.of("open_for.increment"),
-  3: (of) => bits(of.real("open_for.factor")),
-  4: (of) => bits(of.real("open_for.exponent")),
-};
+const STEPS: readonly ((of: Section) => Nanos)[] = [
+  () => 0,
+  () => 0,
+  (of) => of.of("open_for.increment"),
+  (of) => bits(of.real("open_for.factor")),
+  (of) => bits(of.real("open_for.exponent")),
+  () => 0,
+];
 
 /** The numbers of configurations that are not those of the fields with their names. */
-const DERIVED: Readonly<Record<string, (of: Section) => Numbers>> = {
+const DERIVED: Readonly<Record<string, (of: Section) => Numbers>> = bareCopy({
   budget: (of) => ({
     kind: of.kind,
     ...BUDGETS[of.word]?.(of, (slots) => atLeastOne(BigInt(of.of("window")) / slots)),
@@ -386,7 +389,7 @@ const DERIVED: Readonly<Record<string, (of: Section) => Numbers>> = {
     const window = inRow ? 0n : BigInt(of.of("window"));
     return {
       "open.initial": of.of("open_for"),
-      "open.step": STEPS[of.real("open_for.kind")]?.(of) ?? 0,
+      "open.step": STEPS[of.real("open_for.kind")]?.(of) as Nanos,
       "open.max": of.of("open_for.max"),
       "open.times": of.listed.length,
       "open.kind": of.of("open_for.kind"),
@@ -421,7 +424,7 @@ const DERIVED: Readonly<Record<string, (of: Section) => Numbers>> = {
     max_rate: of.word === "aimd" ? of.of("max_rate") : Infinity,
     kind: of.kind - 1,
   }),
-};
+});
 
 /** The bits of a double. */
 const bits = (number: number): bigint => new BigUint64Array(Float64Array.of(number).buffer)[0] as bigint;
@@ -436,7 +439,7 @@ export function configsOf(guardFields: readonly GuardField[]): Configs {
   return {
     words: Object.entries(LAYOUTS).map(([name, layout], index) => {
       const section = sections[index] as Section;
-      return section.exists ? packed(section, layout, DERIVED[name]?.(section) ?? {}) : undefined;
+      return section.exists ? packed(section, layout, bareCopy(DERIVED[name]?.(section) ?? {})) : undefined;
     }),
     // A log has a word for each time; a queue above 64 has a bit for each place.
     storage: [
