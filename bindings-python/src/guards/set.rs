@@ -110,9 +110,7 @@ macro_rules! set {
             pub(crate) fn make(&self, py: Python<'_>, seed: u64, now: Timestamp) -> PyResult<Guards> {
                 Ok(Guards { $($name: self.$name.make(py, seed, now)?,)* names_budget: self.names_budget, key: None })
             }
-        }
 
-        impl Recipe {
             /// True if nothing is lost when the guards are made anew at `now`. Objects that other sets may share are not made anew.
             pub(super) fn is_at_rest(&self, guards: &Guards, now: Timestamp) -> bool {
                 let mut locked = Locked::default();

@@ -259,21 +259,15 @@ class Section {
     }
     const from = least === "share" || least === "above" ? LEAST : Number(least ?? 0);
     if (what === "number" && !(number >= from && number <= (least === "share" ? 1 : Number.MAX_VALUE))) {
-      const [, code] = CODES.find(([end]) => name.endsWith(end)) as (typeof CODES)[number];
-      this.fail(least === "share" ? Rule.SHARE_RANGE : code, name);
+      if (least === "share") this.fail(Rule.SHARE_RANGE, name);
+      if (name.endsWith("factor")) this.fail(Rule.FACTOR_RANGE, name);
+      this.fail(name.endsWith("exponent") ? Rule.EXPONENT_RANGE : Rule.RATE_RANGE, name);
     }
     // spec 24.8: a log may be for no time.
     if (what === "span" && least === "above" && number <= 0 && this.word !== "log") this.fail(Rule.ZERO_LIMIT, name);
     if (name === "slow_rate" && this.of("slow_after") === LONGEST) this.fail(Rule.FIELD_MISSING, "slow_after");
   }
 }
-
-/** The errors about numbers out of their ranges, by the ends of their names. */
-const CODES = [
-  ["factor", Rule.FACTOR_RANGE],
-  ["exponent", Rule.EXPONENT_RANGE],
-  ["", Rule.RATE_RANGE],
-] as const;
 
 /** The rules between fields, each with the error about the field. */
 const BETWEEN: readonly (readonly [path: string, code: number, holds: (of: Section, number: Nanos) => boolean])[] = [
@@ -367,16 +361,6 @@ function throttle(of: Section): Numbers {
   return { capacity: of.real("capacity") * 1000, reward: cut(of.real("reward"), 1000) };
 }
 
-/** The bits of the step in which open times grow, by the number of their kind. */
-const STEPS: readonly ((of: Section) => Nanos)[] = [
-  () => 0,
-  () => 0,
-  (of) => of.of("open_for.increment"),
-  (of) => bits(of.real("open_for.factor")),
-  (of) => bits(of.real("open_for.exponent")),
-  () => 0,
-];
-
 /** The numbers of configurations that are not those of the fields with their names. */
 const DERIVED: Readonly<Record<string, (of: Section) => Numbers>> = bareCopy({
   budget: (of) => ({
@@ -389,7 +373,7 @@ const DERIVED: Readonly<Record<string, (of: Section) => Numbers>> = bareCopy({
     const window = inRow ? 0n : BigInt(of.of("window"));
     return {
       "open.initial": of.of("open_for"),
-      "open.step": STEPS[of.real("open_for.kind")]?.(of) as Nanos,
+      "open.step": stepOf(of, of.real("open_for.kind")),
       "open.max": of.of("open_for.max"),
       "open.times": of.listed.length,
       "open.kind": of.of("open_for.kind"),
@@ -426,8 +410,13 @@ const DERIVED: Readonly<Record<string, (of: Section) => Numbers>> = bareCopy({
   }),
 });
 
-/** The bits of a double. */
-const bits = (number: number): bigint => new BigUint64Array(Float64Array.of(number).buffer)[0] as bigint;
+/** The step in which open times grow: of the kind linear a time, else the bits of a double. */
+function stepOf(of: Section, kind: number): Nanos {
+  if (kind === 2) return of.of("open_for.increment");
+  if (kind < 2 || kind > 4) return 0;
+  const step = of.real(kind === 3 ? "open_for.factor" : "open_for.exponent");
+  return new BigUint64Array(Float64Array.of(step).buffer)[0] as bigint;
+}
 
 /** The configurations that fields say. Throws a ConfigError. */
 export function configsOf(guardFields: readonly GuardField[]): Configs {

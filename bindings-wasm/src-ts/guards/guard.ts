@@ -80,24 +80,20 @@ export function storedGuards(configs: Configs, origin: Origin): (StoredGuard | u
   }
   memory().writeNumbers(origin.now, origin.seed);
   memory().core.guards_new(mask);
-  return configs.words.map((config, index) => config && storedGuard(index, config, configs, origin));
-}
-
-function storedGuard(
-  index: number,
-  config: Uint32Array,
-  configs: Configs,
-  { name, key, onChange }: Origin,
-): StoredGuard {
-  const length = configs.storage[index] ?? 0;
-  return {
-    index,
-    config,
-    words: stateAt(index),
-    storage: length > 0 ? new Uint32Array(length * 2) : undefined,
-    // All that a breaker ever has: objects of one shape are quicker.
-    ...(index === BREAKER && { name, key, onChange, seen: undefined, waiters: undefined }),
-  };
+  const { name, key, onChange } = origin;
+  return configs.words.map((config, index) => {
+    const length = configs.storage[index] ?? 0;
+    return (
+      config && {
+        index,
+        config,
+        words: stateAt(index),
+        storage: length > 0 ? new Uint32Array(length * 2) : undefined,
+        // All that a breaker ever has: objects of one shape are quicker.
+        ...(index === BREAKER && { name, key, onChange, seen: undefined, waiters: undefined }),
+      }
+    );
+  });
 }
 
 /** The guards at which a call waits for others, at their numbers. */

@@ -4,21 +4,16 @@ use super::{Memory, kind_of, with};
 use crate::memory::{exports, failure_of};
 use holdoff_core::{Failure, GuardedCall, Guards, Hint, Nesting, Permit, Policy, Step, Ticket, Token, Turn};
 
-/// Moves `call` under some guards by the ticket in slot 2 and the hint in slot 3, and writes the step.
+/// Moves `call` under some guards by the ticket in slot 2, and writes the step.
 fn step(
     memory: &mut Memory,
     guards: u32,
-    take: impl FnOnce(&mut GuardedCall, &Policy, &mut Guards<'_>, Attempt) -> Step,
+    take: impl FnOnce(&mut GuardedCall, &Policy, &mut Guards<'_>, Ticket) -> Step,
 ) {
-    let attempt = Attempt { ticket: Ticket::from_raw(memory.arg(2)), hint: Hint::from_raw(memory.arg(3)) };
+    let ticket = Ticket::from_raw(memory.arg(2));
     let (call, policy, mut guards) = memory.call_under(guards);
-    let step = take(call, policy, &mut guards, attempt);
+    let step = take(call, policy, &mut guards, ticket);
     memory.show(step);
-}
-
-struct Attempt {
-    ticket: Ticket,
-    hint: Hint,
 }
 
 exports! {
@@ -35,18 +30,16 @@ exports! {
     };
     /// The attempt in slot 2 of `call` succeeded at the time in slot 0; `step`.
     fn call_succeed(guards: u32) = |memory, now| {
-        step(memory, guards, |call, _, guards, attempt| call.succeed(guards, attempt.ticket, now));
+        step(memory, guards, |call, _, guards, ticket| call.succeed(guards, ticket, now));
     };
     /// The attempt in slot 2 of `call` failed at the time in slot 0 with that kind and the hint in slot 3; `step`.
     fn call_fail(guards: u32, kind: u32) = |memory, now| {
-        step(memory, guards, |call, policy, guards, attempt| {
-            let failure = failure_of(kind, attempt.hint);
-            call.fail(policy, guards, attempt.ticket, now, failure)
-        });
+        let failure = failure_of(kind, Hint::from_raw(memory.arg(3)));
+        step(memory, guards, |call, policy, guards, ticket| call.fail(policy, guards, ticket, now, failure));
     };
     /// The attempt in slot 2 of `call` ended at the time in slot 0 by a fault of the program's own; `step`.
     fn call_abandon(guards: u32) = |memory, now| {
-        step(memory, guards, |call, _, guards, attempt| call.abandon(guards, attempt.ticket, now));
+        step(memory, guards, |call, _, guards, ticket| call.abandon(guards, ticket, now));
     };
     /// Time has passed for `call` until that in slot 0; `step`.
     fn call_tick(guards: u32) = |memory, now| {

@@ -12,9 +12,10 @@ use crate::decide::guards::guard::{GuardFields, guard_config};
 use crate::decide::guards::save::Pass;
 use crate::decide::guards::window::Slots;
 use crate::decide::rng::Rng;
-use crate::error::Error;
-use crate::fields::Section;
+use crate::error::{Error, ErrorCode, Quantity};
+use crate::fields::{Field, Section};
 use crate::time::{Span, Timestamp};
+use crate::value::checked;
 use crate::words::words;
 use config::{BreakerConfig, CONSECUTIVE, COUNT, TIME};
 
@@ -248,13 +249,13 @@ impl Breaker {
         self.see(now);
         let slow = config.is_slow(took);
         let opens = match config.kind {
-            COUNT => {
-                self.window.push(failed, slow, config.size);
-                config.trips(self.window.sums())
-            }
-            TIME => {
-                self.window.advance(Timestamp::from_nanos(self.latest), config.slot_length, config.size);
-                self.window.record(failed, slow);
+            COUNT | TIME => {
+                if config.kind == COUNT {
+                    self.window.push(failed, slow, config.size);
+                } else {
+                    self.window.advance(Timestamp::from_nanos(self.latest), config.slot_length, config.size);
+                    self.window.record(failed, slow);
+                }
                 config.trips(self.window.sums())
             }
             _ if failed => self.fail(config),
@@ -454,7 +455,49 @@ guard_config!(BreakerConfig: Section::BREAKER, Breaker = |config, seed, now| Bre
     17 saved as 4 * 8 + 6 * 4 + Slots::SAVED;
 
     fn of_fields(kind: u8, fields: &dyn GuardFields) -> Result<Self, Error> {
-        Self::from_fields(kind, fields)
+        let word = |field| fields.or_default(field) as u8;
+        fields.check_kind(Section::OPEN_FOR, word(Field::BreakerOpenKind))?;
+        let mut config = Self { kind: kind.wrapping_sub(1), ..Self::default() };
+        if config.kind == CONSECUTIVE {
+            config.failures = checked!(BreakerFailures.count in fields)?;
+        } else {
+            config.window = checked!(BreakerWindow.span in fields)?;
+            config.size = match config.kind {
+                COUNT => checked!(BreakerSize.count in fields)?,
+                _ => checked!(BreakerSlots.count in fields)?,
+            };
+            config.slot_length = config.slot();
+            config.failure_rate = checked!(BreakerFailureRate.number in fields)?;
+            let slow_after = fields.span(Field::BreakerSlowAfter);
+            if fields.number(Field::BreakerSlowRate).is_some() {
+                config.slow_rate = checked!(BreakerSlowRate.number in fields)?;
+                if slow_after == Span::MAX {
+                    return Err(Error::new(ErrorCode::FieldMissing, Field::BreakerSlowAfter, Quantity::None));
+                }
+            }
+            if slow_after != Span::MAX {
+                config.slow_after = slow_after.as_nanos();
+            }
+            config.min_calls = config.checked_calls(fields.count(Field::BreakerMinCalls))?;
+        }
+        config.open = fields.open_times(&mut config.more_open)?;
+        let probe_failures = fields.count(Field::BreakerProbeFailures);
+        if word(Field::BreakerReopen) != 0 && probe_failures != 0 {
+            let given = Quantity::Number(probe_failures.into());
+            return Err(Error::new(ErrorCode::NotForKind, Field::BreakerProbeFailures, given));
+        }
+        Ok(Self {
+            jitter: checked!(BreakerJitter.number in fields)?,
+            probes: checked!(BreakerProbes.count in fields)?,
+            successes: checked!(BreakerSuccesses.count in fields)?,
+            reopen: word(Field::BreakerReopen),
+            mode: word(Field::BreakerMode),
+            hint: word(Field::BreakerHint),
+            refusal: word(Field::BreakerRefusal),
+            ramp: word(Field::BreakerRamp),
+            probe_failures,
+            ..config
+        })
     }
 
     fn kind(&self) -> u32 {

@@ -11,13 +11,13 @@ use crate::decide::guards::guard::{GuardFields, guard_config};
 use crate::decide::guards::save::Pass;
 use crate::decide::rng::Rng;
 use crate::error::Error;
-use crate::fields::Section;
+use crate::fields::{Field, Section};
 use crate::time::Timestamp;
 
 pub(crate) mod config;
 mod shortage;
 pub use config::BudgetConfig;
-use config::{RATIO, REQUESTS, SHARE, SLOTS, THROTTLE, TOKEN, WINDOW};
+use config::{RATIO, REQUESTS, SHARE, SLOTS, THROTTLE, TOKEN, WINDOW, token_budget};
 pub use shortage::Shortage;
 
 /// The tokens that a retry of a call took, to hand back when it succeeds or the retry never runs.
@@ -494,7 +494,17 @@ guard_config!(BudgetConfig: Section::BUDGET, Budget = |config, seed, now| Budget
     16 saved as 5 * 8 + 4 + SLOTS * 8;
 
     fn of_fields(kind: u8, fields: &dyn GuardFields) -> Result<Self, Error> {
-        Self::from_fields(kind, fields)
+        let (capacity, reward) = (fields.count(Field::BudgetCapacity), fields.real(Field::BudgetReward));
+        let (ratio, window) = (fields.real(Field::BudgetRatio), fields.span(Field::BudgetWindow));
+        match kind.into() {
+            TOKEN => token_budget(fields, capacity, reward),
+            THROTTLE => Self::throttle(capacity, reward),
+            RATIO => Self::ratio(ratio, window, fields.real(Field::BudgetMinPerSecond)),
+            SHARE => Self::share(ratio, fields.count(Field::BudgetMinConcurrency)),
+            REQUESTS => Self::requests(fields.real(Field::BudgetK), window),
+            WINDOW => Self::window(fields.count(Field::BudgetLimit), window),
+            _ => Self::of_loops_with(capacity),
+        }
     }
 
     fn kind(&self) -> u32 {

@@ -51,16 +51,10 @@ impl Slots {
     /// counts in the newest.
     #[inline(always)]
     pub(crate) fn advance(&mut self, now: Timestamp, slot_length: u64, slots: u32) {
-        let now = now.as_now();
-        if self.is_behind(now, slot_length) {
-            self.turn(now.as_nanos().saturating_sub(self.start), slot_length, slots);
+        let elapsed = now.as_now().as_nanos().saturating_sub(self.start);
+        if elapsed >= slot_length {
+            self.turn(elapsed, slot_length, slots);
         }
-    }
-
-    /// True if the slot of `now` is not the newest.
-    #[inline(always)]
-    pub(crate) fn is_behind(&self, now: Timestamp, slot_length: u64) -> bool {
-        now.as_nanos().saturating_sub(self.start) >= slot_length
     }
 
     #[cold]

@@ -1,10 +1,10 @@
 //! The configuration of a breaker: when it opens, for how long, and when it closes again.
 
 use crate::decide::backoff::{BackoffNumbers, CONSTANT, real, truncated};
-use crate::decide::guards::guard::{GuardFields, Refusal};
+use crate::decide::guards::guard::Refusal;
 use crate::decide::guards::window::slot_length;
 use crate::error::{Error, ErrorCode, Quantity};
-use crate::fields::{Field, Section};
+use crate::fields::Field;
 use crate::time::Span;
 use crate::value::checked;
 
@@ -157,14 +157,14 @@ impl BreakerConfig {
     }
 
     /// The calls below which no share counts: of a count no more than there may be.
-    fn checked_calls(&self, min_calls: u32) -> Result<u32, Error> {
+    pub(super) fn checked_calls(&self, min_calls: u32) -> Result<u32, Error> {
         if self.kind == COUNT && min_calls > self.size {
             return Err(Error::new(ErrorCode::CountRange, Field::BreakerMinCalls, Quantity::Number(min_calls.into())));
         }
         checked!(BreakerMinCalls.count(min_calls))
     }
 
-    const fn slot(&self) -> u64 {
+    pub(super) const fn slot(&self) -> u64 {
         slot_length(Span::from_nanos(self.window), self.size)
     }
 
@@ -269,55 +269,6 @@ impl BreakerConfig {
             probe_failures: step as u32 % 4,
             more_open: [max; OPEN_TIMES - 1],
         }
-    }
-}
-
-impl BreakerConfig {
-    /// The configuration from its fields, of the kind with that number.
-    pub(super) fn from_fields(kind: u8, fields: &dyn GuardFields) -> Result<Self, Error> {
-        let word = |field| fields.or_default(field) as u8;
-        fields.check_kind(Section::OPEN_FOR, word(Field::BreakerOpenKind))?;
-        let mut config = Self { kind: kind.wrapping_sub(1), ..Self::default() };
-        if config.kind == CONSECUTIVE {
-            config.failures = checked!(BreakerFailures.count in fields)?;
-        } else {
-            config.window = checked!(BreakerWindow.span in fields)?;
-            config.size = match config.kind {
-                COUNT => checked!(BreakerSize.count in fields)?,
-                _ => checked!(BreakerSlots.count in fields)?,
-            };
-            config.slot_length = config.slot();
-            config.failure_rate = checked!(BreakerFailureRate.number in fields)?;
-            let slow_after = fields.span(Field::BreakerSlowAfter);
-            if fields.number(Field::BreakerSlowRate).is_some() {
-                config.slow_rate = checked!(BreakerSlowRate.number in fields)?;
-                if slow_after == Span::MAX {
-                    return Err(Error::new(ErrorCode::FieldMissing, Field::BreakerSlowAfter, Quantity::None));
-                }
-            }
-            if slow_after != Span::MAX {
-                config.slow_after = slow_after.as_nanos();
-            }
-            config.min_calls = config.checked_calls(fields.count(Field::BreakerMinCalls))?;
-        }
-        config.open = fields.open_times(&mut config.more_open)?;
-        let probe_failures = fields.count(Field::BreakerProbeFailures);
-        if word(Field::BreakerReopen) != 0 && probe_failures != 0 {
-            let given = Quantity::Number(probe_failures.into());
-            return Err(Error::new(ErrorCode::NotForKind, Field::BreakerProbeFailures, given));
-        }
-        Ok(Self {
-            jitter: checked!(BreakerJitter.number in fields)?,
-            probes: checked!(BreakerProbes.count in fields)?,
-            successes: checked!(BreakerSuccesses.count in fields)?,
-            reopen: word(Field::BreakerReopen),
-            mode: word(Field::BreakerMode),
-            hint: word(Field::BreakerHint),
-            refusal: word(Field::BreakerRefusal),
-            ramp: word(Field::BreakerRamp),
-            probe_failures,
-            ..config
-        })
     }
 }
 

@@ -289,24 +289,7 @@ fn cut(number: f64, parts: u64) -> u64 {
     if real(near) / real(parts) <= number { near } else { near.saturating_sub(1) }
 }
 
-impl BudgetConfig {
-    /// The configuration from its fields, of the kind with that word.
-    pub(super) fn from_fields(kind: u8, fields: &dyn GuardFields) -> Result<Self, Error> {
-        let (capacity, reward) = (fields.count(Field::BudgetCapacity), fields.real(Field::BudgetReward));
-        let (ratio, window) = (fields.real(Field::BudgetRatio), fields.span(Field::BudgetWindow));
-        match kind.into() {
-            TOKEN => token_budget(fields, capacity, reward),
-            THROTTLE => Self::throttle(capacity, reward),
-            RATIO => Self::ratio(ratio, window, fields.real(Field::BudgetMinPerSecond)),
-            SHARE => Self::share(ratio, fields.count(Field::BudgetMinConcurrency)),
-            REQUESTS => Self::requests(fields.real(Field::BudgetK), window),
-            WINDOW => Self::window(fields.count(Field::BudgetLimit), window),
-            _ => Self::of_loops_with(capacity),
-        }
-    }
-}
-
-fn token_budget(fields: &dyn GuardFields, capacity: u32, reward: f64) -> Result<BudgetConfig, Error> {
+pub(super) fn token_budget(fields: &dyn GuardFields, capacity: u32, reward: f64) -> Result<BudgetConfig, Error> {
     let mut config = BudgetConfig::token(capacity, retry_costs(fields), reward, fields.real(Field::BudgetRefill))?
         .with_grace(fields.span(Field::BudgetGrace));
     config.reserve = fields.or_default(Field::BudgetReturns);

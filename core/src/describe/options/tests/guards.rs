@@ -124,8 +124,8 @@ fn a_word_alone_takes_the_defaults() {
     }
     let breaker = |word| set("breaker", Value::Text(word)).breaker().unwrap().unwrap();
     assert_eq!(breaker("consecutive"), BreakerConfig::default());
-    let BreakerConfig { kind, size, failures, min_calls, failure_rate, slow_rate, .. } = breaker("count");
-    assert_eq!((kind, size, failures, min_calls, failure_rate, slow_rate), (COUNT, 100, 50, 10, 0.5, f64::INFINITY));
+    let BreakerConfig { kind, size, min_calls, failure_rate, slow_rate, .. } = breaker("count");
+    assert_eq!((kind, size, min_calls, failure_rate, slow_rate), (COUNT, 100, 10, 0.5, f64::INFINITY));
     let BreakerConfig { kind, size, slot_length, min_calls, failure_rate, slow_rate, .. } = breaker("time");
     let slot = second(3).as_nanos();
     assert_eq!((kind, size, slot_length, min_calls, failure_rate, slow_rate), (TIME, 10, slot, 10, 0.5, f64::INFINITY));
@@ -162,7 +162,6 @@ fn every_field_arrives() {
         window: Span::from_secs(60).as_nanos(),
         slot_length: Span::from_secs(10).as_nanos(),
         size: 6,
-        failures: 3,
         min_calls: 20,
         failure_rate: 0.4,
         slow_rate: 0.8,
