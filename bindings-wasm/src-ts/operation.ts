@@ -116,10 +116,10 @@ export class Operation<T> {
   }
 
   /** Begins with the failure of the first attempt, which nothing could abort. */
-  beginFailed(error: unknown): Promise<Awaited<T>> {
+  beginFailed(error: unknown, now?: number): Promise<Awaited<T>> {
     const context = new Attempt((this.attempt = 1));
     this.running.push(context);
-    this.failed(context, error, false);
+    this.failed(context, error, false, now);
     return this.loop();
   }
 

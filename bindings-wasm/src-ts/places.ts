@@ -75,6 +75,7 @@ export interface GuardsExports {
   budget_fill(capacity: number, refusals: number): void;
   budget_full(): number;
   budget_shortage(kind: number): number;
+  breaker_is_timeless(): number;
   adaptive_start(limits: number): void;
   budget_begin(): void;
   budget_admit(): number;

@@ -48,6 +48,7 @@ import { Token, within, writeToken } from "./nested.js";
 
 const BUDGET = 1 << NAMES.indexOf("budget");
 const HEDGE = 1 << NAMES.indexOf("hedge");
+const BREAKER_ALONE = 1 << NAMES.indexOf("breaker");
 const NO_BUDGET = REASONS.indexOf("budget");
 const FOREVER = 0xffffffff;
 
@@ -133,12 +134,15 @@ class Guarded<T> implements Engine, Waiter {
   }
 
   /** Goes on from the failure of the first attempt, which ran under that permit. */
-  beginFailed(error: unknown, permit: number, seed: number | bigint, started: number): Promise<Awaited<T>> {
-    writeUnderway(permit, seed, started);
-    core.call_underway();
-    core.call_note(this.noted);
-    this.call = memory().copy("call");
-    return this.operation.beginFailed(error);
+  beginFailed(error: unknown, permit: number, seed?: number | bigint, started?: number): Promise<Awaited<T>> {
+    let failedAt: number | undefined;
+    this.operation.safely(() => {
+      writeUnderway(permit, seed ?? seedOf(this.options.seed), started ?? (failedAt = this.operation.now()));
+      core.call_underway();
+      core.call_note(this.noted);
+      this.call = memory().copy("call");
+    });
+    return this.operation.beginFailed(error, failedAt);
   }
 
   /** Inside other retries, and around others. */
@@ -366,8 +370,11 @@ function runFirstAttempt<T>(
   options: HostOptions<Awaited<T>, Awaited<T>> | undefined,
 ): Promise<Awaited<T>> {
   const clock = options?.clock ?? system;
-  const seed = seedOf(options?.seed);
-  const started = nanosOf(clock.now());
+  loadAll(guards);
+  // Under nothing but a closed breaker that counts failures in a row a success needs no clock and no draw.
+  const isTimeless = guards.mask === BREAKER_ALONE && core.breaker_is_timeless() === 1;
+  const seed = isTimeless ? 0 : seedOf(options?.seed);
+  const started = isTimeless ? 0 : nanosOf(clock.now());
   loadAll(guards);
   loadPolicy(policy.words);
   writeArgument(0, started);
@@ -379,12 +386,15 @@ function runFirstAttempt<T>(
   const noted = budgets ? budgets.refusals : core.call_noted();
   return first(
     fn,
-    (error) => new Guarded(guards, fn, policy, options, noted).beginFailed(error, permit, seed, started),
+    (error) => {
+      const guarded = new Guarded(guards, fn, policy, options, noted);
+      return isTimeless ? guarded.beginFailed(error, permit) : guarded.beginFailed(error, permit, seed, started);
+    },
     (value) => {
       let now = started;
       let broken: { error: unknown } | undefined;
       try {
-        now = nanosOf(clock.now());
+        if (!isTimeless) now = nanosOf(clock.now());
       } catch (error) {
         broken = { error };
       }

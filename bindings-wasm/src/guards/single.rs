@@ -252,6 +252,9 @@ exports! {
         shortage.is_some().into()
     };
 
+    /// 1 if `breaker` is closed and asks for no time.
+    fn breaker_is_timeless() -> u32 = |memory| memory.breaker.state.is_timeless(&memory.breaker.config).into();
+
     /// `adaptive` := a limiter that has been at work: rate, tokens, measured rate and the rate before it was throttled last
     /// in slots 1 to 4, the time of that in slot 5, and whether it limits.
     fn adaptive_start(limits: u32) = |memory, now| {

@@ -146,6 +146,11 @@ impl Breaker {
         }
     }
 
+    /// True if it is closed and counts failures in a row: then the next call, and its success, need no time.
+    pub const fn is_timeless(&self, config: &BreakerConfig) -> bool {
+        config.kind == CONSECUTIVE && self.acquire_closed().is_some()
+    }
+
     #[cold]
     fn acquire_open(&mut self, config: &BreakerConfig, now: Timestamp, waited: bool) -> Result<Permit, Timestamp> {
         if let Some(permit) = self.acquire_closed() {
