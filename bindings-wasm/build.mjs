@@ -48,7 +48,7 @@ function optimized(module) {
 
 // The demo imports the main entry and nothing else.
 const MAIN = process.argv.includes("--main");
-const MODULES = ["hot", ...(MAIN ? [] : ["powers", "rules", "classify", "guards", "wheel", "tools", "cli"])];
+const MODULES = ["hot", ...(MAIN ? [] : ["policies", "rules", "guards", "wheel", "tools", "cli"])];
 for (const name of MODULES) {
   const path = `dist/${name}.wasm`;
   cpSync(optimized(path), path);
@@ -176,7 +176,6 @@ await bundle(
   {
     policies: "src-ts/policies/index.ts",
     rules: "src-ts/rules/index.ts",
-    classify: "src-ts/classify/index.ts",
     tools: "src-ts/tools/index.ts",
     guards: "src-ts/guards/index.ts",
     timers: "src-ts/timers/index.ts",
@@ -198,7 +197,6 @@ const retrying = {
   index: "src-ts/index.ts",
   policies: "src-ts/policies/index.ts",
   rules: "src-ts/rules/index.ts",
-  classify: "src-ts/classify/index.ts",
   guards: "src-ts/guards/index.ts",
 };
 await bundle(retrying, "-worker", beside);

@@ -7,7 +7,9 @@ fn main() {
         // a megabyte, which every page would pay for. The stack comes first, so that below it the addresses of everything else have
         // fewer digits.
         let feature = |name: &str| std::env::var(format!("CARGO_FEATURE_{name}")).is_ok();
-        let size = if feature("HOT") && !feature("GUARDS") {
+        let size = if feature("POLICIES") {
+            16384
+        } else if feature("HOT") && !feature("GUARDS") {
             8192
         } else if feature("CLI") {
             1 << 20

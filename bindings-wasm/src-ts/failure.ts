@@ -15,7 +15,7 @@ import {
 import { NEVER, NOT_A_DURATION, needs, problem, spanOf, timeRange, UNKNOWN_FAILURE_KIND, wrongType } from "./errors.js";
 import type { Facts, Failure, Hint, JudgedFailure, Verdict } from "./hooks.js";
 import { hot } from "./hot.js";
-import type { Limits, Rules } from "./options.js";
+import type { Rules } from "./options.js";
 import type { Nanos } from "./values.js";
 import { clean, type ErrorLike, type FieldValue, hasAnswer, isObject, readable } from "./values.js";
 import { type FailureKind, KINDS } from "./words.js";
@@ -28,14 +28,6 @@ export const codeOf = ({ kind, rule }: JudgedFailure): number => kind | (rule <<
 /** A hint as the core's 64 bits. */
 export const hintBits = (hint: Nanos): bigint => (hint === Infinity ? NEVER + 1n : BigInt(hint));
 
-/** A policy that the core has read. */
-export interface ReadPolicy {
-  /** What the core has of it. */
-  readonly numbers: Uint32Array;
-  readonly limits: Limits;
-  readonly rules: Rules | undefined;
-}
-
 /** Reads the rules of a policy. */
 export interface RulesReader {
   /** Reads a field, which is called `name` in a document; false for one that is no part of a rule. */
@@ -47,8 +39,6 @@ export interface RulesReader {
 /** The additions of `holdoff/rules`. */
 export interface Classifier {
   reader(): RulesReader;
-  /** Reads the policy of these fields in the core; undefined unless `holdoff/classify` was imported. */
-  policy?: (values: readonly FieldValue[], names: (path: string) => string) => ReadPolicy;
   /** Returns the kind of a failure by rules and, above it, the number of its rule. `kind` is its kind without rules. */
   judge(rules: Rules, facts: ErrorFacts, idempotent: boolean, kind: number, error: unknown, names?: Names): number;
   isFailure(rules: Rules, status: number, idempotent: boolean): boolean;

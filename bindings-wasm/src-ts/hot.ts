@@ -6,11 +6,8 @@ import type { Nanos } from "./values.js";
 
 const FOREVER = 2 ** 32 - 1;
 
-/**
- * A number that is handed to the core: the rule (0 for the policy), the field (0 for the kinds of failures that a rule takes), and
- * the value.
- */
-export type Given = readonly [rule: number, field: number, value: Nanos];
+/** A number that is handed to the core: the field and the value. */
+export type Given = readonly [field: number, value: Nanos];
 
 /** True for a field whose number is no whole one. */
 export const isReal = (field: number | undefined): boolean =>
@@ -26,6 +23,12 @@ export function writeLong(words: Uint32Array, at: number, value: Nanos): void {
     words[at] = value === Infinity ? FOREVER : value;
     words[at + 1] = value === Infinity ? FOREVER : value / 2 ** 32;
   }
+}
+
+/** Writes the number of a field. */
+export function writeNumber(words: Uint32Array, at: number, field: number, value: Nanos): void {
+  if (isReal(field)) words.set(new Uint32Array(new Float64Array([Number(value)]).buffer), at);
+  else writeLong(words, at, value);
 }
 
 /** Two words as a number; 2^64-1 is Infinity. Above 2^53 it is the nearest double. */
@@ -170,10 +173,9 @@ const madePolicy = (): Uint32Array => (policy = words.slice(At.POLICY, At.POLICY
 /** The policy of these numbers, as the core has it. */
 export function policyOf(given: readonly Given[]): Uint32Array {
   hot().begin();
-  for (const [rule, field, value] of given) {
-    if (isReal(field)) words.set(new Uint32Array(new Float64Array([Number(value)]).buffer), At.SEED);
-    else write(At.SEED, value);
-    functions.give(rule, field);
+  for (const [field, value] of given) {
+    writeNumber(words, At.SEED, field, value);
+    functions.give(field);
   }
   functions.given();
   return madePolicy();
@@ -184,7 +186,7 @@ export function wordsWithDeadline(wanted: Uint32Array, deadline: Nanos): Uint32A
   hot();
   writePolicy(wanted);
   write(At.SEED, deadline);
-  functions.give(0, Field.DEADLINE);
+  functions.give(Field.DEADLINE);
   functions.given();
   return madePolicy();
 }

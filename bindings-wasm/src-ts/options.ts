@@ -3,7 +3,7 @@
  *
  * A field is a row of core/src/fields.rs, which `cargo xtask generate` prints into `table.ts` with its number, its default and the
  * values that it takes; {@link numberOf} reads them. A rule of the backoff stands in `stage`, a rule between fields in `check`, and
- * what is handed over in `written`. Lists of delays, backoffs of several stages and presets are read in `policies/index.ts`.
+ * what is handed over in `written`. A policy with any other field is built in the core: `policies/index.ts`.
  */
 import * as Rule from "./codes.js";
 import { bounded, ConfigError, durationOf, needs, ruleOf, shown } from "./errors.js";
@@ -11,7 +11,7 @@ import { type Given, isReal } from "./hot.js";
 import * as Field from "./table.js";
 import { FIELDS, LONGEST, OTHERS, PEERS, type Row, RULE_OF, SECTIONS } from "./table.js";
 import type { Nanos } from "./values.js";
-import { camel, EMPTY, type FieldValue, NO_ITEMS, NOTHING, NUMBER, nearest, TEXT, UNITLESS } from "./values.js";
+import { camel, EMPTY, type FieldValue, FLAG, NO_ITEMS, NOTHING, NUMBER, nearest, TEXT, UNITLESS } from "./values.js";
 
 const ONE_MORE = ", and attempts count the first one: give one more than the retries";
 const FOREVER = 2 ** 32 - 1;
@@ -35,10 +35,15 @@ export interface Limits {
 }
 
 /** A policy that is read. */
-export interface Written {
-  readonly numbers: readonly Given[];
+export interface ReadPolicy {
+  /** The numbers to give to the core at its first decision, or the words of a policy that the core has built. */
+  readonly numbers: readonly Given[] | Uint32Array;
   readonly limits: Limits;
+  readonly rules: Rules | undefined;
 }
+
+/** A backoff: kind, first delay, step, longest delay. */
+type Stage = readonly [number, Nanos, Nanos, Nanos];
 
 /** A code, name or pattern of a rule: the number of its alternative, its list (1 codes, 2 types, 3 patterns), and itself. */
 export type RuleText = readonly [alternative: number, list: number, text: string];
@@ -49,40 +54,29 @@ export interface Rules {
   readonly texts: readonly RuleText[];
 }
 
-/** A stage: kind, first delay, step, longest delay, number of delays, and the delays of a list. */
-export type Stage = readonly [number, Nanos, Nanos, Nanos, number, (readonly Nanos[])?];
+/** True for a field of a rule, which `holdoff/rules` reads. */
+export const isOfRules = (name: string, kind: number): boolean =>
+  /^(rules|retry_on|backoff(\[\d+\])?\.on)\b/.test(name) &&
+  !(name === "rules" && (kind === NOTHING || kind === NO_ITEMS));
 
-/** The policy that the fields start from, when it is not the default one. */
-export interface Base {
-  readonly stages: readonly Stage[];
-  readonly fields: Readonly<Record<number, Nanos>>;
-  readonly guards?: Readonly<Record<number, number>>;
-  /** The kinds of failures and the stages of its rules, and their conditions, as the core's words. */
-  readonly rules?: readonly [readonly (readonly [kinds: number, ...Stage[]])[], Readonly<Record<number, number>>];
-}
-
-/** The entry that reads a field; undefined for a field that is read here, empty for an unknown name. */
-export function entryOf(name: string, kind: number): string | undefined {
-  const isNothing = kind === NOTHING;
-  if (name === "rules" && (isNothing || kind === NO_ITEMS)) return undefined;
+/** True for a field that `holdoff/policies` reads, or the schedule of a rule. */
+export function isRare(name: string, { kind, value }: FieldValue): boolean {
+  if (
+    value === "list" ||
+    /^rules\[\d+\]\.(attempts|backoff|jitter|cap|hint)\b|^backoff(\[|\.(jitter|cap|hint)\b)/.test(name)
+  )
+    return true;
   const row = names().get(withoutIndex(name));
-  if (/^(rules\[\d+\]\.(attempts|backoff)|retry_on|(rules|backoff)(\[\d+\])?\.(on|jitter|cap|hint))\b/.test(name))
-    return "classify";
-  if (/^rules\b/.test(name)) return "rules";
-  if (row === null) return isNothing ? undefined : "classify";
-  if (Reader === Options && (/^backoff\[/.test(name) || (!isNothing && /^(whole|spans)/.test(row?.[4] ?? ""))))
-    return "policies";
-  if (row === undefined) return "";
-  return Reader === Options && !isNothing && row[4] === "preset" ? "policies" : undefined;
+  return kind !== NOTHING && (row === null || /^(whole|spans|preset)/.test(row?.[4] ?? ""));
 }
 
 /** Values by the numbers of their fields. */
 export type Values = Nanos[];
 
 let rows: Map<string, Row | null> | undefined;
-const byNumber: Row[] = Object.create(null);
+export const byNumber: Row[] = Object.create(null);
 
-/** The fields by their names; null for a field that the core reads. */
+/** The fields by their names; null for a field that `holdoff/policies` reads. */
 export function names(): Map<string, Row | null> {
   if (rows === undefined) {
     rows = new Map(OTHERS.split(" ").map((name) => [name, null]));
@@ -110,9 +104,7 @@ export class Options {
   protected readonly numbers: Values = Object.create(null);
   /** The values as they were given, by the paths of their fields, so that an error can show one. */
   private readonly given = new Map<string, unknown>();
-  /** The preset that the fields start from. */
-  base: Base | undefined = undefined;
-  /** The rules: the preset's, unless some are given. */
+  /** The rules that are given. */
   rules: Rules | undefined = undefined;
 
   constructor(isDocument: boolean) {
@@ -120,16 +112,17 @@ export class Options {
   }
 
   /** Throws the error about a field, or about the name of none. */
-  protected fail(code: number, number: number, field?: FieldValue, suggestion?: string, otherwise?: Nanos): never {
+  protected fail(code: number, number: number, field?: FieldValue, suggestion?: string, otherwise?: string): never {
     const row = byNumber[number];
     const path = row ? this.path(row) : "";
     const original = this.given.get(path) ?? field?.value;
-    const value = original !== undefined ? shown(original) : otherwise === undefined ? undefined : showNanos(otherwise);
+    const value = original !== undefined ? shown(original) : otherwise;
     const name = field?.path ?? "";
     const isSnake = this.isDocument || code !== Rule.UNKNOWN_FIELD || name.includes("_");
     const near = isSnake ? suggestion : suggestion ? camel(suggestion) : optionFor(name);
-    const [word, rule] = this.rule(code);
-    const wanted = row && (code === Rule.WRONG_TYPE || code === Rule.UNKNOWN_WORD) ? this.wants(row) : rule;
+    const [word, rule] = this.rule(code, row);
+    const isOfField = code === Rule.WRONG_TYPE || code === Rule.UNKNOWN_WORD || code === Rule.COUNT_RANGE;
+    const wanted = row && isOfField ? this.wants(row) : rule;
     // Other libraries count the attempts after the first one.
     const more = !row && /^(max|num)?_?retries$/i.test(name) ? ONE_MORE : "";
     throw new ConfigError(code, word, path || name, value === undefined ? "" : ` = ${value}`, wanted + more, near);
@@ -140,7 +133,7 @@ export class Options {
     return names.split(" ", 1)[0] as string;
   }
 
-  protected rule(code: number): [word: string, rule: string] {
+  protected rule(code: number, _row?: Row): [word: string, rule: string] {
     return ruleOf(code);
   }
 
@@ -151,10 +144,11 @@ export class Options {
 
   /** The rule of a field, in words. */
   private wants(row: Row): string {
-    const [kind, , ...words] = this.takes(row).split(" ");
-    return kind === "word"
-      ? `must be one of ${words.join(", ")}`
-      : this.rule(RULE_OF[row[0]] ?? Rule.NOT_A_DURATION)[1];
+    const [kind, first, ...words] = this.takes(row).split(" ");
+    if (kind === "word") return `must be one of ${words.join(", ")}`;
+    if (kind === "whole") return `must be a whole number from ${first} to ${words[0]}`;
+    if (kind === "flag") return "must be true or false";
+    return this.rule(RULE_OF[row[0]] ?? (kind === "attempts" ? Rule.ATTEMPTS_RANGE : Rule.NOT_A_DURATION))[1];
   }
 
   /** Sets the field that is called `name` in a document. */
@@ -170,47 +164,48 @@ export class Options {
   protected read(row: Row, field: FieldValue, wrongType = Rule.WRONG_TYPE): Nanos {
     const wrong = (code: number, near?: string): never => this.fail(code, row[0], field, near);
     this.given.set(this.path(row), field.value);
-    return numberOf(this.takes(row), field, wrong, Rule.TIMES_RANGE, wrongType);
+    return numberOf(this.takes(row), field, wrong, this.range(row), wrongType);
   }
 
-  /** The policy, over the preset. Throws the first rule that is broken. */
-  build(): Written {
+  /** The number of the error about a number out of range. */
+  protected range([number]: Row): number {
+    return number === Field.ATTEMPTS
+      ? Rule.ATTEMPTS_RANGE
+      : number === Field.BACKOFF_TIMES
+        ? Rule.TIMES_RANGE
+        : Rule.COUNT_RANGE;
+  }
+
+  /** The policy. Throws the first rule that is broken. */
+  build(): ReadPolicy {
     names();
-    const { numbers, base } = this;
+    const { numbers } = this;
     const fields: Values = [];
-    for (const [number, , , start] of FIELDS) fields[number] = base?.fields[number] ?? start;
+    for (const [number, , , start] of FIELDS) fields[number] = start;
     if (numbers[Field.JITTER_KIND] !== undefined) fields[Field.JITTER_FACTOR] = fields[Field.JITTER_BOUND] = 0;
     for (const number in numbers) fields[number] = numbers[number] as Nanos;
-    const stages = this.stages(fields);
-    // spec 3.7: the end of a backoff, or else a deadline that is given, ends the attempts
-    if (numbers[Field.ATTEMPTS] === undefined) fields[Field.ATTEMPTS] = this.attempts(stages, fields);
-    if (stages.every(([kind]) => kind >= Field.DECORRELATED_BACKOFF) && base?.rules === undefined) {
+    const stage = this.stage(fields[Field.CAP] === Field.CLIP_CAP);
+    // spec 3.7: a deadline that is given ends the attempts
+    if (numbers[Field.ATTEMPTS] === undefined && (numbers[Field.DEADLINE] ?? Infinity) !== Infinity)
+      fields[Field.ATTEMPTS] = FOREVER;
+    if (stage[0] >= Field.DECORRELATED_BACKOFF) {
       if (numbers[Field.JITTER_KIND]) this.fail(Rule.NOT_FOR_KIND, Field.JITTER_KIND);
       fields[Field.JITTER_KIND] = Field.NONE_JITTER;
     }
     this.check(fields);
-    return this.written(stages, fields);
+    return this.written(stage, fields);
   }
 
-  /** The number of attempts of a policy that does not say it. */
-  protected attempts(_stages: readonly Stage[], fields: Values): Nanos {
-    return (this.numbers[Field.DEADLINE] ?? Infinity) === Infinity ? (fields[Field.ATTEMPTS] as Nanos) : FOREVER;
-  }
-
-  protected stages(fields: Values): readonly Stage[] {
-    const stage = this.stage(this.numbers, fields[Field.CAP] === Field.CLIP_CAP);
-    if (stage[0] === Field.LIST_BACKOFF) throw needs("backoff.kind", "policies");
-    return [stage];
-  }
-
-  /** One stage, without the delays of a list. */
-  protected stage(numbers: Values, clips: boolean): Stage {
+  /** The backoff: kind, first delay, step, longest delay. */
+  private stage(clips: boolean): Stage {
+    const { numbers } = this;
     const or = (number: number): Nanos => numbers[number] ?? byNumber[number]?.[3] ?? 0;
     const kind = or(Field.BACKOFF_KIND) as number;
     for (const [number, names, kinds] of FIELDS) {
       const value = numbers[number];
       if (value !== undefined && isStages(names) && ((kinds >> kind) & 1) === 0) this.fail(Rule.NOT_FOR_KIND, number);
     }
+    if (kind === Field.LIST_BACKOFF) throw needs("backoff.kind", "policies");
     const by = STEPS[kind] ?? 0;
     const isRandom = kind === Field.DECORRELATED_BACKOFF;
     let step = or(by);
@@ -218,32 +213,35 @@ export class Options {
       if (by === Field.BACKOFF_INCREMENT) step = or(Field.BACKOFF_INITIAL);
       if (isRandom) step = 3;
     }
-    const bounded = kind !== Field.CONSTANT_BACKOFF && kind !== Field.LIST_BACKOFF;
+    const bounded = kind !== Field.CONSTANT_BACKOFF;
     const max = bounded ? (numbers[Field.BACKOFF_MAX] ?? widest(numbers, or(Field.BACKOFF_MAX))) : LONGEST;
     if (isReal(by) && !(step >= (isRandom ? 1 : 0) && step < Infinity))
       this.fail(by === Field.BACKOFF_EXPONENT ? Rule.EXPONENT_RANGE : Rule.FACTOR_RANGE, by);
     if (bounded && (!clips || isRandom) && max < or(Field.BACKOFF_INITIAL))
-      this.fail(Rule.MAX_BELOW_INITIAL, Field.BACKOFF_MAX, undefined, undefined, max);
-    return [kind, or(Field.BACKOFF_INITIAL), step, max, or(Field.BACKOFF_TIMES) as number];
+      this.fail(Rule.MAX_BELOW_INITIAL, Field.BACKOFF_MAX, undefined, undefined, showNanos(max));
+    return [kind, or(Field.BACKOFF_INITIAL), step, max];
   }
 
   /** What is handed to the core. */
-  protected written(stages: readonly Stage[], fields: Values): Written {
+  private written([kind, initial, step, max]: Stage, fields: Values): ReadPolicy {
     const of = (number: number) => fields[number] as Nanos;
     const jitter = of(Field.JITTER_KIND) as number;
-    const given = stages.flatMap((stage) => givenStage(0, stage));
+    const by = STEPS[kind];
+    const given: Given[] = [
+      [Field.BACKOFF_KIND, kind],
+      [Field.BACKOFF_INITIAL, initial],
+      [Field.BACKOFF_MAX, max],
+    ];
+    if (by !== undefined) given.push([by, step]);
     for (const [number, names, , usual] of FIELDS) {
       const isOther =
-        number === Field.PRESET ||
         (number === Field.JITTER_FACTOR && !hasFactor(jitter)) ||
         (number === Field.JITTER_BOUND && jitter !== Field.BOUNDED_JITTER);
       if (!isStages(names) && !isOther && of(number) !== undefined && of(number) !== usual)
-        given.push([0, number, of(number)]);
+        given.push([number, of(number)]);
     }
     const [deadline, timeout] = [of(Field.DEADLINE), of(Field.ATTEMPT_TIMEOUT)];
-    const [[kind, , , , times]] = stages as readonly [Stage];
-    const isPlain = stages.length === 1 && times === 0 && kind !== Field.LIST_BACKOFF;
-    const isSimple = isPlain && kind !== Field.POLYNOMIAL_BACKOFF && kind !== Field.DECORRELATED_V2_BACKOFF;
+    const isSimple = kind !== Field.POLYNOMIAL_BACKOFF && kind !== Field.DECORRELATED_V2_BACKOFF;
     const limits = {
       deadline: Number(deadline),
       minAttempt: Number(of(Field.MIN_ATTEMPT)),
@@ -251,7 +249,7 @@ export class Options {
       limit: Number(deadline < timeout ? deadline : timeout),
       needs: isSimple ? 0 : NEEDS_POWERS,
     };
-    return { numbers: given, limits };
+    return { numbers: given, limits, rules: this.rules };
   }
 
   /** The rules between the fields that are no stage's. */
@@ -291,21 +289,22 @@ export class Options {
   }
 }
 
-/** The class that reads options: this one, unless an entry has brought a larger one. */
-export let Reader = Options;
+/** The reader of policies with any fields, and the presets by their names with the numbers of their guards. */
+interface Policies {
+  readonly Reader: typeof Options;
+  readonly presets: Readonly<Record<string, Readonly<Record<number, number>>>>;
+}
 
-type Presets = Readonly<Record<string, Base>>;
+/** Undefined unless `holdoff/policies` was imported. */
+export let policies: Policies | undefined;
 
-/** The presets by their names, if an entry has brought them. */
-export let presets: Presets | undefined;
-
-export function readOptionsBy(larger: typeof Options, known: Presets | undefined): void {
-  Reader = larger;
-  presets ??= known;
+/** Brings the additions of `holdoff/policies`. */
+export function usePolicies(added: Policies): void {
+  policies = added;
 }
 
 /** The longest delay where none is given: `usual`, or ten times a first delay that is given (spec 3.8). */
-export function widest(numbers: Values, usual: Nanos): Nanos {
+function widest(numbers: Values, usual: Nanos): Nanos {
   const initial = numbers[Field.BACKOFF_INITIAL];
   if (initial === undefined || initial <= Number(usual) / 10) return usual;
   return bounded(BigInt(initial) * 10n);
@@ -317,25 +316,12 @@ export const isStages = (names: string): boolean => names.startsWith("backoff");
 const hasFactor = (jitter: number): boolean => jitter >= Field.ADDITIVE_JITTER && jitter !== Field.BOUNDED_JITTER;
 
 /** The field that is the step of each kind. */
-export const STEPS: Readonly<Record<number, number>> = {
+const STEPS: Readonly<Record<number, number>> = {
   [Field.LINEAR_BACKOFF]: Field.BACKOFF_INCREMENT,
   [Field.EXPONENTIAL_BACKOFF]: Field.BACKOFF_FACTOR,
   [Field.POLYNOMIAL_BACKOFF]: Field.BACKOFF_EXPONENT,
   [Field.DECORRELATED_BACKOFF]: Field.BACKOFF_FACTOR,
 };
-
-/** The numbers of a stage of the policy or of a rule, for the core. */
-export function givenStage(rule: number, [kind, initial, step, max, times, delays]: Stage): Given[] {
-  const by = STEPS[kind];
-  const given: Given[] = [
-    [rule, Field.BACKOFF_KIND, kind],
-    [rule, Field.BACKOFF_INITIAL, initial],
-    [rule, Field.BACKOFF_MAX, max],
-  ];
-  if (by !== undefined) given.push([rule, by, step]);
-  if (delays) return [...given, ...delays.map((delay): Given => [rule, Field.BACKOFF_DELAYS, delay])];
-  return times ? [...given, [rule, Field.BACKOFF_TIMES, times]] : given;
-}
 
 /**
  * The number that stands for a value of a field that takes that. `wrong` throws the error about it; `range` is that of a number out
@@ -366,7 +352,9 @@ export function numberOf(
     case "attempts":
       if (text === "forever") return FOREVER;
       if (text !== undefined) return wrong(Rule.UNKNOWN_WORD, nearest(text, ["forever"]));
-      return number === undefined ? wrong(Rule.WRONG_TYPE) : whole(1, FOREVER - 1, Rule.ATTEMPTS_RANGE);
+      return number === undefined ? wrong(Rule.WRONG_TYPE) : whole(1, FOREVER - 1, range);
+    case "flag":
+      return kind === FLAG ? Number(value) : wrong(Rule.NOT_A_FLAG);
     case "version":
       return whole(1, 1, Rule.DOCUMENT_VERSION);
     default: {
@@ -386,13 +374,19 @@ export const isNone = (name: string, { kind }: FieldValue): boolean =>
 export const optionFor = (name: string): string | undefined =>
   name === "shouldRetry" ? "when" : name === "onFailedAttempt" ? "onRetry" : undefined;
 
-/** The valid name nearest to an unknown one. */
-export function near(name: string): string | undefined {
+/** The valid name nearest to an unknown one, or to a field of one of several stages. */
+export function near(name: string, isStages = false): string | undefined {
   const known = [...names().keys()];
   const sections = SECTIONS.split(" ");
-  const peer = name.replace(/_/g, "").toLowerCase();
-  const meant = PEERS.split(",").find((row) => row.split(" ").indexOf(peer) > 0);
+  const [, group = "", theirs = name] = /^(backoff\.)(.*)$/s.exec(name) ?? [];
+  const peer = theirs.replace(/_/g, "").toLowerCase();
+  const meant = PEERS.split(",").find((row) => row.startsWith(group) && row.split(" ").indexOf(peer) > 0);
   if (meant !== undefined) return meant.split(" ", 1)[0];
+  if (isStages) {
+    const inner = known.filter((one) => one.startsWith("backoff.")).map((one) => one.slice(8));
+    const found = nearest(theirs, inner);
+    return found && `backoff.${found}`;
+  }
   const found = nearest(name, [...known, "rules", ...sections]);
   if (found !== undefined) return found;
   const dot = name.indexOf(".");
@@ -401,7 +395,7 @@ export function near(name: string): string | undefined {
   return known.find((one) => one.slice(one.indexOf(".") + 1) === name && one.includes("."));
 }
 
-const showNanos = (nanos: Nanos): string =>
+export const showNanos = (nanos: Nanos): string =>
   Number(nanos) % 1e9 === 0 ? `${Number(nanos) / 1e9}s` : `${Number(nanos) / 1e6}ms`;
 
 /** A name and the index behind it, `delays[3]`. */
@@ -422,11 +416,4 @@ export function partsOf(
   const [before, stage] = indexed(name.slice(0, Math.max(dot, 0)));
   if (before === "backoff" && stage !== undefined) return [before, name.slice(dot), stage, item];
   return [name, "", undefined, item];
-}
-
-/** The field of a stage nearest to an unknown one, from its dot on. */
-export function nearInStage(behind: string): string | undefined {
-  const inner = [...names().keys()].filter((one) => one.startsWith("backoff.")).map((one) => one.slice(8));
-  const found = nearest(behind.replace(/^\.+/, ""), inner);
-  return found && `backoff.${found}`;
 }

@@ -4,7 +4,7 @@ export interface HotExports {
   readonly memory: { readonly buffer: ArrayBuffer };
   hot(): number;
   begin(): void;
-  give(rule: number, field: number): void;
+  give(field: number): void;
   given(): void;
   exactly(): void;
   advised(kind: number, shouldRetry: number, safe: number): number;
@@ -33,14 +33,15 @@ export interface RulesExports {
   is_failure(status: number, idempotent: number): number;
 }
 
-export interface ClassifyExports {
+export interface PoliciesExports {
   readonly memory: { readonly buffer: ArrayBuffer };
-  readonly PLACES: { readonly value: number };
-  address(): number;
-  options_start(): void;
-  options_set(name: number, kind: number, value: number): number;
+  policies(): number;
+  options_begin(): void;
+  options_stage(rule: number, stage: number): number;
+  options_give(rule: number, stage: number, field: number): number;
+  options_listed(rule: number, stage: number): number;
   options_build(): number;
-  needs(): number;
+  options_need(): number;
 }
 
 export interface GuardsExports {
@@ -136,9 +137,7 @@ export interface WheelExports {
 
 export const GUARDS_FIELDS = ["args", "step", "policy", "call", "token", "queue", "text", "budgetConfig", "budget", "breakerConfig", "breaker", "limiterConfig", "limiter", "bulkheadConfig", "bulkhead", "adaptiveConfig", "adaptive", "stretchConfig", "stretch", "hedgeConfig", "hedge", "pauseConfig", "pause"] as const;
 
-export const CLASSIFY_FIELDS = ["args", "problem", "rules", "limits", "policy", "name", "text"] as const;
-
-// The places of the fields in the memory of `hot`, and their lengths, in words.
+// The places of the fields in the memory of `hot.rs`, and their lengths, in words.
 export const SEED = 0;
 export const NOW = 2;
 export const HINT = 4;
@@ -156,6 +155,18 @@ export const SHORTAGE_WORDS = 8;
 export const CAPACITY = 690;
 export const NOTED = 692;
 export const WORDS = 694;
+
+// The places of the fields in the memory of `policies.rs`, and their lengths, in words.
+export const BUILT_NUMBER = 0;
+export const BUILT_PROBLEM = 2;
+export const BUILT_PROBLEM_WORDS = 6;
+export const BUILT_LIMITS = 8;
+export const BUILT_LIMITS_WORDS = 8;
+export const BUILT_RULES = 16;
+export const BUILT_RULES_WORDS = 180;
+export const BUILT_POLICY = 196;
+export const BUILT_POLICY_WORDS = 616;
+export const BUILT_WORDS = 812;
 export const RULES_WORDS = 180;
 /** The place of the number of the latest refusal in a budget. */
 export const REFUSALS = 8;

@@ -14,7 +14,7 @@ import {
   unsupported,
   wrongType,
 } from "./errors.js";
-import { type Classifier, classifier, classifierFor, classifyBy, isFailure, type RulesReader } from "./failure.js";
+import { classifierFor, classifyBy, isFailure, type RulesReader } from "./failure.js";
 import type { PolicyFields, PresetName } from "./fields.js";
 import type { Facts, Failure } from "./hooks.js";
 import { hasHooks } from "./hooks.js";
@@ -39,7 +39,18 @@ import {
 import type { Given } from "./hot.js";
 import { checkModule, policyOf, takeModule, wordsWithDeadline } from "./hot.js";
 import { Operation } from "./operation.js";
-import { entryOf, isGuard, type Limits, NEEDS_RULES, NO_LIMIT, presets, Reader, type Rules } from "./options.js";
+import {
+  isGuard,
+  isOfRules,
+  isRare,
+  type Limits,
+  NEEDS_RULES,
+  NO_LIMIT,
+  Options,
+  policies,
+  type ReadPolicy,
+  type Rules,
+} from "./options.js";
 import { BUDGET_KIND, BUDGET_LIMIT } from "./table.js";
 import type { Nanos, Time } from "./values.js";
 import {
@@ -181,11 +192,7 @@ export class Policy implements CompiledPolicy {
   }
 }
 
-interface Built {
-  /** The numbers to give to the core at its first decision, or the words of a policy that the core has read. */
-  readonly numbers: readonly Given[] | Uint32Array;
-  readonly limits: Limits;
-  readonly rules: Rules | undefined;
+interface Built extends ReadPolicy {
   readonly guardFields: readonly GuardField[] | undefined;
   /** The budgets that loops bring; undefined if they bring none. */
   readonly loops: { readonly capacity: number | undefined } | undefined;
@@ -233,12 +240,10 @@ function build(fields: unknown, reading: Reading): Built {
     else own.push(field);
   }
   const read = readFields(own, reading);
-  // Only presets have rules that need a module, among the policies that are read here.
-  if (!takeModule(read.limits.needs))
-    throw read.limits.needs === NEEDS_RULES ? needs("preset", "classify") : needs("backoff.kind", "policies");
+  if (!takeModule(read.limits.needs)) throw needs("backoff.kind", "policies");
   const preset = own.find(({ path, kind }) => path === "preset" && kind === TEXT);
-  const numbers = preset && presets?.[preset.value as string]?.guards;
-  if (numbers) guardFields.push({ ...preset, numbers });
+  const numbers = preset && policies?.presets[preset.value as string];
+  if (numbers && Object.keys(numbers).length > 0) guardFields.push({ ...preset, numbers });
   if (guardFields.length > 0) maker?.check(guardFields);
   checkModule();
   const all = guardFields.filter(({ kind }) => kind !== NOTHING && kind !== EMPTY);
@@ -281,26 +286,24 @@ function withoutBudget(field: GuardField): GuardField[] {
 const namesBudget = ({ path, numbers }: GuardField): boolean =>
   /^budget(\.|$)/.test(path) || numbers?.[BUDGET_KIND] !== undefined;
 
-/** Reads the fields of a policy: plain fields and rules here, others in the core, with the module of `holdoff/classify`. */
-function readFields(own: readonly FieldValue[], reading: Reading) {
-  const name = ({ path }: FieldValue) => reading.name(path);
-  const options = new Reader(reading === inDocument);
+/** Reads the fields of a policy: plain fields and rules here, others in the core, with the module of `holdoff/policies`. */
+function readFields(own: readonly FieldValue[], reading: Reading): ReadPolicy {
+  let Reader = Options;
   let rules: RulesReader | undefined;
-  let readByCore: Classifier["policy"];
   for (const field of own) {
-    const entry = entryOf(name(field), field.kind);
-    if (entry === "rules") rules ??= classifierFor(field.path).reader();
-    // The core knows the names that other libraries have for fields.
-    else if (entry && (field.path === "preset" || !classifier?.policy)) throw needs(field.path, entry);
-    else if (entry !== undefined) readByCore = classifier?.policy;
+    const name = reading.name(field.path);
+    if (isOfRules(name, field.kind)) rules ??= classifierFor(field.path).reader();
+    if (!isRare(name, field)) continue;
+    if (policies === undefined) throw needs(field.path, "policies");
+    Reader = policies.Reader;
   }
-  if (readByCore) return readByCore(own, reading.name);
+  const options = new Reader(reading === inDocument);
   for (const field of own) {
-    const path = name(field);
-    if (!rules?.set(path, field) && path !== "rules") options.set(path, field);
+    const name = reading.name(field.path);
+    if (!rules?.set(name, field) && name !== "rules") options.set(name, field);
   }
   options.rules = rules?.build();
-  return { ...options.build(), rules: options.rules };
+  return options.build();
 }
 
 /** The policy with the budgets of another one, unless one of them has none or another capacity. */

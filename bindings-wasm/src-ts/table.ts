@@ -130,15 +130,6 @@ export const RULES: Readonly<Record<number, string>> = {
   204: 'unknown_failure_kind must be one of transient, throttled, timeout, permanent',
 };
 
-/** The word and the rule of each error about lists and stages by its number. */
-export const STAGE_RULES: Readonly<Record<number, string>> = {
-  115: 'delays_missing must list at least one delay',
-  117: 'times_missing is needed by a stage that another one follows',
-  118: 'too_many_stages is one too many: there is room for 16 stages and 64 listed delays',
-  128: 'preset_stages has several stages in this preset: give a whole backoff, with its kind, or none of its fields',
-  129: 'times_range must be a whole number from 1 to 268435455',
-};
-
 /** The word and the rule of the error about times by its number. */
 export const TIME_RULES: Readonly<Record<number, string>> = {
   203: 'time_range must be a time from 0 on that its type holds exactly',
@@ -153,6 +144,7 @@ export const CONDITION_RULES: Readonly<Record<number, string>> = {
   124: 'not_a_list must be a list',
   174: 'not_a_flag must be true or false',
   180: 'too_many_rules is one too many: there is room for 8 rules, 16 alternatives and 8 sets of statuses',
+  183: 'replaced is written as a rule',
 };
 
 /** The conditions of rules with their bits. */

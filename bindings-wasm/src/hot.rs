@@ -1,5 +1,5 @@
-//! The module of `holdoff` and, with one more feature, that of `holdoff/policies`; part of those of `holdoff/classify` and
-//! `holdoff/guards`, which decide by rules, too. It has one operation's call, from its first failure on.
+//! The module of `holdoff`, and part of those of `holdoff/policies` and `holdoff/guards`. It has one operation's call, from its first
+//! failure on.
 //!
 //! JavaScript gives the numbers of a policy that it has checked itself, and keeps the words that the module makes of them. It keeps the
 //! call's state while another operation's is in the memory. There is no text here, and there are no names.
@@ -65,8 +65,8 @@ fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
 exports! {
     /// `policy` := one without numbers.
     fn begin() = |memory| memory.policy = Policy::blank();
-    /// Gives the field with that number `seed`: of the policy for rule 0, else of the rule.
-    fn give(rule: u32, field: u32) = |memory| memory.policy.give(rule as u8, field as u8, memory.seed);
+    /// Gives the field with that number `seed`.
+    fn give(field: u32) = |memory| memory.policy.give(field as u8, memory.seed);
     /// All numbers of `policy` are given.
     fn given() = |memory| memory.policy.given();
     /// `policy` := the same for a delay that the host's user has chosen.

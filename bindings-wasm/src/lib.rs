@@ -5,9 +5,8 @@
 //! struct in wasm memory for each transition, and back. There is no allocator, no import and nothing to free.
 //!
 //! A program loads the modules of the entries that it imports. Each is made of this crate with one feature: `hot` an operation's
-//! call, under a policy without rules that JavaScript has checked and written as words; `powers` the same with the backoffs that need
-//! a power function, with lists of delays and with several stages; `rules` judges failures; `classify` reads the fields that few policies have, and has what
-//! `hot` has; `guards` the guards that calls share, and what `hot` has. A policy and a
+//! call, under a policy without rules that JavaScript has checked and written as words; `policies` the same for any policy, which it
+//! builds of the numbers that JavaScript has read; `rules` judges failures; `guards` the guards that calls share, and what `hot` has. A policy and a
 //! state are the same words in all of them. `wheel` has timers, which take memory as they come, so each wheel is an instance of its
 //! own. `tools` is made by wasm-bindgen: its functions and classes take and give JavaScript's own values. `cli` is the command
 //! line, for Node.js. `holdoff/lite` needs no module.
@@ -15,16 +14,16 @@
 // On any other target there is nothing to see, so that the workspace still compiles there.
 #![cfg(target_arch = "wasm32")]
 
-#[cfg(feature = "classify")]
-mod classify;
 #[cfg(feature = "cli")]
 mod cli;
 #[cfg(feature = "guards")]
 mod guards;
-#[cfg(any(feature = "hot", feature = "classify", feature = "guards"))]
+#[cfg(any(feature = "hot", feature = "guards"))]
 mod hot;
 #[cfg(not(any(feature = "tools", feature = "cli")))]
 mod memory;
+#[cfg(feature = "policies")]
+mod policies;
 #[cfg(feature = "rules")]
 mod rules;
 #[cfg(feature = "tools")]

@@ -3,7 +3,7 @@
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
-#[cfg(any(feature = "hot", feature = "classify", feature = "guards"))]
+#[cfg(any(feature = "hot", feature = "guards"))]
 use holdoff_core::{Failure, FailureKind, Hint};
 
 /// One thread's memory.
@@ -66,7 +66,7 @@ macro_rules! exports {
 pub(crate) use exports;
 
 /// The failure of a kind, with the number of its rule above it.
-#[cfg(any(feature = "hot", feature = "classify", feature = "guards"))]
+#[cfg(any(feature = "hot", feature = "guards"))]
 pub(crate) fn failure_of(kind: u32, hint: Hint) -> Failure {
     let rule = (kind >> 8) as u8;
     let kind = FailureKind::from_code(kind & 255).unwrap_or(FailureKind::Permanent);

@@ -35,7 +35,6 @@ const USES = {
     return entry.retry(work, { ...fields, guards });
   })`,
   "./rules": "print(typeof entry)",
-  "./classify": "print(typeof entry)",
   "./tools": "print(entry.explain('default').rows.length)",
   "./timers": "print(new entry.Wheel().pop(0) ?? 'none')",
   "./telemetry": "print(entry.listen({ onRetry() {} })() ?? 'none')",

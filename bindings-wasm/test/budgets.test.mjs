@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { ConfigError, outcomeOf, Policy, retry, wrap } from "holdoff";
 import { Budget, Guards, retry as guardedRetry } from "holdoff/guards";
 import { withoutBudgets } from "holdoff/testing";
-import "holdoff/classify";
+import "holdoff/rules";
 import "holdoff/policies";
 import { failure, VirtualClock } from "./virtual.mjs";
 

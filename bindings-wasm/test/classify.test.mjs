@@ -11,7 +11,8 @@ import {
   parseNanos,
   retry,
 } from "holdoff";
-import "holdoff/classify";
+import "holdoff/policies";
+import "holdoff/rules";
 import { failure, VirtualClock } from "./virtual.mjs";
 
 const kinds = (errors) => errors.map((error) => classify(error).kind);

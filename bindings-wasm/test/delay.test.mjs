@@ -1,7 +1,8 @@
 // The option `delay`: a function that chooses the delay after a failure.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import "holdoff/classify";
+import "holdoff/policies";
+import "holdoff/rules";
 import { attempts, ConfigError, classify, HookError, outcomeOf, Policy, retry, wrap } from "holdoff";
 import { Bulkhead, Guards } from "holdoff/guards";
 import { failure, VirtualClock } from "./virtual.mjs";

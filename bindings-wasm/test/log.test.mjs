@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { ConfigError, Policy } from "holdoff";
-import "holdoff/classify";
+import "holdoff/rules";
 import "holdoff/policies";
 import { Guards } from "holdoff/guards";
 import { Call, Event, Recorder, ReplayError, replay, save } from "holdoff/tools";

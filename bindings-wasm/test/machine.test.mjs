@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { ConfigError, Policy, seed, seedAt } from "holdoff";
 import { Call, Retry, Schedule } from "holdoff/tools";
-import "holdoff/classify";
+import "holdoff/rules";
 import "holdoff/policies";
 
 const policy = new Policy({ jitter: "none", attempts: 3, deadline: "10s" });
@@ -252,7 +252,7 @@ test("two hundred thousand machines need little memory", () => {
 test("the modules are pure: they import nothing, and their memory cannot grow by itself", () => {
   for (const [name, pages] of [
     ["hot", 2],
-    ["classify", 2],
+    ["policies", 2],
   ]) {
     const module = new WebAssembly.Module(readFileSync(new URL(`../dist/${name}.wasm`, import.meta.url)));
     assert.deepEqual(WebAssembly.Module.imports(module), []);

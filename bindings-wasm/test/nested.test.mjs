@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { givenUp, outcomeOf, Policy, retry } from "holdoff";
-import "holdoff/classify";
+import "holdoff/rules";
 import "holdoff/policies";
 import { currentToken, Guards, Token } from "holdoff/guards";
 import { failure, VirtualClock } from "./virtual.mjs";

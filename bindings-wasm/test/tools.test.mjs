@@ -147,8 +147,8 @@ test("other systems' forms are read and written", () => {
   assert.deepEqual(temporal.errorTypes, ["Bad"]);
   assert.deepEqual(fromForm("temporal", toForm("temporal", temporal.policy, temporal)), temporal);
   assert.deepEqual(
-    fromForm("kubernetes", toForm("kubernetes", new Policy("kubernetes"))).policy,
-    new Policy("kubernetes"),
+    fromForm("kubernetes", toForm("kubernetes", new Policy("kubernetes"))).policy.words,
+    new Policy("kubernetes").words,
   );
   const graph = fromForm("langgraphgo-graph", { MaxRetries: 3, BackoffStrategy: 1, RetryableErrors: ["timeout"] });
   assert.equal(graph.policy.judge("permanent", { message: "a timeout" }).kind, "transient");

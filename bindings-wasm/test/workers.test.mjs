@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const names = ["hot", "powers", "rules", "classify", "guards"];
+const names = ["hot", "policies", "rules", "guards"];
 const compiled = Object.fromEntries(
   names.map((name) => [name, new WebAssembly.Module(readFileSync(`${root}dist/${name}.wasm`))]),
 );
@@ -53,10 +53,10 @@ for (const condition of ["workerd", "edge-light"]) {
     await plain.exports.init();
     assert.equal(await plain.exports.retry(third, soon), 3);
     const { exports, imported } = await bundled(
-      `import "holdoff/policies"; import "holdoff/classify"; export { retry } from "holdoff"; export { Guards } from "holdoff/guards";`,
+      `import "holdoff/policies"; import "holdoff/rules"; export { retry } from "holdoff"; export { Guards } from "holdoff/guards";`,
       condition,
     );
-    assert.deepEqual(imported.sort(), ["classify", "guards", "hot", "powers", "rules"]);
+    assert.deepEqual(imported.sort(), ["guards", "hot", "policies", "rules"]);
     const rules = [{ if: { kinds: ["transient"] }, attempts: 3 }];
     assert.equal(
       await exports.retry(third, { ...soon, backoff: [{ delay: 1, kind: "constant", times: 1 }, {}], rules }),

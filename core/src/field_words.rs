@@ -1,4 +1,4 @@
-//! The words that fields take.
+//! The values that fields take.
 
 use crate::words::{nth, same};
 
@@ -43,4 +43,60 @@ impl Words {
         }
         bits
     }
+}
+
+/// The values that a field takes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Takes {
+    /// One of some words.
+    Word(Words),
+    /// A length of time of at least so many nanoseconds.
+    Span {
+        /// The shortest, in nanoseconds: 0, or 1 for a time above zero.
+        from: u64,
+    },
+    /// A length of time, or "none" for no limit.
+    SpanOrNone {
+        /// The shortest, in nanoseconds: 0, or 1 for a time above zero.
+        from: u64,
+        /// The number that stands for "none".
+        none: u64,
+    },
+    /// A finite number.
+    Number(Range),
+    /// A whole number from the first to the second.
+    WholeNumber(u32, u32),
+    /// A whole number from 1 on, or "forever".
+    Attempts,
+    /// A list of lengths of time.
+    Spans,
+    /// A length of time, or a list of up to so many of them.
+    SpanOrSpans(u8),
+    /// The number of the format: 1.
+    Version,
+    /// True or false.
+    Flag,
+}
+
+impl Takes {
+    /// 1 for a time, 2 for a double, 3 for a whole number, 0 for a word and for what errors do not show.
+    pub(crate) const fn unit(&self) -> u8 {
+        match self {
+            Self::Word(_) | Self::Spans | Self::Version | Self::Flag => 0,
+            Self::Span { .. } | Self::SpanOrNone { .. } | Self::SpanOrSpans(_) => 1,
+            Self::Number(_) => 2,
+            Self::WholeNumber(..) | Self::Attempts => 3,
+        }
+    }
+}
+
+/// The numbers that a field takes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Range {
+    /// Any finite number from this one on.
+    From(f64),
+    /// Any finite number above 0.
+    AboveZero,
+    /// A share: above 0 and at most 1.
+    Share,
 }

@@ -4,7 +4,7 @@
 //! docs/policy.md and the typed options of JavaScript and Python are printed from them. Fields stand in the order in which
 //! they are written, and in which errors about several of them are told.
 
-pub use crate::field_words::Words;
+pub use crate::field_words::{Range, Takes, Words};
 use crate::words::{nth, one_of};
 use core::ops::RangeInclusive;
 
@@ -14,50 +14,6 @@ const UNLIMITED: u64 = u64::MAX;
 const LONGEST: u64 = i64::MAX as u64;
 /// The number of "forever" for attempts.
 const FOREVER: u64 = u32::MAX as u64;
-
-/// The values that a field takes.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Takes {
-    /// One of some words.
-    Word(Words),
-    /// A length of time of at least so many nanoseconds.
-    Span {
-        /// The shortest, in nanoseconds: 0, or 1 for a time above zero.
-        from: u64,
-    },
-    /// A length of time, or "none" for no limit.
-    SpanOrNone {
-        /// The shortest, in nanoseconds: 0, or 1 for a time above zero.
-        from: u64,
-        /// The number that stands for "none".
-        none: u64,
-    },
-    /// A finite number.
-    Number(Range),
-    /// A whole number from the first to the second.
-    WholeNumber(u32, u32),
-    /// A whole number from 1 on, or "forever".
-    Attempts,
-    /// A list of lengths of time.
-    Spans,
-    /// A length of time, or a list of up to so many of them.
-    SpanOrSpans(u8),
-    /// The number of the format: 1.
-    Version,
-    /// True or false.
-    Flag,
-}
-
-/// The numbers that a field takes.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Range {
-    /// Any finite number from this one on.
-    From(f64),
-    /// Any finite number above 0.
-    AboveZero,
-    /// A share: above 0 and at most 1.
-    Share,
-}
 
 macro_rules! words {
     ($first:literal: $word:literal $(, $more:literal)*) => {
@@ -93,9 +49,8 @@ const NESTINGS: Words = words!(0: "allow", "innermost", "outermost", "cap");
 
 /// A field's row.
 struct Row {
-    /// The rule in words where `takes` does not say it all, the path, and the other names.
-    texts: &'static str,
-    takes: Takes,
+    /// `Takes::unit`.
+    unit: u8,
     /// The number that stands for a field that is not given.
     default: Option<u64>,
     /// The kinds of the section that have a use for it, one bit each by number: unless listed all but 0, which is "none".
@@ -165,11 +120,25 @@ macro_rules! fields {
             const fn row(self) -> &'static Row {
                 match self {
                     $(Self::$name => &const { Row {
-                        texts: concat!(fields!(@rule [$($rule)?] $($takes)+), "\0", $path $(, "\0", $alias)*),
-                        takes: fields!(@takes $($takes)+),
+                        unit: fields!(@takes $($takes)+).unit(),
                         default: fields!(@default $($default)?),
                         kinds: fields!(@kinds $($words $kinds)?),
                     } },)+
+                }
+            }
+
+            /// The rule in words where `takes` does not say it all, the path, and the other names. No part of the row, so that a
+            /// build that asks for no text has none.
+            const fn texts(self) -> &'static str {
+                match self {
+                    $(Self::$name => concat!(fields!(@rule [$($rule)?] $($takes)+), "\0", $path $(, "\0", $alias)*),)+
+                }
+            }
+
+            /// The values that the field takes.
+            pub const fn takes(self) -> Takes {
+                match self {
+                    $(Self::$name => fields!(@takes $($takes)+),)+
                 }
             }
 
@@ -495,12 +464,12 @@ impl Field {
 
     /// The field's path in a document.
     pub const fn path(self) -> &'static str {
-        nth(self.row().texts, 1)
+        nth(self.texts(), 1)
     }
 
-    /// The values that the field takes.
-    pub const fn takes(self) -> Takes {
-        self.row().takes
+    /// [`Takes::unit`], without a look at the words.
+    pub(crate) const fn unit(self) -> u8 {
+        self.row().unit
     }
 
     /// The number that stands for the field where it is not given: nanoseconds, a word's number, a whole number or the bits of
@@ -531,7 +500,7 @@ impl Field {
     pub(crate) const fn row_rule(self) -> &'static str {
         match self.takes() {
             Takes::Word(words) => nth(words.texts, 0),
-            _ => nth(self.row().texts, 0),
+            _ => nth(self.texts(), 0),
         }
     }
 
@@ -539,7 +508,7 @@ impl Field {
     pub fn names() -> impl Iterator<Item = (&'static str, Self)> + Clone {
         let names = |field: &Self| {
             let field = *field;
-            field.row().texts.split('\0').skip(1).map(move |name| (name, field))
+            field.texts().split('\0').skip(1).map(move |name| (name, field))
         };
         Self::ALL.iter().flat_map(names)
     }

@@ -19,7 +19,7 @@ const PRINTED: &[(&str, &[&str])] = &[
     ("bindings-python/python/holdoff/_literals.py", &["words", "literals"]),
     ("bindings-wasm/src-ts/fields.ts", &["fields", "policy.ts"]),
     ("bindings-wasm/src-ts/table.ts", &["fields", "table.ts"]),
-    ("bindings-wasm/src-ts/policies/presets.ts", &["fields", "presets.ts"]),
+    ("bindings-wasm/src-ts/policies/table.ts", &["fields", "policies_table.ts"]),
     ("bindings-wasm/src-ts/guards/fields.ts", &["fields", "guards.ts"]),
     ("bindings-wasm/src-ts/guards/table.ts", &["fields", "guards_table.ts"]),
     ("bindings-wasm/src-ts/guards/classes.ts", &["fields", "guards_classes.ts"]),

@@ -46,9 +46,8 @@ fn build_anew() -> Result<()> {
     }
     let modules = [
         ("hot.wasm", "hot", "lite"),
-        ("powers.wasm", "powers", "lite"),
+        ("policies.wasm", "policies", "lite"),
         ("rules.wasm", "rules", "lite"),
-        ("classify.wasm", "classify", "wasm"),
         ("guards.wasm", "guards", "wasm"),
         ("wheel.wasm", "wheel", "wasm"),
     ];
@@ -93,7 +92,7 @@ fn tarball() -> Result<PathBuf> {
     for module in sorted(&dist)?.iter().filter(|path| path.extension().is_some_and(|extension| extension == "wasm")) {
         shell::has_no_machine_paths(module)?;
     }
-    notices::write(&dist, &package(), "wasm32-unknown-unknown", "hot,powers,rules,classify,guards,wheel,tools,cli")?;
+    notices::write(&dist, &package(), "wasm32-unknown-unknown", "hot,policies,rules,guards,wheel,tools,cli")?;
     let tarball = pack(&package())?;
     if !tarball.ends_with(concat!("holdoff-", env!("CARGO_PKG_VERSION"), ".tgz")) {
         bail!("{} was packed: is the version in package.json that of the workspace?", tarball.display());

@@ -1,196 +1,163 @@
-/** Lists of delays, backoffs of several stages, and the policies that presets begin with: what few options have. */
+/** Lists of delays, backoffs of several stages, schedules of rules, presets, and what few options have: the core builds their policies. */
 
-import powers from "../../dist/powers.wasm";
+import source from "../../dist/policies.wasm";
 import * as Rule from "../codes.js";
-import { needs, ruleOf } from "../errors.js";
-import { bring } from "../hot.js";
+import { ruleOf } from "../errors.js";
+import { bring, readLong, writeNumber } from "../hot.js";
 import { once } from "../memory.js";
 import {
-  type Base,
-  givenStage,
+  byNumber,
   isNone,
   isStages,
-  presets as knownPresets,
   listOf,
-  NEEDS_POWERS,
   NEEDS_RULES,
   names,
   near,
-  nearInStage,
   Options,
   partsOf,
-  readOptionsBy,
-  STEPS,
-  type Stage,
-  type Values,
-  type Written,
-  widest,
+  type ReadPolicy,
+  showNanos,
+  usePolicies,
 } from "../options.js";
-import { RULES_WORDS } from "../places.js";
+import * as At from "../places.js";
 import * as Field from "../table.js";
-import { FIELDS, LONGEST, type Row, STAGE_RULES } from "../table.js";
-import type { Nanos } from "../values.js";
-import { type FieldValue, NO_ITEMS, NOTHING } from "../values.js";
-import { PRESETS } from "./presets.js";
+import { type Row, RULE_PARTS } from "../table.js";
+import { type FieldValue, NO_ITEMS, NOTHING, nearest } from "../values.js";
+import { FIELDS, PRESETS, RULES } from "./table.js";
 
-const MOST_STAGES = 16;
-const MOST_DELAYS = 64;
-/** The most delays that are counted. */
-const COUNTED = 2 ** 28 - 1;
+const entry = once(source);
+bring(entry, NEEDS_RULES);
 
-const DEFAULT: readonly Stage[] = [[Field.EXPONENTIAL_BACKOFF, 1e8, 2, 5e9, 0]];
-
-/** Has options read with stages, lists and, if they are given, presets. */
-function readStages(known?: Readonly<Record<string, Base>>): void {
-  readOptionsBy(StagedOptions, known);
+const rare = new Map<string, Row>();
+for (const row of FIELDS) {
+  byNumber[row[0]] = row;
+  rare.set(row[1], row);
 }
 
-interface Of {
-  readonly numbers: Values;
-  readonly delays: Nanos[];
+let core: At.PoliciesExports | undefined;
+let words: Uint32Array;
+
+/** Compiles the module on first use, and finds its memory. */
+function load(): At.PoliciesExports {
+  if (core) return core;
+  core = entry.make() as At.PoliciesExports;
+  words = new Uint32Array(core.memory.buffer, core.policies(), At.BUILT_WORDS);
+  return core;
 }
 
-class StagedOptions extends Options {
-  /** The values of each stage, and the delays that it lists. */
-  private readonly all: Of[] = [{ numbers: this.numbers, delays: [] }];
-  /** The stage and the item of a list that is being read, for the paths in errors. */
-  private position: readonly [stage?: number | undefined, item?: number | undefined] = [];
-  private chained = false;
-  private listed = 0;
+/** The stage of a number that no stage has. */
+const NO_STAGE = 255;
 
-  protected override path(row: Row): string {
-    const path = super.path(row);
-    const [stage, item] = this.position;
-    return (
-      (stage === undefined ? path : path.replace(/^backoff/, `backoff[${stage}]`)) +
-      (item === undefined ? "" : `[${item}]`)
-    );
+/** The place of a field: its rule from 1 on, its stage, its item in a list, and whether it is a jitter, cap or hint of a stage. */
+interface Place {
+  readonly rule: number;
+  readonly stage: number | undefined;
+  readonly item: number | undefined;
+  readonly isInStage: boolean;
+}
+
+class PolicyReader extends Options {
+  private readonly core = load();
+  /** The place that an error is about. */
+  private place: Place = { rule: 0, stage: undefined, item: undefined, isInStage: false };
+
+  constructor(isDocument: boolean) {
+    super(isDocument);
+    this.core.options_begin();
   }
 
-  protected override rule(code: number): [word: string, rule: string] {
-    return ruleOf(code, STAGE_RULES);
+  protected override path(row: Row): string {
+    const { rule, stage, item, isInStage } = this.place;
+    const at = stage === undefined ? "backoff" : `backoff[${stage}]`;
+    const path = isInStage ? `${at}.${super.path(row)}` : super.path(row).replace(/^backoff/, at);
+    return (rule ? `rules[${rule - 1}].` : "") + path + (item === undefined ? "" : `[${item}]`);
+  }
+
+  protected override rule(code: number, row?: Row): [word: string, rule: string] {
+    const [word, rule] = ruleOf(code, RULES);
+    const isOther = code === Rule.ZERO_LIMIT && row?.[0] !== Field.DEADLINE && row?.[0] !== Field.ATTEMPT_TIMEOUT;
+    return [word, isOther ? "must be more than 0" : rule];
   }
 
   protected override takes(row: Row): string {
     const takes = super.takes(row);
-    if (takes !== "preset") return takes;
-    if (knownPresets === undefined) throw needs("preset", "policies");
-    return `word 1 ${Object.keys(knownPresets).join(" ")}`;
+    return takes === "preset" ? `word 1 ${Object.keys(PRESETS).join(" ")}` : takes;
   }
 
-  override set(name: string, field: FieldValue): void {
-    const [base, behind, stage, item] = partsOf(name);
-    const row = names().get(base + behind);
-    if (row) this.put(row, field, stage, item, behind === "" && isNone(base, field));
-    else if (row === undefined)
-      this.fail(Rule.UNKNOWN_FIELD, 0, field, stage === undefined ? near(name) : nearInStage(behind));
+  protected override range(row: Row): number {
+    return row[0] === Field.ATTEMPTS && this.place.rule ? Rule.RULE_ATTEMPTS : super.range(row);
   }
 
-  private put(
-    row: Row,
-    field: FieldValue,
-    stage: number | undefined,
-    item: number | undefined,
-    isEmpty: boolean,
-  ): void {
-    const [number] = row;
+  override set(full: string, field: FieldValue): void {
     const { kind } = field;
-    const fail = (code: number, of: number, at?: number): never => {
-      this.position = [stage, at];
-      return this.fail(code, of, item !== undefined && at === undefined ? listOf(field) : field);
+    const [, digits, name = full] = /^rules\[(\d+)\]\.(.*)$/s.exec(full) ?? [];
+    const rule = digits === undefined ? 0 : Number(digits) + 1;
+    const [base, behind, stage, item] = partsOf(name);
+    const whole = base + behind;
+    const known = names().get(whole) ?? rare.get(whole);
+    const inner = whole.replace(/^backoff\./, "");
+    const isInStage = !known && inner !== whole && /^(jitter|cap|hint)\b/.test(inner);
+    const row = isInStage ? (names().get(inner) ?? rare.get(inner)) : known;
+    this.place = { rule, stage, item, isInStage };
+    if (!row) {
+      const part = nearest(name.split(/[.[]/, 1)[0] as string, RULE_PARTS.split(" "));
+      const suggestion = rule
+        ? part
+        : near(stage === undefined ? name : `backoff.${behind.replace(/^\.+/, "")}`, stage !== undefined);
+      this.fail(Rule.UNKNOWN_FIELD, 0, field, suggestion);
+    }
+    const [number] = row;
+    const isDelay = number === Field.BACKOFF_DELAYS;
+    const fail = (code: number, of = number): never => this.fail(code, of, item === undefined ? field : listOf(field));
+    if (item !== undefined && !isDelay) {
+      this.place = { ...this.place, item: undefined };
+      fail(Rule.WRONG_TYPE);
+    }
+    if (stage !== undefined && !this.core.options_stage(rule, stage)) fail(Rule.TOO_MANY_STAGES, Field.BACKOFF_KIND);
+    if (item === undefined && (kind === NOTHING || isNone(isInStage ? inner : whole, field))) return;
+    const at = isInStage || isStages(row[1]) ? (stage ?? 0) : NO_STAGE;
+    if (isDelay && kind === NO_ITEMS) fail(Rule.DELAYS_MISSING);
+    if (isDelay && item !== this.core.options_listed(rule, at)) fail(Rule.WRONG_TYPE);
+    const value = this.read(row, field, isDelay ? Rule.NOT_A_DURATION : undefined);
+    if (rule && number === Field.ATTEMPTS && value > 65535 && value !== 2 ** 32 - 1) fail(Rule.RULE_ATTEMPTS);
+    writeNumber(words, At.BUILT_NUMBER, number, value);
+    if (!this.core.options_give(rule, at, number)) fail(Rule.TOO_MANY_STAGES);
+  }
+
+  override build(): ReadPolicy {
+    const { core, rules } = this;
+    const at = (place: number, length: number) => words.subarray(place, place + length);
+    at(At.BUILT_RULES, At.BUILT_RULES_WORDS).fill(0);
+    if (rules) words.set(rules.words, At.BUILT_RULES);
+    const code = core.options_build();
+    if (code !== 0) this.failBuilt(code);
+    const [deadline, minAttempt, timeout, limit] = [0, 2, 4, 6].map((place) =>
+      readLong(words, At.BUILT_LIMITS + place),
+    ) as [number, number, number, number];
+    const built = at(At.BUILT_RULES, At.BUILT_RULES_WORDS).slice();
+    return {
+      numbers: at(At.BUILT_POLICY, At.BUILT_POLICY_WORDS).slice(),
+      limits: { deadline, minAttempt, timeout, limit, needs: core.options_need() },
+      rules: rules ?? (built.some(Boolean) ? { words: built, texts: [] } : undefined),
     };
-    if (item !== undefined && number !== Field.BACKOFF_DELAYS) fail(Rule.WRONG_TYPE, number);
-    if (stage !== undefined) {
-      if (stage >= MOST_STAGES) fail(Rule.TOO_MANY_STAGES, Field.BACKOFF_KIND, item);
-      this.chained = true;
-      while (this.all.length <= stage) this.all.push({ numbers: [], delays: [] });
-    }
-    if (item === undefined && (kind === NOTHING || isEmpty)) return;
-    this.position = [stage, item];
-    const { numbers, delays } = this.all[stage ?? 0] as Of;
-    if (number === Field.BACKOFF_DELAYS) {
-      if (kind === NO_ITEMS) fail(Rule.DELAYS_MISSING, number, item);
-      if (item !== delays.length) fail(Rule.WRONG_TYPE, number, item);
-      const delay = this.read(row, field, Rule.NOT_A_DURATION);
-      if (this.listed++ >= MOST_DELAYS) fail(Rule.TOO_MANY_STAGES, number, item);
-      delays.push(delay);
-      numbers[number] = 0;
-    } else if (isStages(row[1])) {
-      numbers[number] = this.read(row, field);
-    } else {
-      this.numbers[number] = this.read(row, field);
-    }
   }
 
-  override build(): Written {
-    const preset = this.numbers[Field.PRESET] as number | undefined;
-    // The first one is the default policy.
-    if (preset !== undefined && preset !== 1) this.base = Object.values(knownPresets ?? {})[preset - 1];
-    if (this.base && this.rules) this.base = { stages: this.base.stages, fields: this.base.fields };
-    return super.build();
-  }
-
-  protected override attempts(stages: readonly Stage[], fields: Values): Nanos {
-    const ends = stages !== this.base?.stages && stages !== DEFAULT && stages.every(([, , , , times]) => times > 0);
-    if (!ends) return super.attempts(stages, fields);
-    return (
-      Math.min(
-        stages.reduce((sum, [, , , , times]) => sum + times, 0),
-        COUNTED,
-      ) + 1
-    );
-  }
-
-  protected override stages(fields: Values): readonly Stage[] {
-    const { numbers, all, base, chained } = this;
-    const known = base?.stages ?? DEFAULT;
-    // Without a backoff of its own the policy has the preset's.
-    if (!chained && !FIELDS.some(([number, names]) => isStages(names) && numbers[number] !== undefined)) return known;
-    const complete = numbers[Field.BACKOFF_KIND] !== undefined || numbers[Field.BACKOFF_DELAYS] !== undefined;
-    if (!chained && !complete && numbers[Field.PRESET] !== undefined) {
-      if (known.length !== 1) this.fail(Rule.PRESET_STAGES, Field.BACKOFF_KIND);
-      const [kind, initial, step, max] = known[0] as Stage;
-      const by = STEPS[kind];
-      numbers[Field.BACKOFF_KIND] = kind;
-      if (kind !== Field.CONSTANT_BACKOFF) numbers[Field.BACKOFF_MAX] ??= widest(numbers, max);
-      numbers[Field.BACKOFF_INITIAL] ??= initial;
-      if (by !== undefined) numbers[by] ??= step;
-    }
-    const clips = fields[Field.CAP] === Field.CLIP_CAP;
-    const read = all.map(({ numbers, delays }, index): Stage => {
-      this.position = [chained ? index : undefined];
-      const has = numbers[Field.BACKOFF_DELAYS] !== undefined;
-      if (has) numbers[Field.BACKOFF_KIND] ??= Field.LIST_BACKOFF;
-      const stage = this.stage(numbers, clips);
-      const [kind, , , , times] = stage;
-      if (kind === Field.LIST_BACKOFF) {
-        if (!has) this.fail(Rule.DELAYS_MISSING, Field.BACKOFF_DELAYS);
-        return [kind, 0, 0, LONGEST, delays.length, delays];
-      }
-      if (times === 0 && index + 1 < all.length) this.fail(Rule.TIMES_MISSING, Field.BACKOFF_TIMES);
-      return stage;
-    });
-    this.position = [];
-    return read;
-  }
-
-  protected override written(stages: readonly Stage[], fields: Values): Written {
-    const { numbers, limits } = super.written(stages, fields);
-    const [rules, conditions] = this.base?.rules ?? [];
-    if (!rules || !conditions) return { numbers, limits };
-    this.rules = { words: Uint32Array.from({ length: RULES_WORDS }, (_, at) => conditions[at] ?? 0), texts: [] };
-    const more = rules.flatMap(([kinds, ...own], at) => [
-      [at + 1, 0, kinds] as const,
-      ...own.flatMap((stage) => givenStage(at + 1, stage)),
-    ]);
-    const count = rules.reduce((sum, [, ...own]) => sum + own.length, stages.length);
-    if (count > MOST_STAGES) this.fail(Rule.TOO_MANY_STAGES, Field.BACKOFF_KIND);
-    return { numbers: [...numbers, ...more], limits: { ...limits, needs: NEEDS_RULES } };
+  /** Throws the error that the core has found. */
+  private failBuilt(code: number): never {
+    const [field, rule, stage, isInStage, kind] = words.subarray(At.BUILT_PROBLEM) as unknown as number[];
+    this.place = {
+      rule: rule as number,
+      stage: stage ? stage - 1 : undefined,
+      item: undefined,
+      isInStage: !!isInStage,
+    };
+    const double = new Float64Array(words.slice(At.BUILT_NUMBER, At.BUILT_NUMBER + 2).buffer)[0];
+    const value = kind === 1 ? showNanos(readLong(words, At.BUILT_NUMBER)) : kind === 2 ? String(double) : undefined;
+    return this.fail(code, field as number, undefined, undefined, value);
   }
 }
 
-bring(once(powers), NEEDS_POWERS);
-readStages(PRESETS);
+usePolicies({ Reader: PolicyReader, presets: PRESETS });
 
 /** The names of the presets. */
 export const presets: readonly string[] = Object.keys(PRESETS);

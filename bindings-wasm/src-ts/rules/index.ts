@@ -54,6 +54,17 @@ function entryOf(name: string, value: unknown): number {
   return at < 0 || name === "grpc" ? at : at + 1;
 }
 
+/** The lists of an earlier form of the document, in whose place a policy has rules. */
+const REPLACED = /^(?:retry_on(?:\.(non_idempotent\.)?(http|grpc|kinds|patterns))?|backoff(?:\[\d+\])?\.on)(?:[.[]|$)/;
+
+/** The rule that is written in the place of a list. */
+function replaced([name, once, list]: RegExpExecArray): string {
+  if (name.startsWith("backoff")) return 'is a rule: "rules": [{"if": {"kinds": [...]}, "backoff": {...}}]';
+  if (list === undefined) return 'is a list of rules: "rules": [{"if": {...}, "retry": true}]';
+  const others = once ? '"idempotent": false' : "";
+  return `is a rule: "rules": [{"if": {"${list}": [...]${others && `, ${others}`}}, "retry": true}, {"if": {${others}}, "retry": false}]`;
+}
+
 /** The rules of one policy, as their fields are read one after the other. */
 class Reader implements RulesReader {
   private texts: RuleText[] = [];
@@ -65,12 +76,14 @@ class Reader implements RulesReader {
 
   set(name: string, field: FieldValue): boolean {
     const { kind, value, path } = field;
-    const fail = (code: number, near?: string): never => {
+    const fail = (code: number, near?: string, instead?: string): never => {
       const [word, rule] = ruleOf(code, CONDITION_RULES);
-      throw new ConfigError(code, word, path, value === undefined ? "" : ` = ${shown(value)}`, rule, near);
+      throw new ConfigError(code, word, path, value === undefined ? "" : ` = ${shown(value)}`, instead ?? rule, near);
     };
     const check = (code: number) => code && fail(code);
     if (name === "rules") return kind === NOTHING || kind === NO_ITEMS || fail(Rule.NOT_A_LIST);
+    const list = REPLACED.exec(name);
+    if (list) fail(Rule.REPLACED, "rules", replaced(list));
     const [, digits, part = ""] = /^rules\[(0|[1-9]\d?)\](?:\.(.*))?$/s.exec(name) ?? [];
     if (digits === undefined) return false;
     const rule = Number(digits);
@@ -79,6 +92,8 @@ class Reader implements RulesReader {
     if (inner === undefined) {
       check(core.begin(rule));
       if (part === "") return kind === NOTHING || kind === EMPTY || fail(Rule.WRONG_TYPE);
+      // The reader of policies has the schedule of a rule.
+      if (/^(attempts|backoff|jitter|cap|hint)(?:[.[]|$)/.test(part)) return false;
       if (part !== "retry") fail(Rule.UNKNOWN_FIELD, nearest(part.replace(/[.[].*/s, ""), RULE_PARTS.split(" ")));
       if (kind === FLAG) core.set_word(rule, value ? 1 : 2);
       return kind === FLAG || kind === NOTHING || fail(Rule.NOT_A_FLAG);

@@ -1,6 +1,6 @@
 /** Everything that a plain retry does without, loaded only if imported. */
-import "../classify/index.js";
 import "../policies/index.js";
+import "../rules/index.js";
 import { type Clock, hostNow, system } from "../clock.js";
 import { ConfigError, WRONG_TYPE } from "../errors.js";
 import type { Failure } from "../hooks.js";

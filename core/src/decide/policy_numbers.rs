@@ -102,31 +102,23 @@ impl Policy {
         Self::BLANK
     }
 
-    /// Gives the field with that number its own: of the policy for rule 0, else of the rule, whose field 0 are the kinds of failures that
-    /// it takes whatever else is known, one bit each. The kind of a backoff begins a stage, which has the fields of `backoff` that
-    /// follow. The stages of the policy come first, then those of the rules, in order.
-    pub fn give(&mut self, rule: u8, field: u8, number: u64) {
+    /// Gives the field with that number its own. The kind of the backoff begins it, and its other fields follow.
+    pub fn give(&mut self, field: u8, number: u64) {
         if cfg!(not(feature = "rules")) && field >= Field::Preset.code() {
             // Later fields need rules. The smallest module has no code for them.
             return;
         }
         match Field::from_code(field) {
             Some(Field::BackoffKind) => {
-                self.add_stage(rule, StageNumbers::of(BackoffNumbers { kind: number as u8, ..BackoffNumbers::EMPTY }));
+                self.add_stage(0, StageNumbers::of(BackoffNumbers { kind: number as u8, ..BackoffNumbers::EMPTY }));
             }
-            Some(Field::BackoffDelays) if cfg!(feature = "powers") => _ = self.add_delay(number),
             Some(field) if field.is_stages() => {
-                let [stages, _] = self.used();
-                if let Some(record) = stages.checked_sub(1).and_then(|last| self.stages.get_mut(last)) {
+                if let Some(record) = self.stages.first_mut() {
                     record.put(field, number);
                 }
             }
             Some(field) => self.put(field, number),
-            None => {
-                if let Some(rule) = self.rule_mut(rule) {
-                    rule.kinds = number as u8;
-                }
-            }
+            None => {}
         }
     }
 
@@ -149,10 +141,5 @@ impl Policy {
             () if !self.is_single() || kind == backoff::POLYNOMIAL || kind == backoff::DECORRELATED_V2 => 1,
             () => 0,
         }
-    }
-
-    /// The kinds and the stages of the rules that decide.
-    pub fn given_rules(&self) -> impl Iterator<Item = (u8, impl Iterator<Item = crate::Stage>)> {
-        self.rules.iter().filter(|rule| rule.decides()).map(|rule| (rule.kinds, self.stages_of(rule)))
     }
 }

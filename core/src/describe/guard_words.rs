@@ -145,7 +145,7 @@ impl GuardWords<'_> {
                 Some(Field::BreakerOpenFor) => {
                     self.0.open_times(&mut []).map_or(Ok(()), |times| write_growth(f, times.backoff()))?;
                 }
-                Some(field) => write!(f, "{}", field.takes().shown(self.0.or_default(field)))?,
+                Some(field) => write!(f, "{}", field.shown(self.0.or_default(field)))?,
             }
         }
         Ok(())

@@ -302,7 +302,7 @@ impl Options {
                 above(Some(Span::from_nanos(breaker.open.initial)), deadline)
             }
             LintKind::EmptyBudget => {
-                let none = |field: Field| field.takes().shown(self.or_default(field)) == Quantity::Number(0.0);
+                let none = |field: Field| field.shown(self.or_default(field)) == Quantity::Number(0.0);
                 unshown(match Field::BudgetKind.word(self.or_default(Field::BudgetKind) as u8) {
                     _ if budget.is_none() => false,
                     "token" => {

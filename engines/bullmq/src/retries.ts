@@ -14,8 +14,8 @@ import {
   type Step,
   type Verdict,
 } from "holdoff";
-import "holdoff/classify";
 import "holdoff/policies";
+import "holdoff/rules";
 import type { Guards } from "holdoff/guards";
 import { attemptsOf, type Event, Recorder, replay } from "holdoff/tools";
 import { type History, type JobStore, readHistory, type StoredJob, writeEvents, writeMark } from "./history.js";

@@ -2,10 +2,11 @@
 // `options` of the conformance crate prints. A policy or a guard's configuration must be the same to the last bit, and an error the same
 // but for the value shown.
 import { readFileSync } from "node:fs";
-import "../../../bindings-wasm/dist/esm/classify.js";
 import "../../../bindings-wasm/dist/esm/guards.js";
 import { ConfigError, Policy } from "../../../bindings-wasm/dist/esm/index.js";
 import "../../../bindings-wasm/dist/esm/policies.js";
+import "../../../bindings-wasm/dist/esm/rules.js";
+import { RULES_WORDS } from "../../../bindings-wasm/dist/esm/shared.js";
 import { Retry, Schedule, saveJson } from "../../../bindings-wasm/dist/esm/tools.js";
 
 const NAMES = ["budget", "breaker", "limiter", "bulkhead", "adaptive", "stretch", "hedge", "pause"];
@@ -16,12 +17,14 @@ const fingerprint = (policy) => JSON.parse(saveJson(new Retry(policy, 0, 0), 0))
 function described(policy) {
   const delays = [];
   for (const delay of new Schedule(policy, 7n)) if (delays.push(String(delay)) === 8) break;
-  return { fingerprint: fingerprint(policy), delays };
+  const words = policy.rules?.words ?? new Uint32Array(RULES_WORDS);
+  return { fingerprint: fingerprint(policy), delays, rules: bytes(words) };
 }
+
+const bytes = ({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength).toString("hex");
 
 /** The configurations of a policy's guards as bytes. */
 function configured({ guards }) {
-  const bytes = ({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength).toString("hex");
   return Object.fromEntries(NAMES.filter((name) => guards?.[name]).map((name) => [name, bytes(guards[name].config)]));
 }
 
@@ -37,7 +40,9 @@ function outcome(make, show) {
       word,
       path,
       rule,
-      nearest: nearest?.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) ?? null,
+      nearest:
+        (word === "unknown_field" ? nearest?.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : nearest) ??
+        null,
     };
   }
 }

@@ -45,7 +45,7 @@ import {
   totalWaitNanos,
   WaitBackoff,
 } from "../../../bindings-wasm/dist/esm/tools.js";
-import "../../../bindings-wasm/dist/esm/classify.js";
+import "../../../bindings-wasm/dist/esm/rules.js";
 import "../../../bindings-wasm/dist/esm/policies.js";
 import { digest } from "./logs.mjs";
 import { RECORDED } from "./recorded.mjs";

@@ -1,7 +1,7 @@
 //! Prints random policy documents and what the core makes of each, a line of JSON each, for hosts that read options by themselves.
 
 use anyhow::{Context as _, Result};
-use holdoff_core::{Error, Field, Options, Policy, Schedule, Section, Takes, Value as Setting, seed_at};
+use holdoff_core::{Error, Field, Options, Policy, Rules, Schedule, Section, Takes, Value as Setting, seed_at};
 use serde_json::{Map, Value, json};
 
 /// Draws from splitmix64.
@@ -90,6 +90,71 @@ impl Random {
         fields
     }
 
+    /// Rules with conditions, or with a schedule of their own.
+    fn rules(&mut self) -> Value {
+        if self.one_in(20) {
+            return (0..self.below(12)).map(|_| json!({ "retry": true })).collect();
+        }
+        (0..self.below(4)).map(|_| self.rule()).collect()
+    }
+
+    fn rule(&mut self) -> Value {
+        let mut rule = Map::new();
+        for _ in 0..self.below(4) {
+            let parts = ["if", "if", "if", "retry", "attempts", "backoff", "jitter", "cap", "hint"];
+            let few = self.one_in(2);
+            let name = self.pick(if few { &parts[..4] } else { &parts });
+            let value = match name {
+                "if" if self.one_in(3) => {
+                    let most = if self.one_in(9) { 20 } else { 4 };
+                    let count = self.below(most);
+                    (0..count).map(|_| self.conditions()).collect()
+                }
+                "if" => self.conditions(),
+                "retry" if !self.one_in(9) => self.one_in(2).into(),
+                "attempts" if !self.one_in(4) => (1 + self.below(5)).into(),
+                "attempts" => self.value(Some(Field::Attempts)),
+                "backoff" => self.backoff(),
+                "jitter" => self.fields("jitter.", 3).into(),
+                "hint" => self.fields("hint.", 3).into(),
+                _ => self.value(None),
+            };
+            let name = if self.one_in(30) { misspelled(self, name) } else { name.to_owned() };
+            rule.insert(name, value);
+        }
+        rule.into()
+    }
+
+    fn conditions(&mut self) -> Value {
+        let statuses = [json!(503), json!("5xx"), json!(429), json!(100), json!(599), json!("4xx"), json!(200)];
+        let odd =
+            [json!(600), json!("6xx"), json!("5XX"), json!(1.5), json!(-1), json!("a"), json!(null), json!([503])];
+        let codes = [json!("UNAVAILABLE"), json!("ok"), json!(14), json!(0), json!(16)];
+        let wrong = [json!(17), json!("UNAVAILBLE"), json!("not-found"), json!(true)];
+        let kinds = [json!("transient"), json!("throttled"), json!("timeout"), json!("permanent")];
+        let mut conditions = Map::new();
+        for _ in 0..self.below(4) {
+            let (name, _) = self.pick(&Rules::CONDITIONS);
+            let (usual, odd) = match name {
+                "http" => (&statuses[..], &odd[..]),
+                "grpc" => (&codes[..], &wrong[..]),
+                "kinds" => (&kinds[..], &[json!("permanentt"), json!(""), json!(1)][..]),
+                "idempotent" | "unsent" => (&[json!(true), json!(false)][..], &odd[..]),
+                _ => (&[json!("EPIPE"), json!("a"), json!("")][..], &odd[..]),
+            };
+            let entry = |random: &mut Self| {
+                let of = if random.one_in(9) { odd } else { usual };
+                random.pick(of)
+            };
+            let is_list = matches!(name, "idempotent" | "unsent") == self.one_in(20);
+            let count = self.below(3);
+            let value = if is_list { (0..count).map(|_| entry(self)).collect() } else { entry(self) };
+            let name = if self.one_in(40) { misspelled(self, name) } else { name.to_owned() };
+            conditions.insert(name, value);
+        }
+        conditions.into()
+    }
+
     /// Sections of guards.
     fn guards(&mut self) -> Map<String, Value> {
         let known: Vec<_> = Field::names().filter(|(_, field)| field.is_guards()).collect();
@@ -174,20 +239,20 @@ fn set(options: &mut Options, path: &str, value: &Value, unit: f64) -> Result<()
     options.set(path, setting).map(|_| ()).map_err(|error| (error, path.to_owned()))
 }
 
-fn build(document: &Map<String, Value>, unit: f64) -> Result<Policy, (Error, String)> {
+fn build(document: &Map<String, Value>, unit: f64) -> Result<(Policy, Rules), (Error, String)> {
     let mut options = Options::NEW;
     for (name, value) in document {
         set(&mut options, name, value, unit)?;
     }
-    options.build().map_err(|error| (error, String::new()))
+    options.build().map(|policy| (policy, options.rules())).map_err(|error| (error, String::new()))
 }
 
 /// The policy's fingerprint and its first delays, or what is wrong.
 fn outcome(document: &Map<String, Value>, unit: f64) -> Value {
     match build(document, unit) {
-        Ok(policy) => {
+        Ok((policy, rules)) => {
             let delays: Vec<_> = Schedule::new(&policy, 7).take(8).map(|delay| delay.as_nanos().to_string()).collect();
-            json!({ "fingerprint": policy.fingerprint().to_string(), "delays": delays })
+            json!({ "fingerprint": policy.fingerprint().to_string(), "delays": delays, "rules": bytes_of(&rules) })
         }
         Err(wrong) => told(&wrong),
     }
@@ -240,7 +305,10 @@ fn main() -> Result<()> {
     let count: u64 = std::env::args().nth(1).context("usage: options COUNT")?.parse()?;
     for seed in 0..count {
         let mut random = Random { seed, draws: 0 };
-        let fields = random.fields("", 4);
+        let mut fields = random.fields("", 4);
+        if random.one_in(2) {
+            fields.insert("rules".to_owned(), random.rules());
+        }
         // Numbers in a document have no unit; in a program they are milliseconds.
         let (document, code) = (outcome(&fields, f64::NAN), outcome(&fields, 1e6));
         println!("{}", json!({ "fields": fields, "document": document, "code": code }));

@@ -16,7 +16,7 @@ fn main() -> Result<()> {
     for (name, sources) in [
         ("Hot", &["hot.rs"] as &[_]),
         ("Rules", &["rules.rs"]),
-        ("Classify", &["classify.rs"]),
+        ("Policies", &["policies.rs"]),
         ("Guards", &["guards.rs", "guards/calls.rs", "guards/single.rs"]),
         ("Wheel", &["wheel.rs"]),
     ] {
@@ -38,23 +38,21 @@ fn main() -> Result<()> {
     let own = own.map(|(field, _)| camel(field)).filter(|field| !field.starts_with('$'));
     let guards = GUARDS.iter().flat_map(|guard| [format!("{}Config", guard.0), guard.0.to_owned()]);
     println!("\nexport const GUARDS_FIELDS = {:?} as const;", own.chain(guards).collect::<Vec<_>>());
-    let text = read("classify.rs")?;
-    let list = between(&text, "    places!(", ")").context("no places")?;
-    let fields: Vec<_> =
-        list.split(", ").filter_map(|field| field.split_once(": ")).map(|field| camel(field.0.trim())).collect();
-    println!("\nexport const CLASSIFY_FIELDS = {fields:?} as const;");
-    println!("\n// The places of the fields in the memory of `hot`, and their lengths, in words.");
-    let (text, mut at) = (read("hot.rs")?, 0);
-    for line in between(&text, "struct Memory {\n", "\n}").context("no memory")?.lines() {
-        let Some((field, of)) = line.trim().trim_end_matches(',').split_once(": ") else { continue };
-        let words = words_of(of).with_context(|| format!("the size of {of}"))?;
-        println!("export const {} = {at};", field.to_uppercase());
-        if words > 2 {
-            println!("export const {}_WORDS = {words};", field.to_uppercase());
+    for (file, prefix) in [("hot.rs", ""), ("policies.rs", "BUILT_")] {
+        println!("\n// The places of the fields in the memory of `{file}`, and their lengths, in words.");
+        let (text, mut at) = (read(file)?, 0);
+        for line in between(&text, "struct Memory {\n", "\n}").context("no memory")?.lines() {
+            let Some((field, of)) = line.trim().trim_end_matches(',').split_once(": ") else { continue };
+            // JavaScript knows no place in options, which come last.
+            let Some(words) = words_of(of) else { continue };
+            println!("export const {prefix}{} = {at};", field.to_uppercase());
+            if words > 2 {
+                println!("export const {prefix}{}_WORDS = {words};", field.to_uppercase());
+            }
+            at += words;
         }
-        at += words;
+        println!("export const {prefix}WORDS = {at};");
     }
-    println!("export const WORDS = {at};");
     println!("export const RULES_WORDS = {};", size_of::<Rules>() / 4);
     println!("/** The place of the number of the latest refusal in a budget. */");
     println!("export const REFUSALS = {};", Budget::REFUSALS / 4);
@@ -75,6 +73,8 @@ fn words_of(of: &str) -> Option<usize> {
     Some(match of {
         "u64" => 2,
         "[u64; 4]" => 8,
+        "[u32; 6]" => 6,
+        "Rules" => size_of::<Rules>() / 4,
         "RawStep" => size_of::<RawStep>() / 4,
         "Policy" => size_of::<Policy>() / 4,
         "Call" => size_of::<Call>() / 4,

@@ -267,7 +267,7 @@ impl GuardFields for Options {
         };
         for field in section.fields().filter(|field| *field != section.first && !fits(*field)) {
             if let Some(number) = self.number(field) {
-                return Err(Error::new(ErrorCode::NotForKind, field, field.takes().shown(number)));
+                return Err(Error::new(ErrorCode::NotForKind, field, field.shown(number)));
             }
         }
         Ok(())

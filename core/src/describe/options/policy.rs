@@ -74,7 +74,7 @@ impl Options {
             Some(broken) => broken,
             None => return self.finish(policy),
         };
-        Err(Error::new(code, field, field.takes().shown(numbers.own(field).unwrap_or(0))))
+        Err(Error::new(code, field, field.shown(numbers.own(field).unwrap_or(0))))
     }
 
     /// Sets what follows from the numbers of a policy. The error about the first field that a build without rules has no code for.

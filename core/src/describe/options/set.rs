@@ -119,7 +119,7 @@ impl Options {
     /// Gives a place its number, if there is room.
     fn give(&mut self, place: Place, field: Field, number: u64) -> Result<(), Error> {
         let full = || Error::new(ErrorCode::TooManyStages, field, Quantity::None);
-        if self.put_at(place, number) { Ok(()) } else { Err(full()) }
+        if self.give_number(place.rule, place.stage, place.field, number) { Ok(()) } else { Err(full()) }
     }
 
     /// [`Options::set`] for names that are not under `rules`.
@@ -153,11 +153,8 @@ impl Options {
             return Err(Error { item: None, ..place(Error::new(ErrorCode::WrongType, field, value.shown())) });
         }
         let owner = rule.map_or(0, |rule| rule.saturating_add(1));
-        if let Some(stage) = path.stage {
-            if !self.has_room(owner, stage) {
-                return Err(place(Error::new(ErrorCode::TooManyStages, Field::BackoffKind, Quantity::None)));
-            }
-            self.give(Place::begins(owner, stage), Field::BackoffKind, 0).map_err(place)?;
+        if path.stage.is_some_and(|stage| !self.begin_stage(owner, stage)) {
+            return Err(place(Error::new(ErrorCode::TooManyStages, Field::BackoffKind, Quantity::None)));
         }
         let group = path.item.is_none() && path.is_group();
         if value == Value::Nothing && path.item.is_none() || value == Value::Empty && group {
@@ -222,11 +219,34 @@ impl Options {
         }
         // The field itself takes a list, so that its rule would say nothing about an item.
         let nanos = field.read(value).map_err(|error| Error { code: ErrorCode::NotADuration, ..error })?;
-        let all = self.given().filter(|given| given.0.field == field.code()).count();
-        if all >= DELAYS || !self.add(place, nanos) {
-            return Err(Error::new(ErrorCode::TooManyStages, field, Quantity::None));
+        self.give(place, field, nanos)
+    }
+}
+
+/// By numbers, for JavaScript, which reads names and values by itself. Rule 0 is the policy itself; stage 255 is none.
+#[doc(hidden)]
+impl Options {
+    /// Begins a stage of a list of stages. False without room.
+    pub fn begin_stage(&mut self, rule: u8, stage: u8) -> bool {
+        self.has_room(rule, stage) && self.put_at(Place::begins(rule, stage), 0)
+    }
+
+    /// Gives a field its number; of a list one more delay. False without room.
+    pub fn give_number(&mut self, rule: u8, stage: u8, field: u8, number: u64) -> bool {
+        let place = Place { rule, stage, field };
+        let is_delay = field == Field::BackoffDelays.code();
+        let has_room = !place.is_in_stage() || self.has_room(rule, stage);
+        let listed = || self.given().filter(|given| given.0.field == field).count();
+        match has_room && !(is_delay && listed() >= DELAYS) {
+            true if is_delay => self.add(place, number),
+            true => self.put_at(place, number),
+            false => false,
         }
-        Ok(())
+    }
+
+    /// How many delays a stage lists.
+    pub fn listed(&self, rule: u8, stage: u8) -> u32 {
+        self.all_at(Place::in_stage(rule, stage, Field::BackoffDelays)).count() as u32
     }
 }
 

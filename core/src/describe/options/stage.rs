@@ -6,7 +6,7 @@ use crate::decide::jitter;
 use crate::decide::stage_numbers::{CAP, Choices, JITTER, StageNumbers};
 use crate::describe::preset::Place;
 use crate::error::{ErrorCode, Quantity};
-use crate::fields::{Field, Takes};
+use crate::fields::Field;
 use crate::time::Span;
 
 /// The numbers at one place: those of the options, else those of a preset.
@@ -75,7 +75,7 @@ impl<'o> Numbers<'o> {
 
     /// The error about a field.
     fn wrong(&self, code: ErrorCode, field: Field) -> Broken {
-        (code, field, self.get(field).map_or(Quantity::None, |number| field.takes().shown(number)))
+        (code, field, self.get(field).map_or(Quantity::None, |number| field.shown(number)))
     }
 
     /// The stage, without the delays of a list, or the rule that it breaks. `cap` counts where the stage has no cap.
@@ -168,16 +168,14 @@ impl<'o> Numbers<'o> {
     }
 }
 
-impl Takes {
+impl Field {
     /// A number of options as errors show it.
     pub(crate) const fn shown(self, number: u64) -> Quantity {
-        match self {
-            Self::Word(_) | Self::Spans | Self::Version | Self::Flag => Quantity::None,
-            Self::Span { .. } | Self::SpanOrNone { .. } | Self::SpanOrSpans(_) => {
-                Quantity::Span(Span::from_nanos(number))
-            }
-            Self::Number(_) => Quantity::Number(f64::from_bits(number)),
-            Self::WholeNumber(..) | Self::Attempts => Quantity::Number(number as u32 as f64),
+        match self.unit() {
+            1 => Quantity::Span(Span::from_nanos(number)),
+            2 => Quantity::Number(f64::from_bits(number)),
+            3 => Quantity::Number(number as u32 as f64),
+            _ => Quantity::None,
         }
     }
 }

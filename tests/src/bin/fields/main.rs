@@ -12,7 +12,7 @@ fn main() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("policy.ts") => print!("{}", typescript::policy()),
         Some("table.ts") => print!("{}", typescript::table()),
-        Some("presets.ts") => print!("{}", typescript::presets()?),
+        Some("policies_table.ts") => print!("{}", typescript::policies_table()),
         Some("guards.ts") => print!("{}", typescript::guards()),
         Some("guards_classes.ts") => print!("{}", classes::classes()?),
         Some("guards_table.ts") => print!("{}", typescript::guards_table()?),
@@ -23,7 +23,7 @@ fn main() -> Result<()> {
         Some("help") => print!("{}", python::help(&std::env::args().nth(2).unwrap_or_default())?),
         other => {
             bail!(
-                "policy.ts, table.ts, presets.ts, guards.ts, guards_table.ts, python, docs, guide or help, not {other:?}"
+                "policy.ts, table.ts, policies_table.ts, guards.ts, guards_table.ts, python, docs, guide or help, not {other:?}"
             )
         }
     }

@@ -3,9 +3,7 @@
 use super::{GENERATED, group, quoted, wrapped};
 use anyhow::{Context as _, Result, bail};
 use conformance::fields::{GUARDS, described, groups, names};
-use holdoff_core::{
-    Backoff, ErrorCode, Field, GrpcCode, Jitter, Policy, Preset, Range, Rules, Section, Span, Stage, Takes,
-};
+use holdoff_core::{ErrorCode, Field, GrpcCode, Preset, Range, Rules, Section, Span, Takes};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -221,7 +219,7 @@ export interface PolicyFields extends GuardFields {
 }
 
 /// The errors of policies and of their use that JavaScript finds by itself.
-const CODES: [ErrorCode; 27] = [
+const CODES: [ErrorCode; 22] = [
     ErrorCode::UnknownField,
     ErrorCode::WrongType,
     ErrorCode::UnknownWord,
@@ -237,12 +235,7 @@ const CODES: [ErrorCode; 27] = [
     ErrorCode::JitterFactorMissing,
     ErrorCode::SeedRange,
     ErrorCode::ExponentRange,
-    ErrorCode::DelaysMissing,
     ErrorCode::JitterBoundMissing,
-    ErrorCode::TimesMissing,
-    ErrorCode::TooManyStages,
-    ErrorCode::PresetStages,
-    ErrorCode::TimesRange,
     ErrorCode::DocumentVersion,
     ErrorCode::NotJson,
     ErrorCode::NotAnObject,
@@ -251,17 +244,26 @@ const CODES: [ErrorCode; 27] = [
     ErrorCode::UnknownFailureKind,
 ];
 
-/// The errors of lists of delays, of backoffs of several stages, and of presets.
-const STAGE_CODES: [ErrorCode; 5] = [
+/// The errors of the fields and policies that the entry `holdoff` does not read.
+const POLICY_CODES: [ErrorCode; 14] = [
     ErrorCode::DelaysMissing,
     ErrorCode::TimesMissing,
     ErrorCode::TooManyStages,
+    ErrorCode::FloorAboveMax,
     ErrorCode::PresetStages,
     ErrorCode::TimesRange,
+    ErrorCode::OffsetRange,
+    ErrorCode::UntilPlace,
+    ErrorCode::RepeatPlace,
+    ErrorCode::LimitsLast,
+    ErrorCode::CountRange,
+    ErrorCode::NotAFlag,
+    ErrorCode::NeverRetries,
+    ErrorCode::RuleAttempts,
 ];
 
 /// The errors about rules and their conditions.
-const RULE_CODES: [ErrorCode; 7] = [
+const RULE_CODES: [ErrorCode; 8] = [
     ErrorCode::HttpStatus,
     ErrorCode::GrpcCode,
     ErrorCode::RetryKind,
@@ -269,6 +271,7 @@ const RULE_CODES: [ErrorCode; 7] = [
     ErrorCode::NotAList,
     ErrorCode::NotAFlag,
     ErrorCode::TooManyRules,
+    ErrorCode::Replaced,
 ];
 
 /// A number of a field as a literal of TypeScript: the longest time is no double.
@@ -420,7 +423,7 @@ fn numbers(name: &str, of: &str) -> Result<Vec<String>> {
     (0..length).map(number).collect()
 }
 
-/// True for a field that `options.ts` reads; false for one that it leaves to `holdoff/classify`.
+/// True for a field that `options.ts` reads; false for one that it leaves to `holdoff/policies`.
 fn is_read_by_javascript(field: Field) -> bool {
     field.code() < Field::BackoffOffset.code() && field != Field::BackoffFloor
 }
@@ -466,30 +469,19 @@ pub(super) fn table() -> String {
     out += "export const RULE_OF: Readonly<Record<number, number>> = {\n";
     for field in here {
         let rule = ErrorCode::WrongType.rule(Some(field));
-        let code = CODES.iter().find(|code| code.rule(None) == rule);
+        let code = CODES.iter().chain(&POLICY_CODES).find(|code| code.rule(None) == rule);
         if let Some(code) = code.filter(|code| **code != ErrorCode::NotADuration) {
             let _ = writeln!(out, "  {}: {},", field.code(), code.code());
         }
     }
-    let (of_stages, others): (Vec<ErrorCode>, Vec<ErrorCode>) =
-        CODES.into_iter().partition(|code| STAGE_CODES.contains(code));
+    out += "};\n\n";
     // A page that retries and does not read times of machines has no need of their rule.
     let (of_times, others): (Vec<ErrorCode>, Vec<ErrorCode>) =
-        others.into_iter().partition(|code| *code == ErrorCode::TimeRange);
-    for (name, of, codes) in [
-        ("RULES", "each error", others),
-        ("STAGE_RULES", "each error about lists and stages", of_stages),
-        ("TIME_RULES", "the error about times", of_times),
-        ("CONDITION_RULES", "each error about rules", RULE_CODES.into()),
-    ] {
-        let _ = writeln!(out, "}};\n\n/** The word and the rule of {of} by its number. */");
-        let _ = writeln!(out, "export const {name}: Readonly<Record<number, string>> = {{");
-        for code in codes {
-            let rule = code.rule(None).replace('\'', "\\'");
-            let _ = writeln!(out, "  {}: '{} {rule}',", code.code(), code.name());
-        }
-    }
-    out += "};\n\n/** The conditions of rules with their bits. */\nexport const CONDITIONS: Readonly<Record<string, number>> = {\n";
+        CODES.into_iter().partition(|code| *code == ErrorCode::TimeRange);
+    out += &texts("RULES", "each error", &others);
+    out += &texts("TIME_RULES", "the error about times", &of_times);
+    out += &texts("CONDITION_RULES", "each error about rules", &RULE_CODES);
+    out += "/** The conditions of rules with their bits. */\nexport const CONDITIONS: Readonly<Record<string, number>> = {\n";
     for (name, bit) in Rules::CONDITIONS {
         let _ = writeln!(out, "  {name}: {bit},");
     }
@@ -500,112 +492,37 @@ pub(super) fn table() -> String {
     out
 }
 
-/// A stage of a policy: kind, first delay, step, longest delay, number of delays.
-fn stage(stage: Stage) -> Result<String> {
-    let nanos = |span: Span| literal(Field::BackoffInitial, span.as_nanos());
-    let (kind, initial, step, max) = match stage.backoff {
-        Backoff::Constant { delay } => (1, delay, "0".to_owned(), Span::MAX),
-        Backoff::Exponential { initial, factor, max } => (3, initial, factor.to_string(), max),
-        Backoff::DecorrelatedV2 { initial, max } => (8, initial, "0".to_owned(), max),
-        other => bail!("no preset has {other:?} so far"),
-    };
-    let times = stage.times.unwrap_or(0);
-    Ok(format!("[{kind}, {}, {step}, {}, {times}]", nanos(initial), nanos(max)))
-}
-
-/// The words of rules, which are their bytes.
-#[expect(unsafe_code, reason = "they are numbers without padding, of which JavaScript gets copies")]
-fn words_of(rules: Rules) -> [u32; 180] {
-    // SAFETY: the sizes are equal, and every bit pattern is a word.
-    unsafe { std::mem::transmute::<Rules, [u32; 180]>(rules) }
-}
-
-/// The rules of a preset: their kinds and their stages, and their conditions as words by place; nothing without rules.
-fn rules(preset: Preset) -> Result<String> {
-    let conditions = words_of(Policy::options().preset(preset).rules());
-    let set = conditions.iter().enumerate().filter(|(_, word)| **word != 0);
-    let set: Vec<_> = set.map(|(at, word)| format!("{at}: {word}")).collect();
-    if set.is_empty() {
-        return Ok(String::new());
+/// The word and the rule of errors by their numbers.
+fn texts(name: &str, of: &str, codes: &[ErrorCode]) -> String {
+    let mut out = format!("/** The word and the rule of {of} by its number. */\n");
+    let _ = writeln!(out, "export const {name}: Readonly<Record<number, string>> = {{");
+    for code in codes {
+        let rule = code.rule(None).replace('\'', "\\'");
+        let _ = writeln!(out, "  {}: '{} {rule}',", code.code(), code.name());
     }
-    let mut rules = Vec::new();
-    for (kinds, stages) in preset.policy().given_rules() {
-        rules.push(format!("[{kinds}, {}]", stages.map(stage).collect::<Result<Vec<_>>>()?.join(", ")));
-    }
-    Ok(format!(", rules: [[{}], {{ {} }}]", rules.join(", "), set.join(", ")))
+    out + "};\n\n"
 }
 
-/// The number of a field that is no stage's.
-fn number_of(policy: &Policy, field: Field) -> Result<u64> {
-    Ok(match field {
-        Field::JitterKind => match policy.jitter() {
-            Jitter::None => 0,
-            Jitter::Full => 1,
-            Jitter::Equal => 2,
-            Jitter::Additive { .. } => 3,
-            Jitter::Proportional { .. } => 4,
-            Jitter::Bounded { .. } => 5,
-            Jitter::Subtractive { .. } => 6,
-            other => bail!("{other:?} has no number here"),
-        },
-        Field::JitterFactor => match policy.jitter() {
-            Jitter::Additive { factor } | Jitter::Proportional { factor } | Jitter::Subtractive { factor } => {
-                factor.to_bits()
-            }
-            _ => 0,
-        },
-        Field::JitterBound => match policy.jitter() {
-            Jitter::Bounded { bound } => bound.as_nanos(),
-            _ => 0,
-        },
-        Field::Cap => policy.cap() as u64,
-        Field::Attempts => policy.attempts().unwrap_or(u32::MAX).into(),
-        Field::Deadline => policy.deadline().map_or(u64::MAX, Span::as_nanos),
-        Field::HintMode => policy.hint_mode() as u64,
-        Field::HintMax => policy.hint_max().as_nanos(),
-        Field::HintOver => policy.hint_over() as u64,
-        Field::HintReach => policy.hint_reach().map_or(u64::MAX, Span::as_nanos),
-        field => field.default().unwrap_or(0),
-    })
-}
-
-pub(super) fn presets() -> Result<String> {
+pub(super) fn policies_table() -> String {
     let mut out = format!(
-        "/** The presets: their stages, and the fields that differ from the defaults by their numbers. {GENERATED} */\n\
-         import {{ LONGEST }} from \"../table.js\";\n\n\
-         /** A stage: kind, first delay, step, longest delay, number of delays. */\n\
-         export type Stage = readonly [number, number, number, number | bigint, number];\n\n\
-         /** A named policy; `guards` are the fields of its guards, where it has some. */\n\
-         export interface Preset {{\n  readonly stages: readonly Stage[];\n  \
-         readonly fields: Readonly<Record<number, number | bigint>>;\n  readonly guards?: Readonly<Record<number, number>>;\n  \
-         /** The kinds and the stages of its rules, and their conditions, as the core's words. */\n  \
-         readonly rules?: readonly [readonly (readonly [number, ...Stage[]])[], Readonly<Record<number, number>>];\n}}\n\n\
-         export const PRESETS: Readonly<Record<string, Preset>> = {{\n"
+        "/** The fields that few policies have, and the presets. {GENERATED} */\n\
+         import type {{ Row }} from \"../table.js\";\n\nexport const FIELDS: readonly Row[] = [\n"
     );
+    for field in Field::ALL.iter().filter(|field| !field.is_guards() && !is_read_by_javascript(**field)) {
+        let _ = writeln!(out, "  {},", row(*field));
+    }
+    out += "];\n\n";
+    out += &texts("RULES", "each error about policies of any fields", &POLICY_CODES);
+    out += "/** The presets in the order of their numbers, from 1 on, each with the numbers of its guards. */\n";
+    out += "export const PRESETS: Readonly<Record<string, Readonly<Record<number, number>>>> = {\n";
     for preset in Preset::ALL {
-        let policy = preset.policy();
-        let stages = policy.stages().map(stage).collect::<Result<Vec<_>>>()?.join(", ");
-        let plain = Field::ALL.iter().filter(|field| !field.is_guards() && !field.path().starts_with("backoff"));
-        let mut fields = Vec::new();
-        for field in plain {
-            let number = number_of(&policy, *field)?;
-            if number != field.default().unwrap_or(0) {
-                fields.push(format!("{}: {}", field.code(), literal(*field, number)));
-            }
-        }
         let guards = Field::ALL.iter().filter_map(|field| Some((field, preset.guard(*field)?)));
         let guards: Vec<_> =
             guards.map(|(field, number)| format!("{}: {}", field.code(), literal(*field, number))).collect();
-        let guards = if guards.is_empty() { String::new() } else { format!(", guards: {{ {} }}", guards.join(", ")) };
-        let fields = if fields.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", fields.join(", ")) };
-        let _ = writeln!(
-            out,
-            "  {:?}: {{ stages: [{stages}], fields: {fields}{guards}{} }},",
-            preset.name(),
-            rules(preset)?
-        );
+        let guards = if guards.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", guards.join(", ")) };
+        let _ = writeln!(out, "  {:?}: {guards},", preset.name());
     }
-    Ok(out + "};\n")
+    out + "};\n"
 }
 
 pub(super) fn guards() -> String {
