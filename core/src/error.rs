@@ -325,10 +325,7 @@ impl Error {
 
     /// The number of the event in its log; 0 where it is not known, and for any other input.
     pub const fn sequence(&self) -> u64 {
-        match self.subject {
-            Subject::Event(sequence) => sequence,
-            Subject::Policy | Subject::State => 0,
-        }
+        if let Subject::Event(sequence) = self.subject { sequence } else { 0 }
     }
 
     /// The rule in words: what the field must be.

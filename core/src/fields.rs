@@ -9,7 +9,7 @@ use crate::words::{nth, one_of};
 use core::ops::RangeInclusive;
 
 /// The number of "none" or "forever" where a field takes such a word beside its values.
-const UNLIMITED: u64 = u64::MAX;
+pub(crate) const UNLIMITED: u64 = u64::MAX;
 /// The longest [`Span`](crate::Span), for a limit that no delay reaches.
 const LONGEST: u64 = i64::MAX as u64;
 /// The number of "forever" for attempts.
@@ -57,15 +57,15 @@ struct Row {
     kinds: u16,
 }
 
-const fn millis(millis: u64) -> u64 {
+pub(crate) const fn millis(millis: u64) -> u64 {
     millis.saturating_mul(1_000_000)
 }
 
-const fn seconds(seconds: u64) -> u64 {
+pub(crate) const fn seconds(seconds: u64) -> u64 {
     millis(seconds.saturating_mul(1000))
 }
 
-const fn real(number: f64) -> u64 {
+pub(crate) const fn real(number: f64) -> u64 {
     number.to_bits()
 }
 

@@ -117,17 +117,8 @@ impl Backoff {
 
     /// The same backoff with a longest delay. A constant delay has none, so there it changes nothing.
     #[must_use]
-    pub const fn max(mut self, longest: Duration) -> Self {
-        match &mut self {
-            Self::Constant { .. } => {}
-            Self::Linear { max, .. }
-            | Self::Exponential { max, .. }
-            | Self::Polynomial { max, .. }
-            | Self::Fibonacci { max, .. }
-            | Self::Decorrelated { max, .. }
-            | Self::DecorrelatedV2 { max, .. } => *max = Span::from_duration(longest),
-        }
-        self
+    pub const fn max(self, longest: Duration) -> Self {
+        BackoffNumbers { max: Span::from_duration(longest).as_nanos(), ..BackoffNumbers::of(self) }.backoff()
     }
 }
 
@@ -187,6 +178,34 @@ pub struct BackoffNumbers {
 
 impl BackoffNumbers {
     pub(crate) const EMPTY: Self = Self { initial: 0, step: 0, max: 0, times: 0, kind: 0, unused: [0; 3] };
+
+    /// A backoff as a stage without an end, for every kind of failure.
+    pub(crate) const fn of(backoff: Backoff) -> Self {
+        let (kind, initial, step, max) = match backoff {
+            Backoff::Constant { delay } => (CONSTANT, delay, 0, Span::MAX),
+            Backoff::Linear { initial, increment, max } => (LINEAR, initial, increment.as_nanos(), max),
+            Backoff::Exponential { initial, factor, max } => (EXPONENTIAL, initial, factor.to_bits(), max),
+            Backoff::Polynomial { initial, exponent, max } => (POLYNOMIAL, initial, exponent.to_bits(), max),
+            Backoff::Fibonacci { initial, max } => (FIBONACCI, initial, 0, max),
+            Backoff::Decorrelated { initial, factor, max } => (DECORRELATED, initial, factor.to_bits(), max),
+            Backoff::DecorrelatedV2 { initial, max } => (DECORRELATED_V2, initial, 0, max),
+        };
+        Self { initial: initial.as_nanos(), step, max: max.as_nanos(), kind, ..Self::EMPTY }
+    }
+
+    /// The public backoff; a list has none.
+    pub(crate) const fn backoff(&self) -> Backoff {
+        let (initial, max) = (Span::from_nanos(self.initial), Span::from_nanos(self.max));
+        match self.kind {
+            LINEAR => Backoff::Linear { initial, increment: Span::from_nanos(self.step), max },
+            EXPONENTIAL => Backoff::Exponential { initial, factor: self.factor(), max },
+            POLYNOMIAL => Backoff::Polynomial { initial, exponent: self.factor(), max },
+            FIBONACCI => Backoff::Fibonacci { initial, max },
+            DECORRELATED => Backoff::Decorrelated { initial, factor: self.factor(), max },
+            DECORRELATED_V2 => Backoff::DecorrelatedV2 { initial, max },
+            _ => Backoff::Constant { delay: initial },
+        }
+    }
 
     pub(crate) const fn factor(&self) -> f64 {
         f64::from_bits(self.step)

@@ -5,11 +5,13 @@
 //! language, because every language sets them through [`Options::set`](crate::Options::set).
 
 use crate::decide::backoff::{self, Backoff, BackoffNumbers};
+use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, Jitter};
 use crate::decide::policy_table::{each_policy_number, kind_of_number};
 use crate::decide::stage::Stage;
 use crate::decide::stage_numbers::{CAP, Choices, DELAYS, JITTER, STAGES, StageNumbers, part};
 use crate::fields::Field;
+pub(crate) use crate::fields::UNLIMITED;
 use crate::time::Span;
 use crate::words::words;
 
@@ -21,8 +23,6 @@ pub(crate) const COUNTED: u32 = (1 << STAGE_AT) - 1;
 /// The lowest bit of the number of a stage in a count.
 pub(crate) const STAGE_AT: u32 = 28;
 
-/// The number of "no limit" for a deadline or a timeout.
-pub(crate) const UNLIMITED: u64 = u64::MAX;
 /// The number of a first attempt without a limit, whose beginning decides something: the host reads its clock.
 pub(crate) const NOT_LIMITED: u64 = UNLIMITED - 1;
 /// The number of "retry for ever".
@@ -289,7 +289,8 @@ impl Policy {
     /// the limits of hints are. The hints of stages and rules say nothing.
     #[must_use]
     pub const fn with_exact_hints(mut self) -> Self {
-        self.own = self.own.with_exact_hints();
+        let (hint_mode, hint_over) = (HintMode::Exact.code(), HintOver::Clamp.code());
+        self.own = Choices { hint_mode, hint_over, hint_max: UNLIMITED, hint_reach: UNLIMITED, ..self.own };
         self.path |= ASKED;
         self
     }
@@ -389,21 +390,5 @@ impl Policy {
     /// True if a rule changes what a machine decides.
     pub(crate) fn has_deciding_rules(&self) -> bool {
         self.rules.iter().any(RuleNumbers::decides)
-    }
-}
-
-impl BackoffNumbers {
-    /// The public backoff; a list has none.
-    pub(crate) const fn backoff(&self) -> Backoff {
-        let (initial, max) = (Span::from_nanos(self.initial), Span::from_nanos(self.max));
-        match self.kind {
-            backoff::LINEAR => Backoff::Linear { initial, increment: Span::from_nanos(self.step), max },
-            backoff::EXPONENTIAL => Backoff::Exponential { initial, factor: self.factor(), max },
-            backoff::POLYNOMIAL => Backoff::Polynomial { initial, exponent: self.factor(), max },
-            backoff::FIBONACCI => Backoff::Fibonacci { initial, max },
-            backoff::DECORRELATED => Backoff::Decorrelated { initial, factor: self.factor(), max },
-            backoff::DECORRELATED_V2 => Backoff::DecorrelatedV2 { initial, max },
-            _ => Backoff::Constant { delay: initial },
-        }
     }
 }

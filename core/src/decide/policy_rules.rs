@@ -1,7 +1,7 @@
-//! A backoff as plain numbers, and the rules that stages and limits must keep.
+//! The rules that stages and limits must keep.
 
 use crate::decide::backoff::{
-    Backoff, BackoffNumbers, CONSTANT, DECORRELATED, DECORRELATED_V2, EXPONENTIAL, FIBONACCI, LINEAR, LIST, POLYNOMIAL,
+    BackoffNumbers, CONSTANT, DECORRELATED, DECORRELATED_V2, EXPONENTIAL, LINEAR, LIST, POLYNOMIAL,
 };
 use crate::decide::policy::{FOREVER, Limits, OnDeadline, Policy, UNLIMITED};
 use crate::error::{ErrorCode, Quantity};
@@ -9,20 +9,6 @@ use crate::fields::Field;
 use crate::time::Span;
 
 impl BackoffNumbers {
-    /// A backoff as a stage without an end, for every kind of failure.
-    pub(crate) const fn of(backoff: Backoff) -> Self {
-        let (kind, initial, step, max) = match backoff {
-            Backoff::Constant { delay } => (CONSTANT, delay, 0, Span::MAX),
-            Backoff::Linear { initial, increment, max } => (LINEAR, initial, increment.as_nanos(), max),
-            Backoff::Exponential { initial, factor, max } => (EXPONENTIAL, initial, factor.to_bits(), max),
-            Backoff::Polynomial { initial, exponent, max } => (POLYNOMIAL, initial, exponent.to_bits(), max),
-            Backoff::Fibonacci { initial, max } => (FIBONACCI, initial, 0, max),
-            Backoff::Decorrelated { initial, factor, max } => (DECORRELATED, initial, factor.to_bits(), max),
-            Backoff::DecorrelatedV2 { initial, max } => (DECORRELATED_V2, initial, 0, max),
-        };
-        Self { initial: initial.as_nanos(), step, max: max.as_nanos(), kind, ..Self::EMPTY }
-    }
-
     /// The field that a kind's step is, where it has one.
     pub(crate) const fn step_of(kind: u8) -> Option<Field> {
         match kind {

@@ -1,18 +1,14 @@
 //! The numbers of a stage, and the jitter, cap and use of hints that a stage or a rule may have of its own.
 
 use crate::decide::backoff::{self, BackoffNumbers};
-use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Jitter};
 use crate::decide::policy_table::each_policy_number;
-use crate::fields::Field;
+use crate::fields::{Field, UNLIMITED};
 
 /// The most stages of a policy and its rules together.
 pub(crate) const STAGES: usize = 16;
 /// The most delays of its lists together.
 pub(crate) const DELAYS: usize = 64;
-
-/// The number of "no limit".
-const NO_LIMIT: u64 = u64::MAX;
 
 /// The bits of [`Choices::given`].
 pub(crate) const JITTER: u8 = 1;
@@ -20,12 +16,6 @@ pub(crate) const CAP: u8 = 2;
 pub(crate) const HINT: u8 = 4;
 
 impl Choices {
-    /// The same with every hint as the delay (spec 7.17).
-    pub(crate) const fn with_exact_hints(self) -> Self {
-        let (hint_mode, hint_over) = (HintMode::Exact.code(), HintOver::Clamp.code());
-        Self { hint_mode, hint_over, hint_max: NO_LIMIT, hint_reach: NO_LIMIT, ..self }
-    }
-
     pub(crate) const fn has(&self, choice: u8) -> bool {
         self.given & choice != 0
     }
@@ -156,7 +146,7 @@ impl StageNumbers {
             stage,
             floor: 0,
             offset: 0,
-            until: NO_LIMIT,
+            until: UNLIMITED,
             own: Choices::NONE,
             from: 1,
             repeats: 0,
@@ -231,7 +221,7 @@ rare! {
     BackoffFloor = floor: u64, 0;
     BackoffOffset = offset: u64, 0;
     BackoffFrom = from: u32, 1;
-    BackoffUntil = until: u64, NO_LIMIT;
+    BackoffUntil = until: u64, UNLIMITED;
     BackoffRepeat = repeats: u8, 0;
 }
 

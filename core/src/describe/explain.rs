@@ -145,7 +145,7 @@ impl Table {
 
     /// The number of the retries that are not shown, in words; empty if all are.
     pub const fn ending(&self) -> impl Display {
-        Ending { attempts: self.attempts, most: self.most }
+        Ending(self.attempts, self.most)
     }
 }
 
@@ -165,17 +165,14 @@ impl Display for Title {
     }
 }
 
-/// `and 20 more`.
-struct Ending {
-    attempts: Option<u32>,
-    most: u32,
-}
+/// `and 20 more`, of the attempts there are and the retries that are shown.
+struct Ending(Option<u32>, u32);
 
 impl Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.attempts.map(|attempts| attempts.saturating_sub(1).saturating_sub(self.most)) {
+        match self.0.map(|attempts| attempts.saturating_sub(1).saturating_sub(self.1)) {
             None => f.write_str("and so on, for ever"),
-            Some(0) if self.attempts == Some(1) => f.write_str("no retries"),
+            Some(0) if self.0 == Some(1) => f.write_str("no retries"),
             Some(0) => Ok(()),
             Some(more) => write!(f, "and {more} more"),
         }

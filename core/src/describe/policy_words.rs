@@ -46,7 +46,6 @@ impl fmt::Display for Policy {
             None => f.write_str(", no deadline")?,
             Some(deadline) => write!(f, ", deadline {deadline}")?,
         }
-        let total = self.total();
         for (is_so, words) in [
             (self.deadline_from() == DeadlineFrom::FirstFailure, " from the first failure"),
             (!self.abort_at_deadline(), " for the start of attempts"),
@@ -55,24 +54,24 @@ impl fmt::Display for Policy {
         ] {
             f.write_str(if is_so { words } else { "" })?;
         }
-        if let Some(total) = total {
-            write!(f, ", {total} attempts in all")?;
-        }
-        if let Some(time) = self.reset_after() {
-            write!(f, ", begun anew by an attempt of {time}")?;
-        }
-        if self.min_attempt() != Span::ZERO {
-            write!(f, ", at least {} for an attempt", self.min_attempt())?;
-        }
-        if self.on_deadline() == OnDeadline::Clip {
-            f.write_str(", the last sleep clipped")?;
-        }
-        if let Some(timeout) = self.attempt_timeout() {
-            write!(f, ", attempt timeout {timeout}")?;
-        }
+        around(f, ", ", self.total(), " attempts in all")?;
+        around(f, ", begun anew by an attempt of ", self.reset_after(), "")?;
+        around(f, ", at least ", some_time(self.min_attempt()), " for an attempt")?;
+        f.write_str(if self.on_deadline() == OnDeadline::Clip { ", the last sleep clipped" } else { "" })?;
+        around(f, ", attempt timeout ", self.attempt_timeout(), "")?;
         f.write_str("\nhints: ")?;
         write_hints(f, self)
     }
+}
+
+/// Writes a value with words around it, if there is one.
+fn around(f: &mut fmt::Formatter<'_>, before: &str, value: Option<impl Display>, behind: &str) -> fmt::Result {
+    value.map_or(Ok(()), |value| write!(f, "{before}{value}{behind}"))
+}
+
+/// A time that is not 0.
+fn some_time(span: Span) -> Option<Span> {
+    Some(span).filter(|span| *span != Span::ZERO)
 }
 
 /// Stages that follow one another.
@@ -154,10 +153,7 @@ fn write_hints(f: &mut fmt::Formatter<'_>, policy: &Policy) -> fmt::Result {
     if policy.hint_max() != Span::MAX {
         write!(f, " up to {}, {} above", policy.hint_max(), policy.hint_over().name())?;
     }
-    match policy.hint_reach() {
-        Some(reach) => write!(f, ", at most {reach} beyond the delay"),
-        None => Ok(()),
-    }
+    around(f, ", at most ", policy.hint_reach(), " beyond the delay")
 }
 
 fn write_jitter(f: &mut fmt::Formatter<'_>, policy: &Policy) -> fmt::Result {
@@ -212,39 +208,24 @@ fn write_backoff(f: &mut fmt::Formatter<'_>, backoff: Backoff) -> fmt::Result {
         Backoff::Decorrelated { initial, factor, .. } => write!(f, "decorrelated backoff from {initial} by {factor}"),
         Backoff::DecorrelatedV2 { initial, .. } => write!(f, "decorrelated backoff v2 of {initial}"),
     }?;
-    match Span::from_nanos(BackoffNumbers::of(backoff).max) {
-        Span::MAX => Ok(()),
-        longest => write!(f, " up to {longest}"),
-    }
+    let longest = Span::from_nanos(BackoffNumbers::of(backoff).max);
+    around(f, " up to ", Some(longest).filter(|longest| *longest != Span::MAX), "")
 }
 
 /// The backoff in words, and for how many delays: `linear backoff from 1s by 2s up to 9s 3 times`.
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_backoff(f, self.backoff)?;
-        if self.from != 1 {
-            write!(f, " with first index {}", self.from)?;
-        }
-        if self.floor != Span::ZERO {
-            write!(f, " at least {}", self.floor)?;
-        }
-        if self.offset != Span::ZERO {
-            write!(f, " plus {}", self.offset)?;
-        }
+        around(f, " with first index ", Some(self.from).filter(|from| *from != 1), "")?;
+        around(f, " at least ", some_time(self.floor), "")?;
+        around(f, " plus ", some_time(self.offset), "")?;
         match self.times {
-            None => {}
             Some(1) => f.write_str(" once")?,
-            Some(times) => write!(f, " {times} times")?,
+            times => around(f, " ", times, " times")?,
         }
-        if let Some(until) = self.until {
-            write!(f, " until {until}")?;
-        }
-        if let Some(jitter) = self.jitter {
-            write!(f, " with {}", JitterWords(jitter))?;
-        }
-        if let Some(cap) = self.cap {
-            write!(f, " with cap {}", cap.name())?;
-        }
+        around(f, " until ", self.until, "")?;
+        around(f, " with ", self.jitter.map(JitterWords), "")?;
+        around(f, " with cap ", self.cap, "")?;
         f.write_str(if self.repeats { ", again and again" } else { "" })
     }
 }

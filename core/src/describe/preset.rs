@@ -9,7 +9,7 @@ use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{ADDITIVE, BOUNDED, CAP_BEFORE_JITTER, NONE, PROPORTIONAL, SUBTRACTIVE};
 use crate::decide::policy::FOREVER;
 use crate::describe::rules::Rules;
-use crate::fields::Field;
+use crate::fields::{Field, millis, real, seconds};
 use crate::time::Span;
 use crate::words::words;
 use core::time::Duration;
@@ -115,18 +115,6 @@ macro_rules! numbers {
             $((numbers!(@place $([$rule, $stage])? $field), $number as u64)),*
         ] }
     };
-}
-
-const fn millis(millis: u64) -> u64 {
-    millis.saturating_mul(1_000_000)
-}
-
-const fn seconds(seconds: u64) -> u64 {
-    millis(seconds.saturating_mul(1000))
-}
-
-const fn real(number: f64) -> u64 {
-    number.to_bits()
 }
 
 /// The number of the budget's kind "token".

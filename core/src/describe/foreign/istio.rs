@@ -48,22 +48,23 @@ const FIELDS: [Row; 8] = [
 /// The failures that are retried when a route does not say it.
 const USUAL: &str = "connect-failure,refused-stream,unavailable,cancelled";
 
-/// Envoy's words. Words for headers of Envoy are not among them.
-const WORDS: [&str; 13] = [
-    "5xx",
-    "gateway-error",
-    "reset",
-    "reset-before-request",
-    "connect-failure",
-    "refused-stream",
-    "retriable-4xx",
-    "cancelled",
-    "deadline-exceeded",
-    "internal",
-    "resource-exhausted",
-    "unavailable",
+/// Envoy's words and what they retry: statuses, gRPC codes, and requests that were never sent. Words for headers of Envoy are not
+/// among them.
+const WORDS: [(&str, &str); 13] = [
+    ("5xx", "unsent 5xx"),
+    ("gateway-error", "502 503 504 unsent"),
+    ("reset", ""),
+    ("reset-before-request", "unsent"),
+    ("connect-failure", "unsent"),
+    ("refused-stream", "unsent"),
+    ("retriable-4xx", "409"),
+    ("cancelled", "CANCELLED"),
+    ("deadline-exceeded", "DEADLINE_EXCEEDED"),
+    ("internal", "INTERNAL"),
+    ("resource-exhausted", "RESOURCE_EXHAUSTED"),
+    ("unavailable", "UNAVAILABLE"),
     // Istio has the statuses in the same text.
-    "retriable-status-codes",
+    ("retriable-status-codes", ""),
 ];
 
 fn read_on<'v>(rules: &mut Rules, rule: u8, index: Option<u32>, value: Value<'v>) -> ReadEntry<'v> {
@@ -82,35 +83,21 @@ fn read_on<'v>(rules: &mut Rules, rule: u8, index: Option<u32>, value: Value<'v>
 
 /// Adds what a word means to the rule. A failure without any answer is one of a lost connection or of time.
 fn read_word(rules: &mut Rules, rule: u8, word: &str) -> Result<(), Error> {
-    let statuses: &[u16] = match word {
-        "gateway-error" => &[502, 503, 504],
-        "retriable-4xx" => &[409],
-        _ => &[],
+    let Some((_, entries)) = WORDS.into_iter().find(|known| known.0 == word) else {
+        let near = nearest(word, WORDS.into_iter().map(|known| known.0));
+        let status: u32 =
+            word.parse().map_err(|_| Error { nearest: near, ..error(ErrorCode::FormValue, "retryOn", ON) })?;
+        return rules.add_entry(rule, "http", status.into()).map(|_| ());
     };
-    for status in statuses {
-        rules.add_entry(rule, "http", u32::from(*status).into())?;
+    for entry in entries.split_ascii_whitespace() {
+        let (list, value) = match (entry, entry.parse::<u32>()) {
+            (_, Ok(status)) => ("http", status.into()),
+            ("unsent", _) => ("unsent", Value::Flag(true)),
+            ("5xx", _) => ("http", Value::Text(entry)),
+            (code, _) => ("grpc", Value::Text(code)),
+        };
+        rules.add_entry(rule, list, value)?;
     }
-    match word {
-        "5xx" | "gateway-error" | "reset-before-request" | "connect-failure" | "refused-stream" => {
-            rules.add_entry(rule, "unsent", Value::Flag(true))?;
-        }
-        _ => {}
-    }
-    match word {
-        "5xx" => rules.add_entry(rule, "http", Value::Text(word))?,
-        "cancelled" => rules.add_entry(rule, "grpc", 1.into())?,
-        "deadline-exceeded" => rules.add_entry(rule, "grpc", 4.into())?,
-        "resource-exhausted" => rules.add_entry(rule, "grpc", 8.into())?,
-        "internal" => rules.add_entry(rule, "grpc", 13.into())?,
-        "unavailable" => rules.add_entry(rule, "grpc", 14.into())?,
-        _ if WORDS.contains(&word) => None,
-        _ => {
-            let near = nearest(word, WORDS.into_iter());
-            let wrong = || Error { nearest: near, ..error(ErrorCode::FormValue, "retryOn", ON) };
-            let status: u32 = word.parse().map_err(|_| wrong())?;
-            rules.add_entry(rule, "http", status.into())?
-        }
-    };
     Ok(())
 }
 
