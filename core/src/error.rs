@@ -329,11 +329,8 @@ impl Error {
     }
 
     /// The rule in words: what the field must be.
-    pub const fn rule(&self) -> &'static str {
-        match self.special_rule {
-            Some(rule) => rule,
-            None => self.code.rule(self.field),
-        }
+    pub fn rule(&self) -> &'static str {
+        self.special_rule.unwrap_or_else(|| self.code.rule(self.field))
     }
 }
 

@@ -5,29 +5,18 @@ const LONGEST: usize = 64;
 
 /// The candidate nearest to `name`: first a candidate that `name` ends with, then a candidate that differs in at most a third
 /// of its letters (spec 3.3).
-pub(crate) fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let mut nearest = Nearest { name, found: None };
-    candidates.for_each(|candidate| nearest.offer(candidate));
-    nearest.found.map(|(_, candidate)| candidate)
+pub(crate) fn nearest(name: &str, mut candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    nearest_of(name, &mut candidates)
 }
 
-/// The nearest of the candidates so far, with its distance.
-struct Nearest<'n> {
-    name: &'n str,
-    found: Option<((bool, usize), &'static str)>,
-}
-
-impl Nearest<'_> {
-    /// Compares one candidate. In one place for all lists of names: a list is no object with methods of its own.
-    #[inline(never)]
-    fn offer(&mut self, candidate: &'static str) {
-        let (ends, edits) = (self.name.ends_with(candidate), edits(self.name, candidate));
-        let is_near = ends || edits.saturating_mul(3) <= candidate.len();
-        let distance = (!ends, edits);
-        if is_near && self.found.is_none_or(|(least, _)| distance < least) {
-            self.found = Some((distance, candidate));
-        }
-    }
+/// In one place for all lists of names.
+#[inline(never)]
+fn nearest_of(name: &str, candidates: &mut dyn Iterator<Item = &'static str>) -> Option<&'static str> {
+    let near = candidates.filter_map(|candidate| {
+        let (ends, edits) = (name.ends_with(candidate), edits(name, candidate));
+        (ends || edits.saturating_mul(3) <= candidate.len()).then_some(((!ends, edits), candidate))
+    });
+    near.min_by_key(|near| near.0).map(|near| near.1)
 }
 
 /// The edit distance of two names (Levenshtein), one row at a time; `LONGEST` when one is too long to be a typing error.

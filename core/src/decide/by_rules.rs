@@ -177,12 +177,8 @@ impl Retry {
 
     /// Counts a failure. Returns the count that it went to, and its limit (spec 8.9).
     fn count_failure(&mut self, policy: &Policy, rule: Option<(usize, &RuleNumbers)>) -> (u32, u32) {
-        if let Some((index, rule)) = rule
-            && let Some(limit) = rule.limit()
-            && let Some(count) = self.used.counts.get_mut(index)
-        {
-            *count = count.saturating_add(1);
-            return ((*count).into(), limit);
+        if let Some(counted) = self.count_in_rule(rule) {
+            return counted;
         }
         self.used.failures = self.used.failures.saturating_add(1).min(u32::MAX - 1);
         (self.used.failures, policy.attempts)
@@ -190,13 +186,17 @@ impl Retry {
 
     /// Counts a failure of an attempt beside which another one runs or begins: in the count of its rule, if it has one.
     pub(crate) fn count_hedged(&mut self, policy: &Policy, failure: Failure) {
-        if policy.has_rules()
-            && let Some((index, rule)) = policy.rule(failure)
-            && rule.limit().is_some()
-            && let Some(count) = self.used.counts.get_mut(index)
-        {
-            *count = count.saturating_add(1);
+        if policy.has_rules() {
+            self.count_in_rule(policy.rule(failure));
         }
+    }
+
+    /// Counts a failure in the count of a rule, if it has one. Returns the count and its limit.
+    fn count_in_rule(&mut self, rule: Option<(usize, &RuleNumbers)>) -> Option<(u32, u32)> {
+        let (index, rule) = rule?;
+        let (limit, count) = (rule.limit()?, self.used.counts.get_mut(index)?);
+        *count = count.saturating_add(1);
+        Some(((*count).into(), limit))
     }
 
     /// True if a call under guards that has begun so many attempts may begin no other after this failure (spec 29.5).

@@ -46,15 +46,11 @@ impl Layers {
     ///
     /// # Errors
     /// [`ErrorCode::AttemptsRange`] for 0 and for the number that means "for ever".
-    pub const fn new(outer: Policy, inner: Policy, attempts: Option<u32>) -> Result<Self, Error> {
-        let attempts = match attempts {
-            Some(attempts @ (0 | UNCAPPED)) => {
-                let given = Quantity::Number(attempts as f64);
-                return Err(Error::new(ErrorCode::AttemptsRange, Field::Attempts, given));
-            }
-            Some(attempts) => attempts,
-            None => UNCAPPED,
-        };
+    pub fn new(outer: Policy, inner: Policy, attempts: Option<u32>) -> Result<Self, Error> {
+        if let Some(attempts @ (0 | UNCAPPED)) = attempts {
+            return Err(Error::new(ErrorCode::AttemptsRange, Field::Attempts, Quantity::Number(attempts.into())));
+        }
+        let attempts = attempts.unwrap_or(UNCAPPED);
         Ok(Self { outer, inner, attempts, goes_on: GOES_ON, unused: 0 })
     }
 
@@ -178,12 +174,9 @@ impl Layered {
     }
 
     /// Which level gave up; `None` unless it is over without success and not cancelled.
-    pub const fn stopped_by(&self) -> Option<Level> {
-        match (self.outer.current_step(), Level::from_code(self.level as u32)) {
-            (Step::Stop(Outcome::GaveUp { .. }), None) => Some(Level::Outer),
-            (Step::Stop(Outcome::GaveUp { .. }), level) => level,
-            _ => None,
-        }
+    pub fn stopped_by(&self) -> Option<Level> {
+        let gave_up = matches!(self.outer.current_step(), Step::Stop(Outcome::GaveUp { .. }));
+        gave_up.then(|| Level::from_code(self.level.into()).unwrap_or(Level::Outer))
     }
 
     /// Why the inner level last gave up, whether or not the outer one went on; `None` when it has not.

@@ -220,12 +220,12 @@ impl Policy {
     }
 
     /// The stages of the policy itself.
-    pub(crate) const fn own_stages(&self) -> &[StageNumbers] {
+    pub(crate) fn own_stages(&self) -> &[StageNumbers] {
         part(&self.stages, 0, self.own_count as usize)
     }
 
     /// The stages of one of the rules.
-    pub(crate) const fn of_rule(&self, rule: &RuleNumbers) -> &[StageNumbers] {
+    pub(crate) fn of_rule(&self, rule: &RuleNumbers) -> &[StageNumbers] {
         part(&self.stages, rule.at, rule.stages as usize)
     }
 

@@ -165,7 +165,7 @@ impl StageNumbers {
     }
 
     /// The delays of a list, of those of the policy.
-    pub(crate) const fn listed<'d>(&self, delays: &'d [u64; DELAYS]) -> &'d [u64] {
+    pub(crate) fn listed<'d>(&self, delays: &'d [u64; DELAYS]) -> &'d [u64] {
         if self.is_list() { part(delays, self.delays, self.stage.times as usize) } else { &[] }
     }
 
@@ -226,12 +226,7 @@ rare! {
 }
 
 /// Returns `count` items of a row from `at` on, or as many as there are.
-pub(crate) const fn part<T>(row: &[T], at: u8, count: usize) -> &[T] {
-    match row.split_at_checked(at as usize) {
-        Some((_, rest)) => match rest.split_at_checked(count) {
-            Some((part, _)) => part,
-            None => rest,
-        },
-        None => &[],
-    }
+pub(crate) fn part<T>(row: &[T], at: u8, count: usize) -> &[T] {
+    let rest = row.get(at.into()..).unwrap_or_default();
+    rest.get(..count).unwrap_or(rest)
 }

@@ -272,7 +272,7 @@ impl Iterator for Rows {
         let Self { policy, failure, .. } = *self;
         let [low, middle, high] = &mut self.paths;
         // The next delay at the other end of its range, since what was drawn before may tell on it.
-        let (low_high, high_low) = (low.drawing(high.draw), high.drawing(low.draw));
+        let (low_high, high_low) = (Path { draw: high.draw, ..*low }, Path { draw: low.draw, ..*high });
         let others = [low_high, high_low].map(|mut path| path.next(&policy, failure));
         let (first, second) = (low.next(&policy, failure)?, high.next(&policy, failure)?);
         let (typical, _) = middle.next(&policy, failure)?;

@@ -256,7 +256,12 @@ impl FormReader {
     pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<Option<HostText<'v>>, Error> {
         let system = self.form.system();
         let found = match self.form {
-            Form::Grpc => self.entries.find(name, value == Value::Nothing)?.map(|(name, row)| Found::row(name, row)),
+            Form::Grpc => self.entries.find(name, value == Value::Nothing)?.map(|(name, row)| Found {
+                slot: 0,
+                name,
+                row,
+                unit: None,
+            }),
             _ => self.wrapper.find(system, name, value)?,
         };
         let Some(Found { slot, name, row, unit }) = found else { return Ok(None) };

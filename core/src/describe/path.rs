@@ -13,7 +13,7 @@ pub(crate) const COUNTED: u32 = 1 << 12;
 /// An operation all of whose attempts fail at once and all of whose draws are the same.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Path {
-    retry: Retry,
+    pub(crate) retry: Retry,
     pub(crate) draw: u32,
     pub(crate) total: Span,
 }
@@ -21,11 +21,6 @@ pub(crate) struct Path {
 impl Path {
     pub(crate) fn pinned(draw: u32) -> Self {
         Self { retry: Retry::new(0, Timestamp::ZERO), draw, total: Span::ZERO }
-    }
-
-    /// The same operation, its next draw another.
-    pub(crate) const fn drawing(self, draw: u32) -> Self {
-        Self { draw, ..self }
     }
 
     /// The next delay and whether it ends in time; nothing when no attempt is left.

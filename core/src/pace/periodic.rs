@@ -120,12 +120,9 @@ impl PeriodicStep {
 impl Periodic {
     /// Something to run at the intervals of `loop_backoff`, made at `now`, from which a deadline counts. The seed
     /// matters only for a loop backoff with jitter; for a good one see [`crate::Retry::new`].
-    pub const fn new(loop_backoff: LoopBackoff, options: PeriodicOptions, seed: u64, now: Timestamp) -> Self {
+    pub fn new(loop_backoff: LoopBackoff, options: PeriodicOptions, seed: u64, now: Timestamp) -> Self {
         let now = now.as_now();
-        let deadline = match options.deadline {
-            Some(span) => now.as_nanos().saturating_add(span.as_nanos()),
-            None => u64::MAX,
-        };
+        let deadline = options.deadline.map_or(u64::MAX, |span| now.as_nanos().saturating_add(span.as_nanos()));
         Self {
             loop_backoff,
             seed,

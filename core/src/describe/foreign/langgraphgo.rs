@@ -13,7 +13,8 @@ pub(super) const NODE: System = System {
     tables: &[&NODE_FIELDS],
     unknown: "is no field of langgraphgo's RetryConfig",
     inexpressible: "cannot be said in langgraphgo's RetryConfig",
-    import: import_node,
+    // A missing field is zero, as in Go. `MaxDelay` bounds the delays after the first one.
+    import: |values| values.check(&NODE_FIELDS).map(|()| exponential::import(values, false)),
     export: Some(exponential::export),
     wrappers: "",
     ignored: "",
@@ -55,12 +56,6 @@ const GRAPH_FIELDS: [Row; 3] = [
     row("BackoffStrategy", Item::Strategy, Kind::WordNumber(WORDS), ANY, STRATEGY),
     row("RetryableErrors", Item::Patterns, Kind::Patterns, ANY, "must be a list of texts"),
 ];
-
-/// A missing field is zero, as in Go. `MaxDelay` bounds the delays after the first one.
-fn import_node(values: &Values) -> Result<Options, Error> {
-    values.check(&NODE_FIELDS)?;
-    Ok(exponential::import(values, false))
-}
 
 const SECOND: Duration = Duration::from_secs(1);
 

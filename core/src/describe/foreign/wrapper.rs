@@ -33,12 +33,6 @@ pub(super) struct Found<'n> {
     pub(super) unit: Option<u64>,
 }
 
-impl<'n> Found<'n> {
-    pub(super) const fn row(name: &'n str, row: Option<&'static Row>) -> Self {
-        Self { slot: 0, name, row, unit: None }
-    }
-}
-
 impl Wrapper {
     pub(super) const NONE: Self = Self { chosen: ANY, seen: 0, path: 0 };
 

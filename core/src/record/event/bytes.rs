@@ -25,11 +25,6 @@ fn body(kind: EventKind) -> impl Iterator<Item = Field<Event>> {
     of_bits(&FIELDS, needed(kind) & !(IN_HEADER | DELAY))
 }
 
-/// The checksum of an event (spec 33.5).
-fn checksum(bytes: &[u8]) -> u32 {
-    Fnv::SHORT.of(bytes) as u32
-}
-
 /// The lowest bit of a rule above the kind of a failure.
 const RULE_AT: u32 = 3;
 
@@ -52,7 +47,7 @@ impl Event {
         put(&mut rest, text.as_bytes())?;
         let length = room.checked_sub(rest.len())?;
         let (body, mut rest) = out.split_at_mut_checked(length)?;
-        put(&mut rest, &checksum(body).to_le_bytes())?;
+        put(&mut rest, &(Fnv::SHORT.of(body) as u32).to_le_bytes())?;
         length.checked_add(4)
     }
 
@@ -103,7 +98,7 @@ impl Event {
         let (text, rest) = rest.split_at_checked(length).ok_or(cut)?;
         let (sum, after) = rest.split_first_chunk().ok_or(cut)?;
         let body = bytes.get(..bytes.len().saturating_sub(rest.len())).ok_or(damaged)?;
-        if u32::from_le_bytes(*sum) != checksum(body) || !fits {
+        if u32::from_le_bytes(*sum) != Fnv::SHORT.of(body) as u32 || !fits {
             return Err(damaged);
         }
         let text = core::str::from_utf8(text).map_err(|_| damaged)?;

@@ -165,11 +165,8 @@ impl Event {
     }
 
     /// The kind of the event.
-    pub const fn kind(&self) -> EventKind {
-        match EventKind::from_code(self.kind as u32) {
-            Some(kind) => kind,
-            None => EventKind::Cancelled,
-        }
+    pub fn kind(&self) -> EventKind {
+        EventKind::from_code(self.kind.into()).unwrap_or(EventKind::Cancelled)
     }
 
     /// The attempt of the event: the failed one, the next one ([`EventKind::RetryScheduled`]), the beginning one; at an end
@@ -185,7 +182,7 @@ impl Event {
     }
 
     /// How long it is until the next attempt is due; zero for any other event.
-    pub const fn delay(&self) -> Span {
+    pub fn delay(&self) -> Span {
         match self.kind() {
             EventKind::RetryScheduled => self.until().since(self.at()),
             _ => Span::ZERO,
@@ -193,7 +190,7 @@ impl Event {
     }
 
     /// The same in whole milliseconds, rounded up, so that nobody who waits as long is too early.
-    pub const fn delay_ms(&self) -> u64 {
+    pub fn delay_ms(&self) -> u64 {
         self.delay().as_nanos().div_ceil(1_000_000)
     }
 
@@ -238,17 +235,13 @@ impl Event {
     }
 
     /// The failure as a machine takes it; a transient one if the memory holds none.
-    pub(crate) const fn as_failure(&self) -> Failure {
+    pub(crate) fn as_failure(&self) -> Failure {
         let rule = match self.rule {
             0 => 0,
             1 => Failure::NO_RULE,
             rule => rule.wrapping_sub(1),
         };
-        let failure = match self.failure() {
-            Some(kind) => Failure::new(kind).with_hint(self.hint()),
-            None => Failure::TRANSIENT.with_hint(self.hint()),
-        };
-        Failure { rule, ..failure }
+        Failure { rule, hint: self.hint(), ..Failure::new(self.failure().unwrap_or(FailureKind::Transient)) }
     }
 }
 
