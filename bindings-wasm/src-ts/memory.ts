@@ -3,7 +3,7 @@
 import { ConfigError, checkTime, NOT_A_DURATION, parseNanos, problem, unsupported } from "./errors.js";
 import { LONGEST } from "./table.js";
 import type { Duration, Same, Time } from "./values.js";
-import { decoder, encoder } from "./values.js";
+import { encoder } from "./values.js";
 
 /** A module that says where each field of its memory is. */
 interface Exports {
@@ -88,15 +88,10 @@ export class ModuleMemory<Core extends Exports, Field extends string> {
   writeText(text: string): number {
     return encode(text, this.text);
   }
-
-  /** The text that the core has written. */
-  readText(length: number): string {
-    return decoder.decode(this.text.subarray(0, length));
-  }
 }
 
 /** Writes text as UTF-8; its length. */
-export function encode(text: string, into: Uint8Array): number {
+function encode(text: string, into: Uint8Array): number {
   const { read, written } = encoder.encodeInto(text, into);
   if (read === text.length) return written;
   // Text that is too long is not valid, and its beginning must not be, either.

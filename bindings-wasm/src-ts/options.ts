@@ -20,7 +20,7 @@ const FOREVER = 2 ** 32 - 1;
 export const NO_LIMIT = 2 ** 64;
 
 /** What a policy needs of its module. */
-export const NEEDS_POWERS = 1;
+const NEEDS_POWERS = 1;
 export const NEEDS_RULES = 2;
 
 /** What is known of a policy without the core: times in nanoseconds, Infinity for no limit. */
@@ -371,7 +371,7 @@ export const isNone = (name: string, { kind }: FieldValue): boolean =>
   kind === NOTHING || (kind === EMPTY && [...names().keys()].some((known) => known.startsWith(`${name}.`)));
 
 /** The option of a call that a name of another library stands for. */
-export const optionFor = (name: string): string | undefined =>
+const optionFor = (name: string): string | undefined =>
   name === "shouldRetry" ? "when" : name === "onFailedAttempt" ? "onRetry" : undefined;
 
 /** The valid name nearest to an unknown one, or to a field of one of several stages. */
