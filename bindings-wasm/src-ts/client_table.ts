@@ -17,3 +17,6 @@ export const PERMANENT =
 /** Finds servers that ask for less. */
 export const THROTTLED =
   /^(?:TooManyRequests|ProvisionedThroughputExceeded|RateLimit|(?:RequestLimitExceeded|BandwidthLimitExceeded|LimitExceededException|SlowDown|PriorRequestNotComplete|TransactionInProgressException)$)|Throttl/;
+
+/** Finds quotas that are paid for and spent. */
+export const SPENT = /^(?:insufficient_quota|billing_hard_limit_reached)$/;

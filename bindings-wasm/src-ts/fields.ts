@@ -26,7 +26,8 @@ export type PresetName =
   | "polly"
   | "chromium"
   | "tenacity-random-exponential"
-  | "aws-adaptive";
+  | "aws-adaptive"
+  | "llm";
 
 /** How delays grow. */
 export type BackoffKind =

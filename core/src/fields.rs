@@ -32,7 +32,8 @@ const DEADLINES_FROM: Words = words!(0: "start", "first_failure");
 const DELAYS_FROM: Words = words!(0: "failure", "start");
 const PRESETS: Words = words!(1:
     "default", "langgraphgo", "langgraphgo-graph", "kubernetes", "aster", "aws-standard-2.0", "aws-standard-2.1", "grpc",
-    "temporal", "google-cloud", "resilience4j", "polly", "chromium", "tenacity-random-exponential", "aws-adaptive"
+    "temporal", "google-cloud", "resilience4j", "polly", "chromium", "tenacity-random-exponential", "aws-adaptive",
+    "llm"
 );
 const BUDGETS: Words = words!(0: "none", "token", "throttle", "ratio", "share", "requests", "window", "default");
 const RETURNS: Words = words!(0: "last", "all");

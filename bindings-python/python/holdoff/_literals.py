@@ -71,6 +71,7 @@ PresetName: TypeAlias = Literal[
     "chromium",
     "tenacity-random-exponential",
     "aws-adaptive",
+    "llm",
 ]
 """The name of a preset."""
 

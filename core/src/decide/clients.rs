@@ -25,7 +25,7 @@ pub struct ClientErrors {
 }
 
 /// The table.
-pub const CLIENT_ERRORS: [ClientErrors; 5] = [
+pub const CLIENT_ERRORS: [ClientErrors; 6] = [
     // No connection was made, or the server says that it has not begun the request.
     ClientErrors {
         means: Clues::UNSENT,
@@ -97,6 +97,15 @@ pub const CLIENT_ERRORS: [ClientErrors; 5] = [
         python_messages: "",
         rust_messages: "",
     },
+    // Codes of providers of language models, which come with status 429.
+    ClientErrors {
+        means: Clues::SPENT,
+        names: "insufficient_quota billing_hard_limit_reached",
+        python_names: "",
+        messages: "",
+        python_messages: "",
+        rust_messages: "",
+    },
 ];
 
 /// The meanings of an error and of its causes, put together.
@@ -116,6 +125,8 @@ impl Clues {
     pub const PERMANENT: Self = Self(8);
     /// The server asks for less.
     pub const THROTTLED: Self = Self(16);
+    /// What the account has paid for is used up: no wait helps, whatever the status.
+    pub const SPENT: Self = Self(32);
 
     /// Looks up the name of a class, a code, an SQLSTATE or a system call.
     pub fn of_name(name: &str) -> Self {
@@ -196,18 +207,19 @@ impl Clues {
         match () {
             () if self.has(Self::TIMEOUT) => Some(FailureKind::Timeout),
             () if self.is_cancelled() => None,
-            () if self.has(Self::PERMANENT) => Some(FailureKind::Permanent),
+            () if self.has(Self::PERMANENT) || self.has(Self::SPENT) => Some(FailureKind::Permanent),
             () if self.has(Self::THROTTLED) => Some(FailureKind::Throttled),
             () if self.has(Self::UNSENT) => Some(FailureKind::Transient),
             () => None,
         }
     }
 
-    /// The failure of an answer after the codes that came with it: throttling counts whatever the status, and a timeout where the status
-    /// is permanent (spec 8.17).
+    /// The failure of an answer after the codes that came with it: a spent quota and throttling count whatever the status, and a timeout
+    /// where the status is permanent (spec 8.17).
     #[must_use]
     pub const fn of_answer(self, failure: Failure) -> Failure {
         let kind = match failure.kind {
+            _ if self.has(Self::SPENT) => FailureKind::Permanent,
             _ if self.has(Self::THROTTLED) => FailureKind::Throttled,
             FailureKind::Permanent if self.has(Self::TIMEOUT) => FailureKind::Timeout,
             kind => kind,
@@ -287,6 +299,8 @@ mod tests {
     fn codes_beside_an_answer_count_whatever_its_status() {
         let throttled = Clues::of_name("ProvisionedThroughputExceededException");
         assert_eq!(throttled.of_answer(Failure::PERMANENT), Failure::THROTTLED);
+        let spent = Clues::of_name("RateLimitError").and(Clues::of_name("insufficient_quota"));
+        assert_eq!(spent.of_answer(Failure::THROTTLED), Failure::PERMANENT);
         assert_eq!(Clues::of_name("SlowDown").of_answer(Failure::TRANSIENT), Failure::THROTTLED);
         assert_eq!(Clues::of_name("RequestTimeout").of_answer(Failure::PERMANENT), Failure::TIMEOUT);
         assert_eq!(Clues::of_name("RequestTimeout").of_answer(Failure::TRANSIENT), Failure::TRANSIENT);

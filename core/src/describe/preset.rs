@@ -56,6 +56,9 @@ words! {
         /// AWS SDKs' adaptive mode: the standard mode of before 2026 and its quota, at a rate that follows the server's
         /// throttling.
         AwsAdaptive = 15 "aws-adaptive";
+        /// For language models, after OpenAI's and Anthropic's SDKs: full jitter of 500 ms by 2 up to 8 s, 3 attempts, 409 is retried,
+        /// and a budget of 100 tokens (openai-python and anthropic-sdk-python, `_base_client.py`; their jitter is a quarter less).
+        Llm = 16 "llm";
     }
 }
 
@@ -119,6 +122,8 @@ macro_rules! numbers {
 
 /// The number of the budget's kind "token".
 const TOKEN: u64 = 1;
+/// The number of the budget's kind "default".
+const OF_LOOPS: u64 = 7;
 /// A backoff without a longest delay.
 const UNBOUNDED: u64 = Span::MAX.as_nanos();
 const LONGEST: u64 = LONGEST_HINT.as_secs() * 1_000_000_000;
@@ -188,6 +193,9 @@ impl Preset {
                 JitterKind = SUBTRACTIVE, JitterFactor = real(0.4), Attempts = FOREVER,
             ],
             Self::TenacityRandomExponential => numbers![@exponential(seconds(1), 2.0, seconds(60)), Attempts = FOREVER],
+            Self::Llm => numbers![
+                @exponential(millis(500), 2.0, seconds(8)), Attempts = 3, BudgetKind = OF_LOOPS, BudgetCapacity = 100,
+            ],
         }
     }
 
@@ -196,6 +204,9 @@ impl Preset {
         let mut rules = Rules::NONE;
         if let Some(kind) = self.ruled_kind() {
             rules.add_kind(kind);
+        }
+        if self == Self::Llm {
+            rules.add_retried_status(409);
         }
         rules
     }

@@ -278,6 +278,16 @@ impl Rules {
         Some(self.rules)
     }
 
+    /// Adds a rule that retries a status, if there is room.
+    pub(crate) fn add_retried_status(&mut self, status: u32) {
+        let rule = self.rules;
+        let added = self.begin_conditions(rule).and_then(|()| self.alternative(rule, 0)).and_then(|number| {
+            self.set_list(number, HTTP, true)?;
+            self.add(number, HTTP, status)
+        });
+        self.set_word(rule, if added.is_ok() { RETRIES } else { STAYS });
+    }
+
     /// The alternatives that are in use, with the bit of each in [`Facts`].
     fn alternatives(&self) -> impl Iterator<Item = (&Alternative, u16)> {
         let bits = (0..).map(|place| 1_u16.wrapping_shl(place));

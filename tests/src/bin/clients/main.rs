@@ -22,7 +22,8 @@ fn about(list: &ClientErrors) -> (&'static str, &'static str) {
         Clues::TIMEOUT => ("TIMEOUT", "answers that did not come in time"),
         Clues::CANCELLED => ("CANCELLED", "callers that want no answer any more"),
         Clues::PERMANENT => ("PERMANENT", "failures that come again"),
-        _ => ("THROTTLED", "servers that ask for less"),
+        Clues::THROTTLED => ("THROTTLED", "servers that ask for less"),
+        _ => ("SPENT", "quotas that are paid for and spent"),
     }
 }
 

@@ -349,7 +349,12 @@ fn a_loop_brings_a_budget_where_none_is_named() {
 fn a_loop_brings_no_budget_to_the_preset_of_another_system_unless_one_is_named() {
     for preset in Preset::ALL {
         let document = format!(r#"{{"preset": "{}", "attempts": 4}}"#, preset.name());
-        assert_eq!(budget(&document).is_some(), preset == Preset::Default, "{preset:?}");
+        let brought = match preset {
+            Preset::Default => Some(BudgetConfig::of_loops()),
+            Preset::Llm => BudgetConfig::of_loops_with(100).ok(),
+            _ => None,
+        };
+        assert_eq!(budget(&document), brought, "{preset:?}");
         let named = document.replace('}', r#", "budget": "default"}"#);
         assert_eq!(budget(&named), Some(BudgetConfig::of_loops()), "{preset:?}");
     }

@@ -296,7 +296,7 @@ fn what_cannot_be_set_is_said_with_its_index() {
             Value::Text("kubernets"),
             "preset: must be one of default, langgraphgo, langgraphgo-graph, kubernetes, aster, aws-standard-2.0, \
              aws-standard-2.1, grpc, temporal, google-cloud, resilience4j, polly, chromium, \
-             tenacity-random-exponential, aws-adaptive; did you mean \"kubernetes\"?",
+             tenacity-random-exponential, aws-adaptive, llm; did you mean \"kubernetes\"?",
         ),
     ] {
         assert_eq!(std::format!("{}", Policy::options().set(name, value).unwrap_err()), error);
