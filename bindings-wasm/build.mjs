@@ -78,6 +78,8 @@ async function bundle(entries, suffix, ...plugins) {
   const files = new Map(modules.map((name) => [resolve("src-ts", name), "./shared.js"]));
   for (const [name, path] of Object.entries(entries))
     files.set(resolve(path.replace(/ts$/, "js")), `./${name}${suffix}.js`);
+  // Which file it is depends on the runtime.
+  if (!entries.index) files.set(resolve("src-ts/index.js"), "holdoff");
   const apart = {
     name: "files of their own",
     setup: ({ onResolve }) =>
@@ -172,6 +174,8 @@ const types = readFileSync("dist/bindgen/tools.d.ts", "utf8")
   .join("\n");
 writeFileSync("src-ts/tools/core.d.ts", `${types.trimEnd()}\n`);
 
+/** The fronts of clients. */
+const FRONTS = ["fetch"];
 await bundle(
   {
     policies: "src-ts/policies/index.ts",
@@ -182,6 +186,7 @@ await bundle(
     telemetry: "src-ts/telemetry/index.ts",
     testing: "src-ts/testing/index.ts",
     node: "src-ts/node.ts",
+    ...Object.fromEntries(FRONTS.map((name) => [name, `src-ts/fronts/${name}.ts`])),
   },
   "",
   inlined,
@@ -205,11 +210,16 @@ await build({
   ...shared,
   bundle: true,
   format: "esm",
-  entryPoints: { lite: "src-ts/lite/index.ts" },
+  entryPoints: { lite: "src-ts/lite/index.ts", "lite-fetch": "src-ts/lite/fetch.ts" },
   outdir: "dist/esm",
 });
 const names = readdirSync("dist/esm").filter((name) => name.endsWith(".js") && !name.endsWith("-worker.js"));
 await build({ ...shared, entryPoints: names.map((name) => `dist/esm/${name}`), format: "cjs", outdir: "dist/cjs" });
+// The files for `require` are no part of this package for Node, so that they cannot ask for it by name.
+for (const name of FRONTS) {
+  const text = readFileSync(`dist/cjs/${name}.js`, "utf8");
+  writeFileSync(`dist/cjs/${name}.js`, text.replace('require("holdoff")', 'require("./index.js")'));
+}
 execFileSync("node_modules/.bin/tsc", ["--project", "."], { stdio: "inherit" });
 cpSync("src-ts/tools/core.d.ts", "dist/esm/tools/core.d.ts");
 for (const folder of ["dist/esm", "dist/cjs"]) {

@@ -124,6 +124,11 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> ext
   fallback?: Maybe<(error: unknown) => F | PromiseLike<F>>;
   /** The token of the retries around this one, for policies with `nested`. */
   token?: Maybe<AttemptToken>;
+  /**
+   * Asked before another attempt: with false the operation ends with the reason `body`, because its body cannot be sent again.
+   * @internal
+   */
+  canSend?: () => boolean;
 }
 
 /** The options of one call under a policy: with fields that replace those of the policy, but for guards, which outlive a call. */
@@ -173,6 +178,7 @@ const CHECKS: Readonly<Record<keyof HostOptions, Check>> = {
   name: TEXT,
   fallback: FUNCTION,
   token: [(value) => typeof value === "object", "a token"],
+  canSend: FUNCTION,
 };
 
 /** True for a name of {@link HostOptions}. */

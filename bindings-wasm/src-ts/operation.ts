@@ -437,6 +437,7 @@ export class Operation<T> {
     const isLast = attempt >= switches.attempts && (next === SLEEP || next === ATTEMPT);
     if (isLast) this.giveUp("attempts");
     else if (next !== SLEEP) this.follow(step);
+    else if (this.options.canSend?.() === false) this.giveUp("body");
     else this.sleep(step, attempt, failure);
   }
 

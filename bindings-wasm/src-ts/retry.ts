@@ -107,7 +107,7 @@ function policyOfOperation<V, F>(options: WrapOptions<V, F>): CompiledPolicy {
 }
 
 /** The policy of a function, which has guards and budgets of its own. */
-function policyOfFunction<V, F>(options: WrapOptions<V, F>): Policy {
+export function policyOfFunction<V, F>(options: WrapOptions<V, F>): Policy {
   const policy = newPolicy(options.policy, fieldsOf(options));
   checkHost(options);
   return policy;

@@ -13,6 +13,11 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const run = promisify(execFile);
 const { exports } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
 
+const FETCH = `retried(async () => {
+  const fetch = entry.resilientFetch({ ...fields, fetch: async () => new Response(work()) });
+  return (await fetch("http://localhost/")).text();
+})`;
+
 /** What a program does with each entry alone. It prints "2 failures, then ok" where the entry can retry. */
 const USES = {
   ".": `retried(async () => {
@@ -34,6 +39,8 @@ const USES = {
     const guards = new entry.Guards({ breaker: { failures: 9 } });
     return entry.retry(work, { ...fields, guards });
   })`,
+  "./fetch": FETCH,
+  "./lite/fetch": FETCH.replace("...fields", "attempts: 5, backoff: { initial: 1 }"),
   "./rules": "print(typeof entry)",
   "./tools": "print(entry.explain('default').rows.length)",
   "./timers": "print(new entry.Wheel().pop(0) ?? 'none')",

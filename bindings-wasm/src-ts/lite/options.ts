@@ -76,6 +76,11 @@ export interface HostOptions {
   /** Makes the jitter repeatable: a whole number from 0, as a bigint up to 2^64-1. */
   seed?: Maybe<number | bigint>;
   clock?: Maybe<Clock>;
+  /**
+   * True if no attempt follows one that was over its limit.
+   * @internal
+   */
+  isOnce?: boolean;
 }
 
 export interface RetryOptions extends PolicyFields, HostOptions {}

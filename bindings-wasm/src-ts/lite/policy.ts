@@ -29,7 +29,7 @@ export const broken = (code: number, path: string, value: unknown, rule?: string
   new ConfigError(code, RULES[code - 103] ?? (rule ? "not_supported" : "unknown_failure_kind"), path, value, rule);
 
 /** The options of the host. */
-const HOST = ["seed", "signal", "clock", "when", "onRetry"];
+const HOST = ["seed", "signal", "clock", "when", "onRetry", "isOnce"];
 
 /** True for a whole number of 64 bits that its type holds exactly. */
 const isSeed = (value: unknown): boolean =>

@@ -56,7 +56,7 @@ type End<V> = readonly [value: () => V] | readonly [undefined, error: unknown] |
 async function operation<T>(
   fn: Work<T>,
   policy: Policy,
-  { signal, when, onRetry, seed, clock: given }: HostOptions,
+  { signal, when, onRetry, seed, clock: given, isOnce }: HostOptions,
   first?: End<Awaited<T>>,
 ): Promise<Awaited<T>> {
   const clock = given ?? system;
@@ -132,7 +132,9 @@ async function operation<T>(
     const isAgain = isAbortAgain(error, lastError);
     lastError = error;
     try {
-      const [kind, hint] = late ? [TIMEOUT, NaN] : judged(when?.(error) ?? (isAgain ? false : undefined), error);
+      const [kind, hint] = late
+        ? [isOnce ? PERMANENT : TIMEOUT, NaN]
+        : judged(when?.(error) ?? (isAgain ? false : undefined), error);
       machine ??= new Machine(policy, BigInt(seed ?? Math.floor(Math.random() * 2 ** 53)));
       step = machine.fail(time, kind, hint);
       if (onRetry && step.kind === "sleep" && !signal?.aborted) {

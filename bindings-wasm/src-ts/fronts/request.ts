@@ -1,0 +1,171 @@
+/** Facts about a request: may it run twice, and can its body be sent again? */
+
+/** The methods of requests that may run twice. */
+export const IDEMPOTENT = /^(get|head|options|trace|put|delete)$/i;
+/** The most bytes of a body that are recorded, and of an answer that are read in its attempt. */
+export const MEGABYTE = 1_048_576;
+
+type Source = AsyncIterator<unknown> | Iterator<unknown>;
+type Stream = Partial<AsyncIterable<unknown> & Iterable<unknown> & ReadableStream<unknown>>;
+
+/** True for a body that can be sent once: a stream, or an iterator. */
+export const isStream = (body: unknown): body is Stream =>
+  Object(body) === body &&
+  !ArrayBuffer.isView(body) &&
+  ["getReader", "next", Symbol.asyncIterator].some((name) => name in (body as object));
+
+/** Not every browser can iterate over a stream. */
+function sourceOf(body: Stream): Source {
+  if (!body.getReader) return (body[Symbol.asyncIterator]?.() ?? body[Symbol.iterator]?.()) as Source;
+  const reader = body.getReader();
+  return { next: () => reader.read(), return: () => reader.cancel() } as never;
+}
+
+/** A stream that is recorded while it is sent. Each pass over it gives what was recorded, then goes on with the stream. */
+export interface Recorded extends AsyncIterable<unknown> {
+  /** False once more was sent than is recorded, and once the stream has failed. */
+  canSend(): boolean;
+  /** Closes a stream that nobody will read to its end. */
+  close(): void;
+}
+
+/** Records at most that many bytes of a stream. */
+export function recorded(body: Stream, most: number): Recorded {
+  const source = sourceOf(body);
+  /** The chunks; the list itself stands for the end. */
+  const chunks: unknown[] = [];
+  let left = most;
+  let pending: Promise<void> | undefined;
+  const pull = async (): Promise<void> => {
+    try {
+      const { done, value } = await source.next();
+      const { byteLength, length } = Object(value) as { byteLength?: number; length?: number };
+      left -= byteLength ?? length ?? 0;
+      chunks.push(done ? chunks : value);
+    } catch (error) {
+      left = -1;
+      throw error;
+    } finally {
+      pending = undefined;
+    }
+  };
+  return {
+    canSend: () => left >= 0,
+    async *[Symbol.asyncIterator]() {
+      for (let at = 0; ; at++) {
+        // An earlier pass may still wait for the same chunk.
+        while (at === chunks.length) await (pending ??= pull());
+        const chunk = chunks[at];
+        if (chunk === chunks) return;
+        if (left < 0) chunks.fill(undefined, 0, at + 1);
+        yield chunk;
+      }
+    },
+    close: () => {
+      if (chunks.at(-1) !== chunks) (async () => source.return?.())().catch(nothing);
+    },
+  };
+}
+
+/** One pass over a stream, as a stream. */
+function streamOf(body: AsyncIterable<unknown>): ReadableStream<unknown> {
+  const pass = body[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await pass.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+  });
+}
+
+const nothing = () => {};
+
+/** Reads a body until it ends, or until `expected` bytes were read. It is cancelled after `most` bytes, which returns false, and after `limit` ms. */
+export async function reads(
+  { body }: Pick<Response, "body">,
+  most: number,
+  expected?: number,
+  limit?: number,
+): Promise<boolean> {
+  const reader = body?.getReader();
+  const cancel = () => reader?.cancel().catch(nothing);
+  const timer = limit && setTimeout(cancel, limit);
+  try {
+    for (let size = 0; reader && size !== expected; ) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      if ((size += value.byteLength) > most) {
+        cancel();
+        return false;
+      }
+    }
+    return true;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/** A call of `fetch`, to be sent once for each attempt. */
+export interface Sending {
+  readonly method: string;
+  readonly idempotent: boolean;
+  readonly signal: AbortSignal | null | undefined;
+  /** False if the body cannot be sent again. */
+  canSend(): boolean;
+  /** Sends the request once more. Without a signal it keeps its own. */
+  send(signal: AbortSignal | undefined): Promise<Response>;
+  /** Lets go of a body that was kept, and of a stream that a failed call has not read to its end. */
+  end(isFailed: boolean): void;
+}
+
+/** A call of `fetch` with these arguments. `most` is the most bytes of a body that are kept. */
+export function sendingOf(fetch: Fetch, input: string | URL | Request, init: RequestInit, most: number): Sending {
+  const request = typeof input === "object" && "clone" in input ? input : undefined;
+  const method = init.method ?? request?.method ?? "GET";
+  const stream = isStream(init.body) ? recorded(init.body, most) : undefined;
+  // Some browsers do not show the body of a request.
+  const hasOwnBody = request && request.body !== null && !init.body;
+  /** True if the request is kept for another attempt. */
+  let keeps: boolean | undefined;
+  return {
+    method,
+    idempotent: IDEMPOTENT.test(method) || new Headers(init.headers ?? request?.headers).has("idempotency-key"),
+    signal: init.signal === undefined ? request?.signal : init.signal,
+    canSend: () => stream?.canSend() ?? keeps ?? true,
+    async send(signal) {
+      const own = { ...init, ...(signal && { signal }) };
+      if (stream) own.body = streamOf(stream) as ReadableStream<Uint8Array>;
+      return fetch(hasOwnBody && (keeps ??= await reads(request.clone(), most)) ? request.clone() : input, own);
+    },
+    end(isFailed) {
+      if (isFailed) stream?.close();
+      if (keeps) request?.body?.cancel().catch(nothing);
+    },
+  };
+}
+
+/**
+ * Waits for the body of an answer, so that a body which breaks off or comes too late is a failed attempt: a body of at most that many bytes
+ * by its headers, or JSON, which nobody reads in parts. A longer body and a stream are given out as they come. The answer stays as the
+ * client gave it.
+ */
+export async function waitForBody(answer: Response, most: number): Promise<Response> {
+  const { body, headers } = answer;
+  const length = Number.parseFloat(headers.get("content-length") as string);
+  const isBounded = length >= 0 ? length <= most : /[/+]json\s*(;|$)/i.test(headers.get("content-type") ?? "");
+  // The length is that of the encoded body.
+  const expected = headers.has("content-encoding") ? -1 : length;
+  if (body && most && isBounded) await reads(answer.clone(), most, expected);
+  return answer;
+}
+
+const PLAIN = Symbol.for("holdoff.plain");
+
+/** The function below a front: a function that is wrapped twice is wrapped once. */
+export const plainOf = <F>(fn: F): F => (fn as { [PLAIN]?: F })[PLAIN] ?? fn;
+
+/** Marks a front, and says what is below it. */
+export const markedFront = <F extends object, G>(front: F, plain: G): F => Object.assign(front, { [PLAIN]: plain });

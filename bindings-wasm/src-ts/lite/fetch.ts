@@ -1,0 +1,95 @@
+/** `fetch` with retries for pages to which every kilobyte counts. It reads `Retry-After` and neither guards nor quotas. */
+import { PERMANENT } from "../codes.js";
+import { kindOfStatus } from "../error_names.js";
+import { type Fetch, MEGABYTE, markedFront, plainOf, reads, sendingOf, waitForBody } from "../fronts/request.js";
+import type { FailureKind, StopReason } from "../words.js";
+import { type AttemptContext, outcomeOf, type RetriedEvent, type RetryOptions, type Verdict } from "./index.js";
+import { policyOf } from "./policy.js";
+import { KINDS } from "./rules.js";
+import { run } from "./run.js";
+
+export { type Outcome, outcomeOf, type RetryOptions } from "./index.js";
+
+/** Options of the front, or of one call. */
+export type FetchOptions = RetryOptions & {
+  /** True if a request of any method may run twice, false if none may. */
+  idempotent?: boolean | null | undefined;
+  /** The most bytes of an answer that are read in its attempt, and of a stream that are recorded; 1 MB unless given. */
+  body?: number | null | undefined;
+};
+
+/** The `fetch` of the front: as the global one, with options for one call. */
+export type ResilientFetch = (
+  input: string | URL | Request,
+  init?: RequestInit & { retry?: FetchOptions | false | null | undefined },
+) => Promise<Response>;
+
+/** The hint of an answer in milliseconds: a number of them, of seconds, or a date. NaN without one. */
+function hintOf(headers: Headers): number {
+  const ms = Number.parseFloat(headers.get("retry-after-ms") as string);
+  const after = headers.get("retry-after") ?? "";
+  return ms >= 0 ? ms : /^\d+$/.test(after) ? Number(after) * 1000 : Math.max(Date.parse(after) - Date.now(), 0);
+}
+
+/** Codes of Node, Bun and undici for requests that were never sent. Browsers never say so. */
+const UNSENT = /^(ECONNREF|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_T|ConnectionRef)/;
+const isUnsent = ({ code, cause }: { code?: string; cause?: { code?: string } }): boolean =>
+  UNSENT.test(cause?.code ?? code ?? "");
+
+/** The verdict on a failure of a request; `idempotent` is true for a request that may run twice. */
+function verdictOn(failure: unknown, idempotent: boolean): Verdict {
+  if (!(failure instanceof Response)) return idempotent || isUnsent(Object(failure)) ? undefined : false;
+  const { status, headers } = failure;
+  const kind = kindOfStatus(status);
+  const isFinal = kind === PERMANENT || headers.get("x-should-retry") === "false";
+  if (isFinal || !(idempotent || status === 429 || status === 425)) return false;
+  return { kind: KINDS[kind - 1] as FailureKind, hint: hintOf(headers) };
+}
+
+/** Returns a `fetch` whose requests are tried again. */
+export function resilientFetch({
+  fetch,
+  idempotent,
+  body,
+  ...common
+}: FetchOptions & { fetch?: Fetch | null | undefined } = {}): ResilientFetch {
+  policyOf(common);
+  const plain = plainOf<Fetch>(fetch ?? globalThis.fetch);
+  return markedFront(async (input, { retry: own, ...init } = {}) => {
+    if (own === false) return plain(input, init);
+    const { idempotent: repeats = idempotent, body: most = body ?? MEGABYTE, ...options } = { ...common, ...own };
+    const sending = sendingOf(plain, input, init, most as number);
+    const mayRepeat = repeats ?? sending.idempotent;
+    const { signal } = sending;
+    let isUsed = false;
+    const send = async (attempt: AttemptContext): Promise<Response> => {
+      const answer = await sending.send(attempt.signal);
+      if (answer.status >= 400) throw answer;
+      return waitForBody(answer, most as number);
+    };
+    const when = (failure: unknown): Verdict => {
+      const verdict = options.when?.(failure) ?? verdictOn(failure, mayRepeat);
+      isUsed = verdict !== false && !sending.canSend();
+      return isUsed ? false : verdict;
+    };
+    const onRetry = (event: RetriedEvent): void => {
+      options.onRetry?.(event);
+      // The connection serves the next attempt if the body is small and comes soon.
+      reads(event.error as Response, 65536, -1, 500).catch(() => {});
+    };
+    let isFailed = true;
+    try {
+      const own = { ...options, signal, when, onRetry, isOnce: !mayRepeat };
+      const answer = await run(send, policyOf(own), own);
+      isFailed = false;
+      return answer;
+    } catch (failure) {
+      const outcome = outcomeOf(failure) as { reason: StopReason } | undefined;
+      if (isUsed && outcome) outcome.reason = "body";
+      if (failure instanceof Response) return failure;
+      throw failure;
+    } finally {
+      sending.end(isFailed);
+    }
+  }, plain);
+}

@@ -1,0 +1,29 @@
+// The fronts of the package, each as a client with one function: it makes a request and says how it ended.
+import { Readable } from "node:stream";
+import ky from "ky";
+import { resilientFetch } from "../../../bindings-wasm/dist/esm/fetch.js";
+import { outcomeOf } from "../../../bindings-wasm/dist/esm/index-node.js";
+import { resilientFetch as liteFetch } from "../../../bindings-wasm/dist/esm/lite-fetch.js";
+
+/** Short delays, so that the tests are quick. */
+export const SHORT = { attempts: 3, jitter: "none", backoff: { initial: 30, max: 60 } };
+
+const chunksOf = (text) => Readable.from([Buffer.from(text)]);
+
+/** A request by a `fetch`. A `stream` is sent as a stream; with `isRequest` all is in a `Request`. */
+const byFetch =
+  (fetch) =>
+  async (url, { stream, isRequest, ...init }) => {
+    if (stream) Object.assign(init, { body: Readable.toWeb(chunksOf(stream)), duplex: "half" });
+    const answer = await (isRequest ? fetch(new Request(url, init)) : fetch(url, init));
+    return { status: answer.status, text: await answer.text(), outcome: outcomeOf(answer) };
+  };
+
+/** What the fronts do. `streams` are sent again, or not; `follows` redirects; `tells` why it gave up. */
+const ALL = { requests: true, streams: true, follows: true, tells: true };
+
+export const fronts = {
+  fetch: { ...ALL, call: byFetch(resilientFetch(SHORT)) },
+  "lite/fetch": { ...ALL, call: byFetch(liteFetch(SHORT)) },
+  ky: { ...ALL, call: byFetch(ky.create({ fetch: resilientFetch(SHORT), retry: 0, throwHttpErrors: false })) },
+};
