@@ -128,7 +128,7 @@ export interface HostOptions<V = unknown, F = unknown extends V ? never : V> ext
    * Asked before another attempt: with false the operation ends with the reason `body`, because its body cannot be sent again.
    * @internal
    */
-  canSend?: () => boolean;
+  canSend?: Maybe<() => boolean>;
 }
 
 /** The options of one call under a policy: with fields that replace those of the policy, but for guards, which outlive a call. */

@@ -41,6 +41,7 @@ const USES = {
   })`,
   "./fetch": FETCH,
   "./lite/fetch": FETCH.replace("...fields", "attempts: 5, backoff: { initial: 1 }"),
+  "./undici": "print(typeof entry.retries({ attempts: 2 }))",
   "./rules": "print(typeof entry)",
   "./tools": "print(entry.explain('default').rows.length)",
   "./timers": "print(new entry.Wheel().pop(0) ?? 'none')",

@@ -7,7 +7,7 @@ import type { PresetName } from "../fields.js";
 import { type CallOptions, checkedOptions, type Guarding, isHostField } from "../host.js";
 import { Policy } from "../policy.js";
 import { policyOfFunction, type WrapOptions } from "../retry.js";
-import { MEGABYTE } from "./request.js";
+import { IDEMPOTENT, MEGABYTE } from "./request.js";
 
 /** Options of a front: a policy or its fields, and how to run its requests. */
 export type FrontOptions = Omit<WrapOptions, "signal" | "fallback" | "token" | "guards"> & {
@@ -29,11 +29,20 @@ export type GivenOptions<O extends object = FrontOptions> = Policy | PresetName 
 /** What a client says about one request. */
 export interface RequestFacts {
   readonly method: string;
-  readonly url: string | URL;
+  /** Its address, or its origin. */
+  readonly url: string | URL | undefined;
   readonly idempotent: boolean;
   readonly signal?: AbortSignal | null | undefined;
   /** Returns false if the body cannot be sent again. */
-  readonly canSend: () => boolean;
+  readonly canSend?: (() => boolean) | undefined;
+}
+
+/** True if a request may run twice by its method, or because it has an idempotency key. Headers are an object, or pairs. */
+export function mayRepeat(method: string, headers: unknown): boolean {
+  if (IDEMPOTENT.test(method)) return true;
+  const given = Object(headers);
+  const names: unknown[] = Symbol.iterator in given ? [...given].flat() : Object.keys(given);
+  return names.some((name) => /^idempotency-key$/i.test(String(name)));
 }
 
 /** The number of bytes that are meant; undefined for no size. */
@@ -74,7 +83,7 @@ export class Front {
   /** The options of one request. */
   optionsOf<V>(facts: RequestFacts, own?: FrontCall): CallOptions<V> {
     const { method, idempotent, signal, canSend } = facts;
-    const { origin } = new URL(facts.url, globalThis.location?.href);
+    const origin = facts.url ? new URL(facts.url, globalThis.location?.href).origin : "";
     const { guards } = this;
     const { body, ...given } = own ?? {};
     const options = { name: `${method.toUpperCase()} ${origin}`, key: origin, idempotent, ...this.options, ...given };

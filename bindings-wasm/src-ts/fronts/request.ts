@@ -147,6 +147,8 @@ export function sendingOf(fetch: Fetch, input: string | URL | Request, init: Req
   };
 }
 
+export const JSON_TYPE = /[/+]json\s*(;|$)/i;
+
 /**
  * Waits for the body of an answer, so that a body which breaks off or comes too late is a failed attempt: a body of at most that many bytes
  * by its headers, or JSON, which nobody reads in parts. A longer body and a stream are given out as they come. The answer stays as the
@@ -155,7 +157,7 @@ export function sendingOf(fetch: Fetch, input: string | URL | Request, init: Req
 export async function waitForBody(answer: Response, most: number): Promise<Response> {
   const { body, headers } = answer;
   const length = Number.parseFloat(headers.get("content-length") as string);
-  const isBounded = length >= 0 ? length <= most : /[/+]json\s*(;|$)/i.test(headers.get("content-type") ?? "");
+  const isBounded = length >= 0 ? length <= most : JSON_TYPE.test(headers.get("content-type") ?? "");
   // The length is that of the encoded body.
   const expected = headers.has("content-encoding") ? -1 : length;
   if (body && most && isBounded) await reads(answer.clone(), most, expected);

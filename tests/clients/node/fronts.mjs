@@ -1,9 +1,11 @@
 // The fronts of the package, each as a client with one function: it makes a request and says how it ended.
 import { Readable } from "node:stream";
 import ky from "ky";
+import * as undici from "undici";
 import { resilientFetch } from "../../../bindings-wasm/dist/esm/fetch.js";
 import { outcomeOf } from "../../../bindings-wasm/dist/esm/index-node.js";
 import { resilientFetch as liteFetch } from "../../../bindings-wasm/dist/esm/lite-fetch.js";
+import { retries } from "../../../bindings-wasm/dist/esm/undici.js";
 
 /** Short delays, so that the tests are quick. */
 export const SHORT = { attempts: 3, jitter: "none", backoff: { initial: 30, max: 60 } };
@@ -12,11 +14,23 @@ const chunksOf = (text) => Readable.from([Buffer.from(text)]);
 
 /** A request by a `fetch`. A `stream` is sent as a stream; with `isRequest` all is in a `Request`. */
 const byFetch =
-  (fetch) =>
+  (fetch, AnyRequest = Request) =>
   async (url, { stream, isRequest, ...init }) => {
     if (stream) Object.assign(init, { body: Readable.toWeb(chunksOf(stream)), duplex: "half" });
-    const answer = await (isRequest ? fetch(new Request(url, init)) : fetch(url, init));
+    const answer = await (isRequest ? fetch(new AnyRequest(url, init)) : fetch(url, init));
     return { status: answer.status, text: await answer.text(), outcome: outcomeOf(answer) };
+  };
+
+const agent = () => new undici.Agent().compose(retries(SHORT));
+
+const withDispatcher = (fetch, dispatcher) => (input, init) => fetch(input, { ...init, dispatcher });
+
+const byUndici =
+  (dispatcher) =>
+  async (url, { stream, isRequest, ...init }) => {
+    const body = stream ? chunksOf(stream) : init.body;
+    const answer = await undici.request(url, { ...init, body, dispatcher });
+    return { status: answer.statusCode, text: await answer.body.text() };
   };
 
 /** What the fronts do. `streams` are sent again, or not; `follows` redirects; `tells` why it gave up. */
@@ -26,4 +40,7 @@ export const fronts = {
   fetch: { ...ALL, call: byFetch(resilientFetch(SHORT)) },
   "lite/fetch": { ...ALL, call: byFetch(liteFetch(SHORT)) },
   ky: { ...ALL, call: byFetch(ky.create({ fetch: resilientFetch(SHORT), retry: 0, throwHttpErrors: false })) },
+  undici: { ...ALL, requests: false, follows: false, tells: false, call: byUndici(agent()) },
+  "undici's fetch": { ...ALL, tells: false, call: byFetch(withDispatcher(undici.fetch, agent()), undici.Request) },
+  "Node's fetch by undici": { ...ALL, tells: false, call: byFetch(withDispatcher(fetch, agent())) },
 };

@@ -86,6 +86,7 @@ function expectedOf(title, front, expected) {
 }
 
 for (const [name, front] of Object.entries(fronts)) {
+  if ((process.env.ONLY ?? name) !== name) continue;
   for (const [title, [steps, { abort, ...init }, rule]] of Object.entries(cases)) {
     const expected = expectedOf(title, front, rule);
     if ((init.isRequest && !front.requests) || (steps === "redirect" && !front.follows)) continue;
@@ -102,7 +103,7 @@ for (const [name, front] of Object.entries(fronts)) {
         .catch((error) => ({
           error,
           status: error.response?.status ?? error.response?.statusCode,
-          outcome: outcomeOf(error),
+          outcome: outcomeOf(error) ?? outcomeOf(error.cause),
         }));
       const took = performance.now() - began;
       const told = `${end.error?.stack} ${JSON.stringify(end.outcome)}`;
