@@ -175,7 +175,7 @@ const types = readFileSync("dist/bindgen/tools.d.ts", "utf8")
 writeFileSync("src-ts/tools/core.d.ts", `${types.trimEnd()}\n`);
 
 /** The fronts of clients. */
-const FRONTS = ["fetch", "undici"];
+const FRONTS = ["fetch", "undici", "axios", "got", "aws", "query"];
 await bundle(
   {
     policies: "src-ts/policies/index.ts",

@@ -63,5 +63,6 @@ export {
   type Wrapped,
   wrap,
 } from "./retry.js";
+export type { Steps } from "./steps.js";
 export type { Duration, Same, Time } from "./values.js";
 export type { Cause, FailureKind, StopReason } from "./words.js";

@@ -51,6 +51,7 @@ import {
   type ReadPolicy,
   type Rules,
 } from "./options.js";
+import { Steps } from "./steps.js";
 import { BUDGET_KIND, BUDGET_LIMIT } from "./table.js";
 import type { Nanos, Time } from "./values.js";
 import {
@@ -161,6 +162,18 @@ export class Policy implements CompiledPolicy {
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  /**
+   * Begins an operation whose attempts and sleeps another loop makes, such as that of a client with retries of its own. Say at once how each
+   * attempt ended. There are no guards but the budget, no attempt timeout, and no promise is awaited: neither of hooks nor of `when`.
+   */
+  start(options?: CallOptions): Steps;
+  /** @internal */
+  start(options: CallOptions, failures: number): Steps;
+  start(options: CallOptions = {}, failures = 0): Steps {
+    const own = checkedOptions(options);
+    return new Steps(policyOfCall(this, own), own, failures);
   }
 
   /** The failure of an error under this policy: the default classification, then its rules. */

@@ -86,7 +86,13 @@ export class Front {
     const origin = facts.url ? new URL(facts.url, globalThis.location?.href).origin : "";
     const { guards } = this;
     const { body, ...given } = own ?? {};
-    const options = { name: `${method.toUpperCase()} ${origin}`, key: origin, idempotent, ...this.options, ...given };
+    const options = {
+      name: `${method.toUpperCase()} ${origin}`.trim(),
+      key: origin,
+      idempotent,
+      ...this.options,
+      ...given,
+    };
     const { whenResult, onRetry } = options;
     const all: CallOptions = {
       ...options,

@@ -1,8 +1,12 @@
 // The fronts of the package, each as a client with one function: it makes a request and says how it ended.
 import { Readable } from "node:stream";
+import axios from "axios";
+import got from "got";
 import ky from "ky";
 import * as undici from "undici";
+import { axiosAdapter } from "../../../bindings-wasm/dist/esm/axios.js";
 import { resilientFetch } from "../../../bindings-wasm/dist/esm/fetch.js";
+import { gotHooks } from "../../../bindings-wasm/dist/esm/got.js";
 import { outcomeOf } from "../../../bindings-wasm/dist/esm/index-node.js";
 import { resilientFetch as liteFetch } from "../../../bindings-wasm/dist/esm/lite-fetch.js";
 import { retries } from "../../../bindings-wasm/dist/esm/undici.js";
@@ -33,7 +37,21 @@ const byUndici =
     return { status: answer.statusCode, text: await answer.body.text() };
   };
 
-/** What the fronts do. `streams` are sent again, or not; `follows` redirects; `tells` why it gave up. */
+const byAxios =
+  (client) =>
+  async (url, { stream, isRequest, body, ...init }) => {
+    const answer = await client.request({ ...init, url, data: stream ? chunksOf(stream) : body });
+    return { status: answer.status, text: answer.data };
+  };
+
+const byGot =
+  (client) =>
+  async (url, { stream, isRequest, ...init }) => {
+    const answer = await client(url, { ...init, ...(stream && { body: chunksOf(stream) }) });
+    return { status: answer.statusCode, text: answer.body };
+  };
+
+/** What the fronts do. Clients that read `whole` answers do so without an end. `streams` are sent again, or not; `follows` redirects; `tells` why it gave up. */
 const ALL = { requests: true, streams: true, follows: true, tells: true };
 
 export const fronts = {
@@ -43,4 +61,6 @@ export const fronts = {
   undici: { ...ALL, requests: false, follows: false, tells: false, call: byUndici(agent()) },
   "undici's fetch": { ...ALL, tells: false, call: byFetch(withDispatcher(undici.fetch, agent()), undici.Request) },
   "Node's fetch by undici": { ...ALL, tells: false, call: byFetch(withDispatcher(fetch, agent())) },
+  axios: { ...ALL, requests: false, whole: true, call: byAxios(axios.create({ adapter: axiosAdapter(axios, SHORT) })) },
+  got: { ...ALL, requests: false, streams: false, whole: true, call: byGot(got.extend(gotHooks(SHORT))) },
 };

@@ -1,0 +1,86 @@
+/** An adapter of axios under a policy. */
+import { outcomeOf, remember } from "../errors.js";
+import { Front, type FrontCall, type GivenOptions, inFront, mayRepeat } from "./http.js";
+import { isStream, markedFront, plainOf, recorded } from "./request.js";
+
+export type { FrontCall, FrontOptions } from "./http.js";
+
+/** The part of a request's configuration that is used. */
+interface Config {
+  readonly method?: string;
+  readonly headers?: unknown;
+  readonly data?: unknown;
+  readonly signal?: unknown;
+  /** Options of this request, or false for one plain request. */
+  readonly retry?: FrontCall | false | null | undefined;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly data?: unknown;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the types of axios are in a package that a program may not have
+type Adapter = (config: any) => Promise<any>;
+
+/** The part of axios that is used. */
+export interface AxiosLike {
+  readonly defaults: { adapter?: unknown };
+  getAdapter(adapters: never): Adapter;
+  getUri(config: never): string;
+  readonly AxiosError: { from(error: Error, code?: string, config?: never): Error };
+  readonly CanceledError: new (message?: string, config?: never) => Error;
+  isAxiosError(error: unknown): boolean;
+  isCancel(error: unknown): boolean;
+}
+
+/** The module of Node that makes streams; undefined in a browser. */
+const streams = (): { Readable: { from(items: AsyncIterable<unknown>): unknown } } | undefined =>
+  (globalThis as { process?: { getBuiltinModule?(name: string): never } }).process?.getBuiltinModule?.("node:stream");
+
+/** An adapter for `axios.create({ adapter: axiosAdapter(axios) })`. Interceptors run once for each request, and not for each attempt. */
+export function axiosAdapter(axios: AxiosLike, given?: GivenOptions): Adapter {
+  const front = new Front(given);
+  const send = plainOf(axios.getAdapter(plainOf(axios.defaults.adapter) as never));
+  const adapter = async (config: Config): Promise<Answer> => {
+    const { method = "get", headers, data, retry } = config;
+    if (retry === false) return send(config);
+    const own = retry ?? undefined;
+    const signal = config.signal as AbortSignal | null | undefined;
+    const isOnce = isStream(data) || typeof (data as { pipe?: unknown } | undefined)?.pipe === "function";
+    const body = isStream(data) && streams() ? recorded(data, front.bodyOf(own)) : undefined;
+    const facts = {
+      method,
+      url: axios.getUri(config as never),
+      idempotent: mayRepeat(method, headers),
+      signal,
+      canSend: body?.canSend ?? (() => !isOnce),
+    };
+    const options = front.optionsOf<Answer>(facts, own);
+    const { onRetry } = options;
+    options.onRetry = (event) => {
+      const { data } = event.value ?? (event.error as { response?: Answer } | undefined)?.response ?? {};
+      (data as { destroy?(): void } | undefined)?.destroy?.();
+      return onRetry?.(event);
+    };
+    try {
+      return await front.policy.retry(
+        (attempt) =>
+          inFront(() =>
+            send({ ...config, ...(body && { data: streams()?.Readable.from(body) }), signal: attempt.signal }),
+          ),
+        options,
+      );
+    } catch (error) {
+      body?.close();
+      if (axios.isAxiosError(error) || axios.isCancel(error) || !(error instanceof Error)) throw error;
+      const named =
+        outcomeOf(error)?.outcome === "cancelled"
+          ? new axios.CanceledError(undefined, config as never)
+          : axios.AxiosError.from(error, error.name === "TimeoutError" ? "ETIMEDOUT" : undefined, config as never);
+      remember(named, outcomeOf(error));
+      throw named;
+    }
+  };
+  return markedFront(adapter, send);
+}

@@ -1,0 +1,45 @@
+/** Options of got that leave its retries to a policy. */
+import { Front, type GivenOptions, mayRepeat } from "./http.js";
+import { isStream } from "./request.js";
+
+export type { FrontOptions } from "./http.js";
+
+/** The part of the options of a request that is used. */
+interface Request {
+  readonly method: string;
+  readonly url?: string | URL | undefined;
+  readonly headers: unknown;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  readonly isStream?: boolean;
+  readonly retry: object;
+}
+
+/** Options for `got.extend(gotHooks())`. got makes the attempts, and the policy says when. Streams of got are left alone. */
+export function gotHooks(given?: GivenOptions): {
+  handlers: (<O, R>(options: O, next: (options: O) => R) => R)[];
+} {
+  const front = new Front(given);
+  const handler = (request: Request, next: (request: Request) => PromiseLike<unknown>): unknown => {
+    const { method, url, headers, body, signal, isStream: isRead } = request;
+    if (isRead) return next(request);
+    const facts = { method, url, idempotent: mayRepeat(method, headers), signal, canSend: () => !isStream(body) };
+    const steps = front.policy.start(front.optionsOf(facts));
+    Object.assign(request.retry, {
+      limit: Number.MAX_SAFE_INTEGER,
+      // got takes 0 for no other attempt.
+      calculateDelay: ({ error }: { error: unknown }) => {
+        const step = steps.failed(error);
+        return step ? Math.max(step.delayMs, 1) : 0;
+      },
+    });
+    const answer = next(request);
+    answer.then(
+      (value) => steps.succeeded(value),
+      // An abort in a sleep ends the operation, too.
+      (error) => signal?.aborted && steps.failed(error),
+    );
+    return answer;
+  };
+  return { handlers: [handler as never] };
+}
