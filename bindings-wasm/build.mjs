@@ -79,7 +79,10 @@ async function bundle(entries, suffix, ...plugins) {
   for (const [name, path] of Object.entries(entries))
     files.set(resolve(path.replace(/ts$/, "js")), `./${name}${suffix}.js`);
   // Which file it is depends on the runtime.
-  if (!entries.index) files.set(resolve("src-ts/index.js"), "holdoff");
+  if (entries.fetch) {
+    files.set(resolve("src-ts/index.js"), "holdoff");
+    files.set(resolve("src-ts/rules/index.js"), "holdoff/rules");
+  }
   const apart = {
     name: "files of their own",
     setup: ({ onResolve }) =>
@@ -174,8 +177,6 @@ const types = readFileSync("dist/bindgen/tools.d.ts", "utf8")
   .join("\n");
 writeFileSync("src-ts/tools/core.d.ts", `${types.trimEnd()}\n`);
 
-/** The fronts of clients. */
-const FRONTS = ["fetch", "undici", "axios", "got", "aws", "query"];
 await bundle(
   {
     policies: "src-ts/policies/index.ts",
@@ -186,12 +187,14 @@ await bundle(
     telemetry: "src-ts/telemetry/index.ts",
     testing: "src-ts/testing/index.ts",
     node: "src-ts/node.ts",
-    ...Object.fromEntries(FRONTS.map((name) => [name, `src-ts/fronts/${name}.ts`])),
   },
   "",
   inlined,
   bindgen,
 );
+/** The fronts of clients. */
+const FRONTS = ["fetch", "undici", "axios", "got", "aws", "query", "llm"];
+await bundle(Object.fromEntries(FRONTS.map((name) => [name, `src-ts/fronts/${name}.ts`])), "");
 // Workers and edge runtimes compile no bytes: they import a module as a file, and get it compiled.
 const beside = {
   name: "wasm beside the entry",
@@ -218,7 +221,10 @@ await build({ ...shared, entryPoints: names.map((name) => `dist/esm/${name}`), f
 // The files for `require` are no part of this package for Node, so that they cannot ask for it by name.
 for (const name of FRONTS) {
   const text = readFileSync(`dist/cjs/${name}.js`, "utf8");
-  writeFileSync(`dist/cjs/${name}.js`, text.replace('require("holdoff")', 'require("./index.js")'));
+  writeFileSync(
+    `dist/cjs/${name}.js`,
+    text.replace(/require\("holdoff(?:\/(\w+))?"\)/g, (_, entry = "index") => `require("./${entry}.js")`),
+  );
 }
 execFileSync("node_modules/.bin/tsc", ["--project", "."], { stdio: "inherit" });
 cpSync("src-ts/tools/core.d.ts", "dist/esm/tools/core.d.ts");

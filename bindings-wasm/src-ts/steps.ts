@@ -9,6 +9,9 @@ import { askDelay, type Hooks, hasHooks, listeners, tell, type Verdict } from ".
 import { Attempt, type CompiledPolicy, type HostOptions, SLEEP } from "./host.js";
 import { CAUSES, KINDS, REASONS, type StopReason } from "./words.js";
 
+/** How an attempt failed: with an error, or with an answer. */
+type Ended = { error: unknown; value: unknown };
+
 /** Decides after each attempt, at once. Made by `policy.start()` when the first attempt begins. */
 export class Steps {
   readonly #engine: Unguarded<unknown, unknown>;
@@ -52,10 +55,10 @@ export class Steps {
   failed(failure: unknown): { readonly delayMs: number } | undefined {
     if (this.#isOver) return undefined;
     const { when, delay, signal, idempotent, canSend } = this.#options;
-    const now = this.#begin();
     const isValue = !(failure instanceof Error) && answerOf(failure) !== undefined;
     const facts = isValue ? { error: undefined, value: failure } : { error: failure, value: undefined };
     if (signal?.aborted) return this.#giveUp("cancelled", facts, 0);
+    const now = this.#begin();
     const verdict = isFinal(failure) ? false : (when?.(failure) as Verdict);
     let judged = judge(verdict, isValue ? factsOfAnswer : factsOf, failure, this.#policy.rules, idempotent ?? true);
     const { kind } = judged;
@@ -114,24 +117,13 @@ export class Steps {
     this.#engine.end();
   }
 
-  #giveUp(
-    reason: StopReason,
-    { error, value }: { error: unknown; value: unknown },
-    kind: number,
-    wait = Number.POSITIVE_INFINITY,
-  ): undefined {
+  #giveUp(reason: StopReason, { error, value }: Ended, kind: number, wait = Number.POSITIVE_INFINITY): undefined {
     const retryInMs = wait < Infinity ? wait / 1e6 : undefined;
     const retryAt = retryInMs === undefined ? undefined : Date.now() + retryInMs;
     const isCancelled = reason === "cancelled";
-    const outcome: Outcome = {
-      outcome: isCancelled ? reason : "gave_up",
-      reason,
-      attempts: this.#attempt,
-      retryAt,
-      lastError: error,
-      lastResult: value,
-      ...(reason === "budget" && { description: this.#engine.shortage() }),
-    };
+    const how = { reason, attempts: this.#attempt, retryAt, lastError: error, lastResult: value };
+    const why = reason === "budget" && { description: this.#engine.shortage() };
+    const outcome: Outcome = { ...how, ...why, outcome: isCancelled ? reason : "gave_up" };
     this.#end();
     if (value === undefined) attach(error, outcome);
     else remember(value, outcome);

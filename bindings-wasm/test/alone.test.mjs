@@ -42,6 +42,7 @@ const USES = {
   "./fetch": FETCH,
   "./lite/fetch": FETCH.replace("...fields", "attempts: 5, backoff: { initial: 1 }"),
   "./undici": "print(typeof entry.retries({ attempts: 2 }))",
+  "./llm": FETCH.replace("resilientFetch", "llmFetch"),
   "./axios": "print(typeof entry.axiosAdapter)",
   "./got": "print(entry.gotHooks(fields).handlers.length)",
   "./aws": "print(typeof entry.retryStrategy(fields).recordSuccess)",

@@ -5,20 +5,15 @@ import { isStream, markedFront, plainOf, recorded } from "./request.js";
 
 export type { FrontCall, FrontOptions } from "./http.js";
 
-/** The part of a request's configuration that is used. */
-interface Config {
-  readonly method?: string;
-  readonly headers?: unknown;
-  readonly data?: unknown;
-  readonly signal?: unknown;
-  /** Options of this request, or false for one plain request. */
-  readonly retry?: FrontCall | false | null | undefined;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly data?: unknown;
-}
+/** The part of a request's configuration that is used. `retry` has options of this request, or is false for one plain request. */
+type Config = {
+  method?: string;
+  headers?: unknown;
+  data?: unknown;
+  signal?: unknown;
+  retry?: FrontCall | false | null;
+};
+type Answer = { readonly status: number; readonly data?: unknown };
 
 // biome-ignore lint/suspicious/noExplicitAny: the types of axios are in a package that a program may not have
 type Adapter = (config: any) => Promise<any>;
@@ -49,12 +44,13 @@ export function axiosAdapter(axios: AxiosLike, given?: GivenOptions): Adapter {
     const signal = config.signal as AbortSignal | null | undefined;
     const isOnce = isStream(data) || typeof (data as { pipe?: unknown } | undefined)?.pipe === "function";
     const body = isStream(data) && streams() ? recorded(data, front.bodyOf(own)) : undefined;
+    const canSend = body?.canSend ?? (() => !isOnce);
     const facts = {
       method,
       url: axios.getUri(config as never),
       idempotent: mayRepeat(method, headers),
       signal,
-      canSend: body?.canSend ?? (() => !isOnce),
+      canSend,
     };
     const options = front.optionsOf<Answer>(facts, own);
     const { onRetry } = options;
@@ -63,14 +59,10 @@ export function axiosAdapter(axios: AxiosLike, given?: GivenOptions): Adapter {
       (data as { destroy?(): void } | undefined)?.destroy?.();
       return onRetry?.(event);
     };
+    const again = () => body && { data: streams()?.Readable.from(body) };
+    const attempt = ({ signal }: { signal: AbortSignal }) => inFront(() => send({ ...config, ...again(), signal }));
     try {
-      return await front.policy.retry(
-        (attempt) =>
-          inFront(() =>
-            send({ ...config, ...(body && { data: streams()?.Readable.from(body) }), signal: attempt.signal }),
-          ),
-        options,
-      );
+      return await front.policy.retry(attempt, options);
     } catch (error) {
       body?.close();
       if (axios.isAxiosError(error) || axios.isCancel(error) || !(error instanceof Error)) throw error;

@@ -1,6 +1,8 @@
 /** `fetch` under a policy. */
+
+import { Policy } from "../policy.js";
 import { Front, type FrontCall, type FrontOptions, type GivenOptions, inFront } from "./http.js";
-import { type Fetch, markedFront, plainOf, sendingOf, waitForBody } from "./request.js";
+import { type Fetch, type FetchWith, markedFront, plainOf, sendingOf, waitForBody } from "./request.js";
 
 /** Options of a front of `fetch`. */
 export type FetchOptions = FrontOptions & {
@@ -9,27 +11,26 @@ export type FetchOptions = FrontOptions & {
 };
 
 /** The `fetch` of a front: as the global one, with options for one call. */
-export type ResilientFetch = (
-  input: string | URL | Request,
-  init?: RequestInit & {
-    /** Options of this call, or false for one plain request. */
-    retry?: FrontCall | false | null | undefined;
-  },
-) => Promise<Response>;
+export type ResilientFetch = FetchWith<FrontCall>;
+
+/** Options without the `fetch` below, and that. */
+export function fetchOf(given: GivenOptions<FetchOptions> = {}): [Fetch | null | undefined, FrontOptions] {
+  if (given instanceof Policy || typeof given === "string") return [undefined, { policy: given }];
+  const { fetch, ...options } = given;
+  return [fetch, options];
+}
 
 /** Returns a `fetch` whose requests are tried again as the policy says. */
 export function resilientFetch(given?: GivenOptions<FetchOptions>): ResilientFetch {
-  const { fetch = undefined, ...options } = (
-    Object.getPrototypeOf(given ?? {}) === Object.prototype ? given : {}
-  ) as FetchOptions;
-  return fetchBy(new Front(fetch ? options : given), fetch);
+  const [fetch, options] = fetchOf(given);
+  return fetchBy(new Front(options), fetch);
 }
 
 /** The `fetch` of a front. `seen` is given each answer in its attempt. */
 export function fetchBy(
   front: Front,
   fetch: Fetch | null | undefined,
-  seen?: (answer: Response) => void,
+  seen?: (answer: Response) => Promise<void>,
 ): ResilientFetch {
   const plain = plainOf<Fetch>(fetch ?? globalThis.fetch);
   return markedFront(async (input, { retry, ...init } = {}) => {
@@ -43,7 +44,7 @@ export function fetchBy(
       const answer = await front.policy.retry<Promise<Response>>(
         async (attempt) => {
           const answer = await inFront(() => sending.send(isLimited ? attempt.signal : undefined));
-          seen?.(answer);
+          await seen?.(answer);
           return front.policy.isFailure(answer.status) ? answer : waitForBody(answer, most);
         },
         front.optionsOf<Response>({ ...sending, url: input instanceof Request ? input.url : input }, own),

@@ -45,12 +45,11 @@ export function mayRepeat(method: string, headers: unknown): boolean {
   return names.some((name) => /^idempotency-key$/i.test(String(name)));
 }
 
-/** The number of bytes that are meant; undefined for no size. */
+/** The number of bytes of a size. */
 function bytesOf(size: number | string | null | undefined, otherwise: number): number {
   const [, digits, unit] = /^(\d+)([km]?)b$/i.exec(String(size)) ?? [];
-  const bytes = digits
-    ? Number(digits) * { "": 1, k: 1024, m: MEGABYTE }[unit?.toLowerCase() as "k"]
-    : (size ?? otherwise);
+  const factor = { "": 1, k: 1024, m: MEGABYTE }[unit?.toLowerCase() as "k"];
+  const bytes = digits ? Number(digits) * factor : (size ?? otherwise);
   if (typeof bytes === "number" && bytes >= 0) return bytes;
   throw wrongType("body", size, 'a number of bytes or text such as "64kb"');
 }
@@ -86,25 +85,15 @@ export class Front {
     const origin = facts.url ? new URL(facts.url, globalThis.location?.href).origin : "";
     const { guards } = this;
     const { body, ...given } = own ?? {};
-    const options = {
-      name: `${method.toUpperCase()} ${origin}`.trim(),
-      key: origin,
-      idempotent,
-      ...this.options,
-      ...given,
-    };
-    const { whenResult, onRetry } = options;
-    const all: CallOptions = {
-      ...options,
-      signal,
-      canSend,
-      whenResult: typeof whenResult === "function" ? whenResult : true,
-    };
+    const name = `${method.toUpperCase()} ${origin}`.trim();
+    const options = { name, key: origin, idempotent, ...this.options, ...given };
+    const whenResult = typeof options.whenResult === "function" ? options.whenResult : true;
+    const all: CallOptions = { ...options, signal, canSend, whenResult };
     if (!guards) return all as CallOptions<V>;
     all.guards = "of" in guards ? guards.of(options.key as string) : guards;
     // Under guards the next attempt may wait for the connection of this answer.
     all.onRetry = (event) => {
-      const told = onRetry?.(event);
+      const told = options.onRetry?.(event);
       discard(event.value, options.clock ?? system);
       return told;
     };
@@ -115,10 +104,7 @@ export class Front {
 const KEY = Symbol.for("holdoff.fronts");
 
 /** Runs an attempt so that a front of `holdoff/undici` below it makes none of its own. */
-export interface Within {
-  run<T>(inside: true, fn: () => T): T;
-  getStore(): true | undefined;
-}
+export type Within = { run<T>(inside: true, fn: () => T): T; getStore(): true | undefined };
 
 /** For all copies of this package; empty where there is no other front below. */
 export const fronts = ((globalThis as { [KEY]?: { within?: Within } })[KEY] ??= {});

@@ -21,16 +21,10 @@ function sourceOf(body: Stream): Source {
   return { next: () => reader.read(), return: () => reader.cancel() } as never;
 }
 
-/** A stream that is recorded while it is sent. Each pass over it gives what was recorded, then goes on with the stream. */
-export interface Recorded extends AsyncIterable<unknown> {
-  /** False once more was sent than is recorded, and once the stream has failed. */
-  canSend(): boolean;
-  /** Closes a stream that nobody will read to its end. */
-  close(): void;
-}
-
-/** Records at most that many bytes of a stream. */
-export function recorded(body: Stream, most: number): Recorded {
+/**
+ * Records a stream while it is sent, up to that many bytes. Each pass over the result gives what was recorded, then goes on with the stream.
+ */
+export function recorded(body: Stream, most: number) {
   const source = sourceOf(body);
   /** The chunks; the list itself stands for the end. */
   const chunks: unknown[] = [];
@@ -50,6 +44,7 @@ export function recorded(body: Stream, most: number): Recorded {
     }
   };
   return {
+    /** False once more was sent than is recorded, and once the stream has failed. */
     canSend: () => left >= 0,
     async *[Symbol.asyncIterator]() {
       for (let at = 0; ; at++) {
@@ -61,6 +56,7 @@ export function recorded(body: Stream, most: number): Recorded {
         yield chunk;
       }
     },
+    /** Closes a stream that nobody will read to its end. */
     close: () => {
       if (chunks.at(-1) !== chunks) (async () => source.return?.())().catch(nothing);
     },
@@ -81,7 +77,7 @@ function streamOf(body: AsyncIterable<unknown>): ReadableStream<unknown> {
 
 const nothing = () => {};
 
-/** Reads a body until it ends, or until `expected` bytes were read. It is cancelled after `most` bytes, which returns false, and after `limit` ms. */
+/** Reads a body until it ends, or until `expected` bytes were read. It is cancelled after `most` bytes and after `limit` ms, which returns false. */
 export async function reads(
   { body }: Pick<Response, "body">,
   most: number,
@@ -89,18 +85,19 @@ export async function reads(
   limit?: number,
 ): Promise<boolean> {
   const reader = body?.getReader();
-  const cancel = () => reader?.cancel().catch(nothing);
+  let size = 0;
+  const cancel = () => {
+    most = -1;
+    reader?.cancel().catch(nothing);
+  };
   const timer = limit && setTimeout(cancel, limit);
   try {
-    for (let size = 0; reader && size !== expected; ) {
+    while (reader && size !== expected) {
       const { done, value } = await reader.read();
       if (done) break;
-      if ((size += value.byteLength) > most) {
-        cancel();
-        return false;
-      }
+      if ((size += value.byteLength) > most) cancel();
     }
-    return true;
+    return size <= most;
   } finally {
     clearTimeout(timer);
   }
@@ -108,21 +105,14 @@ export async function reads(
 
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** A call of `fetch`, to be sent once for each attempt. */
-export interface Sending {
-  readonly method: string;
-  readonly idempotent: boolean;
-  readonly signal: AbortSignal | null | undefined;
-  /** False if the body cannot be sent again. */
-  canSend(): boolean;
-  /** Sends the request once more. Without a signal it keeps its own. */
-  send(signal: AbortSignal | undefined): Promise<Response>;
-  /** Lets go of a body that was kept, and of a stream that a failed call has not read to its end. */
-  end(isFailed: boolean): void;
-}
+/** A `fetch` with options for one call, or false for one plain request. */
+export type FetchWith<O> = (
+  input: string | URL | Request,
+  init?: RequestInit & { retry?: O | false | null | undefined },
+) => Promise<Response>;
 
-/** A call of `fetch` with these arguments. `most` is the most bytes of a body that are kept. */
-export function sendingOf(fetch: Fetch, input: string | URL | Request, init: RequestInit, most: number): Sending {
+/** A call of `fetch` with these arguments, to be sent once for each attempt. `most` is the most bytes of a body that are kept. */
+export function sendingOf(fetch: Fetch, input: string | URL | Request, init: RequestInit, most: number) {
   const request = typeof input === "object" && "clone" in input ? input : undefined;
   const method = init.method ?? request?.method ?? "GET";
   const stream = isStream(init.body) ? recorded(init.body, most) : undefined;
@@ -134,13 +124,16 @@ export function sendingOf(fetch: Fetch, input: string | URL | Request, init: Req
     method,
     idempotent: IDEMPOTENT.test(method) || new Headers(init.headers ?? request?.headers).has("idempotency-key"),
     signal: init.signal === undefined ? request?.signal : init.signal,
+    /** False if the body cannot be sent again. */
     canSend: () => stream?.canSend() ?? keeps ?? true,
-    async send(signal) {
+    /** Sends the request once more. Without a signal it keeps its own. */
+    async send(signal: AbortSignal | undefined): Promise<Response> {
       const own = { ...init, ...(signal && { signal }) };
       if (stream) own.body = streamOf(stream) as ReadableStream<Uint8Array>;
       return fetch(hasOwnBody && (keeps ??= await reads(request.clone(), most)) ? request.clone() : input, own);
     },
-    end(isFailed) {
+    /** Lets go of a body that was kept, and of a stream that a failed call has not read to its end. */
+    end(isFailed: boolean): void {
       if (isFailed) stream?.close();
       if (keeps) request?.body?.cancel().catch(nothing);
     },

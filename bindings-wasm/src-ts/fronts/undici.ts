@@ -7,96 +7,53 @@ export type { FrontOptions } from "./http.js";
 
 const within = (fronts.within ??= new AsyncLocalStorage<true>());
 
-interface Controller {
-  readonly rawHeaders?: unknown;
-  readonly rawTrailers?: unknown;
-  pause(): void;
-  resume(): void;
-  abort(reason: unknown): void;
-}
-
+type Controller = { pause(): void; resume(): void; abort(reason: unknown): void };
 type Names = Record<string, string | string[] | undefined>;
 
 interface Handler {
-  onRequestStart?(controller: unknown, context: unknown): void;
-  onResponseStart?(controller: unknown, status: number, headers: Names, text?: string): void;
-  onResponseData?(controller: unknown, chunk: Uint8Array): void;
-  onResponseEnd?(controller: unknown, trailers: Names): void;
-  onResponseError?(controller: unknown, error: unknown): void;
+  onRequestStart?(controller: Controller, context: unknown): void;
+  onResponseStart?(controller: Controller, status: number, headers: Names, text?: string): void;
+  onResponseData?(controller: Controller, chunk: Uint8Array): void;
+  onResponseEnd?(controller: Controller, trailers: Names): void;
+  onResponseError?(controller: Controller | undefined, error: unknown): void;
 }
 
-interface Sent {
-  readonly method: string;
-  readonly origin?: string | URL;
-  readonly headers?: unknown;
-  readonly body?: unknown;
-  readonly upgrade?: unknown;
-}
-
+type Sent = { method: string; origin?: string | URL; headers?: unknown; body?: unknown; upgrade?: unknown };
+type AnyDispatch = (options: never, handler: never) => boolean;
 type Dispatch = (options: Sent, handler: Handler) => boolean;
 
-/** An answer, held back until it is known to be the last one. */
-interface Held {
-  readonly status: number;
-  readonly headers: Names;
-  readonly body: { dump(limits: { limit: number }): void };
-  open(): void;
-}
-
-/** The controller of all attempts: it is that of the one in flight. */
+/** The controller of all attempts, which acts on the one in flight. */
 class Outer {
-  readonly #aborting = new AbortController();
-  target: Controller | undefined;
-  paused = false;
+  readonly aborting = new AbortController();
+  inner: Controller | undefined;
+  isPaused = false;
+  /** What the handler sees: the rest is that of the attempt in flight. */
+  readonly controller = new Proxy<Controller>(
+    {
+      pause: () => this.set(true),
+      resume: () => this.set(false),
+      abort: (reason) => {
+        this.aborting.abort(reason);
+        this.inner?.abort(reason);
+      },
+    },
+    { get: (own, name) => Reflect.get(name in own ? own : (this.inner ?? own), name) },
+  );
 
-  get signal(): AbortSignal {
-    return this.#aborting.signal;
-  }
-
-  get aborted(): boolean {
-    return this.signal.aborted;
-  }
-
-  get reason(): unknown {
-    return this.aborted ? this.signal.reason : null;
-  }
-
-  get rawHeaders(): unknown {
-    return this.target?.rawHeaders;
-  }
-
-  get rawTrailers(): unknown {
-    return this.target?.rawTrailers;
-  }
-
-  pause(): void {
-    this.paused = true;
-    this.target?.pause();
-  }
-
-  resume(): void {
-    this.paused = false;
-    this.target?.resume();
-  }
-
-  abort(reason: unknown): void {
-    this.#aborting.abort(reason);
-    this.target?.abort(reason);
+  private set(isPaused: boolean): void {
+    this.isPaused = isPaused;
+    this.inner?.[isPaused ? "pause" : "resume"]();
   }
 }
 
-const isRefused = () => new Error("the answer is refused");
+/** An answer, held back until it is known to be the last one. */
+type Held = { status: number; headers: Names; body: { dump(limits: { limit: number }): void }; open(): void };
 
-/** One attempt: a handler that holds the answer back. */
-function attempt(
-  front: Front,
-  dispatch: Dispatch,
-  options: Sent,
-  handler: Handler,
-  outer: Outer,
-  signal?: AbortSignal,
-) {
+/** Makes one attempt. The signal is that of its limits. */
+function attempt(front: Front, send: (handler: Handler) => void, handler: Handler, outer: Outer, signal?: AbortSignal) {
   return new Promise<Held>((resolve, reject) => {
+    const refuse = () => outer.inner?.abort(new Error("the answer is refused"));
+    const abort = () => outer.inner?.abort(signal?.reason);
     const chunks: Uint8Array[] = [];
     let answer: Held | undefined;
     /** Tells the handler how the answer ended. */
@@ -105,7 +62,6 @@ function attempt(
     let most = front.body;
     /** What becomes of the body: it is read before the answer is judged, it waits, is given out, or is thrown away. */
     let state: "reads" | "waits" | "open" | "dumps" = "waits";
-    const abort = () => outer.target?.abort(signal?.reason);
     const ended = (how: () => void): void => {
       signal?.removeEventListener("abort", abort);
       end = how;
@@ -117,23 +73,24 @@ function attempt(
       controller.pause();
       resolve(answer as Held);
     };
-    dispatch(options, {
-      onRequestStart(controller: Controller, context) {
-        const isFirst = outer.target === undefined;
-        outer.target = controller;
-        if (outer.aborted) return controller.abort(outer.reason);
+    send({
+      onRequestStart(controller, context) {
+        const isFirst = outer.inner === undefined;
+        outer.inner = controller;
+        if (outer.aborting.signal.aborted) return controller.abort(outer.aborting.signal.reason);
         signal?.addEventListener("abort", abort, { once: true });
-        if (isFirst) handler.onRequestStart?.(outer, context);
+        if (isFirst) handler.onRequestStart?.(outer.controller, context);
       },
-      onResponseStart(controller: Controller, status, headers, text) {
-        if (status < 200) return handler.onResponseStart?.(outer, status, headers, text);
+      onResponseStart(controller, status, headers, text) {
+        const start = () => handler.onResponseStart?.(outer.controller, status, headers, text);
+        if (status < 200) return start();
         const open = (): void => {
           state = "open";
           try {
-            handler.onResponseStart?.(outer, status, headers, text);
-            for (const chunk of chunks) handler.onResponseData?.(outer, chunk);
+            start();
+            for (const chunk of chunks) handler.onResponseData?.(outer.controller, chunk);
             if (end) end();
-            else if (!outer.paused) controller.resume();
+            else if (!outer.isPaused) controller.resume();
           } catch (error) {
             controller.abort(error);
           }
@@ -141,7 +98,7 @@ function attempt(
         const dump = ({ limit }: { limit: number }): void => {
           state = "dumps";
           most = limit;
-          const timer: unknown = setTimeout(() => end ?? controller.abort(isRefused()), 500);
+          const timer: unknown = setTimeout(() => end ?? refuse(), 500);
           (timer as { unref(): void }).unref();
           controller.resume();
         };
@@ -151,49 +108,47 @@ function attempt(
         if (most > 0 && isBounded && !front.policy.isFailure(status)) state = "reads";
         else judge(controller);
       },
-      onResponseData(controller: Controller, chunk) {
+      onResponseData(controller, chunk) {
         size += chunk.length;
-        if (state === "open") handler.onResponseData?.(outer, chunk);
+        if (state === "open") handler.onResponseData?.(outer.controller, chunk);
         else if (state !== "dumps") chunks.push(chunk);
-        else if (size > most) controller.abort(isRefused());
+        else if (size > most) refuse();
         if (state === "reads" && size > most) judge(controller);
       },
-      onResponseEnd: (_: unknown, trailers) => ended(() => handler.onResponseEnd?.(outer, trailers)),
-      onResponseError(_: unknown, error) {
+      onResponseEnd: (_, trailers) => ended(() => handler.onResponseEnd?.(outer.controller, trailers)),
+      onResponseError(_, error) {
         if (!answer || state === "reads") reject(error);
-        ended(() => handler.onResponseError?.(outer, error));
+        ended(() => handler.onResponseError?.(outer.controller, error));
       },
     });
   });
 }
 
 /** An interceptor whose requests are tried again: `new Agent().compose(retries())`. Needs undici 7 or later. */
-export function retries(
-  given?: GivenOptions,
-): <D extends (options: never, handler: never) => boolean>(dispatch: D) => D {
+export function retries(given?: GivenOptions): <D extends AnyDispatch>(dispatch: D) => D {
   const front = new Front(given);
   const isLimited = front.isLimited(undefined);
   const intercept =
     (dispatch: Dispatch): Dispatch =>
     (options, handler) => {
-      const { method, origin, headers, upgrade } = options;
+      const { method, origin: url, headers, upgrade } = options;
       if (within.getStore() || upgrade || method === "CONNECT") return dispatch(options, handler);
       const body = isStream(options.body) ? recorded(options.body, front.body) : undefined;
-      const sent = body ? { ...options, body } : options;
+      const send = (own: Handler) => within.run(true, () => dispatch(body ? { ...options, body } : options, own));
       const outer = new Outer();
-      const { signal } = outer;
-      const facts = { method, url: origin, idempotent: mayRepeat(method, headers), signal, canSend: body?.canSend };
-      const send = (context: { signal: AbortSignal }) =>
-        within.run(true, () => attempt(front, dispatch, sent, handler, outer, isLimited ? context.signal : undefined));
+      const { signal } = outer.aborting;
+      const facts = { method, url, idempotent: mayRepeat(method, headers), signal, canSend: body?.canSend };
+      const make = (own: { signal: AbortSignal }) =>
+        attempt(front, send, handler, outer, isLimited ? own.signal : undefined);
       const answered = (answer: Held): void => {
         if (front.policy.isFailure(answer.status)) body?.close();
         answer.open();
       };
       const failed = (error: unknown): void => {
         body?.close();
-        handler.onResponseError?.(outer, error);
+        handler.onResponseError?.(outer.controller, error);
       };
-      front.policy.retry(send, front.optionsOf<Held>(facts)).then(answered, failed);
+      front.policy.retry(make, front.optionsOf<Held>(facts)).then(answered, failed);
       return true;
     };
   return intercept as never;

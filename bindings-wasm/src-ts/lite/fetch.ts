@@ -1,7 +1,16 @@
 /** `fetch` with retries for pages to which every kilobyte counts. It reads `Retry-After` and neither guards nor quotas. */
 import { PERMANENT } from "../codes.js";
 import { kindOfStatus } from "../error_names.js";
-import { type Fetch, MEGABYTE, markedFront, plainOf, reads, sendingOf, waitForBody } from "../fronts/request.js";
+import {
+  type Fetch,
+  type FetchWith,
+  MEGABYTE,
+  markedFront,
+  plainOf,
+  reads,
+  sendingOf,
+  waitForBody,
+} from "../fronts/request.js";
 import type { FailureKind, StopReason } from "../words.js";
 import { type AttemptContext, outcomeOf, type RetriedEvent, type RetryOptions, type Verdict } from "./index.js";
 import { policyOf } from "./policy.js";
@@ -19,10 +28,7 @@ export type FetchOptions = RetryOptions & {
 };
 
 /** The `fetch` of the front: as the global one, with options for one call. */
-export type ResilientFetch = (
-  input: string | URL | Request,
-  init?: RequestInit & { retry?: FetchOptions | false | null | undefined },
-) => Promise<Response>;
+export type ResilientFetch = FetchWith<FetchOptions>;
 
 /** The hint of an answer in milliseconds: a number of them, of seconds, or a date. NaN without one. */
 function hintOf(headers: Headers): number {
@@ -32,7 +38,7 @@ function hintOf(headers: Headers): number {
 }
 
 /** Codes of Node, Bun and undici for requests that were never sent. Browsers never say so. */
-const UNSENT = /^(ECONNREF|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_T|ConnectionRef)/;
+const UNSENT = /^(ECONNREF|ENOTFOUND|EAI_AGAIN|UND_ERR_CONN|ConnectionRef)/;
 const isUnsent = ({ code, cause }: { code?: string; cause?: { code?: string } }): boolean =>
   UNSENT.test(cause?.code ?? code ?? "");
 
@@ -47,12 +53,8 @@ function verdictOn(failure: unknown, idempotent: boolean): Verdict {
 }
 
 /** Returns a `fetch` whose requests are tried again. */
-export function resilientFetch({
-  fetch,
-  idempotent,
-  body,
-  ...common
-}: FetchOptions & { fetch?: Fetch | null | undefined } = {}): ResilientFetch {
+export function resilientFetch(given: FetchOptions & { fetch?: Fetch | null | undefined } = {}): ResilientFetch {
+  const { fetch, idempotent, body, ...common } = given;
   policyOf(common);
   const plain = plainOf<Fetch>(fetch ?? globalThis.fetch);
   return markedFront(async (input, { retry: own, ...init } = {}) => {

@@ -1,0 +1,140 @@
+/** Calls of language models: a `fetch` for their SDKs, and a model of the AI SDK that is the first of several which answers. */
+import "../rules/index.js";
+import { SPENT } from "../client_table.js";
+import { system } from "../clock.js";
+import { outcomeOf, remember } from "../errors.js";
+import { Policy } from "../policy.js";
+import { type FetchOptions, fetchBy, fetchOf, type ResilientFetch } from "./fetching.js";
+import { Front, type FrontOptions, type GivenOptions } from "./http.js";
+import { JSON_TYPE, markedFront, plainOf, reads } from "./request.js";
+
+export type { FetchOptions, FrontOptions, ResilientFetch } from "./fetch.js";
+
+/** The preset `llm`, which the core would read with all its rules and guards. */
+export const LLM = {
+  backoff: { initial: 500, max: 8000 },
+  budget: 100,
+  rules: [{ if: { http: [409] }, retry: true }],
+} as const satisfies FrontOptions;
+
+const optionsOf = <O extends FrontOptions>(given: GivenOptions<O> | undefined): O =>
+  (given instanceof Policy || typeof given === "string"
+    ? { policy: given }
+    : { ...(!given?.policy && !given?.preset && LLM), ...given }) as O;
+
+/** True if the JSON of an answer, or of an error, says that a paid quota is spent. */
+const isSpent = (data: unknown): boolean => {
+  const { error } = Object(data) as { error?: { code?: unknown; type?: unknown } };
+  return SPENT.test(String(error?.code)) || SPENT.test(String(error?.type));
+};
+
+/** The same for an answer with a small body. */
+async function saysSpent(answer: Response): Promise<boolean> {
+  if (answer.status !== 429 || !JSON_TYPE.test(String(answer.headers.get("content-type")))) return false;
+  const copy = answer.clone();
+  if (await reads(answer.clone(), 65_536, -1, 500)) return isSpent(await copy.json().catch(() => undefined));
+  copy.body?.cancel().catch(() => {});
+  return false;
+}
+
+let hasWarned = false;
+
+/** True for a request by which an SDK tries again by itself. */
+function isAgain(headers: Headers): boolean {
+  const isOwn = Number(headers.get("x-stainless-retry-count")) > 0;
+  if (isOwn && !hasWarned) console.warn("holdoff/llm: the SDK tries again by itself; give it maxRetries: 0");
+  hasWarned ||= isOwn;
+  return isOwn;
+}
+
+/**
+ * A `fetch` for the SDKs of OpenAI and Anthropic and for all that are made of them. Every call may run twice. The last answer says
+ * `x-should-retry: false`, so that these SDKs stop, too.
+ */
+export function llmFetch(given?: GivenOptions<FetchOptions>): ResilientFetch {
+  const [fetch, options] = fetchOf(optionsOf(given));
+  const { whenResult } = options;
+  const spent = new WeakSet<object>();
+  const judge = (answer: unknown) =>
+    spent.has(answer as object) ? "permanent" : typeof whenResult === "function" ? whenResult(answer) : undefined;
+  const front = new Front({ idempotent: true, ...options, whenResult: judge });
+  const retrying = fetchBy(front, fetch, async (answer) => {
+    if (await saysSpent(answer)) spent.add(answer);
+  });
+  return markedFront(async (input, init = {}) => {
+    const { retry } = init;
+    const isLast = retry !== false && isAgain(new Headers(init.headers ?? (input as Request).headers));
+    const answer = await retrying(input, isLast ? { ...init, retry: { ...retry, attempts: 1 } } : init);
+    const outcome = outcomeOf(answer);
+    if (!outcome) return answer;
+    const { body, status, statusText, url } = answer;
+    const told = new Headers(answer.headers);
+    told.set("x-should-retry", "false");
+    const last = new Response(body, { status, statusText, headers: told });
+    Object.defineProperty(last, "url", { value: url });
+    remember(last, outcome);
+    return last;
+  }, plainOf(retrying));
+}
+
+/** The part of a model of the AI SDK that is used. */
+type Model = { readonly modelId: string; doGenerate: Ask; doStream: Ask };
+type Ask = (options: never) => PromiseLike<unknown>;
+
+/** The longest wait for a model, in milliseconds. */
+const LONGEST = 60_000;
+
+/**
+ * A model of the AI SDK that asks the first of these models, and the next one when it fails. A model that said when to come back is not
+ * asked before, by any call; a model with a wrong key or a spent quota is not asked again by the same call. A stream fails over until it begins.
+ */
+export function failover<M extends Model>(models: readonly [M, ...M[]], given?: GivenOptions): M {
+  const front = new Front(optionsOf(given));
+  const readyAt = models.map(() => 0);
+  const run = (method: "doGenerate" | "doStream") => (options: { abortSignal?: AbortSignal }) => {
+    /** How often each model was asked; Infinity for one that is not asked again. */
+    const asked = models.map(() => 0);
+    let at = 0;
+    /** The model to ask next, which is ready soonest and was asked least, and how long it is not ready. */
+    const next = (): [index: number, wait: number] => {
+      const all = asked.map((times, index) => {
+        const wait = times < Infinity ? Math.max((readyAt[index] as number) - system.now(), 0) : times;
+        return { index, times, wait };
+      });
+      const [{ index, wait }] = all.sort((a, b) => a.wait - b.wait || a.times - b.times) as [(typeof all)[0]];
+      return [index, wait];
+    };
+    return front.policy.retry(
+      ({ signal }) => {
+        [at] = next();
+        asked[at] = (asked[at] as number) + 1;
+        return (models[at] as Model)[method]({ ...options, abortSignal: signal } as never);
+      },
+      {
+        ...front.optionsOf<unknown>({ method, url: undefined, idempotent: true, signal: options.abortSignal }),
+        whenResult: undefined,
+        when: (error) => {
+          const { statusCode = 0, data } = Object(error) as { statusCode?: number; data?: unknown };
+          const { hint } = front.policy.classify(error);
+          if (typeof hint === "number") readyAt[at] = system.now() + hint;
+          if (![401, 403, 404].includes(statusCode) && !isSpent(data)) return undefined;
+          asked[at] = Infinity;
+          return asked.some((times) => times < Infinity) ? "transient" : "permanent";
+        },
+        delay: ({ hint }) => {
+          const [index, wait] = next();
+          if (index === at || wait > LONGEST) return hint === undefined && wait > LONGEST ? false : undefined;
+          return wait === 0 && (asked[index] as number) > 0 ? undefined : wait;
+        },
+      },
+    );
+  };
+  const own: Record<string | symbol, unknown> = {
+    modelId: models.map(({ modelId }) => modelId).join("|"),
+    // The AI SDK fetches files itself that not every model can.
+    supportedUrls: {},
+    doGenerate: run("doGenerate"),
+    doStream: run("doStream"),
+  };
+  return new Proxy(models[0], { get: (model, name) => (name in own ? own[name] : Reflect.get(model, name)) });
+}

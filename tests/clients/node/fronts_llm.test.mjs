@@ -1,0 +1,192 @@
+// The SDKs of language models above `llmFetch`, and models that fail over. The provider is a script.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createOpenAI } from "@ai-sdk/openai";
+import Anthropic from "@anthropic-ai/sdk";
+import { generateText, streamText } from "ai";
+import OpenAI from "openai";
+import "../../../bindings-wasm/dist/esm/classify.js";
+import "../../../bindings-wasm/dist/esm/guards.js";
+import "../../../bindings-wasm/dist/esm/policies.js";
+import { outcomeOf, Policy, retry } from "../../../bindings-wasm/dist/esm/index-node.js";
+import { failover, LLM, llmFetch } from "../../../bindings-wasm/dist/esm/llm.js";
+import { script } from "./script.mjs";
+
+globalThis.AI_SDK_LOG_WARNINGS = false;
+const SHORT = { jitter: "none", backoff: { initial: 20, max: 40 } };
+const json = { "content-type": "application/json" };
+const said = (content) => ({ role: "assistant", content });
+const answer = {
+  headers: json,
+  body: JSON.stringify({
+    ...{ id: "c", object: "chat.completion", created: 1, model: "m", type: "message", role: "assistant" },
+    choices: [{ index: 0, message: said("Hello"), finish_reason: "stop" }],
+    content: [{ type: "text", text: "Hello" }],
+    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2, input_tokens: 1, output_tokens: 1 },
+  }),
+};
+const chunk = (delta) =>
+  `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta }] })}\n\n`;
+const events = { "content-type": "text/event-stream" };
+const stream = {
+  headers: events,
+  parts: [chunk(said("Hel")), { wait: 20 }, chunk({ content: "lo" }), "data: [DONE]\n\n"],
+};
+const cut = { headers: events, parts: [chunk(said("Hel")), { wait: 20 }, { reset: true }] };
+const refused = (status, headers = {}, code = "server_error") => ({
+  status,
+  headers: { ...json, ...headers },
+  body: JSON.stringify({ error: { message: "no", type: code, code } }),
+});
+const messages = [{ role: "user", content: "Hi" }];
+
+/** Each SDK with its own retries on or off. */
+const sdks = {
+  openai: (baseURL, fetch, own) =>
+    new OpenAI({ apiKey: "k", baseURL, fetch, ...own }).chat.completions.create({ model: "m", messages }),
+  anthropic: (baseURL, fetch, own) =>
+    new Anthropic({ apiKey: "k", baseURL, fetch, ...own }).messages.create({ model: "m", max_tokens: 9, messages }),
+  ai: (baseURL, fetch) =>
+    generateText({ model: createOpenAI({ apiKey: "k", baseURL, fetch }).chat("m"), prompt: "Hi", maxRetries: 0 }),
+};
+
+/** Steps, the number of requests, and the gap before the second one. */
+const cases = {
+  "503 twice": [[refused(503), refused(503), answer], 3],
+  "lasting 503": [[refused(503)], 3],
+  "429 with Retry-After": [[refused(429, { "retry-after": "1" }), answer], 2, 1000],
+  "429 with retry-after-ms": [[refused(429, { "retry-after-ms": "300" }), answer], 2, 300],
+  "a Retry-After of an hour": [[refused(429, { "retry-after": "3600" })], 1],
+  409: [[refused(409), answer], 2],
+  400: [[refused(400)], 1],
+  "a spent quota": [[refused(429, {}, "insufficient_quota")], 1],
+  "x-should-retry: false": [[refused(503, { "x-should-retry": "false" })], 1],
+  "a lost connection": [[{ reset: "before" }, answer], 2],
+};
+
+for (const [name, call] of Object.entries(sdks)) {
+  for (const [title, [steps, requests, gap = 0]] of Object.entries(cases)) {
+    test(`${name}: ${title}`, { timeout: 10_000 }, async () => {
+      const played = script(...steps);
+      const ended = await call(played.url, llmFetch(SHORT), { maxRetries: 0 }).catch((error) => error);
+      assert.equal(played.log.length, requests, String(ended.stack));
+      assert.equal(ended instanceof Error, steps.at(-1) !== answer, String(ended.stack));
+      assert.ok(requests === 1 || played.gaps[0] >= gap);
+    });
+  }
+}
+
+for (const name of ["openai", "anthropic"]) {
+  test(`${name}: with its own retries on, the last answer ends them, too`, async (context) => {
+    const warned = context.mock.method(console, "warn", () => {});
+    const played = script(refused(503));
+    const fetch = llmFetch(SHORT);
+    await assert.rejects(sdks[name](played.url, fetch), { status: 503 });
+    assert.deepEqual([played.log.length, warned.mock.callCount()], [3, 0]);
+    const lost = script({ reset: "before" });
+    await assert.rejects(sdks[name](lost.url, fetch, { maxRetries: 1 }));
+    assert.equal(lost.log.length, 4);
+    assert.ok(warned.mock.callCount() <= 1);
+  });
+}
+
+for (const [name, call] of Object.entries(sdks)) {
+  test(`${name}: a retry around the SDK stops with the one below`, async () => {
+    const played = script(refused(503));
+    const own = { attempts: 3, backoff: { initial: 1 } };
+    const error = await retry(() => call(played.url, llmFetch(SHORT), { maxRetries: 0 }), own).catch(
+      (thrown) => thrown,
+    );
+    assert.deepEqual([played.log.length, outcomeOf(error).reason], [3, "permanent"]);
+  });
+}
+
+test("a stream is tried again until it begins, and not after its first token", async () => {
+  const create = (baseURL) =>
+    new OpenAI({ apiKey: "k", baseURL, fetch: llmFetch(SHORT), maxRetries: 0 }).chat.completions.create({
+      ...{ model: "m", messages, stream: true },
+    });
+  let text = "";
+  const read = async (played) => {
+    text = "";
+    for await (const { choices } of await create(played.url)) text += choices[0]?.delta?.content ?? "";
+  };
+  const played = script(refused(503), stream);
+  await read(played);
+  assert.deepEqual([text, played.log.length], ["Hello", 2]);
+  const torn = script(cut, stream);
+  await assert.rejects(read(torn));
+  assert.deepEqual([text, torn.log.length], ["Hel", 1]);
+});
+
+test("the last answer keeps its address, its body and its outcome", async () => {
+  const played = script(refused(503));
+  const last = await llmFetch({ ...SHORT, attempts: 2 })(played.url, { method: "POST", body: "x" });
+  const { error } = await last.json();
+  assert.deepEqual([last.url, last.headers.get("x-should-retry"), error.message], [played.url, "false", "no"]);
+  assert.deepEqual([outcomeOf(last).reason, outcomeOf(last).attempts, played.log.length], ["attempts", 2, 2]);
+  const plain = script(refused(503));
+  await llmFetch(SHORT)(plain.url, { retry: false });
+  await llmFetch({ ...SHORT, fetch: llmFetch(SHORT) })(played.url);
+  assert.deepEqual([plain.log.length, played.log.length], [1, 5]);
+  const endless = script({ status: 429, headers: json, endless: true }, answer);
+  assert.equal((await llmFetch(SHORT)(endless.url)).status, 200);
+});
+
+test("the policy is that of the preset", () => {
+  const [own, preset] = [new Policy(LLM), new Policy("llm")];
+  assert.deepEqual(own.rules, preset.rules);
+  assert.deepEqual(own.words, preset.words);
+  assert.equal(preset.budgets?.capacity ?? 100, own.budgets.capacity);
+});
+
+const modelOf = (played, id) => createOpenAI({ apiKey: "k", baseURL: played.url }).chat(id);
+
+test("failover: the next model answers, and what a model said holds for every call", async () => {
+  const ask = (model) => generateText({ model, prompt: "Hi", maxRetries: 0 });
+  const counts = (...all) => all.map(({ log }) => log.length);
+  const busy = script(refused(429, { "retry-after": "30" }));
+  const free = script(answer);
+  const model = failover([modelOf(busy, "a"), modelOf(free, "b")], SHORT);
+  const began = performance.now();
+  for (let call = 0; call < 3; call++) assert.equal((await ask(model)).text, "Hello");
+  assert.ok(performance.now() - began < 1000);
+  assert.deepEqual([counts(busy, free), model.modelId], [[1, 3], "a|b"]);
+
+  const wrongKey = script(refused(401));
+  await ask(failover([modelOf(wrongKey, "a"), modelOf(free, "b")], SHORT));
+  const spent = script(refused(429, {}, "insufficient_quota"));
+  await ask(failover([modelOf(spent, "a"), modelOf(free, "b")], SHORT));
+  assert.deepEqual(counts(wrongKey, spent, free), [1, 1, 5]);
+
+  const [one, other] = [script(refused(401)), script(refused(401))];
+  const ended = await ask(failover([modelOf(one, "a"), modelOf(other, "b")], SHORT)).catch((error) => error);
+  assert.deepEqual([counts(one, other), outcomeOf(ended).reason], [[1, 1], "permanent"]);
+
+  const wrong = script(refused(400));
+  await assert.rejects(ask(failover([modelOf(wrong, "a"), modelOf(free, "b")], SHORT)), { statusCode: 400 });
+  assert.deepEqual(counts(wrong, free), [1, 5]);
+
+  const [first, second] = [script(refused(503), answer), script(refused(503), answer)];
+  assert.equal((await ask(failover([modelOf(first, "a"), modelOf(second, "b")], SHORT))).text, "Hello");
+  assert.deepEqual(counts(first, second), [2, 1]);
+
+  const soon = refused(429, { "retry-after": "1" });
+  const both = [script(soon, answer), script(soon, answer)];
+  const start = performance.now();
+  await ask(failover([modelOf(both[0], "a"), modelOf(both[1], "b")], SHORT));
+  assert.ok(performance.now() - start >= 990);
+  assert.equal(both[0].log.length + both[1].log.length, 3);
+});
+
+test("failover: a stream changes its model until it begins", async () => {
+  const down = script(refused(503));
+  const begun = script(stream);
+  const { textStream } = streamText({
+    model: failover([modelOf(down, "a"), modelOf(begun, "b")], SHORT),
+    ...{ prompt: "Hi", maxRetries: 0 },
+  });
+  let text = "";
+  for await (const part of textStream) text += part;
+  assert.deepEqual([text, down.log.length, begun.log.length], ["Hello", 1, 1]);
+});
