@@ -1,11 +1,13 @@
 //! Compiles the client in C.
 
 fn main() {
-    println!("cargo::rerun-if-changed=curl.c");
+    for file in ["curl.c", "curl_front.c", "../../../bindings-c/include"] {
+        println!("cargo::rerun-if-changed={file}");
+    }
     #[cfg(feature = "curl")]
     {
         cc::Build::new()
-            .file("curl.c")
+            .files(["curl.c", "curl_front.c"])
             .include("../../../bindings-c/include")
             .warnings_into_errors(true)
             .compile("curl_client");

@@ -421,6 +421,7 @@ pub(super) fn installed() -> Vec<&'static str> {
         TOPICS.iter().map(|topic| topic.header).filter(|one| !one.contains("testing")).collect();
     headers.extend([
         "holdoff/all.h",
+        "holdoff_curl.h",
         "holdoff_host.h",
         "holdoff_loop.h",
         "holdoff_posix.h",

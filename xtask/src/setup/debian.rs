@@ -101,7 +101,7 @@ fn wanted(needs: Needs) -> Vec<Package> {
         wanted.extend([GXX, CLANG, MAKE, VALGRIND, CMAKE, MESON, NINJA, RUBY, RUBY_FFI, QEMU_ARM, LIBCXX, LIBCXXABI]);
     }
     // Tests of Rust play libcurl, too.
-    if needs.demo || needs.rust {
+    if needs.demo || needs.rust || needs.c {
         wanted.push(CURL);
     }
     wanted
