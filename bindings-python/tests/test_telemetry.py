@@ -14,6 +14,7 @@ from typing import Any
 
 import holdoff
 import holdoff.telemetry
+import httpx
 import pytest
 import trio
 from holdoff.testing import VirtualTime
@@ -430,6 +431,28 @@ def test_opentelemetry_gets_events_and_counts(clock: VirtualTime) -> None:
     totals = {name: points[0].value for name, points in metrics.items() if name != "holdoff.delay"}
     assert totals == {"holdoff.attempts": 4, "holdoff.retries": 2, "holdoff.successes": 1, "holdoff.give_ups": 1}
     assert metrics["holdoff.delay"][0].sum == 4.0
+
+
+def test_opentelemetry_counts_the_resends_of_a_wrapped_client(clock: VirtualTime) -> None:
+    statuses = [503, 503, 200]
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    listener = holdoff.telemetry.listen(holdoff.telemetry.opentelemetry())
+    inner = httpx.MockTransport(lambda _: httpx.Response(statuses.pop(0)))
+    try:
+        with provider.get_tracer("test").start_as_current_span("span"):
+            holdoff.wrap(httpx.Client(transport=inner)).get("https://api.test/a?b=c")
+    finally:
+        holdoff.telemetry.unlisten(listener)
+    events = exporter.get_finished_spans()[0].events
+    resends = [(event.name, (event.attributes or {})["http.request.resend_count"]) for event in events]
+    attempt, retry = "holdoff.attempt", "holdoff.retry"
+    assert resends == [(attempt, 0), (retry, 0), (attempt, 1), (retry, 1), (attempt, 2)]
+    for event in events:
+        facts = dict(event.attributes or {})
+        assert (facts["http.request.method"], facts["server.address"], facts["server.port"]) == ("GET", "api.test", 443)
+        assert facts["holdoff.operation"] == "GET https://api.test:443"
+        assert "b=c" not in str(facts)
 
 
 def test_prometheus_gets_counts(clock: VirtualTime) -> None:

@@ -41,3 +41,17 @@ from ._limit import attempt_cancel as attempt_cancel, inside as inside, within a
 from ._outcomes import given_up as given_up, outcome_of as outcome_of
 from ._presets import presets as presets
 from ._words import FailureKind as FailureKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import http as http
+    from ._wrap import options as options, unwrap as unwrap, wrap as wrap
+
+
+def __getattr__(name: str) -> object:
+    # The retries of whole clients are loaded when they are used.
+    if name in ("wrap", "unwrap", "options", "http"):
+        from . import _wrap
+
+        return getattr(_wrap, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -36,6 +36,9 @@ def is_used(function: Any, args: Iterable[Any], kwargs: dict[str, Any]) -> bool:
 
 
 def _is_used(body: Any, seeks: bool) -> bool:
+    used = get(body, "__holdoff_used__")
+    if isinstance(used, bool):
+        return used
     if inspect.isgenerator(body):
         return inspect.getgeneratorstate(body) != inspect.GEN_CREATED
     if inspect.isasyncgen(body):

@@ -14,7 +14,7 @@ LISTENERS: list[Callable[[Any], object]] = []
 """Called with the events of all operations."""
 
 
-def shown_failure(error: BaseException | None, value: object) -> str:
+def shown_failure(error: BaseException | None, value: object, args: tuple[Any, ...] = ()) -> str:
     """A failed attempt for logs: the type of its error and the beginning of the error's text, or the type and the HTTP
     status of its value, which may be long or secret."""
     if error is None:
@@ -25,7 +25,7 @@ def shown_failure(error: BaseException | None, value: object) -> str:
         return type(value).__name__ + ("" if status is None else f" with status {status}")
     from ._texts import text_of
 
-    text = text_of(error)
+    text = text_of(error, args)
     return type(error).__name__ + (f": {text}" if text else "")
 
 
@@ -107,7 +107,7 @@ class RetryEvent(_FailedEvent):
         return self.delay_ns / 1e9
 
     def __repr__(self) -> str:
-        failed = shown_failure(self.error, self.value)
+        failed = shown_failure(self.error, self.value, self.args)
         return f"<RetryEvent attempt {self.attempt}: {failed}, next in {self.delay:.3g}s ({self.cause})>"
 
 

@@ -21,7 +21,7 @@ from ._events import (
     shown_failure,
 )
 from ._holdoff import report_unraisable, tell_of
-from ._texts import masked, text_of
+from ._texts import masked, request_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def _is_of_logging(logger: Any) -> bool:
 
 def _warn(logger: Any, event: RetryEvent) -> None:
     ended = event.value if event.error is None else event.error
-    failed = _redacted(shown_failure(event.error, event.value), type(ended).__name__)
+    failed = _redacted(shown_failure(event.error, event.value, event.args), type(ended).__name__)
     try:
         if not _is_of_logging(logger):
             fields = {"operation": event.operation, "attempt": event.attempt, "failed": failed, "kind": event.kind}
@@ -349,6 +349,8 @@ class _Labels:
 def opentelemetry(meter: Any = None, *, keys: int = 0) -> Callable[[Any], None]:
     """A listener that adds an event to the current span for each retry and each end without a success, and counts them.
 
+    Each attempt of a wrapped client has an event, too, with the method, the server and ``http.request.resend_count``.
+
     It needs opentelemetry-api. ``meter`` is that of the counters: ``holdoff.attempts``, ``holdoff.retries``,
     ``holdoff.successes``, ``holdoff.give_ups``, ``holdoff.breaker_changes``, and the histogram
     ``holdoff.delay`` in seconds. ``keys`` is how many keys of guards are values of the attribute
@@ -364,13 +366,23 @@ def opentelemetry(meter: Any = None, *, keys: int = 0) -> Callable[[Any], None]:
     def listener(event: Any) -> None:
         attributes: dict[str, Any] = {f"holdoff.{name}": value for name, value in labels.of(event).items()}
         counters[event.hook].add(1, attributes)
-        if not isinstance(event, (RetryEvent, GiveUpEvent)):
+        request = None if isinstance(event, ChangeEvent) else request_of(event.args)
+        if not isinstance(event, (RetryEvent, GiveUpEvent)) and (
+            request is None or not isinstance(event, AttemptEvent)
+        ):
             return
         facts = {**attributes, "holdoff.attempt": event.attempt, "holdoff.elapsed": event.elapsed}
+        if request is not None:
+            host, _, port = request.origin.partition("://")[2].rpartition(":")
+            facts |= {"http.request.method": request.method, "server.address": host, "server.port": int(port)}
+            facts["http.request.resend_count"] = max(event.attempt - 1, 0)
+        if isinstance(event, AttemptEvent):
+            trace.get_current_span().add_event("holdoff.attempt", facts)
+            return
         if event.error is not None:
             facts |= {
                 "error.type": type(event.error).__qualname__,
-                "error.message": _redacted(text_of(event.error), ""),
+                "error.message": _redacted(text_of(event.error, event.args), ""),
             }
         name = "holdoff.give_up"
         if isinstance(event, RetryEvent):

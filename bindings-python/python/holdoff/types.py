@@ -11,7 +11,7 @@ from ._attempts import Attempt as Attempt, Attempts as Attempts
 from ._cancel import Cancel
 from ._events import AttemptEvent, DelayEvent, GiveUpEvent, RetryEvent, SuccessEvent
 from ._fields import *
-from ._holdoff import Failure, Guards, Policy, Retrying
+from ._holdoff import Failure, Guards, KeyedGuards, Policy, Retrying
 from ._literals import *
 
 TYPE_CHECKING = False
@@ -166,9 +166,7 @@ class PolicyFields(PlainFields, GuardSections, total=False):
     """The behaviour of a retry inside another one."""
 
 
-class BlockOptions(TypedDict, total=False):
-    """The options of one use of a policy at a block of code."""
-
+class _Options(TypedDict, total=False):
     on: On | None
     """The errors to retry. Default: every error but programming errors."""
     classify: Classify | None
@@ -193,10 +191,15 @@ class BlockOptions(TypedDict, total=False):
     """False if the operation must not run twice. Default: True."""
     seed: int | None
     """A number that makes the jitter repeatable."""
-    guards: GuardsOption | None
-    """Guards that replace those of the policy."""
     key: str | None
     """The server that is called, "scheme://host:port": each has a budget of its own. Default: one for the policy."""
+
+
+class BlockOptions(_Options, total=False):
+    """The options of one use of a policy at a block of code."""
+
+    guards: GuardsOption | None
+    """Guards that replace those of the policy."""
 
 
 class AttemptsOptions(PolicyFields, BlockOptions, total=False):
@@ -221,3 +224,16 @@ class RetryOptions(RetryingOptions, total=False):
 
     policy: Policy | PresetName | None
     """A policy or the name of a preset, instead of the fields."""
+
+
+class FrontOptions(PolicyFields, _Options, total=False):
+    """The options of `holdoff.wrap` and of the transports of `holdoff.http`."""
+
+    on_result: OnResult | None
+    """A function of the answer that says whether it is a failure. Default: True, by its status."""
+    guards: GuardsOption | KeyedGuards | None
+    """Guards that replace those of each origin; ``{}`` for none. A `Guards` object is one set for all origins."""
+
+    body: int
+    """The most bytes of a streamed request that are kept for the next attempt, and of an answer that are read in the
+    attempt. Default: 1 MiB."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from databases import Databases
+from scripted import Server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,3 +78,11 @@ def databases() -> Iterator[Databases]:
     """The real servers of this run."""
     with Databases(BINARY) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """The server that answers by scripts."""
+    running = Server()
+    yield running
+    running.close()
