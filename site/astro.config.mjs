@@ -66,6 +66,13 @@ export default defineConfig({
             ...present("cli", "editor"),
           ],
         },
+        {
+          label: "Clients",
+          items: pages()
+            .map(({ id }) => id)
+            .filter((id) => id.startsWith("fronts/"))
+            .sort(),
+        },
         { label: "More than one process", items: ["durable", "engines"] },
         {
           label: "Reference",
