@@ -28,9 +28,10 @@ fn clippy_of(what: &str, packages: &[&str]) -> Result<()> {
 
 /// The packages that the tests build together, with every feature. A build of others of them has other features, and would compile the
 /// core and all libraries once more.
-const PACKAGES: [&str; 10] = [
+const PACKAGES: [&str; 11] = [
     "holdoff-core",
     "holdoff",
+    "holdoff-reqwest",
     "conformance",
     "demo",
     "holdoff-sim",
