@@ -79,10 +79,8 @@ async function bundle(entries, suffix, ...plugins) {
   for (const [name, path] of Object.entries(entries))
     files.set(resolve(path.replace(/ts$/, "js")), `./${name}${suffix}.js`);
   // Which file it is depends on the runtime.
-  if (entries.fetch) {
-    files.set(resolve("src-ts/index.js"), "holdoff");
-    files.set(resolve("src-ts/rules/index.js"), "holdoff/rules");
-  }
+  const needed = { "src-ts/index.js": "holdoff", "src-ts/rules/index.js": "holdoff/rules" };
+  if (entries.fetch) for (const [path, name] of Object.entries(needed)) files.set(resolve(path), name);
   const apart = {
     name: "files of their own",
     setup: ({ onResolve }) =>
@@ -219,11 +217,11 @@ await build({
 const names = readdirSync("dist/esm").filter((name) => name.endsWith(".js") && !name.endsWith("-worker.js"));
 await build({ ...shared, entryPoints: names.map((name) => `dist/esm/${name}`), format: "cjs", outdir: "dist/cjs" });
 // The files for `require` are no part of this package for Node, so that they cannot ask for it by name.
-for (const name of FRONTS) {
-  const text = readFileSync(`dist/cjs/${name}.js`, "utf8");
+for (const file of FRONTS.map((name) => `dist/cjs/${name}.js`)) {
+  const text = readFileSync(file, "utf8");
   writeFileSync(
-    `dist/cjs/${name}.js`,
-    text.replace(/require\("holdoff(?:\/(\w+))?"\)/g, (_, entry = "index") => `require("./${entry}.js")`),
+    file,
+    text.replace(/require\("holdoff\/?(\w*)"\)/g, (_, name) => `require("./${name || "index"}.js")`),
   );
 }
 execFileSync("node_modules/.bin/tsc", ["--project", "."], { stdio: "inherit" });

@@ -34,15 +34,9 @@ export class Steps {
     this.#engine = new Unguarded(policy, options, policy.budgets?.refusals ?? 0);
     this.#epoch = (options.clock ?? system).now();
     // A sleep that is said exactly is free.
+    const free = checkedFailure({ kind: "transient", hint: 0 });
     for (; this.#attempt <= failures; this.#attempt++) {
-      this.#engine.fail(
-        new Attempt(this.#attempt),
-        checkedFailure({ kind: "transient", hint: 0 }),
-        0,
-        0,
-        this.#epoch,
-        true,
-      );
+      this.#engine.fail(new Attempt(this.#attempt), free, 0, 0, this.#epoch, true);
       this.#engine.tick(0);
     }
     this.#tell("onAttempt", 0);
@@ -61,13 +55,12 @@ export class Steps {
     const now = this.#begin();
     const verdict = isFinal(failure) ? false : (when?.(failure) as Verdict);
     let judged = judge(verdict, isValue ? factsOfAnswer : factsOf, failure, this.#policy.rules, idempotent ?? true);
-    const { kind } = judged;
-    const told = { ...facts, kind: KINDS[kind], hint: hintMs(judged.hint) };
+    const { kind, hint } = judged;
+    const told = { ...facts, kind: KINDS[kind], hint: hintMs(hint) };
     const answer = kind !== PERMANENT && delay ? askDelay(delay, this.#event(now, told), facts.error) : undefined;
     if (answer !== undefined) judged = { ...judged, hint: answer };
-    const engine = this.#engine;
-    const context = new Attempt(this.#attempt);
-    const { codes, at } = engine.fail(context, judged, failure, now, this.#epoch, answer !== undefined);
+    const attempt = new Attempt(this.#attempt);
+    const { codes, at } = this.#engine.fail(attempt, judged, failure, now, this.#epoch, answer !== undefined);
     if ((codes & 255) !== SLEEP) return this.#giveUp(REASONS[(codes >> 16) & 255] as StopReason, facts, kind, at - now);
     if (canSend?.() === false) return this.#giveUp("body", facts, kind);
     this.#until = at;

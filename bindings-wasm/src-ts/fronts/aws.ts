@@ -2,8 +2,6 @@
 import type { Steps } from "../steps.js";
 import { Front, type GivenOptions } from "./http.js";
 
-export type { FrontOptions } from "./http.js";
-
 /** What the SDK knows of an operation: how many attempts failed, and how long to sleep. */
 const tokenOf = (steps: Steps, failures: number, delayMs: number) => ({
   steps,

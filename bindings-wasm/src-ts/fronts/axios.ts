@@ -1,5 +1,7 @@
 /** An adapter of axios under a policy. */
+
 import { outcomeOf, remember } from "../errors.js";
+import type { AttemptContext } from "../host.js";
 import { Front, type FrontCall, type GivenOptions, inFront, mayRepeat } from "./http.js";
 import { isStream, markedFront, plainOf, recorded } from "./request.js";
 
@@ -24,9 +26,8 @@ export interface AxiosLike {
   getAdapter(adapters: never): Adapter;
   getUri(config: never): string;
   readonly AxiosError: { from(error: Error, code?: string, config?: never): Error };
-  readonly CanceledError: new (message?: string, config?: never) => Error;
+  readonly CanceledError: new () => Error;
   isAxiosError(error: unknown): boolean;
-  isCancel(error: unknown): boolean;
 }
 
 /** The module of Node that makes streams; undefined in a browser. */
@@ -40,10 +41,9 @@ export function axiosAdapter(axios: AxiosLike, given?: GivenOptions): Adapter {
   const adapter = async (config: Config): Promise<Answer> => {
     const { method = "get", headers, data, retry } = config;
     if (retry === false) return send(config);
-    const own = retry ?? undefined;
     const signal = config.signal as AbortSignal | null | undefined;
     const isOnce = isStream(data) || typeof (data as { pipe?: unknown } | undefined)?.pipe === "function";
-    const body = isStream(data) && streams() ? recorded(data, front.bodyOf(own)) : undefined;
+    const body = isStream(data) && streams() ? recorded(data, front.bodyOf(retry)) : undefined;
     const canSend = body?.canSend ?? (() => !isOnce);
     const facts = {
       method,
@@ -52,25 +52,24 @@ export function axiosAdapter(axios: AxiosLike, given?: GivenOptions): Adapter {
       signal,
       canSend,
     };
-    const options = front.optionsOf<Answer>(facts, own);
-    const { onRetry } = options;
-    options.onRetry = (event) => {
-      const { data } = event.value ?? (event.error as { response?: Answer } | undefined)?.response ?? {};
+    const told = retry?.onRetry ?? front.optionsOf(facts).onRetry;
+    const onRetry: typeof told = (event) => {
+      const { data } = (event.value ?? (event.error as { response?: unknown }).response ?? {}) as Partial<Answer>;
       (data as { destroy?(): void } | undefined)?.destroy?.();
-      return onRetry?.(event);
+      return told?.(event);
     };
     const again = () => body && { data: streams()?.Readable.from(body) };
-    const attempt = ({ signal }: { signal: AbortSignal }) => inFront(() => send({ ...config, ...again(), signal }));
+    const attempt = ({ signal }: AttemptContext) => inFront(() => send({ ...config, ...again(), signal }));
     try {
-      return await front.policy.retry(attempt, options);
+      return await front.run(attempt, facts, { ...retry, onRetry });
     } catch (error) {
       body?.close();
-      if (axios.isAxiosError(error) || axios.isCancel(error) || !(error instanceof Error)) throw error;
-      const named =
-        outcomeOf(error)?.outcome === "cancelled"
-          ? new axios.CanceledError(undefined, config as never)
-          : axios.AxiosError.from(error, error.name === "TimeoutError" ? "ETIMEDOUT" : undefined, config as never);
-      remember(named, outcomeOf(error));
+      if (axios.isAxiosError(error) || !(error instanceof Error)) throw error;
+      const outcome = outcomeOf(error);
+      const code = error.name === "TimeoutError" ? "ETIMEDOUT" : undefined;
+      const isCancelled = outcome?.outcome === "cancelled";
+      const named = isCancelled ? new axios.CanceledError() : axios.AxiosError.from(error, code, config as never);
+      remember(named, outcome);
       throw named;
     }
   };

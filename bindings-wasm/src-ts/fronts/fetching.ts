@@ -1,5 +1,6 @@
 /** `fetch` under a policy. */
 
+import type { AttemptContext } from "../host.js";
 import { Policy } from "../policy.js";
 import { Front, type FrontCall, type FrontOptions, type GivenOptions, inFront } from "./http.js";
 import { type Fetch, type FetchWith, markedFront, plainOf, sendingOf, waitForBody } from "./request.js";
@@ -35,20 +36,18 @@ export function fetchBy(
   const plain = plainOf<Fetch>(fetch ?? globalThis.fetch);
   return markedFront(async (input, { retry, ...init } = {}) => {
     if (retry === false) return plain(input, init);
-    const own = retry ?? undefined;
-    const most = front.bodyOf(own);
-    const sending = sendingOf(plain, input, init, most);
-    const isLimited = front.isLimited(own);
+    const most = front.bodyOf(retry);
+    const { url = input as string | URL } = input as Partial<Request>;
+    const sending = Object.assign(sendingOf(plain, input, init, most), { url });
+    const isLimited = front.isLimited(retry);
+    const attempt = async (context: AttemptContext): Promise<Response> => {
+      const answer = await inFront(() => sending.send(isLimited ? context.signal : undefined));
+      await seen?.(answer);
+      return front.policy.isFailure(answer.status) ? answer : waitForBody(answer, most);
+    };
     let isFailed = true;
     try {
-      const answer = await front.policy.retry<Promise<Response>>(
-        async (attempt) => {
-          const answer = await inFront(() => sending.send(isLimited ? attempt.signal : undefined));
-          await seen?.(answer);
-          return front.policy.isFailure(answer.status) ? answer : waitForBody(answer, most);
-        },
-        front.optionsOf<Response>({ ...sending, url: input instanceof Request ? input.url : input }, own),
-      );
+      const answer = await front.run(attempt, sending, retry);
       isFailed = front.policy.isFailure(answer.status);
       return answer;
     } finally {

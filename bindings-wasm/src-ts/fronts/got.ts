@@ -1,24 +1,21 @@
 /** Options of got that leave its retries to a policy. */
-import { Front, type GivenOptions, mayRepeat } from "./http.js";
+import { Front, type GivenOptions, mayRepeat, type RequestFacts } from "./http.js";
 import { isStream } from "./request.js";
 
 export type { FrontOptions } from "./http.js";
 
 /** The part of the options of a request that is used. */
-interface Request {
-  readonly method: string;
-  readonly url?: string | URL | undefined;
-  readonly headers: unknown;
-  readonly body?: unknown;
-  readonly signal?: AbortSignal | undefined;
-  readonly isStream?: boolean;
-  readonly retry: object;
-}
+type Request = Omit<RequestFacts, "idempotent"> & {
+  headers: unknown;
+  body?: unknown;
+  isStream?: boolean;
+  retry: object;
+};
+
+type Handler = <O, R>(options: O, next: (options: O) => R) => R;
 
 /** Options for `got.extend(gotHooks())`. got makes the attempts, and the policy says when. Streams of got are left alone. */
-export function gotHooks(given?: GivenOptions): {
-  handlers: (<O, R>(options: O, next: (options: O) => R) => R)[];
-} {
+export function gotHooks(given?: GivenOptions): { handlers: Handler[] } {
   const front = new Front(given);
   const handler = (request: Request, next: (request: Request) => PromiseLike<unknown>): unknown => {
     const { method, url, headers, body, signal, isStream: isRead } = request;
@@ -34,11 +31,9 @@ export function gotHooks(given?: GivenOptions): {
       },
     });
     const answer = next(request);
-    answer.then(
-      (value) => steps.succeeded(value),
-      // An abort in a sleep ends the operation, too.
-      (error) => signal?.aborted && steps.failed(error),
-    );
+    // An abort in a sleep ends the operation, too.
+    const ended = (error: unknown) => signal?.aborted && steps.failed(error);
+    answer.then((value) => steps.succeeded(value), ended);
     return answer;
   };
   return { handlers: [handler as never] };

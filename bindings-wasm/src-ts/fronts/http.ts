@@ -4,8 +4,8 @@ import { discard } from "../answers.js";
 import { system } from "../clock.js";
 import { wrongType } from "../errors.js";
 import type { PresetName } from "../fields.js";
-import { type CallOptions, checkedOptions, type Guarding, isHostField } from "../host.js";
-import { Policy } from "../policy.js";
+import { type CallOptions, checkedOptions, type Guarding, isHostField, type Work } from "../host.js";
+import { Policy, run } from "../policy.js";
 import { policyOfFunction, type WrapOptions } from "../retry.js";
 import { IDEMPOTENT, MEGABYTE } from "./request.js";
 
@@ -58,7 +58,7 @@ function bytesOf(size: number | string | null | undefined, otherwise: number): n
 export class Front {
   readonly policy: Policy;
   readonly body: number;
-  private readonly options: Omit<CallOptions, "guards">;
+  private readonly options: CallOptions;
   private readonly guards: FrontOptions["guards"];
 
   constructor(given: GivenOptions = {}) {
@@ -67,38 +67,62 @@ export class Front {
     this.policy = policyOfFunction(own);
     this.body = bytesOf(body, MEGABYTE);
     this.guards = guards;
-    this.options = Object.fromEntries(Object.entries(own).filter(([name]) => isHostField(name)));
+    const whenResult = typeof own.whenResult === "function" ? own.whenResult : true;
+    this.options = { ...Object.fromEntries(Object.entries(own).filter(([name]) => isHostField(name))), whenResult };
   }
 
   /** True if an attempt may end before its caller's signal aborts. */
-  isLimited(own: FrontCall | undefined): boolean {
+  isLimited(own: FrontCall | null | undefined): boolean {
     return this.policy.firstLimit < Infinity || !!(own || this.guards || this.policy.guards);
   }
 
-  bodyOf(own: FrontCall | undefined): number {
+  bodyOf(own: FrontCall | null | undefined): number {
     return own?.body === undefined ? this.body : bytesOf(own.body, this.body);
   }
 
-  /** The options of one request. */
-  optionsOf<V>(facts: RequestFacts, own?: FrontCall): CallOptions<V> {
-    const { method, idempotent, signal, canSend } = facts;
-    const origin = facts.url ? new URL(facts.url, globalThis.location?.href).origin : "";
-    const { guards } = this;
-    const { body, ...given } = own ?? {};
-    const name = `${method.toUpperCase()} ${origin}`.trim();
-    const options = { name, key: origin, idempotent, ...this.options, ...given };
-    const whenResult = typeof options.whenResult === "function" ? options.whenResult : true;
-    const all: CallOptions = { ...options, signal, canSend, whenResult };
-    if (!guards) return all as CallOptions<V>;
-    all.guards = "of" in guards ? guards.of(options.key as string) : guards;
-    // Under guards the next attempt may wait for the connection of this answer.
-    all.onRetry = (event) => {
-      const told = options.onRetry?.(event);
-      discard(event.value, options.clock ?? system);
-      return told;
-    };
-    return all as CallOptions<V>;
+  /** The options of one request. What most requests have in common is their prototype, because copies are slow. */
+  optionsOf<V>({ method, url, idempotent, signal, canSend }: RequestFacts): CallOptions<V> {
+    const { options } = this;
+    const origin = originOf(url);
+    return {
+      __proto__: options,
+      name: options.name ?? `${method.toUpperCase()} ${origin}`.trim(),
+      key: options.key ?? origin,
+      idempotent: options.idempotent ?? idempotent,
+      signal,
+      canSend,
+    } as CallOptions<V>;
   }
+
+  /** Runs the attempts of one request. */
+  run<T>(work: Work<T>, facts: RequestFacts, own?: FrontCall | null): Promise<Awaited<T>> {
+    const options = this.optionsOf<Awaited<T>>(facts);
+    const { guards } = this;
+    if (!guards && !own) return run(work, this.policy, options);
+    const { body, ...given } = own ?? {};
+    const all = { ...this.options, ...options, ...given } as CallOptions<Awaited<T>>;
+    if (guards) {
+      all.guards = "of" in guards ? guards.of(all.key as string) : guards;
+      // Under guards the next attempt may wait for the connection of this answer.
+      all.onRetry = (event) => {
+        const told = options.onRetry?.(event);
+        discard(event.value, options.clock ?? system);
+        return told;
+      };
+    }
+    return this.policy.retry(work, all);
+  }
+}
+
+const origins = new Map<string, string>();
+
+/** The origin of an address. Addresses that begin alike have the same. */
+function originOf(url: string | URL | undefined): string {
+  if (typeof url !== "string") return url?.origin ?? "";
+  const start = /^https?:\/\/[\w.:-]+(?=[/?#]|$)/.exec(url)?.[0] ?? "";
+  const origin = origins.get(start) ?? new URL(url, globalThis.location?.href).origin;
+  if (start && origins.size < 1000) origins.set(start, origin);
+  return origin;
 }
 
 const KEY = Symbol.for("holdoff.fronts");

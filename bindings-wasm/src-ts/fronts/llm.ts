@@ -3,7 +3,6 @@ import "../rules/index.js";
 import { SPENT } from "../client_table.js";
 import { system } from "../clock.js";
 import { outcomeOf, remember } from "../errors.js";
-import { Policy } from "../policy.js";
 import { type FetchOptions, fetchBy, fetchOf, type ResilientFetch } from "./fetching.js";
 import { Front, type FrontOptions, type GivenOptions } from "./http.js";
 import { JSON_TYPE, markedFront, plainOf, reads } from "./request.js";
@@ -17,10 +16,7 @@ export const LLM = {
   rules: [{ if: { http: [409] }, retry: true }],
 } as const satisfies FrontOptions;
 
-const optionsOf = <O extends FrontOptions>(given: GivenOptions<O> | undefined): O =>
-  (given instanceof Policy || typeof given === "string"
-    ? { policy: given }
-    : { ...(!given?.policy && !given?.preset && LLM), ...given }) as O;
+const withLlm = (given: FrontOptions): FrontOptions => (given.policy || given.preset ? given : { ...LLM, ...given });
 
 /** True if the JSON of an answer, or of an error, says that a paid quota is spent. */
 const isSpent = (data: unknown): boolean => {
@@ -43,8 +39,7 @@ let hasWarned = false;
 function isAgain(headers: Headers): boolean {
   const isOwn = Number(headers.get("x-stainless-retry-count")) > 0;
   if (isOwn && !hasWarned) console.warn("holdoff/llm: the SDK tries again by itself; give it maxRetries: 0");
-  hasWarned ||= isOwn;
-  return isOwn;
+  return isOwn && (hasWarned = true);
 }
 
 /**
@@ -52,12 +47,12 @@ function isAgain(headers: Headers): boolean {
  * `x-should-retry: false`, so that these SDKs stop, too.
  */
 export function llmFetch(given?: GivenOptions<FetchOptions>): ResilientFetch {
-  const [fetch, options] = fetchOf(optionsOf(given));
+  const [fetch, options] = fetchOf(given);
   const { whenResult } = options;
   const spent = new WeakSet<object>();
   const judge = (answer: unknown) =>
     spent.has(answer as object) ? "permanent" : typeof whenResult === "function" ? whenResult(answer) : undefined;
-  const front = new Front({ idempotent: true, ...options, whenResult: judge });
+  const front = new Front({ idempotent: true, ...withLlm(options), whenResult: judge });
   const retrying = fetchBy(front, fetch, async (answer) => {
     if (await saysSpent(answer)) spent.add(answer);
   });
@@ -89,7 +84,7 @@ const LONGEST = 60_000;
  * asked before, by any call; a model with a wrong key or a spent quota is not asked again by the same call. A stream fails over until it begins.
  */
 export function failover<M extends Model>(models: readonly [M, ...M[]], given?: GivenOptions): M {
-  const front = new Front(optionsOf(given));
+  const front = new Front(withLlm(fetchOf(given)[1]));
   const readyAt = models.map(() => 0);
   const run = (method: "doGenerate" | "doStream") => (options: { abortSignal?: AbortSignal }) => {
     /** How often each model was asked; Infinity for one that is not asked again. */

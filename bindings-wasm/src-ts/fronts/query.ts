@@ -1,16 +1,11 @@
 /** Options of TanStack Query that leave its retries to a policy. */
 import { Front, type GivenOptions } from "./http.js";
 
-export type { FrontOptions } from "./http.js";
-
 /**
  * The options `retry` and `retryDelay` of a query or of a `QueryClient`. Query says which failure it is and not of which query, so the policy's
  * deadline counts from the failure.
  */
-export function queryRetry(given?: GivenOptions): {
-  retry(failureCount: number, error: unknown): boolean;
-  retryDelay(failureCount: number, error: unknown): number;
-} {
+export function queryRetry(given?: GivenOptions) {
   const front = new Front(given);
   let latest: { count: number; error: unknown; delayMs: number | undefined } | undefined;
   /** Query asks twice about each failure, for the delay first. */
@@ -22,7 +17,7 @@ export function queryRetry(given?: GivenOptions): {
     return latest.delayMs;
   };
   return {
-    retry: (count, error) => delayOf(count, error) !== undefined,
-    retryDelay: (count, error) => delayOf(count, error) ?? 0,
+    retry: (count: number, error: unknown): boolean => delayOf(count, error) !== undefined,
+    retryDelay: (count: number, error: unknown): number => delayOf(count, error) ?? 0,
   };
 }

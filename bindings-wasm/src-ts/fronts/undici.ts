@@ -1,5 +1,6 @@
 /** An interceptor for the dispatchers of undici, which Node's own `fetch` goes through, too. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { AttemptContext } from "../host.js";
 import { Front, fronts, type GivenOptions, mayRepeat } from "./http.js";
 import { isStream, JSON_TYPE, recorded } from "./request.js";
 
@@ -19,12 +20,15 @@ interface Handler {
 }
 
 type Sent = { method: string; origin?: string | URL; headers?: unknown; body?: unknown; upgrade?: unknown };
+type Listener = { handleEvent(): void };
 type AnyDispatch = (options: never, handler: never) => boolean;
 type Dispatch = (options: Sent, handler: Handler) => boolean;
 
-/** The controller of all attempts, which acts on the one in flight. */
+/** The controller of all attempts, which acts on the one in flight, and their signal: an `AbortSignal` would cost more than the rest. */
 class Outer {
-  readonly aborting = new AbortController();
+  aborted = false;
+  reason: unknown;
+  private listener: Listener | undefined;
   inner: Controller | undefined;
   isPaused = false;
   /** What the handler sees: the rest is that of the attempt in flight. */
@@ -33,12 +37,17 @@ class Outer {
       pause: () => this.set(true),
       resume: () => this.set(false),
       abort: (reason) => {
-        this.aborting.abort(reason);
+        this.aborted = true;
+        this.reason = reason;
+        this.listener?.handleEvent();
         this.inner?.abort(reason);
       },
     },
     { get: (own, name) => Reflect.get(name in own ? own : (this.inner ?? own), name) },
   );
+
+  addEventListener = (_: string, listener: Listener): void => void (this.listener = listener);
+  removeEventListener = (): void => void (this.listener = undefined);
 
   private set(isPaused: boolean): void {
     this.isPaused = isPaused;
@@ -77,7 +86,7 @@ function attempt(front: Front, send: (handler: Handler) => void, handler: Handle
       onRequestStart(controller, context) {
         const isFirst = outer.inner === undefined;
         outer.inner = controller;
-        if (outer.aborting.signal.aborted) return controller.abort(outer.aborting.signal.reason);
+        if (outer.aborted) return controller.abort(outer.reason);
         signal?.addEventListener("abort", abort, { once: true });
         if (isFirst) handler.onRequestStart?.(outer.controller, context);
       },
@@ -98,8 +107,7 @@ function attempt(front: Front, send: (handler: Handler) => void, handler: Handle
         const dump = ({ limit }: { limit: number }): void => {
           state = "dumps";
           most = limit;
-          const timer: unknown = setTimeout(() => end ?? refuse(), 500);
-          (timer as { unref(): void }).unref();
+          (setTimeout(() => end ?? refuse(), 500) as unknown as { unref(): void }).unref();
           controller.resume();
         };
         answer = { status, headers, body: { dump }, open };
@@ -127,7 +135,6 @@ function attempt(front: Front, send: (handler: Handler) => void, handler: Handle
 /** An interceptor whose requests are tried again: `new Agent().compose(retries())`. Needs undici 7 or later. */
 export function retries(given?: GivenOptions): <D extends AnyDispatch>(dispatch: D) => D {
   const front = new Front(given);
-  const isLimited = front.isLimited(undefined);
   const intercept =
     (dispatch: Dispatch): Dispatch =>
     (options, handler) => {
@@ -136,10 +143,9 @@ export function retries(given?: GivenOptions): <D extends AnyDispatch>(dispatch:
       const body = isStream(options.body) ? recorded(options.body, front.body) : undefined;
       const send = (own: Handler) => within.run(true, () => dispatch(body ? { ...options, body } : options, own));
       const outer = new Outer();
-      const { signal } = outer.aborting;
+      const signal = outer as object as AbortSignal;
       const facts = { method, url, idempotent: mayRepeat(method, headers), signal, canSend: body?.canSend };
-      const make = (own: { signal: AbortSignal }) =>
-        attempt(front, send, handler, outer, isLimited ? own.signal : undefined);
+      const make = (own: AttemptContext) => attempt(front, send, handler, outer, front.isLimited(null) ? own.signal : undefined);
       const answered = (answer: Held): void => {
         if (front.policy.isFailure(answer.status)) body?.close();
         answer.open();
@@ -148,7 +154,7 @@ export function retries(given?: GivenOptions): <D extends AnyDispatch>(dispatch:
         body?.close();
         handler.onResponseError?.(outer.controller, error);
       };
-      front.policy.retry(make, front.optionsOf<Held>(facts)).then(answered, failed);
+      front.run(make, facts).then(answered, failed);
       return true;
     };
   return intercept as never;
