@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import holdoff
+import httpx
 import pytest
 import trio
 from holdoff.testing import VirtualTime, virtual_time
@@ -172,3 +173,17 @@ def test_sleeps_of_coroutines_overlap_in_virtual_time(backend: str) -> None:
         anyio.run(all_calls, (policy.call, Failing(2)), (FOUR.call, Failing(3)), backend=backend)
         assert clock.now == 40
         assert clock.sleeps[200:] == [2.0, 2.0, 2.0, 10.0, 10.0]
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_wrapped_client_sleeps_by_the_library_that_runs_it(backend: str) -> None:
+    statuses = [503, 503, 200]
+
+    async def get() -> int:
+        transport = httpx.MockTransport(lambda _: httpx.Response(statuses.pop(0)))
+        async with holdoff.wrap(httpx.AsyncClient(transport=transport), FOUR) as client:
+            return (await client.get("https://api.test/")).status_code
+
+    with virtual_time() as clock:
+        assert anyio.run(get, backend=backend) == 200
+        assert clock.sleeps == [2.0, 2.0]

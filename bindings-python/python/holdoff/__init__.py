@@ -46,12 +46,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import http as http
     from ._wrap import options as options, unwrap as unwrap, wrap as wrap
+else:
 
+    def __getattr__(name: str) -> object:
+        # The retries of whole clients are loaded when they are used. Type checkers report unknown names.
+        if name in ("wrap", "unwrap", "options", "http"):
+            from . import _wrap
 
-def __getattr__(name: str) -> object:
-    # The retries of whole clients are loaded when they are used.
-    if name in ("wrap", "unwrap", "options", "http"):
-        from . import _wrap
-
-        return getattr(_wrap, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return getattr(_wrap, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -109,8 +109,7 @@ def answer(ended: Any, itself: bool) -> tuple[int, Any] | None:
     """The status and the headers of an answer: of an error's ``response`` (httpx, requests, botocore) or of the object
     itself, by ``status_code`` (httpx, requests), ``["ResponseMetadata"]`` (botocore), or beside ``headers`` its
     ``status`` (aiohttp, urllib3) or its ``code`` (urllib). `itself` leaves ``response`` out."""
-    response = None if itself else get(ended, "response")
-    for of in (response, ended):
+    for of in (ended,) if itself else (get(ended, "response"), ended):
         if (status := _status(get(of, "status_code"))) is not None:
             return status, get(of, "headers")
         metadata = _entry(of, "ResponseMetadata")

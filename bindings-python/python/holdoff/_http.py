@@ -234,16 +234,18 @@ class _Call:
 
     def __init__(self, streamed: bool | None, deadline: Any) -> None:
         self._streamed = streamed
-        self._limit = within(deadline)
+        self._limit = None if deadline is None else within(deadline)
         self._before: Any = None
 
     def __enter__(self) -> None:
         self._before = STREAMED.set(self._streamed)
-        self._limit.__enter__()
+        if self._limit is not None:
+            self._limit.__enter__()
 
     def __exit__(self, *error: Any) -> None:
         STREAMED.reset(self._before)
-        self._limit.__exit__(*error)
+        if self._limit is not None:
+            self._limit.__exit__(*error)
 
 
 class Front:

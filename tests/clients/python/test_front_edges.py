@@ -176,6 +176,20 @@ def test_all_callers_obey_retry_after(server: Server, kind: type[Front]) -> None
         assert took > 0.9
 
 
+@each_front
+def test_a_pause_beyond_the_deadline(server: Server, kind: type[Front]) -> None:
+    """A call whose deadline comes before the end of the pause ends at once, with an error of the client."""
+    with opened(kind(attempts=1, deadline="2s", **QUICK)) as front:
+        assert front.ask("GET", server.script("busy", "503;retry-after=20")) == 503
+        took, ended = timed(lambda: front.ask("GET", f"{server.origin}/busy"))
+        assert took < 0.5
+        assert isinstance(ended, holdoff.Refused)
+        assert isinstance(ended, front.errors)
+        assert ended.reason == "hint"
+        assert ended.retry_in is not None
+        assert len(server.requests("busy")) == 1
+
+
 def test_origins_are_apart(server: Server) -> None:
     with holdoff.wrap(httpx.Client(trust_env=False), attempts=1, **QUICK) as client:
         assert client.get(server.script("busy", "503;retry-after=2")).status_code == 503
