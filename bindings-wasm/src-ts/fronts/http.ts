@@ -119,7 +119,7 @@ const origins = new Map<string, string>();
 /** The origin of an address. Addresses that begin alike have the same. */
 function originOf(url: string | URL | undefined): string {
   if (typeof url !== "string") return url?.origin ?? "";
-  const start = /^https?:\/\/[\w.:-]+(?=[/?#]|$)/.exec(url)?.[0] ?? "";
+  const start = /^(https?:\/\/[\w.:-]+)(?:[/?#]|$)/.exec(url)?.[1] ?? "";
   const origin = origins.get(start) ?? new URL(url, globalThis.location?.href).origin;
   if (start && origins.size < 1000) origins.set(start, origin);
   return origin;

@@ -145,7 +145,8 @@ export function retries(given?: GivenOptions): <D extends AnyDispatch>(dispatch:
       const outer = new Outer();
       const signal = outer as object as AbortSignal;
       const facts = { method, url, idempotent: mayRepeat(method, headers), signal, canSend: body?.canSend };
-      const make = (own: AttemptContext) => attempt(front, send, handler, outer, front.isLimited(null) ? own.signal : undefined);
+      const make = (own: AttemptContext) =>
+        attempt(front, send, handler, outer, front.isLimited(null) ? own.signal : undefined);
       const answered = (answer: Held): void => {
         if (front.policy.isFailure(answer.status)) body?.close();
         answer.open();
