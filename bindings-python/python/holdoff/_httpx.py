@@ -78,14 +78,14 @@ class _Front(Front):
     def begins(self, request: Any) -> Exchange:
         """A request of the client."""
         self.errors, recorded, _ = _package(request)
-        stream, body = request.stream, None
-        if isinstance(stream, Body):
-            body = stream
-        elif not isinstance(stream, self.errors.ByteStream):
+        stream: Any = request.stream
+        # A redirect has the stream of the request before it.
+        body: Body | None = stream if isinstance(stream, Body) else getattr(stream, "_holdoff_body", None)
+        if body is None and not isinstance(stream, self.errors.ByteStream):
             fields = getattr(stream, "fields", None)
             files = [getattr(part, "file", b"") for part in fields or ()] or [getattr(stream, "_stream", stream)]
             if all(is_plain(file) or is_file(file) for file in files):
-                body = Body([file for file in files if not is_plain(file)])
+                vars(stream)["_holdoff_body"] = body = Body([file for file in files if not is_plain(file)])
             else:
                 request.stream = body = recorded(stream, self.body)
         url, told = request.url, request.extensions.get("holdoff")

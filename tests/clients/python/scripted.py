@@ -90,7 +90,7 @@ class Server:
         try:
             while await self._answer(reader, writer, number):
                 pass
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
             pass
         finally:
             writer.close()

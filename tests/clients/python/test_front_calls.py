@@ -337,6 +337,23 @@ def test_aiohttp_repeats_nothing_itself(server: Server) -> None:
         assert len(server.requests("lost")) == 3
 
 
+def test_idempotency_token_of_an_operation(server: Server) -> None:
+    """A POST with a token may run twice, with the same token; botocore makes one for each call."""
+    client = fronts.SESSION.create_client("ec2", "eu-west-1", endpoint_url=f"{server.origin}/xml")
+    holdoff.wrap(client, attempts=3, **QUICK)
+    server.script("xml", "503 200")
+    client.run_instances(ImageId="i", MinCount=1, MaxCount=1)
+    bodies = [request.body for request in server.requests("xml")]
+    assert len(bodies) == 2
+    assert bodies[0] == bodies[1]
+    assert b"ClientToken=" in (bodies[0] or b"")
+    server.script("xml", "503 200")
+    with pytest.raises(botocore.exceptions.ClientError):
+        client.terminate_instances(InstanceIds=["i"])
+    assert len(server.requests("xml")) == 1
+    client.close()
+
+
 def test_unwrapped_botocore_retries_itself_again(server: Server) -> None:
     with opened(Botocore(server.origin, retries={"mode": "standard", "max_attempts": 2}, attempts=3, **QUICK)) as front:
         holdoff.unwrap(front.client)

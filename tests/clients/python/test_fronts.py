@@ -121,6 +121,22 @@ def test_redirect(server: Server, kind: type[Front]) -> None:
     assert [len(server.requests(name)) for name in ("first", "second")] == [1, 2]
 
 
+@pytest.mark.parametrize("body", ["bytes", "file", "stream"])
+@pytest.mark.parametrize("kind", FRONTS, ids=lambda kind: str(kind.name))
+def test_redirect_of_a_body(server: Server, kind: type[Front], body: str) -> None:
+    """A 307 sends the body on, and the retries behind it send it again. aiohttp refuses to send a generator on."""
+    front = kind(policy=POLICY)
+    server.script("second", "503 200")
+    url = server.script("first", "307;location=/second")
+    if (kind.name, body) == ("aiohttp", "stream"):
+        with pytest.raises(front.errors):
+            front.ask("PUT", url, body)
+    else:
+        assert front.ask("PUT", url, body) == 200
+        assert [request.body for request in server.requests("second")] == [b"hello", b"hello"]
+    front.close()
+
+
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("kind", FRONTS, ids=lambda kind: str(kind.name))
 def test_kept_connection_is_reset(server: Server, kind: type[Front], method: str) -> None:
