@@ -267,8 +267,6 @@ class Front:
         self.key: str | None = rest.pop("key", None)
         guards = rest.pop("guards", None)
         self._cancel: Cancel | None = rest.pop("cancel", None)
-        if policy is None:
-            rest.setdefault("nested", "innermost")
         rest.setdefault("on_result", True)
         self.caller = Retrying(policy, **rest)
         document = self.caller.policy.to_dict()
