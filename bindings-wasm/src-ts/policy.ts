@@ -166,11 +166,8 @@ export class Policy implements CompiledPolicy {
 
   /**
    * Begins an operation whose attempts and sleeps another loop makes, such as that of a client with retries of its own. Say at once how each
-   * attempt ended. There are no guards but the budget, no attempt timeout, and no promise is awaited: neither of hooks nor of `when`.
+   * attempt ended. There are no guards but the budget, no attempt timeout, and no promise is awaited: neither of hooks nor of `when`. `failures` is the number of attempts that failed before.
    */
-  start(options?: CallOptions): Steps;
-  /** @internal */
-  start(options: CallOptions, failures: number): Steps;
   start(options: CallOptions = {}, failures = 0): Steps {
     const own = checkedOptions(options);
     return new Steps(policyOfCall(this, own), own, failures);

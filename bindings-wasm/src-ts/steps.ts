@@ -74,7 +74,8 @@ export class Steps {
     if (this.#isOver) return;
     const now = this.#begin();
     this.#engine.succeed();
-    this.#end();
+    this.#isOver = true;
+    this.#engine.end();
     this.#tell("onSuccess", now, { value });
   }
 
@@ -105,11 +106,6 @@ export class Steps {
     });
   }
 
-  #end(): void {
-    this.#isOver = true;
-    this.#engine.end();
-  }
-
   #giveUp(reason: StopReason, { error, value }: Ended, kind: number, wait = Number.POSITIVE_INFINITY): undefined {
     const retryInMs = wait < Infinity ? wait / 1e6 : undefined;
     const retryAt = retryInMs === undefined ? undefined : Date.now() + retryInMs;
@@ -117,7 +113,8 @@ export class Steps {
     const how = { reason, attempts: this.#attempt, retryAt, lastError: error, lastResult: value };
     const why = reason === "budget" && { description: this.#engine.shortage() };
     const outcome: Outcome = { ...how, ...why, outcome: isCancelled ? reason : "gave_up" };
-    this.#end();
+    this.#isOver = true;
+    this.#engine.end();
     if (value === undefined) attach(error, outcome);
     else remember(value, outcome);
     const refusedBy = reason === "budget" ? reason : undefined;

@@ -2,7 +2,7 @@
 
 import { outcomeOf, remember } from "../errors.js";
 import type { AttemptContext } from "../host.js";
-import { Front, type FrontCall, type GivenOptions, inFront, mayRepeat } from "./http.js";
+import { Front, type FrontCall, type GivenOptions, mayRepeat } from "./http.js";
 import { isStream, markedFront, plainOf, recorded } from "./request.js";
 
 export type { FrontCall, FrontOptions } from "./http.js";
@@ -59,7 +59,7 @@ export function axiosAdapter(axios: AxiosLike, given?: GivenOptions): Adapter {
       return told?.(event);
     };
     const again = () => body && { data: streams()?.Readable.from(body) };
-    const attempt = ({ signal }: AttemptContext) => inFront(() => send({ ...config, ...again(), signal }));
+    const attempt = ({ signal }: AttemptContext) => send({ ...config, ...again(), signal });
     try {
       return await front.run(attempt, facts, { ...retry, onRetry });
     } catch (error) {

@@ -2,14 +2,12 @@
 
 import type { AttemptContext } from "../host.js";
 import { Policy } from "../policy.js";
-import { Front, type FrontCall, type FrontOptions, type GivenOptions, inFront } from "./http.js";
+import { sendBelow } from "../sending.js";
+import { Front, type FrontCall, type FrontOptions, type GivenOptions } from "./http.js";
 import { type Fetch, type FetchWith, markedFront, plainOf, sendingOf, waitForBody } from "./request.js";
 
-/** Options of a front of `fetch`. */
-export type FetchOptions = FrontOptions & {
-  /** The `fetch` that makes the requests; the global one unless given. */
-  fetch?: Fetch | null | undefined;
-};
+/** Options of a front of `fetch`, and the `fetch` that makes the requests; the global one unless given. */
+export type FetchOptions = FrontOptions & { fetch?: Fetch | null | undefined };
 
 /** The `fetch` of a front: as the global one, with options for one call. */
 export type ResilientFetch = FetchWith<FrontCall>;
@@ -27,23 +25,60 @@ export function resilientFetch(given?: GivenOptions<FetchOptions>): ResilientFet
   return fetchBy(new Front(options), fetch);
 }
 
+type Seen = (answer: Response) => Promise<void>;
+// In Node an answer is an object of JavaScript, whose clone costs more than all the rest of a front.
+const versions = (globalThis as { process?: { versions?: Record<string, string> } }).process?.versions;
+const isNode = versions?.["undici"] && !versions["bun"] && !versions["deno"];
+const decoder = new TextDecoder();
+
+/** True for an answer whose body has so few bytes, by its headers. */
+function isSmall({ body, headers }: Response, most: number): boolean {
+  const length = headers.get("content-length");
+  return !!body && length !== null && Number(length) <= most && !headers.has("content-encoding");
+}
+
+/** Gives an answer its body back, whose bytes were read. */
+function withBytes(answer: Response, bytes: ArrayBuffer): Response {
+  let copy: Response | undefined;
+  let isUsed = false;
+  const real = (): Response => {
+    if (isUsed) throw new TypeError("Body is unusable: Body has already been read");
+    return (copy ??= new Response(bytes, answer));
+  };
+  const text = () => decoder.decode(bytes);
+  const quick: Record<string, () => unknown> = { text, json: () => JSON.parse(text()), arrayBuffer: () => bytes };
+  for (const name of ["blob", "bytes", "formData", ...Object.keys(quick)]) {
+    const value = async () => {
+      if (copy || isUsed || !quick[name]) return real()[name as "text"]();
+      isUsed = true;
+      return quick[name]();
+    };
+    Object.defineProperty(answer, name, { value });
+  }
+  return Object.defineProperties(answer, {
+    clone: { value: () => Object.defineProperty(real().clone(), "url", { value: answer.url }) },
+    body: { get: () => (isUsed ? null : real().body) },
+    bodyUsed: { get: () => isUsed || !!copy?.bodyUsed },
+  });
+}
+
 /** The `fetch` of a front. `seen` is given each answer in its attempt. */
-export function fetchBy(
-  front: Front,
-  fetch: Fetch | null | undefined,
-  seen?: (answer: Response) => Promise<void>,
-): ResilientFetch {
+export function fetchBy(front: Front, fetch: Fetch | null | undefined, seen?: Seen): ResilientFetch {
   const plain = plainOf<Fetch>(fetch ?? globalThis.fetch);
+  const below: Fetch = (input, init) => sendBelow(() => plain(input, init));
   return markedFront(async (input, { retry, ...init } = {}) => {
     if (retry === false) return plain(input, init);
     const most = front.bodyOf(retry);
     const { url = input as string | URL } = input as Partial<Request>;
-    const sending = Object.assign(sendingOf(plain, input, init, most), { url });
+    const sending = Object.assign(sendingOf(below, input, init, most), { url });
     const isLimited = front.isLimited(retry);
     const attempt = async (context: AttemptContext): Promise<Response> => {
-      const answer = await inFront(() => sending.send(isLimited ? context.signal : undefined));
+      const answer = await sending.send(isLimited ? context.signal : undefined);
       await seen?.(answer);
-      return front.policy.isFailure(answer.status) ? answer : waitForBody(answer, most);
+      if (front.policy.isFailure(answer.status)) return answer;
+      return isNode && isSmall(answer, most)
+        ? withBytes(answer, await answer.arrayBuffer())
+        : waitForBody(answer, most);
     };
     let isFailed = true;
     try {

@@ -80,18 +80,11 @@ export class Front {
     return own?.body === undefined ? this.body : bytesOf(own.body, this.body);
   }
 
-  /** The options of one request. What most requests have in common is their prototype, because copies are slow. */
+  /** The options of one request. */
   optionsOf<V>({ method, url, idempotent, signal, canSend }: RequestFacts): CallOptions<V> {
-    const { options } = this;
-    const origin = originOf(url);
-    return {
-      __proto__: options,
-      name: options.name ?? `${method.toUpperCase()} ${origin}`.trim(),
-      key: options.key ?? origin,
-      idempotent: options.idempotent ?? idempotent,
-      signal,
-      canSend,
-    } as CallOptions<V>;
+    const key = url ? new URL(url, globalThis.location?.href).origin : "";
+    const name = `${method.toUpperCase()} ${key}`.trim();
+    return { name, key, idempotent, ...this.options, signal, canSend } as CallOptions<V>;
   }
 
   /** Runs the attempts of one request. */
@@ -100,12 +93,13 @@ export class Front {
     const { guards } = this;
     if (!guards && !own) return run(work, this.policy, options);
     const { body, ...given } = own ?? {};
-    const all = { ...this.options, ...options, ...given } as CallOptions<Awaited<T>>;
+    const all = { ...options, ...given } as CallOptions<Awaited<T>>;
     if (guards) {
+      const { onRetry } = all;
       all.guards = "of" in guards ? guards.of(all.key as string) : guards;
       // Under guards the next attempt may wait for the connection of this answer.
       all.onRetry = (event) => {
-        const told = options.onRetry?.(event);
+        const told = onRetry?.(event);
         discard(event.value, options.clock ?? system);
         return told;
       };
@@ -113,24 +107,3 @@ export class Front {
     return this.policy.retry(work, all);
   }
 }
-
-const origins = new Map<string, string>();
-
-/** The origin of an address. Addresses that begin alike have the same. */
-function originOf(url: string | URL | undefined): string {
-  if (typeof url !== "string") return url?.origin ?? "";
-  const start = /^(https?:\/\/[\w.:-]+)(?:[/?#]|$)/.exec(url)?.[1] ?? "";
-  const origin = origins.get(start) ?? new URL(url, globalThis.location?.href).origin;
-  if (start && origins.size < 1000) origins.set(start, origin);
-  return origin;
-}
-
-const KEY = Symbol.for("holdoff.fronts");
-
-/** Runs an attempt so that a front of `holdoff/undici` below it makes none of its own. */
-export type Within = { run<T>(inside: true, fn: () => T): T; getStore(): true | undefined };
-
-/** For all copies of this package; empty where there is no other front below. */
-export const fronts = ((globalThis as { [KEY]?: { within?: Within } })[KEY] ??= {});
-
-export const inFront = <T>(fn: () => T): T => (fronts.within ? fronts.within.run(true, fn) : fn());

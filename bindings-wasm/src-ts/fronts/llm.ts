@@ -3,6 +3,7 @@ import "../rules/index.js";
 import { SPENT } from "../client_table.js";
 import { system } from "../clock.js";
 import { outcomeOf, remember } from "../errors.js";
+import type { AttemptContext } from "../host.js";
 import { type FetchOptions, fetchBy, fetchOf, type ResilientFetch } from "./fetching.js";
 import { Front, type FrontOptions, type GivenOptions } from "./http.js";
 import { JSON_TYPE, markedFront, plainOf, reads } from "./request.js";
@@ -85,44 +86,40 @@ const LONGEST = 60_000;
  */
 export function failover<M extends Model>(models: readonly [M, ...M[]], given?: GivenOptions): M {
   const front = new Front(withLlm(fetchOf(given)[1]));
-  const readyAt = models.map(() => 0);
+  const targets = models.map((model) => ({ model, readyAt: 0 }));
+  type Target = (typeof targets)[0];
   const run = (method: "doGenerate" | "doStream") => (options: { abortSignal?: AbortSignal }) => {
     /** How often each model was asked; Infinity for one that is not asked again. */
-    const asked = models.map(() => 0);
-    let at = 0;
-    /** The model to ask next, which is ready soonest and was asked least, and how long it is not ready. */
-    const next = (): [index: number, wait: number] => {
-      const all = asked.map((times, index) => {
-        const wait = times < Infinity ? Math.max((readyAt[index] as number) - system.now(), 0) : times;
-        return { index, times, wait };
-      });
-      const [{ index, wait }] = all.sort((a, b) => a.wait - b.wait || a.times - b.times) as [(typeof all)[0]];
-      return [index, wait];
+    const asked = new Map(targets.map((target) => [target, 0]));
+    const timesOf = (target: Target): number => asked.get(target) ?? 0;
+    const waitOf = (target: Target): number =>
+      timesOf(target) < Infinity ? Math.max(target.readyAt - system.now(), 0) : Infinity;
+    /** The model that is ready soonest and was asked least. */
+    const next = (): Target =>
+      [...targets].sort((a, b) => waitOf(a) - waitOf(b) || timesOf(a) - timesOf(b))[0] as Target;
+    let at: Target;
+    const ask = ({ signal }: AttemptContext) => {
+      at = next();
+      asked.set(at, timesOf(at) + 1);
+      return at.model[method]({ ...options, abortSignal: signal } as never);
     };
-    return front.policy.retry(
-      ({ signal }) => {
-        [at] = next();
-        asked[at] = (asked[at] as number) + 1;
-        return (models[at] as Model)[method]({ ...options, abortSignal: signal } as never);
+    return front.policy.retry(ask, {
+      ...front.optionsOf<unknown>({ method, url: undefined, idempotent: true, signal: options.abortSignal }),
+      whenResult: undefined,
+      when: (error) => {
+        const { statusCode = 0, data } = Object(error) as { statusCode?: number; data?: unknown };
+        const { hint } = front.policy.classify(error);
+        if (typeof hint === "number") at.readyAt = system.now() + hint;
+        if (![401, 403, 404].includes(statusCode) && !isSpent(data)) return undefined;
+        asked.set(at, Infinity);
+        return targets.some((target) => timesOf(target) < Infinity) ? "transient" : "permanent";
       },
-      {
-        ...front.optionsOf<unknown>({ method, url: undefined, idempotent: true, signal: options.abortSignal }),
-        whenResult: undefined,
-        when: (error) => {
-          const { statusCode = 0, data } = Object(error) as { statusCode?: number; data?: unknown };
-          const { hint } = front.policy.classify(error);
-          if (typeof hint === "number") readyAt[at] = system.now() + hint;
-          if (![401, 403, 404].includes(statusCode) && !isSpent(data)) return undefined;
-          asked[at] = Infinity;
-          return asked.some((times) => times < Infinity) ? "transient" : "permanent";
-        },
-        delay: ({ hint }) => {
-          const [index, wait] = next();
-          if (index === at || wait > LONGEST) return hint === undefined && wait > LONGEST ? false : undefined;
-          return wait === 0 && (asked[index] as number) > 0 ? undefined : wait;
-        },
+      delay: ({ hint }) => {
+        const wait = waitOf(next());
+        if (next() === at || wait > LONGEST) return hint === undefined && wait > LONGEST ? false : undefined;
+        return wait === 0 && timesOf(next()) > 0 ? undefined : wait;
       },
-    );
+    });
   };
   const own: Record<string | symbol, unknown> = {
     modelId: models.map(({ modelId }) => modelId).join("|"),

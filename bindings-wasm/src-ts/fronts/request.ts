@@ -78,12 +78,7 @@ function streamOf(body: AsyncIterable<unknown>): ReadableStream<unknown> {
 const nothing = () => {};
 
 /** Reads a body until it ends, or until `expected` bytes were read. It is cancelled after `most` bytes and after `limit` ms, which returns false. */
-export async function reads(
-  { body }: Pick<Response, "body">,
-  most: number,
-  expected?: number,
-  limit?: number,
-): Promise<boolean> {
+export async function reads({ body }: Pick<Response, "body">, most: number, expected?: number, limit?: number) {
   const reader = body?.getReader();
   let size = 0;
   const cancel = () => {
@@ -103,16 +98,15 @@ export async function reads(
   }
 }
 
-export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+type Input = string | URL | Request;
+type Own<O> = RequestInit & { retry?: O | false | null | undefined };
+export type Fetch = (input: Input, init?: RequestInit) => Promise<Response>;
 
 /** A `fetch` with options for one call, or false for one plain request. */
-export type FetchWith<O> = (
-  input: string | URL | Request,
-  init?: RequestInit & { retry?: O | false | null | undefined },
-) => Promise<Response>;
+export type FetchWith<O> = (input: Input, init?: Own<O>) => Promise<Response>;
 
 /** A call of `fetch` with these arguments, to be sent once for each attempt. `most` is the most bytes of a body that are kept. */
-export function sendingOf(fetch: Fetch, input: string | URL | Request, init: RequestInit, most: number) {
+export function sendingOf(fetch: Fetch, input: Input, init: RequestInit, most: number) {
   const request = typeof input === "object" && "clone" in input ? input : undefined;
   const method = init.method ?? request?.method ?? "GET";
   const stream = isStream(init.body) ? recorded(init.body, most) : undefined;

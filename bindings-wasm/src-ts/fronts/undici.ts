@@ -1,12 +1,10 @@
 /** An interceptor for the dispatchers of undici, which Node's own `fetch` goes through, too. */
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { AttemptContext } from "../host.js";
-import { Front, fronts, type GivenOptions, mayRepeat } from "./http.js";
+import { isSending, sendBelow } from "../sending.js";
+import { Front, type GivenOptions, mayRepeat } from "./http.js";
 import { isStream, JSON_TYPE, recorded } from "./request.js";
 
 export type { FrontOptions } from "./http.js";
-
-const within = (fronts.within ??= new AsyncLocalStorage<true>());
 
 type Controller = { pause(): void; resume(): void; abort(reason: unknown): void };
 type Names = Record<string, string | string[] | undefined>;
@@ -139,9 +137,9 @@ export function retries(given?: GivenOptions): <D extends AnyDispatch>(dispatch:
     (dispatch: Dispatch): Dispatch =>
     (options, handler) => {
       const { method, origin: url, headers, upgrade } = options;
-      if (within.getStore() || upgrade || method === "CONNECT") return dispatch(options, handler);
+      if (isSending || upgrade || method === "CONNECT") return dispatch(options, handler);
       const body = isStream(options.body) ? recorded(options.body, front.body) : undefined;
-      const send = (own: Handler) => within.run(true, () => dispatch(body ? { ...options, body } : options, own));
+      const send = (own: Handler) => sendBelow(() => dispatch(body ? { ...options, body } : options, own));
       const outer = new Outer();
       const signal = outer as object as AbortSignal;
       const facts = { method, url, idempotent: mayRepeat(method, headers), signal, canSend: body?.canSend };

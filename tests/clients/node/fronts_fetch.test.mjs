@@ -27,6 +27,34 @@ for (const [name, make] of Object.entries(both)) {
     await assert.rejects(answer.text(), TypeError);
   });
 
+  test(`${name}: a body that was read in the attempt is read as any other`, async () => {
+    const form = { body: "a=b", headers: { "content-type": "application/x-www-form-urlencoded" } };
+    const { url } = script(form);
+    const bytes = Buffer.from("a=b");
+    const reads = {
+      text: "a=b",
+      arrayBuffer: bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + 3),
+      blob: new Blob([bytes], { type: form.headers["content-type"] }),
+    };
+    for (const [method, expected] of Object.entries(reads)) {
+      const answer = await fetch(url);
+      const copy = answer.clone();
+      assert.equal(answer.bodyUsed, false);
+      assert.deepEqual(await answer[method](), expected);
+      assert.equal(answer.bodyUsed, true);
+      await assert.rejects(answer[method](), TypeError);
+      assert.throws(() => answer.clone(), TypeError);
+      assert.deepEqual([copy.url, await copy.text()], [url, "a=b"]);
+    }
+    assert.equal((await (await fetch(url)).formData()).get("a"), "b");
+    const answer = await fetch(url);
+    const reader = answer.body.getReader();
+    assert.equal(Buffer.from((await reader.read()).value).toString(), "a=b");
+    assert.deepEqual([answer.bodyUsed, (await reader.read()).done], [true, true]);
+    await assert.rejects(answer.text(), TypeError);
+    assert.equal(await new Response((await fetch(url)).body).text(), "a=b");
+  });
+
   test(`${name}: retry: false is one plain request, and a call may say that it can run twice`, async () => {
     const plain = script(unavailable);
     assert.equal((await fetch(plain.url, { retry: false })).status, 503);

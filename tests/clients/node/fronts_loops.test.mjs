@@ -5,11 +5,15 @@ import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
 import { GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import axios from "axios";
 import got from "got";
+import * as undici from "undici";
 import { retryStrategy } from "../../../bindings-wasm/dist/esm/aws.js";
 import { axiosAdapter } from "../../../bindings-wasm/dist/esm/axios.js";
+import { resilientFetch } from "../../../bindings-wasm/dist/esm/fetch.js";
 import { gotHooks } from "../../../bindings-wasm/dist/esm/got.js";
 import { outcomeOf } from "../../../bindings-wasm/dist/esm/index-node.js";
+import { llmFetch } from "../../../bindings-wasm/dist/esm/llm.js";
 import { queryRetry } from "../../../bindings-wasm/dist/esm/query.js";
+import { retries } from "../../../bindings-wasm/dist/esm/undici.js";
 import { SHORT } from "./fronts.mjs";
 import { script } from "./script.mjs";
 
@@ -130,4 +134,50 @@ test("Query: the delay of each failure, and no attempt above the limit or for wh
   assert.deepEqual(ask(0, hinted), [2000, true]);
   const missing = Object.assign(new Error("missing"), { status: 404 });
   assert.deepEqual([ask(0, missing), outcomeOf(missing).reason], [[0, false], "permanent"]);
+});
+
+test("every front hears its hooks, its clock and its predicate", async () => {
+  const heard = [];
+  const hear = (hook) => (event) => {
+    heard.push(`${hook} ${event.operation.split(" ")[0]} ${event.attempt}`);
+  };
+  let judged = 0;
+  const when = () => {
+    judged++;
+    return undefined;
+  };
+  const hooks = {
+    ...SHORT,
+    attempts: 2,
+    when,
+    onAttempt: hear("attempt"),
+    onRetry: hear("retry"),
+    onGiveUp: hear("end"),
+  };
+  const down = () => script(unavailable).url;
+  const amz = { region: "us-east-1", credentials: { accessKeyId: "k", secretAccessKey: "s" } };
+  const calls = {
+    fetch: () => resilientFetch(hooks)(down()),
+    llm: () => llmFetch(hooks)(down()),
+    undici: () => undici.request(down(), { dispatcher: new undici.Agent().compose(retries(hooks)) }),
+    axios: () => axios.get(down(), { adapter: axiosAdapter(axios, hooks) }),
+    got: () => got.extend(gotHooks(hooks))(down()),
+    aws: () =>
+      new DynamoDBClient({ ...amz, endpoint: down(), retryStrategy: retryStrategy(hooks) }).send(
+        new ListTablesCommand({}),
+      ),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    heard.length = judged = 0;
+    await call().catch(() => {});
+    const method = name === "aws" ? "AWS" : "GET";
+    assert.deepEqual(
+      heard,
+      [`attempt ${method} 1`, `retry ${method} 1`, `attempt ${method} 2`, `end ${method} 2`],
+      name,
+    );
+    assert.ok(judged > 0 === /axios|got|aws/.test(name), `${name}: answers are no errors`);
+  }
+  queryRetry(hooks).retry(0, new TypeError("fetch failed"));
+  assert.equal(heard.at(-1), "retry QUERY 1");
 });
