@@ -25,5 +25,5 @@ def presets() -> dict[PresetName, str]:
         "chromium": "Chromium, request throttler (net/url_request/url_request_throttler_entry.cc)",
         "tenacity-random-exponential": "tenacity, wait_random_exponential(multiplier=1, max=60)",
         "aws-adaptive": "AWS SDKs, adaptive mode (docs.aws.amazon.com/sdkref, feature-retry-behavior)",
-        "llm": "OpenAI's and Anthropic's SDKs, their statuses and delays (_base_client.py), with full jitter and a budget",
+        "llm": "OpenAI's and Anthropic's SDKs (_base_client.py), with full jitter and a budget",
     }
