@@ -2,10 +2,8 @@
 
 import { outcomeOf, remember } from "../errors.js";
 import type { AttemptContext } from "../host.js";
-import { Front, type FrontCall, type GivenOptions, mayRepeat } from "./http.js";
+import { bytesOf, Front, type FrontCall, type GivenOptions, mayRepeat } from "./http.js";
 import { isStream, markedFront, plainOf, recorded } from "./request.js";
-
-export type { FrontCall, FrontOptions } from "./http.js";
 
 /** The part of a request's configuration that is used. `retry` has options of this request, or is false for one plain request. */
 type Config = {
@@ -43,7 +41,7 @@ export function axiosAdapter(axios: AxiosLike, given?: GivenOptions): Adapter {
     if (retry === false) return send(config);
     const signal = config.signal as AbortSignal | null | undefined;
     const isOnce = isStream(data) || typeof (data as { pipe?: unknown } | undefined)?.pipe === "function";
-    const body = isStream(data) && streams() ? recorded(data, front.bodyOf(retry)) : undefined;
+    const body = isStream(data) && streams() ? recorded(data, bytesOf(retry?.body, front.body)) : undefined;
     const canSend = body?.canSend ?? (() => !isOnce);
     const facts = {
       method,

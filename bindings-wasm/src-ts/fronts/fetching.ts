@@ -3,7 +3,7 @@
 import type { AttemptContext } from "../host.js";
 import { Policy } from "../policy.js";
 import { sendBelow } from "../sending.js";
-import { Front, type FrontCall, type FrontOptions, type GivenOptions } from "./http.js";
+import { bytesOf, Front, type FrontCall, type FrontOptions, type GivenOptions } from "./http.js";
 import { type Fetch, type FetchWith, markedFront, plainOf, sendingOf, waitForBody } from "./request.js";
 
 /** Options of a front of `fetch`, and the `fetch` that makes the requests; the global one unless given. */
@@ -68,12 +68,11 @@ export function fetchBy(front: Front, fetch: Fetch | null | undefined, seen?: Se
   const below: Fetch = (input, init) => sendBelow(() => plain(input, init));
   return markedFront(async (input, { retry, ...init } = {}) => {
     if (retry === false) return plain(input, init);
-    const most = front.bodyOf(retry);
+    const most = bytesOf(retry?.body, front.body);
     const { url = input as string | URL } = input as Partial<Request>;
     const sending = Object.assign(sendingOf(below, input, init, most), { url });
-    const isLimited = front.isLimited(retry);
     const attempt = async (context: AttemptContext): Promise<Response> => {
-      const answer = await sending.send(isLimited ? context.signal : undefined);
+      const answer = await sending.send(front.isLimited(retry) ? context.signal : undefined);
       await seen?.(answer);
       if (front.policy.isFailure(answer.status)) return answer;
       return isNode && isSmall(answer, most)

@@ -2,8 +2,6 @@
 import { Front, type GivenOptions, mayRepeat, type RequestFacts } from "./http.js";
 import { isStream } from "./request.js";
 
-export type { FrontOptions } from "./http.js";
-
 /** The part of the options of a request that is used. */
 type Request = Omit<RequestFacts, "idempotent"> & {
   headers: unknown;

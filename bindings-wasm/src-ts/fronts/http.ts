@@ -46,7 +46,7 @@ export function mayRepeat(method: string, headers: unknown): boolean {
 }
 
 /** The number of bytes of a size. */
-function bytesOf(size: number | string | null | undefined, otherwise: number): number {
+export function bytesOf(size: number | string | null | undefined, otherwise: number): number {
   const [, digits, unit] = /^(\d+)([km]?)b$/i.exec(String(size)) ?? [];
   const factor = { "": 1, k: 1024, m: MEGABYTE }[unit?.toLowerCase() as "k"];
   const bytes = digits ? Number(digits) * factor : (size ?? otherwise);
@@ -74,10 +74,6 @@ export class Front {
   /** True if an attempt may end before its caller's signal aborts. */
   isLimited(own: FrontCall | null | undefined): boolean {
     return this.policy.firstLimit < Infinity || !!(own || this.guards || this.policy.guards);
-  }
-
-  bodyOf(own: FrontCall | null | undefined): number {
-    return own?.body === undefined ? this.body : bytesOf(own.body, this.body);
   }
 
   /** The options of one request. */

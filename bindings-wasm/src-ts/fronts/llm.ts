@@ -77,9 +77,6 @@ export function llmFetch(given?: GivenOptions<FetchOptions>): ResilientFetch {
 type Model = { readonly modelId: string; doGenerate: Ask; doStream: Ask };
 type Ask = (options: never) => PromiseLike<unknown>;
 
-/** The longest wait for a model, in milliseconds. */
-const LONGEST = 60_000;
-
 /**
  * A model of the AI SDK that asks the first of these models, and the next one when it fails. A model that said when to come back is not
  * asked before, by any call; a model with a wrong key or a spent quota is not asked again by the same call. A stream fails over until it begins.
@@ -116,7 +113,7 @@ export function failover<M extends Model>(models: readonly [M, ...M[]], given?: 
       },
       delay: ({ hint }) => {
         const wait = waitOf(next());
-        if (next() === at || wait > LONGEST) return hint === undefined && wait > LONGEST ? false : undefined;
+        if (next() === at || wait > 60_000) return hint === undefined && wait > 60_000 ? false : undefined;
         return wait === 0 && timesOf(next()) > 0 ? undefined : wait;
       },
     });

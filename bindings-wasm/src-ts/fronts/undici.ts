@@ -4,8 +4,6 @@ import { isSending, sendBelow } from "../sending.js";
 import { Front, type GivenOptions, mayRepeat } from "./http.js";
 import { isStream, JSON_TYPE, recorded } from "./request.js";
 
-export type { FrontOptions } from "./http.js";
-
 type Controller = { pause(): void; resume(): void; abort(reason: unknown): void };
 type Names = Record<string, string | string[] | undefined>;
 

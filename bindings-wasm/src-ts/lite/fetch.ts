@@ -62,7 +62,6 @@ export function resilientFetch(given: FetchOptions & { fetch?: Fetch | null | un
     const { idempotent: repeats = idempotent, body: most = body ?? MEGABYTE, ...options } = { ...common, ...own };
     const sending = sendingOf(plain, input, init, most as number);
     const mayRepeat = repeats ?? sending.idempotent;
-    const { signal } = sending;
     let isUsed = false;
     const send = async (attempt: AttemptContext): Promise<Response> => {
       const answer = await sending.send(attempt.signal);
@@ -81,7 +80,7 @@ export function resilientFetch(given: FetchOptions & { fetch?: Fetch | null | un
     };
     let isFailed = true;
     try {
-      const own = { ...options, signal, when, onRetry, isOnce: !mayRepeat };
+      const own = { ...options, signal: sending.signal, when, onRetry, isOnce: !mayRepeat };
       const answer = await run(send, policyOf(own), own);
       isFailed = false;
       return answer;

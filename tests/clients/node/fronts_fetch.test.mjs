@@ -112,14 +112,14 @@ for (const [name, make] of Object.entries(both)) {
   });
 
   test(`${name}: limits cover a body of known length and JSON, and no stream`, async () => {
-    const slow = { parts: ["{", { wait: 500 }, "}"] };
+    const slow = { parts: ["{", { wait: 1500 }, "}"] };
     const json = script({ ...slow, headers: { "content-type": "application/problem+json" } });
-    const limited = make({ ...SHORT, attempts: 1, attemptTimeout: 150 });
+    const limited = make({ ...SHORT, attempts: 1, attemptTimeout: 500 });
     assert.equal((await limited(json.url).catch((thrown) => thrown)).name, "TimeoutError");
     const text = script(slow);
     const answer = await limited(text.url);
     assert.deepEqual([answer.status, await answer.text()], [200, "{}"]);
-    const off = await make({ ...SHORT, attemptTimeout: 150, body: 0 })(script({ ...json, ...slow }).url);
+    const off = await make({ ...SHORT, attemptTimeout: 500, body: 0 })(script({ ...json, ...slow }).url);
     assert.equal(await off.text(), "{}");
     const large = script({
       headers: { "content-type": "application/json" },
@@ -129,12 +129,12 @@ for (const [name, make] of Object.entries(both)) {
   });
 
   test(`${name}: a POST over its limit is not sent again, a GET is`, async () => {
-    const own = { ...SHORT, attemptTimeout: 60 };
+    const own = { ...SHORT, attemptTimeout: 400 };
     for (const [method, requests] of [
       ["POST", 1],
       ["GET", 2],
     ]) {
-      const played = script({ wait: 300 }, {});
+      const played = script({ wait: 1500 }, {});
       await make(own)(played.url, { method }).catch(() => {});
       assert.equal(played.log.length, requests, method);
     }

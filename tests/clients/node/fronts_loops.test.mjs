@@ -45,7 +45,7 @@ test("axios: options of a request, a limit, an abort, and an adapter around an a
   const post = script(unavailable, {});
   assert.equal((await client.post(post.url, "x", { retry: { idempotent: true } })).status, 200);
   const endless = script({ status: 503, endless: true }, {});
-  assert.equal((await client.get(endless.url, { retry: { attemptTimeout: 200 } })).status, 200);
+  assert.equal((await client.get(endless.url, { retry: { attemptTimeout: 500 } })).status, 200);
   const late = await client
     .get(script({ wait: 300 }).url, { retry: { attempts: 1, attemptTimeout: 50 } })
     .catch((e) => e);

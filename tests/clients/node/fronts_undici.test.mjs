@@ -96,8 +96,8 @@ test("streams, large answers, informational answers and early ends come through"
 });
 
 test("limits hold for an attempt and for its body, and an abort ends a sleep", async () => {
-  const limited = new undici.Agent().compose(retries({ ...SHORT, attempts: 2, attemptTimeout: 100 }));
-  const played = script({ wait: 400 }, { headers: { "content-length": "2" }, parts: ["a", { wait: 400 }, "b"] }, {});
+  const limited = new undici.Agent().compose(retries({ ...SHORT, attempts: 2, attemptTimeout: 400 }));
+  const played = script({ wait: 1500 }, { headers: { "content-length": "2" }, parts: ["a", { wait: 1500 }, "b"] }, {});
   const error = await undici.request(played.url, { dispatcher: limited }).catch((thrown) => thrown);
   assert.deepEqual([error.name, played.log.length, outcomeOf(error).reason], ["TimeoutError", 2, "attempts"]);
   const user = new AbortController();
