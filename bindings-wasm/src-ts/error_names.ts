@@ -1,5 +1,5 @@
 /** The kind of a failure by its HTTP status, or by the client table. */
-import { CANCELLED, PERMANENT as CERTAIN, TIMEOUT as LATE, THROTTLED as THROTTLING, UNSENT } from "./client_table.js";
+import { CANCELLED, PERMANENT as CERTAIN, TIMEOUT as LATE, SPENT, THROTTLED as THROTTLING, UNSENT } from "./client_table.js";
 import { PERMANENT, THROTTLED, TIMEOUT, TRANSIENT } from "./codes.js";
 import { isObject, readable } from "./values.js";
 
@@ -24,7 +24,8 @@ const IS_CANCELLED = 4;
 const IS_PERMANENT = 8;
 const IS_THROTTLED = 16;
 const IS_MISTAKE = 32;
-const LISTS = [UNSENT, LATE, CANCELLED, CERTAIN, THROTTLING, PROGRAM_ERRORS];
+const IS_SPENT = 64;
+const LISTS = [UNSENT, LATE, CANCELLED, CERTAIN, THROTTLING, PROGRAM_ERRORS, SPENT];
 
 /** Finds a text that one of the lists has. */
 const ANY = new RegExp(LISTS.map(({ source }) => source).join("|"));
@@ -73,13 +74,15 @@ export const isFaultOrAbort = (clues: number): boolean =>
 /** The kind of an error without an answer (spec 8.16). */
 export function kindOfClues(clues: number): number {
   if (clues & IS_TIMEOUT) return TIMEOUT;
-  if (isCancelled(clues) || clues & (IS_PERMANENT | IS_MISTAKE)) return PERMANENT;
+  if (isCancelled(clues) || clues & (IS_PERMANENT | IS_MISTAKE | IS_SPENT)) return PERMANENT;
   return clues & IS_THROTTLED ? THROTTLED : TRANSIENT;
 }
 
 /** The kind of an answer's error, whose status has this kind (spec 8.17). */
-export const kindOfAnswer = (kind: number, clues: number): number =>
-  clues & IS_THROTTLED ? THROTTLED : kind === PERMANENT && clues & IS_TIMEOUT ? TIMEOUT : kind;
+export function kindOfAnswer(kind: number, clues: number): number {
+  if (clues & IS_SPENT) return PERMANENT;
+  return clues & IS_THROTTLED ? THROTTLED : kind === PERMANENT && clues & IS_TIMEOUT ? TIMEOUT : kind;
+}
 
 /** The kind of a gRPC status, 0 when it is no failure (spec 8.3). */
 export const kindOfGrpc = (code: number): number =>
