@@ -51,4 +51,5 @@ export const PRESETS: Readonly<Record<string, Readonly<Record<number, number>>>>
   "chromium": {},
   "tenacity-random-exponential": {},
   "aws-adaptive": { 25: 1, 26: 500, 27: 5, 28: 10, 29: 5, 30: 1, 68: 1, 76: 1 },
+  "llm": { 25: 7, 26: 100 },
 };
