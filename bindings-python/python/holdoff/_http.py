@@ -370,7 +370,8 @@ class Front:
         made: BaseException = both.__new__(both)
         made.args = (str(error),)
         # The attributes that the clients' own initializers set.
-        made.__dict__.update({"request": request, "_request": request, "response": None, **error.__dict__})
+        known = {**dict.fromkeys(("response", "body", "type")), "request": request, "_request": request}
+        made.__dict__.update({**known, "message": str(error), **error.__dict__})
         made.__cause__, made.__suppress_context__ = error.__cause__, True
         return made.with_traceback(error.__traceback__)
 

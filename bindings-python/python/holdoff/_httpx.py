@@ -77,11 +77,12 @@ class _Front(Front):
 
     def begins(self, request: Any) -> Exchange:
         """A request of the client."""
-        self.errors, recorded, _ = _package(request)
+        package, recorded, _ = _package(request)
+        self.errors = self.errors or package
         stream: Any = request.stream
         # A redirect has the stream of the request before it.
         body: Body | None = stream if isinstance(stream, Body) else getattr(stream, "_holdoff_body", None)
-        if body is None and not isinstance(stream, self.errors.ByteStream):
+        if body is None and not isinstance(stream, package.ByteStream):
             fields = getattr(stream, "fields", None)
             files = [getattr(part, "file", b"") for part in fields or ()] or [getattr(stream, "_stream", stream)]
             if all(is_plain(file) or is_file(file) for file in files):
@@ -180,7 +181,7 @@ def wrap(client: Any, policy: Any, options: Any) -> Any:
     """Retry the requests of a client; the function that is returned takes it back."""
     asynchronous = hasattr(client, "aclose")
     face: Any = AsyncTransport if asynchronous else Transport
-    front = face.made(policy, **options)
+    front = policy if isinstance(policy, _Front) else face.made(policy, **options)
     faces: dict[int, Any] = {}
 
     def faced(inner: Any) -> Any:

@@ -28,6 +28,10 @@ ADAPTERS = {
     "urllib3.PoolManager": "_urllib3",
     "aiohttp.ClientSession": "_aiohttp",
     "botocore.BaseClient": "_botocore",
+    "openai.BaseClient": "_llm",
+    "anthropic.BaseClient": "_llm",
+    "langchain_openai.BaseChatOpenAI": "_llm",
+    "langchain_anthropic.ChatAnthropic": "_llm",
 }
 """The module that wraps clients of a class, by the class's package and its name. Its function ``wrap(client, policy,
 options)`` returns the function that takes the retries out of the client again."""
@@ -39,8 +43,9 @@ _UNDO = "_holdoff_undo"
 def wrap(client: C, policy: Policy | PresetName | None = None, **options: Unpack[FrontOptions]) -> C:
     """Retry the requests of a client, in place: its proxies, TLS, limits and types stay. Returns the same client.
 
-    Takes clients of httpx, httpx2, requests, urllib3, aiohttp and botocore; the fields of a policy or a `Policy`; and
-    the options of `retry`, and ``body``. ``key`` replaces the origin, by which guards and budgets are kept.
+    Takes clients of httpx, httpx2, requests, urllib3, aiohttp, botocore, openai and anthropic, and chat models of
+    langchain_openai and langchain_anthropic; the fields of a policy or a `Policy`; and the options of `retry`, and
+    ``body``. ``key`` replaces the origin, by which guards and budgets are kept.
     Without policy and options a client that is wrapped stays as it is; with them, they replace its own.
     """
     module = _module_of(client)
