@@ -44,14 +44,18 @@ from ._words import FailureKind as FailureKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import http as http
+    from . import http as http, langgraph as langgraph
+    from ._failover import Failover as Failover
     from ._wrap import options as options, unwrap as unwrap, wrap as wrap
 else:
+    _MODULES = {"wrap": "_wrap", "unwrap": "_wrap", "options": "_wrap", "Failover": "_failover"}
 
     def __getattr__(name: str) -> object:
         # The retries of whole clients are loaded when they are used. Type checkers report unknown names.
-        if name in ("wrap", "unwrap", "options", "http"):
-            from . import _wrap
+        from importlib import import_module
 
-            return getattr(_wrap, name)
+        if name in ("http", "langgraph"):
+            return import_module(f".{name}", __name__)
+        if name in _MODULES:
+            return getattr(import_module(f".{_MODULES[name]}", __name__), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
