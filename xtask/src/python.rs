@@ -174,12 +174,13 @@ pub(crate) fn lint() -> Result<()> {
 }
 
 /// Everything written in Python, from the root.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     "bindings-python",
     "engines",
     "tests/clients/python",
     "tests/runners/python",
     "tests/packages",
+    "tests/requests",
     "examples/python",
     "examples/engines",
     "examples/demo/python",
