@@ -108,13 +108,14 @@ def lang_claude(url: str) -> ChatAnthropic:
 
 
 def with_tenacity(ask: Program, **options: Any) -> Program:
-    return tenacity.retry(
-        stop=tenacity.stop_after_attempt(4), wait=tenacity.wait_random_exponential(max=1), reraise=True, **options
-    )(ask)
+    stop, wait = tenacity.stop_after_attempt(4), tenacity.wait_random_exponential(max=1)
+    retried: Program = tenacity.retry(stop=stop, wait=wait, reraise=True, **options)(ask)
+    return retried
 
 
 def with_stamina(ask: Program, on: Any) -> Program:
-    return stamina.retry(on=on, attempts=3, wait_initial=0.01, wait_max=0.02)(ask)
+    retried: Program = stamina.retry(on=on, attempts=3, wait_initial=0.01, wait_max=0.02)(ask)
+    return retried
 
 
 class State(TypedDict):

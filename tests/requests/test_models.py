@@ -124,9 +124,11 @@ def test_wrapping_twice_is_wrapping_once(provider: Provider, make: Callable[[str
 
 
 def test_a_client_that_is_wrapped_already_is_wrapped_once(provider: Provider) -> None:
+    # Type checkers know it as a transport of httpx.
+    transport: Any = holdoff.http.Transport(httpx2.HTTPTransport(), attempts=4)
     for http_client in (
         holdoff.wrap(httpx2.Client(), attempts=4),
-        httpx2.Client(transport=holdoff.http.Transport(httpx2.HTTPTransport(), attempts=4)),
+        httpx2.Client(transport=transport),
     ):
         script = provider.script("provider", "503")
         with pytest.raises(openai.APIError):
@@ -189,9 +191,10 @@ def test_refusals_and_limits_are_errors_of_the_sdk(provider: Provider, make: Cal
         ask(client)
     with pytest.raises(package.APIConnectionError) as raised:
         ask(client)
-    assert isinstance(raised.value, holdoff.Refused)
-    assert raised.value.reason == "breaker"
-    assert raised.value.message == str(raised.value)
+    refused: Any = raised.value
+    assert isinstance(refused, holdoff.Refused)
+    assert refused.reason == "breaker"
+    assert vars(refused)["message"] == str(refused)
     assert len(script.times) == 1
     client = holdoff.wrap(make(provider.url("provider")), deadline="200ms")
     provider.script("provider", "stall=1")
@@ -218,8 +221,8 @@ def test_models_of_langchain_share_no_front(provider: Provider) -> None:
     holdoff.unwrap(wrapped)
     assert wrapped.root_client.max_retries == wrapped.root_async_client.max_retries == 2
     assert "_holdoff_undo" not in wrapped.model_dump()
-    model = holdoff.wrap(ChatAnthropic(model="claude-x", base_url=provider.url("provider")), **QUICK)  # type: ignore[call-arg]
-    assert model._client.max_retries == 0
+    claudes = holdoff.wrap(ChatAnthropic(model="claude-x", base_url=provider.url("provider")), **QUICK)  # type: ignore[call-arg]
+    assert claudes._client.max_retries == 0
 
 
 def test_clients_of_other_kinds_are_refused() -> None:

@@ -76,4 +76,4 @@ def test_the_warning_is_seen(provider: Provider) -> None:
     command = [sys.executable, "-c", PLAIN, provider.url("provider")]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
     assert len(script.times) == 12
-    assert said.count("let it retry only if `not holdoff.given_up(error)`") == 1
+    assert said.count("retry only if `not holdoff.given_up(error)`") == 1

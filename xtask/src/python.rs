@@ -139,12 +139,22 @@ pub(crate) fn test() -> Result<()> {
 
 /// The clients of other packages, against the flaky server, in an environment of their own.
 pub(crate) fn clients() -> Result<()> {
-    let interpreter = setup::clients()?;
-    shell::step("install the wheel", pip(&interpreter).args(["--force-reinstall", "--no-deps"]).arg(wheel()?))?;
     let flaky = rust::program("flaky")?;
+    let mut tests = tests_beside(setup::clients()?, "tests/clients/python")?;
+    shell::run(tests.env("FLAKY", flaky.get_program()))
+}
+
+/// Programs with retries around the SDKs of language models, in an environment of their own.
+pub(crate) fn requests() -> Result<()> {
+    shell::run(&mut tests_beside(setup::requests()?, "tests/requests")?)
+}
+
+/// The tests of a folder, with the wheel beside the packages of another environment.
+fn tests_beside(interpreter: PathBuf, folder: &str) -> Result<Command> {
+    shell::step("install the wheel", pip(&interpreter).args(["--force-reinstall", "--no-deps"]).arg(wheel()?))?;
     let mut tests = shell::command(interpreter);
-    tests.args(["-m", "pytest"]).env("FLAKY", flaky.get_program()).env("PYTHONDONTWRITEBYTECODE", "1");
-    shell::run(tests.current_dir(shell::root().join("tests/clients/python")))
+    tests.args(["-m", "pytest"]).env("PYTHONDONTWRITEBYTECODE", "1").current_dir(shell::root().join(folder));
+    Ok(tests)
 }
 
 /// Plays the vectors.

@@ -90,6 +90,12 @@ pub(crate) fn clients() -> Result<PathBuf> {
     Ok(shell::target().join("venv-clients/bin/python"))
 }
 
+/// Installs the programs of `tests/requests`, and says where their Python is.
+pub(crate) fn requests() -> Result<PathBuf> {
+    python_packages("venv-llm", &["tests/requests/requirements.txt"])?;
+    Ok(shell::target().join("venv-llm/bin/python"))
+}
+
 /// The older versions of a test runner.
 pub(crate) const RUNTIMES: &[&str] = &["bindings-wasm/test/vitest2", "bindings-wasm/test/vitest3"];
 

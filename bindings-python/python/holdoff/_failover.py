@@ -14,7 +14,6 @@ from .clock import monotonic_ns
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._events import DelayEvent
     from .types import Duration, PresetName, RetryingOptions
 
 T = TypeVar("T")
@@ -47,9 +46,8 @@ class Failover(Generic[T]):
             options = {"preset": "llm", "attempts": len(targets) + 1, **options}
         options.setdefault("name", "failover")
         retrying = Retrying(policy, **options)
-        own: Any = retrying.policy.to_dict().get("hint") or {}
-        hint: Any = {**own, "max": wait_up_to}
-        self._retrying = retrying.with_options(hint=hint)
+        # Failover itself says when the first target is ready.
+        self._retrying = retrying.with_options(hint={"max": wait_up_to})
         self._ready_at = dict.fromkeys(targets, 0)
         # The SDKs of OpenAI and Anthropic make a client without own retries.
         self.targets: dict[str, T] = {
@@ -105,9 +103,8 @@ class _Turn:
             del self._asked[self._last]
             if not self._asked:
                 return Failure("permanent")
-        kind = "transient" if failure.kind == "permanent" else failure.kind
-        return Failure(kind, hint_ns=self._choice()[1] or None)
+        return Failure("transient" if failure.kind == "permanent" else failure.kind, hint_ns=self._choice()[1] or None)
 
-    def _delay(self, event: DelayEvent) -> float | None:
+    def _delay(self, _: Any) -> float | None:
         name, wait = self._choice()
         return 0.0 if self._asked[name] == 0 and wait == 0 else None

@@ -10,7 +10,7 @@ from warnings import warn
 
 from . import _httpx, _wrap
 from ._errors import get
-from ._holdoff import remaining
+from ._holdoff import Policy, remaining
 from ._http import _SMALL, Exchange, replace
 from ._outcomes import given_up, outcome_of
 from .clock import monotonic_ns
@@ -40,22 +40,20 @@ class _Answered(Exception):
 class _Start:
     """The part of an answer that is read in the attempt: a refused one, and the beginning up to the first content."""
 
-    def __init__(self, answer: Any, is_refused: bool) -> None:
+    def __init__(self, answer: Any, policy: Policy) -> None:
         self.parts: list[bytes] = []
         self.error: Any = None
         self._line, headers = b"", answer.headers
         is_stream = headers.get("content-type", "")[:17] == "text/event-stream" and "content-encoding" not in headers
-        self._left = _SMALL if is_refused or is_stream else 0
-        self._events = is_stream and not is_refused
+        is_refused = policy.is_failure(answer.status_code)
+        self._left, self._events = _SMALL if is_refused or is_stream else 0, is_stream and not is_refused
 
     def add(self, part: bytes) -> bool:
         """Keep the next part; True if it is the last one to be read."""
         remaining()
         self.parts.append(part)
         self._left -= len(part)
-        if not self._events:
-            return self._left < 0
-        *lines, self._line = (self._line + part).split(b"\n")
+        *lines, self._line = (self._line + part).split(b"\n") if self._events else [b""]
         return self._left < 0 or any(self._is_content(line[5:]) for line in lines if line.startswith(b"data:"))
 
     def _is_content(self, data: bytes) -> bool:
@@ -80,26 +78,14 @@ class _Front(_httpx._Front):
 
     refusal, timeout = "APIConnectionError", "APITimeoutError"
 
-    def __init__(self, policy: Any = None, **options: Any) -> None:
-        if policy is None:
-            options.setdefault("preset", "llm")
-        # A model that is asked twice does no harm.
-        options.setdefault("idempotent", True)
-        super().__init__(policy, **options)
-
     def begins(self, request: Any) -> Exchange:
         told: Any = request.extensions.get("holdoff") or {}
         if request.headers.get("x-stainless-retry-count", "0") != "0":
             warn("the SDK retries by itself, so holdoff sends its retries once: set max_retries=0", RuntimeWarning, 2)
             request.extensions = {**request.extensions, "holdoff": {**told, "attempts": 1}}
         elif _given_up and monotonic_ns() - _given_up.pop(_identity(request), -_AGAIN) < _AGAIN:
-            text = "a retry around the client sends a request again that holdoff has given up: let it retry only if"
-            warn(f"{text} `not holdoff.given_up(error)`", RuntimeWarning, 2)
+            warn("a retry repeats what holdoff gave up: retry only if `not holdoff.given_up(error)`", RuntimeWarning, 2)
         return super().begins(request)
-
-    def starts(self, answer: Any) -> _Start:
-        """What to read of an answer before its attempt has succeeded."""
-        return _Start(answer, self.caller.policy.is_failure(answer.status_code))
 
     def judge(self, request: Any, answer: Any, start: _Start, rest: Any) -> Any:
         """Let the error in a body decide like the status of an answer."""
@@ -131,7 +117,7 @@ class _Front(_httpx._Front):
     def run(self, exchange: Exchange, attempt: Any, request: Any = None) -> Any:
         def judged(exchange: Exchange) -> Any:
             answer = attempt(exchange)
-            start, rest = self.starts(answer), iter(answer.stream)
+            start, rest = _Start(answer, self.caller.policy), iter(answer.stream)
             any(start.add(part) for part in rest)
             return self.judge(request, answer, start, rest)
 
@@ -149,7 +135,7 @@ class _AsyncFront(_Front):
     async def run_async(self, exchange: Exchange, attempt: Any, request: Any = None) -> Any:
         async def judged(exchange: Exchange) -> Any:
             answer = await attempt(exchange)
-            start, rest = self.starts(answer), answer.stream.__aiter__()
+            start, rest = _Start(answer, self.caller.policy), answer.stream.__aiter__()
             async for part in rest:
                 if start.add(part):
                     break
@@ -170,6 +156,8 @@ def wrap(client: Any, policy: Any, options: Any) -> Any:
         for part in parts:
             _wrap.wrap(part, policy, **options)
         return lambda _: list(map(_wrap.unwrap, parts))  # pyright: ignore
+    # A model that is asked twice does no harm.
+    options = {"idempotent": True, **({"preset": "llm"} if policy is None else {}), **options}
     front = (_AsyncFront if hasattr(client._client, "aclose") else _Front)(policy, **options)
     packages = [kind.__module__.partition(".")[0] for kind in type(client).__mro__]
     front.errors = sys.modules["openai" if "openai" in packages else "anthropic"]

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from .types import PresetName, RetryingOptions
 
-__all__ = ["retry_policy"]
-
 _FAILURE: ContextVar[Failure | None] = ContextVar("holdoff.langgraph.failure", default=None)
 _SECONDS: ContextVar[float] = ContextVar("holdoff.langgraph.seconds", default=0.5)
 _RUN: ContextVar[tuple[int, Retry]] = ContextVar("holdoff.langgraph.run", default=(0, Retry(0, 0)))
