@@ -1,5 +1,12 @@
 /** The kind of a failure by its HTTP status, or by the client table. */
-import { CANCELLED, PERMANENT as CERTAIN, TIMEOUT as LATE, SPENT, THROTTLED as THROTTLING, UNSENT } from "./client_table.js";
+import {
+  CANCELLED,
+  PERMANENT as CERTAIN,
+  TIMEOUT as LATE,
+  SPENT,
+  THROTTLED as THROTTLING,
+  UNSENT,
+} from "./client_table.js";
 import { PERMANENT, THROTTLED, TIMEOUT, TRANSIENT } from "./codes.js";
 import { isObject, readable } from "./values.js";
 

@@ -170,7 +170,8 @@ export class Policy implements CompiledPolicy {
    */
   start(options: CallOptions = {}, failures = 0): Steps {
     const own = checkedOptions(options);
-    return new Steps(policyOfCall(this, own), own, failures);
+    const policy = policyOfCall(this, own);
+    return new Steps(new Unguarded(policy, own, policy.budgets?.refusals ?? 0), policy, own, failures);
   }
 
   /** The failure of an error under this policy: the default classification, then its rules. */
@@ -268,17 +269,23 @@ function build(fields: unknown, reading: Reading): Built {
   return { ...built, guardFields: isNone ? undefined : given };
 }
 
+/** The number of the kind "default" of a budget. */
+const OF_LOOPS = 7;
+
 /** The capacity of a budget of loops that is named: a number, or the kind "default"; undefined for other budgets and none. */
 function capacityOf(fields: readonly GuardField[]): number | undefined {
   const named = fields.filter((field) => namesBudget(field) && !field.numbers);
+  const preset = fields.find(({ numbers }) => numbers?.[BUDGET_KIND] === OF_LOOPS)?.numbers;
   const {
     budget,
     "budget.kind": kind = budget,
-    "budget.capacity": size = CAPACITY_OF_LOOPS,
+    "budget.capacity": size,
     ...others
   } = bareCopy(Object.fromEntries(named.map(({ path, value }) => [path, value])));
-  const isDefault = kind === "default" && Object.keys(others).length === 0;
-  const capacity: unknown = typeof budget === "number" ? budget : isDefault ? size : undefined;
+  const ofPreset = kind === undefined ? preset : undefined;
+  const isDefault = (kind === "default" || ofPreset) && Object.keys(others).length === 0;
+  const usual = ofPreset?.[BUDGET_KIND + 1] ?? CAPACITY_OF_LOOPS;
+  const capacity: unknown = typeof budget === "number" ? budget : isDefault ? (size ?? usual) : undefined;
   const isCount = Number.isInteger(capacity) && (capacity as number) >= 0 && (capacity as number) <= 1e6;
   if (capacity === undefined || isCount) return capacity as number | undefined;
   const rule = "must be a whole number from 0 to 1000000";

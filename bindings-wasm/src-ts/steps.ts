@@ -2,11 +2,10 @@
 import { answerOf } from "./answers.js";
 import { system } from "./clock.js";
 import { PERMANENT } from "./codes.js";
-import { Unguarded } from "./engine.js";
 import { attach, HookError, isFinal, type Outcome, remember, unsupported } from "./errors.js";
 import { checkedFailure, factsOf, factsOfAnswer, hintMs, judge } from "./failure.js";
 import { askDelay, type Hooks, hasHooks, listeners, tell, type Verdict } from "./hooks.js";
-import { Attempt, type CompiledPolicy, type HostOptions, SLEEP } from "./host.js";
+import { Attempt, type CompiledPolicy, type Engine, type HostOptions, SLEEP } from "./host.js";
 import { CAUSES, KINDS, REASONS, type StopReason } from "./words.js";
 
 /** How an attempt failed: with an error, or with an answer. */
@@ -14,7 +13,7 @@ type Ended = { error: unknown; value: unknown };
 
 /** Decides after each attempt, at once. Made by `policy.start()` when the first attempt begins. */
 export class Steps {
-  readonly #engine: Unguarded<unknown, unknown>;
+  readonly #engine: Engine;
   readonly #policy: CompiledPolicy;
   readonly #options: HostOptions;
   readonly #epoch: number;
@@ -27,11 +26,11 @@ export class Steps {
    * `failures` is the number of attempts that failed before, which cost no tokens again.
    * @internal
    */
-  constructor(policy: CompiledPolicy, options: HostOptions, failures: number) {
+  constructor(engine: Engine, policy: CompiledPolicy, options: HostOptions, failures: number) {
     if (options.guards || policy.guards) throw unsupported("start", "has no guards but the budget: use retry for them");
     this.#policy = policy;
     this.#options = options;
-    this.#engine = new Unguarded(policy, options, policy.budgets?.refusals ?? 0);
+    this.#engine = engine;
     this.#epoch = (options.clock ?? system).now();
     // A sleep that is said exactly is free.
     const free = checkedFailure({ kind: "transient", hint: 0 });
@@ -73,7 +72,7 @@ export class Steps {
   succeeded(value?: unknown): void {
     if (this.#isOver) return;
     const now = this.#begin();
-    this.#engine.succeed();
+    this.#engine.succeed(this.#attempt);
     this.#isOver = true;
     this.#engine.end();
     this.#tell("onSuccess", now, { value });
@@ -111,7 +110,8 @@ export class Steps {
     const retryAt = retryInMs === undefined ? undefined : Date.now() + retryInMs;
     const isCancelled = reason === "cancelled";
     const how = { reason, attempts: this.#attempt, retryAt, lastError: error, lastResult: value };
-    const why = reason === "budget" && { description: this.#engine.shortage() };
+    const description = reason === "budget" ? this.#engine.shortage() : undefined;
+    const why = description !== undefined && { description };
     const outcome: Outcome = { ...how, ...why, outcome: isCancelled ? reason : "gave_up" };
     this.#isOver = true;
     this.#engine.end();

@@ -8,7 +8,8 @@ import { type FetchOptions, fetchBy, fetchOf, type ResilientFetch } from "./fetc
 import { Front, type FrontOptions, type GivenOptions } from "./http.js";
 import { JSON_TYPE, markedFront, plainOf, reads } from "./request.js";
 
-export type { FetchOptions, FrontOptions, ResilientFetch } from "./fetch.js";
+export type { FetchOptions, ResilientFetch } from "./fetching.js";
+export type { FrontOptions } from "./http.js";
 
 /** The preset `llm`, which the core would read with all its rules and guards. */
 export const LLM = {

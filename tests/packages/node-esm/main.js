@@ -38,7 +38,7 @@ const policy = new Policy("kubernetes");
 const machine = new Retry(policy, 7n, 0n);
 const resumed = resumeRetry(save(machine, 5n), policy, 5n);
 assert.deepEqual(resumed.onFailure(9n, "transient"), machine.onFailure(9n, "transient"));
-assert.deepEqual(Policy.fromJson(toJson(policy)), policy);
+assert.deepEqual(Policy.fromJson(toJson(policy)).words, policy.words);
 assert.equal(new Gates({ initial: "1s" }).failure("host", 0), 1_000_000_000);
 // So do the guards, which the first entry runs without knowing them.
 const guarded = new Policy({ attempts: 1, breaker: { failures: 1 }, nested: "allow" });
