@@ -29,6 +29,7 @@ from holdoff_shared import (
     StoreDown,
     retry,
 )
+from holdoff_shared._snapshots import GuardState
 from holdoff_shared.jobs import attempt
 from memory_store import SECOND, Memory
 from servers import Postgres, Redis
@@ -37,13 +38,17 @@ PROCESSES, MOVES = 8, 12
 
 
 @pytest.fixture(params=["redis", "postgres"])
-def store(request: pytest.FixtureRequest, redis: Redis, postgres: Postgres) -> Iterator[RedisStore | PostgresStore]:
+def store(
+    request: pytest.FixtureRequest, redis: Redis, postgres: Postgres
+) -> Iterator[RedisStore | PostgresStore]:
     """Each of the two, empty."""
     if request.param == "redis":
         kept = RedisStore.from_url(redis.url, prefix=f"{request.node.name}:")
         yield kept
         return
-    with psycopg_pool.ConnectionPool(postgres.url, min_size=1, max_size=4, open=True) as pool:
+    with psycopg_pool.ConnectionPool(
+        postgres.url, min_size=1, max_size=4, open=True
+    ) as pool:
         yield PostgresStore(pool, table="alone").create()
         with pool.connection() as connection:
             connection.execute("drop table alone")
@@ -61,22 +66,37 @@ def acquire(breaker: holdoff.Breaker, now: int) -> int | None:
 
 
 def test_who_shares_a_limit_shares_what_is_left_of_it(store: Any) -> None:
-    one, other = (SharedGuard(holdoff.Limiter(limit=3, per=3600), store, "search") for _ in range(2))
-    assert [one.update(take), other.update(take), one.update(take), other.update(take)] == [True, True, True, False]
+    one, other = (
+        SharedGuard(holdoff.Limiter(limit=3, per=3600), store, "search")
+        for _ in range(2)
+    )
+    assert [
+        one.update(take),
+        other.update(take),
+        one.update(take),
+        other.update(take),
+    ] == [True, True, True, False]
     assert SharedGuard(holdoff.Limiter(limit=3, per=3600), store, "other").update(take)
 
 
 def test_a_set_of_guards_is_changed_as_a_whole(store: Any) -> None:
     def guards() -> holdoff.Guards:
-        return holdoff.Guards(breaker={"failures": 2, "open_for": 60}, budget={"kind": "token", "capacity": 10})
+        return holdoff.Guards(
+            breaker={"failures": 2, "open_for": 60},
+            budget={"kind": "token", "capacity": 10},
+        )
 
-    policy = holdoff.Policy(attempts=5, backoff={"kind": "constant", "delay": 0}, jitter="none")
+    policy = holdoff.Policy(
+        attempts=5, backoff={"kind": "constant", "delay": 0}, jitter="none"
+    )
 
     def fail(guards: holdoff.Guards, now: int) -> str | None:
         call, step = holdoff.machines.GuardedCall.begin(policy, guards, 1, now)
         for _ in range(2):
             assert step.ticket is not None
-            step = call.fail(policy, guards, step.ticket, now, holdoff.Failure("transient"))
+            step = call.fail(
+                policy, guards, step.ticket, now, holdoff.Failure("transient")
+            )
             if step.kind == "sleep":
                 step = call.tick(policy, guards, now)
         return step.reason
@@ -88,7 +108,9 @@ def test_a_set_of_guards_is_changed_as_a_whole(store: Any) -> None:
     assert seen == ("open", 5.0)
 
 
-def test_what_is_forgotten_begins_anew_and_an_old_change_of_it_comes_too_late(store: Any) -> None:
+def test_what_is_forgotten_begins_anew_and_an_old_change_of_it_comes_too_late(
+    store: Any,
+) -> None:
     shared = SharedGuard(holdoff.Limiter(limit=1, per=3600), store, "k")
     assert [shared.update(take), shared.update(take)] == [True, False]
     old = store.load("k")
@@ -104,7 +126,11 @@ def test_what_is_forgotten_begins_anew_and_an_old_change_of_it_comes_too_late(st
 
 def test_the_time_is_that_of_the_server(store: Any) -> None:
     shared = SharedGuard(holdoff.Limiter(limit=1), store, "clock")
-    before, now, after = time.time_ns(), shared.update(lambda _, now: now), time.time_ns()
+    before, now, after = (
+        time.time_ns(),
+        shared.update(lambda _, now: now),
+        time.time_ns(),
+    )
     assert before - SECOND < now < after + SECOND
 
 
@@ -113,7 +139,9 @@ def test_coroutines_share_with_everybody_else(redis: Redis, postgres: Postgres) 
         return SharedGuard(holdoff.Limiter(limit=9, per=3600), store, "awaited")
 
     async def drain(store: Any) -> int:
-        taken = await asyncio.gather(*(guard(store).update_async(take) for _ in range(12)))
+        taken = await asyncio.gather(
+            *(guard(store).update_async(take) for _ in range(12))
+        )
         return sum(taken)
 
     async def main() -> None:
@@ -140,11 +168,38 @@ def test_coroutines_share_with_everybody_else(redis: Redis, postgres: Postgres) 
 # --- many processes --------------------------------------------------------------------------------------------------
 
 
+BEGINNINGS: dict[tuple[str, str], GuardState] = {}
+"""The state of each guard in the stores, before the processes."""
+
+
+def part_of(name: str) -> str:
+    """The section of a guard."""
+    return type(shared_process.GUARDS[name]()).__name__.lower()
+
+
 @pytest.fixture(scope="module")
 def hammered(redis: Redis, postgres: Postgres) -> dict[tuple[str, str], list[Any]]:
     """What many processes did at once to guards of every kind, in the order in which it was done."""
     with psycopg.connect(postgres.url) as connection:
-        PostgresStore(connection).create()
+        postgres_store = PostgresStore(connection).create()
+        # The guards begin with one state. That of a process is as old as its guard is when it comes to be shared.
+        for place, store in (
+            ("postgres", postgres_store),
+            ("redis", RedisStore.from_url(redis.url)),
+        ):
+            now = SharedGuard(holdoff.Limiter(limit=1), store, "clock").update(
+                lambda _, now: now
+            )
+            for name, make in shared_process.GUARDS.items():
+                saved = holdoff.Guards(**{part_of(name): make()}).save()
+                BEGINNINGS[place, name] = GuardState(now, saved)
+                assert (
+                    store.swap(
+                        f"hammered-{name}", 0, GuardState(now, saved).text(), None
+                    )
+                    is None
+                )
+        connection.commit()
     script = Path(shared_process.__file__)
     processes = [
         subprocess.Popen(
@@ -185,25 +240,30 @@ EVERY_PLACE = pytest.mark.parametrize("place", ["redis", "postgres"])
 
 @EVERY_GUARD
 @EVERY_PLACE
-def test_many_processes_are_answered_as_one_would_be(hammered: Any, place: str, name: str) -> None:
+def test_many_processes_are_answered_as_one_would_be(
+    hammered: Any, place: str, name: str
+) -> None:
     moves = hammered[place, name]
     assert len(moves) == PROCESSES * MOVES
     changes = [version for version, changed, *_ in moves if changed]
     assert len(set(changes)) == len(changes), "two changes of one version"
-    guard = shared_process.GUARDS[name]()
-    first = min(now for _, _, now, _, _ in moves)
-    part = type(guard).__name__.lower()
-    # As it was made, on the clock of the store.
-    started = next(now for _, changed, now, _, _ in moves if changed or now == first)
-    options: Any = {part: guard}
-    alone: Any = getattr(holdoff.Guards.restore(options, {part: guard.save(0)}, now=started), part)
+    part, began = part_of(name), BEGINNINGS[place, name]
+    options: Any = {part: shared_process.GUARDS[name]()}
+    alone: Any = getattr(
+        holdoff.Guards.restore(options, began.saved, now=began.at), part
+    )
     for _, _, now, chosen, answer in moves:
-        assert json.loads(json.dumps(shared_process.move(alone, tuple(chosen), now))) == answer
+        assert (
+            json.loads(json.dumps(shared_process.move(alone, tuple(chosen), now)))
+            == answer
+        )
 
 
 @pytest.mark.parametrize(("name", "limit"), [("gcra", 40), ("window", 30), ("log", 20)])
 @EVERY_PLACE
-def test_never_more_than_the_limit_is_taken(hammered: Any, place: str, name: str, limit: int) -> None:
+def test_never_more_than_the_limit_is_taken(
+    hammered: Any, place: str, name: str, limit: int
+) -> None:
     assert sum(answer for *_, answer in hammered[place, name]) == limit
 
 
@@ -218,7 +278,10 @@ def test_never_more_than_a_budget_has_is_withdrawn(hammered: Any, place: str) ->
 def test_the_probes_of_a_half_open_breaker_are_counted_over_all_processes() -> None:
     store = Memory()
     one, other = (
-        SharedGuard(holdoff.Breaker(failures=1, open_for=10, probes=2, successes=2), store, "b") for _ in range(2)
+        SharedGuard(
+            holdoff.Breaker(failures=1, open_for=10, probes=2, successes=2), store, "b"
+        )
+        for _ in range(2)
     )
     permit = one.update(acquire)
     assert permit is not None
@@ -254,9 +317,13 @@ def test_permits_whose_processes_died_expire_however_often_others_ask() -> None:
 # --- races, and stores that are down ---------------------------------------------------------------------------------
 
 
-def test_a_change_that_others_were_faster_than_is_made_again_on_what_they_left() -> None:
+def test_a_change_that_others_were_faster_than_is_made_again_on_what_they_left() -> (
+    None
+):
     store = Memory()
-    shared, rival = (SharedGuard(holdoff.Limiter(limit=3, per=3600), store, "k") for _ in range(2))
+    shared, rival = (
+        SharedGuard(holdoff.Limiter(limit=3, per=3600), store, "k") for _ in range(2)
+    )
 
     def be_first() -> None:
         store.before_swap = lambda: None
@@ -281,16 +348,28 @@ def test_who_is_never_fast_enough_is_told_so() -> None:
         version, state = store.kept.get("k", (0, ""))
         store.kept["k"] = (version + 1, state)
 
-    shared = SharedGuard(holdoff.Limiter(limit=3), store, "k", when_down="closed", patience="20ms")
+    shared = SharedGuard(
+        holdoff.Limiter(limit=3), store, "k", when_down="closed", patience="20ms"
+    )
     assert shared.update(take)
     store.before_swap = bump
-    with pytest.raises(SharedBusy, match=r"'k' was changed by others each of the \d+ times"):
+    with pytest.raises(
+        SharedBusy, match=r"'k' was changed by others each of the \d+ times"
+    ):
         shared.update(take)
 
 
-def test_a_store_that_is_down_leaves_each_process_to_itself_and_is_not_asked_all_the_time() -> None:
+def test_a_store_that_is_down_leaves_each_process_to_itself_and_is_not_asked_all_the_time() -> (
+    None
+):
     store, told = Memory(), list[StoreDown]()
-    shared = SharedGuard(holdoff.Limiter(limit=3, per=3600), store, "k", on_down=told.append, again_after=60)
+    shared = SharedGuard(
+        holdoff.Limiter(limit=3, per=3600),
+        store,
+        "k",
+        on_down=told.append,
+        again_after=60,
+    )
     assert shared.update(take)
     store.down = True
     store.now += SECOND
@@ -300,7 +379,13 @@ def test_a_store_that_is_down_leaves_each_process_to_itself_and_is_not_asked_all
 
 def test_a_store_that_is_back_is_asked_again() -> None:
     store = Memory()
-    shared = SharedGuard(holdoff.Limiter(limit=3, per=3600), store, "k", on_down=lambda _: None, again_after=0)
+    shared = SharedGuard(
+        holdoff.Limiter(limit=3, per=3600),
+        store,
+        "k",
+        on_down=lambda _: None,
+        again_after=0,
+    )
     store.down = True
     assert [shared.update(take) for _ in range(4)] == [True, True, True, False]
     store.down = False
@@ -318,7 +403,9 @@ def test_who_would_rather_not_go_on_is_told() -> None:
     store = Memory()
     store.down = True
     with pytest.raises(StoreDown, match="it is down"):
-        SharedGuard(holdoff.Limiter(limit=3), store, "k", when_down="closed").update(take)
+        SharedGuard(holdoff.Limiter(limit=3), store, "k", when_down="closed").update(
+            take
+        )
 
 
 def test_a_server_that_can_keep_nothing_is_a_store_that_is_down() -> None:
@@ -329,14 +416,21 @@ def test_a_server_that_can_keep_nothing_is_a_store_that_is_down() -> None:
         troubles = [("maxmemory", "1", "0"), ("min-replicas-to-write", "1", "0")]
         for name, bad, good in troubles:
             told: list[StoreDown] = []
-            shared = SharedGuard(holdoff.Limiter(limit=3, per=3600), RedisStore(client), name, on_down=told.append)
+            shared = SharedGuard(
+                holdoff.Limiter(limit=3, per=3600),
+                RedisStore(client),
+                name,
+                on_down=told.append,
+            )
             client.config_set(name, bad)
             assert [shared.update(take) for _ in range(4)] == [True, True, True, False]
             assert len(told) == 1
             client.config_set(name, good)
             assert shared.look() is not None
             client.config_set(name, bad)
-            closed = SharedGuard(holdoff.Limiter(limit=3), RedisStore(client), name, when_down="closed")
+            closed = SharedGuard(
+                holdoff.Limiter(limit=3), RedisStore(client), name, when_down="closed"
+            )
             with pytest.raises(StoreDown, match="Redis does not answer"):
                 closed.update(take)
             client.config_set(name, good)
@@ -345,8 +439,14 @@ def test_a_server_that_can_keep_nothing_is_a_store_that_is_down() -> None:
 def test_servers_that_are_down_are_stores_that_are_down() -> None:
     with Redis() as redis, Postgres() as postgres:
         connection = psycopg.connect(postgres.url, autocommit=True)
-        stores: list[Store] = [RedisStore.from_url(redis.url), PostgresStore(connection).create()]
-        shared = [SharedGuard(holdoff.Limiter(limit=1), store, "k", when_down="closed") for store in stores]
+        stores: list[Store] = [
+            RedisStore.from_url(redis.url),
+            PostgresStore(connection).create(),
+        ]
+        shared = [
+            SharedGuard(holdoff.Limiter(limit=1), store, "k", when_down="closed")
+            for store in stores
+        ]
         assert [one.update(take) for one in shared] == [True, True]
         redis.stop(hard=True)
         postgres.stop(hard=True)
@@ -371,7 +471,11 @@ def test_an_error_of_the_change_itself_comes_out_and_changes_nothing() -> None:
 def test_a_clock_that_is_set_back_does_not_stop_the_guards() -> None:
     store = Memory()
     shared = SharedGuard(holdoff.Limiter(kind="window", limit=2, per=10), store, "k")
-    assert [shared.update(take), shared.update(take), shared.update(take)] == [True, True, False]
+    assert [shared.update(take), shared.update(take), shared.update(take)] == [
+        True,
+        True,
+        False,
+    ]
     store.now -= 3600 * SECOND
     assert not shared.update(take)
     store.now += 21 * SECOND
@@ -385,7 +489,10 @@ def test_a_clock_that_is_set_back_does_not_stop_the_guards() -> None:
     ("guard", "why"),
     [
         (holdoff.Guards(bulkhead=3), "a bulkhead cannot be shared"),
-        (holdoff.Guards(budget={"kind": "share"}), "a budget of kind 'share' cannot be shared"),
+        (
+            holdoff.Guards(budget={"kind": "share"}),
+            "a budget of kind 'share' cannot be shared",
+        ),
         (holdoff.Budget(kind="share"), "a budget of kind 'share' cannot be shared"),
         (holdoff.Guards(), "there is no guard to share"),
     ],
@@ -405,16 +512,24 @@ def test_a_connection_in_a_transaction_is_refused(postgres: Postgres) -> None:
         assert store.load("k")[:2] == (0, None)
 
 
-def test_guards_under_one_key_that_some_processes_do_not_know_are_kept_for_the_others() -> None:
+def test_guards_under_one_key_that_some_processes_do_not_know_are_kept_for_the_others() -> (
+    None
+):
     store = Memory()
-    new = SharedGuard(holdoff.Guards(breaker="consecutive", limiter={"limit": 1, "per": 3600}), store, "k")
+    new = SharedGuard(
+        holdoff.Guards(breaker="consecutive", limiter={"limit": 1, "per": 3600}),
+        store,
+        "k",
+    )
     old = SharedGuard(holdoff.Guards(breaker={"failures": 1}), store, "k")
     assert new.update(lambda guards, now: guards.limiter.take(1, now))  # type: ignore[union-attr]
     old.update(lambda guards, now: guards.breaker.isolate(now))  # type: ignore[union-attr]
     assert not new.update(lambda guards, now: guards.limiter.take(1, now))  # type: ignore[union-attr]
 
 
-def test_a_missing_library_is_named_with_the_extra_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_named_with_the_extra_that_has_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "redis", None)
     with pytest.raises(ImportError, match=r'pip install "holdoff-shared\[redis\]"'):
         RedisStore.from_url("redis://nowhere")
@@ -429,7 +544,9 @@ def test_a_missing_library_is_named_with_the_extra_that_has_it(monkeypatch: pyte
 class Service:
     """Fails so many times."""
 
-    def __init__(self, failures: int, error: type[BaseException] = ConnectionError) -> None:
+    def __init__(
+        self, failures: int, error: type[BaseException] = ConnectionError
+    ) -> None:
         self.failures = failures
         self.error = error
         self.calls: list[int | None] = []
@@ -472,13 +589,19 @@ def ways(service: Service, guards: Any, **fields: Any) -> dict[str, Callable[[],
     return {"blocking": retry(guards, **fields)(service.call), **decorated}
 
 
-EVERY_WAY = pytest.mark.parametrize("way", ["blocking", "awaited", "object", "partial", "lambda"])
+EVERY_WAY = pytest.mark.parametrize(
+    "way", ["blocking", "awaited", "object", "partial", "lambda"]
+)
 
 
 @EVERY_WAY
 def test_calls_are_retried_under_shared_guards(way: str) -> None:
     service = Service(2)
-    guards = SharedGuard(holdoff.Guards(budget={"kind": "token", "capacity": 10, "cost": 5}), Memory(ticking=True), "k")
+    guards = SharedGuard(
+        holdoff.Guards(budget={"kind": "token", "capacity": 10, "cost": 5}),
+        Memory(ticking=True),
+        "k",
+    )
     assert ways(service, guards)[way]() == 3
     assert service.calls == [1, 2, 3]
     # What the last retry cost has come back with its success.
@@ -491,7 +614,11 @@ def test_a_budget_that_another_process_has_spent_ends_the_retries(way: str) -> N
     store = Memory(ticking=True)
 
     def guards() -> SharedGuard[holdoff.Guards]:
-        return SharedGuard(holdoff.Guards(budget={"kind": "token", "capacity": 10, "cost": 5}), store, "k")
+        return SharedGuard(
+            holdoff.Guards(budget={"kind": "token", "capacity": 10, "cost": 5}),
+            store,
+            "k",
+        )
 
     guards().update(lambda guards, now: guards.budget.withdraw("transient", now))  # type: ignore[union-attr]
     service = Service(9)
@@ -507,7 +634,9 @@ def test_a_breaker_that_another_process_has_opened_refuses(way: str) -> None:
     store = Memory(ticking=True)
 
     def guards() -> SharedGuard[holdoff.Guards]:
-        return SharedGuard(holdoff.Guards(breaker={"failures": 1, "open_for": 60}), store, "k")
+        return SharedGuard(
+            holdoff.Guards(breaker={"failures": 1, "open_for": 60}), store, "k"
+        )
 
     with pytest.raises(ConnectionError):
         ways(Service(9), guards(), attempts=1)[way]()
@@ -520,9 +649,13 @@ def test_a_breaker_that_another_process_has_opened_refuses(way: str) -> None:
 
 
 @EVERY_WAY
-def test_a_programming_error_moves_no_guard_and_an_interrupt_gives_back_what_was_held(way: str) -> None:
+def test_a_programming_error_moves_no_guard_and_an_interrupt_gives_back_what_was_held(
+    way: str,
+) -> None:
     store = Memory(ticking=True)
-    guards = SharedGuard(holdoff.Guards(breaker={"failures": 1, "open_for": 10}), store, "k")
+    guards = SharedGuard(
+        holdoff.Guards(breaker={"failures": 1, "open_for": 10}), store, "k"
+    )
 
     def state() -> str:
         return guards.update(lambda guards, now: guards.breaker.state(now))  # type: ignore[union-attr]
@@ -542,7 +675,10 @@ def test_a_programming_error_moves_no_guard_and_an_interrupt_gives_back_what_was
 
 def test_a_call_that_was_beaten_to_the_store_is_begun_again_as_it_was() -> None:
     store = Memory(ticking=True)
-    guards, rival = (SharedGuard(holdoff.Guards(limiter={"limit": 3, "per": 3600}), store, "k") for _ in range(2))
+    guards, rival = (
+        SharedGuard(holdoff.Guards(limiter={"limit": 3, "per": 3600}), store, "k")
+        for _ in range(2)
+    )
 
     def be_first() -> None:
         store.before_swap = lambda: None
@@ -550,7 +686,9 @@ def test_a_call_that_was_beaten_to_the_store_is_begun_again_as_it_was() -> None:
 
     store.before_swap = be_first
     assert ways(Service(0), guards)["blocking"]() == 1
-    left = guards.update(lambda guards, now: [guards.limiter.take(1, now) for _ in range(2)])  # type: ignore[union-attr]
+    left = guards.update(
+        lambda guards, now: [guards.limiter.take(1, now) for _ in range(2)]
+    )  # type: ignore[union-attr]
     assert left == [True, False]
 
 

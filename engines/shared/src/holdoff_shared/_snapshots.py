@@ -149,8 +149,7 @@ class Parts:
         if not self.parts:
             raise ValueError("there is no guard to share")
         self._lifetime = max(map(_lifetime, self.parts.values()))
-        # At the time of their latest use: how long ago that was on this machine's clock is nothing to other machines.
-        self._first = Guards(**self._options()).save(0)
+        self._first = Guards(**self._options()).save()
         budget = self._first.get("budget")
         if budget is not None and int.from_bytes(budget[_KIND], "little") == _SHARE:
             raise ValueError("a budget of kind 'share' cannot be shared: it counts what runs now, which is not kept")
