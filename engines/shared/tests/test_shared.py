@@ -38,17 +38,13 @@ PROCESSES, MOVES = 8, 12
 
 
 @pytest.fixture(params=["redis", "postgres"])
-def store(
-    request: pytest.FixtureRequest, redis: Redis, postgres: Postgres
-) -> Iterator[RedisStore | PostgresStore]:
+def store(request: pytest.FixtureRequest, redis: Redis, postgres: Postgres) -> Iterator[RedisStore | PostgresStore]:
     """Each of the two, empty."""
     if request.param == "redis":
         kept = RedisStore.from_url(redis.url, prefix=f"{request.node.name}:")
         yield kept
         return
-    with psycopg_pool.ConnectionPool(
-        postgres.url, min_size=1, max_size=4, open=True
-    ) as pool:
+    with psycopg_pool.ConnectionPool(postgres.url, min_size=1, max_size=4, open=True) as pool:
         yield PostgresStore(pool, table="alone").create()
         with pool.connection() as connection:
             connection.execute("drop table alone")
@@ -66,10 +62,7 @@ def acquire(breaker: holdoff.Breaker, now: int) -> int | None:
 
 
 def test_who_shares_a_limit_shares_what_is_left_of_it(store: Any) -> None:
-    one, other = (
-        SharedGuard(holdoff.Limiter(limit=3, per=3600), store, "search")
-        for _ in range(2)
-    )
+    one, other = (SharedGuard(holdoff.Limiter(limit=3, per=3600), store, "search") for _ in range(2))
     assert [
         one.update(take),
         other.update(take),
@@ -86,17 +79,13 @@ def test_a_set_of_guards_is_changed_as_a_whole(store: Any) -> None:
             budget={"kind": "token", "capacity": 10},
         )
 
-    policy = holdoff.Policy(
-        attempts=5, backoff={"kind": "constant", "delay": 0}, jitter="none"
-    )
+    policy = holdoff.Policy(attempts=5, backoff={"kind": "constant", "delay": 0}, jitter="none")
 
     def fail(guards: holdoff.Guards, now: int) -> str | None:
         call, step = holdoff.machines.GuardedCall.begin(policy, guards, 1, now)
         for _ in range(2):
             assert step.ticket is not None
-            step = call.fail(
-                policy, guards, step.ticket, now, holdoff.Failure("transient")
-            )
+            step = call.fail(policy, guards, step.ticket, now, holdoff.Failure("transient"))
             if step.kind == "sleep":
                 step = call.tick(policy, guards, now)
         return step.reason
@@ -139,9 +128,7 @@ def test_coroutines_share_with_everybody_else(redis: Redis, postgres: Postgres) 
         return SharedGuard(holdoff.Limiter(limit=9, per=3600), store, "awaited")
 
     async def drain(store: Any) -> int:
-        taken = await asyncio.gather(
-            *(guard(store).update_async(take) for _ in range(12))
-        )
+        taken = await asyncio.gather(*(guard(store).update_async(take) for _ in range(12)))
         return sum(taken)
 
     async def main() -> None:
@@ -187,18 +174,11 @@ def hammered(redis: Redis, postgres: Postgres) -> dict[tuple[str, str], list[Any
             ("postgres", postgres_store),
             ("redis", RedisStore.from_url(redis.url)),
         ):
-            now = SharedGuard(holdoff.Limiter(limit=1), store, "clock").update(
-                lambda _, now: now
-            )
+            now = SharedGuard(holdoff.Limiter(limit=1), store, "clock").update(lambda _, now: now)
             for name, make in shared_process.GUARDS.items():
                 saved = holdoff.Guards(**{part_of(name): make()}).save()
                 BEGINNINGS[place, name] = GuardState(now, saved)
-                assert (
-                    store.swap(
-                        f"hammered-{name}", 0, GuardState(now, saved).text(), None
-                    )
-                    is None
-                )
+                assert store.swap(f"hammered-{name}", 0, GuardState(now, saved).text(), None) is None
         connection.commit()
     script = Path(shared_process.__file__)
     processes = [
@@ -240,30 +220,21 @@ EVERY_PLACE = pytest.mark.parametrize("place", ["redis", "postgres"])
 
 @EVERY_GUARD
 @EVERY_PLACE
-def test_many_processes_are_answered_as_one_would_be(
-    hammered: Any, place: str, name: str
-) -> None:
+def test_many_processes_are_answered_as_one_would_be(hammered: Any, place: str, name: str) -> None:
     moves = hammered[place, name]
     assert len(moves) == PROCESSES * MOVES
     changes = [version for version, changed, *_ in moves if changed]
     assert len(set(changes)) == len(changes), "two changes of one version"
     part, began = part_of(name), BEGINNINGS[place, name]
     options: Any = {part: shared_process.GUARDS[name]()}
-    alone: Any = getattr(
-        holdoff.Guards.restore(options, began.saved, now=began.at), part
-    )
+    alone: Any = getattr(holdoff.Guards.restore(options, began.saved, now=began.at), part)
     for _, _, now, chosen, answer in moves:
-        assert (
-            json.loads(json.dumps(shared_process.move(alone, tuple(chosen), now)))
-            == answer
-        )
+        assert json.loads(json.dumps(shared_process.move(alone, tuple(chosen), now))) == answer
 
 
 @pytest.mark.parametrize(("name", "limit"), [("gcra", 40), ("window", 30), ("log", 20)])
 @EVERY_PLACE
-def test_never_more_than_the_limit_is_taken(
-    hammered: Any, place: str, name: str, limit: int
-) -> None:
+def test_never_more_than_the_limit_is_taken(hammered: Any, place: str, name: str, limit: int) -> None:
     assert sum(answer for *_, answer in hammered[place, name]) == limit
 
 
@@ -278,10 +249,7 @@ def test_never_more_than_a_budget_has_is_withdrawn(hammered: Any, place: str) ->
 def test_the_probes_of_a_half_open_breaker_are_counted_over_all_processes() -> None:
     store = Memory()
     one, other = (
-        SharedGuard(
-            holdoff.Breaker(failures=1, open_for=10, probes=2, successes=2), store, "b"
-        )
-        for _ in range(2)
+        SharedGuard(holdoff.Breaker(failures=1, open_for=10, probes=2, successes=2), store, "b") for _ in range(2)
     )
     permit = one.update(acquire)
     assert permit is not None
@@ -317,13 +285,9 @@ def test_permits_whose_processes_died_expire_however_often_others_ask() -> None:
 # --- races, and stores that are down ---------------------------------------------------------------------------------
 
 
-def test_a_change_that_others_were_faster_than_is_made_again_on_what_they_left() -> (
-    None
-):
+def test_a_change_that_others_were_faster_than_is_made_again_on_what_they_left() -> None:
     store = Memory()
-    shared, rival = (
-        SharedGuard(holdoff.Limiter(limit=3, per=3600), store, "k") for _ in range(2)
-    )
+    shared, rival = (SharedGuard(holdoff.Limiter(limit=3, per=3600), store, "k") for _ in range(2))
 
     def be_first() -> None:
         store.before_swap = lambda: None
@@ -348,20 +312,14 @@ def test_who_is_never_fast_enough_is_told_so() -> None:
         version, state = store.kept.get("k", (0, ""))
         store.kept["k"] = (version + 1, state)
 
-    shared = SharedGuard(
-        holdoff.Limiter(limit=3), store, "k", when_down="closed", patience="20ms"
-    )
+    shared = SharedGuard(holdoff.Limiter(limit=3), store, "k", when_down="closed", patience="20ms")
     assert shared.update(take)
     store.before_swap = bump
-    with pytest.raises(
-        SharedBusy, match=r"'k' was changed by others each of the \d+ times"
-    ):
+    with pytest.raises(SharedBusy, match=r"'k' was changed by others each of the \d+ times"):
         shared.update(take)
 
 
-def test_a_store_that_is_down_leaves_each_process_to_itself_and_is_not_asked_all_the_time() -> (
-    None
-):
+def test_a_store_that_is_down_leaves_each_process_to_itself_and_is_not_asked_all_the_time() -> None:
     store, told = Memory(), list[StoreDown]()
     shared = SharedGuard(
         holdoff.Limiter(limit=3, per=3600),
@@ -403,9 +361,7 @@ def test_who_would_rather_not_go_on_is_told() -> None:
     store = Memory()
     store.down = True
     with pytest.raises(StoreDown, match="it is down"):
-        SharedGuard(holdoff.Limiter(limit=3), store, "k", when_down="closed").update(
-            take
-        )
+        SharedGuard(holdoff.Limiter(limit=3), store, "k", when_down="closed").update(take)
 
 
 def test_a_server_that_can_keep_nothing_is_a_store_that_is_down() -> None:
@@ -428,9 +384,7 @@ def test_a_server_that_can_keep_nothing_is_a_store_that_is_down() -> None:
             client.config_set(name, good)
             assert shared.look() is not None
             client.config_set(name, bad)
-            closed = SharedGuard(
-                holdoff.Limiter(limit=3), RedisStore(client), name, when_down="closed"
-            )
+            closed = SharedGuard(holdoff.Limiter(limit=3), RedisStore(client), name, when_down="closed")
             with pytest.raises(StoreDown, match="Redis does not answer"):
                 closed.update(take)
             client.config_set(name, good)
@@ -443,10 +397,7 @@ def test_servers_that_are_down_are_stores_that_are_down() -> None:
             RedisStore.from_url(redis.url),
             PostgresStore(connection).create(),
         ]
-        shared = [
-            SharedGuard(holdoff.Limiter(limit=1), store, "k", when_down="closed")
-            for store in stores
-        ]
+        shared = [SharedGuard(holdoff.Limiter(limit=1), store, "k", when_down="closed") for store in stores]
         assert [one.update(take) for one in shared] == [True, True]
         redis.stop(hard=True)
         postgres.stop(hard=True)
@@ -512,9 +463,7 @@ def test_a_connection_in_a_transaction_is_refused(postgres: Postgres) -> None:
         assert store.load("k")[:2] == (0, None)
 
 
-def test_guards_under_one_key_that_some_processes_do_not_know_are_kept_for_the_others() -> (
-    None
-):
+def test_guards_under_one_key_that_some_processes_do_not_know_are_kept_for_the_others() -> None:
     store = Memory()
     new = SharedGuard(
         holdoff.Guards(breaker="consecutive", limiter={"limit": 1, "per": 3600}),
@@ -544,9 +493,7 @@ def test_a_missing_library_is_named_with_the_extra_that_has_it(
 class Service:
     """Fails so many times."""
 
-    def __init__(
-        self, failures: int, error: type[BaseException] = ConnectionError
-    ) -> None:
+    def __init__(self, failures: int, error: type[BaseException] = ConnectionError) -> None:
         self.failures = failures
         self.error = error
         self.calls: list[int | None] = []
@@ -589,9 +536,7 @@ def ways(service: Service, guards: Any, **fields: Any) -> dict[str, Callable[[],
     return {"blocking": retry(guards, **fields)(service.call), **decorated}
 
 
-EVERY_WAY = pytest.mark.parametrize(
-    "way", ["blocking", "awaited", "object", "partial", "lambda"]
-)
+EVERY_WAY = pytest.mark.parametrize("way", ["blocking", "awaited", "object", "partial", "lambda"])
 
 
 @EVERY_WAY
@@ -634,9 +579,7 @@ def test_a_breaker_that_another_process_has_opened_refuses(way: str) -> None:
     store = Memory(ticking=True)
 
     def guards() -> SharedGuard[holdoff.Guards]:
-        return SharedGuard(
-            holdoff.Guards(breaker={"failures": 1, "open_for": 60}), store, "k"
-        )
+        return SharedGuard(holdoff.Guards(breaker={"failures": 1, "open_for": 60}), store, "k")
 
     with pytest.raises(ConnectionError):
         ways(Service(9), guards(), attempts=1)[way]()
@@ -653,9 +596,7 @@ def test_a_programming_error_moves_no_guard_and_an_interrupt_gives_back_what_was
     way: str,
 ) -> None:
     store = Memory(ticking=True)
-    guards = SharedGuard(
-        holdoff.Guards(breaker={"failures": 1, "open_for": 10}), store, "k"
-    )
+    guards = SharedGuard(holdoff.Guards(breaker={"failures": 1, "open_for": 10}), store, "k")
 
     def state() -> str:
         return guards.update(lambda guards, now: guards.breaker.state(now))  # type: ignore[union-attr]
@@ -675,10 +616,7 @@ def test_a_programming_error_moves_no_guard_and_an_interrupt_gives_back_what_was
 
 def test_a_call_that_was_beaten_to_the_store_is_begun_again_as_it_was() -> None:
     store = Memory(ticking=True)
-    guards, rival = (
-        SharedGuard(holdoff.Guards(limiter={"limit": 3, "per": 3600}), store, "k")
-        for _ in range(2)
-    )
+    guards, rival = (SharedGuard(holdoff.Guards(limiter={"limit": 3, "per": 3600}), store, "k") for _ in range(2))
 
     def be_first() -> None:
         store.before_swap = lambda: None
@@ -686,9 +624,7 @@ def test_a_call_that_was_beaten_to_the_store_is_begun_again_as_it_was() -> None:
 
     store.before_swap = be_first
     assert ways(Service(0), guards)["blocking"]() == 1
-    left = guards.update(
-        lambda guards, now: [guards.limiter.take(1, now) for _ in range(2)]
-    )  # type: ignore[union-attr]
+    left = guards.update(lambda guards, now: [guards.limiter.take(1, now) for _ in range(2)])  # type: ignore[union-attr]
     assert left == [True, False]
 
 
