@@ -52,7 +52,7 @@ import {
   type Rules,
 } from "./options.js";
 import { Steps } from "./steps.js";
-import { BUDGET_KIND, BUDGET_LIMIT } from "./table.js";
+import { BUDGET_KIND, BUDGET_LIMIT, BUDGET_OF_LOOPS } from "./table.js";
 import type { Nanos, Time } from "./values.js";
 import {
   BARE,
@@ -269,13 +269,10 @@ function build(fields: unknown, reading: Reading): Built {
   return { ...built, guardFields: isNone ? undefined : given };
 }
 
-/** The number of the kind "default" of a budget. */
-const OF_LOOPS = 7;
-
 /** The capacity of a budget of loops that is named: a number, or the kind "default"; undefined for other budgets and none. */
 function capacityOf(fields: readonly GuardField[]): number | undefined {
   const named = fields.filter((field) => namesBudget(field) && !field.numbers);
-  const preset = fields.find(({ numbers }) => numbers?.[BUDGET_KIND] === OF_LOOPS)?.numbers;
+  const preset = fields.find(({ numbers }) => numbers?.[BUDGET_KIND] === BUDGET_OF_LOOPS)?.numbers;
   const {
     budget,
     "budget.kind": kind = budget,

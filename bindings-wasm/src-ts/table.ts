@@ -54,6 +54,9 @@ export const CLIP_ON_DEADLINE = 1;
 export const BUDGET_KIND = 25;
 export const BUDGET_LIMIT = 37;
 
+/** The number of the kind of the budget that loops bring. */
+export const BUDGET_OF_LOOPS = 7;
+
 /** A field: number, names, the kinds of backoffs that have a use for it as bits, default, and the values that it takes. */
 export type Row = readonly [number, string, number, number | bigint, string];
 

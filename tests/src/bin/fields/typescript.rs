@@ -452,6 +452,9 @@ pub(super) fn table() -> String {
     out += "\n/** The number of the field that names a budget, also in a preset. */\n";
     let _ = writeln!(out, "export const BUDGET_KIND = {};", Field::BudgetKind.code());
     let _ = writeln!(out, "export const BUDGET_LIMIT = {};\n", Field::BudgetLimit.code());
+    out += "/** The number of the kind of the budget that loops bring. */\n";
+    let of_loops = Field::BudgetKind.words().take_while(|word| *word != "default").count();
+    let _ = writeln!(out, "export const BUDGET_OF_LOOPS = {of_loops};\n");
     out += "/** A field: number, names, the kinds of backoffs that have a use for it as bits, default, and the values that it takes. */\n\
             export type Row = readonly [number, string, number, number | bigint, string];\n\n\
             export const FIELDS: readonly Row[] = [\n";
