@@ -46,9 +46,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import http as http, langgraph as langgraph
     from ._failover import Failover as Failover
-    from ._wrap import options as options, unwrap as unwrap, wrap as wrap
+    from ._fronts.wrap import options as options, unwrap as unwrap, wrap as wrap
 else:
-    _MODULES = {"wrap": "_wrap", "unwrap": "_wrap", "options": "_wrap", "Failover": "_failover"}
+    _MODULES = {"wrap": "_fronts.wrap", "unwrap": "_fronts.wrap", "options": "_fronts.wrap", "Failover": "_failover"}
 
     def __getattr__(name: str) -> object:
         # The retries of whole clients are loaded when they are used. Type checkers report unknown names.

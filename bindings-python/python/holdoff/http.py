@@ -5,7 +5,7 @@
 `holdoff.wrap` does the same to a client that is made already.
 """
 
-from ._http import Exchange as Exchange
-from ._httpx import AsyncTransport as AsyncTransport, Transport as Transport
+from ._fronts.httpx import AsyncTransport as AsyncTransport, Transport as Transport
+from ._fronts.rules import Exchange as Exchange
 
 __all__ = ["AsyncTransport", "Exchange", "Transport"]

@@ -7,31 +7,32 @@ from importlib import import_module
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import _http, http as http
-from ._holdoff import Policy, Retrying
+from .. import http as http
+from .._holdoff import Policy, Retrying
+from .rules import TOLD
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from typing_extensions import Unpack
 
-    from .types import FrontOptions, PresetName, RetryingOptions
+    from ..types import FrontOptions, PresetName, RetryingOptions
 
 C = TypeVar("C")
 
 ADAPTERS = {
-    "httpx.Client": "_httpx",
-    "httpx.AsyncClient": "_httpx",
-    "httpx2.Client": "_httpx",
-    "httpx2.AsyncClient": "_httpx",
-    "requests.Session": "_requests",
-    "urllib3.PoolManager": "_urllib3",
-    "aiohttp.ClientSession": "_aiohttp",
-    "botocore.BaseClient": "_botocore",
-    "openai.BaseClient": "_llm",
-    "anthropic.BaseClient": "_llm",
-    "langchain_openai.BaseChatOpenAI": "_llm",
-    "langchain_anthropic.ChatAnthropic": "_llm",
+    "httpx.Client": "httpx",
+    "httpx.AsyncClient": "httpx",
+    "httpx2.Client": "httpx",
+    "httpx2.AsyncClient": "httpx",
+    "requests.Session": "requests",
+    "urllib3.PoolManager": "urllib3",
+    "aiohttp.ClientSession": "aiohttp",
+    "botocore.BaseClient": "botocore",
+    "openai.BaseClient": "llm",
+    "anthropic.BaseClient": "llm",
+    "langchain_openai.BaseChatOpenAI": "llm",
+    "langchain_anthropic.ChatAnthropic": "llm",
 }
 """The module that wraps clients of a class, by the class's package and its name. Its function ``wrap(client, policy,
 options)`` returns the function that takes the retries out of the client again."""
@@ -73,11 +74,11 @@ def options(**options: Unpack[RetryingOptions]) -> Generator[None]:
     ``key``. Blocks inside one another add up.
     """
     Retrying(**options)
-    before = _http.TOLD.set({**_http.TOLD.get({}), **options})
+    before = TOLD.set({**TOLD.get({}), **options})
     try:
         yield
     finally:
-        _http.TOLD.reset(before)
+        TOLD.reset(before)
 
 
 def _module_of(client: Any) -> str:

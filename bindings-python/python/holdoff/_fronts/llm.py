@@ -8,12 +8,13 @@ from contextlib import suppress
 from typing import Any
 from warnings import warn
 
-from . import _httpx, _wrap
-from ._errors import get
-from ._holdoff import Policy, remaining
-from ._http import _SMALL, Exchange, replace
-from ._outcomes import given_up, outcome_of
-from .clock import monotonic_ns
+from .._errors import get
+from .._holdoff import Policy, remaining
+from .._outcomes import given_up, outcome_of
+from ..clock import monotonic_ns
+from . import httpx
+from .rules import _SMALL, Exchange, replace
+from .wrap import unwrap, wrap as wrap_client
 
 _PREFACE = """
     message_start content_block_start ping response.created response.queued response.in_progress
@@ -73,7 +74,7 @@ def _fields(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
 
 
-class _Front(_httpx._Front):
+class _Front(httpx._Front):
     """The front of one SDK."""
 
     refusal, timeout = "APIConnectionError", "APITimeoutError"
@@ -89,7 +90,7 @@ class _Front(_httpx._Front):
 
     def judge(self, request: Any, answer: Any, start: _Start, rest: Any) -> Any:
         """Let the error in a body decide like the status of an answer."""
-        answer.stream = _httpx._package(request)[2](start.parts, rest, answer.stream)
+        answer.stream = httpx._package(request)[2](start.parts, rest, answer.stream)
         is_refused, error = answer.status_code >= 400, start.error
         if is_refused:
             # The body may be compressed, or no JSON.
@@ -154,8 +155,8 @@ def wrap(client: Any, policy: Any, options: Any) -> Any:
     parts: list[Any] = [part for name in _PARTS if hasattr(part := get(client, name), "max_retries")]
     if parts:
         for part in parts:
-            _wrap.wrap(part, policy, **options)
-        return lambda _: list(map(_wrap.unwrap, parts))  # pyright: ignore
+            wrap_client(part, policy, **options)
+        return lambda _: list(map(unwrap, parts))  # pyright: ignore
     # A model that is asked twice does no harm.
     options = {"idempotent": True, **({"preset": "llm"} if policy is None else {}), **options}
     front = (_AsyncFront if hasattr(client._client, "aclose") else _Front)(policy, **options)
@@ -174,9 +175,9 @@ def _quiet(sdk: Any, front: _Front, attempts: int | None = None) -> Any:
     twin: Any = object.__new__(kind)
     twin.__dict__.update(shared.__dict__, _holdoff_shared=shared)
     if get(twin._transport, "front") is not front:
-        _wrap.unwrap(twin)
+        unwrap(twin)
         twin._transport = get(twin._transport, "inner") or twin._transport
-        _httpx.wrap(twin, front, {})
+        httpx.wrap(twin, front, {})
     if attempts is not None:
         send = twin.send
 

@@ -8,18 +8,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ._bodies import discard
-from ._cancel import Cancel
-from ._errors import Cancelled, Refused, get
-from ._holdoff import Guards, KeyedGuards, Retrying, remaining
-from ._limit import within
+from .._bodies import discard
+from .._cancel import Cancel
+from .._errors import Cancelled, Refused, get
+from .._holdoff import Guards, KeyedGuards, Retrying, remaining
+from .._limit import within
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 
     from typing_extensions import Unpack
 
-    from .types import FrontOptions
+    from ..types import FrontOptions
 
 IDEMPOTENT = frozenset(["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"])
 """Methods of requests that may run twice (RFC 9110, 9.2.2)."""

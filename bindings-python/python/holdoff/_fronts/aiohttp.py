@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ._http import Body, Exchange, Front, Recorded, origin_of, read_parts_async, replace
+from .rules import Body, Exchange, Front, Recorded, origin_of, read_parts_async, replace
 
 _BUFFERED = 1 << 16
 """The most bytes that aiohttp reads before the user asks for them."""

@@ -7,8 +7,8 @@ from functools import lru_cache
 from io import BytesIO
 from typing import Any
 
-from ._holdoff import remaining
-from ._http import Exchange, Front, body_of, origin_of, replace
+from .._holdoff import remaining
+from .rules import Exchange, Front, body_of, origin_of, replace
 
 
 def limited(timeout: Any) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ._http import Exchange, Front, body_of, origin_of_url, read_parts, replace
-from ._urllib3 import limited, reread
+from .rules import Exchange, Front, body_of, origin_of_url, read_parts, replace
+from .urllib3 import limited, reread
 
 
 class _Front(Front):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from . import _http
-from ._holdoff import remaining
-from ._http import Body, Exchange, Front, Recorded, clip, is_file, is_plain, origin_of
+from .._holdoff import remaining
+from . import rules
+from .rules import Body, Exchange, Front, Recorded, clip, is_file, is_plain, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from httpx import AsyncBaseTransport as _AsyncBase, BaseTransport as _Base
     from typing_extensions import Self, Unpack
 
-    from .types import FrontOptions
+    from ..types import FrontOptions
 else:
     _Base = _AsyncBase = object
 
@@ -122,7 +122,7 @@ class Transport(_Face, _Base):
             size = self.front.reads(answer.status_code, answer.headers)
             if size is not None:
                 rest = iter(answer.stream)
-                parts, more = _http.read_parts(rest, size)
+                parts, more = rules.read_parts(rest, size)
                 if not more:
                     answer.stream.close()
                 answer.stream = _package(request)[2](parts, rest if more else (), answer.stream)
@@ -155,7 +155,7 @@ class AsyncTransport(_Face, _AsyncBase):
             size = self.front.reads(answer.status_code, answer.headers)
             if size is not None:
                 rest = answer.stream.__aiter__()
-                parts, more = await _http.read_parts_async(rest, size)
+                parts, more = await rules.read_parts_async(rest, size)
                 if not more:
                     await answer.stream.aclose()
                 answer.stream = _package(request)[2](parts, rest if more else None, answer.stream)
@@ -199,7 +199,7 @@ def wrap(client: Any, policy: Any, options: Any) -> Any:
         with front.call(stream):
             return await send(request, stream=stream, **rest)
 
-    return _http.replace(
+    return rules.replace(
         client,
         _transport=faced(client._transport),
         _mounts={pattern: faced(inner) for pattern, inner in client._mounts.items()},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from ._http import Body, Exchange, Front, is_file, is_plain, origin_of_url, replace
+from .rules import Body, Exchange, Front, is_file, is_plain, origin_of_url, replace
 
 _READS = ("BatchGet", "Describe", "Get", "Head", "List", "Query", "Scan")
 """The beginnings of the names of operations that change nothing."""

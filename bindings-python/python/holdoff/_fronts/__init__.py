@@ -1,0 +1,1 @@
+"""The clients that `holdoff.wrap` takes, a module each. Loaded when they are used."""
