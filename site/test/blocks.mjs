@@ -9,21 +9,26 @@
 //
 // Guides explain one option after the other by fragments. Their programs in C and Rust are run, their fragments in JavaScript and Python
 // are parsed; the first examples in JavaScript and Python are run by the tests of those languages.
+//
+// With `--fronts` it runs the programs of docs/fronts instead, each in an empty folder, with the package of npm in PACKAGES and the Python
+// in PYTHON. Every page has one; its server answers 503 twice, and the program must come through by the third request.
 import { execFile } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { flaky } from "./server.mjs";
+import { flaky, providers } from "./server.mjs";
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "../..");
 const TARGET = process.env.TARGET ?? join(ROOT, "target");
-const PYTHON = join(TARGET, "venv/bin/python");
+const PYTHON = process.env.PYTHON ?? join(TARGET, "venv/bin/python");
+const PACKAGES = process.env.PACKAGES ?? join(ROOT, "bindings-wasm");
 const DOCS = join(ROOT, "docs");
-const PAGES = [/^(start|which-policy|patterns|coming-from)\.md$/, /^(tasks|concepts)\/.*\.md$/, /^\.\.\/README\.md$/];
+const FRONTS = process.argv.includes("--fronts");
+const PAGES = FRONTS ? [/^fronts\/.*\.md$/] : [/^(start|which-policy|patterns|coming-from)\.md$/, /^(tasks|concepts)\/.*\.md$/, /^\.\.\/README\.md$/];
 const PLAYED = [/^start\.md$/, /^tasks\/.*\.md$/, /^\.\.\/README\.md$/];
-const GUIDES = [/^(guide-.*|durable|engines)\.md$/];
+const GUIDES = FRONTS ? [] : [/^(guide-.*|durable|engines)\.md$/];
 const scratch = mkdtempSync(join(tmpdir(), "holdoff-blocks-"));
 
 const matches = (page, patterns) => patterns.some((pattern) => pattern.test(page));
@@ -42,15 +47,22 @@ const options = { timeout: 60_000, cwd: scratch };
 const file = (name, text) => (writeFileSync(join(scratch, name), text), join(scratch, name));
 let next = 0;
 
+/** Where a program of a front runs: an empty folder, below the packages that it imports. The clients find their provider by variables. */
+const away = ({ server }) => ({
+  ...options,
+  cwd: mkdtempSync(join(FRONTS ? PACKAGES : scratch, "page-")),
+  env: FRONTS ? { ...process.env, ...providers(`http://127.0.0.1:${server.port}`) } : process.env,
+});
+
 /** Makes a program of each language, and returns how it is run; the text is the program against the flaky server. */
 const LANGUAGES = {
-  js: (code) => () => run("node", ["--input-type=module", "--eval", code], { ...options, cwd: join(ROOT, "bindings-wasm") }),
-  python(code) {
-    const source = file(`block${(next += 1)}.py`, code);
-    return () => run(PYTHON, [source], options);
+  js: (block) => () => run("node", ["--input-type=module", "--eval", block.code], FRONTS ? away(block) : { ...options, cwd: PACKAGES }),
+  python(block) {
+    const source = file(`block${(next += 1)}.py`, block.code);
+    return () => run(PYTHON, [source], away(block));
   },
-  async c(code) {
-    const source = file(`block${(next += 1)}.c`, code);
+  async c(block) {
+    const source = file(`block${(next += 1)}.c`, block.code);
     const prefix = join(TARGET, "dist/c");
     const { stdout } = await run("pkg-config", ["--cflags", "--libs", "holdoff", "libcurl"], {
       env: { ...process.env, PKG_CONFIG_PATH: join(prefix, "lib/pkgconfig") },
@@ -58,7 +70,7 @@ const LANGUAGES = {
     await run("cc", ["-Wall", "-Wextra", "-Werror", source, ...stdout.trim().split(/\s+/), "-o", `${source}.out`], options);
     return () => run(`${source}.out`, [], { ...options, env: { ...process.env, LD_LIBRARY_PATH: join(prefix, "lib") } });
   },
-  rust: (code, name) => () => run(join(TARGET, "debug", name), [], options),
+  rust: ({ name }) => () => run(join(TARGET, "debug", name), [], options),
 };
 
 /** All programs in Rust are one package, because a build of each would take minutes. They read the server's address as they start. */
@@ -76,6 +88,9 @@ edition = "2024"
 [workspace]
 [dependencies]
 holdoff = ${holdoff}
+holdoff-reqwest = { path = ${JSON.stringify(join(ROOT, "bindings-rust/reqwest"))} }
+reqwest = { version = "0.13", default-features = false }
+reqwest-middleware = { version = "0.5", default-features = false }
 serde_json = "1"
 tokio = { version = "1", features = ["macros", "rt"] }
 tower-layer = "0.3"
@@ -106,14 +121,17 @@ async function document(block) {
 /** Puts the address of a server into a program. */
 async function serve(block) {
   block.server = await flaky();
+  if (FRONTS) block.server.begin("refuses");
   const here = `127.0.0.1:${block.server.port}`;
   block.code = block.code.replaceAll("https://example.com", `http://${here}`).replaceAll("wss://example.com", `ws://${here}`);
 }
 
 async function program(block) {
   if (!block.server) await serve(block);
-  block.run = await LANGUAGES[block.lang](block.code, block.name);
-  const { stdout } = await block.run();
+  block.run = await LANGUAGES[block.lang](block);
+  const { stdout, stderr } = await block.run();
+  const requests = block.server.arrivals.length;
+  if (FRONTS && (requests !== 3 || !/200|hello/.test(stdout))) throw new Error(`${requests} requests; prints ${stdout}${stderr}`);
   if (block.printed !== undefined && stdout !== block.printed) throw new Error(`prints\n${stdout}`);
 }
 
@@ -160,10 +178,12 @@ const pages = names.filter((name) => matches(name, [...PAGES, ...GUIDES]));
 const meant = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 const isMeant = ({ page, lang }) => meant.length === 0 || meant.some((word) => lang === word || page.endsWith(word));
 const blocks = pages.flatMap(blocksOf).filter((block) => checkOf(block) && isMeant(block));
+const failures = pages
+  .filter((page) => FRONTS && isMeant({ page }) && blocks.every((block) => block.page !== page))
+  .map((page) => `docs/${page} has no program`);
 // A program in Rust has the address of its server compiled in, so all of them are built first.
 const rust = blocks.filter((block) => block.lang === "rust" && checkOf(block) === program);
 const queue = blocks.filter((block) => !rust.includes(block)).map((block) => [block, checkOf(block)]);
-const failures = [];
 const count = queue.length + rust.length;
 
 async function work() {

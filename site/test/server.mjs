@@ -24,8 +24,42 @@ function throttles(request, calls, answer) {
   return calls > 1 ? answer(200, {}, WELL) : answer(429, { "retry-after": "1" });
 }
 
+/** Refuses two requests, and answers the third one as the path wants it. */
+function refuses({ url }, calls, answer) {
+  if (calls < 3) return answer(503);
+  const [type, body] = Object.entries(BODIES).find(([end]) => url.split(/\/?\?/)[0].endsWith(end))?.[1] ?? ["text/plain", "hello"];
+  answer(200, { "content-type": type }, body);
+}
+
+const json = (value) => ["application/json", JSON.stringify(value)];
+const usage = { input_tokens: 1, output_tokens: 1 };
+const message = { id: "m", role: "assistant", model: "m", usage };
+const completion = { message: { role: "assistant", content: "hello" }, index: 0, finish_reason: "stop" };
+const output = { type: "message", role: "assistant", id: "m", content: [{ type: "output_text", text: "hello", annotations: [] }] };
+
+/** What providers answer, by the end of the path. */
+const BODIES = {
+  "/chat/completions": json({ id: "c", object: "chat.completion", created: 1, model: "m", choices: [completion] }),
+  "/messages": json({ ...message, type: "message", content: [{ type: "text", text: "hello" }], stop_reason: "end_turn" }),
+  "/responses": json({ id: "r", object: "response", created_at: 1, model: "m", output: [output], usage }),
+  "/photos": ["application/xml", "<ListBucketResult><Contents><Key>hello</Key></Contents></ListBucketResult>"],
+};
+
+/** The variables by which clients of providers find this server. */
+export const providers = (origin) => ({
+  OPENAI_API_KEY: "key",
+  OPENAI_BASE_URL: `${origin}/v1`,
+  ANTHROPIC_API_KEY: "key",
+  ANTHROPIC_BASE_URL: origin,
+  AWS_ENDPOINT_URL: origin,
+  AWS_REGION: "eu-west-1",
+  AWS_DEFAULT_REGION: "eu-west-1",
+  AWS_ACCESS_KEY_ID: "key",
+  AWS_SECRET_ACCESS_KEY: "secret",
+});
+
 const WELL = '{"state": "done"}';
-export const MODES = { usual, stalls, throttles };
+export const MODES = { usual, stalls, throttles, refuses };
 
 /** A server whose `begin(mode)` forgets earlier requests; `arrivals` has the moments of the later ones. */
 export async function flaky() {

@@ -100,6 +100,24 @@ fn blocks() -> Result<()> {
     shell::step("blocks of code", node("node", &["test/blocks.mjs"]).env("TARGET", shell::target()))
 }
 
+/// Runs the programs of the pages of fronts, each in an empty folder, with the packages that are shipped.
+pub(crate) fn fronts() -> Result<()> {
+    setup::site()?;
+    let python = python::beside_the_wheel(setup::fronts()?)?;
+    c::dist()?;
+    let packages = wasm::packages::scratch("fronts")?;
+    for list in ["package.json", "package-lock.json"] {
+        fs::copy(shell::root().join("tests/clients/node").join(list), packages.join(list))?;
+    }
+    setup::npm(&[&packages.to_string_lossy()])?;
+    let mut install = shell::command("npm");
+    install.args(["install", "--offline", "--legacy-peer-deps", "--silent", "--no-audit", "--no-fund", "--no-save"]);
+    shell::step("installing the tarball", install.current_dir(&packages).arg(wasm::dist()?))?;
+    let mut blocks = node("node", &["test/blocks.mjs", "--fronts"]);
+    blocks.env("TARGET", shell::target()).env("PACKAGES", packages).env("PYTHON", python);
+    shell::step("programs of the fronts", &mut blocks)
+}
+
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {

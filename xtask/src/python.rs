@@ -149,10 +149,15 @@ pub(crate) fn requests() -> Result<()> {
     shell::run(&mut tests_beside(setup::requests()?, "tests/requests")?)
 }
 
+/// Installs the wheel beside the packages of another environment, and says where its Python is.
+pub(crate) fn beside_the_wheel(interpreter: PathBuf) -> Result<PathBuf> {
+    shell::step("install the wheel", pip(&interpreter).args(["--force-reinstall", "--no-deps"]).arg(wheel()?))?;
+    Ok(interpreter)
+}
+
 /// The tests of a folder, with the wheel beside the packages of another environment.
 fn tests_beside(interpreter: PathBuf, folder: &str) -> Result<Command> {
-    shell::step("install the wheel", pip(&interpreter).args(["--force-reinstall", "--no-deps"]).arg(wheel()?))?;
-    let mut tests = shell::command(interpreter);
+    let mut tests = shell::command(beside_the_wheel(interpreter)?);
     tests.args(["-m", "pytest"]).env("PYTHONDONTWRITEBYTECODE", "1").current_dir(shell::root().join(folder));
     Ok(tests)
 }

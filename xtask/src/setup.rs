@@ -96,6 +96,12 @@ pub(crate) fn requests() -> Result<PathBuf> {
     Ok(shell::target().join("venv-llm/bin/python"))
 }
 
+/// Installs the clients of both, and says where their Python is.
+pub(crate) fn fronts() -> Result<PathBuf> {
+    python_packages("venv-llm", &["tests/requests/requirements.txt", "tests/clients/python/requirements.txt"])?;
+    requests()
+}
+
 /// The older versions of a test runner.
 pub(crate) const RUNTIMES: &[&str] = &["bindings-wasm/test/vitest2", "bindings-wasm/test/vitest3"];
 

@@ -112,6 +112,7 @@ const JOBS: &[Job] = &[
     job("c++ compilers", Lang::C, Either, All, c::cpp_compilers),
     job("c packages", Lang::C, Either, All, c::test_packages),
     job("site", Lang::All, Either, All, docs::test),
+    job("fronts", Lang::All, Either, All, docs::fronts),
     job("baseline", Lang::All, Either, All, baseline::check),
 ];
 
