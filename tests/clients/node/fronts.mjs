@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import axios from "axios";
 import got from "got";
 import ky from "ky";
+import { createFetch } from "ofetch";
 import * as undici from "undici";
 import { axiosAdapter } from "../../../bindings-wasm/dist/esm/axios.js";
 import { resilientFetch } from "../../../bindings-wasm/dist/esm/fetch.js";
@@ -23,6 +24,15 @@ const byFetch =
     if (stream) Object.assign(init, { body: Readable.toWeb(chunksOf(stream)), duplex: "half" });
     const answer = await (isRequest ? fetch(new AnyRequest(url, init)) : fetch(url, init));
     return { status: answer.status, text: await answer.text(), outcome: outcomeOf(answer) };
+  };
+
+const byOfetch =
+  (client) =>
+  async (url, { stream, isRequest, ...init }) => {
+    if (stream) Object.assign(init, { body: Readable.toWeb(chunksOf(stream)), duplex: "half" });
+    const own = { ignoreResponseError: true, responseType: "text" };
+    const answer = await (isRequest ? client.raw(new Request(url, init), own) : client.raw(url, { ...init, ...own }));
+    return { status: answer.status, text: answer._data, outcome: outcomeOf(answer) };
   };
 
 const agent = () => new undici.Agent().compose(retries(SHORT));
@@ -58,6 +68,7 @@ export const fronts = {
   fetch: { ...ALL, call: byFetch(resilientFetch(SHORT)) },
   "lite/fetch": { ...ALL, call: byFetch(liteFetch(SHORT)) },
   ky: { ...ALL, call: byFetch(ky.create({ fetch: resilientFetch(SHORT), retry: 0, throwHttpErrors: false })) },
+  ofetch: { ...ALL, call: byOfetch(createFetch({ fetch: resilientFetch(SHORT), defaults: { retry: 0 } })) },
   undici: { ...ALL, requests: false, follows: false, tells: false, call: byUndici(agent()) },
   "undici's fetch": { ...ALL, tells: false, call: byFetch(withDispatcher(undici.fetch, agent()), undici.Request) },
   "Node's fetch by undici": { ...ALL, tells: false, call: byFetch(withDispatcher(fetch, agent())) },

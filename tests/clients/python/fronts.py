@@ -16,6 +16,8 @@ import requests
 import urllib3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from google.auth.credentials import AnonymousCredentials
+from google.auth.transport.requests import AuthorizedSession
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -161,6 +163,16 @@ class Requests(Front):
         return int(self._last.status_code)
 
 
+class GoogleAuth(Requests):
+    """The session of Google's client libraries, a subclass of that of requests, renews its credentials after a 401."""
+
+    name = "google-auth"
+
+    def start(self) -> None:
+        self.client = AuthorizedSession(AnonymousCredentials())
+        self.client.trust_env = False
+
+
 class Urllib3(Front):
     name = "urllib3"
     errors = urllib3.exceptions.HTTPError
@@ -237,5 +249,5 @@ class Botocore(Front):
         return int(self._last["ResponseMetadata"]["HTTPStatusCode"])
 
 
-FRONTS: list[type[Front]] = [Httpx, AsyncHttpx, Httpx2, AsyncHttpx2, Requests, Urllib3, Aiohttp]
+FRONTS: list[type[Front]] = [Httpx, AsyncHttpx, Httpx2, AsyncHttpx2, Requests, GoogleAuth, Urllib3, Aiohttp]
 """Clients that send any request."""

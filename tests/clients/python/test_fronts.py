@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import holdoff
 import pytest
-from fronts import FRONTS, Botocore, Front
+from fronts import FRONTS, Botocore, Front, GoogleAuth
+from google.oauth2.credentials import Credentials
 
 if TYPE_CHECKING:
     from scripted import Server
@@ -208,3 +209,23 @@ def test_operation(server: Server, case: Case) -> None:
     if case.reason is not None:
         assert outcome is not None
         assert outcome.reason == case.reason
+
+
+class Renewed(Credentials):
+    """Credentials whose token is another one after each renewal."""
+
+    renewals = 0
+
+    def refresh(self, request: object) -> None:
+        self.renewals += 1
+        self.token = f"token {self.renewals}"
+
+
+def test_credentials_are_renewed(server: Server) -> None:
+    """The loop of google-auth around the session goes on, and each of its requests is tried again."""
+    front = GoogleAuth(policy=POLICY)
+    front.client.credentials = Renewed(token="token 0")
+    assert front.ask("GET", server.script("renewed", "503 401 503 200")) == 200
+    front.close()
+    tokens = [request.headers["authorization"] for request in server.requests("renewed")]
+    assert tokens == ["Bearer token 0", "Bearer token 0", "Bearer token 1", "Bearer token 1"]
