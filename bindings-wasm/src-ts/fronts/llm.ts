@@ -1,12 +1,13 @@
 /** Calls of language models: a `fetch` for their SDKs, and a model of the AI SDK that is the first of several which answers. */
 import "../rules/index.js";
-import { SPENT } from "../client_table.js";
 import { system } from "../clock.js";
 import { outcomeOf, remember } from "../errors.js";
+import type { Verdict } from "../hooks.js";
 import type { AttemptContext } from "../host.js";
 import { type FetchOptions, fetchBy, fetchOf, type ResilientFetch } from "./fetching.js";
 import { Front, type FrontOptions, type GivenOptions } from "./http.js";
-import { JSON_TYPE, markedFront, plainOf, reads } from "./request.js";
+import { errorBeforeContent, isSpent, saysSpent } from "./model_answer.js";
+import { markedFront, plainOf } from "./request.js";
 
 export type { FetchOptions, ResilientFetch } from "./fetching.js";
 export type { FrontOptions } from "./http.js";
@@ -19,21 +20,6 @@ export const LLM = {
 } as const satisfies FrontOptions;
 
 const withLlm = (given: FrontOptions): FrontOptions => (given.policy || given.preset ? given : { ...LLM, ...given });
-
-/** True if the JSON of an answer, or of an error, says that a paid quota is spent. */
-const isSpent = (data: unknown): boolean => {
-  const { error } = Object(data) as { error?: { code?: unknown; type?: unknown } };
-  return SPENT.test(String(error?.code)) || SPENT.test(String(error?.type));
-};
-
-/** The same for an answer with a small body. */
-async function saysSpent(answer: Response): Promise<boolean> {
-  if (answer.status !== 429 || !JSON_TYPE.test(String(answer.headers.get("content-type")))) return false;
-  const copy = answer.clone();
-  if (await reads(answer.clone(), 65_536, -1, 500)) return isSpent(await copy.json().catch(() => undefined));
-  copy.body?.cancel().catch(() => {});
-  return false;
-}
 
 let hasWarned = false;
 
@@ -51,12 +37,17 @@ function isAgain(headers: Headers): boolean {
 export function llmFetch(given?: GivenOptions<FetchOptions>): ResilientFetch {
   const [fetch, options] = fetchOf(given);
   const { whenResult } = options;
-  const spent = new WeakSet<object>();
+  /** Verdicts on answers by their bodies. */
+  const verdicts = new WeakMap<object, Verdict>();
   const judge = (answer: unknown) =>
-    spent.has(answer as object) ? "permanent" : typeof whenResult === "function" ? whenResult(answer) : undefined;
+    verdicts.get(answer as object) ?? (typeof whenResult === "function" ? whenResult(answer) : undefined);
   const front = new Front({ idempotent: true, ...withLlm(options), whenResult: judge });
   const retrying = fetchBy(front, fetch, async (answer) => {
-    if (await saysSpent(answer)) spent.add(answer);
+    if (await saysSpent(answer)) verdicts.set(answer, "permanent");
+    else if (!front.policy.isFailure(answer.status)) {
+      const error = await errorBeforeContent(answer);
+      if (error) verdicts.set(answer, front.policy.classify({ ...error, code: error.code ?? error.type }));
+    }
   });
   return markedFront(async (input, init = {}) => {
     const { retry } = init;

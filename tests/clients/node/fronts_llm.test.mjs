@@ -32,7 +32,6 @@ const stream = {
   headers: events,
   parts: [chunk(said("Hel")), { wait: 20 }, chunk({ content: "lo" }), "data: [DONE]\n\n"],
 };
-const cut = { headers: events, parts: [chunk(said("Hel")), { wait: 20 }, { reset: true }] };
 const refused = (status, headers = {}, code = "server_error") => ({
   status,
   headers: { ...json, ...headers },
@@ -101,22 +100,101 @@ for (const [name, call] of Object.entries(sdks)) {
   });
 }
 
-test("a stream is tried again until it begins, and not after its first token", async () => {
-  const create = (baseURL) =>
-    new OpenAI({ apiKey: "k", baseURL, fetch: llmFetch(SHORT), maxRetries: 0 }).chat.completions.create({
-      ...{ model: "m", messages, stream: true },
-    });
-  let text = "";
-  const read = async (played) => {
-    text = "";
-    for await (const { choices } of await create(played.url)) text += choices[0]?.delta?.content ?? "";
+const event = (data) => `${data.type ? `event: ${data.type}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
+const opened = [
+  event({
+    type: "message_start",
+    message: { ...{ id: "m", type: "message", role: "assistant" }, content: [], model: "m", usage: {} },
+  }),
+  event({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }),
+  event({ type: "ping" }),
+];
+const token = (text) => event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } });
+const closing = [event({ type: "content_block_stop", index: 0 }), event({ type: "message_stop" })];
+const overloaded = (type) => event({ type: "error", error: { type, message: "busy" } });
+
+/** The SDKs that read streams, and the parts of a stream as their provider sends it: what comes before the first token, and two tokens. */
+const streams = {
+  openai: {
+    first: [chunk(said("")), chunk({ role: "assistant" }), ": a comment\n\n"],
+    tokens: [chunk({ content: "Hel" }), { wait: 20 }, chunk({ content: "lo" }), "data: [DONE]\n\n"],
+    async read(baseURL, fetch, heard) {
+      const openai = new OpenAI({ apiKey: "k", baseURL, fetch, maxRetries: 0 });
+      const chunks = await openai.chat.completions.create({ model: "m", messages, stream: true });
+      for await (const { choices } of chunks) heard(choices[0]?.delta?.content);
+    },
+  },
+  anthropic: {
+    first: opened,
+    tokens: [token("Hel"), { wait: 20 }, token("lo"), ...closing],
+    async read(baseURL, fetch, heard) {
+      const anthropic = new Anthropic({ apiKey: "k", baseURL, fetch, maxRetries: 0 });
+      const chunks = await anthropic.messages.create({ model: "m", max_tokens: 9, messages, stream: true });
+      for await (const { delta } of chunks) heard(delta?.text);
+    },
+  },
+  ai: {
+    first: [chunk(said(""))],
+    tokens: [chunk({ content: "Hel" }), { wait: 20 }, chunk({ content: "lo" }), "data: [DONE]\n\n"],
+    async read(baseURL, fetch, heard) {
+      const model = createOpenAI({ apiKey: "k", baseURL, fetch }).chat("m");
+      let failed;
+      for await (const part of streamText({ model, prompt: "Hi", maxRetries: 0, onError() {} }).fullStream) {
+        if (part.type === "text-delta") heard(part.text);
+        if (part.type === "error") failed = part.error;
+      }
+      if (failed) throw failed;
+    },
+  },
+};
+
+for (const [name, { first, tokens, read }] of Object.entries(streams)) {
+  const answering = (...parts) => ({ headers: events, parts });
+  const begun = answering(...first, ...tokens);
+  const reset = [{ wait: 20 }, { reset: true }];
+  const torn = tokens.slice(0, 1);
+  /** The steps, the text that is read, and the number of requests. */
+  const played = {
+    "an answer that is refused": [[refused(503), begun], "Hello", 2],
+    "a stream that breaks off before its first event": [[answering(...reset), begun], "Hello", 2],
+    "a stream that breaks off before its first token": [[answering(...first, ...reset), begun], "Hello", 2],
+    "an error before the first token": [[answering(...first, overloaded("overloaded_error")), begun], "Hello", 2],
+    "an error that no retry mends": [[answering(...first, overloaded("insufficient_quota")), begun], "", 1],
+    "errors without an end": [[answering(overloaded("overloaded_error"))], "", 3],
+    "a stream that breaks off after its first token": [[answering(...first, ...torn, ...reset), begun], "Hel", 1],
+    "an error after the first token": [[answering(...first, ...torn, overloaded("overloaded_error")), begun], "Hel", 1],
   };
-  const played = script(refused(503), stream);
-  await read(played);
-  assert.deepEqual([text, played.log.length], ["Hello", 2]);
-  const torn = script(cut, stream);
-  await assert.rejects(read(torn));
-  assert.deepEqual([text, torn.log.length], ["Hel", 1]);
+  for (const [title, [steps, wanted, requests]] of Object.entries(played)) {
+    test(`${name}: ${title}`, { timeout: 10_000 }, async () => {
+      const { url, log } = script(...steps);
+      let text = "";
+      const heard = (part = "") => {
+        text += part;
+      };
+      const failed = await read(url, llmFetch(SHORT), heard).catch((error) => error);
+      assert.deepEqual([text, log.length], [wanted, requests], String(failed?.stack));
+      assert.equal(failed !== undefined, wanted !== "Hello", String(failed?.stack));
+      if (requests === 3) assert.match(JSON.stringify(failed) + failed.message, /busy/);
+    });
+  }
+}
+
+test("a stream is given out as it comes, with its address, and an abort ends it", async () => {
+  const slow = script({ headers: events, parts: [chunk({ content: "Hel" }), { wait: 400 }, chunk({ content: "lo" })] });
+  const began = performance.now();
+  const answer = await llmFetch(SHORT)(slow.url);
+  assert.ok(performance.now() - began < 350);
+  assert.equal(answer.url, slow.url);
+  assert.equal((await answer.text()).match(/content/g).length, 2);
+  const user = new AbortController();
+  const waits = script({ headers: events, parts: [chunk(said(""))], open: true });
+  const pending = llmFetch(SHORT)(waits.url, { signal: user.signal });
+  setTimeout(() => user.abort(), 100);
+  await assert.rejects(pending, { name: "AbortError" });
+  const limited = llmFetch({ ...SHORT, attempts: 1, attemptTimeout: 200 })(waits.url);
+  await assert.rejects(limited, { name: "TimeoutError" });
+  const filler = script({ headers: events, parts: Array(40).fill(`: ${"x".repeat(4000)}\n`) });
+  assert.ok((await (await llmFetch(SHORT)(filler.url)).text()).length > 160_000);
 });
 
 test("the last answer keeps its address, its body and its outcome", async () => {
