@@ -266,6 +266,8 @@ interface Link {
   readonly message?: unknown;
   readonly cause?: unknown;
   readonly response?: unknown;
+  readonly headers?: unknown;
+  readonly responseHeaders?: unknown;
 }
 
 /** True if a test holds for an error, for one of its causes or for an answer in it. A getter that throws says nothing. */
@@ -279,11 +281,21 @@ function some(error: unknown, test: (link: Link) => boolean, depth = 8): boolean
   }
 }
 
+/** True for headers that forbid another request. The last answers of `holdoff/llm` have them, and SDKs copy them into their errors. */
+function forbidsRetry(headers: unknown): boolean {
+  const { get, "x-should-retry": value } = Object(headers) as { get?: unknown; "x-should-retry"?: unknown };
+  return (typeof get === "function" ? get.call(headers, "x-should-retry") : value) === "false";
+}
+
 /**
- * True if a retry has already given up on this error or this answer, or on a cause of it: another retry around would only repeat
- * its attempts. Made for the predicates of other libraries, and true for what they have wrapped.
+ * True if a retry has already given up on this error or this answer, or on a cause of it, and if its headers say `x-should-retry: false`:
+ * another retry around would only repeat its attempts. Made for the predicates of other libraries, and true for what they have wrapped.
  */
-export const givenUp = (error: unknown): boolean => some(error, (link) => outcomeOf(link)?.outcome === "gave_up");
+export const givenUp = (error: unknown): boolean =>
+  some(error, (link) => {
+    const isMarked = forbidsRetry(link.headers) || forbidsRetry(link.responseHeaders);
+    return isMarked || outcomeOf(link)?.outcome === "gave_up";
+  });
 
 /** How runtimes say that the body of a request, a stream or a `Request`, was sent before. */
 const USED = /already (been )?(used|read|consumed)|unusable|disturbed|is locked|used body/i;

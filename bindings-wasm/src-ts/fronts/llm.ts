@@ -21,13 +21,45 @@ export const LLM = {
 
 const withLlm = (given: FrontOptions): FrontOptions => (given.policy || given.preset ? given : { ...LLM, ...given });
 
-let hasWarned = false;
+const said = new Set<string>();
 
-/** True for a request by which an SDK tries again by itself. */
-function isAgain(headers: Headers): boolean {
-  const isOwn = Number(headers.get("x-stainless-retry-count")) > 0;
-  if (isOwn && !hasWarned) console.warn("holdoff/llm: the SDK tries again by itself; give it maxRetries: 0");
-  return isOwn && (hasWarned = true);
+/** Warns of a retry around a front, once. */
+function warn(text: string): void {
+  if (!said.has(text)) console.warn(`holdoff/llm: ${text}`);
+  said.add(text);
+}
+
+/** How long a request that was given up is remembered, in milliseconds, and how many are. */
+const AGAIN = 60_000;
+const MOST = 1000;
+/** When requests were given up. They may come again by another `fetch`: a program may make one in each attempt. */
+const givenUpAt = new Map<number, number>();
+
+/** A number for a request whose body is a text. */
+function identityOf(input: unknown, body: unknown): number | undefined {
+  if (typeof body !== "string") return undefined;
+  const { url = input } = Object(input) as { url?: unknown };
+  let hash = 0;
+  for (const text of [String(url), body])
+    for (let at = 0; at < text.length; at++) hash = (Math.imul(hash, 31) + text.charCodeAt(at)) | 0;
+  return hash;
+}
+
+/** Marks what the program around will see of a request that was given up, and remembers the request. */
+function markGivenUp(identity: number | undefined, error: unknown): void {
+  const outcome = outcomeOf(error);
+  if (outcome?.outcome !== "gave_up") return;
+  // The AI SDK hands on the cause alone.
+  remember((error as { cause?: unknown }).cause, outcome);
+  if (identity === undefined) return;
+  if (givenUpAt.size >= MOST) givenUpAt.clear();
+  givenUpAt.set(identity, system.now());
+}
+
+/** True for a request that was given up a short time ago. */
+function wasGivenUp(identity: number | undefined): boolean {
+  const at = identity === undefined ? undefined : givenUpAt.get(identity);
+  return at !== undefined && givenUpAt.delete(identity as number) && system.now() - at < AGAIN;
 }
 
 /**
@@ -51,10 +83,21 @@ export function llmFetch(given?: GivenOptions<FetchOptions>): ResilientFetch {
   });
   return markedFront(async (input, init = {}) => {
     const { retry } = init;
-    const isLast = retry !== false && isAgain(new Headers(init.headers ?? (input as Request).headers));
-    const answer = await retrying(input, isLast ? { ...init, retry: { ...retry, attempts: 1 } } : init);
+    if (retry === false) return retrying(input, init);
+    const identity = givenUpAt.size > 0 ? identityOf(input, init.body) : undefined;
+    const isOwn = Number(new Headers(init.headers ?? (input as Request).headers).get("x-stainless-retry-count")) > 0;
+    if (isOwn) warn("the SDK tries again by itself; give it maxRetries: 0");
+    else if (wasGivenUp(identity))
+      warn("a retry repeats what holdoff gave up: set maxRetries: 0, and retry only if `!givenUp(error)`");
+    const given = () => identity ?? identityOf(input, init.body);
+    const sent = retrying(input, isOwn ? { ...init, retry: { ...retry, attempts: 1 } } : init);
+    const answer = await sent.catch((error) => {
+      markGivenUp(given(), error);
+      throw error;
+    });
     const outcome = outcomeOf(answer);
     if (!outcome) return answer;
+    markGivenUp(given(), answer);
     const { body, status, statusText, url } = answer;
     const told = new Headers(answer.headers);
     told.set("x-should-retry", "false");
