@@ -83,6 +83,7 @@ const JOBS: &[Job] = &[
     job("js clients", Lang::Wasm, Either, Push, wasm::clients),
     job("py clients", Lang::Python, Either, Push, python::clients),
     job("py requests", Lang::Python, Either, All, python::requests),
+    job("js requests", Lang::Wasm, Either, All, wasm::requests),
     job("py lint", Lang::Python, Either, Push, python::lint),
     job("py types", Lang::Python, Either, Push, python::types),
     job("py vectors", Lang::Python, Either, Push, python::vectors),

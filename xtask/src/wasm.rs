@@ -140,10 +140,11 @@ pub(crate) fn lint() -> Result<()> {
 }
 
 /// Everything written in JavaScript, from the root.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     "bindings-wasm",
     "engines/bullmq",
     "tests/clients/node",
+    "tests/requests/node",
     "tests/runners/node",
     "tests/packages",
     "examples/javascript",
@@ -193,6 +194,14 @@ pub(crate) fn clients() -> Result<()> {
     let (flaky, chromium) = (rust::program("flaky")?, shell::browser().context("no Chromium is installed")?);
     let mut tests = tests(&shell::root().join(folder))?;
     shell::step("clients in JavaScript", tests.env("FLAKY", flaky.get_program()).env("CHROMIUM", chromium))
+}
+
+/// How many requests programs make for one call, with a retry around a retry.
+pub(crate) fn requests() -> Result<()> {
+    let folder = "tests/requests/node";
+    setup::npm(&[folder])?;
+    dist()?;
+    shell::step("requests for one call in JavaScript", &mut tests(&shell::root().join(folder))?)
 }
 
 /// Runs the `test/*.test.mjs` of an npm package.
