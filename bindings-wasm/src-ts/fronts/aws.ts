@@ -1,6 +1,6 @@
 /** A retry strategy of the AWS SDK for JavaScript, version 3. */
 import type { Steps } from "../steps.js";
-import { Front, type GivenOptions } from "./http.js";
+import { frontOfSteps, type GivenOptions } from "./http.js";
 
 /** What the SDK knows of an operation: how many attempts failed, and how long to sleep. */
 const tokenOf = (steps: Steps, failures: number, delayMs: number) => ({
@@ -12,7 +12,7 @@ type Token = ReturnType<typeof tokenOf>;
 
 /** A strategy for `new S3Client({ retryStrategy: retryStrategy() })`. Every operation of AWS may run twice, unless `idempotent` is false. */
 export function retryStrategy(given?: GivenOptions) {
-  const front = new Front(given);
+  const front = frontOfSteps(given);
   return {
     async acquireInitialRetryToken(scope: string): Promise<Token> {
       const options = front.optionsOf({ method: "AWS", url: undefined, idempotent: true });

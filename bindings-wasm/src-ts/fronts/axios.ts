@@ -23,7 +23,9 @@ export interface AxiosLike {
   readonly defaults: { adapter?: unknown };
   getAdapter(adapters: never): Adapter;
   getUri(config: never): string;
-  readonly AxiosError: { from(error: Error, code?: string, config?: never): Error };
+  readonly AxiosError: {
+    from(error: Error, code?: string, config?: never, request?: unknown, answer?: never, facts?: object): Error;
+  };
   readonly CanceledError: new () => Error;
   isAxiosError(error: unknown): boolean;
 }
@@ -66,7 +68,8 @@ export function axiosAdapter(axios: AxiosLike, given?: GivenOptions): Adapter {
       const outcome = outcomeOf(error);
       const code = error.name === "TimeoutError" ? "ETIMEDOUT" : undefined;
       const isCancelled = outcome?.outcome === "cancelled";
-      const named = isCancelled ? new axios.CanceledError() : axios.AxiosError.from(error, code, config as never);
+      const failed = () => axios.AxiosError.from(error, code, config as never, undefined, undefined, { ...error });
+      const named = isCancelled ? new axios.CanceledError() : failed();
       remember(named, outcome);
       throw named;
     }

@@ -1,5 +1,5 @@
 /** Options of got that leave its retries to a policy. */
-import { Front, type GivenOptions, mayRepeat, type RequestFacts } from "./http.js";
+import { frontOfSteps, type GivenOptions, mayRepeat, type RequestFacts } from "./http.js";
 import { isStream } from "./request.js";
 
 /** The part of the options of a request that is used. */
@@ -14,7 +14,7 @@ type Handler = <O, R>(options: O, next: (options: O) => R) => R;
 
 /** Options for `got.extend(gotHooks())`. got makes the attempts, and the policy says when. Streams of got are left alone. */
 export function gotHooks(given?: GivenOptions): { handlers: Handler[] } {
-  const front = new Front(given);
+  const front = frontOfSteps(given);
   const handler = (request: Request, next: (request: Request) => PromiseLike<unknown>): unknown => {
     const { method, url, headers, body, signal, isStream: isRead } = request;
     if (isRead) return next(request);

@@ -2,7 +2,7 @@
 import "../index.js";
 import { discard } from "../answers.js";
 import { system } from "../clock.js";
-import { wrongType } from "../errors.js";
+import { unsupported, wrongType } from "../errors.js";
 import type { PresetName } from "../fields.js";
 import { type CallOptions, checkedOptions, type Guarding, isHostField, type Work } from "../host.js";
 import { Policy, run } from "../policy.js";
@@ -59,7 +59,7 @@ export class Front {
   readonly policy: Policy;
   readonly body: number;
   private readonly options: CallOptions;
-  private readonly guards: FrontOptions["guards"];
+  readonly guards: FrontOptions["guards"];
 
   constructor(given: GivenOptions = {}) {
     const isPolicy = given instanceof Policy || typeof given === "string";
@@ -102,4 +102,12 @@ export class Front {
     }
     return this.policy.retry(work, all);
   }
+}
+
+/** A front whose client makes the attempts, so that no guard but the budget can hold one back. */
+export function frontOfSteps(given: GivenOptions | undefined): Front {
+  const front = new Front(given);
+  if (front.guards || front.policy.guards)
+    throw unsupported("guards", "are not for clients that make the attempts themselves");
+  return front;
 }

@@ -1,12 +1,12 @@
 /** Options of TanStack Query that leave its retries to a policy. */
-import { Front, type GivenOptions } from "./http.js";
+import { frontOfSteps, type GivenOptions } from "./http.js";
 
 /**
  * The options `retry` and `retryDelay` of a query or of a `QueryClient`. Query says which failure it is and not of which query, so the policy's
  * deadline counts from the failure.
  */
 export function queryRetry(given?: GivenOptions) {
-  const front = new Front(given);
+  const front = frontOfSteps(given);
   let latest: { count: number; error: unknown; delayMs: number | undefined } | undefined;
   /** Query asks twice about each failure, for the delay first. */
   const delayOf = (count: number, error: unknown): number | undefined => {

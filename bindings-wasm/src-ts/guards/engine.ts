@@ -417,18 +417,30 @@ function writeUnderway(permit: number, seed: number | bigint, started: number): 
   writeArgument(6, started);
 }
 
-/** A guard let no attempt begin. How it ended is attached, as to any other error. */
-export class Refused extends Error {
+/**
+ * A guard let no attempt begin. How it ended is attached, as to any other error. It is a `TypeError`, because `fetch` rejects with nothing
+ * else, and undici takes it for one of its own errors.
+ */
+export class Refused extends TypeError {
   override readonly name = "Refused";
+  readonly code = "ERR_HOLDOFF_REFUSED";
   /** Which guard: `breaker`, `budget`, `limiter` or `bulkhead`; or `deadline`, when one was waited for too long. */
   readonly reason: StopReason;
   /** When another try might be let through, in milliseconds like `Date.now()`; undefined when nobody knows. */
   readonly retryAt: number | undefined;
+  /** The time until then, in milliseconds from the refusal. */
+  readonly retryInMs: number | undefined;
 
   /** @internal */
   constructor(reason: StopReason, retryAt: number | undefined) {
     super(`refused: ${reason}`);
     this.reason = reason;
     this.retryAt = retryAt;
+    this.retryInMs = retryAt === undefined ? undefined : Math.max(retryAt - Date.now(), 0);
+  }
+
+  /** The mark of undici's errors. */
+  get [Symbol.for("undici.error.UND_ERR")](): true {
+    return true;
   }
 }
