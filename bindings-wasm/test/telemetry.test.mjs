@@ -8,6 +8,7 @@ import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-ho
 import { InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { HookError, outcomeOf, Policy, retry, wrap } from "holdoff";
+import { resilientFetch } from "holdoff/fetch";
 import { Breaker, Guards, KeyedGuards } from "holdoff/guards";
 import { exportTo, listen, publish, Statistics } from "holdoff/telemetry";
 import { failure, VirtualClock } from "./virtual.mjs";
@@ -430,4 +431,39 @@ test("a listener is told by every copy of the package", async () => {
   }
   remove();
   assert.deepEqual(names, ["holdoff/guards", "required holdoff/guards", "holdoff", "required holdoff"]);
+});
+
+test("the attempts of a front are events of the span, with the count of resends", async () => {
+  const events = [];
+  const span = { addEvent: (name, attributes) => events.push([name, attributes]) };
+  const nothing = { createCounter: () => ({ add() {} }), createHistogram: () => ({ record() {} }) };
+  const stop = exportTo({ trace: { getActiveSpan: () => span }, metrics: { getMeter: () => nothing } });
+  const fetchFrom = (...statuses) =>
+    resilientFetch({ backoff: { initial: 0 }, fetch: async () => new Response("", { status: statuses.shift() }) });
+  await fetchFrom(503, 503, 200)("https://api.test/a?b=c");
+  await fetchFrom(404)("http://api.test:8080/", { method: "delete" });
+  await fetchFrom(200)("http://[::1]/");
+  await failure(retry(() => Promise.reject(new Error("down")), { name: "job", attempts: 1 }));
+  stop();
+  assert.deepEqual(
+    events.map(([name, facts]) => [
+      name.slice("holdoff.".length),
+      facts["http.request.method"],
+      facts["server.address"],
+      facts["server.port"],
+      facts["http.request.resend_count"],
+    ]),
+    [
+      ["attempt", "GET", "api.test", 443, 0],
+      ["retry", "GET", "api.test", 443, 0],
+      ["attempt", "GET", "api.test", 443, 1],
+      ["retry", "GET", "api.test", 443, 1],
+      ["attempt", "GET", "api.test", 443, 2],
+      ["attempt", "DELETE", "api.test", 8080, 0],
+      ["give_up", "DELETE", "api.test", 8080, 0],
+      ["attempt", "GET", "[::1]", 80, 0],
+      ["give_up", undefined, undefined, undefined, undefined],
+    ],
+  );
+  assert.ok(!JSON.stringify(events).includes("b=c"));
 });

@@ -93,14 +93,28 @@ export interface ExportOptions {
   redact?: ((text: string) => string) | null | undefined;
 }
 
-/** The attributes of an event of a span, beside those of its counter. */
-function facts({ attempt, elapsedMs, error }: RetryEvent | GiveUpEvent, redact: (text: string) => string): Attributes {
-  const failed = error instanceof Error ? shownError(error, redact) : {};
-  return { "holdoff.attempt": attempt, "holdoff.elapsed": elapsedMs / 1000, ...failed };
+/** The attributes of a request. A front names its operations by their method and origin; undefined for other operations. */
+function requestOf({ operation, attempt }: AttemptEvent): Attributes | undefined {
+  const [, method, scheme, host, port] = /^([A-Z]+) (https?):\/\/([^/\s]+?)(?::(\d+))?$/.exec(operation) ?? [];
+  if (!method || !host) return undefined;
+  return {
+    "http.request.method": method,
+    "server.address": host,
+    "server.port": Number(port ?? (scheme === "https" ? 443 : 80)),
+    "http.request.resend_count": Math.max(attempt - 1, 0),
+  };
 }
 
-/** The type and the text of an error. Its properties may be those of another program, and throw. */
-function shownError(error: Error, redact: (text: string) => string): Attributes {
+/** The attributes of an event of a span, beside those of its counter. */
+const facts = (event: AttemptEvent): Attributes => ({
+  "holdoff.attempt": event.attempt,
+  "holdoff.elapsed": event.elapsedMs / 1000,
+  ...requestOf(event),
+});
+
+/** The type and the text of an error, if there is one. Its properties may be those of another program, and throw. */
+function shownError(error: unknown, redact: (text: string) => string): Attributes {
+  if (!(error instanceof Error)) return {};
   const shown: Attributes = { "error.type": "Error", "error.message": "" };
   try {
     shown["error.type"] = shownText(String(error.name));
@@ -112,8 +126,8 @@ function shownError(error: Error, redact: (text: string) => string): Attributes 
 }
 
 /**
- * Exports to OpenTelemetry: events `holdoff.retry` and `holdoff.give_up` of the active span, counters `holdoff.attempts`,
- * `holdoff.retries`, `holdoff.successes`, `holdoff.give_ups` and `holdoff.breaker_changes`, and the histogram `holdoff.delay` in
+ * Exports to OpenTelemetry: events `holdoff.retry` and `holdoff.give_up` of the active span, and `holdoff.attempt` for the fronts of HTTP
+ * clients, with `http.request.resend_count`; counters `holdoff.attempts`, `holdoff.retries`, `holdoff.successes`, `holdoff.give_ups` and `holdoff.breaker_changes`, and the histogram `holdoff.delay` in
  * seconds: `exportTo(await import("@opentelemetry/api"))`.
  */
 export function exportTo({ trace, metrics }: OpenTelemetry, options: ExportOptions = {}): () => void {
@@ -137,23 +151,27 @@ export function exportTo({ trace, metrics }: OpenTelemetry, options: ExportOptio
   const changes = counter("breaker_changes", "Changes of a breaker's state");
   const delays = meter.createHistogram("holdoff.delay", { description: "The sleeps before retries", unit: "s" });
   const of = (operation: string): Attributes => ({ "holdoff.operation": operation });
+  const addEvent = (name: string, event: AttemptEvent, more: Attributes) =>
+    trace.getActiveSpan()?.addEvent(`holdoff.${name}`, { ...more, ...facts(event) });
   return listen({
-    onAttempt: ({ operation }) => attempts.add(1, of(operation)),
+    onAttempt(event: AttemptEvent) {
+      const labels = of(event.operation);
+      attempts.add(1, labels);
+      if (requestOf(event)) addEvent("attempt", event, labels);
+    },
     onRetry(event: RetryEvent) {
       const { operation, kind, cause, delayMs } = event;
       const labels = { ...of(operation), "holdoff.kind": kind, "holdoff.cause": cause };
       retries.add(1, labels);
       delays.record(delayMs / 1000, of(operation));
-      trace
-        .getActiveSpan()
-        ?.addEvent("holdoff.retry", { ...labels, ...facts(event, redact), "holdoff.delay": delayMs / 1000 });
+      addEvent("retry", event, { ...labels, ...shownError(event.error, redact), "holdoff.delay": delayMs / 1000 });
     },
     onSuccess: ({ operation }) => successes.add(1, of(operation)),
     onGiveUp(event: GiveUpEvent) {
       const { operation, kind = "none", reason } = event;
       const labels = { ...of(operation), "holdoff.kind": kind, "holdoff.reason": reason };
       ends.add(1, labels);
-      trace.getActiveSpan()?.addEvent("holdoff.give_up", { ...labels, ...facts(event, redact) });
+      addEvent("give_up", event, { ...labels, ...shownError(event.error, redact) });
     },
     onChange: (event: ChangeEvent) =>
       changes.add(1, {
