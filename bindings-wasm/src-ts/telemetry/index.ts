@@ -95,14 +95,19 @@ export interface ExportOptions {
 
 /** The attributes of a request. A front names its operations by their method and origin; undefined for other operations. */
 function requestOf({ operation, attempt }: AttemptEvent): Attributes | undefined {
-  const [, method, scheme, host, port] = /^([A-Z]+) (https?):\/\/([^/\s]+?)(?::(\d+))?$/.exec(operation) ?? [];
-  if (!method || !host) return undefined;
-  return {
-    "http.request.method": method,
-    "server.address": host,
-    "server.port": Number(port ?? (scheme === "https" ? 443 : 80)),
-    "http.request.resend_count": Math.max(attempt - 1, 0),
-  };
+  const [method = "", origin = "", ...more] = operation.split(" ");
+  if (more.length > 0 || !/^https?:/.test(origin)) return undefined;
+  try {
+    const { hostname, port, protocol } = new URL(origin);
+    return {
+      "http.request.method": method,
+      "server.address": hostname,
+      "server.port": Number(port || (protocol === "https:" ? 443 : 80)),
+      "http.request.resend_count": Math.max(attempt - 1, 0),
+    };
+  } catch {
+    return undefined;
+  }
 }
 
 /** The attributes of an event of a span, beside those of its counter. */
