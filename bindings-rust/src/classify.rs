@@ -2,7 +2,7 @@
 
 pub use crate::stopped::given_up;
 
-use holdoff_core::{Clues, Failure};
+use holdoff_core::{Clues, Facts, Failure, HintReader, Rules};
 use std::error::Error;
 use std::io;
 
@@ -105,4 +105,46 @@ pub fn clues_of(error: &(dyn Error + 'static)) -> Clues {
 /// ```
 pub fn failure_of(error: &(dyn Error + 'static)) -> Failure {
     known(clues_of(error))
+}
+
+/// Classifies the error of a request, as [`failure_of`] does. A request that may not run twice fails for good, unless it was never sent.
+///
+/// ```
+/// use holdoff::classify::request_failure;
+/// use holdoff::core::FailureKind;
+/// use std::io::{Error, ErrorKind};
+///
+/// let [refused, reset] = [ErrorKind::ConnectionRefused, ErrorKind::ConnectionReset].map(Error::from);
+/// assert_eq!(request_failure(&refused, false).kind, FailureKind::Transient);
+/// assert_eq!(request_failure(&reset, false).kind, FailureKind::Permanent);
+/// assert_eq!(request_failure(&reset, true).kind, FailureKind::Transient);
+/// ```
+pub fn request_failure(error: &(dyn Error + 'static), idempotent: bool) -> Failure {
+    let clues = clues_of(error);
+    Rules::NONE.judge(Facts { idempotent, unsent: clues.is_unsent(), ..Facts::NONE }, known(clues))
+}
+
+/// Classifies an answer of HTTP by its status and its headers, such as `Retry-After` and `x-should-retry`; `None` for a success. A
+/// request that may not run twice fails for good, unless the status is 425 or 429.
+///
+/// `headers` are names and values, such as an `http::HeaderMap`.
+///
+/// ```
+/// use holdoff::classify::http_failure;
+/// use holdoff::core::{FailureKind, Span};
+///
+/// let busy = http_failure(429, [("Retry-After", "120")], false).unwrap();
+/// assert_eq!(busy.hint.span(), Some(Span::from_secs(120)));
+/// assert_eq!(http_failure(503, [("content-type", "text/plain")], false).unwrap().kind, FailureKind::Permanent);
+/// assert_eq!(http_failure(204, [("content-type", "text/plain")], false), None);
+/// ```
+pub fn http_failure<N, V>(status: u16, headers: impl IntoIterator<Item = (N, V)>, idempotent: bool) -> Option<Failure>
+where
+    N: AsRef<[u8]>,
+    V: AsRef<[u8]>,
+{
+    let mut hints = HintReader::new(crate::time::wall());
+    headers.into_iter().for_each(|(name, value)| hints.header(name.as_ref(), value.as_ref()));
+    let facts = Facts { http: status, idempotent, should_retry: hints.should_retry(), ..Facts::NONE };
+    hints.failure(status.into()).map(|failure| Rules::NONE.judge(facts, failure))
 }

@@ -21,11 +21,11 @@
 mod answer;
 
 use async_trait::async_trait;
-use holdoff::classify::{clues_of, failure_of};
-use holdoff::core::{Facts, FailureKind, HintReader, Options, PauseConfig, Refusal, Rules, Span, StopReason};
+use holdoff::classify::{http_failure, request_failure};
+use holdoff::core::{FailureKind, Options, PauseConfig, Refusal, Span, StopReason};
 use holdoff::guard::KeyedGuards;
 use holdoff::{Failure, Policy, SharedGuards};
-use http::{Extensions, Method};
+use http::Extensions;
 use reqwest::{Request, Response};
 use reqwest_middleware::{Error, Middleware, Next};
 use std::time::Duration;
@@ -105,7 +105,7 @@ impl Middleware for Retries {
     async fn handle(&self, request: Request, extensions: &mut Extensions, next: Next<'_>) -> Result<Response, Error> {
         let idempotent = match extensions.get() {
             Some(Idempotent(told)) => *told,
-            None => may_run_twice(&request),
+            None => request.method().is_idempotent() || request.headers().contains_key("idempotency-key"),
         };
         if request.try_clone().is_none() {
             let mut response = next.run(request, extensions).await?;
@@ -133,10 +133,7 @@ impl Middleware for Retries {
             }
         })
         .guards(self.guards.of(request.url().origin().ascii_serialization()))
-        .classify(|error| {
-            let facts = Facts { idempotent, unsent: clues_of(error).is_unsent(), ..Facts::NONE };
-            Rules::NONE.judge(facts, failure_of(error))
-        })
+        .classify(|error| request_failure(error, idempotent))
         .when_result(|response| refused(response, idempotent))
         .on_give_up(|end| ended = Some(GivenUp { reason: end.reason, attempts: end.attempt }))
         .await;
@@ -153,18 +150,7 @@ impl Middleware for Retries {
     }
 }
 
-/// True for the methods that do the same however often they are sent, and for a request with a key by which the server knows it again.
-fn may_run_twice(request: &Request) -> bool {
-    const IDEMPOTENT: [Method; 6] =
-        [Method::GET, Method::HEAD, Method::OPTIONS, Method::PUT, Method::DELETE, Method::TRACE];
-    IDEMPOTENT.contains(request.method()) || request.headers().contains_key("idempotency-key")
-}
-
 /// How an answer is a failure; `None` for a success.
 fn refused(response: &Response, idempotent: bool) -> Option<Failure> {
-    let mut hints = HintReader::new(holdoff::time::wall());
-    response.headers().iter().for_each(|(name, value)| hints.header(name.as_str().as_bytes(), value.as_bytes()));
-    let (http, should_retry) = (response.status().as_u16(), hints.should_retry());
-    let facts = Facts { http, idempotent, should_retry, ..Facts::NONE };
-    hints.failure(http.into()).map(|failure| Rules::NONE.judge(facts, failure))
+    http_failure(response.status().as_u16(), response.headers(), idempotent)
 }
