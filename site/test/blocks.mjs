@@ -89,6 +89,9 @@ edition = "2024"
 [dependencies]
 holdoff = ${holdoff}
 holdoff-reqwest = { path = ${JSON.stringify(join(ROOT, "bindings-rust/reqwest"))} }
+http-body-util = "0.1"
+hyper = "1"
+hyper-util = { version = "0.1", features = ["client-legacy", "http1", "tokio"] }
 reqwest = { version = "0.13", default-features = false }
 reqwest-middleware = { version = "0.5", default-features = false }
 serde_json = "1"
