@@ -48,9 +48,10 @@ extern_c! {
     /// Makes the policy with these fields: for programs that must be small, because unlike options it needs no names.
     ///
     /// Returns 0 and writes `policy`; or the HOLDOFF_ERROR_ number of the first rule that is broken (see holdoff_word;
-    /// HOLDOFF_ERROR_UNKNOWN_WORD for a number that its table does not have), and leaves `policy` as it was.
-    status holdoff_policy_init(policy: *mut holdoff_policy, fields: *const holdoff_policy_fields) = {
-        let fields = PolicyFields::try_from(read(fields).ok_or(ErrorCode::NullPointer)?)?;
-        store_policy(policy, fields.build()?)?;
-    };
+    /// HOLDOFF_ERROR_UNKNOWN_WORD for a number that its table does not have), and `policy` then holds none.
+    status holdoff_policy_init(policy: *mut holdoff_policy, fields: *const holdoff_policy_fields) =
+        build_policy(policy, |policy| {
+            let fields = read(fields).ok_or(ErrorCode::NullPointer).and_then(PolicyFields::try_from);
+            fields.map_err(Error::of_use)?.build_into(policy)
+        })?;
 }

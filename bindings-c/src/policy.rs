@@ -33,7 +33,7 @@ pub(crate) unsafe fn store_policy(memory: *mut holdoff_policy, policy: Policy) -
 ///
 /// # Safety
 /// As of [`store_policy`].
-unsafe fn build_policy(
+pub(crate) unsafe fn build_policy(
     memory: *mut holdoff_policy,
     build: impl FnOnce(&mut Policy) -> Result<(), Error>,
 ) -> Result<(), Error> {

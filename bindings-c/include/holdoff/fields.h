@@ -126,7 +126,7 @@ int holdoff_policy_fields_init(holdoff_policy_fields *fields);
  * Makes the policy with these fields: for programs that must be small, because unlike options it needs no names.
  *
  * Returns 0 and writes `policy`; or the HOLDOFF_ERROR_ number of the first rule that is broken (see holdoff_word;
- * HOLDOFF_ERROR_UNKNOWN_WORD for a number that its table does not have), and leaves `policy` as it was.
+ * HOLDOFF_ERROR_UNKNOWN_WORD for a number that its table does not have), and `policy` then holds none.
  */
 int holdoff_policy_init(holdoff_policy *policy, const holdoff_policy_fields *fields);
 

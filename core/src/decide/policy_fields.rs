@@ -3,8 +3,9 @@
 use crate::decide::backoff::{BackoffKind, BackoffNumbers};
 use crate::decide::hint::{HintMode, HintOver};
 use crate::decide::jitter::{self, Cap, JitterKind};
-use crate::decide::policy::{FOREVER, OnDeadline, Policy, UNLIMITED, one};
+use crate::decide::policy::{FOREVER, OnDeadline, Policy, UNLIMITED};
 use crate::decide::policy_table::{each_policy_number, kind_of_number};
+use crate::decide::stage_numbers::StageNumbers;
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::fields::Field;
 use crate::time::Span;
@@ -82,15 +83,28 @@ impl PolicyFields {
     /// # Errors
     /// The first rule that is broken (spec 3).
     pub const fn build(self) -> Result<Policy, Error> {
+        let mut policy = Policy::DEFAULT;
+        match self.build_into(&mut policy) {
+            Ok(()) => Ok(policy),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// [`PolicyFields::build`] into a default policy, which after an error is any.
+    ///
+    /// # Errors
+    /// As of [`PolicyFields::build`].
+    pub const fn build_into(&self, policy: &mut Policy) -> Result<(), Error> {
         let jitter = self.jitter.code();
-        let mut policy = Policy { stages: one(self.stage()), ..Policy::DEFAULT };
+        let [first, ..] = &mut policy.stages;
+        *first = StageNumbers::of(self.stage());
         policy.own.jitter = jitter;
         policy.own.jitter_by = match self.jitter {
             JitterKind::Bounded => self.jitter_bound.as_nanos(),
             _ if jitter::has_factor(jitter) => self.jitter_factor.to_bits(),
             _ => 0,
         };
-        self.put_into(&mut policy);
+        self.put_into(policy);
         if let Some((code, field, given)) = policy.first().stage.broken(policy.own.cap == jitter::CAP_CLIP) {
             return Err(Error::new(code, field, given));
         }
@@ -103,7 +117,7 @@ impl PolicyFields {
             Some(broken) => broken,
             None => {
                 policy.prepare_without_rules();
-                return Ok(policy);
+                return Ok(());
             }
         };
         Err(Error::new(code, field, Quantity::None))
