@@ -152,17 +152,34 @@ pub(crate) unsafe fn blame(options: *mut holdoff_options, problem: impl FnOnce()
     problem.code as c_int
 }
 
-/// Borrows the builder in options, or returns their first problem.
+/// Borrows the builder in options, or says that they have a problem.
 ///
 /// # Safety
 /// `options` is null or points to options that nothing writes to while the answer lives.
-pub(crate) unsafe fn sound<'a>(options: *const holdoff_options) -> Result<&'a Options, holdoff_problem> {
+pub(crate) unsafe fn sound<'a>(options: *const holdoff_options) -> Result<&'a Options, Unsound<'a>> {
     // SAFETY: passed on.
-    let builder = unsafe { get(options) }?;
+    let builder = unsafe { get(options) }.map_err(Unsound::Use)?;
     // SAFETY: the options are there, or there would be no builder.
     match unsafe { &(*options).problem } {
-        problem if problem.code != 0 => Err(*problem),
+        problem if problem.code != 0 => Err(Unsound::Kept(problem)),
         _ => Ok(builder),
+    }
+}
+
+/// Why options build nothing. A problem stays where it is until it is written: it is large.
+pub(crate) enum Unsound<'a> {
+    Use(ErrorCode),
+    Kept(&'a holdoff_problem),
+}
+
+impl From<Unsound<'_>> for holdoff_problem {
+    #[cold]
+    #[inline(never)]
+    fn from(unsound: Unsound<'_>) -> Self {
+        match unsound {
+            Unsound::Use(error) => error.into(),
+            Unsound::Kept(problem) => *problem,
+        }
     }
 }
 

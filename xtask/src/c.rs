@@ -83,7 +83,7 @@ pub(crate) fn library() -> Result<()> {
 pub(crate) fn test() -> Result<()> {
     let (prefix, scratch) = (dist()?, scratch()?);
     programs(&prefix, &scratch, &COMPILERS[..1])?;
-    first_success(&prefix, &scratch)?;
+    alone(&prefix, &scratch)?;
     examples(&prefix, &scratch)?;
     packages::pkg_config(&prefix, &scratch)
 }
@@ -352,14 +352,22 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(sources)
 }
 
-/// A program that has only the header: what it does not need, it does not link.
-fn first_success(prefix: &Path, scratch: &Path) -> Result<()> {
-    let program = scratch.join("test-alone");
-    let mut compile = shell::command("gcc");
-    compile.args(STRICT).arg("-std=c99").arg(bindings().join("tests/alone/first_success.c")).arg("-o").arg(&program);
-    compile.args(pkg_config(prefix, &["--cflags", "holdoff"])?);
-    shell::step("compile a first success without the library", &mut compile)?;
-    shell::step("run a first success without the library", &mut Command::new(&program))
+/// The programs that run alone: a first success without the library, and how much stack the configuration takes.
+fn alone(prefix: &Path, scratch: &Path) -> Result<()> {
+    let linked = pkg_config(prefix, &["--libs", "holdoff"])?;
+    for (name, libraries) in [("first_success", &[][..]), ("stack", &linked)] {
+        let program = scratch.join(format!("alone-{name}"));
+        let mut compile = shell::command("gcc");
+        compile.args(STRICT).args(["-std=c99", "-pthread"]).arg("-o").arg(&program);
+        compile
+            .arg(bindings().join(format!("tests/alone/{name}.c")))
+            .args(pkg_config(prefix, &["--cflags", "holdoff"])?);
+        // All names are bound before the program begins: what that costs later is not the library's stack.
+        compile.args(libraries).arg(rpath(prefix)).arg("-Wl,-z,now");
+        shell::step(&format!("compile {name}.c"), &mut compile)?;
+        shell::step(&format!("run {name}.c"), &mut Command::new(&program))?;
+    }
+    Ok(())
 }
 
 /// The examples of the guide: they compile, run and end well.

@@ -66,10 +66,11 @@ impl Policy {
     }
 
     /// Adds a stage for rule 0, the policy itself, or for the rule with that number. The policy's come first. False without room.
-    pub(crate) fn add_stage(&mut self, rule: u8, record: StageNumbers) -> bool {
+    pub(crate) fn add_stage(&mut self, rule: u8, record: &StageNumbers) -> bool {
         let [at, delays] = self.used();
         let Some(slot) = self.stages.get_mut(at) else { return false };
-        *slot = StageNumbers { delays: if record.is_list() { delays as u8 } else { 0 }, ..record };
+        *slot = *record;
+        slot.delays = if record.is_list() { delays as u8 } else { 0 };
         match self.rule_mut(rule) {
             Some(rule) => {
                 rule.at = if rule.stages == 0 { at as u8 } else { rule.at };
@@ -110,7 +111,7 @@ impl Policy {
         }
         match Field::from_code(field) {
             Some(Field::BackoffKind) => {
-                self.add_stage(0, StageNumbers::of(BackoffNumbers { kind: number as u8, ..BackoffNumbers::EMPTY }));
+                self.add_stage(0, &StageNumbers::of(BackoffNumbers { kind: number as u8, ..BackoffNumbers::EMPTY }));
             }
             Some(field) if field.is_stages() => {
                 if let Some(record) = self.stages.first_mut() {

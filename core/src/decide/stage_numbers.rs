@@ -186,7 +186,10 @@ impl StageNumbers {
 macro_rules! rare {
     ($($field:ident = $member:ident: $type:ty, $default:expr;)+) => {
         impl StageNumbers {
-            /// The numbers that few stages have, with their fields and defaults.
+            /// The fields that few stages have, and no rule of its own.
+            pub(crate) const RARE: &[Field] = &[$(Field::$field),+];
+
+            /// Their numbers, with the fields and the defaults.
             pub(crate) fn rare_numbers(&self) -> [(Field, u64, u64); 5] {
                 [$((Field::$field, self.$member.into(), $default)),+]
             }

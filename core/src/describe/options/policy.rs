@@ -123,14 +123,14 @@ impl Options {
     fn chain(&self, numbers: Numbers<'_>, count: u8, cap: u8, policy: &mut Policy) -> Result<(), Error> {
         let rule = numbers.rule;
         let (mut until, mut timed) = (0, false);
+        let mut record = StageNumbers::EMPTY;
         for index in 0..count {
             let last = index.saturating_add(1) == count;
             let numbers = Numbers { stage: index, ..numbers };
             let stage = self.is_list(rule).then_some(index);
-            let place = |error: Error| Error { stage, ..error };
-            let record = numbers.stage(cap).map_err(|(code, field, value)| {
-                place(Error { in_stage: field.is_shared(), ..Error::new(code, field, value) })
-            })?;
+            if let Err(broken) = numbers.stage(cap, &mut record) {
+                return Err(of_stage(broken, stage));
+            }
             let ends = record.stage.times != 0 || record.is_list();
             let misplaced = record.until != UNLIMITED && (rule != 0 || record.until <= until);
             let (code, field) = match () {
@@ -139,7 +139,7 @@ impl Options {
                 () if misplaced || record.repeats != 0 && (timed || record.until != UNLIMITED) => {
                     (ErrorCode::UntilPlace, Field::BackoffUntil)
                 }
-                () if !policy.add_stage(rule, record) || !numbers.delays().all(|delay| policy.add_delay(delay)) => {
+                () if !policy.add_stage(rule, &record) || !numbers.delays().all(|delay| policy.add_delay(delay)) => {
                     return Err(unshown(ErrorCode::TooManyStages, Field::BackoffKind));
                 }
                 () => {
@@ -149,7 +149,7 @@ impl Options {
                     continue;
                 }
             };
-            return Err(place(unshown(code, field)));
+            return Err(of_stage((code, field, Quantity::None), stage));
         }
         Ok(())
     }
@@ -178,7 +178,10 @@ impl Options {
             let field = if attempts.is_some() { Field::Attempts } else { Field::BackoffKind };
             return Err(unshown(ErrorCode::NeverRetries, field));
         }
-        let own = own.map_err(shown)?;
+        let own = match own {
+            Ok(own) => own,
+            Err(broken) => return Err(shown(broken)),
+        };
         if cfg!(not(feature = "rules")) && is_given {
             let field = match () {
                 () if !numbers.preset.is_empty() => Field::Preset,
@@ -234,12 +237,24 @@ impl Preset {
     }
 }
 
+/// An error about a field whose value is not shown. Errors are long: they are made apart from the frames that build.
+#[cold]
+#[inline(never)]
 fn unshown(code: ErrorCode, field: Field) -> Error {
     Error::new(code, field, Quantity::None)
 }
 
+#[cold]
+#[inline(never)]
 fn shown((code, field, value): Broken) -> Error {
     Error::new(code, field, value)
+}
+
+/// The same of a field of a stage.
+#[cold]
+#[inline(never)]
+fn of_stage(broken: Broken, stage: Option<u8>) -> Error {
+    Error { stage, in_stage: broken.1.is_shared(), ..shown(broken) }
 }
 
 /// How many stages a preset has.

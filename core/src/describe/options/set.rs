@@ -128,12 +128,10 @@ impl Options {
     /// As of [`Options::set`].
     pub fn set_field(&mut self, name: &str, value: Value<'_>) -> Result<(), Error> {
         let path = Path::read(name);
-        let Some((field, in_stage)) = path.field() else {
-            let special_rule = is_one_of(RETRIES, path.parts.0).then_some(ONE_MORE);
-            let nearest = path.nearest(name);
-            return Err(Error { nearest, special_rule, ..Error::of_use(ErrorCode::UnknownField) });
-        };
-        self.set_at(&path, field, in_stage, None, value)
+        match path.field() {
+            Some((field, in_stage)) => self.set_at(&path, field, in_stage, None, value),
+            None => Err(path.unknown(name)),
+        }
     }
 
     /// Sets a field of the policy, of a rule or of a stage.
@@ -347,6 +345,14 @@ impl<'n> Path<'n> {
             (BACKOFF, behind) => behind.is_empty() || is_group(behind.trim_start_matches('.')),
             (name, _) => is_group(name),
         }
+    }
+
+    /// The error about a name that no field has.
+    #[cold]
+    #[inline(never)]
+    fn unknown(&self, name: &str) -> Error {
+        let special_rule = is_one_of(RETRIES, self.parts.0).then_some(ONE_MORE);
+        Error { nearest: self.nearest(name), special_rule, ..Error::of_use(ErrorCode::UnknownField) }
     }
 
     /// The valid name nearest to an unknown one.

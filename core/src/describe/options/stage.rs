@@ -78,19 +78,20 @@ impl<'o> Numbers<'o> {
         (code, field, self.get(field).map_or(Quantity::None, |number| field.shown(number)))
     }
 
-    /// The stage, without the delays of a list, or the rule that it breaks. `cap` counts where the stage has no cap.
-    pub(super) fn stage(&self, cap: u8) -> Result<StageNumbers, Broken> {
+    /// Writes the stage, without the delays of a list, into `record`, or says the rule that it breaks. `cap` counts where the
+    /// stage has no cap.
+    pub(super) fn stage(&self, cap: u8, record: &mut StageNumbers) -> Result<(), Broken> {
         let kind = self.kind();
         let unfit = |field: &&Field| field.is_stages() && !field.fits(kind) && self.own(**field).is_some();
         if let Some(field) = Field::ALL.iter().find(unfit) {
             return Err(self.wrong(ErrorCode::NotForKind, *field));
         }
-        let mut record =
-            StageNumbers { own: self.choices()?, ..StageNumbers::of(BackoffNumbers { kind, ..BackoffNumbers::EMPTY }) };
-        let rare = record.rare_numbers().map(|row| row.0);
-        for field in rare.into_iter().chain([Field::BackoffTimes]) {
-            if let Some(number) = self.get(field) {
-                record.put(field, number);
+        *record = const { StageNumbers::of(BackoffNumbers::EMPTY) };
+        record.stage.kind = kind;
+        record.own = self.choices()?;
+        for field in StageNumbers::RARE.iter().chain(&[Field::BackoffTimes]) {
+            if let Some(number) = self.get(*field) {
+                record.put(*field, number);
             }
         }
         let (is_list, initial) = (kind == backoff::LIST, self.at(Field::BackoffInitial));
@@ -119,7 +120,7 @@ impl<'o> Numbers<'o> {
             () if record.stage.is_random() && record.own.has(JITTER) => {
                 return Err((ErrorCode::NotForKind, Field::JitterKind, Quantity::None));
             }
-            () => return Ok(record),
+            () => return Ok(()),
         };
         Err(self.wrong(code, field))
     }
