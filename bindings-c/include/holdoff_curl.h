@@ -29,8 +29,8 @@ typedef struct holdoff_curl_options {
   bool (*rewind)(void *context);
   /** For `rewind`, and for the hooks of the host. */
   void *context;
-  /** Gets the body of the last answer, in place of CURLOPT_WRITEFUNCTION: a refused answer, of which up to a megabyte is kept,
-   * is handed over only when no attempt follows it. NULL: then the body of a refused answer is not read (CURLOPT_FAILONERROR). */
+  /** Gets the body of the last answer, and is CURLOPT_WRITEFUNCTION afterwards. A refused answer is handed over only when no attempt
+   * follows it, and is cut off behind a megabyte. NULL: then the body of a refused answer is not read (CURLOPT_FAILONERROR). */
   curl_write_callback write;
   void *write_data;
 } holdoff_curl_options;
@@ -47,6 +47,8 @@ typedef struct holdoff_curl_request {
   bool handed;
   /* Nothing can be sent again: by `rewind`, or because of what the program has got. */
   bool is_stuck, cannot_rewind;
+  /* A body was sent; another attempt may not read it from the program; CURLOPT_TIMEOUT_MS was set. */
+  bool has_uploaded, is_guarded, is_limited;
 } holdoff_curl_request;
 
 /* The most that is kept of a refused answer, in bytes. */
@@ -56,31 +58,41 @@ enum { HOLDOFF_CURL_KEPT = 1 << 20 };
 static inline bool holdoff_curl_hand_over(holdoff_curl_request *request) {
   size_t used = request->used;
   request->used = 0;
-  request->handed |= used != 0;
   return used == 0 || request->options->write(request->kept, 1, used, request->options->write_data) == used;
 }
 
-/* Takes a part of a body: keeps that of a refused answer, and hands over every other. */
+/* Takes a part of a body: keeps that of a refused answer, at most a megabyte, and hands over every other. */
 static inline size_t holdoff_curl_body(char *data, size_t size, size_t count, void *user) {
   holdoff_curl_request *request = (holdoff_curl_request *)user;
-  size_t length = size * count, needed = request->used + length;
+  size_t taken = size * count, needed;
   long status = 0;
   curl_easy_getinfo(request->curl, CURLINFO_RESPONSE_CODE, &status);
-  if (status >= 400 && !request->handed && needed <= HOLDOFF_CURL_KEPT) {
-    char *larger = needed > request->room ? (char *)realloc(request->kept, 2 * needed) : request->kept;
-    if (larger != NULL) {
-      request->room = needed > request->room ? 2 * needed : request->room;
-      request->kept = larger;
-      memcpy(larger + request->used, data, length);
-      request->used = needed;
-      return length;
+  if (status < 400) {
+    request->handed = true;
+    return request->options->write(data, size, count, request->options->write_data);
+  }
+  taken = taken < HOLDOFF_CURL_KEPT - request->used ? taken : HOLDOFF_CURL_KEPT - request->used;
+  needed = request->used + taken;
+  if (needed > request->room) {
+    char *larger = (char *)realloc(request->kept, 2 * needed);
+    if (larger == NULL) {
+      return 0;
     }
+    request->kept = larger;
+    request->room = 2 * needed;
   }
-  if (!holdoff_curl_hand_over(request)) {
-    return 0;
+  memcpy(request->kept + request->used, data, taken);
+  request->used = needed;
+  return taken;
+}
+
+/* In the place of CURLOPT_READFUNCTION, which would go on reading behind the body that was sent. */
+static inline size_t holdoff_curl_no_body(char *data, size_t size, size_t count, void *user) {
+  (void)data, (void)size, (void)count;
+  if (user != NULL) {
+    ((holdoff_curl_request *)user)->cannot_rewind = true;
   }
-  request->handed = true;
-  return request->options->write(data, size, count, request->options->write_data);
+  return CURL_READFUNC_ABORT;
 }
 
 static inline void holdoff_curl_setup(holdoff_curl_request *request, CURL *curl, const holdoff_curl_options *options) {
@@ -106,6 +118,12 @@ static inline bool holdoff_curl_prepare(holdoff_curl_request *request, uint32_t 
   }
   if (left_ms > 0) {
     curl_easy_setopt(request->curl, CURLOPT_TIMEOUT_MS, (long)left_ms);
+    request->is_limited = true;
+  }
+  if (number > 1 && request->has_uploaded && options->rewind == NULL) {
+    curl_easy_setopt(request->curl, CURLOPT_READFUNCTION, holdoff_curl_no_body);
+    curl_easy_setopt(request->curl, CURLOPT_READDATA, (void *)request);
+    request->is_guarded = true;
   }
   request->used = 0;
   request->handed = false;
@@ -169,18 +187,29 @@ static inline bool holdoff_curl_judge(holdoff_curl_request *request, CURLcode co
     request->handed = downloaded > 0;
   }
   /* The program would read another answer behind a part of this one as one with it, and libcurl would go on reading a PUT's body. */
+  request->has_uploaded = uploaded > 0;
   request->is_stuck = request->options->rewind == NULL &&
-                      (request->handed || (uploaded > 0 && method != NULL && strcmp(method, "PUT") == 0));
+                      (request->handed || (request->has_uploaded && method != NULL && strcmp(method, "PUT") == 0));
   failure->hint = request->is_stuck ? HOLDOFF_HINT_NEVER : failure->hint;
   return false;
 }
 
 /* The end of a call: hands over the last answer, and takes back what was set. */
 static inline CURLcode holdoff_curl_finish(holdoff_curl_request *request) {
+  if (request->is_limited) {
+    curl_easy_setopt(request->curl, CURLOPT_TIMEOUT_MS, 0L);
+  }
+  if (request->is_guarded) {
+    curl_easy_setopt(request->curl, CURLOPT_READDATA, NULL);
+  }
   if (request->options->write == NULL) {
     curl_easy_setopt(request->curl, CURLOPT_FAILONERROR, 0L);
-  } else if (!holdoff_curl_hand_over(request)) {
-    request->code = CURLE_WRITE_ERROR;
+  } else {
+    if (!holdoff_curl_hand_over(request)) {
+      request->code = CURLE_WRITE_ERROR;
+    }
+    curl_easy_setopt(request->curl, CURLOPT_WRITEFUNCTION, request->options->write);
+    curl_easy_setopt(request->curl, CURLOPT_WRITEDATA, request->options->write_data);
   }
   free(request->kept);
   request->kept = NULL;
@@ -224,11 +253,13 @@ static inline void holdoff_curl_explain(const holdoff_curl_request *request, hol
  * redirected, only after 425, 429 and a failure before anything was sent, unless the options say that it may run twice.
  * libcurl cannot rewind what CURLOPT_READFUNCTION reads. So a PUT with a body needs `rewind`, and so does an answer that breaks off
  * once a part of it is with the program: without `rewind` the call then ends with HOLDOFF_REASON_BODY. A POST with CURLOPT_POSTFIELDS or
- * CURLOPT_MIMEPOST is sent again as it is; one with CURLOPT_READFUNCTION needs `rewind`, which nobody but you can know.
+ * CURLOPT_MIMEPOST is sent again as it is. One with CURLOPT_READFUNCTION needs `rewind`, too: without it the second attempt is aborted
+ * before its body, with CURLE_ABORTED_BY_CALLBACK and HOLDOFF_REASON_BODY. A request with a body that was sent again without `rewind` leaves
+ * CURLOPT_READFUNCTION and CURLOPT_READDATA to be set anew.
  *
  * If the policy has a deadline or an attempt timeout, CURLOPT_TIMEOUT_MS is set for each attempt, and is 0 afterwards: it
- * covers redirects and the body. CURLOPT_FAILONERROR is 0 afterwards, or CURLOPT_WRITEFUNCTION and CURLOPT_WRITEDATA are not yours any
- * more if `write` is given. A cancellation ends sleeps; a transfer ends by your own CURLOPT_XFERINFOFUNCTION.
+ * covers redirects and the body. CURLOPT_FAILONERROR is 0 afterwards, or CURLOPT_WRITEFUNCTION is `write`. A cancellation ends sleeps; a
+ * transfer ends by your own CURLOPT_XFERINFOFUNCTION.
  *
  * Returns the code of the last transfer: CURLE_HTTP_RETURNED_ERROR for a refused answer without `write`, whose status is
  * CURLINFO_RESPONSE_CODE; CURLE_ABORTED_BY_CALLBACK if guards or a cancellation allowed no transfer.
@@ -249,9 +280,6 @@ static inline CURLcode holdoff_curl_perform_with(CURL *curl, const holdoff_polic
   host.non_idempotent = true;
   holdoff_run(policy, &host, holdoff_curl_attempt, &request, result);
   holdoff_curl_explain(&request, result);
-  if (policy != NULL && policy->first_limit_ns < HOLDOFF_NEVER - 1) {
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, 0L);
-  }
   return holdoff_curl_finish(&request);
 }
 
@@ -342,6 +370,17 @@ static inline bool holdoff_curl_multi_done(CURLM *multi, holdoff_curl_transfer *
   holdoff_curl_multi_go_on(multi, transfer,
                            holdoff_call_fail(&transfer->call, transfer->policy, transfer->ticket, now, failure));
   return transfer->is_over;
+}
+
+/**
+ * Ends a transfer at once, in an attempt or in a delay, with the outcome HOLDOFF_CANCELLED: call it before curl_easy_cleanup. Does
+ * nothing to a transfer that is over.
+ */
+static inline void holdoff_curl_multi_cancel(CURLM *multi, holdoff_curl_transfer *transfer) {
+  if (!transfer->is_over) {
+    curl_multi_remove_handle(multi, transfer->request.curl);
+    holdoff_curl_multi_go_on(multi, transfer, holdoff_call_cancel(&transfer->call, holdoff_host_now(&transfer->host)));
+  }
 }
 
 /**

@@ -6,7 +6,7 @@
 struct front_case {
   const char *url, *method, *body;
   uint64_t deadline_ms;
-  bool writes, rewinds, idempotent, upload, multi;
+  bool writes, rewinds, idempotent, upload, reader, multi;
 };
 
 /* How it ended, and the body that the program has got. */
@@ -23,9 +23,8 @@ struct program {
 
 static size_t front_write(char *data, size_t size, size_t count, void *user) {
   struct front_end *end = (struct front_end *)user;
-  size_t length = size * count;
-  if (end->length + length > sizeof end->got) return 0;
-  memcpy(end->got + end->length, data, length);
+  size_t length = size * count, room = end->length < sizeof end->got ? sizeof end->got - end->length : 0;
+  memcpy(end->got + end->length, data, length < room ? length : room);
   end->length += (uint32_t)length;
   return length;
 }
@@ -90,8 +89,8 @@ void curl_front_play(const struct front_case *given, struct front_end *end) {
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
   curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 5L);
-  if (given->upload) {
-    curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+  if (given->upload || given->reader) {
+    curl_easy_setopt(curl, given->upload ? CURLOPT_UPLOAD : CURLOPT_POST, 1L);
     curl_easy_setopt(curl, CURLOPT_INFILESIZE, (long)strlen(given->body));
     curl_easy_setopt(curl, CURLOPT_READFUNCTION, front_read);
     curl_easy_setopt(curl, CURLOPT_READDATA, &program);
@@ -120,4 +119,72 @@ void curl_front_play(const struct front_case *given, struct front_end *end) {
   end->reason = result.reason;
   end->attempts = result.attempts;
   curl_easy_cleanup(curl);
+}
+
+/* A policy of three attempts, with that delay. */
+static void front_policy(holdoff_policy *policy, const char *delay) {
+  holdoff_options described;
+  holdoff_options_init(&described);
+  holdoff_options_set_text(&described, "backoff", "constant");
+  holdoff_options_set_text(&described, "backoff.initial", delay);
+  holdoff_options_set_text(&described, "jitter", "none");
+  holdoff_options_set_number(&described, "attempts", 3);
+  holdoff_policy_build(policy, &described, NULL);
+}
+
+/* A handle that is used again: by `write`, then by libcurl alone, then without options. The body is that of all three. */
+void curl_front_again(const char *url, struct front_end *end) {
+  CURL *curl = curl_easy_init();
+  holdoff_curl_options options;
+  holdoff_policy policy;
+  memset(end, 0, sizeof *end);
+  memset(&options, 0, sizeof options);
+  front_policy(&policy, "1ms");
+  options.write = front_write;
+  options.write_data = end;
+  curl_easy_setopt(curl, CURLOPT_URL, url);
+  curl_easy_setopt(curl, CURLOPT_PROXY, "");
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  end->code = (uint32_t)holdoff_curl_perform_with(curl, &policy, &options, NULL);
+  end->code |= (uint32_t)curl_easy_perform(curl);
+  end->code |= (uint32_t)holdoff_curl_perform(curl, &policy, NULL);
+  curl_easy_cleanup(curl);
+}
+
+/* A transfer that the program gives up: in its attempt, or in the delay behind it. Then the handle is cleaned up. */
+void curl_front_cancel(const char *url, bool in_delay, struct front_end *end) {
+  CURL *curl = curl_easy_init();
+  CURLM *multi = curl_multi_init();
+  holdoff_curl_transfer transfer, other;
+  holdoff_curl_options options;
+  holdoff_policy policy;
+  memset(end, 0, sizeof *end);
+  memset(&options, 0, sizeof options);
+  front_policy(&policy, "1h");
+  options.write = front_write;
+  options.write_data = end;
+  curl_easy_setopt(curl, CURLOPT_URL, url);
+  curl_easy_setopt(curl, CURLOPT_PROXY, "");
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  holdoff_curl_multi_add(multi, &transfer, curl, &policy, &options);
+  /* A handle is in one transfer at a time. */
+  holdoff_curl_multi_add(multi, &other, curl, &policy, NULL);
+  end->rewound = other.is_over;
+  while (in_delay && transfer.due == HOLDOFF_NEVER) {
+    CURLMsg *message;
+    int running, left;
+    curl_multi_poll(multi, NULL, 0, holdoff_curl_multi_wait(multi, &transfer, 1, 1000), NULL);
+    curl_multi_perform(multi, &running);
+    while ((message = curl_multi_info_read(multi, &left)) != NULL) {
+      if (message->msg == CURLMSG_DONE) holdoff_curl_multi_done(multi, &transfer, message->data.result);
+    }
+  }
+  holdoff_curl_multi_cancel(multi, &transfer);
+  holdoff_curl_multi_cancel(multi, &transfer);
+  curl_easy_cleanup(curl);
+  end->outcome = transfer.result.outcome;
+  end->attempts = transfer.result.attempts;
+  end->code = transfer.code;
+  holdoff_curl_multi_wait(multi, &transfer, 1, 1000);
+  curl_multi_cleanup(multi);
 }

@@ -7,7 +7,7 @@ use real_clients::holdoff_c as _;
 use std::ffi::{CString, c_char};
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 
 #[repr(C)]
 #[derive(Clone)]
@@ -20,6 +20,7 @@ struct Case {
     rewinds: bool,
     idempotent: bool,
     upload: bool,
+    reader: bool,
     multi: bool,
 }
 
@@ -35,15 +36,41 @@ struct End {
     got: [u8; 4096],
 }
 
+impl End {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.got[..(self.length as usize).min(self.got.len())]).into_owned()
+    }
+}
+
 unsafe extern "C" {
     fn curl_front_play(case: *const Case, end: *mut End);
+    fn curl_front_again(url: *const c_char, end: *mut End);
+    fn curl_front_cancel(url: *const c_char, in_delay: bool, end: *mut End);
 }
+
+/// A case in which nothing is said.
+const NOTHING: Case = Case {
+    url: std::ptr::null(),
+    method: std::ptr::null(),
+    body: std::ptr::null(),
+    deadline_ms: 0,
+    writes: false,
+    rewinds: false,
+    idempotent: false,
+    upload: false,
+    reader: false,
+    multi: false,
+};
 
 const OK: u32 = 0;
 const COULD_NOT_CONNECT: u32 = 7;
 const HTTP_RETURNED_ERROR: u32 = 22;
 const TIMED_OUT: u32 = 28;
+const ABORTED: u32 = 42;
+const WRITE_ERROR: u32 = 23;
 const RECEIVE_ERROR: u32 = 56;
+
+const CANCELLED: u32 = 3;
 
 const PERMANENT: u32 = 1;
 const ATTEMPTS: u32 = 2;
@@ -54,6 +81,12 @@ const BODY: u32 = 10;
 /// A request: its method and body, its address, the options that are on, and then what it becomes: code, reason, requests, and
 /// the body that the program has got.
 type Row = (&'static str, &'static str, &'static [&'static str], u32, u32, u32, &'static str);
+
+/// What the server sends of a body that stalls.
+const QUARTER: &str = match std::str::from_utf8(&[b'.'; 1024]) {
+    Ok(text) => text,
+    Err(_) => "",
+};
 
 /// Worked out from the rules of docs/fronts/curl.md before the first run.
 const ROWS: &[Row] = &[
@@ -81,6 +114,25 @@ const ROWS: &[Row] = &[
     ("GET", "{http}/status/400?times=1&header=x-should-retry:true&ok=fine", &[], OK, 0, 2, "fine"),
     ("GET", "{http}/stall", &["deadline"], TIMED_OUT, DEADLINE, 1, ""),
     ("GET", "{http}/redirects", &[], 47, PERMANENT, 6, ""),
+    // A function that cannot begin anew would send an empty body.
+    ("POST", "{http}/status/429?times=1&ok=fine", &["reader"], ABORTED, BODY, 1, ""),
+    ("POST", "{http}/status/429?times=1&ok=fine", &["reader", "rewind"], OK, 0, 2, "fine"),
+    // The deadline covers redirects and the body.
+    ("GET", "{http}/status/302?header=Location:/stall", &["deadline", "idempotent"], TIMED_OUT, DEADLINE, 1, ""),
+    ("GET", "{http}/stall-body", &["deadline", "write", "rewind"], TIMED_OUT, DEADLINE, 1, QUARTER),
+    // Servers that lie.
+    ("GET", "{http}/status/503?header=Retry-After:31536000", &[], HTTP_RETURNED_ERROR, HINT, 1, ""),
+    (
+        "GET",
+        "{http}/status/503?times=1&header=Retry-After:3600&header=retry-after-ms:30&ok=fine",
+        &[],
+        OK,
+        0,
+        2,
+        "fine",
+    ),
+    ("GET", "{http}/status/503?header=Retry-After:0&header=Retry-After:3600", &[], HTTP_RETURNED_ERROR, HINT, 1, ""),
+    ("GET", "{http}/status/200?header=Retry-After:3600&body=fine", &[], OK, 0, 1, "fine"),
 ];
 
 fn requests(flaky: &Flaky, name: &str) -> u32 {
@@ -92,12 +144,16 @@ fn requests(flaky: &Flaky, name: &str) -> u32 {
     count.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
 }
 
-fn play(case: &Case) -> End {
+fn run(play: impl FnOnce(*mut End)) -> End {
     // SAFETY: numbers and bytes, for which zero is a value.
     let mut end: End = unsafe { std::mem::zeroed() };
-    // SAFETY: the texts of the case live longer.
-    tokio::task::block_in_place(|| unsafe { curl_front_play(case, &raw mut end) });
+    tokio::task::block_in_place(|| play(&raw mut end));
     end
+}
+
+fn play(case: &Case) -> End {
+    // SAFETY: the texts of the case live longer.
+    run(|end| unsafe { curl_front_play(case, end) })
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -115,15 +171,16 @@ async fn each_request_arrives_as_often_as_it_may() {
             let end = play(&Case {
                 url: url.as_ptr(),
                 method: method.as_ptr(),
-                body: if has("fields") || has("upload") { body.as_ptr() } else { std::ptr::null() },
+                body: if has("fields") || has("upload") || has("reader") { body.as_ptr() } else { std::ptr::null() },
                 deadline_ms: if has("deadline") { 300 } else { 0 },
                 writes: has("write"),
                 rewinds: has("rewind"),
                 idempotent: has("idempotent"),
                 upload: has("upload"),
+                reader: has("reader"),
                 multi,
             });
-            let text = String::from_utf8_lossy(&end.got[..end.length as usize]).into_owned();
+            let text = end.text();
             let is_closed = url.to_string_lossy().contains(&format!(":{}/", flaky.ports["closed"]));
             let seen = if is_closed { end.attempts } else { requests(&flaky, &name) };
             let (now, due) = ((end.code, end.reason, seen, text.as_str()), (*code, *reason, *wanted, *got));
@@ -144,19 +201,64 @@ async fn an_answer_that_breaks_off_is_asked_for_again_only_by_a_program_that_can
     let flaky = Flaky::start().await.unwrap();
     let url = CString::new(flaky.expand("{http}/truncated?id=curl-part")).unwrap();
     let method = CString::new("GET").unwrap();
-    let case = Case {
-        url: url.as_ptr(),
-        method: method.as_ptr(),
-        body: std::ptr::null(),
-        deadline_ms: 0,
-        writes: false,
-        rewinds: false,
-        idempotent: false,
-        upload: false,
-        multi: false,
-    };
+    let case = Case { url: url.as_ptr(), method: method.as_ptr(), ..NOTHING };
     let end = play(&case);
     assert_eq!((end.reason, end.attempts, end.rewound), (BODY, 1, 0));
     let end = play(&Case { rewinds: true, writes: true, ..case });
     assert_eq!((end.reason, end.attempts, end.rewound), (ATTEMPTS, 3, 2));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handle_is_the_programs_again_after_a_call() {
+    let flaky = Flaky::start().await.unwrap();
+    let url = CString::new(flaky.expand("{http}/status/503?times=1&ok=fine&id=curl-again")).unwrap();
+    // SAFETY: the text lives longer.
+    let end = run(|end| unsafe { curl_front_again(url.as_ptr(), end) });
+    assert_eq!((end.code, end.text().as_str(), requests(&flaky, "curl-again")), (OK, "finefinefine", 4));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_transfer_can_be_given_up_in_its_attempt_and_in_its_delay() {
+    let flaky = Flaky::start().await.unwrap();
+    for (in_delay, path) in [(false, "stall"), (true, "status/503")] {
+        let url = CString::new(flaky.expand(&format!("{{http}}/{path}"))).unwrap();
+        // SAFETY: the text lives longer.
+        let end = run(|end| unsafe { curl_front_cancel(url.as_ptr(), in_delay, end) });
+        assert_eq!((end.outcome, end.attempts, end.rewound), (CANCELLED, 1, 1), "{path}");
+    }
+}
+
+/// Answers the first request with that status and a body without an end, and the others with a 200.
+fn endless(first: &'static str) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for (at, stream) in listener.incoming().enumerate() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 1024]);
+            if at > 0 {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine");
+                continue;
+            }
+            let _ = write!(stream, "HTTP/1.1 {first}\r\nConnection: close\r\n\r\n");
+            while stream.write_all(&[b'x'; 65_536]).is_ok() {}
+        }
+    });
+    port
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_answer_without_an_end_is_cut_off() {
+    let method = CString::new("GET").unwrap();
+    for (status, writes, multi) in
+        [("503 Busy", true, false), ("503 Busy", true, true), ("503 Busy", false, false), ("404 Gone", true, false)]
+    {
+        let url = CString::new(format!("http://127.0.0.1:{}/", endless(status))).unwrap();
+        let end = play(&Case { url: url.as_ptr(), method: method.as_ptr(), writes, multi, ..NOTHING });
+        if status == "404 Gone" {
+            assert_eq!((end.code, end.reason, end.length), (WRITE_ERROR, PERMANENT, 1 << 20));
+        } else {
+            assert_eq!((end.code, end.attempts, end.text().as_str()), (OK, 2, "fine"), "{writes} {multi}");
+        }
+    }
 }
