@@ -86,7 +86,7 @@ export interface GuardField extends FieldValue {
 }
 
 /** A prototype without properties. Objects made of it are quicker to read than objects without a prototype. */
-export const BARE = Object.freeze(Object.create(null));
+export const BARE = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ Object.create(null));
 
 /** An object's own fields, in an object that inherits none from `Object.prototype`. */
 export const bareCopy = <T extends object>(object: T): T => Object.assign(Object.create(BARE), object);

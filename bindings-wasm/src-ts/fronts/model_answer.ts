@@ -1,6 +1,6 @@
 /** What the answer of a language model says in its body: that a quota is spent, or that a stream failed before its content. */
 import { SPENT } from "../client_table.js";
-import { JSON_TYPE, reads } from "./request.js";
+import { JSON_TYPE, nothing, reads } from "./request.js";
 
 /** The most bytes of an answer that are read to find out. */
 const MOST = 65_536;
@@ -10,7 +10,6 @@ const PREFACE =
   /^(message_start|content_block_start|ping|response\.(created|queued|in_progress|output_item\.added|content_part\.added))$/;
 
 type Fields = Record<string, unknown>;
-const nothing = () => {};
 
 /** The error in a body or in an event. */
 export type ModelError = { code?: unknown; type?: unknown; message?: unknown };

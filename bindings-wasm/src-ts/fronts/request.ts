@@ -75,7 +75,7 @@ function streamOf(body: AsyncIterable<unknown>): ReadableStream<unknown> {
   });
 }
 
-const nothing = () => {};
+export const nothing = () => {};
 
 /** Reads a body until it ends, or until `expected` bytes were read. It is cancelled after `most` bytes and after `limit` ms, which returns false. */
 export async function reads({ body }: Pick<Response, "body">, most: number, expected?: number, limit?: number) {
@@ -122,7 +122,8 @@ export function sendingOf(fetch: Fetch, input: Input, init: RequestInit, most: n
     canSend: () => stream?.canSend() ?? keeps ?? true,
     /** Sends the request once more. Without a signal it keeps its own. */
     async send(signal: AbortSignal | undefined): Promise<Response> {
-      const own = { ...init, ...(signal && { signal }) };
+      // A front in a function of the program makes no attempts of its own.
+      const own: Own<never> = { ...init, retry: false, ...(signal && { signal }) };
       if (stream) own.body = streamOf(stream) as ReadableStream<Uint8Array>;
       return fetch(hasOwnBody && (keeps ??= await reads(request.clone(), most)) ? request.clone() : input, own);
     },
@@ -144,7 +145,7 @@ export const JSON_TYPE = /[/+]json\s*(;|$)/i;
 export async function waitForBody(answer: Response, most: number): Promise<Response> {
   const { body, headers } = answer;
   const length = Number.parseFloat(headers.get("content-length") as string);
-  const isBounded = length >= 0 ? length <= most : JSON_TYPE.test(headers.get("content-type") ?? "");
+  const isBounded = length >= 0 ? length <= most : JSON_TYPE.test(headers.get("content-type") as string);
   // The length is that of the encoded body.
   const expected = headers.has("content-encoding") ? -1 : length;
   if (body && most && isBounded) await reads(answer.clone(), most, expected);

@@ -135,7 +135,7 @@ export function retries(given?: GivenOptions): <D extends AnyDispatch>(dispatch:
     (dispatch: Dispatch): Dispatch =>
     (options, handler) => {
       const { method, origin: url, headers, upgrade } = options;
-      if (isSending || upgrade || method === "CONNECT") return dispatch(options, handler);
+      if (isSending() || upgrade || method === "CONNECT") return dispatch(options, handler);
       const body = isStream(options.body) ? recorded(options.body, front.body) : undefined;
       const send = (own: Handler) => sendBelow(() => dispatch(body ? { ...options, body } : options, own));
       const outer = new Outer();

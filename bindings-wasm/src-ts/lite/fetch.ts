@@ -6,6 +6,7 @@ import {
   type FetchWith,
   MEGABYTE,
   markedFront,
+  nothing,
   plainOf,
   reads,
   sendingOf,
@@ -30,21 +31,25 @@ export type FetchOptions = RetryOptions & {
 /** The `fetch` of the front: as the global one, with options for one call. */
 export type ResilientFetch = FetchWith<FetchOptions>;
 
-/** The hint of an answer in milliseconds: a number of them, of seconds, or a date. NaN without one. */
+/** The hint of an answer in milliseconds: a number of them, of seconds, or a date. NaN without one. The last of several counts. */
 function hintOf(headers: Headers): number {
   const ms = Number.parseFloat(headers.get("retry-after-ms") as string);
-  const after = headers.get("retry-after") ?? "";
-  return ms >= 0 ? ms : /^\d+$/.test(after) ? Number(after) * 1000 : Math.max(Date.parse(after) - Date.now(), 0);
+  const after = headers.get("retry-after") as string;
+  if (ms >= 0) return ms;
+  return /^[\d, ]+$/.test(after)
+    ? (after.split(",").pop() as never as number) * 1000
+    : Math.max(Date.parse(after) - Date.now(), 0);
 }
-
-/** Codes of Node, Bun and undici for requests that were never sent. Browsers never say so. */
-const UNSENT = /^(ECONNREF|ENOTFOUND|EAI_AGAIN|UND_ERR_CONN|ConnectionRef)/;
-const isUnsent = ({ code, cause }: { code?: string; cause?: { code?: string } }): boolean =>
-  UNSENT.test(cause?.code ?? code ?? "");
 
 /** The verdict on a failure of a request; `idempotent` is true for a request that may run twice. */
 function verdictOn(failure: unknown, idempotent: boolean): Verdict {
-  if (!(failure instanceof Response)) return idempotent || isUnsent(Object(failure)) ? undefined : false;
+  if (!(failure instanceof Response)) {
+    const { code, cause } = Object(failure);
+    // What comes again, and codes of Node, Bun and undici for requests that were never sent. Browsers never say so.
+    if (/redirect|cert/.test(cause?.message)) return false;
+    const isUnsent = /^(ECONNREF|ENOTFOUND|EAI_AGAIN|UND_ERR_CONN|ConnectionRef)/.test(cause?.code ?? code);
+    return idempotent || isUnsent ? undefined : false;
+  }
   const { status, headers } = failure;
   const kind = kindOfStatus(status);
   const isFinal = kind === PERMANENT || headers.get("x-should-retry") === "false";
@@ -76,7 +81,7 @@ export function resilientFetch(given: FetchOptions & { fetch?: Fetch | null | un
     const onRetry = (event: RetriedEvent): void => {
       options.onRetry?.(event);
       // The connection serves the next attempt if the body is small and comes soon.
-      reads(event.error as Response, 65536, -1, 500).catch(() => {});
+      reads(event.error as Response, 65536, -1, 500).catch(nothing);
     };
     let isFailed = true;
     try {
@@ -85,8 +90,7 @@ export function resilientFetch(given: FetchOptions & { fetch?: Fetch | null | un
       isFailed = false;
       return answer;
     } catch (failure) {
-      const outcome = outcomeOf(failure) as { reason: StopReason } | undefined;
-      if (isUsed && outcome) outcome.reason = "body";
+      if (isUsed) Object(outcomeOf(failure)).reason = "body" satisfies StopReason;
       if (failure instanceof Response) return failure;
       throw failure;
     } finally {
