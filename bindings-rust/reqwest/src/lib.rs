@@ -69,6 +69,10 @@ pub struct GivenUp {
     pub attempts: u32,
 }
 
+/// An extension of each attempt: `Retries` inside pass the request through.
+#[derive(Clone, Copy)]
+struct Within;
+
 impl Default for Retries {
     /// By the default policy: 3 attempts, full jitter on 100 ms doubled up to 5 s.
     fn default() -> Self {
@@ -103,6 +107,9 @@ impl Retries {
 #[async_trait]
 impl Middleware for Retries {
     async fn handle(&self, request: Request, extensions: &mut Extensions, next: Next<'_>) -> Result<Response, Error> {
+        if extensions.get::<Within>().is_some() {
+            return next.run(request, extensions).await;
+        }
         let idempotent = match extensions.get() {
             Some(Idempotent(told)) => *told,
             None => request.method().is_idempotent() || request.headers().contains_key("idempotency-key"),
@@ -118,6 +125,7 @@ impl Middleware for Retries {
         let mut ended = None;
         let answer = holdoff::retry_with(&self.policy, |attempt| {
             let (next, mut extensions, mut request) = (next.clone(), shared.clone(), original.try_clone());
+            extensions.insert(Within);
             if attempt.number() > 1 {
                 extensions.insert(ResendCount(attempt.number() - 1));
             }

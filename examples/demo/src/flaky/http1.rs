@@ -151,6 +151,10 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin>(
     };
     match fault {
         Fault::Status(status) => return send_all(stream, &play, status, &play.body(true), (true, head_only)).await,
+        Fault::Endless(status) => {
+            stream.write_all(lines(status, "connection: close\r\n").as_bytes()).await?;
+            while stream.write_all(PART).await.is_ok() {}
+        }
         Fault::Slow(time) => {
             tokio::time::sleep(time).await;
             return send_all(stream, &play, 200, &play.body(false), (true, head_only)).await;

@@ -143,9 +143,13 @@ async fn answer(
                 let _ = std::future::poll_fn(|context| body.poll_reset(context)).await;
             }
         }
-        Fault::Truncated | Fault::CutChunk | Fault::Gzip | Fault::Malformed | Fault::Redirects | Fault::KeepAlive => {
-            send_all(respond, &play, 505, "only over HTTP/1.1\n".to_owned(), false)
-        }
+        Fault::Endless(_)
+        | Fault::Truncated
+        | Fault::CutChunk
+        | Fault::Gzip
+        | Fault::Malformed
+        | Fault::Redirects
+        | Fault::KeepAlive => send_all(respond, &play, 505, "only over HTTP/1.1\n".to_owned(), false),
     }
     None
 }

@@ -6,6 +6,7 @@
 //! | path | what happens |
 //! |---|---|
 //! | `/status/N` | an answer with this status |
+//! | `/endless/N` | an answer with this status, and a body that is sent until the client goes |
 //! | `/seen/ID` | JSON about the requests of that id: `requests`, `connections`, `methods`, `bodies` (their bytes) |
 //! | `/slow/MS` | an answer after so many milliseconds |
 //! | `/reset`, `/close` | the connection ends before any byte of the answer: by a reset, in good order |
@@ -37,6 +38,8 @@ use std::time::{Duration, SystemTime};
 pub enum Fault {
     /// An answer with this status.
     Status(u16),
+    /// An answer with this status, and a body that is sent until the client goes.
+    Endless(u16),
     /// An answer with status 200 after a time.
     Slow(Duration),
     /// A reset before any byte of the answer.
@@ -113,10 +116,10 @@ impl Play {
             target.split_once("://").map_or(target, |(_, rest)| rest.find('/').map_or("/", |slash| &rest[slash..]));
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let segments: Vec<&str> = path.split('/').skip(1).collect();
+        let status = |text: &str| text.parse().ok().filter(|status| (200..1000).contains(status));
         let fault = match segments.as_slice() {
-            ["status", status, ..] => {
-                status.parse().ok().filter(|status| (200..1000).contains(status)).map(Fault::Status)
-            }
+            ["status", text, ..] => status(text).map(Fault::Status),
+            ["endless", text, ..] => status(text).map(Fault::Endless),
             ["slow", time, ..] => time.parse().ok().map(|time| Fault::Slow(Duration::from_millis(time))),
             ["rst", code, ..] => code.parse().ok().map(Fault::Rst),
             ["flaky.Flaky", code, ..] => {

@@ -68,5 +68,5 @@ async fn ask(ask: Ask) -> End {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_request_arrives_as_often_as_it_may() {
-    play("hyper", false, &["unread"], ask).await;
+    play("hyper", false, &["cuts", "follows", "form", "unread"], ask).await;
 }

@@ -52,6 +52,31 @@ const ROWS: &[Row] = &[
     ("GET", "{http}/status/400?times=1&header=x-should-retry:true&ok=fine", &[], "200", None, 2, "fine"),
     ("GET", "{http}/stall", &["deadline"], "error", None, 1, ""),
     ("GET", "{http}/stall-body", &["deadline"], "error", None, 1, ""),
+    ("GET", "{http}/status/302?header=Location:/stall", &["deadline", "follows"], "error", None, 1, ""),
+    ("PUT", "{http}/status/503?body=busy", &["form"], "503", Some(StopReason::Body), 1, "busy"),
+    ("PUT", "{http}/status/200?body=fine", &["form"], "200", None, 1, "fine"),
+    ("GET", "{http}/endless/503?times=1&ok=fine", &["cuts"], "200", None, 2, "fine"),
+    // Servers that lie.
+    ("GET", "{http}/status/503?header=Retry-After:31536000&body=busy", &[], "503", Some(StopReason::Hint), 1, "busy"),
+    (
+        "GET",
+        "{http}/status/503?times=1&header=Retry-After:3600&header=retry-after-ms:30&ok=fine",
+        &[],
+        "200",
+        None,
+        2,
+        "fine",
+    ),
+    (
+        "GET",
+        "{http}/status/503?header=Retry-After:0&header=Retry-After:3600&body=busy",
+        &[],
+        "503",
+        Some(StopReason::Hint),
+        1,
+        "busy",
+    ),
+    ("GET", "{http}/status/200?header=Retry-After:3600&body=error", &[], "200", None, 1, "error"),
 ];
 
 /// A request to make.

@@ -3,8 +3,9 @@
 use super::{Ask, End, play};
 use demo::flaky::Flaky;
 use holdoff::Policy;
-use holdoff::core::Backoff;
+use holdoff::core::{Backoff, StopReason};
 use holdoff_reqwest::{GivenUp, Idempotent, ResendCount, Retries};
+use reqwest::multipart::Form;
 use reqwest::{Body, Client, Request, Response};
 use reqwest_middleware::{ClientBuilder, Error, Middleware, Next};
 use std::sync::{Arc, Mutex};
@@ -39,6 +40,7 @@ async fn ask(ask: Ask) -> End {
         request = match *option {
             "body" => request.body("paid"),
             "stream" => request.body(Body::wrap_stream(futures_util::stream::iter([Ok::<_, Error>("paid")]))),
+            "form" => request.multipart(Form::new().text("field", "paid")),
             "key" => request.header("Idempotency-Key", "1"),
             "idempotent" => request.with_extension(Idempotent(true)),
             "once" => request.with_extension(Idempotent(false)),
@@ -82,4 +84,20 @@ async fn a_lost_connection_comes_out_as_the_clients_own_error() {
     let client = ClientBuilder::new(bare).with(Retries::new(policy.build().unwrap())).build();
     let error = client.post(flaky.expand("{closed}/")).body("paid").send().await.unwrap_err();
     assert!(matches!(&error, Error::Reqwest(error) if error.is_connect()), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_front_in_a_front_is_one_front() {
+    let flaky = Flaky::start().await.unwrap();
+    let policy = Policy::options().backoff(Backoff::constant(Duration::from_millis(1))).build().unwrap();
+    let counts = Counts::default();
+    let client = ClientBuilder::new(Client::builder().no_proxy().build().unwrap())
+        .with(Retries::new(policy))
+        .with(Retries::new(policy))
+        .with(Noted(Arc::clone(&counts)))
+        .build();
+    let answer = client.get(flaky.expand("{http}/status/503?id=reqwest-twice")).send().await.unwrap();
+    let ended = answer.extensions().get::<GivenUp>().unwrap();
+    assert_eq!((ended.reason, ended.attempts), (StopReason::Attempts, 3));
+    assert_eq!(counts.lock().unwrap().len(), 3);
 }
