@@ -1,7 +1,8 @@
 /** Calls of language models: a `fetch` for their SDKs, and a model of the AI SDK that is the first of several which answers. */
 import "../rules/index.js";
 import { system } from "../clock.js";
-import { outcomeOf, remember } from "../errors.js";
+import { givenUp, outcomeOf, remember } from "../errors.js";
+import { isProgramError } from "../failure.js";
 import type { Verdict } from "../hooks.js";
 import type { AttemptContext } from "../host.js";
 import { type FetchOptions, fetchBy, fetchOf, type ResilientFetch } from "./fetching.js";
@@ -112,27 +113,34 @@ export function llmFetch(given?: GivenOptions<FetchOptions>): ResilientFetch {
 type Model = { readonly modelId: string; doGenerate: Ask; doStream: Ask };
 type Ask = (options: never) => PromiseLike<unknown>;
 
+/** The statuses that blame the model and not the request: wrong keys, unknown models, a limit. */
+const OF_MODEL = [401, 403, 404, 408, 409, 425, 429];
+
 /**
  * A model of the AI SDK that asks the first of these models, and the next one when it fails. A model that said when to come back is not
- * asked before, by any call; a model with a wrong key or a spent quota is not asked again by the same call. A stream fails over until it begins.
+ * asked before, by any call; a model with a wrong key or a spent quota is not asked again by the same call. A refusal of the request itself
+ * ends the call. `attempts` bounds all models together, one more than there are unless given. A stream fails over until it begins.
  */
 export function failover<M extends Model>(models: readonly [M, ...M[]], given?: GivenOptions): M {
-  const front = new Front(withLlm(fetchOf(given)[1]));
+  const options = fetchOf(given)[1];
+  const isOwn = options.policy || options.preset;
+  const front = new Front(isOwn ? options : withLlm({ attempts: models.length + 1, ...options }));
   const targets = models.map((model) => ({ model, readyAt: 0 }));
   type Target = (typeof targets)[0];
   const run = (method: "doGenerate" | "doStream") => (options: { abortSignal?: AbortSignal }) => {
-    /** How often each model was asked; Infinity for one that is not asked again. */
+    /** How often each model was asked, without those that are not asked again. */
     const asked = new Map(targets.map((target) => [target, 0]));
-    const timesOf = (target: Target): number => asked.get(target) ?? 0;
-    const waitOf = (target: Target): number =>
-      timesOf(target) < Infinity ? Math.max(target.readyAt - system.now(), 0) : Infinity;
-    /** The model that is ready soonest and was asked least. */
-    const next = (): Target =>
-      [...targets].sort((a, b) => waitOf(a) - waitOf(b) || timesOf(a) - timesOf(b))[0] as Target;
+    const waitOf = (target: Target) => Math.max(target.readyAt - system.now(), 0);
+    /** The model that is ready first and was asked least, how long that takes, and how often it was asked. */
+    const next = (): [target: Target, wait: number, times: number] => {
+      const all = [...asked].map(([target, times]) => [target, waitOf(target), times] as [Target, number, number]);
+      return all.sort(([, wait, times], [, other, more]) => wait - other || times - more)[0] as (typeof all)[0];
+    };
     let at: Target;
     const ask = ({ signal }: AttemptContext) => {
-      at = next();
-      asked.set(at, timesOf(at) + 1);
+      const [target, , times] = next();
+      at = target;
+      asked.set(at, times + 1);
       return at.model[method]({ ...options, abortSignal: signal } as never);
     };
     return front.policy.retry(ask, {
@@ -140,16 +148,17 @@ export function failover<M extends Model>(models: readonly [M, ...M[]], given?: 
       whenResult: undefined,
       when: (error) => {
         const { statusCode = 0, data } = Object(error) as { statusCode?: number; data?: unknown };
-        const { hint } = front.policy.classify(error);
+        const isOfRequest = statusCode >= 400 && statusCode < 500 && !OF_MODEL.includes(statusCode);
+        if (isOfRequest || isProgramError(error)) return undefined;
+        const { kind, hint } = front.policy.classify(error);
         if (typeof hint === "number") at.readyAt = system.now() + hint;
-        if (![401, 403, 404].includes(statusCode) && !isSpent(data)) return undefined;
-        asked.set(at, Infinity);
-        return targets.some((target) => timesOf(target) < Infinity) ? "transient" : "permanent";
+        if (kind === "permanent" || hint === "never" || isSpent(data) || givenUp(error)) asked.delete(at);
+        if (asked.size === 0) return "permanent";
+        return { kind: kind === "permanent" ? "transient" : kind, hint: next()[1] || undefined };
       },
-      delay: ({ hint }) => {
-        const wait = waitOf(next());
-        if (next() === at || wait > 60_000) return hint === undefined && wait > 60_000 ? false : undefined;
-        return wait === 0 && timesOf(next()) > 0 ? undefined : wait;
+      delay: () => {
+        const [, wait, times] = next();
+        return wait === 0 && times === 0 ? 0 : undefined;
       },
     });
   };

@@ -9,7 +9,7 @@ import "../../../bindings-wasm/dist/esm/guards.js";
 import "../../../bindings-wasm/dist/esm/policies.js";
 import "../../../bindings-wasm/dist/esm/rules.js";
 import { givenUp, outcomeOf, Policy, retry } from "../../../bindings-wasm/dist/esm/index-node.js";
-import { failover, LLM, llmFetch } from "../../../bindings-wasm/dist/esm/llm.js";
+import { LLM, llmFetch } from "../../../bindings-wasm/dist/esm/llm.js";
 import { script } from "./script.mjs";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -28,10 +28,6 @@ const answer = {
 const chunk = (delta) =>
   `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta }] })}\n\n`;
 const events = { "content-type": "text/event-stream" };
-const stream = {
-  headers: events,
-  parts: [chunk(said("Hel")), { wait: 20 }, chunk({ content: "lo" }), "data: [DONE]\n\n"],
-};
 const refused = (status, headers = {}, code = "server_error") => ({
   status,
   headers: { ...json, ...headers },
@@ -223,55 +219,4 @@ test("the policy is that of the preset", () => {
   assert.deepEqual(own.rules, preset.rules);
   assert.deepEqual(own.words, preset.words);
   assert.equal(preset.budgets?.capacity ?? 100, own.budgets.capacity);
-});
-
-const modelOf = (played, id) => createOpenAI({ apiKey: "k", baseURL: played.url }).chat(id);
-
-test("failover: the next model answers, and what a model said holds for every call", async () => {
-  const ask = (model) => generateText({ model, prompt: "Hi", maxRetries: 0 });
-  const counts = (...all) => all.map(({ log }) => log.length);
-  const busy = script(refused(429, { "retry-after": "30" }));
-  const free = script(answer);
-  const model = failover([modelOf(busy, "a"), modelOf(free, "b")], SHORT);
-  const began = performance.now();
-  for (let call = 0; call < 3; call++) assert.equal((await ask(model)).text, "Hello");
-  assert.ok(performance.now() - began < 1000);
-  assert.deepEqual([counts(busy, free), model.modelId], [[1, 3], "a|b"]);
-
-  const wrongKey = script(refused(401));
-  await ask(failover([modelOf(wrongKey, "a"), modelOf(free, "b")], SHORT));
-  const spent = script(refused(429, {}, "insufficient_quota"));
-  await ask(failover([modelOf(spent, "a"), modelOf(free, "b")], SHORT));
-  assert.deepEqual(counts(wrongKey, spent, free), [1, 1, 5]);
-
-  const [one, other] = [script(refused(401)), script(refused(401))];
-  const ended = await ask(failover([modelOf(one, "a"), modelOf(other, "b")], SHORT)).catch((error) => error);
-  assert.deepEqual([counts(one, other), outcomeOf(ended).reason], [[1, 1], "permanent"]);
-
-  const wrong = script(refused(400));
-  await assert.rejects(ask(failover([modelOf(wrong, "a"), modelOf(free, "b")], SHORT)), { statusCode: 400 });
-  assert.deepEqual(counts(wrong, free), [1, 5]);
-
-  const [first, second] = [script(refused(503), answer), script(refused(503), answer)];
-  assert.equal((await ask(failover([modelOf(first, "a"), modelOf(second, "b")], SHORT))).text, "Hello");
-  assert.deepEqual(counts(first, second), [2, 1]);
-
-  const soon = refused(429, { "retry-after": "1" });
-  const both = [script(soon, answer), script(soon, answer)];
-  const start = performance.now();
-  await ask(failover([modelOf(both[0], "a"), modelOf(both[1], "b")], SHORT));
-  assert.ok(performance.now() - start >= 990);
-  assert.equal(both[0].log.length + both[1].log.length, 3);
-});
-
-test("failover: a stream changes its model until it begins", async () => {
-  const down = script(refused(503));
-  const begun = script(stream);
-  const { textStream } = streamText({
-    model: failover([modelOf(down, "a"), modelOf(begun, "b")], SHORT),
-    ...{ prompt: "Hi", maxRetries: 0 },
-  });
-  let text = "";
-  for await (const part of textStream) text += part;
-  assert.deepEqual([text, down.log.length, begun.log.length], ["Hello", 1, 1]);
 });
