@@ -13,7 +13,7 @@ use pyo3::exceptions::{
 };
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyString, PyType};
+use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyType};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The default classification of an error.
@@ -108,7 +108,8 @@ pub(crate) fn classify(error: &Bound<'_, PyAny>, timed_out: bool, settings: &Ret
         return judged(Known::of(Kind::TIMEOUT)).map(Judged::Failure);
     }
     let plain = builtin_failure(error).filter(|_| {
-        !BUILT_IN_REGISTERED.load(Ordering::Relaxed) && optional(error, intern!(py, "__cause__")).is_none()
+        !BUILT_IN_REGISTERED.load(Ordering::Relaxed)
+            && optional(error, intern!(py, "__cause__")).is_ok_and(|cause| cause.is_none())
     });
     let answer = if plain.is_some() { Registered::Unknown } else { registered(error, &settings.on)? };
     if matches!(answer, Registered::ControlFlow) {
@@ -363,9 +364,45 @@ fn of_answer(py: Python<'_>, status: u16, headers: Option<Bound<'_, PyAny>>, oth
 /// Status and headers of an answer.
 type Answer<'py> = (u16, Option<Bound<'py, PyAny>>);
 
-/// The answer in an error or a value, if there is one; `itself` does not look for the answer that an error carries.
+/// The answer in an error or a value, if there is one: of an error's `response` (httpx, requests, botocore) or of the object itself,
+/// by `status_code` (httpx, requests), `["ResponseMetadata"]` (botocore), or beside `headers` its `status` (aiohttp, urllib3) or its
+/// `code` (urllib). `itself` leaves `response` out.
 fn answer<'py>(ended: &Bound<'py, PyAny>, itself: bool) -> PyResult<Option<Answer<'py>>> {
-    imported!(ended.py(), "holdoff._facts", "answer")?.call1((ended, itself))?.extract()
+    let py = ended.py();
+    let response = if itself { None } else { optional(ended, intern!(py, "response"))? };
+    for of in response.iter().chain([ended]) {
+        if let Some(status) = status(optional(of, intern!(py, "status_code"))?) {
+            return Ok(Some((status, optional(of, intern!(py, "headers"))?)));
+        }
+        if let Some(metadata) = entry(of, intern!(py, "ResponseMetadata"))
+            && let Some(status) = status(entry(&metadata, intern!(py, "HTTPStatusCode")))
+        {
+            return Ok(Some((status, entry(&metadata, intern!(py, "HTTPHeaders")))));
+        }
+    }
+    let Some(headers) = optional(ended, intern!(py, "headers"))? else { return Ok(None) };
+    for name in [intern!(py, "status"), intern!(py, "code")] {
+        if let Some(status) = status(optional(ended, name)?) {
+            return Ok(Some((status, Some(headers))));
+        }
+    }
+    Ok(None)
+}
+
+/// An entry of a dict.
+fn entry<'py>(of: &Bound<'py, PyAny>, key: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    of.cast::<PyDict>().ok()?.get_item(key).unwrap_or_default()
+}
+
+/// A status from 0 to 65535, also of an enum.
+fn status(value: Option<Bound<'_, PyAny>>) -> Option<u16> {
+    value?.cast::<PyInt>().ok()?.extract().ok()
+}
+
+functions! { py;
+    /// The status and the headers of the answer in an error or a value; `itself` does not look for the answer that an error carries.
+    fn answer_of(ended: &Bound<'py, PyAny>, itself: bool) -> PyResult<Option<Answer<'py>>> as "tuple[int, Any] | None" =
+        answer(ended, itself);
 }
 
 /// True for an answer, and for an error that has one.

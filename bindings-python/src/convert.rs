@@ -2,7 +2,7 @@
 
 use crate::config::{must_be, refused};
 use holdoff_core::{ErrorCode, FailureKind, Span, StopReason, Timestamp};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
 
@@ -85,6 +85,12 @@ pub(crate) fn in_context(py: Python<'_>, own: PyErr, handled: &Py<PyAny>) -> PyE
 }
 
 /// An attribute of an object of another library; none if it is missing, None or fails (getters of httpx raise RuntimeError).
-pub(crate) fn optional<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
-    object.getattr_opt(name).unwrap_or_default().filter(|value| !value.is_none())
+pub(crate) fn optional<'py>(
+    object: &Bound<'py, PyAny>,
+    name: &Bound<'py, PyString>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match object.getattr_opt(name) {
+        Err(error) if !error.is_instance_of::<PyException>(object.py()) => Err(error),
+        found => Ok(found.unwrap_or_default().filter(|value| !value.is_none())),
+    }
 }

@@ -16,14 +16,14 @@ pub(crate) fn flags_of(function: &Bound<'_, PyAny>) -> PyResult<u32> {
     let mut inner = function.clone();
     // Deeper than anybody nests, and an end for objects that have every attribute.
     for _ in 0..16 {
-        if let Some(code) = optional(&inner, intern!(py, "__code__")) {
-            return Ok(optional(&code, intern!(py, "co_flags")).and_then(|flags| flags.extract().ok()).unwrap_or(0));
+        if let Some(code) = optional(&inner, intern!(py, "__code__"))? {
+            return Ok(optional(&code, intern!(py, "co_flags"))?.and_then(|flags| flags.extract().ok()).unwrap_or(0));
         }
         let name = if inner.is_instance(partial)? { intern!(py, "func") } else { intern!(py, "__func__") };
-        inner = match optional(&inner, name) {
+        inner = match optional(&inner, name)? {
             Some(next) => next,
             None if inner.is_instance_of::<PyType>() => return Ok(0),
-            None => match optional(inner.get_type().as_any(), intern!(py, "__call__")) {
+            None => match optional(inner.get_type().as_any(), intern!(py, "__call__"))? {
                 Some(call) => call,
                 None => return Ok(0),
             },

@@ -70,7 +70,7 @@ macro_rules! module {
             use super::{
                 attempts::attempts,
                 caller::retry,
-                classify::classify_built_in,
+                classify::{answer_of, classify_built_in},
                 clock::{monotonic_ns, overridden_time, override_time},
                 config::parse_duration,
                 context::{Scope, enter_limit, enter_token, leave_scope, limit_nanos, remaining, token},

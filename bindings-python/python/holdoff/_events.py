@@ -18,9 +18,9 @@ def shown_failure(error: BaseException | None, value: object, args: tuple[Any, .
     """A failed attempt for logs: the type of its error and the beginning of the error's text, or the type and the HTTP
     status of its value, which may be long or secret."""
     if error is None:
-        from ._facts import answer
+        from ._holdoff import answer_of
 
-        found = answer(value, True)
+        found = answer_of(value, True)
         status = None if found is None else found[0]
         return type(value).__name__ + ("" if status is None else f" with status {status}")
     from ._texts import text_of

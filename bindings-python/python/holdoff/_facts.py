@@ -105,33 +105,6 @@ def end_of_rpc(error: Any, is_rpc: bool) -> tuple[Any, Any] | None:
     return get(code, "name"), None
 
 
-def answer(ended: Any, itself: bool) -> tuple[int, Any] | None:
-    """The status and the headers of an answer: of an error's ``response`` (httpx, requests, botocore) or of the object
-    itself, by ``status_code`` (httpx, requests), ``["ResponseMetadata"]`` (botocore), or beside ``headers`` its
-    ``status`` (aiohttp, urllib3) or its ``code`` (urllib). `itself` leaves ``response`` out."""
-    for of in (ended,) if itself else (get(ended, "response"), ended):
-        if (status := _status(get(of, "status_code"))) is not None:
-            return status, get(of, "headers")
-        metadata = _entry(of, "ResponseMetadata")
-        if (status := _status(_entry(metadata, "HTTPStatusCode"))) is not None:
-            return status, _entry(metadata, "HTTPHeaders")
-    headers = get(ended, "headers")
-    for name in () if headers is None else ("status", "code"):
-        if (status := _status(get(ended, name))) is not None:
-            return status, headers
-    return None
-
-
-def _entry(of: Any, key: str) -> Any:
-    """An entry of a dict; None without it."""
-    entries: dict[Any, Any] = of if isinstance(of, dict) else {}  # pyright: ignore[reportUnknownVariableType]
-    return entries.get(key)
-
-
-def _status(value: Any) -> int | None:
-    return int(value) if isinstance(value, int) and 0 <= value < 1 << 16 else None
-
-
 def is_used_body(error: BaseException) -> bool:
     """True if an error says that the body of its request was used up by an earlier one: of httpx, urllib3, requests,
     and of h11, whose next body is empty."""

@@ -6,8 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ._errors import get
-from ._facts import answer
-from ._holdoff import Failure, Policy, Retrying
+from ._holdoff import Failure, Policy, Retrying, answer_of
 from ._outcomes import given_up
 from .clock import monotonic_ns
 
@@ -92,7 +91,7 @@ class _Turn:
 
     def _classify(self, error: Exception) -> Failure | None:
         failure = self._failover._retrying.failure_of(error)
-        found = answer(error, False)
+        found = answer_of(error, False)
         # Every target would refuse this request.
         if failure is None or (found is not None and 400 <= found[0] < 500 and found[0] not in _OF_TARGET):
             return failure

@@ -90,6 +90,7 @@ __all__ = [
     "WaitBackoff",
     "Wheel",
     "__version__",
+    "answer_of",
     "attempts",
     "classify_built_in",
     "code_flags",
@@ -2325,6 +2326,11 @@ class Wheel:
         The next timer that is due at that time, and when it was due; None when no timer is. By time, and then as they were
         added.
         """
+
+def answer_of(ended: Any, itself: bool) -> tuple[int, Any] | None:
+    """
+    The status and the headers of the answer in an error or a value; `itself` does not look for the answer that an error carries.
+    """
 
 def attempts(policy: Policy | PresetName | None = None, **options: Unpack[AttemptsOptions]) -> Attempts:
     """
