@@ -546,7 +546,7 @@ impl Operation {
 
     fn stop_if_cancelled(&mut self, py: Python<'_>) -> PyResult<()> {
         let cancelled = match &self.settings.get().cancel {
-            Some(token) => token.bind(py).getattr(intern!(py, "cancelled"))?.is_truthy()?,
+            Some(token) => token.bind(py).getattr(intern!(py, "_cancelled"))?.is_truthy()?,
             None => false,
         };
         if cancelled { Err(PyErr::from_value(self.cancelled(py)?)) } else { Ok(()) }

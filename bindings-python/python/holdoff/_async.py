@@ -59,18 +59,28 @@ async def drive(
     failed: Exception | None = None,
 ) -> Any:
     """The loop of an operation. Its first attempt may be a coroutine already, or may have failed."""
-    attempts = (_Concurrent if operation.hedges else _Sequential)(operation, function, args, kwargs)
-    error = failed
+    attempts = _Concurrent(operation, function, args, kwargs) if operation.hedges else None
+    value, error = None, failed
     try:
         operation.begin(asynchronous=True)
         await sleep_until_due(operation)
         await await_hooks(operation)
-        if error is None:
+        if attempts is not None:
             attempts.start(first)
-        guard, value = Guard(operation, number=operation.attempt), None
         while True:
-            if error is None:
+            if attempts is not None:
                 guard, value, error = await attempts.end()
+            else:
+                guard = Guard(operation, number=operation.attempt)
+                if error is None:
+                    try:
+                        with guard:
+                            value = await (function(*args, **kwargs) if first is None else first)
+                    except Exception as raised:
+                        if guard.cancelled:
+                            raise
+                        error = raised
+                    first = None
             if error is None:
                 follows = operation.reject(guard.number, value, gave_up=guard.gave_up)
             else:
@@ -86,12 +96,13 @@ async def drive(
                 await await_hooks(operation, is_last=operation.over)
                 if operation.over:
                     return operation.result
-            if follows != "wait":
+            if attempts is not None and follows != "wait":
                 attempts.start()
     except Exception as last:
         # Attempts that still run end now, and not when the fallback has answered.
         operation.cancel()
-        attempts.abandon()
+        if attempts is not None:
+            attempts.abandon()
         await await_hooks(operation, is_last=True)
         fallback = operation.fallback
         if fallback is None:
@@ -100,7 +111,8 @@ async def drive(
     finally:
         error = failed = None
         operation.cancel()
-        attempts.abandon()
+        if attempts is not None:
+            attempts.abandon()
         if first is not None:
             first.close()
         _close_hooks(operation)
@@ -148,8 +160,8 @@ async def _fallback_value(operation: Operation, fallback: Callable[[Exception], 
     raise error
 
 
-class _Sequential:
-    """Attempts one after the other, in the task of the caller."""
+class _Concurrent:
+    """Attempts that may run beside each other, each in a task of its own; the first success ends the others."""
 
     def __init__(
         self,
@@ -158,47 +170,19 @@ class _Sequential:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
-        self._operation = operation
-        self._call = (function, args, kwargs)
-
-    def start(self, first: Awaitable[Any] | None = None) -> None:
-        """Start an attempt: call the function, or await what it has returned."""
-        self._first = first
-        self._guard = Guard(self._operation, number=self._operation.attempt)
-
-    async def end(self) -> tuple[Guard, Any, Exception | None]:
-        """The next attempt that ends: its guard, and its value or its error. Raises when the token has ended it."""
-        guard = self._guard
-        try:
-            with guard:
-                return guard, await self._attempt(self._first), None
-        except Exception as error:
-            if guard.cancelled:
-                raise
-            return guard, None, error
-
-    def _attempt(self, first: Awaitable[Any] | None) -> Awaitable[Any]:
-        function, args, kwargs = self._call
-        return function(*args, **kwargs) if first is None else first
-
-    def abandon(self) -> None:
-        """End all attempts that still run."""
-
-
-class _Concurrent(_Sequential):
-    """Attempts that may run beside each other, each in a task of its own; the first success ends the others."""
-
-    def __init__(self, *call: Any) -> None:
         if trio_module() is not None:
             raise TypeError("hedge runs attempts as tasks of asyncio: under trio, use a policy without hedge")
-        super().__init__(*call)
+        self._operation = operation
+        self._call = (function, args, kwargs)
         self._running: dict[Task[Any], Guard] = {}
 
     def start(self, first: Awaitable[Any] | None = None) -> None:
+        """Start an attempt: call the function, or await what it has returned."""
         guard = Guard(self._operation, tokened=False, number=self._operation.attempt)
         self._running[get_running_loop().create_task(self._run(guard, first))] = guard
 
     async def end(self) -> tuple[Guard, Any, Exception | None]:
+        """The next attempt that ends: its guard, and its value or its error."""
         while (task := await self._ended()) is None:
             if self._operation.beside():
                 await await_hooks(self._operation)
@@ -224,9 +208,10 @@ class _Concurrent(_Sequential):
         return next((task for task in self._running if task in done), None)
 
     async def _run(self, guard: Guard, first: Awaitable[Any] | None) -> Any:
+        function, args, kwargs = self._call
         try:
             with guard:
-                return await self._attempt(first)
+                return await (function(*args, **kwargs) if first is None else first)
         except BaseException as error:
             task = current_task()
             if task in _abandoned:
@@ -237,6 +222,7 @@ class _Concurrent(_Sequential):
             raise
 
     def abandon(self) -> None:
+        """End all attempts that still run."""
         for task in self._running:
             if task.done():
                 _look(task)
@@ -274,12 +260,12 @@ async def _before(time: Any, seconds: float | None, awaited: Iterable[Future[Any
 
 async def sleep_until_due(operation: Operation) -> None:
     """Sleep until the next attempt is to run."""
-    trio = trio_module()
-    sleep: Callable[[float], Any] = asyncio_sleep if trio is None else trio.sleep
-    own = operation.sleep
-    listen = _listen if trio is None else trio.listen
     try:
         while (seconds := operation.resume()) is not None:
+            trio = trio_module()
+            sleep: Callable[[float], Any] = asyncio_sleep if trio is None else trio.sleep
+            own = operation.sleep
+            listen = _listen if trio is None else trio.listen
             if (notify := operation.notify) is not None:
                 await listen(Wait(operation), *notify, seconds)
                 continue

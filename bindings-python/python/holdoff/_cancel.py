@@ -6,6 +6,7 @@ from _thread import allocate_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _thread import LockType
     from collections.abc import Callable
 
     from ._holdoff import Notify
@@ -19,6 +20,9 @@ class Cancel:
     """
 
     __slots__ = ("__weakref__", "_cancelled", "_wakers")
+
+    ends_attempts = True
+    """False for a token that ends sleeps alone. An awaited attempt then goes on."""
 
     def __init__(self) -> None:
         self._cancelled = False
@@ -43,13 +47,12 @@ class Cancel:
         """Wait that long or until it is cancelled; returns True if it was cancelled."""
         asleep = allocate_lock()
         asleep.acquire()
-        self._wakers[asleep] = asleep.release
         try:
-            if not self._cancelled:
-                asleep.acquire(timeout=max(seconds, 0.0))
+            self.subscribe(asleep, _waker(asleep))
+            asleep.acquire(timeout=max(seconds, 0.0))
         finally:
-            self._wakers.pop(asleep, None)
-        return self._cancelled
+            self.unsubscribe(asleep)
+        return self.cancelled
 
     def subscribe(self, key: object, waker: Callable[[], object]) -> None:
         """Call the waker once, in the thread that cancels; at once if it is cancelled already."""
@@ -68,18 +71,44 @@ class Cancel:
         return f"<Cancel {'cancelled' if self._cancelled else 'not cancelled'}>"
 
 
-def listen(notify: Notify, place: int, seen: int, seconds: float, cancel: Cancel | None) -> None:
-    """Wait that long in this thread, until that place of the line can go on, or until the token is cancelled."""
-    asleep = allocate_lock()
-    asleep.acquire()
+class AnyOf(Cancel):
+    """A token that is cancelled as soon as one of the given ones is."""
+
+    __slots__ = ("_tokens",)
+
+    def __init__(self, *tokens: Cancel) -> None:
+        self._tokens = tokens
+
+    @property
+    def _cancelled(self) -> bool:  # type: ignore[override]
+        return any(token.cancelled for token in self._tokens)
+
+    def subscribe(self, key: object, waker: Callable[[], object]) -> None:
+        for token in self._tokens:
+            token.subscribe(key, waker)
+
+    def unsubscribe(self, key: object) -> None:
+        for token in self._tokens:
+            token.unsubscribe(key)
+
+
+def _waker(asleep: LockType) -> Callable[[], None]:
+    """A function that ends the sleep at this lock; only its first call does."""
 
     def wake() -> None:
         try:  # noqa: SIM105 (contextlib is slow to import)
             asleep.release()
         except RuntimeError:
-            # The other one woke it first.
             pass
 
+    return wake
+
+
+def listen(notify: Notify, place: int, seen: int, seconds: float, cancel: Cancel | None) -> None:
+    """Wait that long in this thread, until that place of the line can go on, or until the token is cancelled."""
+    asleep = allocate_lock()
+    asleep.acquire()
+    wake = _waker(asleep)
     waiter = notify.add_waiter(place, seen, wake)
     if waiter is None:
         return

@@ -93,25 +93,31 @@ class Guard(Wait):
         return self._why == "token"
 
     def __init__(self, operation: Operation, *, tokened: bool = True, number: int = 0) -> None:
-        super().__init__(operation, tokened=tokened)
+        self._operation = operation
+        self._tokened = tokened
         self.number = number
         """The number of the attempt."""
 
     def __enter__(self) -> Guard:
-        self._limit = self._operation.cancel_at()
-        self._begin()
-        self._entered = self._operation.enter(watched=True)
+        operation = self._operation
+        self._limit = operation.cancel_at()
+        token = operation.token
+        self._tokened = self._tokened and token is not None and token.ends_attempts
+        if self._tokened or self._limit is not None:
+            self._begin()
+        self._entered = operation.enter(watched=True)
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> Literal[False]:
         entered, self._entered = self._entered, None
         if entered is not None:
             self.gave_up = leave_scope(entered)
-        self._end(error)
-        if self.timed_out:
-            raise TimeoutError("the attempt took too long") from error
-        if self.cancelled:
-            raise self._operation.cancelled()
+        if self._scope is not None:
+            self._end(error)
+            if self.timed_out:
+                raise TimeoutError("the attempt took too long") from error
+            if self.cancelled:
+                raise self._operation.cancelled()
         return False
 
 

@@ -154,6 +154,48 @@ def test_cancel_token(server: Server, kind: type[Front]) -> None:
             front.ask("GET", url)
 
 
+@pytest.mark.parametrize("ends", ["token", "close"])
+@each_blocking
+def test_token_of_a_call_and_close_both_end_a_sleep(server: Server, kind: type[Front], ends: str) -> None:
+    token = holdoff.Cancel()
+    front = kind(attempts=3, **QUICK)
+    url = server.script("later", "503;retry-after=20")
+    threading.Timer(0.2, token.cancel if ends == "token" else front.close).start()
+    with holdoff.options(cancel=token):
+        took, ended = timed(lambda: front.ask("GET", url))
+    assert took < 10
+    assert isinstance(ended, holdoff.Cancelled)
+    assert token.cancelled is (ends == "token")
+    assert not token._wakers
+    front.close()
+
+
+@pytest.mark.parametrize("ends", ["token", "close"])
+@each_asynchronous
+def test_token_of_a_call_and_close_both_end_an_asynchronous_sleep(
+    server: Server, kind: type[Looped], ends: str
+) -> None:
+    token = holdoff.Cancel()
+    front = kind(attempts=3, **QUICK)
+    url = server.script("later", "503;retry-after=20")
+
+    async def go() -> Any:
+        with holdoff.options(cancel=token):
+            asked = asyncio.ensure_future(front.client.get(url))
+        await asyncio.sleep(0.2)
+        if ends == "token":
+            token.cancel()
+        else:
+            await (front.client.close() if hasattr(front.client, "close") else front.client.aclose())
+        return (await asyncio.gather(asked, return_exceptions=True))[0]
+
+    took, ended = timed(lambda: front.loop.run(go()))
+    front.close()
+    assert took < 10
+    assert isinstance(ended, holdoff.Cancelled)
+    assert not token._wakers
+
+
 @each_front
 def test_budget_of_an_origin(server: Server, kind: type[Front]) -> None:
     """While a server is down, the retries of all calls share a budget: without it there were 300 requests."""

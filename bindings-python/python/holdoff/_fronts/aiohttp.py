@@ -16,13 +16,13 @@ class _Front(Front):
     # TimeoutError is what aiohttp raises itself.
     errors, refusal = "aiohttp", "ClientError"
 
-    async def __call__(self, request: Any, handler: Any) -> Any:
+    def __call__(self, request: Any, handler: Any) -> Any:
         async def attempt(exchange: Exchange) -> Any:
             if exchange.attempts > 1:
                 # A writer may still send the body to the server that has answered already.
                 request.terminate()
             exchange.last = answer = await handler(request)
-            size = self.reads(answer.status, answer.headers)
+            size = self.reads(answer.status, answer.headers, None)
             if size is not None:
                 await _read(answer, size)
             return answer
@@ -30,7 +30,7 @@ class _Front(Front):
         url, payload = request.url, request.body
         body = _Payload(payload, self.body) if payload else None
         exchange = self.exchange(request.method, origin_of(url.scheme, url.host, url.port), request.headers, body)
-        return await self.run_async(exchange, attempt)
+        return self.run_async(exchange, attempt)
 
 
 class _Payload(Body):
@@ -71,11 +71,7 @@ async def _read(answer: Any, size: int) -> None:
 def wrap(session: Any, policy: Any, options: Any) -> Any:
     """Retry the requests of a session; the function that is returned takes it back."""
     front = _Front(policy, **options)
-    request, close = session._request, session.close
-
-    async def requested(*args: Any, **rest: Any) -> Any:
-        with front.call(None):
-            return await request(*args, **rest)
+    close = session.close
 
     async def closed() -> None:
         front.close()
@@ -86,6 +82,6 @@ def wrap(session: Any, policy: Any, options: Any) -> Any:
         _middlewares=(front, *session._middlewares),
         # aiohttp would run all middlewares a second time after a lost connection.
         _retry_connection=False,
-        _request=requested,
+        _request=front.covers(session._request),
         close=closed,
     )

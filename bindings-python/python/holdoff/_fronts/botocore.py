@@ -43,8 +43,7 @@ def wrap(client: Any, policy: Any, options: Any) -> Any:
 
         headers = ["idempotency-key"] if is_safe else []
         exchange = front.exchange(model.http.get("method", "POST"), origin, headers, _Parameters(api_params))
-        with front.call(None):
-            return front.run(exchange, attempt)
+        return front.run(exchange, attempt)
 
     def closed() -> None:
         front.close()

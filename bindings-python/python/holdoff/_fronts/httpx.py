@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from .._holdoff import remaining
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 else:
     _Base = _AsyncBase = object
 
+STREAMED: ContextVar[bool | None] = ContextVar("holdoff.streamed", default=None)
+"""True if the caller reads the answer's body itself, False if the client reads it, None if nobody knows."""
 _MODULES: dict[type, Any] = {}
 """The package of each class of requests."""
 
@@ -71,8 +74,10 @@ class _Front(Front):
 
     def limit(self, request: Any) -> None:
         """Let the timeouts of a blocking request end with the attempt."""
+        if remaining() is None:
+            return
         timeout: Any = request.extensions.get("timeout") or dict.fromkeys(("connect", "read", "write", "pool"))
-        if remaining() is not None and not isinstance(timeout, _Timeouts):
+        if not isinstance(timeout, _Timeouts):
             request.extensions = {**request.extensions, "timeout": _Timeouts(timeout)}
 
     def begins(self, request: Any) -> Exchange:
@@ -119,13 +124,15 @@ class Transport(_Face, _Base):
         def attempt(exchange: Exchange) -> Any:
             self.front.limit(request)
             exchange.last = answer = self.inner.handle_request(request)
-            size = self.front.reads(answer.status_code, answer.headers)
+            size = self.front.reads(answer.status_code, answer.headers, STREAMED.get())
             if size is not None:
                 rest = iter(answer.stream)
                 parts, more = rules.read_parts(rest, size)
-                if not more:
+                if more:
+                    answer.stream = _package(request)[2](parts, rest, answer.stream)
+                else:
                     answer.stream.close()
-                answer.stream = _package(request)[2](parts, rest if more else (), answer.stream)
+                    answer.stream = _package(request)[0].ByteStream(b"".join(parts))
             return answer
 
         return self.front.run(self.front.begins(request), attempt, request)
@@ -152,13 +159,15 @@ class AsyncTransport(_Face, _AsyncBase):
     async def handle_async_request(self, request: Any) -> Any:
         async def attempt(exchange: Exchange) -> Any:
             exchange.last = answer = await self.inner.handle_async_request(request)
-            size = self.front.reads(answer.status_code, answer.headers)
+            size = self.front.reads(answer.status_code, answer.headers, STREAMED.get())
             if size is not None:
                 rest = answer.stream.__aiter__()
                 parts, more = await rules.read_parts_async(rest, size)
-                if not more:
+                if more:
+                    answer.stream = _package(request)[2](parts, rest, answer.stream)
+                else:
                     await answer.stream.aclose()
-                answer.stream = _package(request)[2](parts, rest if more else None, answer.stream)
+                    answer.stream = _package(request)[0].ByteStream(b"".join(parts))
             return answer
 
         return await self.front.run_async(self.front.begins(request), attempt, request)
@@ -189,15 +198,21 @@ def wrap(client: Any, policy: Any, options: Any) -> Any:
             return inner
         return faces.setdefault(id(inner), face(inner, front))
 
-    send = client.send
+    send = front.covers(client.send)
 
     def send_blocking(request: Any, *, stream: bool = False, **rest: Any) -> Any:
-        with front.call(stream):
+        before = STREAMED.set(stream)
+        try:
             return send(request, stream=stream, **rest)
+        finally:
+            STREAMED.reset(before)
 
     async def send_async(request: Any, *, stream: bool = False, **rest: Any) -> Any:
-        with front.call(stream):
+        before = STREAMED.set(stream)
+        try:
             return await send(request, stream=stream, **rest)
+        finally:
+            STREAMED.reset(before)
 
     return rules.replace(
         client,

@@ -25,7 +25,7 @@ class _Adapter:
         def attempt(exchange: Exchange) -> Any:
             answer = self.inner.send(request, stream=stream, timeout=limited(timeout), **rest)
             exchange.last = answer
-            size = self.front.reads(answer.status_code, answer.headers)
+            size = self.front.reads(answer.status_code, answer.headers, stream)
             if size is not None and stream:
                 answer.raw = reread(answer.raw)
             elif size is not None and int(answer.headers.get("content-length") or 0) <= size:
@@ -52,13 +52,7 @@ def wrap(session: Any, policy: Any, options: Any) -> Any:
         if retries is not None:
             own.append((inner, retries))
             inner.max_retries = type(retries)(0, read=False)
-    send = session.send
-
-    def sent(request: Any, **rest: Any) -> Any:
-        with front.call(bool(rest.get("stream", session.stream))):
-            return send(request, **rest)
-
-    undo = replace(session, send=sent)
+    undo = replace(session, send=front.covers(session.send))
 
     def undo_all(session: Any) -> None:
         undo(session)

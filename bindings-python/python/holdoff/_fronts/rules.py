@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextvars import ContextVar
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from .._async import drive
 from .._bodies import discard
-from .._cancel import Cancel
+from .._cancel import AnyOf, Cancel
 from .._errors import Cancelled, Refused, get
-from .._holdoff import Guards, KeyedGuards, Retrying, remaining
+from .._holdoff import Guards, KeyedGuards, Operation, Retrying, remaining
 from .._limit import within
 
 if TYPE_CHECKING:
@@ -32,20 +33,24 @@ _SMALL = 1 << 16
 
 TOLD: ContextVar[Mapping[str, Any]] = ContextVar("holdoff.options")
 """The options of the block `holdoff.options` around the request."""
-STREAMED: ContextVar[bool | None] = ContextVar("holdoff.streamed", default=None)
-"""True if the caller reads the answer's body itself, False if the client reads it, None if nobody knows."""
 
 
+@lru_cache(_CALLERS)
 def origin_of(scheme: str, host: str | None, port: int | None) -> str:
     """The origin of a URL, with its port."""
     host = f"[{host}]" if host and ":" in host and host[0] != "[" else host
     return f"{scheme}://{host}:{port or _PORTS.get(scheme, 0)}"
 
 
+@lru_cache(_CALLERS)
+def _origin_of_start(start: str) -> str:
+    parts = urlsplit(start)
+    return origin_of(parts.scheme, parts.hostname, parts.port)
+
+
 def origin_of_url(url: str) -> str:
     """The origin of a URL in text."""
-    parts = urlsplit(url)
-    return origin_of(parts.scheme, parts.hostname, parts.port)
+    return _origin_of_start("/".join(url.split("/", 3)[:3]))
 
 
 def clip(seconds: float | None) -> float | None:
@@ -178,7 +183,7 @@ class Exchange:
 
     __slots__ = ("_attempt", "_body", "_caller", "attempts", "last", "method", "origin")
 
-    def __init__(self, caller: Callable[[Exchange], Any], method: str, origin: str, body: Body | None) -> None:
+    def __init__(self, caller: Retrying, method: str, origin: str, body: Body | None) -> None:
         self.method = method
         """The method of the request."""
         self.origin = origin
@@ -227,25 +232,11 @@ async def _attempt_async(exchange: Exchange) -> Any:
         raise
 
 
-class _Call:
-    """The block in which a client makes a call."""
+class _Closed(Cancel):
+    """Ends the sleeps of a client that is closed. The client itself ends its attempts."""
 
-    __slots__ = ("_before", "_limit", "_streamed")
-
-    def __init__(self, streamed: bool | None, deadline: Any) -> None:
-        self._streamed = streamed
-        self._limit = None if deadline is None else within(deadline)
-        self._before: Any = None
-
-    def __enter__(self) -> None:
-        self._before = STREAMED.set(self._streamed)
-        if self._limit is not None:
-            self._limit.__enter__()
-
-    def __exit__(self, *error: Any) -> None:
-        STREAMED.reset(self._before)
-        if self._limit is not None:
-            self._limit.__exit__(*error)
+    __slots__ = ()
+    ends_attempts = False
 
 
 class Front:
@@ -277,26 +268,31 @@ class Front:
         self.guards: Any = given if isinstance(given, (Guards, KeyedGuards)) else KeyedGuards(**given)
         from_start = document.get("deadline_from", "start") == "start"
         self._deadline: Any = document.get("deadline") if from_start else None
-        self._attempts: Any = _attempt_async if self.asynchronous else _attempt
-        self._callers: dict[tuple[str, str, bool], Any] = {}
-        self._closed = Cancel()
-        if self._cancel is not None:
-            self._cancel.subscribe(self, self.close)
+        self._callers: dict[tuple[str, str, bool], Retrying] = {}
+        self._closed = _Closed()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), self._made_of[0], **self._made_of[1]), ()
 
     def close(self) -> None:
         """End the sleeps of all requests. The client may be used again."""
-        closed = self._closed
-        self._callers = {}
-        if self._cancel is None or not self._cancel.cancelled:
-            self._closed = Cancel()
+        closed, self._closed, self._callers = self._closed, _Closed(), {}
         closed.cancel()
 
-    def call(self, streamed: bool | None) -> _Call:
-        """A call of the client, in which the deadline covers all requests: those of redirects, too."""
-        return _Call(streamed, self._deadline)
+    def covers(self, call: Any) -> Any:
+        """A function of the client, whose requests end by the deadline together: those of redirects, too."""
+        if self._deadline is None:
+            return call
+
+        def covered(*args: Any, **rest: Any) -> Any:
+            with within(self._deadline):
+                return call(*args, **rest)
+
+        async def covered_async(*args: Any, **rest: Any) -> Any:
+            with within(self._deadline):
+                return await call(*args, **rest)
+
+        return covered_async if self.asynchronous else covered
 
     def exchange(
         self, method: str, origin: str, headers: Iterable[str], body: Body | None, told: Any = None
@@ -317,10 +313,11 @@ class Front:
             caller = self._callers[kept] = self._made(method, origin, idempotent, rest)
         return Exchange(caller, method, origin, body)
 
-    def _made(self, method: str, origin: str, idempotent: bool, rest: dict[str, Any]) -> Any:
-        """The function that makes the attempts of a request, with the guards of its server."""
+    def _made(self, method: str, origin: str, idempotent: bool, rest: dict[str, Any]) -> Retrying:
+        """The caller of a request, with the guards of its server."""
         key = rest.pop("key", self.key) or origin
-        rest.setdefault("cancel", self._closed)
+        cancel = rest.pop("cancel", self._cancel)
+        rest["cancel"] = self._closed if cancel is None else AnyOf(cancel, self._closed)
         guards = rest.pop("guards", self.guards)
         if isinstance(guards, KeyedGuards):
             rest["guards"] = guards.of(key)
@@ -328,13 +325,13 @@ class Front:
             rest["guards"], rest["key"] = guards, key
         if "name" not in self._made_of[1]:
             rest.setdefault("name", f"{method} {origin}")
-        return self.caller.with_options(idempotent=idempotent, **rest)(self._attempts)
+        return self.caller.with_options(idempotent=idempotent, **rest)
 
     def run(self, exchange: Exchange, attempt: Callable[[Exchange], Any], request: Any = None) -> Any:
         """The answer to a request after as many attempts as the policy makes."""
         exchange._attempt = attempt
         try:
-            return exchange._caller(exchange)
+            return exchange._caller._run(_attempt, (exchange,), {})
         except BaseException as error:
             discard(exchange.last, False)
             own = self._own(error, request)
@@ -346,7 +343,8 @@ class Front:
         """The same for an asynchronous client."""
         exchange._attempt = attempt
         try:
-            return await exchange._caller(exchange)
+            operation = Operation(exchange._caller, (_attempt_async, (exchange,), {}))
+            return await drive(operation, _attempt_async, (exchange,), {})
         except BaseException as error:
             await exchange._discard(error)
             own = self._own(error, request)
@@ -375,20 +373,20 @@ class Front:
         made.__cause__, made.__suppress_context__ = error.__cause__, True
         return made.with_traceback(error.__traceback__)
 
-    def reads(self, status: int, headers: Mapping[str, str]) -> int | None:
-        """How many bytes of the answer's body are read in the attempt; None for no reading."""
-        streamed = STREAMED.get()
+    def reads(self, status: int, headers: Mapping[str, str], streamed: bool | None) -> int | None:
+        """How many bytes of the answer's body are read in the attempt; None for no reading.
+
+        `streamed` is True if the caller reads the body itself, False if the client reads it, None if nobody knows.
+        """
         if streamed is False:
             return self.body or None
         length = headers.get("content-length")
-        size = int(length) if length is not None and length.isdecimal() else None
-        if size is not None and size <= _SMALL and self.caller.policy.is_failure(status):
-            return _SMALL
-        if streamed or self.body == 0:
-            return None
-        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        small = kind.endswith("json") if size is None else size <= self.body
-        return self.body if small and kind != "text/event-stream" else None
+        if length is None or not length.isdecimal():
+            kind = headers.get("content-type", "").partition(";")[0].rstrip().lower()
+            return None if streamed or not kind.endswith("json") else self.body or None
+        if not streamed and 0 < int(length) <= self.body:
+            return self.body
+        return _SMALL if int(length) <= _SMALL and self.caller.policy.is_failure(status) else None
 
 
 def replace(client: Any, **attributes: Any) -> Callable[[Any], None]:

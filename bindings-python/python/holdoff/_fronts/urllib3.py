@@ -73,7 +73,7 @@ class _Pool:
 
         def attempt(exchange: Exchange) -> Any:
             exchange.last = answer = pool.urlopen(method, url, body, headers, timeout=limited(timeout), **rest)
-            if streams and front.reads(answer.status, answer.headers) is not None:
+            if streams and front.reads(answer.status, answer.headers, streams) is not None:
                 exchange.last = answer = reread(answer)
             return answer
 
@@ -84,7 +84,7 @@ class _Pool:
 def wrap(manager: Any, policy: Any, options: Any) -> Any:
     """Retry the requests of a manager; the function that is returned takes it back."""
     front = _Front(policy, **options)
-    connect, urlopen, clear = manager.connection_from_host, manager.urlopen, manager.clear
+    connect, urlopen, clear = manager.connection_from_host, front.covers(manager.urlopen), manager.clear
 
     def connection_from_host(*args: Any, **rest: Any) -> Any:
         return _Pool(connect(*args, **rest), front)
@@ -94,8 +94,7 @@ def wrap(manager: Any, policy: Any, options: Any) -> Any:
         if kept is not None and rest["body"] is not kept:
             # A redirect of urllib3 sends the file from its end.
             rest.setdefault("body_pos", rest["body"].tell())
-        with front.call(not rest.get("preload_content", True)):
-            return urlopen(method, url, redirect, **rest)
+        return urlopen(method, url, redirect, **rest)
 
     def cleared() -> None:
         front.close()
