@@ -41,14 +41,15 @@ def measure(works: Iterable[Work], quick: bool) -> list[Row]:
     """The least and the median nanoseconds of a call, for everybody in each work."""
     rows: list[Row] = []
     for work in works:
-        rounds = max(work.rounds // QUICK, 3) if quick else work.rounds
-        print(f"{work.name}: {rounds} rounds", file=sys.stderr, flush=True)
-        for who, nanos in _rounds(work, rounds).items():
+        for who, nanos in rounds_of(work, quick).items():
             rows.append({"work": work.name, "who": who, "ns": min(nanos), "median": median(nanos)})
     return rows
 
 
-def _rounds(work: Work, rounds: int) -> dict[str, list[float]]:
+def rounds_of(work: Work, quick: bool) -> dict[str, list[float]]:
+    """The nanoseconds of a call in each round, for everybody in the work."""
+    rounds = max(work.rounds // QUICK, 3) if quick else work.rounds
+    print(f"{work.name}: {rounds} rounds", file=sys.stderr, flush=True)
     calls = {who: work.calls or _calls(sample) for who, sample in work.samples.items()}
     nanos: dict[str, list[float]] = {who: [] for who in work.samples}
     everybody = list(work.samples.items())

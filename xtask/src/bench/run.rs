@@ -86,7 +86,11 @@ pub(crate) fn build(lang: Lang) -> Result<Vec<Program>> {
         }
         Lang::Python => {
             python::build()?;
-            Ok(vec![Program::new("Python", [shell::python(), "benches/peers/python/retry.py".into()])])
+            let script = |name, file: &str| Program::new(name, [shell::python(), file.into()]);
+            Ok(vec![
+                script("Python", "benches/peers/python/retry.py"),
+                script("Python, fronts", "benches/peers/python/fronts.py"),
+            ])
         }
         Lang::Wasm => {
             wasm::build()?;
