@@ -183,13 +183,14 @@ impl Operation {
         }
         let settings = self.settings.get();
         let (nesting, limit) = (settings.policy.get().nesting, context::limits(py)?.nearest);
-        if nesting.is_none() && limit.is_never() {
+        let looks_inside = nesting.is_some() || outcome::has_innermost();
+        if !looks_inside && limit.is_never() {
             return Ok(());
         }
-        let mut around = Around { policy: *settings.core(), nesting, parent: None, handled: 0 };
+        let handled = if looks_inside { outcome::handled(py)? } else { 0 };
+        let mut around = Around { policy: *settings.core(), nesting, parent: None, handled };
         if let Some(nesting) = nesting {
             around.parent = context::handed(py)?;
-            around.handled = outcome::handled(py)?;
             let own = around.policy.attempts().unwrap_or(u32::MAX);
             around.policy = around.policy.with_attempts(nesting.attempts(around.parent, own));
         }
@@ -343,9 +344,19 @@ impl Operation {
 
     /// The failure after a retry inside the attempt (spec 30.4).
     fn after_inner(&self, failed: &Bound<'_, PyAny>, failure: Failure, gave_up: bool) -> PyResult<Failure> {
-        let Some(Around { nesting: Some(nesting), handled, .. }) = self.around.as_deref() else { return Ok(failure) };
-        let gave_up = gave_up || outcome::gave_up(failed, *handled)?;
-        Ok(if gave_up { nesting.after_inner(failure) } else { failure })
+        let around = self.around.as_deref();
+        let nesting = around.and_then(|around| around.nesting);
+        let gave_up = match around {
+            Some(Around { nesting: Some(_), handled, .. }) => gave_up || outcome::gave_up(failed, *handled, false)?,
+            _ if !outcome::has_innermost() => false,
+            Some(around) => outcome::gave_up(failed, around.handled, true)?,
+            None => {
+                // At the end of a block the caller handles the error itself.
+                let handled = outcome::handled(failed.py())?;
+                outcome::gave_up(failed, if handled == failed.as_ptr() as usize { 0 } else { handled }, true)?
+            }
+        };
+        Ok(if gave_up { nesting.unwrap_or(Nesting::Innermost).after_inner(failure) } else { failure })
     }
 
     /// The same for an attempt that returned. At the end the value is the result.
@@ -518,7 +529,8 @@ impl Operation {
         let settings = self.settings.get();
         let key = if settings.budgets.is_some() { settings.key.as_str() } else { "" };
         let details = shortage.map(|shortage| shortage.of_key(key).to_string());
-        let outcome = Outcome { reason, attempts: self.attempts(), retry_at, details };
+        let innermost = settings.policy.get().nesting == Some(Nesting::Innermost);
+        let outcome = Outcome { reason, attempts: self.attempts(), retry_at, details, innermost }.noted();
         self.end(py, failed, outcome).map_err(|own| failed.in_context(py, own))?;
         self.gave_up = matches!(failed, Failed::Error(_));
         Ok(())

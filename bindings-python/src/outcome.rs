@@ -6,6 +6,7 @@ use crate::{clock, convert};
 use holdoff_core::Timestamp;
 use pyo3::prelude::*;
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Why there was no other attempt, and when another try might succeed.
 #[pyclass(frozen, eq, module = "holdoff")]
@@ -16,9 +17,27 @@ pub(crate) struct Outcome {
     pub(crate) retry_at: Timestamp,
     /// The tokens that a retry would have cost.
     pub(crate) details: Option<String>,
+    /// True if the retry was *innermost*: retries around it do not repeat the attempt unless they say so (spec 30.4).
+    pub(crate) innermost: bool,
+}
+
+/// True once an *innermost* retry has given up.
+static INNERMOST: AtomicBool = AtomicBool::new(false);
+
+/// True if an error may carry the outcome of an *innermost* retry.
+pub(crate) fn has_innermost() -> bool {
+    INNERMOST.load(Ordering::Relaxed)
 }
 
 impl Outcome {
+    /// The outcome, after which retries look for marks of *innermost* ones.
+    pub(crate) fn noted(self) -> Self {
+        if self.innermost {
+            INNERMOST.store(true, Ordering::Relaxed);
+        }
+        self
+    }
+
     fn text(&self) -> Cow<'static, str> {
         let reason = self.reason.text();
         self.details.as_ref().map_or(Cow::Borrowed(reason), |details| format!("{reason} ({details})").into())
@@ -26,14 +45,17 @@ impl Outcome {
 }
 
 methods! { Outcome(self, py);
-    new(reason: StopWord, attempts: u32, retry_at_ns: Option<u64> = None, details: Option<String> = None) -> Self = {
+    new(
+        reason: StopWord, attempts: u32, retry_at_ns: Option<u64> = None, details: Option<String> = None,
+        innermost: bool = false
+    ) -> Self = {
         let retry_at = retry_at_ns.map_or(Timestamp::NEVER, Timestamp::from_nanos);
-        Self { reason: reason.0, attempts, retry_at, details }
+        Self { reason: reason.0, attempts, retry_at, details, innermost }.noted()
     };
 
     /// Outcomes are pickled with their errors.
-    special __getnewargs__() -> (StopReason, u32, Option<u64>, Option<String>) =
-        (StopReason(self.reason), self.attempts, self.retry_at_ns(py), self.details.clone());
+    special __getnewargs__() -> (StopReason, u32, Option<u64>, Option<String>, bool) =
+        (StopReason(self.reason), self.attempts, self.retry_at_ns(py), self.details.clone(), self.innermost);
 
     special __repr__() -> String = {
         let retry_at = self.retry_at(py).map_or_else(|| "None".to_owned(), |at| format!("{at:?}"));
@@ -58,14 +80,17 @@ methods! { Outcome(self, py);
     /// When another try might succeed, on the clock of time.monotonic; None if unknown.
     get retry_at: Option<f64> = self.retry_at_ns(py).map(convert::seconds);
 
+    /// True if the retry was "innermost": a retry around it whose policy has no `nested` does not repeat what it gave up.
+    get innermost: bool = self.innermost;
+
     /// When another try might succeed, on the clock of time.monotonic_ns; None if unknown.
     get retry_at_ns: Option<u64> = (!self.retry_at.is_never()).then(|| self.retry_at.as_nanos());
 }
 
 /// True if a retry gave up on this error or value, on an error that led to it, or on the answer in one; the error at the address
-/// `handled` and those behind it are not looked at.
-pub(crate) fn gave_up(failed: &Bound<'_, PyAny>, handled: usize) -> PyResult<bool> {
-    imported!(failed.py(), "holdoff._outcomes", "gave_up")?.call1((failed, handled))?.extract()
+/// `handled` and those behind it are not looked at, and with `innermost` no retries but *innermost* ones.
+pub(crate) fn gave_up(failed: &Bound<'_, PyAny>, handled: usize, innermost: bool) -> PyResult<bool> {
+    imported!(failed.py(), "holdoff._outcomes", "gave_up")?.call1((failed, handled, innermost))?.extract()
 }
 
 /// The address of the error that this code handles; 0 for none.

@@ -45,8 +45,8 @@ class Failover(Generic[T]):
             options = {"preset": "llm", "attempts": len(targets) + 1, **options}
         options.setdefault("name", "failover")
         retrying = Retrying(policy, **options)
-        # Failover itself says when the first target is ready.
-        self._retrying = retrying.with_options(hint={"max": wait_up_to})
+        # Failover itself says when the first target is ready, and what follows when a wrapped target gives up.
+        self._retrying = retrying.with_options(hint={"max": wait_up_to}, nested="allow")
         self._ready_at = dict.fromkeys(targets, 0)
         # The SDKs of OpenAI and Anthropic make a client without own retries.
         self.targets: dict[str, T] = {

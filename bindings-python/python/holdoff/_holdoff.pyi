@@ -1490,13 +1490,19 @@ class Outcome:
     Why there was no other attempt, and when another try might succeed.
     """
     def __eq__(self, value: object, /) -> bool: ...
-    def __getnewargs__(self) -> tuple[StopReason, int, int | None, str | None]:
+    def __getnewargs__(self) -> tuple[StopReason, int, int | None, str | None, bool]:
         """
         Outcomes are pickled with their errors.
         """
     def __ne__(self, value: object, /) -> bool: ...
     def __new__(
-        cls, /, reason: StopReason, attempts: int, retry_at_ns: int | None = None, details: str | None = None
+        cls,
+        /,
+        reason: StopReason,
+        attempts: int,
+        retry_at_ns: int | None = None,
+        details: str | None = None,
+        innermost: bool = False,
     ) -> Outcome: ...
     def __repr__(self) -> str: ...
     @property
@@ -1508,6 +1514,11 @@ class Outcome:
     def description(self) -> str:
         """
         The reason in a sentence; for a budget of tokens also how many are spent and when there are more.
+        """
+    @property
+    def innermost(self) -> bool:
+        """
+        True if the retry was "innermost": a retry around it whose policy has no `nested` does not repeat what it gave up.
         """
     @property
     def reason(self) -> StopReason:

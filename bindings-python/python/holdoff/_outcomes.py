@@ -39,8 +39,9 @@ def given_up(failed: object, /) -> bool:
     return gave_up(failed, 0)
 
 
-def gave_up(failed: object, handled: int) -> bool:
-    """The same, but the error with that identity is not looked at, nor those behind it."""
+def gave_up(failed: object, handled: int, innermost: bool = False) -> bool:
+    """The same, but the error with that identity is not looked at, nor those behind it, nor retries that are not
+    innermost if only those count."""
     seen, left = {handled}, [failed]
     while left and len(seen) <= _BEHIND:
         last = left.pop()
@@ -48,7 +49,7 @@ def gave_up(failed: object, handled: int) -> bool:
             continue
         seen.add(id(last))
         outcome = outcome_of(last)
-        if outcome is not None and outcome.reason != "cancelled":
+        if outcome is not None and outcome.reason != "cancelled" and outcome.innermost >= innermost:
             return True
         if isinstance(last, BaseException):
             behind = [get(last, name) for name in ("response", "__context__", "__cause__")]

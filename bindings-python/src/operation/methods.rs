@@ -112,7 +112,7 @@ methods! { Operation(self, py);
         pub(super) fn cancelled<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
             let error = imported!(py, "holdoff._errors", "Cancelled")?.call1(("the operation was cancelled",))?;
             let (reason, attempts) = (StopReason::Cancelled, self.attempts());
-            let outcome = Outcome { reason, attempts, retry_at: Timestamp::NEVER, details: None };
+            let outcome = Outcome { reason, attempts, retry_at: Timestamp::NEVER, details: None, innermost: false };
             if let Some(Failed::Error(last)) = self.last.take() {
                 error.setattr("__cause__", last)?;
             }

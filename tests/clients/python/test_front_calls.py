@@ -361,20 +361,6 @@ def test_unwrapped_botocore_retries_itself_again(server: Server) -> None:
         assert len(server.requests("xml")) == 2
 
 
-def test_front_inside_a_front(server: Server) -> None:
-    """A retry around a wrapped client repeats nothing if it asks for that."""
-    with holdoff.wrap(httpx.Client(trust_env=False), attempts=3, **QUICK) as client:
-
-        @holdoff.retry(attempts=3, nested="innermost", **QUICK)
-        def fetch(url: str) -> httpx.Response:
-            return client.get(url).raise_for_status()
-
-        with pytest.raises(httpx.HTTPStatusError) as caught:
-            fetch(server.script("down", "503"))
-        assert len(server.requests("down")) == 3
-        assert holdoff.given_up(caught.value)
-
-
 def test_events_have_method_and_origin(server: Server, caplog: pytest.LogCaptureFixture) -> None:
     events: list[Any] = []
     with holdoff.wrap(httpx.Client(trust_env=False), attempts=2, on_retry=events.append, **QUICK) as client:

@@ -263,6 +263,9 @@ class Front:
         document = self.caller.policy.to_dict()
         if "hedge" in document:
             raise TypeError("hedge: a client sends one request at a time; decorate the function that calls it instead")
+        if "nested" not in document:
+            # Of a client, of retries around it and of clients inside it, the innermost one retries.
+            self.caller = self.caller.with_options(nested="innermost")
         own: Any = {"pause": {"max": "1m"}, **{name: document[name] for name in _GUARDS if name in document}}
         given = own if guards is None else guards
         self.guards: Any = given if isinstance(given, (Guards, KeyedGuards)) else KeyedGuards(**given)
