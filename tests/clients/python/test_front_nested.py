@@ -150,6 +150,7 @@ THROUGH = {
     fronts.AsyncHttpx: through_async_httpx,
     fronts.AsyncHttpx2: through_async_httpx,
     fronts.Requests: through_requests,
+    fronts.GoogleAuth: through_requests,
     fronts.Urllib3: through_urllib3,
     fronts.Aiohttp: through_aiohttp,
 }
