@@ -114,6 +114,7 @@ const opened = [
   event({ type: "ping" }),
 ];
 const token = (text) => event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } });
+const delta = (text) => event({ type: "response.output_text.delta", delta: text });
 const closing = [event({ type: "content_block_stop", index: 0 }), event({ type: "message_stop" })];
 const overloaded = (type) => event({ type: "error", error: { type, message: "busy" } });
 
@@ -126,6 +127,20 @@ const streams = {
       const openai = new OpenAI({ apiKey: "k", baseURL, fetch, maxRetries: 0 });
       const chunks = await openai.chat.completions.create({ model: "m", messages, stream: true });
       for await (const { choices } of chunks) heard(choices[0]?.delta?.content);
+    },
+  },
+  "openai responses": {
+    first: [
+      "response.created",
+      "response.in_progress",
+      "response.output_item.added",
+      "response.content_part.added",
+    ].map((type) => event({ type, response: { error: null } })),
+    tokens: [delta("Hel"), { wait: 20 }, delta("lo"), event({ type: "response.completed", response: {} })],
+    async read(baseURL, fetch, heard) {
+      const openai = new OpenAI({ apiKey: "k", baseURL, fetch, maxRetries: 0 });
+      for await (const { type, delta } of await openai.responses.create({ model: "m", input: "Hi", stream: true }))
+        if (type === "response.output_text.delta") heard(delta);
     },
   },
   anthropic: {
