@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import tls from "node:tls";
+import { createFetch } from "ofetch";
 import * as undici from "undici";
 import { resilientFetch } from "../../../bindings-wasm/dist/esm/fetch.js";
 import { retries } from "../../../bindings-wasm/dist/esm/undici.js";
@@ -24,10 +25,12 @@ const options = {
   },
 };
 const plain = resilientFetch(options);
+const ofetch = createFetch({ fetch: plain, defaults: { retry: 0 } });
 const http2 = new undici.Agent({ allowH2: true }).compose(retries(options));
 const http1 = new undici.Agent().compose(retries(options));
 const fronts = {
   fetch: ["fetch", (url, init) => plain(url, init)],
+  ofetch: ["ofetch", (url, init) => ofetch(url, init)],
   undici: [
     "undici",
     (url, init) => undici.request(url, { ...init, dispatcher: url.startsWith(origin("h2")) ? http2 : http1 }),
@@ -40,7 +43,7 @@ for (const [name, [file, call]] of Object.entries(fronts)) {
   const { cases } = read(`../javascript-${file}.json`);
   for (const { situation, ...other } of cases) {
     const { url, again } = { ...situations[situation], ...other };
-    if (!NAMES.test(situation) || (name === "fetch" && /h2/.test(url))) continue;
+    if (!NAMES.test(situation) || (name !== "undici" && /h2/.test(url))) continue;
     test(`${name}: ${situation}`, { timeout: 20_000 }, async () => {
       for (const method of ["GET", "POST"]) {
         const id = `${name}${situation}${method}`;
