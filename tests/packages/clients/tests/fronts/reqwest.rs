@@ -101,3 +101,19 @@ async fn a_front_in_a_front_is_one_front() {
     assert_eq!((ended.reason, ended.attempts), (StopReason::Attempts, 3));
     assert_eq!(counts.lock().unwrap().len(), 3);
 }
+
+/// reqwest itself repeats what a server of HTTP/2 has refused, within each attempt.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_attempt_is_one_request_without_the_retries_of_reqwest() {
+    let flaky = Flaky::start().await.unwrap();
+    let policy = Policy::options().backoff(Backoff::constant(Duration::from_millis(1))).build().unwrap();
+    for (name, own, requests) in [("own", true, 9), ("never", false, 3)] {
+        let bare = Client::builder().no_proxy().http2_prior_knowledge();
+        let bare = if own { bare } else { bare.retry(reqwest::retry::never()) };
+        let client = ClientBuilder::new(bare.build().unwrap()).with(Retries::new(policy)).build();
+        let name = format!("reqwest-refused-{name}");
+        let refused = client.post(flaky.expand(&format!("{{h2c}}/rst/7?id={name}"))).body("paid").send().await;
+        assert!(refused.is_err());
+        assert_eq!(super::requests(&flaky, &name).await, requests, "{name}");
+    }
+}
