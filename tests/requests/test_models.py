@@ -204,6 +204,63 @@ def test_refusals_and_limits_are_errors_of_the_sdk(provider: Provider, make: Cal
     assert time.monotonic() - began < 0.6
 
 
+@pytest.mark.parametrize("make", [open_ai, claude])
+def test_after_a_long_retry_after(provider: Provider, make: Callable[[str], Any]) -> None:
+    """A call that is held back waits a minute at most, or says why not and when to come back."""
+    ask: Any = asks_claude if make is claude else asks_openai
+    package: Any = anthropic if make is claude else openai
+
+    def waits(script: Any, waited: float, kind: Any, **options: Any) -> Any:
+        """The error of a second call, after the first one was told to come back in an hour."""
+        script.times.clear()
+        client = holdoff.wrap(make(provider.url("provider")), **options)
+        with virtual_time() as clock, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(package.RateLimitError) as first:
+                ask(client)
+            outcome = holdoff.outcome_of(first.value.response)
+            assert outcome is not None
+            assert outcome.reason == "hint"
+            assert outcome.retry_in == pytest.approx(3600, abs=1)
+            with pytest.raises(kind) as second:
+                ask(client)
+            assert sum(clock.sleeps) == waited
+        return second.value
+
+    script = provider.script("provider", "429;retry-after=3600")
+    waits(script, 60, package.RateLimitError)
+    assert len(script.times) == 2
+    waits(script, 0, package.RateLimitError, guards={})
+    assert len(script.times) == 2
+    for options in ({"deadline": "10s"}, {"pause": {"max": "1m", "refusal": "stop"}}):
+        error = waits(script, 0, package.APIConnectionError, **options)
+        assert len(script.times) == 1
+        assert isinstance(error, holdoff.Refused)
+        assert error.reason == "hint"
+        assert error.retry_in == pytest.approx(60, abs=1)
+        assert "the server asked for a longer wait" in str(error)
+
+
+@pytest.mark.parametrize("step", ["503", "reset"])
+def test_a_retry_around_a_wrapped_sdk_repeats_nothing(provider: Provider, step: str) -> None:
+    client = holdoff.wrap(open_ai(provider.url("provider")), **QUICK)
+
+    async def asynchronous() -> None:
+        async with openai.AsyncOpenAI(base_url=provider.url("provider"), timeout=2) as other:
+            await holdoff.retry(attempts=4)(holdoff.wrap(other, **QUICK).chat.completions.create)(
+                model="m", messages=ASKED
+            )
+
+    for call in (
+        lambda: holdoff.retry(attempts=4)(asks_openai)(client),
+        lambda: LOOP.run_until_complete(asynchronous()),
+    ):
+        script = provider.script("provider", step)
+        with pytest.raises(openai.APIError):
+            call()
+        assert len(script.times) == 3
+
+
 def test_models_of_langchain_share_no_front(provider: Provider) -> None:
     """LangChain keeps one client for all models of an address."""
     wrapped, plain = (ChatOpenAI(model="m", base_url=provider.url("provider"), timeout=2) for _ in range(2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import OrderedDict
 from contextlib import suppress
 from typing import Any
 from warnings import warn
@@ -23,7 +24,9 @@ _PREFACE = """
 """Events of a stream that come before its first content, by their ``type``."""
 _AGAIN = 60 * 10**9
 """How long a request that was given up is remembered, in nanoseconds."""
-_given_up: dict[int, int] = {}
+_MOST = 1024
+"""The most requests that are remembered."""
+_given_up: OrderedDict[int, int] = OrderedDict()
 """When requests were given up. They may come again by another client: a node may make one in each attempt."""
 _PARTS = ("root_client", "root_async_client", "_client", "_async_client")
 """The attributes of LangChain's models that hold an SDK."""
@@ -110,7 +113,7 @@ class _Front(httpx._Front):
     def ends(self, request: Any, answer: Any) -> Any:
         """Mark the last answer for the layers above."""
         if outcome_of(answer) is not None:
-            _given_up[_identity(request)] = monotonic_ns()
+            _remember(request)
             answer.headers["x-should-retry"] = "false"
             answer.status_code = answer.extensions.pop("holdoff.status", answer.status_code)
         return answer
@@ -126,7 +129,7 @@ class _Front(httpx._Front):
 
     def _own(self, error: BaseException, request: Any) -> BaseException | None:
         if given_up(error):
-            _given_up[_identity(request)] = monotonic_ns()
+            _remember(request)
         return super()._own(error, request)
 
 
@@ -146,8 +149,14 @@ class _AsyncFront(_Front):
 
 
 def _identity(request: Any) -> int:
-    """A number of 16 bits: the requests that are remembered are not many."""
-    return hash((request.method, str(request.url), get(request, "content"))) & 0xFFFF
+    """A number of 64 bits for the content of a request, so that no prompt stays in memory."""
+    return hash((request.method, str(request.url), get(request, "content")))
+
+
+def _remember(request: Any) -> None:
+    _given_up[_identity(request)] = monotonic_ns()
+    if len(_given_up) > _MOST:
+        _given_up.popitem(last=False)
 
 
 def wrap(client: Any, policy: Any, options: Any) -> Any:
