@@ -151,6 +151,24 @@ void curl_front_again(const char *url, struct front_end *end) {
   curl_easy_cleanup(curl);
 }
 
+/* Two POST requests by one handle: on the kept connection, or each on its own. */
+void curl_front_kept(const char *url, bool fresh, struct front_end *end) {
+  CURL *curl = curl_easy_init();
+  holdoff_policy policy;
+  memset(end, 0, sizeof *end);
+  front_policy(&policy, "1ms");
+  curl_easy_setopt(curl, CURLOPT_URL, url);
+  curl_easy_setopt(curl, CURLOPT_PROXY, "");
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_POSTFIELDS, "paid");
+  curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, (long)fresh);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, front_write);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, end);
+  end->code = (uint32_t)holdoff_curl_perform(curl, &policy, NULL);
+  end->code |= (uint32_t)holdoff_curl_perform(curl, &policy, NULL);
+  curl_easy_cleanup(curl);
+}
+
 /* A transfer that the program gives up: in its attempt, or in the delay behind it. Then the handle is cleaned up. */
 void curl_front_cancel(const char *url, bool in_delay, struct front_end *end) {
   CURL *curl = curl_easy_init();

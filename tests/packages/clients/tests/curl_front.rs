@@ -45,6 +45,7 @@ impl End {
 unsafe extern "C" {
     fn curl_front_play(case: *const Case, end: *mut End);
     fn curl_front_again(url: *const c_char, end: *mut End);
+    fn curl_front_kept(url: *const c_char, fresh: bool, end: *mut End);
     fn curl_front_cancel(url: *const c_char, in_delay: bool, end: *mut End);
 }
 
@@ -237,4 +238,16 @@ async fn a_refused_answer_without_an_end_is_cut_off_behind_a_megabyte() {
     let url = CString::new(flaky.expand("{http}/endless/404")).unwrap();
     let end = play(&Case { url: url.as_ptr(), method: method.as_ptr(), writes: true, ..NOTHING });
     assert_eq!((end.code, end.reason, end.length), (WRITE_ERROR, PERMANENT, 1 << 20));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn libcurl_itself_repeats_a_post_on_a_kept_connection_unless_each_has_its_own() {
+    let flaky = Flaky::start().await.unwrap();
+    for (fresh, wanted) in [(false, 3), (true, 2)] {
+        let name = format!("curl-kept-{fresh}");
+        let url = CString::new(flaky.expand(&format!("{{http}}/keep-alive?id={name}"))).unwrap();
+        // SAFETY: the text lives longer.
+        let end = run(|end| unsafe { curl_front_kept(url.as_ptr(), fresh, end) });
+        assert_eq!((end.code, requests(&flaky, &name)), (OK, wanted));
+    }
 }
