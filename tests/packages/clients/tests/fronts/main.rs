@@ -9,7 +9,7 @@ mod ureq;
 
 use demo::flaky::Flaky;
 use holdoff::Policy;
-use holdoff::core::{Backoff, StopReason};
+use holdoff::core::{Backoff, Jitter, StopReason};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ const ROWS: &[Row] = &[
     ("GET", "{http}/status/503?times=0&ok=fine", &[], "200", None, 1, "fine"),
     ("GET", "{http}/status/503?times=2&ok=fine", &[], "200", None, 3, "fine"),
     ("GET", "{http}/status/503?body=busy", &[], "503", Some(StopReason::Attempts), 3, "busy"),
+    ("GET", "{http}/status/503?times=2&ok=fine", &["kept"], "200", None, 3, "fine"),
     ("GET", "{http}/status/404?body=gone", &[], "404", Some(StopReason::Permanent), 1, "gone"),
     ("POST", "{http}/status/503?body=busy", &["body"], "503", Some(StopReason::Permanent), 1, "busy"),
     ("POST", "{http}/status/503?times=2&ok=fine", &["body", "idempotent"], "200", None, 3, "fine"),
@@ -53,6 +54,7 @@ const ROWS: &[Row] = &[
     ("GET", "{http}/stall", &["deadline"], "error", None, 1, ""),
     ("GET", "{http}/stall-body", &["deadline"], "error", None, 1, ""),
     ("GET", "{http}/status/302?header=Location:/stall", &["deadline", "follows"], "error", None, 1, ""),
+    ("GET", "{http}/status/302?header=Location:/status/503?times=1", &["follows"], "200", None, 2, "well\n"),
     ("PUT", "{http}/status/503?body=busy", &["form"], "503", Some(StopReason::Body), 1, "busy"),
     ("PUT", "{http}/status/200?body=fine", &["form"], "200", None, 1, "fine"),
     ("GET", "{http}/endless/503?times=1&ok=fine", &["cuts"], "200", None, 2, "fine"),
@@ -94,7 +96,9 @@ impl Ask {
 
     fn policy(&self) -> Policy {
         let mut policy = Policy::options();
-        policy.attempts(3).backoff(Backoff::constant(Duration::from_millis(1)));
+        // A connection is free again a moment after the body was read.
+        let delay = Duration::from_millis(if self.has("kept") { 100 } else { 1 });
+        policy.attempts(3).jitter(Jitter::None).backoff(Backoff::constant(delay));
         if self.has("deadline") {
             policy.deadline(Duration::from_millis(300));
         }
@@ -127,21 +131,22 @@ async fn play(client: &str, tells: bool, lacks: &[&str], ask: impl AsyncFn(Ask) 
         let name = format!("{client}-{at}");
         let sign = if url.contains('?') { '&' } else { '?' };
         let end = ask(Ask { method, url: flaky.expand(&format!("{url}{sign}id={name}")), options }).await;
-        let seen = if url.starts_with("{closed}") { end.attempts } else { requests(&flaky, &name).await };
+        let [requests, connections] = seen(&flaky, &name).await;
+        let requests = if url.starts_with("{closed}") { end.attempts } else { requests };
         let end_status = end.status.map_or_else(|| "error".to_owned(), |status| status.to_string());
-        let now = (end_status.as_str(), end.reason, end.attempts, seen, end.body.as_str());
+        let now = (end_status.as_str(), end.reason, end.attempts, requests, end.body.as_str());
         let due = (*status, reason.filter(|_| tells), *wanted, *wanted, *got);
-        if now != due {
-            let _ = writeln!(wrong, "{method} {url} {options:?}: {now:?}, not {due:?}");
+        if now != due || (options.contains(&"kept") && connections != 1) {
+            let _ = writeln!(wrong, "{method} {url} {options:?}: {now:?}, not {due:?}, {connections} connections");
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// How many requests of that name came.
-async fn requests(flaky: &Flaky, name: &str) -> u32 {
+/// How many requests of that name came, and over how many connections.
+async fn seen(flaky: &Flaky, name: &str) -> [u32; 2] {
     let plain = ::reqwest::Client::builder().no_proxy().build().unwrap();
     let seen = plain.get(flaky.expand(&format!("{{http}}/seen/{name}"))).send().await.unwrap().text().await.unwrap();
     let seen: serde_json::Value = serde_json::from_str(&seen).unwrap();
-    seen["requests"].as_u64().unwrap().try_into().unwrap()
+    ["requests", "connections"].map(|count| seen[count].as_u64().unwrap().try_into().unwrap())
 }
