@@ -155,6 +155,20 @@ for (const [title, make] of Object.entries(nestings)) {
   });
 }
 
+for (const how of ["close", "destroy"]) {
+  test(`undici: ${how}() in a sleep ends the call at the next attempt`, async () => {
+    const played = script(busy({ "retry-after-ms": "200" }));
+    const dispatcher = agentOf(SHORT);
+    const pending = undici.request(played.url, { dispatcher }).catch((error) => error);
+    while (played.log.length === 0) await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    dispatcher[how]().catch(() => {});
+    const error = await pending;
+    assert.ok(error instanceof undici.errors.UndiciError, error);
+    assert.deepEqual([outcomeOf(error)?.reason, played.log.length], ["permanent", 1]);
+  });
+}
+
 test("a front that was wrapped keeps its own requests", async () => {
   const inner = resilientFetch(SHORT);
   const outer = resilientFetch({ ...SHORT, attempts: 2, fetch: inner });
