@@ -157,6 +157,11 @@ static inline bool holdoff_curl_judge(holdoff_curl_request *request, CURLcode co
   request->code = code;
   request->status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &request->status);
+  if (code == CURLE_ABORTED_BY_CALLBACK) {
+    /* The program wants no other answer, whatever the status of this one is. */
+    *failure = holdoff_failure_of(HOLDOFF_PERMANENT);
+    return false;
+  }
   curl_easy_getinfo(curl, CURLINFO_REQUEST_SIZE, &sent);
   curl_easy_getinfo(curl, CURLINFO_SIZE_DOWNLOAD_T, &downloaded);
   curl_easy_getinfo(curl, CURLINFO_SIZE_UPLOAD_T, &uploaded);

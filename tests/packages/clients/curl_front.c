@@ -6,7 +6,7 @@
 struct front_case {
   const char *url, *method, *body;
   uint64_t deadline_ms;
-  bool writes, rewinds, idempotent, upload, reader, multi;
+  bool writes, rewinds, idempotent, upload, reader, aborts, multi;
 };
 
 /* How it ended, and the body that the program has got. */
@@ -36,6 +36,12 @@ static size_t front_read(char *data, size_t size, size_t count, void *user) {
   memcpy(data, program->body + program->sent, length);
   program->sent += length;
   return length;
+}
+
+/* Ends a transfer as soon as a part of its body is here. */
+static int front_progress(void *user, curl_off_t total, curl_off_t now, curl_off_t to_send, curl_off_t sent) {
+  (void)user, (void)total, (void)to_send, (void)sent;
+  return now > 0;
 }
 
 static bool front_rewind(void *user) {
@@ -98,6 +104,10 @@ void curl_front_play(const struct front_case *given, struct front_end *end) {
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, given->body);
   }
   if (given->method != NULL) curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, given->method);
+  if (given->aborts) {
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, front_progress);
+  }
   if (given->writes) {
     options.write = front_write;
     options.write_data = end;

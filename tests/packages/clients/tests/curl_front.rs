@@ -21,6 +21,7 @@ struct Case {
     idempotent: bool,
     upload: bool,
     reader: bool,
+    aborts: bool,
     multi: bool,
 }
 
@@ -60,6 +61,7 @@ const NOTHING: Case = Case {
     idempotent: false,
     upload: false,
     reader: false,
+    aborts: false,
     multi: false,
 };
 
@@ -123,6 +125,8 @@ const ROWS: &[Row] = &[
     ("GET", "{http}/stall-body", &["deadline", "write", "rewind"], TIMED_OUT, DEADLINE, 1, QUARTER),
     ("GET", "{http}/endless/503?times=1&ok=fine", &[], OK, 0, 2, "fine"),
     ("GET", "{http}/endless/503?times=1&ok=fine", &["write"], OK, 0, 2, "fine"),
+    // Whoever ends a refused answer wants no other one.
+    ("GET", "{http}/status/503?times=1&body=busy&ok=fine", &["write", "aborts"], ABORTED, PERMANENT, 1, "busy"),
     // Servers that lie.
     ("GET", "{http}/status/503?header=Retry-After:31536000", &[], HTTP_RETURNED_ERROR, HINT, 1, ""),
     (
@@ -181,6 +185,7 @@ async fn each_request_arrives_as_often_as_it_may() {
                 idempotent: has("idempotent"),
                 upload: has("upload"),
                 reader: has("reader"),
+                aborts: has("aborts"),
                 multi,
             });
             let text = end.text();
