@@ -1,9 +1,11 @@
 // What servers and programs do wrong: redirects and answers without an end, headers that lie, and fronts around fronts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { GetObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import axios from "axios";
 import got from "got";
 import * as undici from "undici";
+import { retryStrategy } from "../../../bindings-wasm/dist/esm/aws.js";
 import { axiosAdapter } from "../../../bindings-wasm/dist/esm/axios.js";
 import { resilientFetch } from "../../../bindings-wasm/dist/esm/fetch.js";
 import { gotHooks } from "../../../bindings-wasm/dist/esm/got.js";
@@ -31,14 +33,38 @@ const hints = {
   "two lines": [{ "retry-after": ["3600", "1"] }, 1000],
 };
 
-for (const [name, { call, follows, tells }] of Object.entries(fronts)) {
+const models = llmFetch(SHORT);
+const bucket = (endpoint) =>
+  new S3Client({
+    ...{ endpoint, region: "us-east-1", forcePathStyle: true, retryStrategy: retryStrategy(SHORT) },
+    credentials: { accessKeyId: "k", secretAccessKey: "s" },
+  });
+const all = {
+  ...fronts,
+  llm: {
+    ...{ follows: true, tells: true },
+    async call(url, init) {
+      const answer = await models(url, init);
+      return { status: answer.status, text: await answer.text(), outcome: outcomeOf(answer) };
+    },
+  },
+  AWS: {
+    tells: true,
+    async call(url) {
+      const { Body, $metadata } = await bucket(url).send(new GetObjectCommand({ Bucket: "b", Key: "k" }));
+      return { status: $metadata.httpStatusCode, text: await Body.transformToString() };
+    },
+  },
+};
+
+for (const [name, { call, follows, tells }] of Object.entries(all)) {
   for (const [title, [headers, gap]] of Object.entries(hints)) {
     test(`${name}: Retry-After says ${title}`, { timeout: 10_000 }, async () => {
       const played = script(busy(headers), {});
       const ended = await call(played.url, GET).catch((error) => error);
       const outcome = ended.outcome ?? outcomeOf(ended);
       // Node's own client, which axios and got use, gives out the first line alone.
-      if (title === "two lines" && /axios|got/.test(name)) return assert.equal(played.log.length, 1);
+      if (title === "two lines" && /axios|got|AWS/.test(name)) return assert.equal(played.log.length, 1);
       assert.equal(played.log.length, gap === undefined ? 1 : 2);
       if (gap === undefined && tells) assert.equal(outcome.reason, "hint");
       if (gap) assert.ok(played.gaps[0] >= gap && played.gaps[0] < gap + 1500, `${played.gaps}`);
