@@ -134,20 +134,20 @@ class Server:
                 text = b"<Error><Code>Slow</Code><Message>slow</Message></Error>"
         if word == "big":
             text, kind = b"x" * int(argument), "application/octet-stream"
-        fields = {"content-type": kind}
+        fields = [("content-type", kind)]
         for each in given:
             key, _, value = each.partition("=")
             if key == "date":
                 key = "retry-after"
                 value = email.utils.formatdate(time.time() + float(value) + 0.999, usegmt=True)
-            fields[key] = value
+            fields.append((key, value))
         if word == "early":
-            fields["connection"] = "close"
+            fields.append(("connection", "close"))
         if word in ("chunk", "open"):
-            fields["transfer-encoding"] = "chunked"
+            fields.append(("transfer-encoding", "chunked"))
         else:
-            fields["content-length"] = str(len(text) + (100 if word in ("short", "cut") else 0))
-        head = "".join(f"{key}: {value}\r\n" for key, value in fields.items())
+            fields.append(("content-length", str(len(text) + (100 if word in ("short", "cut") else 0))))
+        head = "".join(f"{key}: {value}\r\n" for key, value in fields)
         writer.write(f"HTTP/1.1 {status} Answer\r\n{head}\r\n".encode())
         await writer.drain()
         if word == "cut":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 import os
 import pickle
@@ -20,8 +21,8 @@ import httpx2
 import pytest
 import requests
 import urllib3
-from front_tools import QUICK, each_front, opened
-from fronts import Botocore, Front
+from front_tools import QUICK, each_blocking, each_front, opened
+from fronts import FRONTS, Botocore, Front
 from requests.adapters import HTTPAdapter
 from urllib3.util import Retry
 
@@ -126,25 +127,52 @@ print(loaded, [name for name in "{names}".split() if name in sys.modules])
 
 def test_pickled_session(server: Server) -> None:
     session = holdoff.wrap(requests.Session(), attempts=3, **QUICK)
-    copy = pickle.loads(pickle.dumps(session))
-    for each in (session, copy):
+    pickled = pickle.loads(pickle.dumps(session))
+    for each in (session, pickled):
         assert each.get(server.script("again", "503 503 200")).status_code == 200
         assert len(server.requests("again")) == 3
-    holdoff.wrap(copy, attempts=2, **QUICK)
-    assert copy.get(server.script("again", "503 503 200")).status_code == 503
+    holdoff.wrap(pickled, attempts=2, **QUICK)
+    assert pickled.get(server.script("again", "503 503 200")).status_code == 503
     assert len(server.requests("again")) == 2
+    holdoff.unwrap(pickled)
+    assert pickled.get(server.script("again", "503 503 200")).status_code == 503
+    assert len(server.requests("again")) == 1
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FRONTS if kind is not fronts.GoogleAuth])
+def test_copied_client(server: Server, kind: type[Front]) -> None:
+    """A shallow copy shares the retries. requests leaves attributes of google-auth out of copies."""
+    with opened(kind(attempts=3, **QUICK)) as front:
+        other = copy.copy(front)
+        other.client = copy.copy(front.client)
+        for each in (front, other):
+            assert each.ask("GET", server.script("again", "503 503 200")) == 200
+        holdoff.unwrap(other.client)
+        assert front.ask("GET", server.script("again", "503 503 200")) == 200
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-def test_forked_client(server: Server) -> None:
-    session = holdoff.wrap(requests.Session(), attempts=3, **QUICK)
-    url = server.script("forked", "503 200 503 200")
-    assert session.get(url).status_code == 200
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if session.get(url).status_code == 200 else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert len(server.requests("forked")) == 4
+@each_blocking
+def test_forked_client(server: Server, kind: type[Front]) -> None:
+    """A child goes on with its own copy, also while a thread of its parent sleeps."""
+    sleeping = threading.Event()
+    with opened(kind(attempts=3, on_retry=lambda _: sleeping.set(), **QUICK)) as front:
+        ended: list[int] = []
+        later = server.script("later", "503;retry-after=1 200")
+        url = server.script("forked", "503 200 503 200")
+        assert front.ask("GET", url) == 200
+        sleeping.clear()
+        other = threading.Thread(target=lambda: ended.append(front.ask("GET", later)))
+        other.start()
+        sleeping.wait()
+        child = os.fork()
+        if child == 0:
+            with holdoff.options(key="of the child"):
+                os._exit(0 if front.ask("GET", url) == 200 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        other.join()
+        assert ended == [200]
+        assert len(server.requests("forked")) == 4
 
 
 def test_threads_share_a_client(server: Server) -> None:

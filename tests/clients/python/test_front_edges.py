@@ -184,6 +184,16 @@ def test_all_callers_obey_retry_after(server: Server, kind: type[Front]) -> None
         assert sum(clock.sleeps) == pytest.approx(10, abs=0.1)
 
 
+@pytest.mark.parametrize(("headers", "wait"), [(("10", "30"), 30), (("30", "10"), 10), (("10", "soon"), 10)])
+@each_front
+def test_two_headers_that_disagree(server: Server, kind: type[Front], headers: tuple[str, str], wait: float) -> None:
+    """The last one that can be read counts (spec 8.8), whatever the client makes of two lines."""
+    with virtual_time() as clock, opened(kind(attempts=2, **QUICK)) as front:
+        steps = f"503;retry-after={headers[0]};retry-after={headers[1]} 200"
+        assert front.ask("GET", server.script("busy", steps)) == 200
+        assert sum(clock.sleeps) == pytest.approx(wait, abs=0.1)
+
+
 @each_front
 def test_a_pause_beyond_the_deadline(server: Server, kind: type[Front]) -> None:
     """A call whose deadline comes before the end of the pause ends at once, with an error of the client."""
