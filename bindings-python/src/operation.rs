@@ -47,7 +47,8 @@ pub(crate) struct Operation {
     /// The number of the latest refusal of the loop's budgets when it began.
     noted: u32,
     /// The policy of this operation, where a limit or a retry around it changes the policy.
-    around: Option<Box<Around>>,
+    own_policy: Option<Box<holdoff_core::Policy>>,
+    around: Option<Around>,
     /// True once `around` is known.
     looked: bool,
     /// The time before the first attempt, if it has a limit.
@@ -79,9 +80,8 @@ pub(crate) struct Operation {
 /// The end with reason `body` (spec 10.11).
 const UNSENT: Step = Step::Stop(holdoff_core::Outcome::GaveUp { reason: StopReason::Body, retry_at: Timestamp::NEVER });
 
-/// The limit and the retry around an operation.
+/// The retry around an operation.
 struct Around {
-    policy: holdoff_core::Policy,
     nesting: Option<Nesting>,
     parent: Option<Token>,
     /// The address of the error that the caller handles: every error of the operation has it as its context.
@@ -124,6 +124,7 @@ impl Operation {
             asynchronous: false,
             awaited: None,
             call: None,
+            own_policy: None,
             around: None,
             looked: false,
             started: None,
@@ -155,15 +156,15 @@ impl Operation {
 
     /// The token that this attempt hands down to the retries inside it.
     pub(crate) fn token_inside(&self) -> Option<Token> {
-        let around = self.around.as_deref()?;
+        let around = self.around.as_ref()?;
         around.nesting?;
-        let attempts = around.policy.attempts().unwrap_or(u32::MAX);
+        let attempts = self.policy().attempts().unwrap_or(u32::MAX);
         Some(Token::child(around.parent, self.attempts().max(1), attempts))
     }
 
     /// The policy of this operation.
     fn policy(&self) -> &holdoff_core::Policy {
-        self.around.as_deref().map_or_else(|| self.settings.get().core(), |around| &around.policy)
+        self.own_policy.as_deref().unwrap_or_else(|| self.settings.get().core())
     }
 
     /// When waits for the user's own functions end: a deadline that does not count from the start counts from now.
@@ -188,18 +189,21 @@ impl Operation {
             return Ok(());
         }
         let handled = if looks_inside { outcome::handled(py)? } else { 0 };
-        let mut around = Around { policy: *settings.core(), nesting, parent: None, handled };
+        let mut around = Around { nesting, parent: None, handled };
         if let Some(nesting) = nesting {
             around.parent = context::handed(py)?;
-            let own = around.policy.attempts().unwrap_or(u32::MAX);
-            around.policy = around.policy.with_attempts(nesting.attempts(around.parent, own));
+            let own = settings.core().attempts().unwrap_or(u32::MAX);
+            let most = nesting.attempts(around.parent, own);
+            if most != own {
+                self.own_policy = Some(Box::new(settings.core().with_attempts(most)));
+            }
         }
         if !limit.is_never() {
             let started = started.map_or_else(|| self.now(py), Ok)?;
-            around.policy = around.policy.within(limit.since(started));
+            self.own_policy = Some(Box::new((*self.policy()).within(limit.since(started))));
             self.started = Some(started);
         }
-        self.around = Some(Box::new(around));
+        self.around = Some(around);
         Ok(())
     }
 
@@ -217,7 +221,7 @@ impl Operation {
         run: impl FnOnce(&mut GuardedCall, &holdoff_core::Policy, &mut holdoff_core::Guards<'_>) -> T,
     ) -> Option<T> {
         let settings = self.settings.get();
-        let policy = self.around.as_deref().map_or(settings.core(), |around| &around.policy);
+        let policy = self.own_policy.as_deref().unwrap_or_else(|| settings.core());
         let call = self.call.as_mut()?;
         let answer = settings.with_guards(py, now, |guards| run(call, policy, guards));
         self.notice_breaker(now);
@@ -344,7 +348,7 @@ impl Operation {
 
     /// The failure after a retry inside the attempt (spec 30.4).
     fn after_inner(&self, failed: &Bound<'_, PyAny>, failure: Failure, gave_up: bool) -> PyResult<Failure> {
-        let around = self.around.as_deref();
+        let around = self.around.as_ref();
         let nesting = around.and_then(|around| around.nesting);
         let gave_up = match around {
             Some(Around { nesting: Some(_), handled, .. }) => gave_up || outcome::gave_up(failed, *handled, false)?,

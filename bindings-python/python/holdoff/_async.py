@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from ._holdoff import Notify, Retrying
 
+    Told = list[tuple[str, Awaitable[object]]]
+    """The answers of asynchronous hooks, by the names of their events."""
     _P = ParamSpec("_P")
     _R = TypeVar("_R")
 
@@ -64,7 +66,8 @@ async def drive(
     try:
         operation.begin(asynchronous=True)
         await sleep_until_due(operation)
-        await await_hooks(operation)
+        if (told := operation.hook_answers()) is not None:
+            await await_hooks(operation, told)
         if attempts is not None:
             attempts.start(first)
         while True:
@@ -87,13 +90,15 @@ async def drive(
                 follows = operation.fail(guard.number, error, timed_out=guard.timed_out, gave_up=guard.gave_up)
             if follows == "stop" and error is not None and not operation.over:
                 raise error
-            await await_hooks(operation, is_last=follows == "stop")
+            if (told := operation.hook_answers()) is not None:
+                await await_hooks(operation, told, is_last=follows == "stop")
             if follows == "stop":
                 return value if error is None else operation.result
             value = error = None
             if follows == "sleep":
                 await sleep_until_due(operation)
-                await await_hooks(operation, is_last=operation.over)
+                if (told := operation.hook_answers()) is not None:
+                    await await_hooks(operation, told, is_last=operation.over)
                 if operation.over:
                     return operation.result
             if attempts is not None and follows != "wait":
@@ -103,7 +108,8 @@ async def drive(
         operation.cancel()
         if attempts is not None:
             attempts.abandon()
-        await await_hooks(operation, is_last=True)
+        if (told := operation.hook_answers()) is not None:
+            await await_hooks(operation, told, is_last=True)
         fallback = operation.fallback
         if fallback is None:
             raise
@@ -115,18 +121,18 @@ async def drive(
             attempts.abandon()
         if first is not None:
             first.close()
-        _close_hooks(operation)
+        if (told := operation.hook_answers()) is not None:
+            from .telemetry import close
+
+            close(told)
 
 
 _GRACE = 500_000_000
 """The nanoseconds that the hooks of the last event may take after the end of the operation."""
 
 
-async def await_hooks(operation: Operation, *, is_last: bool = False) -> None:
-    """Await the asynchronous hooks that were told since the last time, but not after the operation's deadline."""
-    told = operation.hook_answers()
-    if told is None:
-        return
+async def await_hooks(operation: Operation, told: Told, *, is_last: bool = False) -> None:
+    """Await the asynchronous hooks that were told, but not after the operation's deadline."""
     from .telemetry import wait_for
 
     limit = operation.deadline_ns
@@ -139,15 +145,6 @@ async def await_hooks(operation: Operation, *, is_last: bool = False) -> None:
             return
         limit = None if limit is None else max(limit, now + _GRACE)
     await wait_for(told, Wait(operation, limit))
-
-
-def _close_hooks(operation: Operation) -> None:
-    """Close the asynchronous hooks that were not awaited."""
-    told = operation.hook_answers()
-    if told is not None:
-        from .telemetry import close
-
-        close(told)
 
 
 async def _fallback_value(operation: Operation, fallback: Callable[[Exception], Any], error: Exception) -> Any:
@@ -185,7 +182,8 @@ class _Concurrent:
         """The next attempt that ends: its guard, and its value or its error."""
         while (task := await self._ended()) is None:
             if self._operation.beside():
-                await await_hooks(self._operation)
+                if (told := self._operation.hook_answers()) is not None:
+                    await await_hooks(self._operation, told)
                 self.start()
         guard = self._running.pop(task)
         try:

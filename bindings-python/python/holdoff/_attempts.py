@@ -62,14 +62,16 @@ class _AsyncIterator:
         from ._guard import Guard
 
         operation, latest = self._operation, self._latest
-        await await_hooks(operation)
+        if (told := operation.hook_answers()) is not None:
+            await await_hooks(operation, told)
         if latest is None:
             operation.begin(asynchronous=True)
         elif latest._state != _FAILED:
             latest._check_made()
             raise StopAsyncIteration
         await sleep_until_due(operation)
-        await await_hooks(operation)
+        if (told := operation.hook_answers()) is not None:
+            await await_hooks(operation, told)
         self._latest = Attempt(operation, Guard(operation))
         return self._latest
 

@@ -90,10 +90,11 @@ def wrap(manager: Any, policy: Any, options: Any) -> Any:
         return _Pool(connect(*args, **rest), front)
 
     def opened(method: str, url: str, redirect: bool = True, **rest: Any) -> Any:
-        rest["body"], kept = body_of(rest.get("body"), front.body)
-        if kept is not None and rest["body"] is not kept:
-            # A redirect of urllib3 sends the file from its end.
-            rest.setdefault("body_pos", rest["body"].tell())
+        if rest.get("body") is not None:
+            rest["body"], kept = body_of(rest["body"], front.body)
+            if kept is not None and rest["body"] is not kept:
+                # A redirect of urllib3 sends the file from its end.
+                rest.setdefault("body_pos", rest["body"].tell())
         return urlopen(method, url, redirect, **rest)
 
     def cleared() -> None:
