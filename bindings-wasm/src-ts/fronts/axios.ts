@@ -11,6 +11,7 @@ type Config = {
   headers?: unknown;
   data?: unknown;
   signal?: unknown;
+  responseType?: string;
   retry?: FrontCall | false | null;
 };
 type Answer = { readonly status: number; readonly data?: unknown };
@@ -52,16 +53,19 @@ export function axiosAdapter(axios: AxiosLike, given?: GivenOptions): Adapter {
       signal,
       canSend,
     };
-    const told = retry?.onRetry ?? front.optionsOf(facts).onRetry;
+    const told = retry?.onRetry ?? front.options.onRetry;
     const onRetry: typeof told = (event) => {
       const { data } = (event.value ?? (event.error as { response?: unknown }).response ?? {}) as Partial<Answer>;
       (data as { destroy?(): void } | undefined)?.destroy?.();
       return told?.(event);
     };
+    const own = config.responseType === "stream" ? { ...retry, onRetry } : retry;
+    const isLimited = front.isLimited(own);
     const again = () => body && { data: streams()?.Readable.from(body) };
-    const attempt = ({ signal }: AttemptContext) => send({ ...config, ...again(), signal });
+    const attempt = (own: AttemptContext) =>
+      send(isLimited || body ? { ...config, ...again(), ...(isLimited && { signal: own.signal }) } : config);
     try {
-      return await front.run(attempt, facts, { ...retry, onRetry });
+      return await front.run(attempt, facts, own);
     } catch (error) {
       body?.close();
       if (axios.isAxiosError(error) || !(error instanceof Error)) throw error;

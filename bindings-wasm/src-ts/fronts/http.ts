@@ -58,7 +58,7 @@ export function bytesOf(size: number | string | null | undefined, otherwise: num
 export class Front {
   readonly policy: Policy;
   readonly body: number;
-  private readonly options: CallOptions;
+  readonly options: CallOptions;
   readonly guards: FrontOptions["guards"];
 
   constructor(given: GivenOptions = {}) {
