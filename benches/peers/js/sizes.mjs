@@ -22,6 +22,11 @@ const WORKS = {
     cockatiel: 'export { ExponentialBackoff, handleAll, retry } from "cockatiel";',
     "exponential-backoff": 'export { backOff } from "exponential-backoff";',
   },
+  "npm, gzip: fetch": {
+    "holdoff/lite/fetch": 'export { resilientFetch } from "holdoff/lite/fetch";',
+    "holdoff/fetch": 'export { resilientFetch } from "holdoff/fetch";',
+    ky: 'export { default } from "ky";',
+  },
   "npm, gzip: retry and guards": {
     "holdoff/guards":
       'export { Adaptive, Breaker, Budget, Bulkhead, Guards, Hedge, KeyedGuards, Limiter, retry, Stretch } from "holdoff/guards";',

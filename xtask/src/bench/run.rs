@@ -100,6 +100,7 @@ pub(crate) fn build(lang: Lang) -> Result<Vec<Program>> {
             Ok(vec![
                 script("JavaScript", "benches/peers/js/retry.mjs"),
                 script("JavaScript, timers", "benches/peers/js/timers.mjs"),
+                script("JavaScript, fronts", "benches/peers/js/fronts.mjs"),
                 Program { sizes: true, ..script("what npm packages weigh", "benches/peers/js/sizes.mjs") },
             ])
         }
