@@ -2,7 +2,9 @@
 
 pub use crate::stopped::given_up;
 
-use holdoff_core::{Clues, Facts, Failure, HintReader, Rules};
+#[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
+use holdoff_core::HintReader;
+use holdoff_core::{Clues, Facts, Failure, Rules};
 use std::error::Error;
 use std::io;
 
@@ -127,7 +129,7 @@ pub fn request_failure(error: &(dyn Error + 'static), idempotent: bool) -> Failu
 /// Classifies an answer of HTTP by its status and its headers, such as `Retry-After` and `x-should-retry`; `None` for a success. A
 /// request that may not run twice fails for good, unless the status is 425 or 429.
 ///
-/// `headers` are names and values, such as an `http::HeaderMap`.
+/// `headers` are names and values, such as an `http::HeaderMap`. A web page needs the feature `web` for the clock that a date is read by.
 ///
 /// ```
 /// use holdoff::classify::http_failure;
@@ -138,6 +140,7 @@ pub fn request_failure(error: &(dyn Error + 'static), idempotent: bool) -> Failu
 /// assert_eq!(http_failure(503, [("content-type", "text/plain")], false).unwrap().kind, FailureKind::Permanent);
 /// assert_eq!(http_failure(204, [("content-type", "text/plain")], false), None);
 /// ```
+#[cfg(any(feature = "web", not(all(target_family = "wasm", target_os = "unknown"))))]
 pub fn http_failure<N, V>(status: u16, headers: impl IntoIterator<Item = (N, V)>, idempotent: bool) -> Option<Failure>
 where
     N: AsRef<[u8]>,
