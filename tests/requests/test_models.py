@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 import time
 import warnings
 from itertools import pairwise
@@ -239,6 +240,37 @@ def test_after_a_long_retry_after(provider: Provider, make: Callable[[str], Any]
         assert error.reason == "hint"
         assert error.retry_in == pytest.approx(60, abs=1)
         assert "the server asked for a longer wait" in str(error)
+
+
+@pytest.mark.parametrize("make", [open_ai, claude])
+def test_close_ends_a_sleep(provider: Provider, make: Callable[[str], Any]) -> None:
+    ask: Any = asks_claude if make is claude else asks_openai
+    sleeping = threading.Event()
+    client = holdoff.wrap(make(provider.url("provider")), on_retry=lambda _: sleeping.set())
+    script = provider.script("provider", "429;retry-after=50")
+    other = threading.Thread(target=lambda: sleeping.wait() and client.close())
+    other.start()
+    with pytest.raises(holdoff.Cancelled) as raised:
+        ask(client)
+    other.join()
+    assert isinstance(raised.value, (anthropic if make is claude else openai).APIConnectionError)
+    assert len(script.times) == 1
+
+
+def test_close_ends_an_asynchronous_sleep(provider: Provider) -> None:
+    script = provider.script("provider", "429;retry-after=50")
+
+    async def go() -> None:
+        sleeping = asyncio.Event()
+        client = holdoff.wrap(openai.AsyncOpenAI(base_url=provider.url("provider")), on_retry=lambda _: sleeping.set())
+        asked = asyncio.ensure_future(client.chat.completions.create(model="m", messages=ASKED))
+        await sleeping.wait()
+        await client.close()
+        with pytest.raises(openai.APIConnectionError, match="cancelled"):
+            await asked
+
+    LOOP.run_until_complete(go())
+    assert len(script.times) == 1
 
 
 @pytest.mark.parametrize("step", ["503", "reset"])
