@@ -8,6 +8,8 @@ import { isStream, markedFront, plainOf, recorded } from "./request.js";
 /** The part of a request's configuration that is used. `retry` has options of this request, or is false for one plain request. */
 type Config = {
   method?: string;
+  url?: string;
+  baseURL?: string;
   headers?: unknown;
   data?: unknown;
   signal?: unknown;
@@ -23,7 +25,6 @@ type Adapter = (config: any) => Promise<any>;
 export interface AxiosLike {
   readonly defaults: { adapter?: unknown };
   getAdapter(adapters: never): Adapter;
-  getUri(config: never): string;
   readonly AxiosError: {
     from(error: Error, code?: string, config?: never, request?: unknown, answer?: never, facts?: object): Error;
   };
@@ -40,7 +41,7 @@ export function axiosAdapter(axios: AxiosLike, given?: GivenOptions): Adapter {
   const front = new Front(given);
   const send = plainOf(axios.getAdapter(plainOf(axios.defaults.adapter) as never));
   const adapter = async (config: Config): Promise<Answer> => {
-    const { method = "get", headers, data, retry } = config;
+    const { method = "get", url = "", headers, data, retry } = config;
     if (retry === false) return send(config);
     const signal = config.signal as AbortSignal | null | undefined;
     const isOnce = isStream(data) || typeof (data as { pipe?: unknown } | undefined)?.pipe === "function";
@@ -48,7 +49,7 @@ export function axiosAdapter(axios: AxiosLike, given?: GivenOptions): Adapter {
     const canSend = body?.canSend ?? (() => !isOnce);
     const facts = {
       method,
-      url: axios.getUri(config as never),
+      url: /^([a-z][a-z\d+.-]*:)?\/\//i.test(url) ? url : (config.baseURL ?? url),
       idempotent: mayRepeat(method, headers),
       signal,
       canSend,
