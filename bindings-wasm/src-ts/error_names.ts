@@ -12,7 +12,7 @@ import { isObject, readable } from "./values.js";
 
 /** How browsers and runtimes word a lost connection, for which they all throw a TypeError. */
 export const NETWORK =
-  /^(fetch failed|failed to fetch|(a )?network ?(error|request failed|connection lost)|load failed|terminated|the (internet|network) connection)/i;
+  /^(fetch failed|failed to fetch|(a |the )?network ?(error|request|connection)|load failed|terminated|the internet)/i;
 
 /** The names of errors about the program itself. */
 const PROGRAM_ERRORS = /^(Type|Reference|Syntax|Range|Eval|URI|Assertion|Config|DataClone)Error$/;

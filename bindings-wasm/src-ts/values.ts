@@ -92,8 +92,7 @@ export const BARE = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ Object.create(
 export const bareCopy = <T extends object>(object: T): T => Object.assign(Object.create(BARE), object);
 
 /** True for an object, which may be a function. */
-export const isObject = (value: unknown): value is object =>
-  (typeof value === "object" && value !== null) || typeof value === "function";
+export const isObject = (value: unknown): value is object => Object(value) === value;
 
 const CLEAN: ProxyHandler<object> = {
   get(object, name) {

@@ -24,7 +24,7 @@ export const isSpent = (data: unknown): boolean => {
 export async function saysSpent(answer: Response): Promise<boolean> {
   if (answer.status !== 429 || !JSON_TYPE.test(String(answer.headers.get("content-type")))) return false;
   const copy = answer.clone();
-  if (await reads(answer.clone(), MOST, -1, 500)) return isSpent(await copy.json().catch(nothing));
+  if (await reads(answer.clone(), MOST, 500)) return isSpent(await copy.json().catch(nothing));
   copy.body?.cancel().catch(nothing);
   return false;
 }

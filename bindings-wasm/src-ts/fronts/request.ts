@@ -16,7 +16,7 @@ export const isStream = (body: unknown): body is Stream =>
 
 /** Not every browser can iterate over a stream. */
 function sourceOf(body: Stream): Source {
-  if (!body.getReader) return (body[Symbol.asyncIterator]?.() ?? body[Symbol.iterator]?.()) as Source;
+  if (!body.getReader) return (body[Symbol.asyncIterator]?.() ?? body) as Source;
   const reader = body.getReader();
   return { next: () => reader.read(), return: () => reader.cancel() } as never;
 }
@@ -33,8 +33,7 @@ export function recorded(body: Stream, most: number) {
   const pull = async (): Promise<void> => {
     try {
       const { done, value } = await source.next();
-      const { byteLength, length } = Object(value) as { byteLength?: number; length?: number };
-      left -= byteLength ?? length ?? 0;
+      left -= (value as Uint8Array | string | undefined)?.length ?? 0;
       chunks.push(done ? chunks : value);
     } catch (error) {
       left = -1;
@@ -58,7 +57,7 @@ export function recorded(body: Stream, most: number) {
     },
     /** Closes a stream that nobody will read to its end. */
     close: () => {
-      if (chunks.at(-1) !== chunks) (async () => source.return?.())().catch(nothing);
+      (async () => source.return?.())().catch(nothing);
     },
   };
 }
@@ -77,8 +76,8 @@ function streamOf(body: AsyncIterable<unknown>): ReadableStream<unknown> {
 
 export const nothing = () => {};
 
-/** Reads a body until it ends, or until `expected` bytes were read. It is cancelled after `most` bytes and after `limit` ms, which returns false. */
-export async function reads({ body }: Pick<Response, "body">, most: number, expected?: number, limit?: number) {
+/** Reads a body until it ends. It is cancelled after `most` bytes and after `limit` ms, which returns false. */
+export async function reads({ body }: Pick<Response, "body">, most: number, limit?: number) {
   const reader = body?.getReader();
   let size = 0;
   const cancel = () => {
@@ -87,7 +86,7 @@ export async function reads({ body }: Pick<Response, "body">, most: number, expe
   };
   const timer = limit && setTimeout(cancel, limit);
   try {
-    while (reader && size !== expected) {
+    while (reader) {
       const { done, value } = await reader.read();
       if (done) break;
       if ((size += value.byteLength) > most) cancel();
@@ -107,7 +106,7 @@ export type FetchWith<O> = (input: Input, init?: Own<O>) => Promise<Response>;
 
 /** A call of `fetch` with these arguments, to be sent once for each attempt. `most` is the most bytes of a body that are kept. */
 export function sendingOf(fetch: Fetch, input: Input, init: RequestInit, most: number) {
-  const request = typeof input === "object" && "clone" in input ? input : undefined;
+  const request = (input as Partial<Request>).clone ? (input as Request) : undefined;
   const method = init.method ?? request?.method ?? "GET";
   const stream = isStream(init.body) ? recorded(init.body, most) : undefined;
   // Some browsers do not show the body of a request.
@@ -146,9 +145,7 @@ export async function waitForBody(answer: Response, most: number): Promise<Respo
   const { body, headers } = answer;
   const length = Number.parseFloat(headers.get("content-length") as string);
   const isBounded = length >= 0 ? length <= most : JSON_TYPE.test(headers.get("content-type") as string);
-  // The length is that of the encoded body.
-  const expected = headers.has("content-encoding") ? -1 : length;
-  if (body && most && isBounded) await reads(answer.clone(), most, expected);
+  if (body && most && isBounded) await reads(answer.clone(), most);
   return answer;
 }
 

@@ -36,9 +36,7 @@ function hintOf(headers: Headers): number {
   const ms = Number.parseFloat(headers.get("retry-after-ms") as string);
   const after = headers.get("retry-after") as string;
   if (ms >= 0) return ms;
-  return /^[\d, ]+$/.test(after)
-    ? (after.split(",").pop() as never as number) * 1000
-    : Math.max(Date.parse(after) - Date.now(), 0);
+  return /^[\d, ]+$/.test(after) ? (after.split(",").pop() as never as number) * 1000 : Date.parse(after) - Date.now();
 }
 
 /** The verdict on a failure of a request; `idempotent` is true for a request that may run twice. */
@@ -52,9 +50,9 @@ function verdictOn(failure: unknown, idempotent: boolean): Verdict {
   }
   const { status, headers } = failure;
   const kind = kindOfStatus(status);
-  const isFinal = kind === PERMANENT || headers.get("x-should-retry") === "false";
-  if (isFinal || !(idempotent || status === 429 || status === 425)) return false;
-  return { kind: KINDS[kind - 1] as FailureKind, hint: hintOf(headers) };
+  const mayComeAgain = kind !== PERMANENT && headers.get("x-should-retry") !== "false";
+  const isAllowed = idempotent || status === 429 || status === 425;
+  return mayComeAgain && isAllowed && { kind: KINDS[kind - 1] as FailureKind, hint: hintOf(headers) };
 }
 
 /** Returns a `fetch` whose requests are tried again. */
@@ -67,9 +65,11 @@ export function resilientFetch(given: FetchOptions & { fetch?: Fetch | null | un
     const { idempotent: repeats = idempotent, body: most = body ?? MEGABYTE, ...options } = { ...common, ...own };
     const sending = sendingOf(plain, input, init, most as number);
     const mayRepeat = repeats ?? sending.idempotent;
+    const policy = policyOf(options);
     let isUsed = false;
+    let isFailed = false;
     const send = async (attempt: AttemptContext): Promise<Response> => {
-      const answer = await sending.send(attempt.signal);
+      const answer = await sending.send(policy.limit < Infinity ? attempt.signal : undefined);
       if (answer.status >= 400) throw answer;
       return waitForBody(answer, most as number);
     };
@@ -81,15 +81,13 @@ export function resilientFetch(given: FetchOptions & { fetch?: Fetch | null | un
     const onRetry = (event: RetriedEvent): void => {
       options.onRetry?.(event);
       // The connection serves the next attempt if the body is small and comes soon.
-      reads(event.error as Response, 65536, -1, 500).catch(nothing);
+      reads(event.error as Response, 65536, 500).catch(nothing);
     };
-    let isFailed = true;
+    const { signal } = sending;
     try {
-      const own = { ...options, signal: sending.signal, when, onRetry, isOnce: !mayRepeat };
-      const answer = await run(send, policyOf(own), own);
-      isFailed = false;
-      return answer;
+      return await run(send, policy, { ...options, signal, when, onRetry, isOnce: !mayRepeat });
     } catch (failure) {
+      isFailed = true;
       if (isUsed) Object(outcomeOf(failure)).reason = "body" satisfies StopReason;
       if (failure instanceof Response) return failure;
       throw failure;

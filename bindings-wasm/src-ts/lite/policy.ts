@@ -79,9 +79,10 @@ function built(fields: Record<string, unknown>): Policy {
   const constant = kind === "constant";
   const linear = kind === "linear";
   const decorrelated = kind === "decorrelated";
-  check("backoff.factor", 111, !("backoff.factor" in fields) || !(constant || linear));
-  check("backoff.increment", 111, !("backoff.increment" in fields) || linear);
-  check("backoff.max", 111, !("backoff.max" in fields) || !constant);
+  const allow = (path: string, right: boolean) => check(path, 111, right || !(path in fields));
+  allow("backoff.factor", !(constant || linear));
+  allow("backoff.increment", linear);
+  allow("backoff.max", !constant);
   const factor = number("backoff.factor", decorrelated ? 3 : 2);
   check("backoff.factor", 105, factor >= (decorrelated ? 1 : 0));
   const initial = time("backoff.initial", 100);

@@ -113,7 +113,7 @@ async function operation<T>(
       throw stopped(lastError, "gave_up", step.reason, retryAt);
     }
     if (step.kind === "sleep") {
-      if ((await waited(step.at)) === "cancelled") throw cancelled();
+      await waited(step.at);
       step = (machine as Machine).wake(now());
       continue;
     }
@@ -124,10 +124,9 @@ async function operation<T>(
       Attempt.control(context).abort(signal?.reason);
       throw error;
     }
-    const late = end === "late" && timeout(`attempt ${attempt} took longer than its limit`);
-    const [value, failure] = end === "late" ? [] : end;
+    const late = end === "late";
+    const [value, error] = late ? [undefined, timeout(`attempt ${attempt} took longer than its limit`)] : end;
     if (value) return value();
-    const error = late || failure;
     const time = now();
     const isAgain = isAbortAgain(error, lastError);
     lastError = error;
@@ -144,7 +143,7 @@ async function operation<T>(
       }
     } finally {
       // Only now, so that what the operation does about it is no second failure.
-      if (late) Attempt.control(context).abort(late);
+      if (late) Attempt.control(context).abort(error);
     }
   }
 }
@@ -164,14 +163,7 @@ const PROGRAM_ERRORS =
   /^(Type|Reference|Syntax|Range|Eval|URI|Assertion|Config|(\w+User)?Abort|Cancell?(ed)?|DataClone)Error$/;
 
 /** The names of errors of AWS by which a service asks for less; their statuses are 400 and others. */
-const THROTTLED_NAMES = /Throttl|TooManyRequests|LimitExceeded|ThroughputExceeded|SlowDown/;
-
-/** The kind of an error with this name and code. */
-function natureOf({ name, code, message }: ErrorLike): number {
-  if (/TimeoutError$/.test(String(name)) || code === "ETIMEDOUT") return TIMEOUT;
-  if (!PROGRAM_ERRORS.test(String(name))) return TRANSIENT;
-  return name === "TypeError" && NETWORK.test(String(message)) ? TRANSIENT : PERMANENT;
-}
+const THROTTLED_NAMES = /Throttl|TooManyRequests|(Limit|Throughput)Exceeded|SlowDown/;
 
 /** By its HTTP status if it has one, and else by its name. An error that throws when it is looked at is transient. */
 function kindOf(error: unknown): number {
@@ -179,14 +171,16 @@ function kindOf(error: unknown): number {
     // The reason of an abort.
     if (/^[sn]/.test(typeof error)) return PERMANENT;
     const known = clean<ErrorLike>(Object(error));
-    const { name, status, statusCode, $metadata } = known;
+    const { name, code, message, status, statusCode, $metadata } = known;
     const response = clean(known.response);
     const ofAws = $metadata && (THROTTLED_NAMES.test(String(name)) ? 429 : $metadata.httpStatusCode);
     for (const number of [status, statusCode, response?.status, response?.statusCode, ofAws]) {
       const kind = typeof number === "number" && kindOfStatus(number);
       if (kind) return kind;
     }
-    return natureOf(known);
+    if (/TimeoutError$/.test(String(name)) || code === "ETIMEDOUT") return TIMEOUT;
+    const isLost = name === "TypeError" && NETWORK.test(String(message));
+    return isLost || !PROGRAM_ERRORS.test(String(name)) ? TRANSIENT : PERMANENT;
   } catch {
     return TRANSIENT;
   }
