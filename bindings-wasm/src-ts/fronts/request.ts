@@ -10,9 +10,7 @@ type Stream = Partial<AsyncIterable<unknown> & Iterable<unknown> & ReadableStrea
 
 /** True for a body that can be sent once: a stream, or an iterator. */
 export const isStream = (body: unknown): body is Stream =>
-  Object(body) === body &&
-  !ArrayBuffer.isView(body) &&
-  ["getReader", "next", Symbol.asyncIterator].some((name) => name in (body as object));
+  Object(body) === body && ["getReader", "next", Symbol.asyncIterator].some((name) => name in (body as object));
 
 /** Not every browser can iterate over a stream. */
 function sourceOf(body: Stream): Source {
@@ -28,15 +26,14 @@ export function recorded(body: Stream, most: number) {
   const source = sourceOf(body);
   /** The chunks; the list itself stands for the end. */
   const chunks: unknown[] = [];
-  let left = most;
   let pending: Promise<void> | undefined;
   const pull = async (): Promise<void> => {
     try {
       const { done, value } = await source.next();
-      left -= (value as Uint8Array | string | undefined)?.length ?? 0;
+      most -= (value as Uint8Array | string | undefined)?.length ?? 0;
       chunks.push(done ? chunks : value);
     } catch (error) {
-      left = -1;
+      most = -1;
       throw error;
     } finally {
       pending = undefined;
@@ -44,14 +41,14 @@ export function recorded(body: Stream, most: number) {
   };
   return {
     /** False once more was sent than is recorded, and once the stream has failed. */
-    canSend: () => left >= 0,
+    canSend: () => most >= 0,
     async *[Symbol.asyncIterator]() {
       for (let at = 0; ; at++) {
         // An earlier pass may still wait for the same chunk.
         while (at === chunks.length) await (pending ??= pull());
         const chunk = chunks[at];
         if (chunk === chunks) return;
-        if (left < 0) chunks.fill(undefined, 0, at + 1);
+        if (most < 0) chunks.fill(undefined, 0, at + 1);
         yield chunk;
       }
     },
@@ -127,7 +124,7 @@ export function sendingOf(fetch: Fetch, input: Input, init: RequestInit, most: n
       return fetch(hasOwnBody && (keeps ??= await reads(request.clone(), most)) ? request.clone() : input, own);
     },
     /** Lets go of a body that was kept, and of a stream that a failed call has not read to its end. */
-    end(isFailed: boolean): void {
+    end(isFailed: boolean | undefined): void {
       if (isFailed) stream?.close();
       if (keeps) request?.body?.cancel().catch(nothing);
     },

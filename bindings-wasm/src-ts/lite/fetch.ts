@@ -66,8 +66,8 @@ export function resilientFetch(given: FetchOptions & { fetch?: Fetch | null | un
     const sending = sendingOf(plain, input, init, most as number);
     const mayRepeat = repeats ?? sending.idempotent;
     const policy = policyOf(options);
-    let isUsed = false;
-    let isFailed = false;
+    let isUsed: boolean | undefined;
+    let isFailed: boolean | undefined;
     const send = async (attempt: AttemptContext): Promise<Response> => {
       const answer = await sending.send(policy.limit < Infinity ? attempt.signal : undefined);
       if (answer.status >= 400) throw answer;

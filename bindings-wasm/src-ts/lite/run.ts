@@ -66,9 +66,11 @@ async function operation<T>(
   let attempt = 0;
   let lastError: unknown;
 
-  const stopped = (error: unknown, outcome: Outcome["outcome"], reason: StopReason, retryAt?: number) =>
-    attach(error, { outcome, reason, attempts: attempt, retryAt, lastError });
-  const cancelled = () => stopped(signal?.reason, "cancelled", "cancelled");
+  const stopped = (error: unknown, reason: StopReason, retryAt?: number) => {
+    const outcome: Outcome["outcome"] = reason === "cancelled" ? reason : "gave_up";
+    return attach(error, { outcome, reason, attempts: attempt, retryAt, lastError });
+  };
+  const cancelled = () => stopped(signal?.reason, "cancelled");
 
   /** Waits for the work, but not past a time, however far off, and never until before it, or past a cancellation. */
   const waited = <V>(at: number, work?: () => V): Promise<End<Awaited<V>>> =>
@@ -107,10 +109,10 @@ async function operation<T>(
   let machine: Machine | undefined;
   for (let step: Step = { kind: "attempt", at: policy.limit }; ; ) {
     if (signal?.aborted) throw cancelled();
-    if (policy.limit === 0) throw stopped(timeout("the deadline is over"), "gave_up", "deadline");
+    if (policy.limit === 0) throw stopped(timeout("the deadline is over"), "deadline");
     if (step.kind === "stop") {
       const retryAt = step.at < Infinity ? Date.now() + (step.at - now()) / 1e6 : undefined;
-      throw stopped(lastError, "gave_up", step.reason, retryAt);
+      throw stopped(lastError, step.reason, retryAt);
     }
     if (step.kind === "sleep") {
       await waited(step.at);
