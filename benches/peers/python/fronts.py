@@ -155,7 +155,7 @@ def by_botocore(url: str) -> Work:
         return session.create_client("s3", "eu-west-1", endpoint_url=url, config=config)
 
     def asks(client: Any) -> Sample:
-        return timed(lambda: client.head_object(Bucket="bucket", Key="key"))
+        return timed(lambda: client.get_object(Bucket="bucket", Key="key")["Body"].read())
 
     everybody = {
         "bare": client(total_max_attempts=1),
