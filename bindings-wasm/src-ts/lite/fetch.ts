@@ -83,9 +83,8 @@ export function resilientFetch(given: FetchOptions & { fetch?: Fetch | null | un
       // The connection serves the next attempt if the body is small and comes soon.
       reads(event.error as Response, 65536, 500).catch(nothing);
     };
-    const { signal } = sending;
     try {
-      return await run(send, policy, { ...options, signal, when, onRetry, isOnce: !mayRepeat });
+      return await run(send, policy, { ...options, ...sending, when, onRetry, isOnce: !mayRepeat });
     } catch (failure) {
       isFailed = true;
       if (isUsed) Object(outcomeOf(failure)).reason = "body" satisfies StopReason;
