@@ -94,12 +94,12 @@ extern_c! {
         print(text, size, described.as_ref().map(|(policy, guards)| explained(policy, rows).guarded(guards)))
     };
 
-    /// Finds the next lint of the policy and the guards that options describe, as holdoff_policy_lint does.
+    /// Finds the next lint of the policy, the guards and the rules that options describe, as holdoff_policy_lint does.
     ///
     /// Returns its number; 0 if there is no other lint, and for options with a problem.
     fn holdoff_options_lint(options, after: u32, text: *mut c_char, size) -> u32 =
         policy_and_options(options).map_or(0, |(policy, guards)| {
-            next_lint(&mut guards.lints(&policy), after, text, size)
+            next_lint(&mut guards.lints(&policy).chain(guards.rules().lints()), after, text, size)
         });
 }
 

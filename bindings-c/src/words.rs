@@ -420,6 +420,24 @@ pub const HOLDOFF_LINT_LONG_HINT: u32 = 321;
 /// Lint. A server's hint of no time may drive retries as fast as they run: there are many attempts, and the policy's own delays, which such a hint is held against, take next to no time.
 pub const HOLDOFF_LINT_HINT_WITHOUT_FLOOR: u32 = 322;
 
+/// Lint. An exponential delay has no maximum and grows beyond 5 minutes.
+pub const HOLDOFF_LINT_NO_CAP: u32 = 323;
+
+/// Lint. The first rule retries every failure, also those that will fail again in the same way.
+pub const HOLDOFF_LINT_RETRIES_EVERYTHING: u32 = 324;
+
+/// Lint. A rule retries an answer that says that the request itself is wrong.
+pub const HOLDOFF_LINT_RETRIES_CLIENT_ERRORS: u32 = 325;
+
+/// Lint. A setting of another system's file has no effect there (only a reader of files knows).
+pub const HOLDOFF_LINT_NO_EFFECT: u32 = 326;
+
+/// Lint. A route retries a method that is not idempotent after the server may have done the work (only a reader of files knows).
+pub const HOLDOFF_LINT_UNSAFE_METHOD: u32 = 327;
+
+/// Lint. A mesh retries a service for which no file sets a limit of concurrent retries (only a reader of files knows).
+pub const HOLDOFF_LINT_MESH_WITHOUT_BUDGET: u32 = 328;
+
 /// Level. The inner level gave up for a reason after which the outer one does not go on.
 pub const HOLDOFF_LEVEL_INNER: u32 = 1;
 

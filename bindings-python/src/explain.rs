@@ -83,10 +83,10 @@ pub(crate) struct Lint(holdoff_core::Lint);
 
 impl Lint {
     pub(crate) fn all(policy: &Policy, within: Option<Span>) -> Vec<Self> {
-        let (guards, policy) = (policy.document.guards, policy.core());
+        let (guards, rules, policy) = (policy.document.guards, policy.document.rules, policy.core());
         match within {
-            None => guards.lints(policy).map(Self).collect(),
-            Some(timeout) => guards.lints_within(policy, timeout).map(Self).collect(),
+            None => guards.lints(policy).chain(rules.lints()).map(Self).collect(),
+            Some(timeout) => guards.lints_within(policy, timeout).chain(rules.lints()).map(Self).collect(),
         }
     }
 }

@@ -105,6 +105,22 @@
  * delays, which such a hint is held against, take next to no time.
  */
 #define HOLDOFF_LINT_HINT_WITHOUT_FLOOR 322U
+#define HOLDOFF_LINT_NO_CAP 323U /**< Lint. An exponential delay has no maximum and grows beyond 5 minutes. */
+/** Lint. The first rule retries every failure, also those that will fail again in the same way. */
+#define HOLDOFF_LINT_RETRIES_EVERYTHING 324U
+/** Lint. A rule retries an answer that says that the request itself is wrong. */
+#define HOLDOFF_LINT_RETRIES_CLIENT_ERRORS 325U
+/** Lint. A setting of another system's file has no effect there (only a reader of files knows). */
+#define HOLDOFF_LINT_NO_EFFECT 326U
+/**
+ * Lint. A route retries a method that is not idempotent after the server may have done the work (only a reader of files
+ * knows).
+ */
+#define HOLDOFF_LINT_UNSAFE_METHOD 327U
+/**
+ * Lint. A mesh retries a service for which no file sets a limit of concurrent retries (only a reader of files knows).
+ */
+#define HOLDOFF_LINT_MESH_WITHOUT_BUDGET 328U
 #define HOLDOFF_IN_TIME_ALWAYS 1U /**< In time. Whatever the draws. */
 #define HOLDOFF_IN_TIME_SOMETIMES 2U /**< In time. If the draws are small enough. */
 #define HOLDOFF_IN_TIME_NEVER 3U /**< In time. Not even with the smallest draws. */
@@ -253,7 +269,7 @@ int holdoff_nested_lint(const holdoff_policy *policies, const holdoff_nesting *n
 int holdoff_options_explain(const holdoff_options *options, uint32_t rows, char *text, size_t size);
 
 /**
- * Finds the next lint of the policy and the guards that options describe, as holdoff_policy_lint does.
+ * Finds the next lint of the policy, the guards and the rules that options describe, as holdoff_policy_lint does.
  *
  * Returns its number; 0 if there is no other lint, and for options with a problem.
  */

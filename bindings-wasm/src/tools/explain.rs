@@ -61,8 +61,10 @@ functions! {
 
 fn lints_of(policy: &FullPolicy, within: Option<Span>) -> Vec<LintObject> {
     match within {
-        None => policy.guards.lints(&policy.policy).map(lint).collect(),
-        Some(within) => policy.guards.lints_within(&policy.policy, within).map(lint).collect(),
+        None => policy.guards.lints(&policy.policy).chain(policy.rules.lints()).map(lint).collect(),
+        Some(within) => {
+            policy.guards.lints_within(&policy.policy, within).chain(policy.rules.lints()).map(lint).collect()
+        }
     }
 }
 

@@ -2,11 +2,13 @@
 
 use crate::decide::policy::Policy;
 use crate::describe::foreign::{Form, FormReader};
+use crate::describe::lint::Lint;
 use crate::describe::options::Options;
 use crate::describe::rules::texts::Texts;
 use crate::describe::rules::{HostText, Rules, TextList};
 use crate::error::{Error, ErrorCode, Quantity};
 use crate::serde_value::{DocumentRules, DocumentValue, read_values};
+use crate::time::Span;
 use crate::value::Value;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString as _};
@@ -128,6 +130,16 @@ impl Document {
         let patterns = self.texts.get(0, TextList::Patterns);
         let _ = policy.write(patterns, self.error_types.iter().map(String::as_str), &mut out);
         Ok(out)
+    }
+
+    /// The lints of the policy, its guards and its rules, in the order of their numbers.
+    pub fn lints(&self) -> impl Iterator<Item = Lint> {
+        self.guards.lints(&self.policy).chain(self.rules.lints())
+    }
+
+    /// The same for a caller with a timeout of its own, see [`Options::lints_within`].
+    pub fn lints_within(&self, timeout: Span) -> impl Iterator<Item = Lint> {
+        self.guards.lints_within(&self.policy, timeout).chain(self.rules.lints())
     }
 
     /// Stores a text that [`Options::set`] or [`FormReader::set`] returned.

@@ -3,7 +3,8 @@
 //! A lint is an opinion and changes nothing. Each has a number and a word that stay, so that a team can allow one.
 
 use crate::decide::backoff::Backoff;
-use crate::decide::failure::Failure;
+use crate::decide::failure::{Failure, FailureKind};
+use crate::decide::grpc::GrpcCode;
 use crate::decide::guards::Refusal;
 use crate::decide::guards::budget::config::retry_costs;
 use crate::decide::guards::guard::GuardFields as _;
@@ -12,8 +13,10 @@ use crate::decide::hint::{Hint, HintMode, HintOver};
 use crate::decide::jitter::Jitter;
 use crate::decide::policy::{FOREVER, Limits, Policy, RuleNumbers, UNLIMITED};
 use crate::decide::retry::MANY;
+use crate::decide::stage::Stage;
 use crate::describe::options::Options;
 use crate::describe::path::{COUNTED, Path};
+use crate::describe::rules::{Facts, Rules};
 use crate::error::Quantity;
 use crate::fields::Field;
 use crate::time::Span;
@@ -71,9 +74,28 @@ words! {
         /// A server's hint of no time may drive retries as fast as they run: there are many attempts, and the policy's own delays, which
         /// such a hint is held against, take next to no time.
         HintWithoutFloor = 322 "hint_without_floor" "a server may ask for retries without a wait";
+        /// An exponential delay has no maximum and grows beyond 5 minutes.
+        NoCap = 323 "no_cap" "without a maximum, a delay goes on growing";
+        /// The first rule retries every failure, also those that will fail again in the same way.
+        RetriesEverything = 324 "retries_everything" "every failure is retried, also one that will fail again";
+        /// A rule retries an answer that says that the request itself is wrong.
+        RetriesClientErrors = 325 "retries_client_errors" "an answer is retried that says that the request is wrong";
+        /// A setting of another system's file has no effect there (only a reader of files knows).
+        NoEffect = 326 "no_effect" "a setting has no effect";
+        /// A route retries a method that is not idempotent after the server may have done the work (only a reader of files knows).
+        UnsafeMethod = 327 "unsafe_method" "a server may do the work of such a request twice";
+        /// A mesh retries a service for which no file sets a limit of concurrent retries (only a reader of files knows).
+        MeshWithoutBudget = 328 "mesh_without_budget" "without a budget, a mesh multiplies the load on a service that fails";
     }
 }
 
+/// The longest delay that may grow without a maximum.
+const LONG: Span = Span::from_secs(300);
+/// The client errors that may go away: a timeout of the server, a conflict, a lock, an early request, throttling.
+const PASSING: [u16; 5] = [408, 409, 423, 425, 429];
+/// The gRPC codes that say that the request is wrong: INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED,
+/// FAILED_PRECONDITION, OUT_OF_RANGE, UNIMPLEMENTED and UNAUTHENTICATED.
+const WRONG_REQUEST: [u8; 8] = [3, 5, 6, 7, 9, 11, 12, 16];
 /// The longest wait that a server may ask for unquestioned.
 const HOUR: Span = Span::from_secs(3600);
 /// The delay that is questioned where a hint can be shorter.
@@ -105,10 +127,34 @@ impl fmt::Display for Lint {
                 write!(f, " ({can} of {all})")
             }
             (hidden, taker) if self.kind == LintKind::HiddenRule => write!(f, " (rule {hidden} behind rule {taker})"),
-            (found, limit) => write!(f, " ({found}, limit {limit})"),
+            (Quantity::Number(answer), _) if self.kind == LintKind::RetriesClientErrors => {
+                match GrpcCode::from_code(answer as u32) {
+                    Some(code) => write!(f, " ({})", code.name()),
+                    None => write!(f, " ({answer})"),
+                }
+            }
+            (found, limit) => write!(f, " ({}, limit {})", Readable(found), Readable(limit)),
         }
     }
 }
+
+/// A quantity whose times from an hour on are hours: `61.7h`.
+struct Readable(Quantity);
+
+impl fmt::Display for Readable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(Quantity::Span(span)) = self else { return self.0.fmt(f) };
+        let tenths = span.as_nanos().saturating_add(TENTH / 2) / TENTH;
+        match (tenths / 10, tenths % 10) {
+            _ if *span < HOUR => span.fmt(f),
+            (hours, 0) => write!(f, "{hours}h"),
+            (hours, tenth) => write!(f, "{hours}.{tenth}h"),
+        }
+    }
+}
+
+/// A tenth of an hour, in nanoseconds.
+const TENTH: u64 = 360_000_000_000;
 
 impl Policy {
     /// The lints of the policy alone, in the order of their numbers. Work is bounded whatever the policy.
@@ -208,6 +254,28 @@ impl Policy {
         let hidden = taker.saturating_add(1);
         let is_there = self.rules.get(hidden).is_some_and(|rule| *rule != RuleNumbers::EMPTY);
         is_there.then_some(((hidden as u32).saturating_add(1), hidden as u32))
+    }
+
+    /// The longest delay of a backoff that multiplies without a maximum; [`Quantity::None`] without an end of attempts.
+    fn uncapped(&self) -> Option<Quantity> {
+        let grows = |stage: Stage| match stage.backoff {
+            Backoff::Exponential { factor, max, .. } => factor > 1.0 && max == Span::MAX,
+            _ => false,
+        };
+        let longest = |failure: Failure| {
+            let grows = match self.rule(failure) {
+                Some((_, rule)) => self.stages_of(rule).any(grows),
+                None => self.stages().any(grows),
+            };
+            let mut path = Path::pinned(u32::MAX);
+            let retries = self.attempts_after(failure).map(|attempts| attempts.saturating_sub(1));
+            let delays = (0..retries.unwrap_or(COUNTED).min(COUNTED)).map_while(|_| path.next(self, failure));
+            let longest = delays.map(|next| next.0).max().filter(|delay| grows && *delay > LONG)?;
+            Some(if retries.is_none() { Quantity::None } else { Quantity::Span(longest) })
+        };
+        let all = self.looked_at().filter(|_| self.deadline().is_none()).filter_map(longest);
+        let rank = |longest: &Quantity| if let Quantity::Span(span) = longest { *span } else { Span::MAX };
+        all.max_by_key(rank)
     }
 
     /// True if a call without a deadline sleeps longer for a longer hint, even above an hour.
@@ -337,8 +405,15 @@ impl Options {
             }
             LintKind::HintWithoutFloor => unshown(policy.obeys_short_hints()),
             LintKind::HiddenRule => policy.hidden_rule().map(|(hidden, taker)| (number(hidden), number(taker))),
-            // spec 13.7 and 13.8: the caller and the retries around it are not known here
-            LintKind::WaitAboveTimeout | LintKind::NestedRetries => None,
+            LintKind::NoCap => policy.uncapped().map(|longest| (longest, Quantity::Span(LONG))),
+            // spec 13.7 to 13.10: the caller, the retries around it, the rules and the files are not known here
+            LintKind::WaitAboveTimeout
+            | LintKind::NestedRetries
+            | LintKind::RetriesEverything
+            | LintKind::RetriesClientErrors
+            | LintKind::NoEffect
+            | LintKind::UnsafeMethod
+            | LintKind::MeshWithoutBudget => None,
         }
     }
 }
@@ -351,6 +426,27 @@ impl Lint {
         let (attempts, retrying) = multiplied(retries);
         let found = attempts.map_or(Quantity::None, |attempts| Quantity::Number(attempts as f64));
         (retrying > 1).then_some(Self { kind: LintKind::NestedRetries, found, limit: Quantity::None })
+    }
+}
+
+impl Rules {
+    /// The lints of the rules, which hold whatever the policy.
+    pub fn lints(&self) -> impl Iterator<Item = Lint> {
+        let lint = |kind, found| Lint { kind, found, limit: Quantity::None };
+        let everything = self.retries_everything();
+        let wrong = self.retried_client_error().filter(|_| !everything);
+        let everything = everything.then(|| lint(LintKind::RetriesEverything, Quantity::None));
+        everything.into_iter().chain(wrong.map(|answer| lint(LintKind::RetriesClientErrors, number(answer))))
+    }
+
+    /// The first status, or else gRPC code, that says that a request is wrong and is retried.
+    fn retried_client_error(&self) -> Option<u32> {
+        let permanent = Failure::new(FailureKind::Permanent);
+        let retries = |facts: Facts| self.judge(facts, permanent).kind != FailureKind::Permanent;
+        let statuses = (400..500).filter(|status| !PASSING.contains(status));
+        let status = statuses.into_iter().find(|status| retries(Facts { http: *status, ..Facts::NONE }));
+        let code = || WRONG_REQUEST.into_iter().find(|code| retries(Facts { grpc: *code, ..Facts::NONE }));
+        status.map(u32::from).or_else(|| code().map(u32::from))
     }
 }
 

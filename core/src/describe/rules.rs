@@ -244,6 +244,11 @@ impl Rules {
         self.word(index) == NEVER
     }
 
+    /// True if the first rule retries whatever failed.
+    pub(crate) fn retries_everything(&self) -> bool {
+        self.count() > 0 && self.word(0) == RETRIES && self.kinds(0) == u8::MAX
+    }
+
     /// The word of a rule about retries.
     fn word(&self, index: u8) -> u8 {
         self.retry.get(usize::from(index)).copied().unwrap_or(STAYS)

@@ -13,6 +13,11 @@ fn busy() -> Options {
     *Policy::options().backoff(Backoff::constant(Duration::from_millis(9))).forever().deadline(SECOND * 30)
 }
 
+/// Delays of 1 s, 2 s, 4 s and so on, without a maximum.
+fn uncapped(attempts: u32) -> Options {
+    *Policy::options().backoff(Backoff::exponential(SECOND, 2.0).max(Duration::MAX)).attempts(attempts)
+}
+
 fn found(policy: Options) -> Vec<u16> {
     policy.build().unwrap().lints().map(|lint| lint.kind.code()).collect()
 }
@@ -64,9 +69,13 @@ fn each_lint_has_its_reason() {
         (*policy().deadline(SECOND * 30).hint_over(HintOver::Clamp), &[308]),
         (*policy().deadline(SECOND * 30).hint_over(HintOver::Clamp).hint_mode(HintMode::Ignore), &[]),
         (*exponential(2.0).attempts(10), &[]),
-        (*exponential(2.2).attempts(10), &[309]),
+        (*exponential(2.2).attempts(10), &[309, 323]),
         (*policy().backoff(Backoff::linear(SECOND, SECOND * 8)).attempts(10), &[]),
         (*policy().backoff(Backoff::linear(SECOND, SECOND * 9)).attempts(10), &[309]),
+        (uncapped(9), &[]),
+        (uncapped(11), &[304, 309, 323]),
+        (*uncapped(11).deadline(SECOND * 60), &[304, 305, 309]),
+        (*uncapped(3).forever(), &[301, 323]),
     ] {
         assert_eq!(found(policy), lints, "{policy:?}");
     }
@@ -133,7 +142,7 @@ fn sleeps_are_held_against_the_time_that_somebody_waits() {
     assert_eq!(within(policy(), 6), [std::format!("{text} (7s, limit 6s)")]);
     assert_eq!(within(*policy().deadline(SECOND * 6), 6).len(), 1, "the deadline ends them");
     assert_eq!(within(*policy().forever().deadline(SECOND * 9), 8), [std::format!("{text} (9s, limit 8s)")]);
-    assert_eq!(within(*policy().forever(), 8)[1], std::format!("{text} (without an end, limit 8s)"));
+    assert_eq!(within(*policy().forever(), 8)[2], std::format!("{text} (without an end, limit 8s)"));
     let budget = Options::NEW;
     let policy = policy().build().unwrap();
     let codes: Vec<_> = budget.lints_within(&policy, Span::from_secs(6)).map(|lint| lint.kind.code()).collect();
@@ -201,10 +210,39 @@ fn the_delays_of_a_rule_are_looked_at() {
         ("rules[0].backoff.factor", number(10.0)),
         ("rules[0].backoff.max", text("none")),
     ];
-    assert_eq!(of(&retrier), ["warning 309 long_wait: the sleeps take long, without jitter (222220s, limit 15m)",]);
+    let long = [
+        "warning 309 long_wait: the sleeps take long, without jitter (61.7h, limit 15m)",
+        "warning 323 no_cap: without a maximum, a delay goes on growing (55.6h, limit 5m)",
+    ];
+    assert_eq!(of(&retrier), long);
     let plain = [&retrier[..2], &[("rules[0].jitter", text("none"))]].concat();
     assert_eq!(of(&plain), ["warning 303 no_jitter: without jitter, clients that fail together come back together"]);
     assert_eq!(of(&retrier[..2]), Vec::<std::string::String>::new());
+}
+
+#[test]
+fn rules_that_retry_too_much_are_questioned() {
+    use crate::Value;
+    let of = |fields: &[(&str, Value<'_>)]| -> Vec<_> {
+        let mut options = Policy::options();
+        for (name, value) in fields {
+            options.set(name, *value).unwrap();
+        }
+        options.rules().lints().map(|lint| lint.to_string()).collect()
+    };
+    let retry = |list, value| [(list, value), ("rules[0].retry", Value::Flag(true))];
+    let none: [std::string::String; 0] = [];
+    let wrong = "warning 325 retries_client_errors: an answer is retried that says that the request is wrong";
+    let http = "rules[0].if.http[0]";
+    assert_eq!(of(&retry(http, 503_u32.into())), none);
+    assert_eq!(of(&retry(http, 429_u32.into())), none);
+    assert_eq!(of(&retry(http, 404_u32.into())), [std::format!("{wrong} (404)")]);
+    assert_eq!(of(&retry(http, Value::Text("4xx"))), [std::format!("{wrong} (400)")]);
+    assert_eq!(of(&retry("rules[0].if.grpc[0]", Value::Text("UNAVAILABLE"))), none);
+    assert_eq!(of(&retry("rules[0].if.grpc[0]", Value::Text("NOT_FOUND"))), [std::format!("{wrong} (NOT_FOUND)")]);
+    let everything = "warning 324 retries_everything: every failure is retried, also one that will fail again";
+    assert_eq!(of(&retry("rules[0].if", Value::Empty)), [everything]);
+    assert_eq!(of(&[("rules[0].if", Value::Empty), ("rules[0].retry", Value::Flag(false))]), none);
 }
 
 #[test]
