@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // npx holdoff: the command line is a WebAssembly module; this file gives it files and a terminal.
-import { readdirSync, readFileSync, writeSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
 import { initSync, run } from "./dist/bindgen/cli.js";
 
@@ -19,10 +19,14 @@ function inWords(action) {
 
 const read = (path) => inWords(() => readFileSync(path === "-" ? 0 : path));
 
+const size = (path) => inWords(() => statSync(path).size);
+
+const kind = (entry) => (entry.isDirectory() ? "d" : entry.isSymbolicLink() ? "l" : entry.isFile() ? "f" : "o");
+
 const list = (folder) =>
-  inWords(() =>
-    readdirSync(folder, { withFileTypes: true }).map((entry) => entry.name + (entry.isDirectory() ? "/" : "")),
-  );
+  inWords(() => readdirSync(folder, { withFileTypes: true }).map((entry) => kind(entry) + entry.name));
+
+const save = (path, text) => inWords(() => writeFileSync(path, text));
 
 // A run does not return to Node before it ends, so the text goes out at once.
 const progress = (text) => process.stderr.isTTY && writeSync(2, `\r\x1b[2K${text}`);
@@ -36,7 +40,11 @@ function write(stream, text, color) {
 
 initSync({ module: readFileSync(new URL("./cli.wasm", import.meta.url)) });
 const width = Number(process.env.COLUMNS) || process.stdout.columns || WIDTH;
-const { out, err, code, color } = run(["holdoff", ...process.argv.slice(2)], read, list, progress, width);
+const { out, err, code, color } = run(
+  ["holdoff", ...process.argv.slice(2)],
+  { read, size, list, write: save, progress },
+  width,
+);
 write(process.stdout, out, color);
 write(process.stderr, err, color);
 process.exitCode = code;

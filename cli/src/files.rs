@@ -1,6 +1,6 @@
 //! The files that a pattern means, such as `config/**/*.retry.json`, for shells that do not do it themselves.
 
-use crate::host::{Host, error};
+use crate::host::{Entry, EntryKind, Host, error};
 use glob::{MatchOptions, Pattern};
 
 /// The most folders that a pattern looks into.
@@ -32,14 +32,13 @@ pub(crate) fn files(pattern: &str, host: &Host<'_>) -> Result<Vec<String>, Strin
             Err(cause) if seen == 1 => return Err(error(format_args!("{folder}: {cause}"))),
             Err(_) => continue,
         };
-        for name in names {
+        for Entry { name, kind } in names {
             let path = format!("{folder}{name}");
-            match path.strip_suffix('/') {
-                Some(_) if name.starts_with('.') || name == "node_modules/" => {}
-                Some(inner) if inner.matches('/').count() < deepest => folders.push(path),
-                Some(_) => {}
-                None if matcher.matches_with(&path, OPTIONS) => found.push(path),
-                None => {}
+            match kind {
+                EntryKind::Folder if name.starts_with('.') || name == "node_modules" => {}
+                EntryKind::Folder if path.matches('/').count() < deepest => folders.push(path + "/"),
+                EntryKind::File | EntryKind::Link if matcher.matches_with(&path, OPTIONS) => found.push(path),
+                _ => {}
             }
         }
     }

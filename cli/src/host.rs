@@ -9,12 +9,38 @@ use std::fmt::{self, Display};
 pub struct Host<'h> {
     /// Reads a file; `-` is the standard input. The error is the system's words.
     pub read: &'h dyn Fn(&str) -> Result<Vec<u8>, String>,
-    /// The names in a folder, those of folders with a `/` behind them. The error is the system's words.
-    pub list: &'h dyn Fn(&str) -> Result<Vec<String>, String>,
+    /// The length of a file in bytes. The error is the system's words.
+    pub size: &'h dyn Fn(&str) -> Result<u64, String>,
+    /// The entries of a folder. The error is the system's words.
+    pub list: &'h dyn Fn(&str) -> Result<Vec<Entry>, String>,
+    /// Writes a file. The error is the system's words.
+    pub write: &'h dyn Fn(&str, &str) -> Result<(), String>,
     /// Shows how far a long command is, in place of the last such text; an empty text ends it.
     pub progress: &'h dyn Fn(&str),
     /// The columns of the terminal.
     pub width: usize,
+}
+
+/// An entry of a folder.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Entry {
+    /// Its name; signs that are no Unicode are replaced.
+    pub name: String,
+    /// What it is.
+    pub kind: EntryKind,
+}
+
+/// The kind of an entry of a folder.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum EntryKind {
+    /// A file with bytes.
+    File,
+    /// A folder.
+    Folder,
+    /// A link to another place, which a walk does not follow.
+    Link,
+    /// A pipe, a device, a socket, or a file with a name that is no Unicode.
+    Other,
 }
 
 impl fmt::Debug for Host<'_> {

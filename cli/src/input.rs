@@ -26,10 +26,9 @@ pub(crate) fn form() -> impl TypedValueParser<Value = Form> {
         .try_map(|name| Form::from_name(&name).ok_or("is no name of a format"))
 }
 
-/// A policy, and the text that it was read from; a preset has none.
+/// A policy and its name.
 pub(crate) struct Input {
     pub(crate) name: String,
-    pub(crate) text: String,
     pub(crate) document: Document,
 }
 
@@ -47,7 +46,7 @@ impl Problem {
         match self {
             Self::Unreadable(text) => text.clone(),
             Self::Wrong(findings, text) => {
-                let shown: Vec<_> = findings.iter().map(|finding| finding.render(text, host.width)).collect();
+                let shown: Vec<_> = findings.iter().map(|finding| finding.render(text, &[], host.width)).collect();
                 shown.join("\n\n")
             }
         }
@@ -58,27 +57,36 @@ impl Format {
     /// The policy that a name stands for. A preset comes first, so that no file in the way changes what a name means.
     pub(crate) fn policy(self, name: &str, host: &Host<'_>) -> Result<Input, Problem> {
         match Preset::from_name(name).filter(|_| self.form.is_none()) {
-            Some(preset) => Ok(Input { name: name.to_owned(), text: String::new(), document: of_preset(preset) }),
+            Some(preset) => Ok(Input { name: name.to_owned(), document: of_preset(preset) }),
             None => self.file(name, host),
         }
     }
 
     /// The policy in a file.
     pub(crate) fn file(self, path: &str, host: &Host<'_>) -> Result<Input, Problem> {
+        let (name, text) = self.text(path, host)?;
+        match self.document(&name, &text) {
+            Ok(document) => Ok(Input { name, document }),
+            Err(wrong) => Err(Problem::Wrong(wrong, text)),
+        }
+    }
+
+    /// The name of a file for people, and its text.
+    pub(crate) fn text(self, path: &str, host: &Host<'_>) -> Result<(String, String), Problem> {
         let bytes = (host.read)(path).map_err(|cause| Problem::Unreadable(error(unread(path, &cause))))?;
         let name = if path == "-" { "<stdin>" } else { path }.to_owned();
-        let text = String::from_utf8(bytes)
-            .map_err(|_| Problem::Unreadable(error(format_args!("{name}: is not text in UTF-8"))))?;
-        // Some editors of Windows put a mark before the text.
-        let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
-        match self.read(&text) {
-            Ok(document) => Ok(Input { name, text, document }),
-            Err(wrong) => {
-                let mistakes = self.mistakes(wrong, &text);
-                let findings = mistakes.into_iter().map(|wrong| finding(wrong, name.clone(), &text)).collect();
-                Err(Problem::Wrong(findings, text))
-            }
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok((name, unmarked(text))),
+            Err(_) => Err(Problem::Unreadable(error(format_args!("{name}: is not text in UTF-8")))),
         }
+    }
+
+    /// The policy of a text, or its mistakes.
+    pub(crate) fn document(self, name: &str, text: &str) -> Result<Document, Vec<Finding>> {
+        self.read(text).map_err(|wrong| {
+            let mistakes = self.mistakes(wrong, text);
+            mistakes.into_iter().map(|wrong| finding(wrong, name.to_owned(), text)).collect()
+        })
     }
 
     /// Reads a text. That it is JSON comes first.
@@ -122,6 +130,11 @@ impl Format {
         }
         found
     }
+}
+
+/// A text without the mark that some editors of Windows put before it.
+pub(crate) fn unmarked(text: String) -> String {
+    text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)
 }
 
 /// The most mistakes of a file that are shown.
@@ -216,6 +229,10 @@ fn finding(Wrong { error, at }: Wrong, file: String, text: &str) -> Finding {
         None => spans::find(text, &error.path, is_name),
     };
     Finding {
+        policy: String::new(),
+        form: "holdoff",
+        effect: String::new(),
+        weight: 0.0,
         severity: Severity::Error,
         code: code.code(),
         name: code.name(),

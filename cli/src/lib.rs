@@ -3,7 +3,6 @@
 //! It reads no file and asks no terminal. A [`Host`] does both, so that the same program is a binary, a WebAssembly module that
 //! Node.js starts, and a Python wheel. The core decides everything that is printed.
 
-mod check;
 mod convert;
 mod explain;
 mod files;
@@ -13,11 +12,13 @@ mod input;
 mod presets;
 mod program;
 mod replay;
+mod rule;
+mod scan;
 mod simulate;
 mod simulated;
 mod spans;
 mod style;
 mod table;
 
-pub use host::{Host, Output};
+pub use host::{Entry, EntryKind, Host, Output};
 pub use program::run;

@@ -1,7 +1,7 @@
 //! The command line of holdoff, see `holdoff --help`.
 
 use anstream::{AutoStream, ColorChoice};
-use holdoff_cli::{Host, Output, run};
+use holdoff_cli::{Entry, EntryKind, Host, Output, run};
 use std::fs;
 use std::io::{ErrorKind, IsTerminal as _, Read as _, Write as _, stderr, stdin, stdout};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ const COLUMNS: usize = 80;
 
 fn main() -> ExitCode {
     let progress: &dyn Fn(&str) = if stderr().is_terminal() { &progress } else { &|_| {} };
-    let host = Host { read: &read, list: &list, progress, width: width() };
+    let host = Host { read: &read, size: &size, list: &list, write: &write, progress, width: width() };
     let Output { color, out, err, code } = run(std::env::args_os(), host);
     let choice = match color {
         clap::ColorChoice::Auto => ColorChoice::Auto,
@@ -30,14 +30,29 @@ fn read(path: &str) -> Result<Vec<u8>, String> {
     read.map_err(|error| words(&error))
 }
 
-fn list(folder: &str) -> Result<Vec<String>, String> {
+fn size(path: &str) -> Result<u64, String> {
+    fs::metadata(path).map(|file| file.len()).map_err(|error| words(&error))
+}
+
+fn list(folder: &str) -> Result<Vec<Entry>, String> {
     let entries = fs::read_dir(folder).map_err(|error| words(&error))?;
-    let name = |entry: fs::DirEntry| {
-        // A link to a folder is not followed: it may lead around in a circle.
-        let end = if entry.file_type().is_ok_and(|kind| kind.is_dir()) { "/" } else { "" };
-        Some(entry.file_name().into_string().ok()? + end)
+    let entry = |entry: fs::DirEntry| {
+        let kind = match entry.file_type() {
+            Ok(kind) if kind.is_dir() => EntryKind::Folder,
+            Ok(kind) if kind.is_symlink() => EntryKind::Link,
+            Ok(kind) if kind.is_file() => EntryKind::File,
+            _ => EntryKind::Other,
+        };
+        match entry.file_name().into_string() {
+            Ok(name) => Entry { name, kind },
+            Err(name) => Entry { name: name.to_string_lossy().into_owned(), kind: EntryKind::Other },
+        }
     };
-    Ok(entries.flatten().filter_map(name).collect())
+    Ok(entries.flatten().map(entry).collect())
+}
+
+fn write(path: &str, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| words(&error))
 }
 
 /// The same words on every system.

@@ -1,7 +1,7 @@
 //! The commands and their arguments.
 
 use crate::host::{Answer, Host, Output};
-use crate::{check, convert, explain, presets, replay, simulate, style};
+use crate::{convert, explain, presets, replay, rule, scan, simulate, style};
 use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -19,8 +19,9 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Explain(explain::Explain),
-    Lint(check::Lint),
-    Check(check::Check),
+    #[command(visible_alias = "check", alias = "lint")]
+    Scan(scan::Scan),
+    Rule(rule::Rule),
     Simulate(simulate::Simulate),
     Replay(replay::Replay),
     Convert(convert::Convert),
@@ -57,8 +58,8 @@ impl Command {
     fn run(self, host: &Host<'_>) -> Answer {
         match self {
             Self::Explain(explain) => explain.run(host),
-            Self::Lint(lint) => lint.run(host),
-            Self::Check(check) => check.run(host),
+            Self::Scan(scan) => scan.run(host),
+            Self::Rule(rule) => rule.run(),
             Self::Simulate(simulate) => simulate.run(host),
             Self::Replay(replay) => replay.run(host),
             Self::Convert(convert) => convert.run(host),

@@ -82,7 +82,7 @@ const DEFAULT: &str = "default";
 
 /// Reads a time of whole seconds.
 fn seconds(text: &str) -> Result<u64, String> {
-    let nanos = crate::check::span(text)?.as_nanos();
+    let nanos = crate::scan::span(text)?.as_nanos();
     let is_whole = (1..=3600).contains(&(nanos / SECOND)) && nanos % SECOND == 0;
     if is_whole { Ok(nanos / SECOND) } else { Err("must be whole seconds from 1s to 1h".to_owned()) }
 }
@@ -106,10 +106,10 @@ impl Simulate {
         let mut inputs = self.policies.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         if !self.no_default && !self.policies.iter().any(|name| name == DEFAULT) {
             let document = of_preset(Preset::Default);
-            inputs.push(Input { name: DEFAULT.to_owned(), text: String::new(), document });
+            inputs.push(Input { name: DEFAULT.to_owned(), document });
         }
         // All policies are read before the first run, which may take a while.
-        let strategies = inputs.iter().map(|Input { name, document, .. }| {
+        let strategies = inputs.iter().map(|Input { name, document }| {
             Strategy::of(name, document).map_err(|wrong| error(format_args!("{name}: {wrong:#}")))
         });
         let strategies = strategies.collect::<Result<Vec<_>, _>>()?;

@@ -1,15 +1,19 @@
 //! Inputs that nobody means well: deep, long, and no text at all. Each is answered in words, soon, and without a panic.
 
 use anstream::adapter::strip_str;
-use holdoff_cli::{Host, Output, run};
+use holdoff_cli::{Entry, EntryKind, Host, Output, run};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Runs the program on a file with that content.
 fn ran(command: &[&str], content: &[u8]) -> Output {
     let begun = Instant::now();
-    let read = |_: &str| Ok(content.to_vec());
-    let host = Host { read: &read, list: &|_| Ok(Vec::new()), progress: &|_| {}, width: 80 };
+    let read = |path: &str| match path {
+        ".holdoff.toml" => Err("there is no such file".to_owned()),
+        _ => Ok(content.to_vec()),
+    };
+    let list = |_: &str| Err("is no folder".to_owned());
+    let host = Host { read: &read, size: &|_| Ok(0), list: &list, write: &|_, _| Ok(()), progress: &|_| {}, width: 80 };
     let Output { out, err, code, .. } = run(["holdoff"].iter().chain(command), host);
     let [out, err] = [out, err].map(|text| strip_str(&text).to_string());
     // An input that is looked at once for each of its bytes takes hours.
@@ -85,6 +89,15 @@ fn each_mistake_of_a_file_is_shown() {
     }
 }
 
+/// Entries by their names, those of folders with a `/` behind them.
+fn entries(names: &[&str]) -> Vec<Entry> {
+    let entry = |name: &&str| match name.strip_suffix('/') {
+        Some(name) => Entry { name: name.to_owned(), kind: EntryKind::Folder },
+        None => Entry { name: (*name).to_owned(), kind: EntryKind::File },
+    };
+    names.iter().map(entry).collect()
+}
+
 #[test]
 fn a_pattern_stands_for_the_files_with_such_names() {
     let read = |path: &str| match path {
@@ -92,13 +105,14 @@ fn a_pattern_stands_for_the_files_with_such_names() {
         _ => Err("there is no such file".to_owned()),
     };
     let list = |folder: &str| match folder {
-        "." => Ok(vec!["a/".to_owned(), ".git/".to_owned(), "odd[1].json".to_owned()]),
-        "a/" => Ok(vec!["b/".to_owned(), "x.retry.json".to_owned(), "other.json".to_owned()]),
-        "a/b/" => Ok(vec!["y.retry.json".to_owned(), ".hidden.retry.json".to_owned()]),
+        "." => Ok(entries(&["a/", ".git/", "odd[1].json"])),
+        "a/" => Ok(entries(&["b/", "x.retry.json", "other.json"])),
+        "a/b/" => Ok(entries(&["y.retry.json", ".hidden.retry.json"])),
         _ => Err("there is no such file".to_owned()),
     };
     let checked = |pattern: &str| {
-        let host = Host { read: &read, list: &list, progress: &|_| {}, width: 80 };
+        let size = |path: &str| read(path).map(|bytes| bytes.len() as u64);
+        let host = Host { read: &read, size: &size, list: &list, write: &|_, _| Ok(()), progress: &|_| {}, width: 80 };
         let Output { out, err, code, .. } = run(["holdoff", "check", pattern], host);
         let [out, err] = [out, err].map(|text| strip_str(&text).to_string());
         (code, out + &err)
