@@ -149,7 +149,7 @@ impl Scan {
         let mut known = HashSet::new();
         for path in paths {
             for source in self.sources(path, config, host, &mut found) {
-                if known.insert(source.path().to_owned()) {
+                if known.insert(source.path().trim_start_matches("./").to_owned()) {
                     sources.push(source);
                 }
             }

@@ -46,9 +46,9 @@ pub(crate) fn test_wheels() -> Result<()> {
     pages("python -m holdoff", &script)
 }
 
-/// Runs the commands of the pages with a program.
+/// Runs the commands of the pages, and the scans of folders, with a program.
 fn pages(what: &str, program: &Path) -> Result<()> {
     let mut cargo = rust::cargo_of_all("test");
-    cargo.args(["--test", "pages"]).env("HOLDOFF", program);
-    shell::step(&format!("the pages with {what}"), &mut cargo)
+    cargo.args(["--test", "pages", "--test", "scan"]).env("HOLDOFF", program);
+    shell::step(&format!("the pages and scans with {what}"), &mut cargo)
 }

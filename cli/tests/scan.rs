@@ -1,0 +1,196 @@
+//! Scans of folders: what is read, what is left out, and what is printed about it.
+//!
+//! `HOLDOFF` names another program to run: the package of Node.js and that of Python are the same program.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A policy with one warning, `no_jitter`.
+const FIXED: &str = "{\n  \"attempts\": 3,\n  \"jitter\": \"none\"\n}\n";
+
+/// An empty folder for a test.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("scan-{name}"));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn put(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn holdoff(folder: &Path, arguments: &[&str]) -> Output {
+    let program = std::env::var_os("HOLDOFF").unwrap_or_else(|| env!("CARGO_BIN_EXE_holdoff").into());
+    Command::new(program).args(arguments).current_dir(folder).env("COLUMNS", "100").output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The exit code, the text and the notes of a scan.
+fn scan(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = holdoff(folder, &[&["scan"], arguments].concat());
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+/// The findings of a scan: file, line and name of each.
+fn findings(folder: &Path, arguments: &[&str]) -> Vec<(String, u64, String)> {
+    let output = holdoff(folder, &[&["scan", "--json"], arguments].concat());
+    let all: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let word = |finding: &Value, name: &str| finding[name].as_str().unwrap().to_owned();
+    all.iter().map(|one| (word(one, "file"), one["line"].as_u64().unwrap_or(0), word(one, "name"))).collect()
+}
+
+fn files(folder: &Path, arguments: &[&str]) -> Vec<String> {
+    findings(folder, arguments).into_iter().map(|finding| finding.0).collect()
+}
+
+#[test]
+fn ignored_files_are_left_out() {
+    let root = folder("ignored");
+    for name in [
+        "a.retry.json",
+        "b/c.retry.json",
+        "b/kept.retry.json",
+        "b/out/d.retry.json",
+        "dist/e.retry.json",
+        ".hidden/f.retry.json",
+        "node_modules/x/g.retry.json",
+        ".git/h.retry.json",
+        "deep/b/c.retry.json",
+    ] {
+        put(&root, name, FIXED);
+    }
+    put(&root, ".gitignore", "dist/\n/b/*.retry.json\n!kept.retry.json\n[\n");
+    put(&root, "b/.ignore", "out\n");
+    let all = [".hidden/f.retry.json", "a.retry.json", "b/kept.retry.json", "deep/b/c.retry.json"];
+    assert_eq!(files(&root, &[]), all);
+    assert_eq!(files(&root, &["."]), all);
+    assert_eq!(files(&root, &["b"]), ["b/kept.retry.json"], "the patterns of the folder around count");
+    assert_eq!(files(&root.join("b"), &[]), ["c.retry.json", "kept.retry.json"]);
+    let absolute = root.join("b");
+    assert_eq!(files(&root, &[absolute.to_str().unwrap()]).len(), 1);
+    assert_eq!(files(&root, &["dist/e.retry.json", "b"]).len(), 2, "a file that is named is read");
+    assert_eq!(files(&root, &["b", "b/kept.retry.json", "./b"]).len(), 1, "and once only");
+}
+
+#[test]
+fn what_cannot_be_read_is_counted() {
+    let root = folder("unread");
+    put(&root, "good.retry.json", FIXED);
+    put(&root, "binary.retry.json", b"retry \xff\xfe\0");
+    put(&root, "large.retry.json", format!("{{\"retry\": \"{}\"}}", "x".repeat(5_000_001)));
+    put(&root, "empty.retry.json", "");
+    put(&root, "picture.png", b"retry \xff");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(".", root.join("around")).unwrap();
+        std::os::unix::fs::symlink("nowhere.json", root.join("broken.json")).unwrap();
+        Command::new("mkfifo").arg(root.join("pipe.json")).status().unwrap();
+    }
+    put(&root, "odd \u{1b}[2J\n,:%\u{e9}.retry.json", FIXED);
+    let (code, out, err) = scan(&root, &[]);
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(err.contains("1 file is not text in UTF-8: binary.retry.json"), "{err}");
+    assert!(err.contains("1 file is larger than 5 MB: large.retry.json"), "{err}");
+    assert!(!err.contains("picture"), "{err}");
+    if cfg!(unix) {
+        assert!(err.contains("2 links were not followed: around, broken.json"), "{err}");
+        assert!(err.contains("pipe.json"), "{err}");
+    }
+    assert!(out.contains("good.retry.json:3:3") && !out.contains('\u{1b}'), "{out}");
+    let (_, github, _) = scan(&root, &["--github"]);
+    let odd = github.lines().find(|line| line.contains("odd")).unwrap();
+    assert!(odd.contains("%0A%2C%3A%25\u{e9}.retry.json,line=3,col=3"), "{odd}");
+}
+
+#[test]
+fn a_configuration_says_what_counts() {
+    let root = folder("configured");
+    let many = FIXED.replace('3', "12");
+    put(&root, "a.retry.json", &many);
+    put(&root, "legacy/b.retry.json", &many);
+    put(&root, "test/c.retry.json", &many);
+    let names = |arguments: &[&str]| -> Vec<String> {
+        findings(&root, arguments).into_iter().map(|(file, _, name)| format!("{file} {name}")).collect()
+    };
+    assert_eq!(names(&[]).len(), 6);
+    put(
+        &root,
+        ".holdoff.toml",
+        "exclude = [\"test/\"]\nallow = [\"many_attempts\"]\n[allow-in]\n\"legacy/**\" = [\"no_jitter\"]\n\
+        [severity]\nno_jitter = \"note\"\n",
+    );
+    assert_eq!(names(&[]), ["a.retry.json no_jitter"]);
+    assert_eq!(scan(&root, &[]).0, 0, "a note does not fail");
+    put(&root, "paths.toml", "paths = [\"legacy\"]\nfail-on = \"error\"\n");
+    assert_eq!(names(&["--config", "paths.toml"]).len(), 2);
+    assert_eq!(scan(&root, &["--config", "paths.toml"]).0, 0);
+    assert_eq!(scan(&root, &["--config", "paths.toml", "--fail-on", "warning"]).0, 1);
+    assert_eq!(names(&["--config", "paths.toml", "--allow", "no_jitter"]), ["legacy/b.retry.json many_attempts"]);
+    for (text, error) in [
+        ("alow = []", "wrong.toml:1:1: unknown field `alow`"),
+        ("allow = [\"no_jiter\"]", "wrong.toml: no_jiter: is no name of a finding"),
+        ("[severity]\nno_jitter = \"bad\"", "wrong.toml:2:13: unknown variant `bad`"),
+        ("x", "wrong.toml:1:2"),
+    ] {
+        put(&root, "wrong.toml", text);
+        let (code, out, err) = scan(&root, &["--config", "wrong.toml"]);
+        assert!(code == 2 && out.is_empty() && err.contains(error), "{err}");
+    }
+    assert_eq!(scan(&root, &["--config", "nothing.toml"]).0, 2);
+}
+
+#[test]
+fn a_baseline_keeps_known_findings_quiet() {
+    let root = folder("baseline");
+    put(&root, "a.retry.json", FIXED);
+    let (code, _, err) = scan(&root, &["--baseline", "known.json"]);
+    assert!(code == 2 && err.contains("--write-baseline"), "{err}");
+    assert_eq!(scan(&root, &["--write-baseline"]).0, 2);
+    let (code, out, _) = scan(&root, &["--baseline", "known.json", "--write-baseline"]);
+    assert_eq!((code, &*out), (0, "known.json: 1 finding known\n"));
+    let (code, out, _) = scan(&root, &["--baseline", "known.json"]);
+    assert_eq!((code, &*out), (0, "1 policy in 1 of 2 files: no findings besides 1 of the baseline\n"));
+    put(&root, "a.retry.json", format!("\n\n{}", FIXED.replace('3', "12")));
+    put(&root, ".holdoff.toml", "baseline = \"known.json\"");
+    let left = findings(&root, &[]);
+    assert_eq!(left, [("a.retry.json".to_owned(), 4, "many_attempts".to_owned())]);
+    put(&root, "known.json", "{\"version\": 2, \"findings\": []}");
+    assert_eq!(scan(&root, &[]).0, 2);
+}
+
+#[test]
+fn sarif_has_the_places_of_the_findings() {
+    let root = folder("sarif");
+    put(&root, "a b/\u{e9}.retry.json", FIXED);
+    put(&root, "wrong.retry.json", "{\"attempts\": 0}");
+    let log: Value = serde_json::from_str(&scan(&root, &["--sarif"]).1).unwrap();
+    let run = &log["runs"][0];
+    let results = run["results"].as_array().unwrap();
+    assert_eq!((log["version"].as_str(), results.len()), (Some("2.1.0"), 2));
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    for result in results {
+        let rule = &rules[usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap()];
+        assert_eq!(rule["id"], result["ruleId"]);
+    }
+    let place = &results[1]["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "a%20b/%C3%A9.retry.json");
+    assert_eq!((&place["region"]["startLine"], &place["region"]["startColumn"]), (&3.into(), &3.into()));
+    assert_eq!((&results[0]["level"], &results[1]["level"]), (&"error".into(), &"warning".into()));
+}
+
+#[test]
+fn a_preset_and_a_folder_of_its_name_are_told_apart() {
+    let root = folder("presets");
+    assert_eq!(scan(&root, &["default"]).1, "no findings\n");
+    put(&root, "default/a.retry.json", FIXED);
+    assert_eq!(files(&root, &["default"]), ["default/a.retry.json"]);
+    assert_eq!(scan(&root, &["defaultt"]).0, 2);
+}
