@@ -91,8 +91,9 @@ words! {
 
 /// The longest delay that may grow without a maximum.
 const LONG: Span = Span::from_secs(300);
-/// The client errors that may go away: a timeout of the server, a conflict, a lock, an early request, throttling.
-const PASSING: [u16; 5] = [408, 409, 423, 425, 429];
+/// The client errors that may go away: a timeout of the server, a conflict, a body that is too large for now (RFC 9110, 15.5.14), a
+/// lock, an early request, throttling.
+const PASSING: [u16; 6] = [408, 409, 413, 423, 425, 429];
 /// The gRPC codes that say that the request is wrong: INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED,
 /// FAILED_PRECONDITION, OUT_OF_RANGE, UNIMPLEMENTED and UNAUTHENTICATED.
 const WRONG_REQUEST: [u8; 8] = [3, 5, 6, 7, 9, 11, 12, 16];
@@ -263,10 +264,12 @@ impl Policy {
             _ => false,
         };
         let longest = |failure: Failure| {
-            let grows = match self.rule(failure) {
-                Some((_, rule)) => self.stages_of(rule).any(grows),
-                None => self.stages().any(grows),
+            // An earlier stage has an end.
+            let last = match self.rule(failure) {
+                Some((_, rule)) => self.stages_of(rule).last(),
+                None => self.stages().last(),
             };
+            let grows = last.is_some_and(grows);
             let mut path = Path::pinned(u32::MAX);
             let retries = self.attempts_after(failure).map(|attempts| attempts.saturating_sub(1));
             let delays = (0..retries.unwrap_or(COUNTED).min(COUNTED)).map_while(|_| path.next(self, failure));
