@@ -194,3 +194,60 @@ fn a_preset_and_a_folder_of_its_name_are_told_apart() {
     assert_eq!(files(&root, &["default"]), ["default/a.retry.json"]);
     assert_eq!(scan(&root, &["defaultt"]).0, 2);
 }
+
+/// The findings of each policy of the catalogue, checked by hand: a policy without a line has none.
+const CATALOGUE: [(&str, &str); 18] = [
+    // 3 s to 4.3 min, polynomial: 362 s.
+    ("activejob", "long_wait"),
+    // Retry-After of any length.
+    ("anthropic", "long_hint"),
+    // An hour between two bursts, and fixed delays.
+    ("bursts", "long_wait no_jitter"),
+    // 100 attempts with fixed delays over 6.5 hours.
+    ("cloud-tasks", "long_wait no_jitter many_attempts"),
+    // A container is started again for ever, after fixed delays.
+    ("crash-loop", "forever no_jitter"),
+    ("elasticsearch-bulk", "no_jitter"),
+    ("exim", "forever no_jitter"),
+    ("five-and-thirty", "no_jitter"),
+    ("gateway-api", "no_jitter"),
+    ("got", "long_hint"),
+    ("grpc-connect", "forever"),
+    // 26 attempts in three weeks.
+    ("sidekiq", "long_wait many_attempts"),
+    ("signalr", "no_jitter"),
+    // The delays of two rules are fixed.
+    ("step-functions", "no_jitter"),
+    ("svix", "long_wait no_jitter"),
+    ("tanstack-query", "no_jitter"),
+    ("urllib3-by-kind", "no_jitter"),
+    ("urllib3", "no_jitter many_attempts long_hint"),
+];
+
+#[test]
+fn the_catalogue_has_the_findings_that_are_true() {
+    let root = folder("catalogue");
+    let catalogue = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/catalogue");
+    let mut names = Vec::new();
+    for entry in fs::read_dir(catalogue).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|end| end == "json") {
+            let entry: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            put(&root, &format!("{name}.retry.json"), entry["policy"].to_string());
+            names.push(name);
+        }
+    }
+    assert_eq!(names.len(), 27);
+    names.sort();
+    let found = findings(&root, &[]);
+    for name in names {
+        let file = format!("{name}.retry.json");
+        let of: Vec<_> = found.iter().filter(|one| one.0 == file).map(|one| &*one.2).collect();
+        let expected = CATALOGUE.iter().find(|known| known.0 == name).map_or("", |known| known.1);
+        assert_eq!(of.join(" "), expected, "{name}");
+    }
+    for preset in ["default", "llm", "aws-standard-2.1", "grpc", "polly", "google-cloud", "kubernetes"] {
+        assert_eq!(scan(&root, &[preset]), (0, "no findings\n".to_owned(), String::new()), "{preset}");
+    }
+}
