@@ -4,13 +4,16 @@
 //! Node.js starts, and a Python wheel. The core decides everything that is printed.
 
 mod convert;
+mod detect;
 mod explain;
 mod files;
 mod finding;
 mod host;
 mod input;
+mod names;
 mod presets;
 mod program;
+mod reading;
 mod replay;
 mod rule;
 mod scan;
@@ -18,7 +21,9 @@ mod simulate;
 mod simulated;
 mod spans;
 mod style;
+mod syntax;
 mod table;
+mod tree;
 
 pub use host::{Entry, EntryKind, Host, Output};
 pub use program::run;

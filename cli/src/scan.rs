@@ -231,9 +231,12 @@ impl Scan {
 
     /// Reads the policies of texts, many at once.
     fn read(&self, texts: &[policies::Text], found: &mut Found) {
-        for (scanned, skipped) in parallel::each(texts, |text| policies::scanned(text, self.form, self.within)) {
+        for (scanned, skipped) in parallel::each(texts, |text| policies::scanned(text, &self.form, self.within)) {
             if let Some(reason) = skipped {
                 found.notes.skip(reason, &scanned.name);
+            }
+            if let Some(text) = &scanned.unread {
+                found.unread += &format!("{text}\n");
             }
             if scanned.policies > 0 || !scanned.findings.is_empty() {
                 found.scanned.push(scanned);

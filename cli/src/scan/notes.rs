@@ -17,6 +17,10 @@ pub(crate) enum Skipped {
     Large,
     /// A file that is not text in UTF-8.
     Binary,
+    /// A file that is not of the format that its name says.
+    Broken,
+    /// A template, whose policies are known when it is rendered.
+    Template,
     /// A comment that allows a warning that does not exist.
     UnknownAllow,
 }
@@ -31,6 +35,10 @@ impl Skipped {
             Self::Special => ["entry is no file with a name in Unicode", "entries are no files with names in Unicode"],
             Self::Large => ["file is larger than 5 MB", "files are larger than 5 MB"],
             Self::Binary => ["file is not text in UTF-8", "files are not text in UTF-8"],
+            Self::Broken => ["file is no valid JSON or YAML", "files are no valid JSON or YAML"],
+            Self::Template => {
+                ["file is a template or has values from outside", "files are templates or have values from outside"]
+            }
             Self::UnknownAllow => {
                 ["comment allows a warning that does not exist", "comments allow a warning that does not exist"]
             }

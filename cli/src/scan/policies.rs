@@ -4,10 +4,10 @@ use super::allow;
 use super::effect::effect;
 use super::notes::{Notes, Skipped};
 use crate::finding::{Finding, Severity};
-use crate::input::{Format, of_preset};
+use crate::input::{Format, Problem, of_preset};
+use crate::reading::{Named, Reading, read};
 use crate::spans;
-use holdoff_core::{Document, Lint, LintKind, Preset, Quantity, Span};
-use std::ops::Range;
+use holdoff_core::{Document, ErrorCode, Form, Lint, LintKind, Preset, Quantity, Span};
 
 /// Where a policy comes from.
 pub(crate) enum Source {
@@ -42,13 +42,15 @@ pub(crate) struct Scanned {
     pub(crate) findings: Vec<Finding>,
     /// How many policies it has.
     pub(crate) policies: usize,
+    /// The error of a file that does not have the policy that a person means.
+    pub(crate) unread: Option<String>,
 }
 
 impl Scanned {
     /// A file that is no policy.
     pub(crate) fn wrong(findings: Vec<Finding>, text: String) -> Self {
         let name = findings.first().map(|finding| finding.file.clone()).unwrap_or_default();
-        Self { name, text, findings, policies: 0 }
+        Self { name, text, findings, policies: 0, unread: None }
     }
 }
 
@@ -66,56 +68,72 @@ pub(crate) struct Found {
 }
 
 /// Reads the policies of a text. The second value says why it was passed over.
-pub(crate) fn scanned(text: &Text, format: Format, within: Option<Span>) -> (Scanned, Option<Skipped>) {
+pub(crate) fn scanned(text: &Text, format: &Format, within: Option<Span>) -> (Scanned, Option<Skipped>) {
     let Text { name, text, source } = text;
-    let mut scanned = Scanned { name: name.clone(), text: text.clone(), findings: Vec::new(), policies: 0 };
-    let place = |path: &str| spans::find(text, path, true);
-    match source {
+    let mut scanned =
+        Scanned { name: name.clone(), text: text.clone(), findings: Vec::new(), policies: 0, unread: None };
+    let mut skipped = None;
+    let reading = match source {
         Source::Preset(preset) => {
             scanned.policies = 1;
-            scanned.findings = lints(&of_preset(*preset), name, text, within, &|_| None);
+            scanned.findings = lints(&of_preset(*preset), name, text, within, None);
+            Reading::default()
         }
-        Source::Found(path) if !path.ends_with("retry.json") => {}
-        Source::Named(_) | Source::Found(_) => match format.document(name, text) {
-            Ok(document) => {
-                scanned.policies = 1;
-                scanned.findings = lints(&document, name, text, within, &place);
+        Source::Named(path) | Source::Found(path)
+            if matches!(source, Source::Named(_)) || path.ends_with("retry.json") =>
+        {
+            match format.all(name, text) {
+                Ok(reading) => reading,
+                Err(Problem::Wrong(wrong, _)) => Reading { wrong, ..Reading::default() },
+                Err(Problem::Unreadable(cause)) => {
+                    scanned.unread = Some(cause);
+                    Reading::default()
+                }
             }
-            Err(wrong) => scanned.findings = wrong,
-        },
-    }
-    let skipped = if scanned.text.contains(allow::MARK) && allow::is_unknown(&scanned.text) {
-        Some(Skipped::UnknownAllow)
-    } else {
-        None
+        }
+        Source::Named(_) | Source::Found(_) => {
+            let mut reading = read(name, text, format.form);
+            // A folder has files of all kinds: one that is not of its format is counted.
+            if reading.wrong.iter().any(|finding| finding.code == ErrorCode::NotJson.code()) {
+                reading.wrong.clear();
+                skipped = Some(Skipped::Broken);
+            }
+            reading
+        }
     };
+    if !reading.notes.is_empty() {
+        skipped = Some(Skipped::Template);
+    }
+    scanned.policies += reading.policies.len();
+    for named in &reading.policies {
+        scanned.findings.extend(lints(&named.document, name, text, within, Some(named)));
+    }
+    scanned.findings.extend(reading.wrong);
+    if scanned.text.contains(allow::MARK) && allow::is_unknown(&scanned.text) {
+        skipped = Some(Skipped::UnknownAllow);
+    }
     (scanned, skipped)
 }
 
 /// The findings about a policy.
-fn lints(
-    document: &Document,
-    file: &str,
-    text: &str,
-    within: Option<Span>,
-    place: &dyn Fn(&str) -> Option<Range<usize>>,
-) -> Vec<Finding> {
+fn lints(document: &Document, file: &str, text: &str, within: Option<Span>, named: Option<&Named>) -> Vec<Finding> {
     let lints: Vec<_> = match within {
         None => document.lints().collect(),
         Some(within) => document.lints_within(within).collect(),
     };
-    lints.into_iter().map(|lint| finding(&lint, file, text, place)).collect()
+    lints.into_iter().map(|lint| finding(&lint, file, text, named)).collect()
 }
 
-/// The finding of a lint, at the first of its places that the text has.
-pub(crate) fn finding(lint: &Lint, file: &str, text: &str, place: &dyn Fn(&str) -> Option<Range<usize>>) -> Finding {
-    let found = places(lint.kind).iter().find_map(|path| Some((*path, place(path)?)));
-    let (path, span) = found.unzip();
+/// The finding of a lint, at the first of its places that the text has; of another system's policy at least at the policy.
+pub(crate) fn finding(lint: &Lint, file: &str, text: &str, named: Option<&Named>) -> Finding {
+    let place = |path: &&'static str| Some((*path, named?.place(path)?));
+    let (path, span) = places(lint.kind).iter().find_map(place).unzip();
+    let span = span.or_else(|| named.filter(|named| named.form.is_some()).map(Named::whole));
     let words = lint.to_string();
     Finding {
         file: file.to_owned(),
-        policy: String::new(),
-        form: "holdoff",
+        policy: named.map(|named| named.name.clone()).unwrap_or_default(),
+        form: named.and_then(|named| named.form).map_or("holdoff", Form::name),
         severity: if lint.kind == LintKind::MeshWithoutBudget { Severity::Note } else { Severity::Warning },
         code: lint.kind.code(),
         name: lint.kind.name(),

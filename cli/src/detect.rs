@@ -1,0 +1,279 @@
+//! The policies in a tree: the systems that it is written for, and where each policy stands.
+
+use crate::tree::{Data, Field, Node};
+use holdoff_core::Form;
+use std::rc::Rc;
+
+/// An object with a policy.
+pub(crate) struct Block {
+    pub(crate) form: Form,
+    /// The names of the file itself: `http[2]`, `retries.important`; empty for a file that is the policy.
+    pub(crate) name: String,
+    /// The file's own index.
+    pub(crate) entry: Option<u32>,
+    /// The name of the resource that the policy is in.
+    pub(crate) resource: Option<String>,
+    /// The path of the object in its document; empty for the document.
+    pub(crate) path: String,
+    /// The path of the policy in the object.
+    pub(crate) inside: String,
+    /// The object as the reader of its form takes it.
+    pub(crate) node: Rc<Node>,
+    /// The policy that the reader reads of the object, where there are several.
+    pub(crate) chosen: Option<u32>,
+}
+
+impl Block {
+    /// A policy that has no name.
+    fn of(form: Form, node: &Rc<Node>) -> Self {
+        let (name, path, inside) = (String::new(), String::new(), String::new());
+        Self { form, name, entry: None, resource: None, path, inside, node: Rc::clone(node), chosen: None }
+    }
+}
+
+/// The policies of a document. Without a form its shape says which systems it is written for.
+pub(crate) fn blocks(document: &Rc<Node>, form: Option<Form>) -> Vec<Block> {
+    let mut found = Vec::new();
+    let list = document.get("items").filter(|_| document.get("kind").and_then(|kind| kind.text()) == Some("List"));
+    match list {
+        Some(items) => {
+            for (index, item) in items.items().iter().enumerate() {
+                let before = found.len();
+                of_resource(item, form, &mut found);
+                for block in &mut found[before..] {
+                    block.path = joined(&format!("items[{index}]"), &block.path);
+                }
+            }
+        }
+        None => of_resource(document, form, &mut found),
+    }
+    found
+}
+
+/// True if a document is written for a system.
+type HasShape = fn(&Rc<Node>) -> bool;
+/// Adds the policies of a document.
+type Find = fn(&Rc<Node>, &mut Vec<Block>);
+
+/// The forms that are looked for, each with the shape of its files.
+const SHAPES: [(Form, HasShape, Find); 8] = [
+    (Form::Grpc, |root| root.get("methodConfig").is_some_and(|list| matches!(list.data, Data::List(_))), grpc),
+    (Form::StepFunctions, |_| true, step_functions),
+    (Form::ServerlessWorkflow, |root| root.at(&["document", "dsl"]).is_some(), serverless_workflow),
+    (Form::Dapr, |root| is_kind(root, "dapr.io/", &["Resiliency"]), dapr),
+    (
+        Form::GatewayApi,
+        |root| is_kind(root, "gateway.networking.", &["HTTPRoute", "GRPCRoute", "XBackendTrafficPolicy"]),
+        gateway_api,
+    ),
+    (Form::Istio, |root| is_kind(root, "networking.istio.io/", &["VirtualService", "DestinationRule"]), istio),
+    (Form::Resilience4j, |root| spring(root).is_some(), resilience4j),
+    (Form::Polly, |_| true, polly),
+];
+
+fn is_kind(root: &Rc<Node>, api: &str, kinds: &[&str]) -> bool {
+    let text = |name| root.get(name).and_then(|value| value.text()).unwrap_or_default();
+    text("apiVersion").starts_with(api) && kinds.contains(&text("kind"))
+}
+
+fn of_resource(root: &Rc<Node>, form: Option<Form>, found: &mut Vec<Block>) {
+    let before = found.len();
+    for (known, has_shape, find) in SHAPES {
+        if form.map_or_else(|| has_shape(root), |form| form == known) {
+            find(root, found);
+        }
+    }
+    // A file in a form that a person names may be the policy itself.
+    if let (Some(form), true) = (form, found.len() == before) {
+        found.push(Block::of(form, root));
+    }
+    let resource = root.at(&["metadata", "name"]).and_then(|name| name.text());
+    for block in found.iter_mut().skip(before) {
+        block.resource = resource.map(str::to_owned);
+    }
+}
+
+fn joined(path: &str, rest: &str) -> String {
+    if path.is_empty() || rest.is_empty() || rest.starts_with('[') {
+        format!("{path}{rest}")
+    } else {
+        format!("{path}.{rest}")
+    }
+}
+
+/// The items of a list at `path` that hold a policy.
+fn items(form: Form, root: &Rc<Node>, path: &[&str], holds: fn(&Rc<Node>) -> bool, found: &mut Vec<Block>) {
+    let (Some(list), Some(last)) = (root.at(path), path.last()) else { return };
+    for (index, node) in list.items().iter().enumerate().filter(|(_, node)| holds(node)) {
+        let (name, entry) = (format!("{last}[{index}]"), Some(index as u32));
+        let path = format!("{}[{index}]", path.join("."));
+        found.push(Block { name, entry, path, ..Block::of(form, node) });
+    }
+}
+
+/// The fields of an object at `path`, each with a policy.
+fn members(form: Form, root: &Rc<Node>, path: &[&str], found: &mut Vec<Block>) {
+    let (Some(object), Some(last)) = (root.at(path), path.last()) else { return };
+    for (index, Field { name, value, .. }) in object.fields().iter().enumerate() {
+        let (path, name) = (format!("{}.{name}", path.join(".")), format!("{last}.{name}"));
+        found.push(Block { name, entry: Some(index as u32), path, ..Block::of(form, value) });
+    }
+}
+
+/// An object with other fields beside its own, in the place of the object.
+fn with(node: &Rc<Node>, more: impl IntoIterator<Item = Field>) -> Rc<Node> {
+    let fields = node.fields().iter().cloned().chain(more).collect();
+    Rc::new(Node { span: node.span.clone(), data: Data::Object(fields) })
+}
+
+fn field(root: &Rc<Node>, name: &str) -> Option<Field> {
+    root.fields().iter().find(|field| field.name == name).cloned()
+}
+
+fn grpc(root: &Rc<Node>, found: &mut Vec<Block>) {
+    let before = found.len();
+    let holds = |node: &Rc<Node>| node.get("retryPolicy").is_some() || node.get("hedgingPolicy").is_some();
+    items(Form::Grpc, root, &["methodConfig"], holds, found);
+    for block in found.iter_mut().skip(before) {
+        let method = block.node.get("name").and_then(|names| names.items().first()).and_then(|name| {
+            let (service, method) = (name.get("service")?.text()?, name.get("method").and_then(|method| method.text()));
+            Some(method.map_or_else(|| service.to_owned(), |method| format!("{service}.{method}")))
+        });
+        block.name = method.unwrap_or_else(|| std::mem::take(&mut block.name));
+        block.node = with(&block.node, field(root, "retryThrottling"));
+    }
+}
+
+/// States at any depth: those of a Map and of the branches of a Parallel have a machine inside.
+fn step_functions(root: &Rc<Node>, found: &mut Vec<Block>) {
+    let before = found.len();
+    walk(root, "", &mut |node, path| {
+        let Some(states) = node.get("States").filter(|_| node.get("StartAt").is_some()) else { return };
+        for Field { name, value, .. } in states.fields() {
+            if value.get("Retry").is_some_and(|retry| !retry.items().is_empty()) {
+                let path = joined(path, &format!("States.{name}"));
+                let name = format!("States.{name}");
+                found.push(Block { name, path, ..Block::of(Form::StepFunctions, value) });
+            }
+        }
+    });
+    for (index, block) in found.iter_mut().skip(before).enumerate() {
+        block.entry = Some(index as u32);
+    }
+}
+
+fn serverless_workflow(root: &Rc<Node>, found: &mut Vec<Block>) {
+    members(Form::ServerlessWorkflow, root, &["use", "retries"], found);
+    walk(root, "", &mut |node, path| {
+        if let Some(retry) = node.at(&["catch", "retry"]).filter(|retry| matches!(retry.data, Data::Object(_))) {
+            let (name, path) = (joined(path, "catch.retry"), joined(path, "catch.retry"));
+            found.push(Block { name, path, ..Block::of(Form::ServerlessWorkflow, retry) });
+        }
+    });
+}
+
+fn dapr(root: &Rc<Node>, found: &mut Vec<Block>) {
+    members(Form::Dapr, root, &["spec", "policies", "retries"], found);
+}
+
+fn gateway_api(root: &Rc<Node>, found: &mut Vec<Block>) {
+    for path in [&["spec", "rules"][..], &["rules"]] {
+        items(Form::GatewayApi, root, path, |rule| rule.get("retry").is_some(), found);
+    }
+    if let Some(spec) = root.get("spec").filter(|spec| spec.get("retryConstraint").is_some()) {
+        found.push(Block { path: "spec".to_owned(), ..Block::of(Form::GatewayApi, spec) });
+    }
+}
+
+fn istio(root: &Rc<Node>, found: &mut Vec<Block>) {
+    for path in [&["spec", "http"][..], &["http"]] {
+        items(Form::Istio, root, path, |route| route.get("retries").is_some() || route.get("timeout").is_some(), found);
+    }
+    let limits = |node: &Rc<Node>| {
+        let policy = node.get("trafficPolicy")?;
+        policy.get("retryBudget").or_else(|| policy.at(&["connectionPool", "http", "maxRetries"])).map(|_| ())
+    };
+    let Some(spec) = root.get("spec") else { return };
+    if limits(spec).is_some() {
+        found.push(Block { path: "spec".to_owned(), ..Block::of(Form::Istio, spec) });
+    }
+    items(Form::Istio, spec, &["subsets"], |_| true, found);
+    found.retain(|block| !block.path.starts_with("subsets") || limits(&block.node).is_some());
+    for block in found.iter_mut().filter(|block| block.path.starts_with("subsets")) {
+        block.path = joined("spec", &block.path);
+    }
+}
+
+/// The retries of resilience4j in Spring's configuration, and the path to them.
+fn spring(root: &Rc<Node>) -> Option<(&Rc<Node>, &'static str)> {
+    [
+        (root.at(&["resilience4j", "retry"]), "resilience4j.retry"),
+        (root.get("resilience4j.retry"), "resilience4j.retry"),
+        (root.get("retry"), "retry"),
+        (Some(root), ""),
+    ]
+    .into_iter()
+    .find_map(|(node, path)| {
+        node.filter(|node| {
+            node.get("instances").or_else(|| node.get("configs")).is_some()
+                && (!path.is_empty() || node.fields().len() <= 2)
+        })
+        .map(|node| (node, path))
+    })
+}
+
+fn resilience4j(root: &Rc<Node>, found: &mut Vec<Block>) {
+    let Some((retry, path)) = spring(root) else { return };
+    let mut entry = 0;
+    for Field { name: group, value, .. } in retry.fields() {
+        if !["configs", "instances", "backends"].contains(&group.as_str()) {
+            continue;
+        }
+        for Field { name, .. } in value.fields() {
+            let (name, path) = (format!("{group}.{name}"), path.to_owned());
+            let (inside, chosen) = (name.clone(), Some(entry));
+            found.push(Block { name, entry: chosen, path, inside, chosen, ..Block::of(Form::Resilience4j, retry) });
+            entry += 1;
+        }
+    }
+}
+
+/// Pipelines at any depth.
+fn polly(root: &Rc<Node>, found: &mut Vec<Block>) {
+    let before = found.len();
+    walk(root, "", &mut |node, path| {
+        const OWN: [&str; 6] =
+            ["maxretryattempts", "backofftype", "usejitter", "maxdelay", "shouldretryafterheader", "delay"];
+        let is_own = |field: &Field| OWN.contains(&field.name.to_ascii_lowercase().as_str());
+        let retry = node.get("Retry").filter(|retry| retry.fields().iter().any(is_own));
+        if retry.is_some() {
+            let (name, path) = (path.to_owned(), path.to_owned());
+            found.push(Block { name, path, ..Block::of(Form::Polly, node) });
+        }
+    });
+    for (index, block) in found.iter_mut().skip(before).enumerate() {
+        block.entry = Some(index as u32);
+    }
+}
+
+/// Visits every object in a tree, with its path.
+fn walk(node: &Rc<Node>, path: &str, visit: &mut dyn FnMut(&Rc<Node>, &str)) {
+    match &node.data {
+        Data::Object(fields) => {
+            visit(node, path);
+            for Field { name, value, .. } in fields {
+                if matches!(value.data, Data::Object(_) | Data::List(_)) {
+                    walk(value, &joined(path, name), visit);
+                }
+            }
+        }
+        Data::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                if matches!(item.data, Data::Object(_) | Data::List(_)) {
+                    walk(item, &joined(path, &format!("[{index}]")), visit);
+                }
+            }
+        }
+        _ => {}
+    }
+}

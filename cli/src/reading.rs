@@ -1,0 +1,338 @@
+//! The policies of a text, as the systems that it is written for mean them.
+
+use crate::detect::{Block, blocks};
+use crate::finding::{Finding, Severity};
+use crate::names::own_names;
+use crate::spans::line_and_column;
+use crate::syntax::{Broken, json, yaml};
+use crate::tree::Node;
+use holdoff_core::{Document, DocumentError, ErrorCode, Form};
+use std::convert::Infallible;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// The policies of a text, its mistakes, and what was passed over.
+#[derive(Default)]
+pub(crate) struct Reading {
+    /// The policies that are valid, in the order of the text.
+    pub(crate) policies: Vec<Named>,
+    /// The mistakes of the text and of its policies.
+    pub(crate) wrong: Vec<Finding>,
+    /// Remarks about parts that no policy was read of, and about values that only a running system knows.
+    pub(crate) notes: Vec<Note>,
+}
+
+/// A remark about a text that is no mistake.
+#[derive(Debug)]
+pub(crate) struct Note {
+    pub(crate) message: String,
+}
+
+/// One policy of a text.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    /// The system that the policy is written for; `None` for a policy document of holdoff.
+    pub(crate) form: Option<Form>,
+    /// The place of the policy in names of its file: `payments.Charge`, `http[2]`, `retries.important`. Empty for a file that
+    /// is the policy.
+    pub(crate) name: String,
+    pub(crate) document: Document,
+    /// The object that was read.
+    node: Rc<Node>,
+    /// The path of the policy inside of that object.
+    inside: String,
+}
+
+impl Named {
+    /// The bytes of a field of the policy, by its path in the file's own names (`retries.attempts`) or in those of a policy
+    /// document (`attempts`). Of a field with a name the bytes of the name. `None` if the policy does not have the field.
+    pub(crate) fn place(&self, path: &str) -> Option<Range<usize>> {
+        let here = |path: &str| {
+            let path = if self.inside.is_empty() { path.to_owned() } else { format!("{}.{path}", self.inside) };
+            let place = self.node.place(&path).filter(|place| place.is_whole)?;
+            Some(place.name.unwrap_or(place.value))
+        };
+        match self.form {
+            None => self.node.place(path).map(|place| place.name.unwrap_or(place.value)),
+            Some(form) => here(path).or_else(|| own_names(form, path).iter().find_map(|path| here(path))),
+        }
+    }
+
+    /// The bytes of the policy as a whole.
+    pub(crate) fn whole(&self) -> Range<usize> {
+        self.node.place(&self.inside).map_or(self.node.span.clone(), |place| place.name.unwrap_or(place.value))
+    }
+}
+
+/// Reads all policies of a text. `form: None` finds them by their shape, policy documents of holdoff among them. A text
+/// without retries has no policies; a template that is no YAML gives a note.
+pub(crate) fn read(name: &str, text: &str, form: Option<Form>) -> Reading {
+    if form.is_none() && !["etry", "etri", "ttempt", "acko"].iter().any(|part| text.contains(part)) {
+        return Reading::default();
+    }
+    read_with(name, text, form, Ok::<_, Infallible>).unwrap_or_else(|never| match never {})
+}
+
+/// Reads the one policy of a text that a person means: by its name, its index, or because there is no other.
+///
+/// # Errors
+/// The policies that there are, unless one is meant.
+pub(crate) fn read_one(name: &str, text: &str, form: Option<Form>, entry: Option<&str>) -> Result<Reading, String> {
+    read_with(name, text, form, |mut blocks| {
+        let names = blocks.iter().map(|block| block.name.as_str()).collect::<Vec<_>>().join(", ");
+        match entry {
+            Some(entry) => {
+                blocks.retain(|block| is_meant(block, entry));
+                match blocks.len() {
+                    0 if names.is_empty() => {
+                        return Err(format!("has no entry {entry}: the file is one policy, or has none"));
+                    }
+                    0 => return Err(format!("has no entry {entry}; there is {names}")),
+                    1 => {}
+                    _ => {
+                        return Err(format!(
+                            "has several entries {entry}: say which is meant by its name; there is {names}"
+                        ));
+                    }
+                }
+            }
+            None if blocks.len() > 1 => {
+                // Configurations are there for the instances.
+                blocks.retain(|block| !block.name.starts_with("configs."));
+                if blocks.len() != 1 {
+                    return Err(format!("has several policies: say which is meant with --entry; there is {names}"));
+                }
+            }
+            None => {}
+        }
+        Ok(blocks)
+    })
+}
+
+/// True if a person means this policy: by the index, by the name, or by the end of the name.
+fn is_meant(block: &Block, entry: &str) -> bool {
+    let is_number = entry.parse().is_ok_and(|number: u32| block.entry == Some(number));
+    is_number || block.name == entry || block.name.strip_suffix(entry).is_some_and(|before| before.ends_with('.'))
+}
+
+fn read_with<E>(
+    name: &str,
+    text: &str,
+    form: Option<Form>,
+    choose: impl FnOnce(Vec<Block>) -> Result<Vec<Block>, E>,
+) -> Result<Reading, E> {
+    let mut reading = Reading::default();
+    let documents = match trees(name, text, form) {
+        Ok(documents) => documents,
+        Err((_, broken)) if ["{{", "{%"].iter().any(|mark| text.contains(mark)) => {
+            reading.notes.push(Note {
+                message: format!("is a template, whose policies are known when it is rendered: {}", broken.words),
+            });
+            return Ok(reading);
+        }
+        Err((is_yaml, broken)) => {
+            reading.wrong.push(of_broken(is_yaml, broken, name, text));
+            return Ok(reading);
+        }
+    };
+    let mut found: Vec<_> = documents.iter().flat_map(|document| blocks(document, form)).collect();
+    if let ([document], None, true) = (&*documents, form, found.is_empty())
+        && let Ok(policy) = Document::read(&**document)
+        && ["attempts", "backoff", "preset"].iter().any(|field| document.get(field).is_some())
+    {
+        reading.policies.push(own(document, policy));
+        return Ok(reading);
+    }
+    // Two resources may have the same names inside: then their own name comes first.
+    let names: Vec<_> = found.iter().map(|block| block.name.clone()).collect();
+    for block in &mut found {
+        if let Some(resource) = block.resource.take()
+            && names.iter().filter(|name| **name == block.name).count() > 1
+        {
+            block.name = joined(&resource, &block.name);
+        }
+    }
+    for block in choose(found)? {
+        read_block(block, name, text, &mut reading);
+    }
+    Ok(reading)
+}
+
+/// Reads a text as a policy document of holdoff.
+pub(crate) fn read_policy(name: &str, text: &str) -> Reading {
+    let mut reading = Reading::default();
+    match trees(name, text, None) {
+        Err((is_yaml, broken)) => reading.wrong.push(of_broken(is_yaml, broken, name, text)),
+        Ok(documents) => match documents.first() {
+            Some(document) => match Document::read(&**document) {
+                Ok(policy) => reading.policies.push(own(document, policy)),
+                Err(wrong) => {
+                    let mistakes = mistakes(wrong, document, |node| Document::read(node));
+                    reading.wrong = mistakes.into_iter().map(|wrong| finding(wrong, document, name, text)).collect();
+                }
+            },
+            None => {
+                let broken = Broken { words: String::new(), at: 0 };
+                reading.wrong.push(of_broken(false, broken, name, text));
+            }
+        },
+    }
+    reading
+}
+
+fn own(node: &Rc<Node>, document: Document) -> Named {
+    Named { form: None, name: String::new(), document, node: Rc::clone(node), inside: String::new() }
+}
+
+/// The trees of a text, or its mistake, and whether that is one of YAML.
+fn trees(name: &str, text: &str, form: Option<Form>) -> Result<Vec<Rc<Node>>, (bool, Broken)> {
+    let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+    let (is_yaml, is_json) = (ends(&[".yaml", ".yml"]), ends(&[".json", ".jsonc"]));
+    // .NET reads comments and trailing commas.
+    let loose = form == Some(Form::Polly) || ends(&[".jsonc"]) || name.contains("appsettings");
+    let looks_like_json = text.trim_start().is_empty() || text.trim_start().starts_with(['{', '[', '"']);
+    if is_json || looks_like_json && !is_yaml {
+        return json(text, loose).map(|node| vec![node]).map_err(|broken| (false, broken));
+    }
+    yaml(text).map_err(|broken| (true, broken))
+}
+
+fn read_block(block: Block, file: &str, text: &str, reading: &mut Reading) {
+    let Block { form, name, path, inside, node, chosen, .. } = block;
+    let read = |node: &Node| {
+        let reader = form.reader();
+        Document::read_form(chosen.map_or(reader, |chosen| reader.entry(chosen)), node)
+    };
+    match read(&node) {
+        Ok(document) => reading.policies.push(Named { form: Some(form), name, document, node, inside }),
+        Err(wrong) => {
+            let mistakes = mistakes(wrong, &node, read);
+            reading.wrong.extend(mistakes.into_iter().map(|mut wrong| {
+                if !inside.is_empty() && node.place(&wrong.path).is_none_or(|place| !place.is_whole) {
+                    wrong.path = joined(&inside, &wrong.path);
+                }
+                let mut found = finding(wrong, &node, file, text);
+                (found.policy, found.form) = (name.clone(), form.name());
+                found.message = joined(&path, &found.message);
+                found.path = joined(&path, &found.path);
+                found
+            }));
+        }
+    }
+}
+
+fn joined(path: &str, rest: &str) -> String {
+    if path.is_empty() || rest.is_empty() { format!("{path}{rest}") } else { format!("{path}.{rest}") }
+}
+
+/// All mistakes of an object: the core says the first, and the next ones of the object without it.
+fn mistakes(
+    first: DocumentError,
+    root: &Rc<Node>,
+    read: impl Fn(&Node) -> Result<Document, DocumentError>,
+) -> Vec<DocumentError> {
+    let mut root = Rc::clone(root);
+    let whole = Rc::clone(&root);
+    if root.span.len() > LONGEST {
+        return vec![first];
+    }
+    let (mut found, mut removed) = (Vec::<DocumentError>::new(), Vec::<String>::new());
+    let mut next = Some(first);
+    while let Some(mut wrong) = next.take() {
+        let is_twice = wrong.error.code == ErrorCode::Twice;
+        let goes_on = !is_twice && removed.len() < MOST_MISTAKES && root.remove(&wrong.path);
+        let path = wrong.path.clone();
+        // Items of a list have moved up for each that was removed before them.
+        removed.iter().rev().for_each(|known| moved(&mut wrong.path, known));
+        let is_there = found.is_empty() || whole.place(&wrong.path).is_some();
+        if is_there && found.iter().all(|known| !follows(&known.path, &wrong)) {
+            found.push(wrong);
+        }
+        if goes_on {
+            removed.push(path);
+            next = read(&root).err();
+        }
+    }
+    found
+}
+
+/// The most mistakes of a file that are shown.
+const MOST_MISTAKES: usize = 20;
+/// The longest object, in bytes, whose mistakes after the first are shown: finding each one reads the whole object.
+const LONGEST: usize = 100_000;
+
+/// Changes a path in a document to that before an item of a list was removed.
+fn moved(path: &mut String, removed: &str) {
+    let Some((list, index)) = removed.strip_suffix(']').and_then(|path| path.rsplit_once('[')) else { return };
+    let behind = path.strip_prefix(list).and_then(|rest| rest.strip_prefix('[')).and_then(|rest| rest.split_once(']'));
+    if let Some((at, rest)) = behind
+        && let (Ok(at), Ok(index)) = (at.parse::<usize>(), index.parse::<usize>())
+        && at >= index
+    {
+        *path = format!("{list}[{}]{rest}", at + 1);
+    }
+}
+
+/// True for an error that is there because the value at `path` was removed: it is missing, or others do not fit without it.
+fn follows(path: &str, next: &DocumentError) -> bool {
+    let group = path.strip_suffix(".kind").or_else(|| path.strip_suffix(".mode"));
+    let is_about_kind = next.error.code == ErrorCode::NotForKind || next.error.code.name().ends_with("_missing");
+    within(path, &next.path) || is_about_kind && group.is_some_and(|group| within(group, &next.path))
+}
+
+/// True if one of two paths is in the other.
+fn within(one: &str, other: &str) -> bool {
+    let is_in = |outer: &str, inner: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    is_in(one, other) || is_in(other, one)
+}
+
+fn finding(error: DocumentError, node: &Node, file: &str, text: &str) -> Finding {
+    let code = error.error.code;
+    // A value is wrong at its place, a name that is not known, or is there twice, at that of the name.
+    let is_name = matches!(code, ErrorCode::UnknownField | ErrorCode::UnknownFormField | ErrorCode::Twice);
+    let place = node.place(&error.path).map(|place| place.name.filter(|_| is_name).unwrap_or(place.value));
+    let whole = || (error.path.is_empty() || node.span.start == 0).then_some(());
+    let span = place.or_else(|| if whole().is_some() { None } else { Some(node.span.clone()) });
+    Finding {
+        policy: String::new(),
+        form: "holdoff",
+        effect: String::new(),
+        weight: 0.0,
+        severity: Severity::Error,
+        code: code.code(),
+        name: code.name(),
+        message: error.to_string(),
+        position: span.as_ref().map(|span| line_and_column(text, span.start)),
+        span,
+        path: error.path,
+        file: file.to_owned(),
+    }
+}
+
+/// The finding about text that is not of its format.
+fn of_broken(is_yaml: bool, broken: Broken, file: &str, text: &str) -> Finding {
+    let words = broken.words.rsplit_once(" at line ").map_or(&*broken.words, |(words, _)| words);
+    let words = words.replace("EOF while parsing", "the text ends in the middle of");
+    let message = match is_yaml {
+        _ if text.trim().is_empty() => "a policy document must be JSON text: there is none".to_owned(),
+        true => format!("must be YAML text: {words}"),
+        false => format!("a policy document must be JSON text: {words}"),
+    };
+    let code = ErrorCode::NotJson;
+    Finding {
+        policy: String::new(),
+        form: "holdoff",
+        effect: String::new(),
+        weight: 0.0,
+        severity: Severity::Error,
+        code: code.code(),
+        name: code.name(),
+        message,
+        position: Some(line_and_column(text, broken.at)),
+        span: Some(broken.at..text.len().min(broken.at + 1)),
+        path: String::new(),
+        file: file.to_owned(),
+    }
+}
