@@ -67,7 +67,7 @@ impl Format {
         let cannot = |cause: &str| Problem::Unreadable(error(format_args!("{name}: {cause}")));
         let entry = self.entry.as_deref();
         let reading = read_one(&name, &text, self.form, entry).map_err(|cause| cannot(&cause))?;
-        let Reading { policies, wrong, notes } = self.or_own(reading, &name, &text);
+        let Reading { policies, wrong, notes, .. } = self.or_own(reading, &name, &text);
         match (policies.into_iter().next(), notes.first()) {
             (Some(named), _) => Ok(Input { name, document: named.document }),
             (None, Some(note)) if wrong.is_empty() => Err(cannot(&note.message)),

@@ -20,6 +20,8 @@ pub(crate) struct Reading {
     pub(crate) wrong: Vec<Finding>,
     /// Remarks about parts that no policy was read of, and about values that only a running system knows.
     pub(crate) notes: Vec<Note>,
+    /// The trees of the text; none where nothing was looked for.
+    pub(crate) documents: Vec<Rc<Node>>,
 }
 
 /// A remark about a text that is no mistake.
@@ -56,6 +58,16 @@ impl Named {
             None => self.node.place(path).map(|place| place.name.unwrap_or(place.value)),
             Some(form) => here(path).or_else(|| own_names(form, path).iter().find_map(|path| here(path))),
         }
+    }
+
+    /// The object of the policy.
+    pub(crate) fn object(&self) -> Option<&Node> {
+        self.node.value(&self.inside)
+    }
+
+    /// The object that was read, which may hold other policies, too.
+    pub(crate) const fn around(&self) -> &Rc<Node> {
+        &self.node
     }
 
     /// The bytes of the policy as a whole.
@@ -155,6 +167,7 @@ fn read_with<E>(
     for block in choose(found)? {
         read_block(block, name, text, &mut reading);
     }
+    reading.documents = documents;
     Ok(reading)
 }
 

@@ -5,12 +5,15 @@ mod baseline;
 mod candidate;
 mod config;
 mod effect;
+mod idle;
+mod lint;
 mod notes;
 mod parallel;
 mod policies;
 mod report;
 mod repository;
 mod sarif;
+mod services;
 mod walk;
 
 use crate::files::files;
@@ -100,7 +103,9 @@ impl Scan {
         let mut found = self.found(&config, host);
         let mut findings: Vec<_> =
             found.scanned.iter_mut().flat_map(|file| std::mem::take(&mut file.findings)).collect();
-        findings.extend(repository::lints(&found.scanned));
+        let layers: Vec<_> = found.scanned.iter().flat_map(|file| &file.layers).collect();
+        let budgets: Vec<_> = found.scanned.iter().flat_map(|file| &file.budgets).collect();
+        findings.extend(repository::lints(&layers, &budgets));
         self.keep(&mut findings, &found, &config);
         report::sort(&mut findings);
         if let Some(path) = baseline.filter(|_| self.write_baseline) {
@@ -232,13 +237,13 @@ impl Scan {
     /// Reads the policies of texts, many at once.
     fn read(&self, texts: &[policies::Text], found: &mut Found) {
         for (scanned, skipped) in parallel::each(texts, |text| policies::scanned(text, &self.form, self.within)) {
-            if let Some(reason) = skipped {
+            for reason in skipped {
                 found.notes.skip(reason, &scanned.name);
             }
             if let Some(text) = &scanned.unread {
                 found.unread += &format!("{text}\n");
             }
-            if scanned.policies > 0 || !scanned.findings.is_empty() {
+            if scanned.policies > 0 || !scanned.findings.is_empty() || !scanned.budgets.is_empty() {
                 found.scanned.push(scanned);
             }
         }

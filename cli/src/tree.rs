@@ -86,6 +86,16 @@ impl Node {
         found
     }
 
+    /// The value at `path`, if there is one.
+    pub(crate) fn value(&self, path: &str) -> Option<&Self> {
+        match step(self, path) {
+            _ if path.is_empty() => Some(self),
+            Some(Step::Field(index, after)) => self.fields().get(index)?.value.value(after),
+            Some(Step::Item(index, after)) => self.items().get(index)?.value(after),
+            None => None,
+        }
+    }
+
     /// Removes the value at `path`. False if there is none.
     pub(crate) fn remove(self: &mut Rc<Self>, path: &str) -> bool {
         let Some(step) = step(self, path) else { return false };

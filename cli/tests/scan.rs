@@ -251,3 +251,125 @@ fn the_catalogue_has_the_findings_that_are_true() {
         assert_eq!(scan(&root, &[preset]), (0, "no findings\n".to_owned(), String::new()), "{preset}");
     }
 }
+
+/// A state machine whose workflow sleeps for 61.7 hours.
+const CHARGE: &str = r#"{
+  "StartAt": "Charge",
+  "States": {
+    "Charge": {
+      "Type": "Task",
+      "Resource": "arn:aws:states:::lambda:invoke",
+      "Retry": [
+        { "ErrorEquals": ["States.ALL"], "IntervalSeconds": 20, "BackoffRate": 10, "MaxAttempts": 5 }
+      ],
+      "End": true
+    }
+  }
+}"#;
+
+/// A route of a mesh whose three attempts do not fit before its timeout.
+const ROUTE: &str = "apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: { name: payments }
+spec:
+  hosts: [payments]
+  http:
+    - match: [{ method: { exact: POST } }]
+      route: [{ destination: { host: payments.shop.svc.cluster.local } }]
+      timeout: 8s
+      retries:
+        attempts: 2
+        perTryTimeout: 3s
+        retryOn: 5xx
+";
+
+/// A client of the same service.
+const CLIENT: &str = "spring: { application: { name: shop } }
+resilience4j:
+  retry:
+    instances:
+      paymentService:
+        maxAttempts: 4
+        waitDuration: 500ms
+        exponentialBackoffMultiplier: 2
+";
+
+#[test]
+fn the_files_of_other_systems_are_recognised() {
+    let root = folder("systems");
+    put(&root, "charge.asl.json", CHARGE);
+    put(&root, "deploy/route.yaml", ROUTE);
+    put(&root, "src/main/resources/application.yml", CLIENT);
+    put(&root, "values.yaml", "retries: 3\nbackoff: fast\nattempts: many\n");
+    put(&root, "package.json", "{\"dependencies\": {\"retry\": \"1\"}}");
+    put(&root, "some.json", "{\"retry\": [1, 2], \"attempts\": {}}");
+    let found: Vec<_> = findings(&root, &[]);
+    let at = |file: &str| -> Vec<_> {
+        found.iter().filter(|one| one.0.ends_with(file)).map(|one| format!("{} {}", one.1, one.2)).collect()
+    };
+    let charge = ["7 long_wait", "7 no_cap", "7 no_jitter", "7 retries_everything"];
+    assert_eq!(at("asl.json"), charge);
+    let route = ["11 nested_retries", "13 unsafe_method", "11 unreachable_attempts", "11 mesh_without_budget"];
+    assert_eq!(at("route.yaml"), route);
+    assert_eq!(at("application.yml"), ["8 no_effect", "7 no_jitter"]);
+    assert_eq!(found.len(), 10, "{found:?}");
+    let (code, out, err) = scan(&root, &[]);
+    assert!(code == 1 && err.is_empty(), "{err}");
+    for words in [
+        "A caller sleeps up to 2.6 days before it learns that the call has failed.",
+        "without jitter (61.7h, limit 15m)",
+        "application.yml:6: 4 attempts) around istio (deploy/route.yaml:11: 3 attempts): at most 12 in all",
+        "One call sends up to 12 requests to the server.",
+        "3 policies in 3 of 5 files: 9 warnings, 1 note",
+    ] {
+        assert!(out.contains(words), "{words}\n{out}");
+    }
+    put(
+        &root,
+        "deploy/budget.yaml",
+        "apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: { name: payments }
+spec: { host: payments, trafficPolicy: { retryBudget: { percent: 20, minRetryConcurrency: 3 } } }
+",
+    );
+    assert!(findings(&root, &[]).iter().all(|one| one.2 != "mesh_without_budget"));
+    put(
+        &root,
+        "deploy/route.yaml",
+        ROUTE.replace("retryOn: 5xx", "retryOn: connect-failure # holdoff: allow no_jitter"),
+    );
+    assert!(findings(&root, &[]).iter().all(|one| one.2 != "unsafe_method"));
+    let allowed =
+        ROUTE.replace("attempts: 2", "attempts: 2 # holdoff: allow unreachable_attempts, nested_retries: measured");
+    put(&root, "deploy/route.yaml", allowed);
+    let left = findings(&root, &["deploy"]);
+    assert_eq!(left.iter().map(|one| &*one.2).collect::<Vec<_>>(), ["unsafe_method"]);
+}
+
+#[test]
+fn files_that_are_not_whole_are_counted() {
+    let root = folder("broken");
+    put(
+        &root,
+        "helm/templates/route.yaml",
+        "kind: VirtualService\nspec:\n  {{- range .Values.retries }}\n  - attempts: {{ . }}\n",
+    );
+    put(&root, "broken.yaml", "retries:\n  attempts: 3\n bad: [\n");
+    put(&root, "cut.json", "{\"retryPolicy\": {");
+    let mut laughs = "retries: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha, ha]\n".to_owned();
+    for level in 1..12 {
+        let aliases = vec![format!("*a{}", level - 1); 10].join(", ");
+        laughs += &format!("x{level}: &a{level} [{aliases}]\n");
+    }
+    put(&root, "laughs.yaml", laughs);
+    put(&root, "deep.json", format!("{{\"retry\": {}{}}}", "[".repeat(200_000), "]".repeat(200_000)));
+    put(&root, "deep.yaml", format!("retry: {}{}", "[".repeat(200_000), "]".repeat(200_000)));
+    let (code, out, err) = scan(&root, &[]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.starts_with("0 policies in 0 of 6 files: no findings"), "{out}");
+    assert!(err.contains("1 file is a template, or takes values from outside: helm/templates/route.yaml"), "{err}");
+    assert!(err.contains("5 files are no valid JSON or YAML: broken.yaml, cut.json, deep.json, ..."), "{err}");
+    let (code, _, _) = scan(&root, &["broken.yaml"]);
+    assert_eq!(code, 1, "a file that is named must be whole");
+}

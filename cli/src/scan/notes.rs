@@ -37,7 +37,7 @@ impl Skipped {
             Self::Binary => ["file is not text in UTF-8", "files are not text in UTF-8"],
             Self::Broken => ["file is no valid JSON or YAML", "files are no valid JSON or YAML"],
             Self::Template => {
-                ["file is a template or has values from outside", "files are templates or have values from outside"]
+                ["file is a template, or takes values from outside", "files are templates, or take values from outside"]
             }
             Self::UnknownAllow => {
                 ["comment allows a warning that does not exist", "comments allow a warning that does not exist"]

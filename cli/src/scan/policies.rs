@@ -1,13 +1,19 @@
 //! The policies of a file, and the lints of each.
 
 use super::allow;
-use super::effect::effect;
+use super::idle::idle;
+use super::lint::{Of, finding, lints, plain};
 use super::notes::{Notes, Skipped};
-use crate::finding::{Finding, Severity};
+use super::repository::{Layer, Rank};
+use super::services::{Route, Services};
+use crate::finding::Finding;
 use crate::input::{Format, Problem, of_preset};
 use crate::reading::{Named, Reading, read};
 use crate::spans;
-use holdoff_core::{Document, ErrorCode, Form, Lint, LintKind, Preset, Quantity, Span};
+use holdoff_core::{Document, ErrorCode, Facts, Failure, FailureKind, LintKind, Preset, Span};
+
+/// The schema of policy documents.
+const SCHEMA: &str = "policy.schema.json";
 
 /// Where a policy comes from.
 pub(crate) enum Source {
@@ -36,6 +42,7 @@ pub(crate) struct Text {
 }
 
 /// A file that was looked at.
+#[derive(Default)]
 pub(crate) struct Scanned {
     pub(crate) name: String,
     pub(crate) text: String,
@@ -44,13 +51,17 @@ pub(crate) struct Scanned {
     pub(crate) policies: usize,
     /// The error of a file that does not have the policy that a person means.
     pub(crate) unread: Option<String>,
+    /// The services whose calls its policies retry.
+    pub(crate) layers: Vec<Layer>,
+    /// The services for which it limits the retries of all calls together.
+    pub(crate) budgets: Vec<String>,
 }
 
 impl Scanned {
     /// A file that is no policy.
     pub(crate) fn wrong(findings: Vec<Finding>, text: String) -> Self {
         let name = findings.first().map(|finding| finding.file.clone()).unwrap_or_default();
-        Self { name, text, findings, policies: 0, unread: None }
+        Self { name, text, findings, ..Self::default() }
     }
 }
 
@@ -67,108 +78,103 @@ pub(crate) struct Found {
     pub(crate) walked: bool,
 }
 
-/// Reads the policies of a text. The second value says why it was passed over.
-pub(crate) fn scanned(text: &Text, format: &Format, within: Option<Span>) -> (Scanned, Option<Skipped>) {
+/// Reads the policies of a text, and adds the reasons for which parts of it were passed over.
+pub(crate) fn scanned(text: &Text, format: &Format, within: Option<Span>) -> (Scanned, Vec<Skipped>) {
     let Text { name, text, source } = text;
-    let mut scanned =
-        Scanned { name: name.clone(), text: text.clone(), findings: Vec::new(), policies: 0, unread: None };
-    let mut skipped = None;
+    let mut scanned = Scanned { name: name.clone(), text: text.clone(), ..Scanned::default() };
+    let mut skipped = Vec::new();
     let reading = match source {
         Source::Preset(preset) => {
             scanned.policies = 1;
-            scanned.findings = lints(&of_preset(*preset), name, text, within, None);
-            Reading::default()
+            let of = Of { file: name, text, policy: "", form: None };
+            scanned.findings = lints(&of_preset(*preset), &of, within, &|_| None);
+            return (scanned, skipped);
         }
-        Source::Named(path) | Source::Found(path)
-            if matches!(source, Source::Named(_)) || path.ends_with("retry.json") =>
-        {
-            match format.all(name, text) {
-                Ok(reading) => reading,
-                Err(Problem::Wrong(wrong, _)) => Reading { wrong, ..Reading::default() },
-                Err(Problem::Unreadable(cause)) => {
-                    scanned.unread = Some(cause);
-                    Reading::default()
-                }
+        Source::Found(path) if !is_policy_file(path, text) => read(name, text, None),
+        Source::Named(_) | Source::Found(_) => match format.all(name, text) {
+            Ok(reading) => reading,
+            Err(Problem::Wrong(wrong, _)) => Reading { wrong, ..Reading::default() },
+            Err(Problem::Unreadable(cause)) => {
+                scanned.unread = Some(cause);
+                return (scanned, skipped);
             }
-        }
-        Source::Named(_) | Source::Found(_) => {
-            let mut reading = read(name, text, format.form);
-            // A folder has files of all kinds: one that is not of its format is counted.
-            if reading.wrong.iter().any(|finding| finding.code == ErrorCode::NotJson.code()) {
-                reading.wrong.clear();
-                skipped = Some(Skipped::Broken);
-            }
-            reading
-        }
+        },
     };
+    let is_named = matches!(source, Source::Named(_));
+    for wrong in reading.wrong {
+        match wrong.name == ErrorCode::NotJson.name() && !is_named {
+            true => skipped.push(Skipped::Broken),
+            false => scanned.findings.push(wrong),
+        }
+    }
     if !reading.notes.is_empty() {
-        skipped = Some(Skipped::Template);
+        skipped.push(Skipped::Template);
     }
-    scanned.policies += reading.policies.len();
-    for named in &reading.policies {
-        scanned.findings.extend(lints(&named.document, name, text, within, Some(named)));
+    if text.contains(allow::MARK) && allow::is_unknown(text) {
+        skipped.push(Skipped::UnknownAllow);
     }
-    scanned.findings.extend(reading.wrong);
-    if scanned.text.contains(allow::MARK) && allow::is_unknown(&scanned.text) {
-        skipped = Some(Skipped::UnknownAllow);
+    scanned.policies = reading.policies.len();
+    let services = Services::of(&reading.documents);
+    for policy in &reading.policies {
+        let of = Of { file: name, text, policy: &policy.name, form: policy.form };
+        let place = |path: &str| policy.place(path);
+        let whole = policy.whole();
+        let mut findings = lints(&policy.document, &of, within, &place);
+        for idle in idle(policy) {
+            let lint = plain(LintKind::NoEffect);
+            let mut finding = finding(&lint, &of, &|_| Some(idle.place.clone()));
+            finding.message = format!("{} {}", idle.name, idle.reason);
+            findings.push(finding);
+        }
+        let route = services.routes.iter().find(|route| route.span.contains(&whole.start));
+        if let Some(method) = route.and_then(|route| route.unsafe_method.as_ref())
+            && retries_unanswered(&policy.document)
+        {
+            let lint = plain(LintKind::UnsafeMethod);
+            let mut finding = finding(&lint, &of, &place);
+            finding.message = format!("{method} is retried after failures in which the server may have done the work");
+            findings.push(finding);
+        }
+        // A policy without a place of its own is found at its beginning.
+        for finding in findings.iter_mut().filter(|finding| finding.span.is_none() && policy.form.is_some()) {
+            finding.position = Some(spans::line_and_column(text, whole.start));
+            finding.span = Some(whole.clone());
+        }
+        scanned.findings.append(&mut findings);
+        scanned.layers.extend(route.into_iter().flat_map(|route| layers(policy, route, &of)));
     }
+    scanned.budgets = services.budgets;
     (scanned, skipped)
 }
 
-/// The findings about a policy.
-fn lints(document: &Document, file: &str, text: &str, within: Option<Span>, named: Option<&Named>) -> Vec<Finding> {
-    let lints: Vec<_> = match within {
-        None => document.lints().collect(),
-        Some(within) => document.lints_within(within).collect(),
+/// True if a name or a schema says that a file is a policy document, whatever is wrong with it.
+fn is_policy_file(path: &str, text: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let schema = text.split_once("\"$schema\"").and_then(|(_, rest)| rest.split('"').nth(1));
+    name == "retry.json" || name.ends_with(".retry.json") || schema.is_some_and(|schema| schema.ends_with(SCHEMA))
+}
+
+/// True if a policy retries an answer of 503, after which nobody knows what the server did.
+fn retries_unanswered(document: &Document) -> bool {
+    let facts = Facts { http: 503, ..Facts::NONE };
+    let judged = document.rules.judge(facts, Failure::TRANSIENT);
+    judged.kind != FailureKind::Permanent && document.policy.most_attempts() != Some(1)
+}
+
+/// The layers of a policy: one for each service of its route.
+fn layers(policy: &Named, route: &Route, of: &Of<'_>) -> Vec<Layer> {
+    let Some(rank) = policy.form.and_then(Rank::of) else { return Vec::new() };
+    let span = policy.place("attempts").unwrap_or_else(|| policy.whole());
+    let layer = |service: &String| Layer {
+        service: service.clone(),
+        rank,
+        attempts: policy.document.policy.most_attempts(),
+        has_budget: policy.document.guards.budget().is_ok_and(|budget| budget.is_some()),
+        file: of.file.to_owned(),
+        policy: of.policy.to_owned(),
+        form: of.form,
+        position: spans::line_and_column(of.text, span.start),
+        span: span.clone(),
     };
-    lints.into_iter().map(|lint| finding(&lint, file, text, named)).collect()
-}
-
-/// The finding of a lint, at the first of its places that the text has; of another system's policy at least at the policy.
-pub(crate) fn finding(lint: &Lint, file: &str, text: &str, named: Option<&Named>) -> Finding {
-    let place = |path: &&'static str| Some((*path, named?.place(path)?));
-    let (path, span) = places(lint.kind).iter().find_map(place).unzip();
-    let span = span.or_else(|| named.filter(|named| named.form.is_some()).map(Named::whole));
-    let words = lint.to_string();
-    Finding {
-        file: file.to_owned(),
-        policy: named.map(|named| named.name.clone()).unwrap_or_default(),
-        form: named.and_then(|named| named.form).map_or("holdoff", Form::name),
-        severity: if lint.kind == LintKind::MeshWithoutBudget { Severity::Note } else { Severity::Warning },
-        code: lint.kind.code(),
-        name: lint.kind.name(),
-        message: words.split_once(": ").map_or(&*words, |(_, message)| message).to_owned(),
-        effect: effect(lint),
-        path: path.unwrap_or_default().to_owned(),
-        position: span.as_ref().map(|span| spans::line_and_column(text, span.start)),
-        span,
-        weight: match lint.found {
-            Quantity::Span(span) => span.as_nanos() as f64,
-            Quantity::Number(number) => number,
-            Quantity::None => f64::INFINITY,
-        },
-    }
-}
-
-/// The fields that a lint is about, the nearest first. The first that a document has is the place of the lint there.
-const fn places(kind: LintKind) -> &'static [&'static str] {
-    use LintKind as L;
-    match kind {
-        L::Forever | L::ManyAttempts | L::UnreachableAttempts => &["attempts", "deadline", "preset"],
-        L::AttemptsBeforeDeadline => &["deadline", "attempts"],
-        L::Shrinking => &["backoff.factor", "backoff"],
-        L::NoJitter => &["jitter", "backoff", "preset"],
-        L::WaitAboveDeadline | L::OpenAboveDeadline => &["deadline", "backoff"],
-        L::AttemptTimeoutAboveDeadline => &["attempt_timeout"],
-        L::HintAboveDeadline | L::LongHint => &["hint.max", "hint", "deadline"],
-        L::LongWait | L::WaitAboveTimeout => &["backoff", "attempts", "preset"],
-        L::HedgeWithoutBudget | L::HedgeAboveAttempts | L::LateHedge => &["hedge"],
-        L::AttemptsAboveNested => &["attempts", "nested"],
-        L::EmptyBudget => &["budget"],
-        L::ResetNever => &["reset_after"],
-        L::HiddenRule | L::RetriesEverything | L::RetriesClientErrors => &["rules"],
-        L::HintWithoutFloor => &["hint", "backoff"],
-        L::NoCap => &["backoff.max", "backoff", "rules"],
-        _ => &[],
-    }
+    route.services.iter().map(layer).collect()
 }
