@@ -8,5 +8,5 @@ fn the_commands_print_what_the_pages_say() {
     if let Some(program) = std::env::var_os("HOLDOFF") {
         cases.register_bin("holdoff", std::path::PathBuf::from(program));
     }
-    cases.case("tests/cases/*.md").case("../docs/cli.md");
+    cases.case("tests/cases/*.md").case("../docs/cli.md").case("../docs/tasks/scan.md");
 }

@@ -316,7 +316,7 @@ fn the_files_of_other_systems_are_recognised() {
     let (code, out, err) = scan(&root, &[]);
     assert!(code == 1 && err.is_empty(), "{err}");
     for words in [
-        "A caller sleeps up to 2.6 days before it learns that the call has failed.",
+        "A caller sleeps up to 61.7 h before it learns that the call has failed.",
         "without jitter (61.7h, limit 15m)",
         "application.yml:6: 4 attempts) around istio (deploy/route.yaml:11: 3 attempts): at most 12 in all",
         "One call sends up to 12 requests to the server.",

@@ -83,7 +83,7 @@ fn shown(value: Quantity) -> String {
 fn time(span: Span) -> String {
     let seconds = span.as_nanos() as f64 / 1e9;
     let (value, unit) = match seconds {
-        172_800.0.. => (seconds / 86_400.0, "days"),
+        360_000.0.. => (seconds / 86_400.0, "days"),
         3_600.0.. => (seconds / 3_600.0, "h"),
         120.0.. => (seconds / 60.0, "min"),
         1.0.. => (seconds, "s"),
@@ -106,8 +106,8 @@ mod tests {
 
     #[test]
     fn times_are_said_as_people_say_them() {
-        let said = [222_220_u64, 172_800, 3_600, 90, 362].map(|seconds| time(Span::from_secs(seconds)));
-        assert_eq!(said, ["2.6 days", "2 days", "1 h", "90 s", "6 min"]);
+        let said = [222_220_u64, 432_000, 3_600, 90, 362].map(|seconds| time(Span::from_secs(seconds)));
+        assert_eq!(said, ["61.7 h", "5 days", "1 h", "90 s", "6 min"]);
         assert_eq!(time(Span::from_millis(250)), "250 ms");
     }
 }

@@ -19,6 +19,6 @@ expect() { # the completion, then the words of the line
 }
 expect explain holdoff ex
 expect serverless-workflow holdoff convert file.json --to ser
-expect no_jitter holdoff check --allow no_
+expect no_jitter holdoff scan --allow no_j
 expect "polly" holdoff presets show pol
 exit $fails

@@ -10,4 +10,4 @@ function expect --argument-names line word
 end
 expect "holdoff ex" explain
 expect "holdoff convert file.json --to ser" serverless-workflow
-expect "holdoff check --allow no_" no_jitter
+expect "holdoff scan --allow no_j" no_jitter
