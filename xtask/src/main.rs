@@ -6,6 +6,7 @@ use lang::Lang;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod audit;
 mod baseline;
 mod bench;
 mod c;
@@ -195,7 +196,7 @@ fn run(task: Task) -> Result<()> {
                         println!("{}", engines::bullmq::dist()?.display());
                     }
                     Lang::Python => {
-                        for file in python::dist(platforms)?.into_iter().chain(engines::dist()?) {
+                        for file in python::dist(platforms)?.into_iter().chain(engines::dist()?).chain([audit::dist()?]) {
                             println!("{}", file.display());
                         }
                     }

@@ -189,7 +189,8 @@ pub(crate) fn lint() -> Result<()> {
 }
 
 /// Everything written in Python, from the root.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
+    "audit",
     "bindings-python",
     "engines",
     "tests/clients/python",

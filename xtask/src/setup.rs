@@ -90,9 +90,9 @@ pub(crate) fn clients() -> Result<PathBuf> {
     Ok(shell::target().join("venv-clients/bin/python"))
 }
 
-/// Installs the programs of `tests/requests`, and says where their Python is.
+/// Installs the packages of the programs of `tests/requests` and of `audit/tests`, and says where their Python is.
 pub(crate) fn requests() -> Result<PathBuf> {
-    python_packages("venv-llm", &["tests/requests/requirements.txt"])?;
+    python_packages("venv-llm", &["tests/requests/requirements.txt", "audit/requirements-dev.txt"])?;
     Ok(shell::target().join("venv-llm/bin/python"))
 }
 

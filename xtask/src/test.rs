@@ -1,7 +1,7 @@
 //! The tests as a list of jobs, of which two run at the same time, and how they went.
 
 use crate::shell::{self, say};
-use crate::{Lang, baseline, c, cli, conform, crash, demo, docs, engines, generate, house, playground, python};
+use crate::{Lang, audit, baseline, c, cli, conform, crash, demo, docs, engines, generate, house, playground, python};
 use crate::{ruby, rust, setup, storm, wasm};
 use Lane::{Dev, Either, Products};
 use When::{All, Push};
@@ -84,6 +84,7 @@ const JOBS: &[Job] = &[
     job("py clients", Lang::Python, Either, Push, python::clients),
     job("py requests", Lang::Python, Either, All, python::requests),
     job("js requests", Lang::Wasm, Either, All, wasm::requests),
+    job("audit", Lang::Python, Either, All, audit::test),
     job("py lint", Lang::Python, Either, Push, python::lint),
     job("py types", Lang::Python, Either, Push, python::types),
     job("py vectors", Lang::Python, Either, Push, python::vectors),
