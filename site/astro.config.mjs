@@ -49,7 +49,7 @@ export default defineConfig({
         },
         {
           label: "Tasks",
-          items: ["http", "job", "llm", "reconnect", "payment", "webhook", "poll", "hedge", "scan", "testing", "telemetry"].map((name) => `tasks/${name}`),
+          items: ["http", "job", "llm", "reconnect", "payment", "webhook", "poll", "hedge", "scan", "audit", "testing", "telemetry"].map((name) => `tasks/${name}`),
         },
         {
           label: "Concepts",
