@@ -196,7 +196,8 @@ fn run(task: Task) -> Result<()> {
                         println!("{}", engines::bullmq::dist()?.display());
                     }
                     Lang::Python => {
-                        for file in python::dist(platforms)?.into_iter().chain(engines::dist()?).chain([audit::dist()?]) {
+                        for file in python::dist(platforms)?.into_iter().chain(engines::dist()?).chain([audit::dist()?])
+                        {
                             println!("{}", file.display());
                         }
                     }
