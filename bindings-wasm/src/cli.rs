@@ -57,6 +57,7 @@ pub fn run(arguments: Vec<String>, functions: &Functions, width: usize) -> Ended
             functions.list(folder).map(|names| names.into_iter().filter_map(entry).collect()).map_err(words)
         },
         write: &|path, text| functions.write(path, text).map_err(words),
+        start: None,
         progress: &|text| functions.progress(text),
         width,
     };

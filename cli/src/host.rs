@@ -2,6 +2,7 @@
 
 use crate::style;
 use clap::ColorChoice;
+use std::ffi::OsString;
 use std::fmt::{self, Display};
 
 /// The outside of the program.
@@ -15,11 +16,17 @@ pub struct Host<'h> {
     pub list: &'h dyn Fn(&str) -> Result<Vec<Entry>, String>,
     /// Writes a file. The error is the system's words.
     pub write: &'h dyn Fn(&str, &str) -> Result<(), String>,
+    /// Starts a program with arguments, waits for its end, and returns its exit code. The error is the system's words. None if
+    /// the host cannot start programs.
+    pub start: Option<&'h Start<'h>>,
     /// Shows how far a long command is, in place of the last such text; an empty text ends it.
     pub progress: &'h dyn Fn(&str),
     /// The columns of the terminal.
     pub width: usize,
 }
+
+/// The function that starts a program.
+pub type Start<'h> = dyn Fn(&str, &[OsString]) -> Result<u8, String> + 'h;
 
 /// An entry of a folder.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

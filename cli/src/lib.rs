@@ -3,6 +3,7 @@
 //! It reads no file and asks no terminal. A [`Host`] does both, so that the same program is a binary, a WebAssembly module that
 //! Node.js starts, and a Python wheel. The core decides everything that is printed.
 
+mod audit;
 mod convert;
 mod detect;
 mod explain;
@@ -25,5 +26,5 @@ mod syntax;
 mod table;
 mod tree;
 
-pub use host::{Entry, EntryKind, Host, Output};
+pub use host::{Entry, EntryKind, Host, Output, Start};
 pub use program::run;

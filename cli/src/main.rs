@@ -2,16 +2,18 @@
 
 use anstream::{AutoStream, ColorChoice};
 use holdoff_cli::{Entry, EntryKind, Host, Output, run};
+use std::ffi::OsString;
 use std::fs;
 use std::io::{ErrorKind, IsTerminal as _, Read as _, Write as _, stderr, stdin, stdout};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// The columns of an output that is no terminal.
 const COLUMNS: usize = 80;
 
 fn main() -> ExitCode {
     let progress: &dyn Fn(&str) = if stderr().is_terminal() { &progress } else { &|_| {} };
-    let host = Host { read: &read, size: &size, list: &list, write: &write, progress, width: width() };
+    let host =
+        Host { read: &read, size: &size, list: &list, write: &write, start: Some(&start), progress, width: width() };
     let Output { color, out, err, code } = run(std::env::args_os(), host);
     let choice = match color {
         clap::ColorChoice::Auto => ColorChoice::Auto,
@@ -53,6 +55,16 @@ fn list(folder: &str) -> Result<Vec<Entry>, String> {
 
 fn write(path: &str, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|error| words(&error))
+}
+
+fn start(program: &str, arguments: &[OsString]) -> Result<u8, String> {
+    let status = Command::new(program).args(arguments).status();
+    let status = status.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => "there is no such program".to_owned(),
+        _ => error.to_string(),
+    })?;
+    // A program that a signal ended has no code.
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
 }
 
 /// The same words on every system.

@@ -1,7 +1,7 @@
 //! The commands and their arguments.
 
 use crate::host::{Answer, Host, Output};
-use crate::{convert, explain, presets, replay, rule, scan, simulate, style};
+use crate::{audit, convert, explain, presets, replay, rule, scan, simulate, style};
 use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -22,6 +22,7 @@ enum Command {
     #[command(visible_alias = "check", alias = "lint")]
     Scan(scan::Scan),
     Rule(rule::Rule),
+    Audit(audit::Audit),
     Simulate(simulate::Simulate),
     Replay(replay::Replay),
     Convert(convert::Convert),
@@ -60,6 +61,7 @@ impl Command {
             Self::Explain(explain) => explain.run(host),
             Self::Scan(scan) => scan.run(host),
             Self::Rule(rule) => rule.run(),
+            Self::Audit(audit) => audit.run(host),
             Self::Simulate(simulate) => simulate.run(host),
             Self::Replay(replay) => replay.run(host),
             Self::Convert(convert) => convert.run(host),

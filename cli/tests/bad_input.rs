@@ -13,7 +13,15 @@ fn ran(command: &[&str], content: &[u8]) -> Output {
         _ => Ok(content.to_vec()),
     };
     let list = |_: &str| Err("is no folder".to_owned());
-    let host = Host { read: &read, size: &|_| Ok(0), list: &list, write: &|_, _| Ok(()), progress: &|_| {}, width: 80 };
+    let host = Host {
+        read: &read,
+        size: &|_| Ok(0),
+        list: &list,
+        write: &|_, _| Ok(()),
+        start: None,
+        progress: &|_| {},
+        width: 80,
+    };
     let Output { out, err, code, .. } = run(["holdoff"].iter().chain(command), host);
     let [out, err] = [out, err].map(|text| strip_str(&text).to_string());
     // An input that is looked at once for each of its bytes takes hours.
@@ -112,7 +120,15 @@ fn a_pattern_stands_for_the_files_with_such_names() {
     };
     let checked = |pattern: &str| {
         let size = |path: &str| read(path).map(|bytes| bytes.len() as u64);
-        let host = Host { read: &read, size: &size, list: &list, write: &|_, _| Ok(()), progress: &|_| {}, width: 80 };
+        let host = Host {
+            read: &read,
+            size: &size,
+            list: &list,
+            write: &|_, _| Ok(()),
+            start: None,
+            progress: &|_| {},
+            width: 80,
+        };
         let Output { out, err, code, .. } = run(["holdoff", "check", pattern], host);
         let [out, err] = [out, err].map(|text| strip_str(&text).to_string());
         (code, out + &err)
