@@ -51,7 +51,8 @@ class Clock:
         """Threads of the audit itself."""
         self._waits: dict[int, float] = {}
         """The waiting threads, each with the time at which its wait ends."""
-        self._lock = threading.Lock()
+        self._looks: dict[int, int] = {}
+        """How often each of them has looked at the thing for which it waits."""
 
     def now(self) -> float:
         return float(_REAL["monotonic"]()) + self.offset
@@ -64,10 +65,16 @@ class Clock:
         self._waits[me] = until
         try:
             while not look(0.0):
+                self._looks[me] = self._looks.get(me, 0) + 1
                 left = until - self.now()
                 if left <= 0:
                     return False
-                if not self._jumps(me, until) and look(min(_SLICE, left)):
+                if self._is_first(me) and self._is_quiet(me):
+                    # What it waits for may have come before the last thread began to wait.
+                    if look(0.0):
+                        return True
+                    self.offset += max(0.0, until - self.now())
+                elif look(min(_SLICE, left)):
                     return True
             return True
         finally:
@@ -105,22 +112,18 @@ class Clock:
         everything = {**vars(datetime), "datetime": VirtualDatetime}
         self.patches.set(module, name, SimpleNamespace(**everything) if seen is datetime else VirtualDatetime)
 
-    def _jumps(self, me: int, until: float) -> bool:
-        """Moves the time to the end of this wait if no other wait ends before it and every other thread waits."""
-        if not self._is_quiet(me):
-            return False
-        with self._lock:
-            if until > min(self._waits.copy().values(), default=until):
-                return False
-            self.offset += max(0.0, until - self.now())
-            return True
+    def _is_first(self, me: int) -> bool:
+        """True if no other wait ends before this thread's."""
+        return min((until, thread) for thread, until in self._waits.copy().items())[1] == me
 
     def is_idle(self) -> bool:
         """True if every thread waits, and none for a time."""
         return not self._waits and self._is_quiet(threading.get_ident())
 
     def _is_quiet(self, me: int) -> bool:
+        """True if every other thread waits, and those that wait for a time have looked since."""
         before = None
+        looked = {thread: self._looks.get(thread, 0) for thread in self._waits.copy() if thread != me}
         for _ in range(_LOOKS):
             places: list[tuple[int, int, float | None]] = []
             for thread, frame in sys._current_frames().items():
@@ -135,7 +138,7 @@ class Clock:
                 return False
             before = places
             _SLEEP(_SLICE)
-        return True
+        return all(self._looks.get(thread, 0) > looks for thread, looks in looked.items())
 
 
 def _waits(thread: int, frame: FrameType) -> bool:
@@ -247,10 +250,10 @@ def _follow_loops(patches: Patches, clock: Clock, network: Unanswered) -> None:
             else:
                 # Nothing can wake the loop but a thread, or an answer that never comes.
                 while network.pending() and not look(0.0):
-                    if clock.is_idle():
-                        network.end_pending()
-                    else:
+                    if not clock.is_idle():
                         look(_SLICE)
+                    elif not look(0.0):
+                        network.end_pending()
         original(self)
 
     original = patches.set(asyncio.base_events.BaseEventLoop, "_run_once", run_once)
