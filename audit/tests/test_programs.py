@@ -21,12 +21,14 @@ NESTED: dict[str, Expected] = {
     "httpx_transport": ("refused", 6, 6, "tenacity 2, httpcore 3"),
     "langgraph_async": ("503", 9, 9, "langgraph 3, openai 3"),
     "langgraph_node": ("503", 27, 27, "langgraph 3, langchain_core 3, openai 3"),
+    "langchain_fallbacks": ("503", 6, 6, "langchain_core.runnables.fallbacks 2, openai 3"),
     "litellm_stamina": ("503", 15, 15, "stamina 3, litellm 2, openai 3"),
     "pool_result": ("503", 6, 6, "tenacity 2, anthropic 3"),
     "redis_retry": ("reset", 6, 6, "tenacity 2, redis 3"),
     "requests_session": ("503", 12, 24, "own 2, tenacity 3, urllib3 4"),
     "retrying_results": ("503", 9, 9, "retrying 3, httpx_retries 3"),
     "success_ends_a_call": ("503,503,503,503,200,200,503,200", 5, 8, "own 3, tenacity 2, openai 3"),
+    "tenacity_block": ("503", 6, 6, "tenacity 3, openai 2"),
     "tenacity_openai": ("503", 12, 12, "tenacity 4, openai 3"),
     "to_thread": ("503", 6, 6, "stamina 3, openai 2"),
 }
@@ -34,11 +36,13 @@ SINGLE: dict[str, Expected] = {
     "backoff_time": ("503", 6, 6, "backoff 6"),
     "batch_of_bodies": ("503", 2, 6, "own 3, tenacity 2"),
     "botocore_standard": ("503", 5, 5, "botocore 5"),
+    "holdoff_block": ("503", 3, 3, "holdoff 3"),
     "holdoff_retry": ("503", 3, 3, "holdoff 3"),
     "holdoff_wrap": ("503", 3, 3, "holdoff 3"),
     "job_queue": ("503", 3, 12, "own 4, urllib3 3"),
     "langchain_batch": ("503", 2, 6, "batch 3, openai 2"),
     "one_layer": ("503", 3, 9, "own 3, tenacity 3"),
+    "stamina_block": ("503", 4, 8, "own 2, stamina 4"),
     # stamina gives up after 45 s, and three requests wait for three minutes.
     "timeouts": ("timeout", 3, 6, "openai 3"),
 }

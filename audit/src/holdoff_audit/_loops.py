@@ -52,6 +52,13 @@ class Loop:
     after_errors: bool = False
     """For an own loop: each repetition is the same request, after an error that came out of the one before."""
 
+    @property
+    def package(self) -> str | None:
+        """The library whose loop it is."""
+        if self.place is None or self.kind == "own":
+            return None
+        return self.place.retry[0] if self.place.retry else package_of(self.place.module)
+
     def requests(self, own: bool) -> int:
         """The requests of one call: of all its repetitions, or of the largest of several calls. `own` counts own loops
         that repeat after errors as retries, too."""
@@ -125,6 +132,10 @@ def _branches(attempts: list[Attempt], depth: int) -> list[list[Attempt]]:
 def _joined(attempts: list[Attempt], place: Place | None, branches: list[_Branch], depth: int) -> Loop:
     """The loop of a frame: its branches, of which those that repeat each other belong together."""
     if place is not None and place.is_own:
+        runs = _attempts_of_libraries(place, branches)
+        if len(runs) < len(branches):
+            parts = [_retry(run, place) for run in runs]
+            return parts[0] if len(parts) == 1 else Loop("own", attempts, place, parts)
         same = {(branch.attempts[0].method, branch.attempts[0].url, branch.attempts[0].digest) for branch in branches}
         after = len(same) == 1 and all(
             _is_over(before, branch, depth) and _raised(before, depth) for before, branch in pairwise(branches)
@@ -138,6 +149,21 @@ def _joined(attempts: list[Attempt], place: Place | None, branches: list[_Branch
             runs.append([branch])
     parts = [_retry(run, place) for run in runs]
     return parts[0] if len(parts) == 1 else Loop("batch", attempts, place, parts)
+
+
+def _attempts_of_libraries(place: Place, branches: list[_Branch]) -> list[list[_Branch]]:
+    """The branches of a function of the program: those under one loop over a library's attempts belong together."""
+    runs: list[list[_Branch]] = []
+    latest: object = None
+    for branch in branches:
+        entry = next(entry for entry in branch.attempts[0].stack if entry.frame is place.frame)
+        shared = entry.retry[1] if entry.retry else None
+        if runs and shared is not None and shared is latest and runs[-1][-1].attempts[-1].failed:
+            runs[-1].append(branch)
+        else:
+            runs.append([branch])
+        latest = shared
+    return runs
 
 
 def _retry(run: list[_Branch], place: Place | None) -> Loop:

@@ -8,7 +8,7 @@ from typing import Any
 from ._audit import MOST_REQUESTS, Audit
 from ._loops import Loop
 from ._stacks import Place
-from ._switches import SWITCHES, package_of
+from ._switches import SWITCHES
 
 _MOST_CALLS = 20
 """Calls in the text; the JSON has all."""
@@ -76,11 +76,11 @@ def _layer(loop: Loop, own: bool) -> dict[str, Any]:
         "kind": loop.kind,
         "times": len(loop.parts),
         "parts": [part.requests(own) for part in loop.parts],
-        "package": package_of(place.module) if place and not place.is_own else None,
+        "package": loop.package,
         "file": os.path.abspath(place.file) if place else None,
         "line": place.line if place else None,
         "function": place.function if place else None,
-        "off": _off(place),
+        "off": _off(loop),
         "after_errors": loop.after_errors if loop.kind == "own" else None,
     }
 
@@ -105,12 +105,12 @@ def _remark(loop: Loop, own: bool) -> str:
         return f"a loop of your own{', which repeats after errors' if loop.after_errors else ''}{sizes}"
     if loop.kind == "batch":
         return f"different calls{sizes}"
-    off = _off(loop.place)
+    off = _off(loop)
     return f"{f'off: {off}' if off else 'retries'}{sizes}"
 
 
-def _off(place: Place | None) -> str | None:
-    switch = SWITCHES.get(package_of(place.module)) if place and not place.is_own else None
+def _off(loop: Loop) -> str | None:
+    switch = SWITCHES.get(loop.package or "")
     return switch.off if switch else None
 
 

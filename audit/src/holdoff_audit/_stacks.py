@@ -13,12 +13,13 @@ import threading
 import weakref
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from types import FrameType
 from typing import Any
 
 from ._patches import Patches
+from ._switches import ATTEMPTS, package_of
 
 _PLUMBING = {"asyncio", "concurrent", "contextlib", "contextvars", "functools", "importlib", "runpy", "threading"}
 """Packages whose frames carry a call from one place to another."""
@@ -47,6 +48,8 @@ class Place:
     line: int
     spawn: Spawn | None = None
     """For the first frame of a task or of a thread's work: its start."""
+    retry: tuple[str, Any] | None = None
+    """For a function of the program that loops over a library's attempts: its package, and what the attempts share."""
 
     @property
     def module(self) -> str:
@@ -90,7 +93,7 @@ def stack_of(frame: FrameType | None) -> list[Place]:
         name = str(frame.f_globals.get("__name__", ""))
         root = name.partition(".")[0]
         if root not in _PLUMBING and root != "holdoff_audit" and not name.startswith("anyio._backends"):
-            stack.append(Place(frame, frame.f_lineno))
+            stack.append(Place(frame, frame.f_lineno, None, _retry_of(frame)))
         frame = frame.f_back
     stack.reverse()
     spawn = _spawn()
@@ -102,8 +105,26 @@ def stack_of(frame: FrameType | None) -> list[Place]:
         common += 1
     rest = stack[common:]
     if rest:
-        rest[0] = Place(rest[0].frame, rest[0].line, spawn)
+        rest[0] = replace(rest[0], spawn=spawn)
     return [*before, *rest]
+
+
+def _retry_of(frame: FrameType) -> tuple[str, Any] | None:
+    if not _is_own(frame.f_code.co_filename):
+        return None
+    local: list[Any] = list(frame.f_locals.values())
+    for value in local:
+        name = _class_of(value)
+        shared = ATTEMPTS.get(name)
+        if shared is not None:
+            for part in shared.split("."):
+                value = getattr(value, part, None)
+            return package_of(name), value
+    return None
+
+
+def _class_of(value: object) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 def _spawn() -> Spawn | None:

@@ -37,6 +37,9 @@ SWITCHES: dict[str, Switch] = {
     "httpcore2": Switch("HTTPTransport(retries=0)", ("httpx2:HTTPTransport(retries)",)),
     "httpx_retries": Switch("Retry(total=0)", ("httpx_retries:Retry(total)",), True),
     "langchain_core": Switch("no with_retry()", ("langchain_core.runnables:Runnable.with_retry",)),
+    "langchain_core.runnables.fallbacks": Switch(
+        "no with_fallbacks()", ("langchain_core.runnables:Runnable.with_fallbacks",)
+    ),
     "langgraph": Switch("no retry_policy on the node", ("langgraph.graph:StateGraph.add_node(retry_policy)",)),
     "litellm": Switch(
         "num_retries=0 and max_retries=0",
@@ -54,6 +57,14 @@ SWITCHES: dict[str, Switch] = {
 }
 
 RETRIES = frozenset(name for name, switch in SWITCHES.items() if switch.retries)
+
+
+ATTEMPTS = {
+    "holdoff._attempts.Attempt": "_operation",
+    "stamina._core.Attempt": "_t_attempt.retry_state",
+    "tenacity.AttemptManager": "retry_state",
+}
+"""The classes of a program's `for attempt in ...`, each with the attribute that the attempts of one loop share."""
 
 
 def package_of(module: str) -> str:
