@@ -446,6 +446,10 @@ impl Rules {
     fn retried_client_error(&self) -> Option<u32> {
         let permanent = Failure::new(FailureKind::Permanent);
         let retries = |facts: Facts| self.judge(facts, permanent).kind != FailureKind::Permanent;
+        // A last rule that takes the rest means no status by itself.
+        if retries(Facts::NONE) {
+            return None;
+        }
         let statuses = (400..500).filter(|status| !PASSING.contains(status));
         let status = statuses.into_iter().find(|status| retries(Facts { http: *status, ..Facts::NONE }));
         let code = || WRONG_REQUEST.into_iter().find(|code| retries(Facts { grpc: *code, ..Facts::NONE }));

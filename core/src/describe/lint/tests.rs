@@ -243,6 +243,13 @@ fn rules_that_retry_too_much_are_questioned() {
     let everything = "warning 324 retries_everything: every failure is retried, also one that will fail again";
     assert_eq!(of(&retry("rules[0].if", Value::Empty)), [everything]);
     assert_eq!(of(&[("rules[0].if", Value::Empty), ("rules[0].retry", Value::Flag(false))]), none);
+    let all_others = [
+        ("rules[0].if.types[0]", Value::Text("Lambda.Unknown")),
+        ("rules[0].retry", Value::Flag(false)),
+        ("rules[1].if", Value::Empty),
+        ("rules[1].retry", Value::Flag(true)),
+    ];
+    assert_eq!(of(&all_others), none);
 }
 
 #[test]
