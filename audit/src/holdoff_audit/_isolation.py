@@ -17,6 +17,14 @@ def isolate() -> bool:
     """Leaves the machine's network, and keeps the loopback interface. Returns False if the system refuses that."""
     if sys.platform != "linux":
         return False
+    # There is no way back, so another process tries it first.
+    trial = os.fork()
+    if trial == 0:
+        os._exit(0 if _leave_network() else 1)
+    return os.waitpid(trial, 0)[1] == 0 and _leave_network()
+
+
+def _leave_network() -> bool:
     with suppress(OSError, AttributeError):
         unshare = ctypes.CDLL(None, use_errno=True).unshare
         uid, gid = os.getuid(), os.getgid()
@@ -25,7 +33,7 @@ def isolate() -> bool:
                 return False
             # The process keeps its user and group.
             for file, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
-                with suppress(OSError), open(f"/proc/self/{file}", "w") as settings:
+                with open(f"/proc/self/{file}", "w") as settings:
                     settings.write(text)
         return _raise_loopback()
     return False
