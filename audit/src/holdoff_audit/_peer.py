@@ -7,6 +7,7 @@ import re
 import socket
 import struct
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 import h11
@@ -17,6 +18,13 @@ Record = Callable[[str, str, bytes], Answer]
 """Records a request (method, URL, digest of the body) and returns its answer."""
 _METHOD = re.compile(rb"[A-Z]+(?: |$)")
 _EMPTY = hashlib.sha256().digest()
+
+
+def _reason(status: int) -> bytes:
+    try:
+        return HTTPStatus(status).phrase.encode()
+    except ValueError:
+        return b""
 
 
 class Peer:
@@ -109,7 +117,7 @@ class Peer:
         headers = [(b"content-type", b"application/json"), *own]
         if status not in (204, 304):
             headers.append((b"content-length", str(len(body)).encode()))
-        parts: list[Any] = [h11.Response(status_code=status, headers=headers)]
+        parts: list[Any] = [h11.Response(status_code=status, headers=headers, reason=_reason(status))]
         if method != "HEAD" and body:
             parts.append(h11.Data(data=body))
         self._write(b"".join(self._http.send(part) or b"" for part in [*parts, h11.EndOfMessage()]))

@@ -50,13 +50,13 @@ class Run:
 
     def notes(self) -> list[str]:
         notes = notes_of(self.audit)
+        others = "are stopped, but not seen" if self.isolated else "are neither seen nor stopped on this system"
         if self.processes:
             names = ", ".join(dict.fromkeys(self.processes))
-            notes.append(f"the program started other processes ({names}): their requests are not seen")
+            notes.append(f"the program started other processes ({names}): their requests {others}")
         loaded = sorted({package for module, package in _IN_C.items() if module in sys.modules})
         if loaded:
-            stopped = "are stopped, but not seen" if self.isolated else "are neither seen nor stopped on this system"
-            notes.append(f"{', '.join(loaded)}: connections that are not made by Python's sockets {stopped}")
+            notes.append(f"{', '.join(loaded)}: connections that are not made by Python's sockets {others}")
         if self.timed_out:
             notes.append(f"the program did not end within {self.limit:g} s (--limit): this is what it did until then")
         if self.ended:
