@@ -83,8 +83,11 @@ fn of_resource(root: &Rc<Node>, form: Option<Form>, found: &mut Vec<Block>) {
             find(root, found);
         }
     }
-    // A file in a form that a person names may be the policy itself.
-    if let (Some(form), true) = (form, found.len() == before) {
+    // A file in a form that a person names may be the policy itself, unless it is one without policies.
+    let is_whole = |form| SHAPES.iter().any(|shape| shape.0 == form && shape.1(root));
+    if let (Some(form), true) = (form, found.len() == before)
+        && (matches!(form, Form::StepFunctions | Form::Polly) || !is_whole(form))
+    {
         found.push(Block::of(form, root));
     }
     let resource = root.at(&["metadata", "name"]).and_then(|name| name.text());
@@ -224,18 +227,34 @@ fn spring(root: &Rc<Node>) -> Option<(&Rc<Node>, &'static str)> {
 
 fn resilience4j(root: &Rc<Node>, found: &mut Vec<Block>) {
     let Some((retry, path)) = spring(root) else { return };
-    let mut entry = 0;
-    for Field { name: group, value, .. } in retry.fields() {
-        if !["configs", "instances", "backends"].contains(&group.as_str()) {
-            continue;
-        }
-        for Field { name, .. } in value.fields() {
-            let (name, path) = (format!("{group}.{name}"), path.to_owned());
-            let (inside, chosen) = (name.clone(), Some(entry));
-            found.push(Block { name, entry: chosen, path, inside, chosen, ..Block::of(Form::Resilience4j, retry) });
-            entry += 1;
-        }
+    let groups = retry.fields().iter().filter(|group| ["configs", "instances", "backends"].contains(&&*group.name));
+    let named = groups.flat_map(|group| group.value.fields().iter().map(move |own| (&group.name, own)));
+    for (entry, (group, Field { name, value, .. })) in named.enumerate() {
+        let (name, node) = (format!("{group}.{name}"), with_base(retry, value, MOST_BASES));
+        let (entry, path) = (Some(entry as u32), joined(path, &name));
+        found.push(Block { name, entry, path, ..Block::of(Form::Resilience4j, &node) });
     }
+}
+
+/// How many configurations may build on one another: they may do so in a circle.
+const MOST_BASES: u32 = 16;
+
+/// An instance with what it does not say itself from the configuration that it names, or from `default`.
+fn with_base(retry: &Rc<Node>, own: &Rc<Node>, most: u32) -> Rc<Node> {
+    let is_base = |field: &Field| is_same(&field.name, "baseConfig");
+    let given = own.fields().iter().find(|field| is_base(field)).and_then(|field| field.value.text());
+    let base = retry.at(&["configs", given.unwrap_or("default")]).filter(|base| most > 0 && !Rc::ptr_eq(base, own));
+    let Some(base) = base.map(|base| with_base(retry, base, most - 1)) else { return Rc::clone(own) };
+    let is_new = |field: &&Field| !own.fields().iter().any(|known| is_same(&known.name, &field.name));
+    let inherited = base.fields().iter().filter(is_new);
+    let fields = own.fields().iter().filter(|field| !is_base(field)).chain(inherited).cloned().collect();
+    Rc::new(Node { span: own.span.clone(), data: Data::Object(fields) })
+}
+
+/// True if Spring takes two names for the same.
+fn is_same(one: &str, other: &str) -> bool {
+    let letters = |name: &str| name.replace(['-', '_'], "").to_ascii_lowercase();
+    letters(one) == letters(other)
 }
 
 /// Pipelines at any depth.
@@ -247,8 +266,12 @@ fn polly(root: &Rc<Node>, found: &mut Vec<Block>) {
         let is_own = |field: &Field| OWN.contains(&field.name.to_ascii_lowercase().as_str());
         let retry = node.get("Retry").filter(|retry| retry.fields().iter().any(is_own));
         if retry.is_some() {
+            const PIPELINE: [&str; 4] = ["Retry", "AttemptTimeout", "TotalRequestTimeout", "CircuitBreaker"];
+            let fields =
+                node.fields().iter().filter(|field| PIPELINE.iter().any(|own| own.eq_ignore_ascii_case(&field.name)));
+            let node = Rc::new(Node { span: node.span.clone(), data: Data::Object(fields.cloned().collect()) });
             let (name, path) = (path.to_owned(), path.to_owned());
-            found.push(Block { name, path, ..Block::of(Form::Polly, node) });
+            found.push(Block { name, path, ..Block::of(Form::Polly, &node) });
         }
     });
     for (index, block) in found.iter_mut().skip(before).enumerate() {

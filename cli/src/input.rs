@@ -71,6 +71,7 @@ impl Format {
         match (policies.into_iter().next(), notes.first()) {
             (Some(named), _) => Ok(Input { name, document: named.document }),
             (None, Some(note)) if wrong.is_empty() => Err(cannot(&note.message)),
+            (None, None) if wrong.is_empty() => Err(cannot("has no retries")),
             (None, _) => Err(Problem::Wrong(wrong, text)),
         }
     }

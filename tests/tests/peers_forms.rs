@@ -32,7 +32,7 @@ fn retriers_of_step_functions_are_rules_with_attempts_and_delays_of_their_own() 
             "Retry": [
               { "ErrorEquals": ["ErrorA", "ErrorB"], "IntervalSeconds": 1, "BackoffRate": 2, "MaxAttempts": 2 },
               { "ErrorEquals": ["ErrorC"], "IntervalSeconds": 5 } ] }"#,
-        r#"{ "attempts": 1, "rules": [
+        r#"{ "attempts": 1, "jitter": "none", "rules": [
               { "if": {"types": ["ErrorA", "ErrorB"]}, "retry": true, "attempts": 3, "jitter": "none", "cap": "before_jitter",
                 "backoff": {"initial": "1s", "factor": 2, "max": "none"} },
               { "if": {"types": ["ErrorC"]}, "retry": true, "attempts": 4, "jitter": "none", "cap": "before_jitter",
@@ -45,7 +45,7 @@ fn retriers_of_step_functions_are_rules_with_attempts_and_delays_of_their_own() 
               { "ErrorEquals": ["States.Timeout", "Lambda.TooMany"], "MaxDelaySeconds": 60, "JitterStrategy": "FULL" },
               { "ErrorEquals": ["Fatal"], "MaxAttempts": 0 },
               { "ErrorEquals": ["States.ALL"], "MaxAttempts": 99999999 } ] }"#,
-        r#"{ "attempts": 1, "rules": [
+        r#"{ "attempts": 1, "jitter": "none", "rules": [
               { "if": [{"kinds": ["timeout"]}, {"types": ["Lambda.TooMany"]}], "retry": true, "attempts": 4, "jitter": "full",
                 "cap": "before_jitter", "backoff": {"initial": "1s", "factor": 2, "max": "60s"} },
               { "if": {"types": ["Fatal"]}, "retry": false },
@@ -132,6 +132,14 @@ fn a_retry_of_dapr_is_constant_or_that_of_cenkalti() {
         r#"{ "attempts": "forever", "deadline": "15m", "backoff": {"initial": "500ms", "factor": 1.5, "max": "15s"},
              "jitter": {"kind": "proportional", "factor": 0.5}, "cap": "before_jitter" }"#,
     );
+    // The first interval is not cut down to the longest.
+    same(
+        Form::Dapr,
+        r#"{ "policy": "exponential", "maxInterval": "100ms", "maxRetries": 3 }"#,
+        r#"{ "attempts": 4, "deadline": "15m", "backoff": [ {"kind": "constant", "delay": "500ms", "times": 1},
+               {"kind": "constant", "delay": "100ms"} ],
+             "jitter": {"kind": "proportional", "factor": 0.5}, "cap": "before_jitter" }"#,
+    );
     let several = r#"{"spec": {"policies": {"retries": {"a": {"maxRetries": 1}, "b": {"maxRetries": 2}}}}}"#;
     refused(
         Form::Dapr,
@@ -172,6 +180,13 @@ fn a_route_of_the_gateway_api_retries_its_codes_under_a_budget() {
              "minRetryRate": {"count": 5, "interval": "2s"}} } }"#,
         r#"{ "budget": {"kind": "ratio", "ratio": 0.25, "window": "20s", "min_per_second": 2.5} }"#,
     );
+    // A rule without a retry has none, and one without a number has one, as Envoy does.
+    same(Form::GatewayApi, r#"{ "timeouts": {"request": "10s"} }"#, r#"{ "attempts": 1, "deadline": "10s" }"#);
+    same(
+        Form::GatewayApi,
+        r#"{ "retry": {"backoff": "50ms"} }"#,
+        r#"{ "attempts": 2, "backoff": {"kind": "constant", "delay": "50ms"}, "jitter": "none" }"#,
+    );
     refused(Form::GatewayApi, r#"{"retry": {"codes": 503}}"#, "retry.codes = 503: must be a list");
 }
 
@@ -205,6 +220,31 @@ fn a_route_of_istio_retries_what_envoy_does() {
         r#"{ "attempts": 3, "backoff": {"initial": "25ms", "max": "250ms"}, "cap": "before_jitter",
              "budget": {"kind": "share", "ratio": 0.1, "min_concurrency": 3} }"#,
     );
+    // Istio retries every route, also one that says nothing but a timeout; an empty text is none.
+    let usual = r#"[ {"if": [{"unsent": true}, {"grpc": ["UNAVAILABLE", "CANCELLED"]}], "retry": true}, {"if": {}, "retry": false} ]"#;
+    let backoff = r#""backoff": {"initial": "25ms", "max": "250ms"}, "cap": "before_jitter""#;
+    same(
+        Form::Istio,
+        r#"{ "timeout": "4s" }"#,
+        &format!(r#"{{ "attempts": 3, "deadline": "4s", {backoff}, "rules": {usual} }}"#),
+    );
+    same(
+        Form::Istio,
+        r#"{ "retries": {"attempts": 2, "retryOn": ""} }"#,
+        &format!(r#"{{ "attempts": 3, {backoff}, "rules": {usual} }}"#),
+    );
+    same(
+        Form::Istio,
+        r#"{ "retries": {"attempts": 2, "retryOn": " refused-stream,"} }"#,
+        &format!(
+            r#"{{ "attempts": 3, {backoff}, "rules": [ {{"if": {{"unsent": true}}, "retry": true}}, {{"if": {{}}, "retry": false}} ] }}"#
+        ),
+    );
+    same(
+        Form::Istio,
+        r#"{ "spec": {"trafficPolicy": {"connectionPool": {"http": {"maxRetries": 5, "http1MaxPendingRequests": 10}}}} }"#,
+        &format!(r#"{{ "attempts": 3, {backoff}, "budget": {{"kind": "share", "ratio": 0, "min_concurrency": 5}} }}"#),
+    );
     for (text, words) in [
         (
             r#"{"retries": {"attempts": 1, "retryOn": "conect-failure"}}"#,
@@ -228,12 +268,26 @@ fn an_instance_of_resilience4j_is_read_as_spring_reads_it() {
         Form::Resilience4j,
         r#"{ "resilience4j": {"retry": {"instances": {"backend-a": {
              "max-attempts": 5, "wait-duration": "1s", "enable-exponential-backoff": true, "exponential-backoff-multiplier": 3,
-             "exponential-max-wait-duration": 20000, "enable-randomized-wait": true,
+             "exponential-max-wait-duration": 20000, "enable-randomized-wait": true, "randomized-wait-factor": 0.25,
              "retry-exceptions": ["java.io.IOException"], "ignore-exceptions": ["shop.Declined"] } } } } }"#,
         r#"{ "attempts": 5, "backoff": {"initial": "1s", "factor": 3, "max": "20s"}, "cap": "clip",
-             "jitter": {"kind": "proportional", "factor": 0.5},
+             "jitter": {"kind": "proportional", "factor": 0.25},
              "rules": [ {"if": {"types": ["shop.Declined"]}, "retry": false},
                         {"if": {"types": ["java.io.IOException"]}, "retry": true}, {"if": {}, "retry": false} ] }"#,
+    );
+    // With both switches a factor counts beside a multiplier only, and a longest delay beside both.
+    same(
+        Form::Resilience4j,
+        r#"{ "waitDuration": "1s", "enableExponentialBackoff": true, "enableRandomizedWait": true, "randomizedWaitFactor": 0.2 }"#,
+        r#"{ "attempts": 3, "backoff": {"initial": "1s", "factor": 1.5, "max": "none"}, "cap": "clip",
+             "jitter": {"kind": "proportional", "factor": 0.5} }"#,
+    );
+    same(
+        Form::Resilience4j,
+        r#"{ "waitDuration": "1s", "enableExponentialBackoff": true, "enableRandomizedWait": true,
+             "exponentialBackoffMultiplier": 3, "exponentialMaxWaitDuration": "2s" }"#,
+        r#"{ "attempts": 3, "backoff": {"initial": "1s", "factor": 3, "max": "none"}, "cap": "clip",
+             "jitter": {"kind": "proportional", "factor": 0.5} }"#,
     );
     for (text, words) in [
         (
@@ -268,6 +322,19 @@ fn a_pipeline_of_polly_is_read_with_its_timeouts_and_its_breaker() {
         r#"{ "UseJitter": true, "BackoffType": "Linear", "MaxDelay": "00:00:05" }"#,
         r#"{ "attempts": 4, "backoff": {"kind": "linear", "initial": "2s", "max": "5s"}, "cap": "clip",
              "jitter": {"kind": "proportional", "factor": 0.25} }"#,
+    );
+    // Beside a timeout or a breaker it is the standard handler of HTTP clients, whose defaults are others.
+    same(
+        Form::Polly,
+        r#"{ "Retry": {"MaxRetryAttempts": 5}, "TotalRequestTimeout": {"Timeout": "00:01:00"} }"#,
+        r#"{ "backoff": {"kind": "decorrelated_v2", "initial": "2s", "max": "none"}, "jitter": "none", "attempts": 6,
+             "hint": {"mode": "exact", "max": "1h"}, "cap": "clip", "attempt_timeout": "10s", "deadline": "1m" }"#,
+    );
+    same(
+        Form::Polly,
+        r#"{ "ShouldRetryAfterHeader": false, "Delay": "00:00:01" }"#,
+        r#"{ "attempts": 4, "backoff": {"kind": "constant", "delay": "1s"}, "jitter": "none", "cap": "clip",
+             "hint": {"mode": "ignore"} }"#,
     );
     for (text, words) in [
         (r#"{"Delay": "2s"}"#, "Delay = \"2s\": must be a time from 0 to a day, such as \"00:00:02\""),

@@ -333,7 +333,7 @@ impl FormReader {
             // A graph without a list of patterns retries nothing.
             Form::LanggraphgoGraph if !values.has(Item::Patterns) => ".patterns",
             Form::Grpc | Form::LanggraphgoGraph if !self.rules.is_none() => "",
-            Form::Istio if values.has(Item::Attempts) && !values.has(Item::Codes) => return istio::usual_rules(),
+            Form::Istio if istio::is_usual(values) => return istio::usual_rules(),
             Form::Resilience4j => return resilience4j::rules(self.rules),
             Form::GatewayApi if values.has(Item::Codes) => return statuses::and_no_other(self.rules),
             _ => return self.rules,

@@ -73,11 +73,13 @@ fn import(values: &Values) -> Result<Options, Error> {
         return Ok(*options.backoff(Backoff::constant(delay)).jitter(Jitter::None));
     }
     let max = time(Item::Max, Duration::from_secs(60));
-    Ok(*options
-        .backoff(Backoff::exponential(INITIAL.min(max), FACTOR).max(max))
-        .jitter(Jitter::Proportional { factor: SPREAD })
-        .cap(Cap::BeforeJitter)
-        .deadline(ELAPSED))
+    if max < INITIAL {
+        // The first interval is not cut down to the longest.
+        options.backoff(Backoff::constant(INITIAL)).then(1, Backoff::constant(max));
+    } else {
+        options.backoff(Backoff::exponential(INITIAL, FACTOR).max(max));
+    }
+    Ok(*options.jitter(Jitter::Proportional { factor: SPREAD }).cap(Cap::BeforeJitter).deadline(ELAPSED))
 }
 
 fn export(policy: &Policy) -> Values {

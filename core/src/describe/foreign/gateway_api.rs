@@ -58,16 +58,18 @@ const FIELDS: [Row; 9] = [
 fn import(values: &Values) -> Result<Options, Error> {
     values.check_set(&FIELDS)?;
     let mut options = Policy::options();
-    if values.has(Item::Attempts) {
-        options = with_retries(options, values.get(Item::Attempts));
+    let budget = [Item::Share, Item::Window, Item::Least, Item::Per].into_iter().any(|item| values.has(item));
+    // A rule without `retry` is not retried. How often one without a number is, the gateway decides: Envoy retries it once.
+    let usual = u64::from(values.has(Item::Codes) || values.has(Item::Initial));
+    if values.has(Item::Attempts) || !budget {
+        options = with_retries(options, values.get(Item::Attempts).or(Some(usual)));
     }
     if let Some(delay) = values.get(Item::Initial) {
         let delay = Span::from_nanos(delay).as_duration();
         options.backoff(Backoff::constant(delay)).jitter(Jitter::None);
     }
     values.put_limits(&mut options);
-    let budget = [Item::Share, Item::Window, Item::Least, Item::Per];
-    if budget.into_iter().any(|item| values.has(item)) {
+    if budget {
         let second = Span::from_secs(1).as_nanos();
         let per = values.get(Item::Per).unwrap_or(second) as f64 / SECOND;
         options.set_field("budget", Value::Text("ratio"))?;

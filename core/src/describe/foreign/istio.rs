@@ -26,7 +26,10 @@ pub(super) const SYSTEM: System = System {
         workloadSelector retries.retryRemoteLocalities retries.retryIgnorePreviousHosts \
         trafficPolicy.loadBalancer trafficPolicy.outlierDetection trafficPolicy.tls \
         trafficPolicy.portLevelSettings trafficPolicy.tunnel trafficPolicy.proxyProtocol \
-        trafficPolicy.connectionPool.tcp",
+        trafficPolicy.connectionPool.tcp trafficPolicy.connectionPool.http.http1MaxPendingRequests \
+        trafficPolicy.connectionPool.http.http2MaxRequests trafficPolicy.connectionPool.http.maxRequestsPerConnection \
+        trafficPolicy.connectionPool.http.idleTimeout trafficPolicy.connectionPool.http.h2UpgradePolicy \
+        trafficPolicy.connectionPool.http.useClientProtocol trafficPolicy.connectionPool.http.maxConcurrentStreams",
     has_rules: false,
 };
 
@@ -72,7 +75,9 @@ fn read_on<'v>(rules: &mut Rules, rule: u8, index: Option<u32>, value: Value<'v>
         return Err(Error { value: value.shown(), ..error(ErrorCode::FormValue, "retryOn", ON) });
     };
     let mut has_resets = false;
-    for word in text.split(',').map(str::trim) {
+    // Istio takes an empty text as none.
+    let text = if text.trim().is_empty() { USUAL } else { text };
+    for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
         has_resets |= ["5xx", "gateway-error", "reset"].contains(&word);
         read_word(rules, rule, word)?;
     }
@@ -101,7 +106,12 @@ fn read_word(rules: &mut Rules, rule: u8, word: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The rules of a route that does not say which failures are retried.
+/// True for a route that does not say which failures are retried. Istio retries every route, unless told otherwise.
+pub(super) fn is_usual(values: &Values) -> bool {
+    !values.has(Item::Codes) && (values.has(Item::Attempts) || values.has(Item::Deadline))
+}
+
+/// The rules of such a route.
 pub(super) fn usual_rules() -> Rules {
     let mut rules = Rules::NONE;
     let _ = read_on(&mut rules, 0, None, Value::Text(USUAL));

@@ -73,28 +73,37 @@ const AROUND: [Row; 6] = [
 fn import(values: &Values) -> Result<Options, Error> {
     values.check_set(&RETRY)?;
     values.check_set(&AROUND)?;
+    // Only the standard handler of .NET's HTTP clients has timeouts and a breaker beside the retry, and it has defaults of its own.
+    let is_standard = values.has_any(&AROUND);
+    let or_standard = |item, standard| values.get(item).unwrap_or(if is_standard { standard } else { 0 });
     let delay = values.get(Item::Initial).map_or(Duration::from_secs(2), Duration::from_nanos);
     let max = values.get(Item::Max).map_or(Duration::MAX, Duration::from_nanos);
-    let has_jitter = values.at(Item::Switch) == 1;
+    let has_jitter = or_standard(Item::Switch, 1) == 1;
     let mut options = with_retries(Policy::options(), Some(values.get(Item::Attempts).unwrap_or(3)));
     options.cap(Cap::Clip);
     // A quarter more or less; growing delays have a jitter of their own.
     let jitter = if has_jitter { Jitter::Proportional { factor: 0.25 } } else { Jitter::None };
     let shortened = delay.min(max);
-    match values.at(Item::Strategy) {
+    match or_standard(Item::Strategy, EXPONENTIAL) {
         EXPONENTIAL if has_jitter => options.backoff(Backoff::decorrelated_v2(shortened).max(max)),
         EXPONENTIAL => options.backoff(Backoff::exponential(shortened, 2.0).max(max)).jitter(jitter),
         LINEAR => options.backoff(Backoff::linear(shortened, delay).max(max)).jitter(jitter),
         _ => options.backoff(Backoff::constant(shortened)).jitter(jitter),
     };
-    if values.at(Item::OtherSwitch) == 1 {
-        options.hint_mode(HintMode::Exact).hint_max(LONGEST_HINT);
+    match values.get(Item::OtherSwitch).or(is_standard.then_some(1)) {
+        Some(1) => options.hint_mode(HintMode::Exact).hint_max(LONGEST_HINT),
+        Some(_) => options.hint_mode(HintMode::Ignore),
+        None => &mut options,
+    };
+    let seconds = |seconds| Span::from_secs(seconds).as_nanos();
+    if is_standard {
+        options.put(Field::AttemptTimeout, seconds(10));
+        options.put(Field::Deadline, seconds(30));
     }
     values.put_limits(&mut options);
     if values.has_any(&AROUND)
         && [Item::Share, Item::Least, Item::Window, Item::Per].iter().any(|item| values.has(*item))
     {
-        let seconds = |seconds| Span::from_secs(seconds).as_nanos();
         options.set_field("breaker", Value::Text("time"))?;
         options.put(Field::BreakerFailureRate, values.get(Item::Share).unwrap_or(0.1_f64.to_bits()));
         options.put(Field::BreakerMinCalls, values.get(Item::Least).unwrap_or(100));

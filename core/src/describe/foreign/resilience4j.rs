@@ -93,13 +93,16 @@ fn import(values: &Values) -> Result<Options, Error> {
     let mut options = with_retries(Policy::options(), Some(values.get(Item::Attempts).unwrap_or(3).saturating_sub(1)));
     let is_on = |item| values.has(Item::Initial) && values.at(item) == 1;
     let factor = values.get(Item::Factor).map(f64::from_bits);
-    let max = values.get(Item::Max).filter(|_| factor.is_some()).map_or(Span::MAX, Span::from_nanos);
+    // Together, both switches take all their values, or those up to the first that is not given: the multiplier, the factor, the longest.
+    let both = is_on(Item::Switch) && is_on(Item::OtherSwitch);
+    let takes_max = factor.is_some() && (!both || values.has(Item::Jitter));
+    let max = values.get(Item::Max).filter(|_| takes_max).map_or(Span::MAX, Span::from_nanos);
     let backoff = match is_on(Item::Switch) {
         // A first delay above the longest is cut down to it, too.
         true => Backoff::exponential(delay.min(max.as_duration()), factor.unwrap_or(1.5)).max(max.as_duration()),
         false => Backoff::constant(delay),
     };
-    let spread = values.get(Item::Jitter).map_or(0.5, f64::from_bits);
+    let spread = values.get(Item::Jitter).filter(|_| !both || factor.is_some()).map_or(0.5, f64::from_bits);
     let jitter = if is_on(Item::OtherSwitch) { Jitter::Proportional { factor: spread } } else { Jitter::None };
     Ok(*options.backoff(backoff).jitter(jitter).cap(Cap::Clip))
 }

@@ -1,6 +1,7 @@
 //! The Retry field of AWS Step Functions: retriers by the names of errors, each with attempts and delays of its own.
 
 use super::values::{ANY, Item, Kind, ReadEntry, Row, System, Values, error, row};
+use crate::decide::jitter::Jitter;
 use crate::decide::policy::{Policy, RULES};
 use crate::describe::options::Options;
 use crate::describe::rules::Rules;
@@ -18,7 +19,8 @@ pub(super) const SYSTEM: System = System {
     wrappers: "Retry[*]",
     ignored: "Comment Type Resource Next End Catch InputPath OutputPath Parameters Arguments Assign Output \
         ResultSelector ResultPath QueryLanguage Credentials Branches ItemProcessor ItemReader ItemSelector \
-        ItemsPath Items Iterator MaxConcurrency ResultWriter HeartbeatSeconds",
+        ItemsPath Items Iterator MaxConcurrency ResultWriter HeartbeatSeconds HeartbeatSecondsPath \
+        TimeoutSeconds TimeoutSecondsPath",
     has_rules: true,
 };
 
@@ -95,7 +97,7 @@ pub(super) fn import(retriers: &[Values; RULES], mut rules: Rules) -> Result<Opt
         rules.clone().begin(count).map_err(Error::of_use)?;
         rules = rules.and_nothing_else(false);
     }
-    let mut options = *Policy::options().attempts(1).with_rules(rules);
+    let mut options = *Policy::options().attempts(1).jitter(Jitter::None).with_rules(rules);
     for (rule, values) in (0..count).zip(retriers) {
         if attempts(values) > 1 {
             options = import_retrier(options, rule, values)?;
