@@ -245,11 +245,27 @@ fn with_base(retry: &Rc<Node>, own: &Rc<Node>, most: u32) -> Rc<Node> {
     let given = own.fields().iter().find(|field| is_base(field)).and_then(|field| field.value.text());
     let base = retry.at(&["configs", given.unwrap_or("default")]).filter(|base| most > 0 && !Rc::ptr_eq(base, own));
     let Some(base) = base.map(|base| with_base(retry, base, most - 1)) else { return Rc::clone(own) };
-    let is_new = |field: &&Field| !own.fields().iter().any(|known| is_same(&known.name, &field.name));
-    let inherited = base.fields().iter().filter(is_new);
-    let fields = own.fields().iter().filter(|field| !is_base(field)).chain(inherited).cloned().collect();
+    let has = |fields: &[Field], name: &str| fields.iter().any(|field| is_same(&field.name, name));
+    // The one that says `waitDuration` makes the interval: with its own values, or with those that it inherits but for the factor.
+    let waits = has(own.fields(), "waitDuration");
+    let (passed_over, lost) = if waits { (&[][..], &INTERVAL[..1]) } else { (&INTERVAL[..], &[][..]) };
+    let is_none_of = |names: &[&str], field: &Field| !names.iter().any(|name| is_same(&field.name, name));
+    let keeps =
+        |field: &&Field| !is_base(field) && (!has(base.fields(), "waitDuration") || is_none_of(passed_over, field));
+    let kept: Vec<_> = own.fields().iter().filter(keeps).cloned().collect();
+    let inherited = base.fields().iter().filter(|field| !has(&kept, &field.name) && is_none_of(lost, field)).cloned();
+    let fields = kept.iter().cloned().chain(inherited).collect();
     Rc::new(Node { span: own.span.clone(), data: Data::Object(fields) })
 }
+
+/// What makes the interval beside `waitDuration`.
+const INTERVAL: [&str; 5] = [
+    "randomizedWaitFactor",
+    "enableExponentialBackoff",
+    "exponentialBackoffMultiplier",
+    "exponentialMaxWaitDuration",
+    "enableRandomizedWait",
+];
 
 /// True if Spring takes two names for the same.
 fn is_same(one: &str, other: &str) -> bool {

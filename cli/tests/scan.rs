@@ -373,3 +373,34 @@ fn files_that_are_not_whole_are_counted() {
     let (code, _, _) = scan(&root, &["broken.yaml"]);
     assert_eq!(code, 1, "a file that is named must be whole");
 }
+
+#[test]
+fn an_instance_of_resilience4j_inherits_from_its_configuration() {
+    let root = folder("inherited");
+    let text = "resilience4j.retry:
+  configs:
+    default: { maxAttempts: 5, waitDuration: 1s, enableExponentialBackoff: true, randomizedWaitFactor: 0.2 }
+  instances:
+    own: { wait-duration: 100ms, enable-exponential-backoff: false, enableRandomizedWait: true }
+    inherited: { enableRandomizedWait: true }
+    lost: { baseConfig: missing }
+";
+    put(&root, "application.yml", text);
+    let explained = |entry: &str| {
+        let out = holdoff(&root, &["explain", "application.yml", "--entry", entry]);
+        text_of(&out)
+    };
+    for (entry, words) in [
+        ("own", "50ms    100ms  150ms"),
+        ("own", "5 attempts"),
+        ("inherited", "exponential backoff from 1s by 1.5, no jitter"),
+        ("lost", "names another configuration"),
+    ] {
+        assert!(explained(entry).contains(words), "{entry}: {}", explained(entry));
+    }
+}
+
+/// What a command printed, and its errors.
+fn text_of(out: &Output) -> String {
+    text(&out.stdout) + &text(&out.stderr)
+}
