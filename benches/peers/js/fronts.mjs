@@ -63,6 +63,8 @@ async function clients(url) {
 }
 
 const CALLS = 20;
+/** The rounds for the compiler, before the first that counts. */
+const WARM = 150;
 const ALLOWED_NS = 40_000;
 const ALLOWED_SHARE = 0.15;
 
@@ -77,10 +79,9 @@ const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1];
 
 async function rowsOf(work, asks, rounds) {
   const everybody = Object.entries(asks).map(([who, ask]) => ({ who, ask, times: [] }));
-  // The first rounds are for the compiler.
-  for (let round = -rounds; round < rounds; round += 1) {
+  for (let round = -WARM; round < rounds; round += 1) {
     for (let turn = 0; turn < everybody.length; turn += 1) {
-      const { ask, times } = everybody[(round + rounds + turn) % everybody.length];
+      const { ask, times } = everybody[(round + WARM + turn) % everybody.length];
       const nanos = await sample(ask);
       if (round >= 0) times.push(nanos);
     }
