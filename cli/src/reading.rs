@@ -308,6 +308,12 @@ fn finding(error: DocumentError, node: &Node, file: &str, text: &str) -> Finding
     let place = node.place(&error.path).map(|place| place.name.filter(|_| is_name).unwrap_or(place.value));
     let whole = || (error.path.is_empty() || node.span.start == 0).then_some(());
     let span = place.or_else(|| if whole().is_some() { None } else { Some(node.span.clone()) });
+    let position = span.as_ref().map(|span| line_and_column(text, span.start));
+    Finding { position, span, path: error.path.clone(), ..of_error(code, error.to_string(), file) }
+}
+
+/// The finding about an error that has no place.
+fn of_error(code: ErrorCode, message: String, file: &str) -> Finding {
     Finding {
         policy: String::new(),
         form: "holdoff",
@@ -316,10 +322,10 @@ fn finding(error: DocumentError, node: &Node, file: &str, text: &str) -> Finding
         severity: Severity::Error,
         code: code.code(),
         name: code.name(),
-        message: error.to_string(),
-        position: span.as_ref().map(|span| line_and_column(text, span.start)),
-        span,
-        path: error.path,
+        message,
+        position: None,
+        span: None,
+        path: String::new(),
         file: file.to_owned(),
     }
 }
@@ -333,19 +339,6 @@ fn of_broken(is_yaml: bool, broken: Broken, file: &str, text: &str) -> Finding {
         true => format!("must be YAML text: {words}"),
         false => format!("a policy document must be JSON text: {words}"),
     };
-    let code = ErrorCode::NotJson;
-    Finding {
-        policy: String::new(),
-        form: "holdoff",
-        effect: String::new(),
-        weight: 0.0,
-        severity: Severity::Error,
-        code: code.code(),
-        name: code.name(),
-        message,
-        position: Some(line_and_column(text, broken.at)),
-        span: Some(broken.at..text.len().min(broken.at + 1)),
-        path: String::new(),
-        file: file.to_owned(),
-    }
+    let (position, span) = (line_and_column(text, broken.at), broken.at..text.len().min(broken.at + 1));
+    Finding { position: Some(position), span: Some(span), ..of_error(ErrorCode::NotJson, message, file) }
 }
