@@ -10,6 +10,7 @@ type Config = {
   method?: string;
   url?: string;
   baseURL?: string;
+  allowAbsoluteUrls?: boolean;
   headers?: unknown;
   data?: unknown;
   signal?: unknown;
@@ -47,9 +48,10 @@ export function axiosAdapter(axios: AxiosLike, given?: GivenOptions): Adapter {
     const isOnce = isStream(data) || typeof (data as { pipe?: unknown } | undefined)?.pipe === "function";
     const body = isStream(data) && streams() ? recorded(data, bytesOf(retry?.body, front.body)) : undefined;
     const canSend = body?.canSend ?? (() => !isOnce);
+    const isAbsolute = config.allowAbsoluteUrls !== false && /^([a-z][a-z\d+.-]*:)?\/\//i.test(url);
     const facts = {
       method,
-      url: /^([a-z][a-z\d+.-]*:)?\/\//i.test(url) ? url : (config.baseURL ?? url),
+      url: isAbsolute ? url : (config.baseURL ?? url),
       idempotent: mayRepeat(method, headers),
       signal,
       canSend,
