@@ -288,7 +288,7 @@ function forbidsRetry(headers: unknown): boolean {
 }
 
 /**
- * True if a retry has already given up on this error or this answer, or on a cause of it, and if its headers say `x-should-retry: false`:
+ * True if a retry has already given up on this error or this answer, or on a cause of it, or if its headers say `x-should-retry: false`:
  * another retry around would only repeat its attempts. Made for the predicates of other libraries, and true for what they have wrapped.
  */
 export const givenUp = (error: unknown): boolean =>
