@@ -26,40 +26,28 @@ export function resilientFetch(given?: GivenOptions<FetchOptions>): ResilientFet
 }
 
 type Seen = (answer: Response) => Promise<void>;
-// In Node an answer is an object of JavaScript, whose clone costs more than all the rest of a front.
-const versions = (globalThis as { process?: { versions?: Record<string, string> } }).process?.versions;
-const isNode = versions?.["undici"] && !versions["bun"] && !versions["deno"];
-const decoder = new TextDecoder();
 
-/** True for an answer whose body has so few bytes, by its headers. */
-function isSmall({ body, headers }: Response, most: number): boolean {
-  const length = headers.get("content-length");
-  return !!body && length !== null && Number(length) <= most && !headers.has("content-encoding");
-}
-
-/** Gives an answer its body back, whose bytes were read. */
+/** Gives an answer its body back, whose bytes were read: in Node a clone would cost more than all the rest of a front. */
 function withBytes(answer: Response, bytes: ArrayBuffer): Response {
   let copy: Response | undefined;
-  let isUsed = false;
-  const real = (): Response => {
-    if (isUsed) throw new TypeError("Body is unusable: Body has already been read");
-    return (copy ??= new Response(bytes, answer));
+  const real = () => (copy ??= new Response(bytes, answer));
+  const text = () => new TextDecoder().decode(bytes);
+  const quick: Record<string, (() => unknown) | undefined> = { text, json: () => JSON.parse(text()) };
+  const own: Record<string, () => unknown> = {
+    body: () => real().body,
+    bodyUsed: () => !!copy?.bodyUsed,
+    clone: () => () => Object.defineProperty(real().clone(), "url", { value: answer.url }),
   };
-  const text = () => decoder.decode(bytes);
-  const quick: Record<string, () => unknown> = { text, json: () => JSON.parse(text()), arrayBuffer: () => bytes };
-  for (const name of ["blob", "bytes", "formData", ...Object.keys(quick)]) {
-    const value = async () => {
-      if (copy || isUsed || !quick[name]) return real()[name as "text"]();
-      isUsed = true;
-      return quick[name]();
+  for (const name of ["text", "json", "blob", "bytes", "formData", "arrayBuffer"])
+    own[name] = () => async () => {
+      const read = quick[name];
+      if (copy || !read) return real()[name as "text"]();
+      // From now on the answer is as the client gave it: one whose body was read.
+      for (const each in own) delete answer[each as never];
+      return read();
     };
-    Object.defineProperty(answer, name, { value });
-  }
-  return Object.defineProperties(answer, {
-    clone: { value: () => Object.defineProperty(real().clone(), "url", { value: answer.url }) },
-    body: { get: () => (isUsed ? null : real().body) },
-    bodyUsed: { get: () => isUsed || !!copy?.bodyUsed },
-  });
+  for (const [name, get] of Object.entries(own)) Object.defineProperty(answer, name, { configurable: true, get });
+  return answer;
 }
 
 /** The `fetch` of a front. `seen` is given each answer in its attempt. */
@@ -75,9 +63,7 @@ export function fetchBy(front: Front, fetch: Fetch | null | undefined, seen?: Se
       const answer = await sending.send(front.isLimited(retry) ? context.signal : undefined);
       await seen?.(answer);
       if (front.policy.isFailure(answer.status)) return answer;
-      return isNode && isSmall(answer, most)
-        ? withBytes(answer, await answer.arrayBuffer())
-        : waitForBody(answer, most);
+      return waitForBody(answer, most, withBytes);
     };
     let isFailed = true;
     try {

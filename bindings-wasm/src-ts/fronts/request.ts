@@ -136,13 +136,21 @@ export const JSON_TYPE = /[/+]json\s*(;|$)/i;
 /**
  * Waits for the body of an answer, so that a body which breaks off or comes too late is a failed attempt: a body of at most that many bytes
  * by its headers, or JSON, which nobody reads in parts. A longer body and a stream are given out as they come. The answer stays as the
- * client gave it.
+ * client gave it; `withBytes` gives a body that was read back to an answer, where that is cheaper than a copy.
  */
-export async function waitForBody(answer: Response, most: number): Promise<Response> {
+export async function waitForBody(
+  answer: Response,
+  most: number,
+  withBytes?: (answer: Response, bytes: ArrayBuffer) => Response,
+): Promise<Response> {
   const { body, headers } = answer;
   const length = Number.parseFloat(headers.get("content-length") as string);
   const isBounded = length >= 0 ? length <= most : JSON_TYPE.test(headers.get("content-type") as string);
-  if (body && most && isBounded) await reads(answer.clone(), most);
+  if (!body || !most || !isBounded) return answer;
+  // The length of an encoded body says nothing about its bytes.
+  if (withBytes && length >= 0 && !headers.has("content-encoding"))
+    return withBytes(answer, await answer.arrayBuffer());
+  await reads(answer.clone(), most);
   return answer;
 }
 
