@@ -83,10 +83,10 @@ pub(crate) struct Lint(holdoff_core::Lint);
 
 impl Lint {
     pub(crate) fn all(policy: &Policy, within: Option<Span>) -> Vec<Self> {
-        let (guards, rules, policy) = (policy.document.guards, policy.document.rules, policy.core());
+        let document = &policy.document;
         match within {
-            None => guards.lints(policy).chain(rules.lints()).map(Self).collect(),
-            Some(timeout) => guards.lints_within(policy, timeout).chain(rules.lints()).map(Self).collect(),
+            None => document.lints().map(Self).collect(),
+            Some(timeout) => document.lints_within(timeout).map(Self).collect(),
         }
     }
 }
