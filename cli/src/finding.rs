@@ -1,6 +1,7 @@
 //! Findings about policies: errors and lints, each with its place, as text, as JSON and as annotations of GitHub.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use holdoff_core::{ErrorCode, LintKind};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -55,6 +56,16 @@ fn line_and_column<S: Serializer>(position: &Option<(usize, usize)>, out: S) -> 
 
 /// The longest line of a file that is shown: beside a file in one line there is no room for its place.
 const LONGEST_LINE: usize = 2_000;
+/// The pages of the documentation.
+const PAGES: &str = "https://github.com/holdoff/holdoff/blob/main/docs/";
+
+/// The address of the page about a finding, by its name.
+pub(crate) fn page(name: &str) -> String {
+    match LintKind::from_name(name) {
+        Some(_) => format!("{PAGES}lints.md#{name}"),
+        None => format!("{PAGES}errors.md#errors"),
+    }
+}
 
 impl Finding {
     /// The finding for people, with the line of the file if the text has its place. `also` has the other policies of the file of
@@ -75,9 +86,16 @@ impl Finding {
             (start, first, span.start - start..span.end.min(first) - start)
         });
         let renderer = Renderer::styled().term_width(width);
+        // The place in what is shown of the line, and in the file.
+        let mut moved = None;
         let report = match (lines, self.position) {
-            (Some((start, end, span)), Some((line, _))) if end - start <= LONGEST_LINE => {
-                let snippet = Snippet::source(&text[start..end]).path(file).line_start(line);
+            (Some((start, end, span)), Some((line, column))) if end - start <= LONGEST_LINE => {
+                // The value of a field that belongs to no policy may be a secret.
+                let is_unknown = [ErrorCode::UnknownField, ErrorCode::UnknownFormField].map(ErrorCode::name);
+                let end = if is_unknown.contains(&self.name) { start + span.end } else { end };
+                let (shown, span) = masked(&text[start..end], &span);
+                moved = Some([shown[..span.start].chars().count() + 1, column].map(|at| format!("{file}:{line}:{at}")));
+                let snippet = Snippet::source(shown).path(file).line_start(line);
                 let label = (!self.policy.is_empty()).then(|| format!("policy {}", self.policy));
                 title.element(snippet.annotation(AnnotationKind::Primary.span(span).label(label)))
             }
@@ -92,9 +110,16 @@ impl Finding {
             [first, .., last] => Some(format!("also {} policies, from {first} to {last}", also.len())),
         };
         let effect = Some(&self.effect).filter(|effect| !effect.is_empty());
-        let notes = effect.into_iter().chain(&more).map(|note| Level::NOTE.message(note));
-        let report = report.elements(notes);
-        renderer.render(&[report])
+        let help = (self.severity == Severity::Error).then(|| page(self.name));
+        // Behind `  = note: `.
+        let room = width.saturating_sub(10).max(20);
+        let notes: Vec<_> = effect.into_iter().chain(&more).map(|note| textwrap::fill(note, room)).collect();
+        let notes = notes.iter().map(|note| Level::NOTE.message(note));
+        let report = report.elements(notes).elements(help.iter().map(|page| Level::HELP.message(page)));
+        let rendered = renderer.render(&[report]);
+        let rendered = moved.map_or(rendered.clone(), |[shown, place]| rendered.replacen(&shown, &place, 1));
+        let (title, rest) = rendered.split_once('\n').unwrap_or((&rendered, ""));
+        format!("{}\n{rest}", wrapped(title, width))
     }
 
     /// The finding as a workflow command of GitHub.
@@ -126,6 +151,53 @@ pub(crate) fn objects(findings: &[Finding]) -> String {
     serde_json::to_string_pretty(findings).map_or_else(|error| error.to_string(), |text| text + "\n")
 }
 
+/// A line of a file with a setting and nothing else, so that no other value of the file is printed: its name, its value if that is no
+/// list and no object, and the brackets and spaces around it.
+fn masked(line: &str, span: &Range<usize>) -> (String, Range<usize>) {
+    let (before, found, after) = (&line[..span.start], &line[span.clone()], &line[span.end..]);
+    // A whole policy is shown by its beginning: the name of its first field, or a bracket.
+    let first = found.find([':', '=']).map_or(found, |at| &found[..at]);
+    let first = if first.starts_with(['{', '[']) { &first[..1] } else { first };
+    let is_whole = first.len() < found.len();
+    let after = if is_whole { "" } else { after };
+    let name = before.trim_end().strip_suffix([':', '=']).map(|name| name.trim_end().trim_end_matches(['"', '\'']));
+    let name = name.map_or(before.len(), |name| {
+        let stem = name.trim_end_matches(|sign: char| sign.is_alphanumeric() || "_-.".contains(sign));
+        stem.trim_end_matches(['"', '\'']).len()
+    });
+    let is_bare = |sign: char| !sign.is_alphanumeric();
+    let around = Some(&before[..name]).filter(|around| around.chars().all(is_bare)).unwrap_or_default();
+    let start = around.len() + before.len() - name;
+    let shown = format!("{around}{}{first}{}", &before[name..], value(after));
+    (shown, start..start + first.len())
+}
+
+/// The value behind a name, if it is in the line and neither a list nor an object, and the comma behind it.
+fn value(after: &str) -> &str {
+    let is_sign = |sign: char| sign.is_whitespace() || ":=\"'".contains(sign);
+    let at = after.find([':', '=']).filter(|at| after[..*at].chars().all(is_sign));
+    let Some(at) = at else {
+        // Behind a value, not a name.
+        let end = after.find(|sign: char| !",]} ".contains(sign)).unwrap_or(after.len());
+        return after[..end].trim_end();
+    };
+    let rest = &after[at + 1..];
+    let from = at + 1 + rest.len() - rest.trim_start().len();
+    let end = match after[from..].chars().next() {
+        Some('{' | '[') => from + 1,
+        Some(quote @ ('"' | '\'')) => after[from + 1..].find(quote).map_or(after.len(), |length| from + length + 2),
+        _ => after[from..].find([',', '}', ']', '#', ';']).map_or(after.len(), |length| from + length),
+    };
+    let rest = &after[end..];
+    let close = rest.find(|sign: char| !",]} ".contains(sign)).unwrap_or(rest.len());
+    after[..end + close].trim_end()
+}
+
+/// A text in lines of at most `width` characters, the later ones indented.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    textwrap::fill(text, textwrap::Options::new(width).subsequent_indent("  "))
+}
+
 /// A name without signs that steer a terminal.
 pub(crate) fn plain(name: &str) -> String {
     name.replace(char::is_control, "\u{fffd}")
@@ -139,4 +211,30 @@ fn data(text: &str) -> String {
 /// The value of a property of a workflow command.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_no_value_but_that_of_its_setting() {
+        for (line, found, shown) in [
+            ("  \"attempts\": 12,", "\"attempts\"", "  \"attempts\": 12,"),
+            ("  attempts: 12 # key hunter2", "attempts", "  attempts: 12"),
+            ("  - attempts: \"12\", key: hunter2", "attempts", "  - attempts: \"12\","),
+            ("{\"key\": \"hunter2\", \"attempts\": 12}", "\"attempts\"", "\"attempts\": 12}"),
+            ("{\"key\": \"hunter2\", \"max\": 5, \"x\": 1}", "5", "\"max\": 5,"),
+            ("{\"Retry\": [{\"key\": \"hunter2\"}]}", "\"Retry\"", "{\"Retry\": ["),
+            ("{\"key\": \"hunter2\"}", "{\"key\": \"hunter2\"}", "{"),
+            ("key: hunter2", "key: hunter2", "key"),
+            ("k\u{e9}y = hunter2; attempts = 3;", "attempts", "attempts = 3"),
+            ("retry.attempts = 3", "retry.attempts", "retry.attempts = 3"),
+        ] {
+            let start = line.find(found).unwrap();
+            let (text, span) = masked(line, &(start..start + found.len()));
+            assert_eq!(text, shown);
+            assert!(found.starts_with(&text[span]), "{line}");
+        }
+    }
 }

@@ -301,11 +301,19 @@ fn within(one: &str, other: &str) -> bool {
     is_in(one, other) || is_in(other, one)
 }
 
-fn finding(error: DocumentError, node: &Node, file: &str, text: &str) -> Finding {
+fn finding(mut error: DocumentError, node: &Node, file: &str, text: &str) -> Finding {
     let code = error.error.code;
     // A value is wrong at its place, a name that is not known, or is there twice, at that of the name.
     let is_name = matches!(code, ErrorCode::UnknownField | ErrorCode::UnknownFormField | ErrorCode::Twice);
-    let place = node.place(&error.path).map(|place| place.name.filter(|_| is_name).unwrap_or(place.value));
+    // What belongs to no policy may be a secret.
+    if is_name || error.path.is_empty() {
+        error.value = None;
+    }
+    let place = node.place(&error.path).map(|place| match place.name {
+        Some(name) if is_name => name,
+        None if is_name => place.value.start..place.value.start,
+        _ => place.value,
+    });
     let whole = || (error.path.is_empty() || node.span.start == 0).then_some(());
     let span = place.or_else(|| if whole().is_some() { None } else { Some(node.span.clone()) });
     let position = span.as_ref().map(|span| line_and_column(text, span.start));

@@ -17,7 +17,7 @@ mod services;
 mod walk;
 
 use crate::files::files;
-use crate::finding::{Finding, annotations, objects};
+use crate::finding::{Finding, annotations, objects, wrapped};
 use crate::host::{Answer, Host, Output, error};
 use crate::input::{Format, Problem};
 use crate::style::{DIM, styled};
@@ -125,7 +125,8 @@ impl Scan {
         };
         let fail_on = self.fail_on.or(config.fail_on).unwrap_or(FailOn::Warning);
         let fails = findings.iter().any(|finding| report::fails(finding.severity, fail_on));
-        let notes: String = found.notes.lines().iter().map(|line| format!("{}\n", styled(DIM, line))).collect();
+        let note = |line: &String| format!("{}\n", styled(DIM, wrapped(line, host.width)));
+        let notes: String = found.notes.lines().iter().map(note).collect();
         let is_read = found.unread.is_empty();
         let out = match self.style {
             Style { json: true, .. } => objects(&findings),

@@ -20,7 +20,7 @@ fn ran(command: &[&str], content: &[u8]) -> Output {
         write: &|_, _| Ok(()),
         start: None,
         progress: &|_| {},
-        width: 80,
+        width: 200,
     };
     let Output { out, err, code, .. } = run(["holdoff"].iter().chain(command), host);
     let [out, err] = [out, err].map(|text| strip_str(&text).to_string());
@@ -84,7 +84,7 @@ fn each_mistake_of_a_file_is_shown() {
         "rules": [{"if": {"http": [9]}, "retry": 1}], "deadline": "1s", "min_attempt": "2s"}"#;
     let output = ran(&["check", "many.json"], text.as_bytes());
     for words in [
-        "atempts = 3: is no field of a policy; did you mean \"attempts\"?",
+        "atempts: is no field of a policy; did you mean \"attempts\"?",
         "backoff[0].kind = \"expontial\": must be one of",
         "backoff[1].max = 5: must be a time",
         "jitter.kind = \"fulll\"",
@@ -127,7 +127,7 @@ fn a_pattern_stands_for_the_files_with_such_names() {
             write: &|_, _| Ok(()),
             start: None,
             progress: &|_| {},
-            width: 80,
+            width: 200,
         };
         let Output { out, err, code, .. } = run(["holdoff", "check", pattern], host);
         let [out, err] = [out, err].map(|text| strip_str(&text).to_string());

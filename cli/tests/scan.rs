@@ -1,37 +1,16 @@
 //! Scans of folders: what is read, what is left out, and what is printed about it.
-//!
-//! `HOLDOFF` names another program to run: the package of Node.js and that of Python are the same program.
 
+#[allow(dead_code, reason = "each test has its own part")]
+mod common;
+
+use common::{folder, holdoff, put, text};
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// A policy with one warning, `no_jitter`.
 const FIXED: &str = "{\n  \"attempts\": 3,\n  \"jitter\": \"none\"\n}\n";
-
-/// An empty folder for a test.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("scan-{name}"));
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-fn put(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
-    let path = folder.join(name);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
-
-fn holdoff(folder: &Path, arguments: &[&str]) -> Output {
-    let program = std::env::var_os("HOLDOFF").unwrap_or_else(|| env!("CARGO_BIN_EXE_holdoff").into());
-    Command::new(program).args(arguments).current_dir(folder).env("COLUMNS", "100").output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
 
 /// The exit code, the text and the notes of a scan.
 fn scan(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
@@ -315,6 +294,7 @@ fn the_files_of_other_systems_are_recognised() {
     assert_eq!(found.len(), 10, "{found:?}");
     let (code, out, err) = scan(&root, &[]);
     assert!(code == 1 && err.is_empty(), "{err}");
+    let out = unwrapped(&out);
     for words in [
         "A caller sleeps up to 61.7 h before it learns that the call has failed.",
         "without jitter (61.7h, limit 15m)",
@@ -391,7 +371,7 @@ fn an_instance_of_resilience4j_inherits_from_its_configuration() {
         text_of(&out)
     };
     for (entry, words) in [
-        ("own", "50ms    100ms  150ms"),
+        ("own", "50ms 100ms 150ms"),
         ("own", "5 attempts"),
         ("inherited", "exponential backoff from 1s by 1.5, no jitter"),
         ("lost", "names another configuration"),
@@ -402,5 +382,10 @@ fn an_instance_of_resilience4j_inherits_from_its_configuration() {
 
 /// What a command printed, and its errors.
 fn text_of(out: &Output) -> String {
-    text(&out.stdout) + &text(&out.stderr)
+    unwrapped(&(text(&out.stdout) + &text(&out.stderr)))
+}
+
+/// A text without the ends of its lines.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

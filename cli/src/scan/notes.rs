@@ -49,7 +49,7 @@ impl Skipped {
 /// How many names of files a note has.
 const SHOWN: usize = 3;
 
-/// Counts of what was not looked at, with the first names.
+/// Counts of what was not looked at, with the first names, in the order of the names.
 #[derive(Default)]
 pub(crate) struct Notes(BTreeMap<Skipped, (usize, Vec<String>)>);
 
@@ -57,8 +57,11 @@ impl Notes {
     pub(crate) fn skip(&mut self, reason: Skipped, path: &str) {
         let (count, names) = self.0.entry(reason).or_default();
         *count += 1;
-        if names.len() < SHOWN {
-            names.push(path.to_owned());
+        // Each system lists a folder in an order of its own.
+        let place = names.partition_point(|name| name.as_str() < path);
+        if place < SHOWN {
+            names.insert(place, path.to_owned());
+            names.truncate(SHOWN);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::config::FailOn;
 use super::policies::Found;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Severity, wrapped};
 use crate::style::{DIM, GOOD, styled};
 use holdoff_core::LintKind;
 use std::collections::{BTreeMap, HashMap};
@@ -65,11 +65,11 @@ pub(crate) fn text(findings: &[Finding], found: &Found, known: usize, width: usi
         out.push_str(&finding.render(text, also.get(1..).unwrap_or_default(), width));
         out.push_str("\n\n");
     }
-    out + &summary(findings, found, known)
+    out + &summary(findings, found, known, width)
 }
 
 /// `2 files, 3 policies: 1 error, 3 warnings`, and how many there are of each.
-fn summary(findings: &[Finding], found: &Found, known: usize) -> String {
+fn summary(findings: &[Finding], found: &Found, known: usize, width: usize) -> String {
     let of = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let policies: usize = found.scanned.iter().map(|file| file.policies).sum();
     let of_what = match (found.walked, found.files) {
@@ -98,7 +98,7 @@ fn summary(findings: &[Finding], found: &Found, known: usize) -> String {
     if let Some(((_, first), _)) = names.first_key_value() {
         let all: Vec<_> = names.iter().map(|((_, name), count)| format!("{count} {name}")).collect();
         let line = format!("{}; `holdoff rule {first}` explains one", all.join(", "));
-        out += &format!("{}\n", styled(DIM, line));
+        out += &format!("{}\n", styled(DIM, wrapped(&line, width)));
     }
     out
 }

@@ -1,13 +1,10 @@
 //! Findings in SARIF 2.1.0, which GitHub's code scanning and other viewers read.
 
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Severity, page};
 use holdoff_core::LintKind;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-
-/// The pages of the rules.
-const PAGES: &str = "https://github.com/holdoff/holdoff/blob/main/docs/";
 
 /// A log with one run.
 pub(crate) fn sarif(findings: &[Finding]) -> String {
@@ -33,12 +30,7 @@ pub(crate) fn sarif(findings: &[Finding]) -> String {
 }
 
 fn rule(code: u16, name: &str) -> Value {
-    let page = match LintKind::from_name(name) {
-        Some(_) => format!("{PAGES}lints.md#{name}"),
-        None => format!("{PAGES}errors.md#errors"),
-    };
-    let mut rule =
-        json!({ "id": format!("holdoff/{name}"), "name": name, "helpUri": page, "properties": { "number": code } });
+    let mut rule = json!({ "id": format!("holdoff/{name}"), "name": name, "helpUri": page(name), "properties": { "number": code } });
     if let Some(kind) = LintKind::from_name(name) {
         rule["shortDescription"] = json!({ "text": kind.text() });
     }
