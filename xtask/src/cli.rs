@@ -49,6 +49,6 @@ pub(crate) fn test_wheels() -> Result<()> {
 /// Runs the commands of the pages, and the scans of folders, with a program.
 fn pages(what: &str, program: &Path) -> Result<()> {
     let mut cargo = rust::cargo_of_all("test");
-    cargo.args(["--test", "pages", "--test", "scan"]).env("HOLDOFF", program);
+    cargo.args(["--test", "pages", "--test", "scan", "--test", "same"]).env("HOLDOFF", program);
     shell::step(&format!("the pages and scans with {what}"), &mut cargo)
 }
