@@ -347,6 +347,11 @@ fn of_broken(is_yaml: bool, broken: Broken, file: &str, text: &str) -> Finding {
         true => format!("must be YAML text: {words}"),
         false => format!("a policy document must be JSON text: {words}"),
     };
-    let (position, span) = (line_and_column(text, broken.at), broken.at..text.len().min(broken.at + 1));
-    Finding { position: Some(position), span: Some(span), ..of_error(ErrorCode::NotJson, message, file) }
+    let start = (0..=broken.at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    let span = start..start + text[start..].chars().next().map_or(0, char::len_utf8);
+    Finding {
+        position: Some(line_and_column(text, start)),
+        span: Some(span),
+        ..of_error(ErrorCode::NotJson, message, file)
+    }
 }

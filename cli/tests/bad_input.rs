@@ -45,6 +45,21 @@ fn a_line_of_a_megabyte_is_not_shown() {
 }
 
 #[test]
+fn a_mistake_at_a_letter_of_several_bytes_is_shown() {
+    for text in [
+        "retry:\n  a: \u{feff}b: c\n",
+        "retry: [a\n\u{e9}: b\n",
+        "{\"retry\": \u{e9}}",
+        "retry: {\"a\": \u{1f600}\u{1f600}",
+    ] {
+        for name in ["a.yaml", "a.json"] {
+            let output = ran(&["check", name], text.as_bytes());
+            assert!(output.code == 1 && output.out.contains(name), "{text:?} {output:?}");
+        }
+    }
+}
+
+#[test]
 fn any_bytes_are_answered() {
     let mut seed = 7_u64;
     for length in 0..300_usize {
