@@ -1,51 +1,27 @@
 //! The policies in a tree: the systems that it is written for, and where each policy stands.
 
-use crate::tree::{Data, Field, Node};
+use crate::block::{Block, is_kind};
+use crate::formats;
+use crate::system::System;
+use crate::tree::{Data, Field, Node, joined, walk, with};
 use holdoff_core::Form;
 use std::rc::Rc;
 
-/// An object with a policy.
-pub(crate) struct Block {
-    pub(crate) form: Form,
-    /// The names of the file itself: `http[2]`, `retries.important`; empty for a file that is the policy.
-    pub(crate) name: String,
-    /// The file's own index.
-    pub(crate) entry: Option<u32>,
-    /// The name of the resource that the policy is in.
-    pub(crate) resource: Option<String>,
-    /// The path of the object in its document; empty for the document.
-    pub(crate) path: String,
-    /// The path of the policy in the object.
-    pub(crate) inside: String,
-    /// The object as the reader of its form takes it.
-    pub(crate) node: Rc<Node>,
-    /// The policy that the reader reads of the object, where there are several.
-    pub(crate) chosen: Option<u32>,
-}
-
-impl Block {
-    /// A policy that has no name.
-    fn of(form: Form, node: &Rc<Node>) -> Self {
-        let (name, path, inside) = (String::new(), String::new(), String::new());
-        Self { form, name, entry: None, resource: None, path, inside, node: Rc::clone(node), chosen: None }
-    }
-}
-
 /// The policies of a document. Without a form its shape says which systems it is written for.
-pub(crate) fn blocks(document: &Rc<Node>, form: Option<Form>) -> Vec<Block> {
+pub(crate) fn blocks(document: &Rc<Node>, system: Option<System>) -> Vec<Block> {
     let mut found = Vec::new();
     let list = document.get("items").filter(|_| document.get("kind").and_then(|kind| kind.text()) == Some("List"));
     match list {
         Some(items) => {
             for (index, item) in items.items().iter().enumerate() {
                 let before = found.len();
-                of_resource(item, form, &mut found);
+                of_resource(item, system, &mut found);
                 for block in &mut found[before..] {
                     block.path = joined(&format!("items[{index}]"), &block.path);
                 }
             }
         }
-        None => of_resource(document, form, &mut found),
+        None => of_resource(document, system, &mut found),
     }
     found
 }
@@ -55,52 +31,60 @@ type HasShape = fn(&Rc<Node>) -> bool;
 /// Adds the policies of a document.
 type Find = fn(&Rc<Node>, &mut Vec<Block>);
 
-/// The forms that are looked for, each with the shape of its files.
-const SHAPES: [(Form, HasShape, Find); 8] = [
-    (Form::Grpc, |root| root.get("methodConfig").is_some_and(|list| matches!(list.data, Data::List(_))), grpc),
-    (Form::StepFunctions, |_| true, step_functions),
-    (Form::ServerlessWorkflow, |root| root.at(&["document", "dsl"]).is_some(), serverless_workflow),
-    (Form::Dapr, |root| is_kind(root, "dapr.io/", &["Resiliency"]), dapr),
-    (
+const fn core(form: Form, has_shape: HasShape, find: Find) -> (System, HasShape, Find) {
+    (System::Core(form), has_shape, find)
+}
+
+/// The systems that are looked for, each with the shape of its files.
+const SHAPES: [(System, HasShape, Find); 13] = [
+    core(Form::Grpc, |root| root.get("methodConfig").is_some_and(|list| matches!(list.data, Data::List(_))), grpc),
+    core(Form::StepFunctions, |_| true, step_functions),
+    core(Form::ServerlessWorkflow, |root| root.at(&["document", "dsl"]).is_some(), serverless_workflow),
+    core(Form::Dapr, |root| is_kind(root, "dapr.io/", &["Resiliency"]), dapr),
+    core(
         Form::GatewayApi,
         |root| is_kind(root, "gateway.networking.", &["HTTPRoute", "GRPCRoute", "XBackendTrafficPolicy"]),
         gateway_api,
     ),
-    (Form::Istio, |root| is_kind(root, "networking.istio.io/", &["VirtualService", "DestinationRule"]), istio),
-    (Form::Resilience4j, |root| spring(root).is_some(), resilience4j),
-    (Form::Polly, |_| true, polly),
+    core(Form::Istio, |root| is_kind(root, "networking.istio.io/", &["VirtualService", "DestinationRule"]), istio),
+    core(Form::Resilience4j, |root| spring(root).is_some(), resilience4j),
+    core(Form::Polly, |_| true, polly),
+    (System::Envoy, formats::envoy::has_shape, formats::envoy::find),
+    (System::KubernetesJob, formats::kubernetes_job::has_shape, formats::kubernetes_job::find),
+    (System::ArgoWorkflows, formats::argo::has_shape, formats::argo::find),
+    (System::Lambda, formats::lambda::has_shape, formats::lambda::find),
+    (System::Sqs, |_| true, formats::sqs::find),
 ];
 
-fn is_kind(root: &Rc<Node>, api: &str, kinds: &[&str]) -> bool {
-    let text = |name| root.get(name).and_then(|value| value.text()).unwrap_or_default();
-    text("apiVersion").starts_with(api) && kinds.contains(&text("kind"))
+/// The policies of a text that is no tree by itself, and that only one system reads.
+pub(crate) fn blocks_of(system: System, root: &Rc<Node>) -> Vec<Block> {
+    let mut found = Vec::new();
+    match system {
+        System::Haproxy => formats::haproxy::find(root, &mut found),
+        System::Nginx => formats::nginx::find(root, &mut found),
+        System::AwsConfig => formats::aws_config::find(root, &mut found),
+        _ => {}
+    }
+    found
 }
 
-fn of_resource(root: &Rc<Node>, form: Option<Form>, found: &mut Vec<Block>) {
+fn of_resource(root: &Rc<Node>, system: Option<System>, found: &mut Vec<Block>) {
     let before = found.len();
     for (known, has_shape, find) in SHAPES {
-        if form.map_or_else(|| has_shape(root), |form| form == known) {
+        if system.map_or_else(|| has_shape(root), |system| system == known) {
             find(root, found);
         }
     }
     // A file in a form that a person names may be the policy itself, unless it is one without policies.
-    let is_whole = |form| SHAPES.iter().any(|shape| shape.0 == form && shape.1(root));
-    if let (Some(form), true) = (form, found.len() == before)
-        && (matches!(form, Form::StepFunctions | Form::Polly) || !is_whole(form))
+    let is_whole = |system| SHAPES.iter().any(|shape| shape.0 == system && shape.1(root));
+    if let (Some(System::Core(form)), true) = (system, found.len() == before)
+        && (matches!(form, Form::StepFunctions | Form::Polly) || !is_whole(System::Core(form)))
     {
         found.push(Block::of(form, root));
     }
     let resource = root.at(&["metadata", "name"]).and_then(|name| name.text());
     for block in found.iter_mut().skip(before) {
         block.resource = resource.map(str::to_owned);
-    }
-}
-
-fn joined(path: &str, rest: &str) -> String {
-    if path.is_empty() || rest.is_empty() || rest.starts_with('[') {
-        format!("{path}{rest}")
-    } else {
-        format!("{path}.{rest}")
     }
 }
 
@@ -121,12 +105,6 @@ fn members(form: Form, root: &Rc<Node>, path: &[&str], found: &mut Vec<Block>) {
         let (path, name) = (format!("{}.{name}", path.join(".")), format!("{last}.{name}"));
         found.push(Block { name, entry: Some(index as u32), path, ..Block::of(form, value) });
     }
-}
-
-/// An object with other fields beside its own, in the place of the object.
-fn with(node: &Rc<Node>, more: impl IntoIterator<Item = Field>) -> Rc<Node> {
-    let fields = node.fields().iter().cloned().chain(more).collect();
-    Rc::new(Node { span: node.span.clone(), data: Data::Object(fields) })
 }
 
 fn field(root: &Rc<Node>, name: &str) -> Option<Field> {
@@ -292,27 +270,5 @@ fn polly(root: &Rc<Node>, found: &mut Vec<Block>) {
     });
     for (index, block) in found.iter_mut().skip(before).enumerate() {
         block.entry = Some(index as u32);
-    }
-}
-
-/// Visits every object in a tree, with its path.
-fn walk(node: &Rc<Node>, path: &str, visit: &mut dyn FnMut(&Rc<Node>, &str)) {
-    match &node.data {
-        Data::Object(fields) => {
-            visit(node, path);
-            for Field { name, value, .. } in fields {
-                if matches!(value.data, Data::Object(_) | Data::List(_)) {
-                    walk(value, &joined(path, name), visit);
-                }
-            }
-        }
-        Data::List(items) => {
-            for (index, item) in items.iter().enumerate() {
-                if matches!(item.data, Data::Object(_) | Data::List(_)) {
-                    walk(item, &joined(path, &format!("[{index}]")), visit);
-                }
-            }
-        }
-        _ => {}
     }
 }

@@ -1,8 +1,8 @@
 //! `explain`: the delays of a policy, as a table, as data and as a picture.
 
-use crate::host::{Answer, Host};
+use crate::host::{Answer, Host, Output};
 use crate::input::{Format, Input};
-use crate::style::{BOLD, WARNING, styled};
+use crate::style::{BOLD, DIM, WARNING, styled};
 use crate::table::table;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -50,12 +50,13 @@ impl Explain {
         let explanation = input.document.policy.explain().guarded(&input.document.guards);
         let explanation = self.rows.map_or(explanation, |rows| explanation.rows(rows));
         let explanation = self.after.map_or(explanation, |kind| explanation.after(kind));
-        Ok(match self.style {
+        let out = match self.style {
             Style { json: true, .. } => data(&explanation, &input),
             Style { svg: true, .. } => format!("{}\n", explanation.drawing()),
             _ => text(&explanation, input.document.policy.deadline().is_some(), host.width),
-        }
-        .into())
+        };
+        let err = input.notes.iter().map(|note| format!("{}: {}: {note}\n", styled(DIM, "note"), input.name)).collect();
+        Ok(Output { out, err, ..Output::default() })
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::finding::Finding;
 use crate::host::{Host, error};
-use crate::reading::{Reading, read, read_one, read_policy};
+use crate::reading::{Note, NoteKind, Reading, read, read_one, read_policy};
+use crate::system::System;
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use holdoff_core::{Document, Form, Preset};
 use serde_json::Deserializer;
 
@@ -12,14 +13,26 @@ use serde_json::Deserializer;
 #[derive(Args, Clone)]
 pub(crate) struct Format {
     /// The format of another system that the files are in; the shape of a file says it unless given.
-    #[arg(long, value_name = "FORM", value_parser = form())]
-    pub(crate) form: Option<Form>,
+    #[arg(long, value_name = "FORM", value_parser = system())]
+    pub(crate) form: Option<System>,
     /// The policy to read of a file with several: its name, such as `retries.important`, or its index in the file, from 0.
     #[arg(long, value_name = "ENTRY")]
     entry: Option<String>,
 }
 
-/// Reads the name of a format.
+/// Reads the name of a system.
+fn system() -> impl TypedValueParser<Value = System> {
+    // Forms of libraries, which no file of a repository has.
+    let is_of_library = |system| {
+        let of = [Form::Kubernetes, Form::Langgraphgo, Form::LanggraphgoGraph, Form::Aster];
+        of.map(System::Core).contains(&system)
+    };
+    let value = |system: System| PossibleValue::new(system.name()).hide(is_of_library(system));
+    PossibleValuesParser::new(System::all().map(value).collect::<Vec<_>>())
+        .try_map(|name| System::from_name(&name).ok_or("is no name of a format"))
+}
+
+/// Reads the name of a format that the core writes.
 pub(crate) fn form() -> impl TypedValueParser<Value = Form> {
     PossibleValuesParser::new(Form::ALL.map(Form::name))
         .try_map(|name| Form::from_name(&name).ok_or("is no name of a format"))
@@ -29,6 +42,8 @@ pub(crate) fn form() -> impl TypedValueParser<Value = Form> {
 pub(crate) struct Input {
     pub(crate) name: String,
     pub(crate) document: Document,
+    /// Remarks about what the file leaves open, and what the policy leaves out.
+    pub(crate) notes: Vec<String>,
 }
 
 /// An error of an input.
@@ -56,7 +71,7 @@ impl Format {
     /// The policy that a name stands for. A preset comes first, so that no file in the way changes what a name means.
     pub(crate) fn policy(&self, name: &str, host: &Host<'_>) -> Result<Input, Problem> {
         match Preset::from_name(name).filter(|_| self.form.is_none()) {
-            Some(preset) => Ok(Input { name: name.to_owned(), document: of_preset(preset) }),
+            Some(preset) => Ok(Input { name: name.to_owned(), document: of_preset(preset), notes: Vec::new() }),
             None => self.file(name, host),
         }
     }
@@ -68,8 +83,12 @@ impl Format {
         let entry = self.entry.as_deref();
         let reading = read_one(&name, &text, self.form, entry).map_err(|cause| cannot(&cause))?;
         let Reading { policies, wrong, notes, .. } = self.or_own(reading, &name, &text);
-        match (policies.into_iter().next(), notes.first()) {
-            (Some(named), _) => Ok(Input { name, document: named.document }),
+        let is_reason = |note: &&Note| matches!(note.kind, NoteKind::Template | NoteKind::Unknown);
+        match (policies.into_iter().next(), notes.iter().rfind(is_reason)) {
+            (Some(named), _) => {
+                let notes = notes.into_iter().map(|note| note.message).collect();
+                Ok(Input { name, document: named.document, notes })
+            }
             (None, Some(note)) if wrong.is_empty() => Err(cannot(&note.message)),
             (None, None) if wrong.is_empty() => Err(cannot("has no retries")),
             (None, _) => Err(Problem::Wrong(wrong, text)),

@@ -4,14 +4,17 @@
 //! Node.js starts, and a Python wheel. The core decides everything that is printed.
 
 mod audit;
+mod block;
 mod convert;
 mod detect;
 mod explain;
 mod files;
 mod finding;
+mod formats;
 mod host;
 mod input;
 mod names;
+mod placeholder;
 mod presets;
 mod program;
 mod reading;
@@ -23,6 +26,7 @@ mod simulated;
 mod spans;
 mod style;
 mod syntax;
+mod system;
 mod table;
 mod tree;
 

@@ -1,10 +1,18 @@
 //! The policies of a text, as the systems that it is written for mean them.
 
-use crate::detect::{Block, blocks};
+use crate::block::Block;
+use crate::detect::{blocks, blocks_of};
 use crate::finding::{Finding, Severity};
-use crate::names::own_names;
+use crate::formats::fields::{Mistake, Translated};
+use crate::formats::translated;
+use crate::names::{own_names, parts};
+use crate::placeholder;
 use crate::spans::line_and_column;
-use crate::syntax::{Broken, json, yaml};
+use crate::syntax::broken::Broken;
+use crate::syntax::json::json;
+use crate::syntax::yaml::yaml;
+use crate::syntax::{haproxy, hcl, nginx, sections};
+use crate::system::System;
 use crate::tree::Node;
 use holdoff_core::{Document, DocumentError, ErrorCode, Form};
 use std::convert::Infallible;
@@ -27,14 +35,28 @@ pub(crate) struct Reading {
 /// A remark about a text that is no mistake.
 #[derive(Debug)]
 pub(crate) struct Note {
+    pub(crate) kind: NoteKind,
     pub(crate) message: String,
+}
+
+/// The subject of a remark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NoteKind {
+    /// A template, whose policies are known when it is rendered: none was read.
+    Template,
+    /// A value that only a running system knows: no policy was read.
+    Unknown,
+    /// A default that counts unless somebody gives another value.
+    Default,
+    /// A part of the retries that the policy leaves out.
+    LeftOut,
 }
 
 /// One policy of a text.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     /// The system that the policy is written for; `None` for a policy document of holdoff.
-    pub(crate) form: Option<Form>,
+    pub(crate) system: Option<System>,
     /// The place of the policy in names of its file: `payments.Charge`, `http[2]`, `retries.important`. Empty for a file that
     /// is the policy.
     pub(crate) name: String,
@@ -54,9 +76,9 @@ impl Named {
             let place = self.node.place(&path).filter(|place| place.is_whole)?;
             Some(place.name.unwrap_or(place.value))
         };
-        match self.form {
+        match self.system {
             None => self.node.place(path).map(|place| place.name.unwrap_or(place.value)),
-            Some(form) => here(path).or_else(|| own_names(form, path).iter().find_map(|path| here(path))),
+            Some(system) => here(path).or_else(|| own_names(system, path).iter().find_map(|path| here(path))),
         }
     }
 
@@ -76,21 +98,22 @@ impl Named {
     }
 }
 
-/// Reads all policies of a text. `form: None` finds them by their shape, policy documents of holdoff among them. A text
+/// Reads all policies of a text. `system: None` finds them by their shape, policy documents of holdoff among them. A text
 /// without retries has no policies; a template that is no YAML gives a note.
-pub(crate) fn read(name: &str, text: &str, form: Option<Form>) -> Reading {
-    if form.is_none() && !["etry", "etri", "ttempt", "acko"].iter().any(|part| text.contains(part)) {
+pub(crate) fn read(name: &str, text: &str, system: Option<System>) -> Reading {
+    const PARTS: [&str; 7] = ["etry", "etri", "ttempt", "acko", "next_upstream", "maxReceiveCount", "redispatch"];
+    if system.is_none() && !PARTS.iter().any(|part| text.contains(part)) {
         return Reading::default();
     }
-    read_with(name, text, form, Ok::<_, Infallible>).unwrap_or_else(|never| match never {})
+    read_with(name, text, system, Ok::<_, Infallible>).unwrap_or_else(|never| match never {})
 }
 
 /// Reads the one policy of a text that a person means: by its name, its index, or because there is no other.
 ///
 /// # Errors
 /// The policies that there are, unless one is meant.
-pub(crate) fn read_one(name: &str, text: &str, form: Option<Form>, entry: Option<&str>) -> Result<Reading, String> {
-    read_with(name, text, form, |mut blocks| {
+pub(crate) fn read_one(name: &str, text: &str, system: Option<System>, entry: Option<&str>) -> Result<Reading, String> {
+    read_with(name, text, system, |mut blocks| {
         let names = blocks.iter().map(|block| block.name.as_str()).collect::<Vec<_>>().join(", ");
         match entry {
             Some(entry) => {
@@ -130,16 +153,14 @@ fn is_meant(block: &Block, entry: &str) -> bool {
 fn read_with<E>(
     name: &str,
     text: &str,
-    form: Option<Form>,
+    system: Option<System>,
     choose: impl FnOnce(Vec<Block>) -> Result<Vec<Block>, E>,
 ) -> Result<Reading, E> {
     let mut reading = Reading::default();
-    let documents = match trees(name, text, form) {
-        Ok(documents) => documents,
-        Err((_, broken)) if ["{{", "{%"].iter().any(|mark| text.contains(mark)) => {
-            reading.notes.push(Note {
-                message: format!("is a template, whose policies are known when it is rendered: {}", broken.words),
-            });
+    let Trees { documents, only } = match trees(name, text, system) {
+        Ok(trees) => trees,
+        Err((_, broken)) if is_template(text, &broken) => {
+            reading.notes.push(template(&broken.words));
             return Ok(reading);
         }
         Err((is_yaml, broken)) => {
@@ -147,8 +168,14 @@ fn read_with<E>(
             return Ok(reading);
         }
     };
-    let mut found: Vec<_> = documents.iter().flat_map(|document| blocks(document, form)).collect();
-    if let ([document], None, true) = (&*documents, form, found.is_empty())
+    let mut found: Vec<_> = match only {
+        Some(Only::System(own)) => documents.iter().flat_map(|document| blocks_of(own, document)).collect(),
+        _ => documents.iter().flat_map(|document| blocks(document, system)).collect(),
+    };
+    if let Some(Only::Templates) = only {
+        reading.notes.push(template("a heredoc takes values from outside"));
+    }
+    if let ([document], None, None, true) = (&*documents, system, &only, found.is_empty())
         && let Ok(policy) = Document::read(&**document)
         && ["attempts", "backoff", "preset"].iter().any(|field| document.get(field).is_some())
     {
@@ -171,12 +198,26 @@ fn read_with<E>(
     Ok(reading)
 }
 
+/// True if a text that is not of its format is a template.
+fn is_template(text: &str, broken: &Broken) -> bool {
+    let line = || {
+        let start = text.get(..broken.at).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+        text.get(start..).unwrap_or_default().lines().next().unwrap_or_default()
+    };
+    ["{{", "{%", "<%"].iter().any(|mark| text.contains(mark)) || line().contains("${")
+}
+
+fn template(words: &str) -> Note {
+    let message = format!("is a template, whose policies are known when it is rendered: {words}");
+    Note { kind: NoteKind::Template, message }
+}
+
 /// Reads a text as a policy document of holdoff.
 pub(crate) fn read_policy(name: &str, text: &str) -> Reading {
     let mut reading = Reading::default();
     match trees(name, text, None) {
         Err((is_yaml, broken)) => reading.wrong.push(of_broken(is_yaml, broken, name, text)),
-        Ok(documents) => match documents.first() {
+        Ok(Trees { documents, .. }) => match documents.first() {
             Some(document) => match Document::read(&**document) {
                 Ok(policy) => reading.policies.push(own(document, policy)),
                 Err(wrong) => {
@@ -194,44 +235,148 @@ pub(crate) fn read_policy(name: &str, text: &str) -> Reading {
 }
 
 fn own(node: &Rc<Node>, document: Document) -> Named {
-    Named { form: None, name: String::new(), document, node: Rc::clone(node), inside: String::new() }
+    Named { system: None, name: String::new(), document, node: Rc::clone(node), inside: String::new() }
+}
+
+/// The trees of a text.
+struct Trees {
+    documents: Vec<Rc<Node>>,
+    only: Option<Only>,
+}
+
+/// More about the trees of a text.
+enum Only {
+    /// They are those of one system.
+    System(System),
+    /// Parts of them are templates.
+    Templates,
 }
 
 /// The trees of a text, or its mistake, and whether that is one of YAML.
-fn trees(name: &str, text: &str, form: Option<Form>) -> Result<Vec<Rc<Node>>, (bool, Broken)> {
+fn trees(name: &str, text: &str, system: Option<System>) -> Result<Trees, (bool, Broken)> {
     let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
     let (is_yaml, is_json) = (ends(&[".yaml", ".yml"]), ends(&[".json", ".jsonc"]));
     // .NET reads comments and trailing commas.
-    let loose = form == Some(Form::Polly) || ends(&[".jsonc"]) || name.contains("appsettings");
+    let loose = system == Some(System::Core(Form::Polly)) || ends(&[".jsonc"]) || name.contains("appsettings");
+    let all = |documents| Trees { documents, only: None };
     let looks_like_json = text.trim_start().is_empty() || text.trim_start().starts_with(['{', '[', '"']);
-    if is_json || looks_like_json && !is_yaml {
-        return json(text, loose).map(|node| vec![node]).map_err(|broken| (false, broken));
+    let is_free = !is_yaml && !is_json;
+    if is_free && let Some(own) = of_one_system(text, system) {
+        let root = match own {
+            System::Haproxy => haproxy::haproxy(text),
+            System::Nginx => nginx::nginx(text),
+            _ => sections::sections(text),
+        };
+        let trees = |root| Trees { documents: vec![root], only: Some(Only::System(own)) };
+        return root.map(trees).map_err(|broken| (false, broken));
     }
-    yaml(text).map_err(|broken| (true, broken))
+    if ends(&[".tf", ".hcl"]) {
+        let trees =
+            |hcl: hcl::Hcl| Trees { documents: vec![hcl.root], only: hcl.has_templates.then_some(Only::Templates) };
+        return hcl::hcl(text).map(trees).map_err(|broken| (false, broken));
+    }
+    if is_json || looks_like_json && !is_yaml {
+        return json(text, loose).map(|node| all(vec![node])).map_err(|broken| (false, broken));
+    }
+    yaml(text).map(all).map_err(|broken| (true, broken))
+}
+
+/// The one system that a text is written for: the one that a person says, or by its shape.
+fn of_one_system(text: &str, system: Option<System>) -> Option<System> {
+    match system {
+        Some(System::Haproxy | System::Nginx | System::AwsConfig) => system,
+        Some(_) => None,
+        None if haproxy::is_haproxy(text) => Some(System::Haproxy),
+        None if nginx::is_nginx(text) => Some(System::Nginx),
+        None if sections::is_aws_config(text) => Some(System::AwsConfig),
+        None => None,
+    }
 }
 
 fn read_block(block: Block, file: &str, text: &str, reading: &mut Reading) {
-    let Block { form, name, path, inside, node, chosen, .. } = block;
+    let Block { system, name, path, inside, node, chosen, .. } = block;
+    let (node, defaults) = placeholder::filled(&node, system == System::Core(Form::Resilience4j));
+    let mut note = |kind, words: &str| {
+        let place = if name.is_empty() { &path } else { &name };
+        let message = if place.is_empty() { words.to_owned() } else { format!("{place}: {words}") };
+        reading.notes.push(Note { kind, message });
+    };
     let read = |node: &Node| {
+        let System::Core(form) = system else { return Document::read(node) };
         let reader = form.reader();
         Document::read_form(chosen.map_or(reader, |chosen| reader.entry(chosen)), node)
     };
-    match read(&node) {
-        Ok(document) => reading.policies.push(Named { form: Some(form), name, document, node, inside }),
-        Err(wrong) => {
-            let mistakes = mistakes(wrong, &node, read);
-            reading.wrong.extend(mistakes.into_iter().map(|mut wrong| {
-                if !inside.is_empty() && node.place(&wrong.path).is_none_or(|place| !place.is_whole) {
-                    wrong.path = joined(&inside, &wrong.path);
+    let (mut document, mut wrong) = (None, Vec::new());
+    match translated(system, &node) {
+        Some(Translated { document: own, mistakes, remarks, unknown }) => {
+            remarks.iter().for_each(|words| note(NoteKind::LeftOut, words));
+            unknown.iter().for_each(|words| note(NoteKind::Unknown, words));
+            wrong.extend(mistakes.into_iter().map(|mistake| of_mistake(mistake, &node, file, text)));
+            document = own;
+        }
+        None => match read(&node) {
+            Ok(own) if !is_unknown(system, &node) => document = Some(own),
+            Ok(_) => note(NoteKind::Unknown, "a value is not known before the file is used"),
+            Err(first) => {
+                for mut mistake in mistakes(first, &node, read) {
+                    if node.value(&mistake.path).is_some_and(placeholder::has_unknown) {
+                        let words = format!("{}: the value is not known before the file is used", mistake.path);
+                        note(NoteKind::Unknown, &words);
+                        continue;
+                    }
+                    if !inside.is_empty() && node.place(&mistake.path).is_none_or(|place| !place.is_whole) {
+                        mistake.path = joined(&inside, &mistake.path);
+                    }
+                    wrong.push(finding(mistake, &node, file, text));
                 }
-                let mut found = finding(wrong, &node, file, text);
-                (found.policy, found.form) = (name.clone(), form.name());
-                found.message = joined(&path, &found.message);
-                found.path = joined(&path, &found.path);
-                found
-            }));
+            }
+        },
+    }
+    if document.is_some() {
+        for default in defaults.into_iter().filter(|default| is_part(system, &default.path)) {
+            note(
+                NoteKind::Default,
+                &format!("{} = {}: the default of a placeholder counts", default.path, default.value),
+            );
         }
     }
+    reading.policies.extend(document.map(|document| Named {
+        system: Some(system),
+        name: name.clone(),
+        document,
+        node,
+        inside,
+    }));
+    reading.wrong.extend(wrong.into_iter().map(|mut found| {
+        (found.policy, found.form) = (name.clone(), system.name());
+        found.message = joined(&path, &found.message);
+        found.path = joined(&path, &found.path);
+        found
+    }));
+}
+
+/// True if a value that the policy was read of is known only when the file is used.
+fn is_unknown(system: System, node: &Rc<Node>) -> bool {
+    match parts(system) {
+        [] => placeholder::has_unknown(node),
+        parts => parts.iter().filter_map(|part| node.get(part)).any(|part| placeholder::has_unknown(part)),
+    }
+}
+
+/// True if the value at a path is one of the policy: others may be secrets.
+fn is_part(system: System, path: &str) -> bool {
+    let first = path.split(['.', '[']).next().unwrap_or(path);
+    parts(system).is_empty() || parts(system).contains(&first)
+}
+
+/// The finding about a mistake in an object that the core does not read.
+fn of_mistake(mistake: Mistake, node: &Node, file: &str, text: &str) -> Finding {
+    let Mistake { path, message, is_name } = mistake;
+    let code = if is_name { ErrorCode::UnknownFormField } else { ErrorCode::FormValue };
+    let place = node.place(&path).map(|place| place.name.filter(|_| is_name).unwrap_or(place.value));
+    let span = place.unwrap_or_else(|| node.span.clone());
+    let position = Some(line_and_column(text, span.start));
+    Finding { position, span: Some(span), path, ..of_error(code, message, file) }
 }
 
 fn joined(path: &str, rest: &str) -> String {

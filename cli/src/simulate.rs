@@ -106,10 +106,10 @@ impl Simulate {
         let mut inputs = self.policies.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         if !self.no_default && !self.policies.iter().any(|name| name == DEFAULT) {
             let document = of_preset(Preset::Default);
-            inputs.push(Input { name: DEFAULT.to_owned(), document });
+            inputs.push(Input { name: DEFAULT.to_owned(), document, notes: Vec::new() });
         }
         // All policies are read before the first run, which may take a while.
-        let strategies = inputs.iter().map(|Input { name, document }| {
+        let strategies = inputs.iter().map(|Input { name, document, .. }| {
             Strategy::of(name, document).map_err(|wrong| error(format_args!("{name}: {wrong:#}")))
         });
         let strategies = strategies.collect::<Result<Vec<_>, _>>()?;

@@ -143,6 +143,43 @@ fn step<'p>(node: &Node, path: &'p str) -> Option<Step<'p>> {
     }
 }
 
+/// A path and what comes behind it.
+pub(crate) fn joined(path: &str, rest: &str) -> String {
+    if path.is_empty() || rest.is_empty() || rest.starts_with('[') {
+        format!("{path}{rest}")
+    } else {
+        format!("{path}.{rest}")
+    }
+}
+
+/// An object with other fields beside its own, in the place of the object.
+pub(crate) fn with(node: &Rc<Node>, more: impl IntoIterator<Item = Field>) -> Rc<Node> {
+    let fields = node.fields().iter().cloned().chain(more).collect();
+    Rc::new(Node { span: node.span.clone(), data: Data::Object(fields) })
+}
+
+/// Visits every object in a tree, with its path.
+pub(crate) fn walk(node: &Rc<Node>, path: &str, visit: &mut dyn FnMut(&Rc<Node>, &str)) {
+    match &node.data {
+        Data::Object(fields) => {
+            visit(node, path);
+            for Field { name, value, .. } in fields {
+                if matches!(value.data, Data::Object(_) | Data::List(_)) {
+                    walk(value, &joined(path, name), visit);
+                }
+            }
+        }
+        Data::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                if matches!(item.data, Data::Object(_) | Data::List(_)) {
+                    walk(item, &joined(path, &format!("[{index}]")), visit);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 impl<'de> Deserializer<'de> for &'de Node {
     type Error = Error;
 

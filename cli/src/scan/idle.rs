@@ -1,6 +1,7 @@
 //! Settings of other systems' files that their systems do not use.
 
 use crate::reading::Named;
+use crate::system::System;
 use crate::tree::{Data, Field, Node};
 use holdoff_core::Form;
 use std::ops::Range;
@@ -49,7 +50,7 @@ fn plain(name: &str) -> String {
 
 /// The settings of a policy that have no effect.
 pub(crate) fn idle(policy: &Named) -> Vec<Idle> {
-    let (Some(form), Some(node)) = (policy.form, policy.object()) else { return Vec::new() };
+    let (Some(System::Core(form)), Some(node)) = (policy.system, policy.object()) else { return Vec::new() };
     match form {
         Form::StepFunctions => {
             let retriers = node.get("Retry").map_or(&[][..], |list| list.items());

@@ -3,7 +3,8 @@
 use super::effect::effect;
 use crate::finding::{Finding, Severity};
 use crate::spans::line_and_column;
-use holdoff_core::{Document, Form, Lint, LintKind, Quantity, Span};
+use crate::system::System;
+use holdoff_core::{Document, Lint, LintKind, Quantity, Span};
 use std::ops::Range;
 
 /// The file and the policy that a finding is about.
@@ -12,7 +13,7 @@ pub(crate) struct Of<'f> {
     pub(crate) file: &'f str,
     pub(crate) text: &'f str,
     pub(crate) policy: &'f str,
-    pub(crate) form: Option<Form>,
+    pub(crate) system: Option<System>,
 }
 
 /// The findings about a policy.
@@ -26,7 +27,8 @@ pub(crate) fn lints(
         None => document.lints().collect(),
         Some(within) => document.lints_within(within).collect(),
     };
-    lints.into_iter().map(|lint| finding(&lint, of, place)).collect()
+    let can_mend = |lint: &Lint| of.system.is_none_or(|system| system.can_mend(lint.kind));
+    lints.into_iter().filter(can_mend).map(|lint| finding(&lint, of, place)).collect()
 }
 
 /// The finding of a lint, at the first of its places that the text has.
@@ -37,7 +39,7 @@ pub(crate) fn finding(lint: &Lint, of: &Of<'_>, place: &dyn Fn(&str) -> Option<R
     Finding {
         file: of.file.to_owned(),
         policy: of.policy.to_owned(),
-        form: of.form.map_or("holdoff", Form::name),
+        form: of.system.map_or("holdoff", System::name),
         severity: if lint.kind == LintKind::MeshWithoutBudget { Severity::Note } else { Severity::Warning },
         code: lint.kind.code(),
         name: lint.kind.name(),

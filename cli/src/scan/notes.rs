@@ -21,6 +21,8 @@ pub(crate) enum Skipped {
     Broken,
     /// A template, whose policies are known when it is rendered.
     Template,
+    /// A file whose placeholders have defaults, which count.
+    Default,
     /// A comment that allows a warning that does not exist.
     UnknownAllow,
 }
@@ -38,6 +40,9 @@ impl Skipped {
             Self::Broken => ["file is no valid JSON or YAML", "files are no valid JSON or YAML"],
             Self::Template => {
                 ["file is a template, or takes values from outside", "files are templates, or take values from outside"]
+            }
+            Self::Default => {
+                ["file has placeholders, whose defaults count", "files have placeholders, whose defaults count"]
             }
             Self::UnknownAllow => {
                 ["comment allows a warning that does not exist", "comments allow a warning that does not exist"]

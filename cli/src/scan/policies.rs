@@ -8,7 +8,7 @@ use super::repository::{Layer, Rank};
 use super::services::{Route, Services};
 use crate::finding::Finding;
 use crate::input::{Format, Problem, of_preset};
-use crate::reading::{Named, Reading, read};
+use crate::reading::{Named, NoteKind, Reading, read};
 use crate::spans;
 use holdoff_core::{Document, ErrorCode, Facts, Failure, FailureKind, LintKind, Preset, Span};
 
@@ -86,7 +86,7 @@ pub(crate) fn scanned(text: &Text, format: &Format, within: Option<Span>) -> (Sc
     let reading = match source {
         Source::Preset(preset) => {
             scanned.policies = 1;
-            let of = Of { file: name, text, policy: "", form: None };
+            let of = Of { file: name, text, policy: "", system: None };
             scanned.findings = lints(&of_preset(*preset), &of, within, &|_| None);
             return (scanned, skipped);
         }
@@ -107,8 +107,12 @@ pub(crate) fn scanned(text: &Text, format: &Format, within: Option<Span>) -> (Sc
             false => scanned.findings.push(wrong),
         }
     }
-    if !reading.notes.is_empty() {
+    let has = |kinds: &[NoteKind]| reading.notes.iter().any(|note| kinds.contains(&note.kind));
+    if has(&[NoteKind::Template, NoteKind::Unknown]) {
         skipped.push(Skipped::Template);
+    }
+    if has(&[NoteKind::Default]) {
+        skipped.push(Skipped::Default);
     }
     if text.contains(allow::MARK) && allow::is_unknown(text) {
         skipped.push(Skipped::UnknownAllow);
@@ -116,7 +120,7 @@ pub(crate) fn scanned(text: &Text, format: &Format, within: Option<Span>) -> (Sc
     scanned.policies = reading.policies.len();
     let services = Services::of(&reading.documents);
     for policy in &reading.policies {
-        let of = Of { file: name, text, policy: &policy.name, form: policy.form };
+        let of = Of { file: name, text, policy: &policy.name, system: policy.system };
         let place = |path: &str| policy.place(path);
         let whole = policy.whole();
         let mut findings = lints(&policy.document, &of, within, &place);
@@ -136,7 +140,7 @@ pub(crate) fn scanned(text: &Text, format: &Format, within: Option<Span>) -> (Sc
             findings.push(finding);
         }
         // A policy without a place of its own is found at its beginning.
-        for finding in findings.iter_mut().filter(|finding| finding.span.is_none() && policy.form.is_some()) {
+        for finding in findings.iter_mut().filter(|finding| finding.span.is_none() && policy.system.is_some()) {
             finding.position = Some(spans::line_and_column(text, whole.start));
             finding.span = Some(whole.clone());
         }
@@ -163,7 +167,7 @@ fn retries_unanswered(document: &Document) -> bool {
 
 /// The layers of a policy: one for each service of its route.
 fn layers(policy: &Named, route: &Route, of: &Of<'_>) -> Vec<Layer> {
-    let Some(rank) = policy.form.and_then(Rank::of) else { return Vec::new() };
+    let Some(rank) = policy.system.and_then(Rank::of) else { return Vec::new() };
     let span = policy.place("attempts").unwrap_or_else(|| policy.whole());
     let layer = |service: &String| Layer {
         service: service.clone(),
@@ -172,7 +176,7 @@ fn layers(policy: &Named, route: &Route, of: &Of<'_>) -> Vec<Layer> {
         has_budget: policy.document.guards.budget().is_ok_and(|budget| budget.is_some()),
         file: of.file.to_owned(),
         policy: of.policy.to_owned(),
-        form: of.form,
+        system: of.system,
         position: spans::line_and_column(of.text, span.start),
         span: span.clone(),
     };

@@ -2,6 +2,7 @@
 
 use super::lint::{Of, finding, plain};
 use crate::finding::Finding;
+use crate::system::System;
 use holdoff_core::{Form, Lint, LintKind, Nesting, Quantity};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,7 +19,14 @@ pub(crate) enum Rank {
 }
 
 impl Rank {
-    pub(crate) fn of(form: Form) -> Option<Self> {
+    pub(crate) fn of(system: System) -> Option<Self> {
+        let form = match system {
+            System::Core(form) => form,
+            System::KubernetesJob | System::ArgoWorkflows => return Some(Self::Workflow),
+            System::AwsConfig => return Some(Self::Client),
+            System::Envoy | System::Haproxy | System::Nginx => return Some(Self::Mesh),
+            System::Lambda | System::Sqs => return None,
+        };
         match form {
             Form::StepFunctions | Form::ServerlessWorkflow => Some(Self::Workflow),
             Form::Grpc | Form::Resilience4j | Form::Polly => Some(Self::Client),
@@ -39,7 +47,7 @@ pub(crate) struct Layer {
     pub(crate) has_budget: bool,
     pub(crate) file: String,
     pub(crate) policy: String,
-    pub(crate) form: Option<Form>,
+    pub(crate) system: Option<System>,
     /// Line and column of its attempts.
     pub(crate) position: (usize, usize),
     pub(crate) span: Range<usize>,
@@ -73,7 +81,7 @@ fn nested(service: &str, layers: &[&Layer]) -> Option<Finding> {
     let lint = Lint::nested(ranks.values().map(|layer| (layer.attempts, Nesting::default())))?;
     let shown = |layer: &&Layer| {
         let attempts = layer.attempts.map_or("for ever".to_owned(), |attempts| format!("{attempts} attempts"));
-        let form = layer.form.map_or("holdoff", Form::name);
+        let form = layer.system.map_or("holdoff", System::name);
         format!("{form} ({}:{}: {attempts})", layer.file, layer.position.0)
     };
     let all: Vec<_> = ranks.values().map(shown).collect();
@@ -97,7 +105,7 @@ fn without_budget(service: &str, layer: &Layer) -> Finding {
 
 /// A finding at the place of a layer.
 fn of(lint: &Lint, message: String, layer: &Layer) -> Finding {
-    let Layer { file, policy, form, .. } = layer;
-    let found = finding(lint, &Of { file, text: "", policy, form: *form }, &|_| None);
+    let Layer { file, policy, system, .. } = layer;
+    let found = finding(lint, &Of { file, text: "", policy, system: *system }, &|_| None);
     Finding { message, position: Some(layer.position), span: Some(layer.span.clone()), ..found }
 }

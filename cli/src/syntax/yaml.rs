@@ -1,0 +1,190 @@
+//! YAML 1.2 as trees.
+
+use super::broken::{Broken, DEEPEST};
+use crate::tree::{Data, Field, Node};
+use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The most values of a text, those that its aliases stand for among them.
+const MOST_VALUES: u64 = 1_000_000;
+
+/// The documents of a YAML text.
+pub(crate) fn yaml(text: &str) -> Result<Vec<Rc<Node>>, Broken> {
+    let places = Places::of(text);
+    let mut documents = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
+    // Anchors, each with its value and the number of values in it.
+    let mut anchors: HashMap<usize, (Rc<Node>, u64)> = HashMap::new();
+    let mut values = 0;
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event
+            .map_err(|error| Broken { words: error.info().to_owned(), at: places.byte(error.marker().index()) })?;
+        let span = places.byte(span.start.index())..places.byte(span.end.index());
+        let (node, anchor, count) = match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                (Node { span, data: scalar(&text, style, tag.as_deref()) }.into(), anchor, 1)
+            }
+            Event::Alias(anchor) => {
+                let Some((node, count)) = anchors.get(&anchor) else {
+                    return Err(Broken {
+                        words: "an alias stands inside of the value that it names".to_owned(),
+                        at: span.start,
+                    });
+                };
+                // The value stands where it is written, and an error about it is shown there.
+                (Rc::clone(node), 0, *count)
+            }
+            Event::SequenceStart(anchor, ref tag) | Event::MappingStart(anchor, ref tag) => {
+                let is_choice = tag.as_deref().is_some_and(|tag| tag.handle == "!" && tag.suffix == "If");
+                if open.len() == DEEPEST {
+                    return Err(Broken { words: format!("more than {DEEPEST} levels"), at: span.start });
+                }
+                let is_list = matches!(event, Event::SequenceStart(..));
+                open.push(Open { start: span.start, is_list, is_choice, items: Vec::new(), anchor, before: values });
+                continue;
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                let Some(closed) = open.pop() else { continue };
+                let count = values - closed.before + 1;
+                let (start, anchor) = (closed.start, closed.anchor);
+                let end = closed.items.last().map_or(span.end, |last| last.span.end.max(start));
+                // The end of a block is where the next one begins: the last value ends it.
+                let end =
+                    if text.get(span.clone()).is_some_and(|end| end == "}" || end == "]") { span.end } else { end };
+                values = closed.before;
+                (Node { span: start..end.max(start), data: closed.data() }.into(), anchor, count)
+            }
+            _ => continue,
+        };
+        values += count;
+        if values > MOST_VALUES {
+            return Err(Broken {
+                words: format!("its aliases stand for more than {MOST_VALUES} values"),
+                at: node.span.start,
+            });
+        }
+        if anchor > 0 {
+            anchors.insert(anchor, (Rc::clone(&node), count));
+        }
+        match open.last_mut() {
+            Some(parent) => parent.items.push(node),
+            None => {
+                documents.push(node);
+                values = 0;
+            }
+        }
+    }
+    Ok(documents)
+}
+
+/// A list or an object whose end is not read yet.
+struct Open {
+    start: usize,
+    is_list: bool,
+    /// True for a list of CloudFormation's `!If`.
+    is_choice: bool,
+    /// The items, or names and values by turns.
+    items: Vec<Rc<Node>>,
+    anchor: usize,
+    /// The number of values before it.
+    before: u64,
+}
+
+impl Open {
+    fn data(self) -> Data {
+        if self.is_list {
+            let list = Data::List(self.items);
+            if !self.is_choice {
+                return list;
+            }
+            let at = self.start..self.start;
+            let value = Rc::new(Node { span: at.clone(), data: list });
+            return Data::Object(vec![Field { name: "!If".to_owned(), at, value }]);
+        }
+        let (mut fields, mut merged) = (Vec::<Field>::new(), Vec::<Rc<Node>>::new());
+        for pair in self.items.chunks_exact(2) {
+            let [name, value] = pair else { continue };
+            match key(name) {
+                Some(name) if name == "<<" => merged.push(Rc::clone(value)),
+                Some(text) => fields.push(Field { name: text, at: name.span.clone(), value: Rc::clone(value) }),
+                // A list or an object as a name is none that a policy has.
+                None => {}
+            }
+        }
+        // A merge key brings the fields that the object does not have itself; the first of several objects counts.
+        for value in &merged {
+            let sources = if matches!(value.data, Data::List(_)) { value.items() } else { std::slice::from_ref(value) };
+            for field in sources.iter().flat_map(|source| source.fields()) {
+                if fields.iter().all(|known| known.name != field.name) {
+                    fields.push(field.clone());
+                }
+            }
+        }
+        Data::Object(fields)
+    }
+}
+
+/// The text of a name, which may be a number or a flag.
+fn key(node: &Node) -> Option<String> {
+    match &node.data {
+        Data::Text(text) => Some(text.clone()),
+        Data::Number(number) => Some(number.to_string()),
+        Data::Flag(flag) => Some(flag.to_string()),
+        Data::Null => Some("null".to_owned()),
+        Data::List(_) | Data::Object(_) => None,
+    }
+}
+
+/// The value of a text without quotes, as YAML has it.
+pub(crate) fn plain(text: &str) -> Data {
+    scalar(text, ScalarStyle::Plain, None)
+}
+
+/// The tags of CloudFormation, which stand for values.
+const FUNCTIONS: [&str; 6] = ["Ref", "Sub", "GetAtt", "FindInMap", "ImportValue", "Select"];
+
+/// A value of YAML 1.2's core schema. A function of CloudFormation keeps its name: `!Ref Retries`.
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Data {
+    if let Some(tag) = tag.filter(|tag| tag.handle == "!" && FUNCTIONS.contains(&&*tag.suffix)) {
+        return Data::Text(format!("!{} {text}", tag.suffix));
+    }
+    let is_text = tag.is_some_and(|tag| !tag.is_yaml_core_schema() || tag.suffix == "str");
+    if style != ScalarStyle::Plain || is_text {
+        return Data::Text(text.to_owned());
+    }
+    let integer =
+        |digits: &str, radix| u64::from_str_radix(digits, radix).map(|number| Data::Number(number as f64)).ok();
+    let is_number = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.'))
+        && !text.contains(['n', 'N', 'i', 'I']);
+    let special = match text {
+        "" | "~" | "null" | "Null" | "NULL" => Some(Data::Null),
+        "true" | "True" | "TRUE" => Some(Data::Flag(true)),
+        "false" | "False" | "FALSE" => Some(Data::Flag(false)),
+        ".inf" | ".Inf" | ".INF" | "+.inf" => Some(Data::Number(f64::INFINITY)),
+        "-.inf" | "-.Inf" | "-.INF" => Some(Data::Number(f64::NEG_INFINITY)),
+        ".nan" | ".NaN" | ".NAN" => Some(Data::Number(f64::NAN)),
+        _ => match (text.strip_prefix("0x"), text.strip_prefix("0o")) {
+            (Some(digits), _) => integer(digits, 16),
+            (_, Some(digits)) => integer(digits, 8),
+            _ if is_number => text.parse().ok().map(Data::Number),
+            _ => None,
+        },
+    };
+    special.unwrap_or_else(|| Data::Text(text.to_owned()))
+}
+
+/// The bytes of characters, by their index.
+struct Places(Option<Vec<usize>>, usize);
+
+impl Places {
+    fn of(text: &str) -> Self {
+        let bytes = || text.char_indices().map(|(at, _)| at).collect();
+        Self((!text.is_ascii()).then(bytes), text.len())
+    }
+
+    fn byte(&self, index: usize) -> usize {
+        let Self(bytes, end) = self;
+        bytes.as_ref().map_or(index, |bytes| bytes.get(index).copied().unwrap_or(*end)).min(*end)
+    }
+}
