@@ -3,6 +3,7 @@
 pub(crate) mod broken;
 pub(crate) mod haproxy;
 pub(crate) mod hcl;
+mod indentation;
 pub(crate) mod json;
 pub(crate) mod nginx;
 pub(crate) mod sections;

@@ -1,6 +1,7 @@
 //! YAML 1.2 as trees.
 
 use super::broken::{Broken, DEEPEST};
+use super::indentation;
 use crate::tree::{Data, Field, Node};
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use std::collections::HashMap;
@@ -11,13 +12,23 @@ const MOST_VALUES: u64 = 1_000_000;
 
 /// The documents of a YAML text.
 pub(crate) fn yaml(text: &str) -> Result<Vec<Rc<Node>>, Broken> {
-    let places = Places::of(text);
+    documents(text, text, &Places::of(text)).or_else(|broken| {
+        if !broken.words.starts_with("invalid indentation") {
+            return Err(broken);
+        }
+        let (moved, places) = indentation::indented(text);
+        documents(&moved, text, &places)
+    })
+}
+
+/// The documents of `moved`, whose characters have these places in `text`.
+fn documents(moved: &str, text: &str, places: &Places) -> Result<Vec<Rc<Node>>, Broken> {
     let mut documents = Vec::new();
     let mut open: Vec<Open> = Vec::new();
     // Anchors, each with its value and the number of values in it.
     let mut anchors: HashMap<usize, (Rc<Node>, u64)> = HashMap::new();
     let mut values = 0;
-    for event in Parser::new_from_str(text) {
+    for event in Parser::new_from_str(moved) {
         let (event, span) = event
             .map_err(|error| Broken { words: error.info().to_owned(), at: places.byte(error.marker().index()) })?;
         let span = places.byte(span.start.index())..places.byte(span.end.index());
@@ -50,8 +61,8 @@ pub(crate) fn yaml(text: &str) -> Result<Vec<Rc<Node>>, Broken> {
                 let (start, anchor) = (closed.start, closed.anchor);
                 let end = closed.items.last().map_or(span.end, |last| last.span.end.max(start));
                 // The end of a block is where the next one begins: the last value ends it.
-                let end =
-                    if text.get(span.clone()).is_some_and(|end| end == "}" || end == "]") { span.end } else { end };
+                let is_flow = text.get(span.clone()).is_some_and(|end| end == "}" || end == "]");
+                let end = if is_flow { span.end } else { end };
                 values = closed.before;
                 (Node { span: start..end.max(start), data: closed.data() }.into(), anchor, count)
             }
@@ -175,7 +186,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Data {
 }
 
 /// The bytes of characters, by their index.
-struct Places(Option<Vec<usize>>, usize);
+pub(super) struct Places(pub(super) Option<Vec<usize>>, pub(super) usize);
 
 impl Places {
     fn of(text: &str) -> Self {
@@ -183,7 +194,7 @@ impl Places {
         Self((!text.is_ascii()).then(bytes), text.len())
     }
 
-    fn byte(&self, index: usize) -> usize {
+    pub(super) fn byte(&self, index: usize) -> usize {
         let Self(bytes, end) = self;
         bytes.as_ref().map_or(index, |bytes| bytes.get(index).copied().unwrap_or(*end)).min(*end)
     }
