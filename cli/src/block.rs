@@ -21,6 +21,10 @@ pub(crate) struct Block {
     pub(crate) node: Rc<Node>,
     /// The policy that the reader reads of the object, where there are several.
     pub(crate) chosen: Option<u32>,
+    /// Remarks about parts of the retries that no policy has.
+    pub(crate) left_out: Vec<String>,
+    /// The reasons why the policy is known only to the program; none for a policy that can be read.
+    pub(crate) unknown: Vec<String>,
 }
 
 impl Block {
@@ -28,7 +32,9 @@ impl Block {
     pub(crate) fn of(system: impl Into<System>, node: &Rc<Node>) -> Self {
         let (name, path, inside) = (String::new(), String::new(), String::new());
         let system = system.into();
-        Self { system, name, entry: None, resource: None, path, inside, node: Rc::clone(node), chosen: None }
+        let (left_out, unknown) = (Vec::new(), Vec::new());
+        let node = Rc::clone(node);
+        Self { system, name, entry: None, resource: None, path, inside, node, chosen: None, left_out, unknown }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::block::{Block, is_kind};
 use crate::formats;
+use crate::resilience4j;
 use crate::system::System;
 use crate::tree::{Data, Field, Node, joined, walk, with};
 use holdoff_core::Form;
@@ -47,7 +48,7 @@ const SHAPES: [(System, HasShape, Find); 13] = [
         gateway_api,
     ),
     core(Form::Istio, |root| is_kind(root, "networking.istio.io/", &["VirtualService", "DestinationRule"]), istio),
-    core(Form::Resilience4j, |root| spring(root).is_some(), resilience4j),
+    core(Form::Resilience4j, resilience4j::has_shape, resilience4j::find),
     core(Form::Polly, |_| true, polly),
     (System::Envoy, formats::envoy::has_shape, formats::envoy::find),
     (System::KubernetesJob, formats::kubernetes_job::has_shape, formats::kubernetes_job::find),
@@ -183,72 +184,6 @@ fn istio(root: &Rc<Node>, found: &mut Vec<Block>) {
     for block in found.iter_mut().filter(|block| block.path.starts_with("subsets")) {
         block.path = joined("spec", &block.path);
     }
-}
-
-/// The retries of resilience4j in Spring's configuration, and the path to them.
-fn spring(root: &Rc<Node>) -> Option<(&Rc<Node>, &'static str)> {
-    [
-        (root.at(&["resilience4j", "retry"]), "resilience4j.retry"),
-        (root.get("resilience4j.retry"), "resilience4j.retry"),
-        (root.get("retry"), "retry"),
-        (Some(root), ""),
-    ]
-    .into_iter()
-    .find_map(|(node, path)| {
-        node.filter(|node| {
-            node.get("instances").or_else(|| node.get("configs")).is_some()
-                && (!path.is_empty() || node.fields().len() <= 2)
-        })
-        .map(|node| (node, path))
-    })
-}
-
-fn resilience4j(root: &Rc<Node>, found: &mut Vec<Block>) {
-    let Some((retry, path)) = spring(root) else { return };
-    let groups = retry.fields().iter().filter(|group| ["configs", "instances", "backends"].contains(&&*group.name));
-    let named = groups.flat_map(|group| group.value.fields().iter().map(move |own| (&group.name, own)));
-    for (entry, (group, Field { name, value, .. })) in named.enumerate() {
-        let (name, node) = (format!("{group}.{name}"), with_base(retry, value, MOST_BASES));
-        let (entry, path) = (Some(entry as u32), joined(path, &name));
-        found.push(Block { name, entry, path, ..Block::of(Form::Resilience4j, &node) });
-    }
-}
-
-/// How many configurations may build on one another: they may do so in a circle.
-const MOST_BASES: u32 = 16;
-
-/// An instance with what it does not say itself from the configuration that it names, or from `default`.
-fn with_base(retry: &Rc<Node>, own: &Rc<Node>, most: u32) -> Rc<Node> {
-    let is_base = |field: &Field| is_same(&field.name, "baseConfig");
-    let given = own.fields().iter().find(|field| is_base(field)).and_then(|field| field.value.text());
-    let base = retry.at(&["configs", given.unwrap_or("default")]).filter(|base| most > 0 && !Rc::ptr_eq(base, own));
-    let Some(base) = base.map(|base| with_base(retry, base, most - 1)) else { return Rc::clone(own) };
-    let has = |fields: &[Field], name: &str| fields.iter().any(|field| is_same(&field.name, name));
-    // The one that says `waitDuration` makes the interval: with its own values, or with those that it inherits but for the factor.
-    let waits = has(own.fields(), "waitDuration");
-    let (passed_over, lost) = if waits { (&[][..], &INTERVAL[..1]) } else { (&INTERVAL[..], &[][..]) };
-    let is_none_of = |names: &[&str], field: &Field| !names.iter().any(|name| is_same(&field.name, name));
-    let keeps =
-        |field: &&Field| !is_base(field) && (!has(base.fields(), "waitDuration") || is_none_of(passed_over, field));
-    let kept: Vec<_> = own.fields().iter().filter(keeps).cloned().collect();
-    let inherited = base.fields().iter().filter(|field| !has(&kept, &field.name) && is_none_of(lost, field)).cloned();
-    let fields = kept.iter().cloned().chain(inherited).collect();
-    Rc::new(Node { span: own.span.clone(), data: Data::Object(fields) })
-}
-
-/// What makes the interval beside `waitDuration`.
-const INTERVAL: [&str; 5] = [
-    "randomizedWaitFactor",
-    "enableExponentialBackoff",
-    "exponentialBackoffMultiplier",
-    "exponentialMaxWaitDuration",
-    "enableRandomizedWait",
-];
-
-/// True if Spring takes two names for the same.
-fn is_same(one: &str, other: &str) -> bool {
-    let letters = |name: &str| name.replace(['-', '_'], "").to_ascii_lowercase();
-    letters(one) == letters(other)
 }
 
 /// Pipelines at any depth.

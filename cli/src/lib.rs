@@ -19,6 +19,7 @@ mod presets;
 mod program;
 mod reading;
 mod replay;
+mod resilience4j;
 mod rule;
 mod scan;
 mod simulate;

@@ -294,13 +294,18 @@ fn of_one_system(text: &str, system: Option<System>) -> Option<System> {
 }
 
 fn read_block(block: Block, file: &str, text: &str, reading: &mut Reading) {
-    let Block { system, name, path, inside, node, chosen, .. } = block;
+    let Block { system, name, path, inside, node, chosen, left_out, unknown, .. } = block;
     let (node, defaults) = placeholder::filled(&node, system == System::Core(Form::Resilience4j));
     let mut note = |kind, words: &str| {
         let place = if name.is_empty() { &path } else { &name };
         let message = if place.is_empty() { words.to_owned() } else { format!("{place}: {words}") };
         reading.notes.push(Note { kind, message });
     };
+    left_out.iter().for_each(|words| note(NoteKind::LeftOut, words));
+    unknown.iter().for_each(|words| note(NoteKind::Unknown, words));
+    if !unknown.is_empty() {
+        return;
+    }
     let read = |node: &Node| {
         let System::Core(form) = system else { return Document::read(node) };
         let reader = form.reader();

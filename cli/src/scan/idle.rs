@@ -1,6 +1,7 @@
 //! Settings of other systems' files that their systems do not use.
 
 use crate::reading::Named;
+use crate::resilience4j::OLD_ATTEMPTS;
 use crate::system::System;
 use crate::tree::{Data, Field, Node};
 use holdoff_core::Form;
@@ -48,8 +49,8 @@ fn plain(name: &str) -> String {
     name.chars().filter(|sign| sign.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The settings of a policy that have no effect.
-pub(crate) fn idle(policy: &Named) -> Vec<Idle> {
+/// The settings of a policy of `text` that have no effect.
+pub(crate) fn idle(policy: &Named, text: &str) -> Vec<Idle> {
     let (Some(System::Core(form)), Some(node)) = (policy.system, policy.object()) else { return Vec::new() };
     match form {
         Form::StepFunctions => {
@@ -61,7 +62,15 @@ pub(crate) fn idle(policy: &Named) -> Vec<Idle> {
         Form::Resilience4j => {
             let shared = policy.around().get("configs").map_or(&[][..], |configs| configs.fields());
             let shared: Vec<_> = shared.iter().map(|config| &*config.value).collect();
-            of(form, node.fields(), &shared)
+            let mut idle = of(form, node.fields(), &shared);
+            let written = |field: &Field| text.get(field.at.clone()).map(plain);
+            let old = node.fields().iter().find(|field| written(field).is_some_and(|name| name == plain(OLD_ATTEMPTS)));
+            idle.extend(old.map(|field| Idle {
+                name: OLD_ATTEMPTS.to_owned(),
+                place: field.at.clone(),
+                reason: "is the name up to version 1.7: later ones pass it over, and try 3 times; write maxAttempts",
+            }));
+            idle
         }
         _ => of(form, node.fields(), &[]),
     }

@@ -124,7 +124,7 @@ pub(crate) fn scanned(text: &Text, format: &Format, within: Option<Span>) -> (Sc
         let place = |path: &str| policy.place(path);
         let whole = policy.whole();
         let mut findings = lints(&policy.document, &of, within, &place);
-        for idle in idle(policy) {
+        for idle in idle(policy, text) {
             let lint = plain(LintKind::NoEffect);
             let mut finding = finding(&lint, &of, &|_| Some(idle.place.clone()));
             finding.message = format!("{} {}", idle.name, idle.reason);

@@ -1,0 +1,86 @@
+//! Files as they stand in public repositories, in their smallest forms: each was read wrongly once.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A file of a folder of its own.
+fn file(name: &str, text: &str) -> PathBuf {
+    let digits = text.bytes().fold(7_u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("public-{digits:x}"));
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn holdoff(arguments: &[&str], path: &Path) -> (String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_holdoff")).args(arguments).arg(path).output().unwrap();
+    [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).into()
+}
+
+/// The longest delays of a policy in milliseconds, those of the first table that has some, and its words.
+fn explained(path: &Path, entry: &str) -> (Vec<f64>, String) {
+    let (out, err) = holdoff(&["explain", "--json", "--entry", entry], path);
+    assert!(!err.contains("error"), "{err}");
+    let all: Value = serde_json::from_str(&out).unwrap();
+    let tables = all["tables"].as_array().unwrap().iter().map(|table| table["retries"].as_array().unwrap());
+    let rows = tables.filter(|rows| !rows.is_empty()).flatten();
+    let words = all["words"].as_array().unwrap().iter().filter_map(Value::as_str).collect::<Vec<_>>().join("; ");
+    (rows.map(|row| row["max_ms"].as_f64().unwrap()).collect(), words)
+}
+
+/// The lines and the names of the findings in the folder of a file, and the notes.
+fn scanned(path: &Path) -> (Vec<(u64, String)>, String) {
+    let (out, err) = holdoff(&["scan", "--json"], path.parent().unwrap());
+    let all: Vec<Value> = serde_json::from_str(&out).unwrap();
+    let of = |one: &Value| (one["line"].as_u64().unwrap(), one["name"].as_str().unwrap().to_owned());
+    (all.iter().map(of).collect(), err)
+}
+
+fn names(findings: &[(u64, String)]) -> Vec<&str> {
+    findings.iter().map(|finding| finding.1.as_str()).collect()
+}
+
+#[test]
+fn resilience4j_reads_the_name_of_its_first_version() {
+    let path = file(
+        "application.yml",
+        "resilience4j.retry:\n  configs:\n    default:\n      maxRetryAttempts: 5\n      waitDuration: 200\n  instances:\n    \
+         orders:\n      baseConfig: default\n    stock:\n      max-attempts: 2\n",
+    );
+    assert_eq!(explained(&path, "instances.orders").0, [200.0; 4]);
+    assert_eq!(explained(&path, "instances.stock").0, [200.0]);
+    let (findings, _) = scanned(&path);
+    assert!(findings.contains(&(4, "no_effect".to_owned())), "{findings:?}");
+    assert!(findings.iter().all(|finding| finding.1 == "no_effect" || finding.1 == "no_jitter"), "{findings:?}");
+}
+
+#[test]
+fn resilience4j_reads_backends_and_lists_in_one_text() {
+    let path = file(
+        "application.yaml",
+        "resilience4j.retry:\n  backends:\n    orders:\n      maxAttempts: 4\n      waitDuration: 1500\n      \
+         retryExceptions: java.io.IOException, java.util.concurrent.TimeoutException\n",
+    );
+    let (delays, words) = explained(&path, "backends.orders");
+    assert_eq!(delays[..3], [1500.0; 3], "{words}");
+    assert_eq!(names(&scanned(&path).0), ["no_jitter"]);
+}
+
+#[test]
+fn a_class_of_resilience4j_is_no_mistake() {
+    let path = file(
+        "application.yml",
+        "resilience4j:\n  retry:\n    instances:\n      status:\n        max-attempts: 3\n        wait-duration: 500ms\n        \
+         retry-exception-predicate: com.example.Retriable\n        result-predicate: com.example.Empty\n      own:\n        \
+         interval-bi-function: com.example.Interval\n",
+    );
+    assert_eq!(explained(&path, "instances.status").0, [500.0; 2]);
+    let (findings, notes) = scanned(&path);
+    assert_eq!(names(&findings), ["no_jitter"]);
+    assert!(notes.contains("takes values from outside"), "{notes}");
+    let (_, err) = holdoff(&["explain", "--entry", "instances.own"], &path);
+    assert!(err.contains("intervalBiFunction is a class"), "{err}");
+}
