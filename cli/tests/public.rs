@@ -84,3 +84,37 @@ fn a_class_of_resilience4j_is_no_mistake() {
     let (_, err) = holdoff(&["explain", "--entry", "instances.own"], &path);
     assert!(err.contains("intervalBiFunction is a class"), "{err}");
 }
+
+/// A Dapr resource whose retries are used by one app and one component, with that breaker beside the retry of the app.
+fn dapr(breaker: &str, trip: &str) -> PathBuf {
+    file(
+        "resiliency.yaml",
+        &format!(
+            "apiVersion: dapr.io/v1alpha1\nkind: Resiliency\nmetadata:\n  name: all\nspec:\n  policies:\n    retries:\n      forever:\n        \
+             policy: constant\n        maxRetries: -1\n      many:\n        policy: constant\n        \
+             duration: 5s\n        maxRetries: 30\n    circuitBreakers:\n      simple:\n        timeout: 5s\n        \
+             trip: {trip}\n  targets:\n    apps:\n      orders:\n        retry: many\n        {breaker}\n    components:\n      \
+             store:\n        outbound:\n          retry: forever\n          circuitBreaker: simple\n"
+        ),
+    )
+}
+
+#[test]
+fn a_breaker_of_dapr_ends_the_retries() {
+    let with = "circuitBreaker: simple";
+    let (findings, _) = scanned(&dapr(with, "consecutiveFailures >= 5"));
+    assert_eq!(names(&findings), ["no_jitter", "no_jitter"]);
+    for (breaker, trip) in
+        [("timeout: 5s", "consecutiveFailures >= 5"), (with, "requests > 5"), ("circuitBreaker: other", "requests > 5")]
+    {
+        let path = dapr(breaker, trip);
+        let (findings, _) = scanned(&path);
+        let has_forever = names(&findings).contains(&"forever");
+        assert_eq!(has_forever, trip.starts_with("requests"), "{breaker} {trip} {findings:?}");
+        assert!(names(&findings).contains(&"many_attempts"), "{breaker} {trip} {findings:?}");
+        let (out, _) = holdoff(&["scan", "--json"], path.parent().unwrap());
+        assert!(out.contains("order is retried without a circuit breaker"), "{out}");
+    }
+    let (findings, _) = scanned(&dapr(with, "consecutiveFailures > 20"));
+    assert_eq!(names(&findings), ["no_jitter", "no_jitter", "many_attempts"]);
+}

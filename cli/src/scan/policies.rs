@@ -12,6 +12,8 @@ use crate::reading::{Named, NoteKind, Reading, read};
 use crate::spans;
 use holdoff_core::{Document, ErrorCode, Facts, Failure, FailureKind, LintKind, Preset, Span};
 
+/// The most failures after which a breaker ends a call that is no finding.
+const FEW_FAILURES: u32 = 10;
 /// The schema of policy documents.
 const SCHEMA: &str = "policy.schema.json";
 
@@ -131,6 +133,11 @@ pub(crate) fn scanned(text: &Text, format: &Format, within: Option<Span>) -> (Sc
             findings.push(finding);
         }
         let route = services.routes.iter().find(|route| route.span.contains(&whole.start));
+        if let Some(failures) = route.and_then(|route| route.failures) {
+            let few = failures <= FEW_FAILURES;
+            let ends = |name| name == LintKind::Forever.name() || few && name == LintKind::ManyAttempts.name();
+            findings.retain(|finding| !ends(finding.name));
+        }
         if let Some(method) = route.and_then(|route| route.unsafe_method.as_ref())
             && retries_unanswered(&policy.document)
         {
@@ -173,7 +180,7 @@ fn layers(policy: &Named, route: &Route, of: &Of<'_>) -> Vec<Layer> {
         service: service.clone(),
         rank,
         attempts: policy.document.policy.most_attempts(),
-        has_budget: policy.document.guards.budget().is_ok_and(|budget| budget.is_some()),
+        has_budget: route.failures.is_some() || policy.document.guards.budget().is_ok_and(|budget| budget.is_some()),
         file: of.file.to_owned(),
         policy: of.policy.to_owned(),
         system: of.system,

@@ -98,7 +98,11 @@ fn nested(service: &str, layers: &[&Layer]) -> Option<Finding> {
 fn without_budget(service: &str, layer: &Layer) -> Finding {
     of(
         &plain(LintKind::MeshWithoutBudget),
-        format!("{service} is retried, and no file has a retry budget for it"),
+        match layer.system {
+            // Dapr has no budget of retries.
+            Some(System::Core(Form::Dapr)) => format!("{service} is retried without a circuit breaker"),
+            _ => format!("{service} is retried, and no file has a retry budget for it"),
+        },
         layer,
     )
 }

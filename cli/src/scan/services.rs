@@ -12,6 +12,8 @@ pub(crate) struct Route {
     pub(crate) services: Vec<String>,
     /// The method that is not idempotent, if the route is for one.
     pub(crate) unsafe_method: Option<String>,
+    /// The failures in a row after which a breaker ends the retries of a call, if there is one wherever the policy is used.
+    pub(crate) failures: Option<u32>,
 }
 
 /// The routes of a file, and the services for which it has a budget of retries.
@@ -108,14 +110,27 @@ impl Services {
         }
     }
 
-    /// A retry of Dapr is used by the apps that name it.
+    /// A retry of Dapr is used by the apps, the actors and the components that name it.
     fn dapr(&mut self, node: &Rc<Node>) {
-        let retries = node.at(&["spec", "policies", "retries"]).map_or(&[][..], |retries| retries.fields());
-        let apps = node.at(&["spec", "targets", "apps"]).map_or(&[][..], |apps| apps.fields());
-        for retry in retries {
-            let uses = |value: &Rc<Node>| value.get("retry").and_then(|name| name.text()) == Some(&*retry.name);
-            let names = apps.iter().filter(|app| uses(&app.value)).map(|app| app.name.as_str());
+        let fields = |path: &[&str]| node.at(path).map_or(&[][..], |object| object.fields());
+        let breakers = fields(&["spec", "policies", "circuitBreakers"]);
+        let [apps, actors, components] =
+            ["apps", "actors", "components"].map(|group| fields(&["spec", "targets", group]));
+        let directions = components.iter().flat_map(|component| component.value.fields());
+        let targets: Vec<_> = [apps, actors].into_iter().flatten().chain(directions).collect();
+        for retry in fields(&["spec", "policies", "retries"]) {
+            let is_used = |value: &Rc<Node>| value.get("retry").and_then(|name| name.text()) == Some(&*retry.name);
+            let names = apps.iter().filter(|app| is_used(&app.value)).map(|app| app.name.as_str());
             self.add(whole(retry), names.collect::<Vec<_>>(), None);
+            let failures = targets.iter().filter(|target| is_used(&target.value)).map(|target| {
+                let name = target.value.get("circuitBreaker")?.text()?;
+                failures_of(&breakers.iter().find(|breaker| breaker.name == name)?.value)
+            });
+            // One use without a breaker has no end.
+            let most = failures.reduce(|one, other| Some(one?.max(other?))).flatten();
+            if let Some(route) = self.routes.last_mut() {
+                route.failures = most;
+            }
         }
     }
 
@@ -136,7 +151,19 @@ impl Services {
         let mut services: Vec<_> = names.into_iter().filter_map(service).collect();
         services.sort_unstable();
         services.dedup();
-        self.routes.push(Route { span, services, unsafe_method });
+        self.routes.push(Route { span, services, unsafe_method, failures: None });
+    }
+}
+
+/// The failures in a row after which a breaker of Dapr opens. It ends the retries of a call then: an open breaker is a permanent error
+/// there. `None` for a breaker that need not open.
+fn failures_of(breaker: &Node) -> Option<u32> {
+    let Some(trip) = breaker.get("trip") else { return Some(6) };
+    let words: Vec<_> = trip.text()?.split_whitespace().collect();
+    match words[..] {
+        ["consecutiveFailures" | "totalFailures", ">=" | "==", count] => count.parse().ok(),
+        ["consecutiveFailures" | "totalFailures", ">", count] => count.parse::<u32>().ok()?.checked_add(1),
+        _ => None,
     }
 }
 
