@@ -159,17 +159,42 @@ fn dapr(root: &Rc<Node>, found: &mut Vec<Block>) {
 }
 
 fn gateway_api(root: &Rc<Node>, found: &mut Vec<Block>) {
+    let before = found.len();
     for path in [&["spec", "rules"][..], &["rules"]] {
         items(Form::GatewayApi, root, path, |rule| rule.get("retry").is_some(), found);
+    }
+    for block in &mut found[before..] {
+        if block.node.get("retry").is_some_and(|retry| retry.fields().is_empty()) {
+            block.unknown.push("retry says nothing, so that the gateway decides how often it retries".to_owned());
+        }
+        block.node = without_empty(&block.node);
     }
     if let Some(spec) = root.get("spec").filter(|spec| spec.get("retryConstraint").is_some()) {
         found.push(Block { path: "spec".to_owned(), ..Block::of(Form::GatewayApi, spec) });
     }
 }
 
+/// An object without the fields that are empty objects.
+fn without_empty(node: &Rc<Node>) -> Rc<Node> {
+    let is_full = |field: &&Field| !matches!(&field.value.data, Data::Object(fields) if fields.is_empty());
+    let fields = node.fields().iter().filter(is_full).cloned().collect();
+    Rc::new(Node { span: node.span.clone(), data: Data::Object(fields) })
+}
+
 fn istio(root: &Rc<Node>, found: &mut Vec<Block>) {
     for path in [&["spec", "http"][..], &["http"]] {
         items(Form::Istio, root, path, |route| route.get("retries").is_some() || route.get("timeout").is_some(), found);
+    }
+    // Without a number there are none.
+    for block in found.iter_mut() {
+        let empty = field(&block.node, "retries").filter(|field| field.value.fields().is_empty());
+        if let Some(Field { at, value, .. }) = empty {
+            let span = value.span.clone();
+            let none = Rc::new(Node { span: span.clone(), data: Data::Number(0.0) });
+            let attempts = vec![Field { name: "attempts".to_owned(), at: at.clone(), value: none }];
+            let retries = Rc::new(Node { span, data: Data::Object(attempts) });
+            block.node = with(&without_empty(&block.node), [Field { name: "retries".to_owned(), at, value: retries }]);
+        }
     }
     let limits = |node: &Rc<Node>| {
         let policy = node.get("trafficPolicy")?;

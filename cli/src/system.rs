@@ -62,7 +62,13 @@ impl System {
     pub(crate) fn can_mend(self, lint: LintKind) -> bool {
         let is_even = matches!(
             self,
-            Self::KubernetesJob | Self::ArgoWorkflows | Self::Lambda | Self::Sqs | Self::Haproxy | Self::Nginx
+            Self::KubernetesJob
+                | Self::ArgoWorkflows
+                | Self::Lambda
+                | Self::Sqs
+                | Self::Haproxy
+                | Self::Nginx
+                | Self::Core(Form::GatewayApi)
         );
         !(is_even && lint == LintKind::NoJitter)
     }

@@ -118,3 +118,19 @@ fn a_breaker_of_dapr_ends_the_retries() {
     let (findings, _) = scanned(&dapr(with, "consecutiveFailures > 20"));
     assert_eq!(names(&findings), ["no_jitter", "no_jitter", "many_attempts"]);
 }
+
+#[test]
+fn an_empty_retry_is_what_its_system_makes_of_it() {
+    let path = file(
+        "routes.yaml",
+        "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nspec:\n  rules:\n  - retry: {}\n  - retry:\n      attempts: 2\n      \
+         backoff: 100ms\n    timeouts: {}\n---\napiVersion: networking.istio.io/v1\nkind: VirtualService\nspec:\n  http:\n  - retries: {}\n",
+    );
+    assert_eq!(explained(&path, "rules[1]").0, [100.0; 2]);
+    assert!(explained(&path, "http[0]").1.contains("1 attempt"));
+    let (_, err) = holdoff(&["explain", "--entry", "rules[0]"], &path);
+    assert!(err.contains("the gateway decides"), "{err}");
+    // A route cannot ask for jitter.
+    let (findings, notes) = scanned(&path);
+    assert!(findings.is_empty() && notes.contains("takes values from outside"), "{findings:?} {notes}");
+}
