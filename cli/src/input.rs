@@ -2,7 +2,7 @@
 
 use crate::finding::Finding;
 use crate::host::{Host, error};
-use crate::reading::{Note, NoteKind, Reading, read, read_one, read_policy};
+use crate::reading::{Note, NoteKind, Reading, is_of_something_else, read, read_one, read_policy};
 use crate::system::System;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -91,6 +91,7 @@ impl Format {
             }
             (None, Some(note)) if wrong.is_empty() => Err(cannot(&note.message)),
             (None, None) if wrong.is_empty() => Err(cannot("has no retries")),
+            (None, None) if self.form.is_none() && is_of_something_else(&name, &text) => Err(cannot("has no retries")),
             (None, _) => Err(Problem::Wrong(wrong, text)),
         }
     }

@@ -13,7 +13,7 @@ use crate::syntax::json::json;
 use crate::syntax::yaml::yaml;
 use crate::syntax::{haproxy, hcl, nginx, sections};
 use crate::system::System;
-use crate::tree::Node;
+use crate::tree::{Data, Field, Node};
 use holdoff_core::{Document, DocumentError, ErrorCode, Form};
 use std::convert::Infallible;
 use std::ops::Range;
@@ -159,6 +159,12 @@ fn read_with<E>(
     let mut reading = Reading::default();
     let Trees { documents, only } = match trees(name, text, system) {
         Ok(trees) => trees,
+        Err((false, _))
+            if system.is_none()
+                && let Some(document) = with_comments(text) =>
+        {
+            Trees { documents: vec![document], only: None }
+        }
         Err((_, broken)) if is_template(text, &broken) => {
             reading.notes.push(template(&broken.words));
             return Ok(reading);
@@ -198,6 +204,12 @@ fn read_with<E>(
     Ok(reading)
 }
 
+/// JSON with comments, unless it has policies of a system that takes none.
+fn with_comments(text: &str) -> Option<Rc<Node>> {
+    let document = json(text, true).ok()?;
+    blocks(&document, None).iter().all(|block| block.system == System::Core(Form::Polly)).then_some(document)
+}
+
 /// True if a text that is not of its format is a template.
 fn is_template(text: &str, broken: &Broken) -> bool {
     let line = || {
@@ -234,6 +246,20 @@ pub(crate) fn read_policy(name: &str, text: &str) -> Reading {
     reading
 }
 
+/// True for a file of something else: its names are none of a policy document, and few of them are near one.
+pub(crate) fn is_of_something_else(name: &str, text: &str) -> bool {
+    let Ok(Trees { documents, .. }) = trees(name, text, None) else { return false };
+    let fields = documents.first().map_or(&[][..], |document| document.fields());
+    let near = |field: &Field| {
+        let alone = Node { span: 0..0, data: Data::Object(vec![field.clone()]) };
+        let error = Document::read(&alone).err().map(|wrong| wrong.error)?;
+        let is_inside = matches!(field.value.data, Data::Object(_) | Data::List(_));
+        (error.code == ErrorCode::UnknownField).then_some(error.nearest.is_some() && !is_inside)
+    };
+    let known: Option<Vec<_>> = fields.iter().map(near).collect();
+    known.is_some_and(|near| !near.is_empty() && near.iter().filter(|is_near| **is_near).count() * 2 < near.len())
+}
+
 fn own(node: &Rc<Node>, document: Document) -> Named {
     Named { system: None, name: String::new(), document, node: Rc::clone(node), inside: String::new() }
 }
@@ -255,9 +281,10 @@ enum Only {
 /// The trees of a text, or its mistake, and whether that is one of YAML.
 fn trees(name: &str, text: &str, system: Option<System>) -> Result<Trees, (bool, Broken)> {
     let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
-    let (is_yaml, is_json) = (ends(&[".yaml", ".yml"]), ends(&[".json", ".jsonc"]));
+    let (is_yaml, is_json) = (ends(&[".yaml", ".yml"]), ends(&[".json", ".jsonc", ".json5"]));
     // .NET reads comments and trailing commas.
-    let loose = system == Some(System::Core(Form::Polly)) || ends(&[".jsonc"]) || name.contains("appsettings");
+    let loose =
+        system == Some(System::Core(Form::Polly)) || ends(&[".jsonc", ".json5"]) || name.contains("appsettings");
     let all = |documents| Trees { documents, only: None };
     let looks_like_json = text.trim_start().is_empty() || text.trim_start().starts_with(['{', '[', '"']);
     let is_free = !is_yaml && !is_json;

@@ -134,3 +134,39 @@ fn an_empty_retry_is_what_its_system_makes_of_it() {
     let (findings, notes) = scanned(&path);
     assert!(findings.is_empty() && notes.contains("takes values from outside"), "{findings:?} {notes}");
 }
+
+#[test]
+fn a_file_without_retries_is_no_policy_with_mistakes() {
+    for text in [
+        "apiVersion: dapr.io/v1alpha1\nkind: Resiliency\nmetadata:\n  name: none\nspec:\n  policies:\n    retries:\n",
+        "server:\n  port: 8085\nspring:\n  config:\n    import: retry.yml\n",
+        "{\"Logging\": {\"LogLevel\": {\"Default\": \"Warning\"}}, \"AllowedHosts\": \"*\"}",
+    ] {
+        let path = file("some.yaml", text);
+        let (_, err) = holdoff(&["explain"], &path);
+        assert!(err.ends_with("some.yaml: has no retries\n"), "{err}");
+    }
+    for text in [
+        "atempts: 4\n",
+        "attempts: 4\nbackof: none\n",
+        "backoff:\n  kind: wrong\nspec: 1\n",
+        "jiter: full\nbakoff: none\nx: 1\n",
+    ] {
+        let (_, err) = holdoff(&["explain"], &file("some.yaml", text));
+        assert!(err.contains("error["), "{err}");
+    }
+}
+
+#[test]
+fn comments_in_json_are_no_mistake_of_a_file_without_policies() {
+    let path = file("types.json", "// Made by a tool.\n{\"maxRetries\": 3, /* and so on */ \"more\": [1,]}\n");
+    assert_eq!(scanned(&path), (vec![], String::new()));
+    let retry = "\"Retry\": [{\"ErrorEquals\": [\"States.ALL\"], \"IntervalSeconds\": 3, \"MaxAttempts\": 2}]";
+    let machine = format!("{{// A comment.\n\"StartAt\": \"A\", \"States\": {{\"A\": {{{retry}}}}}}}");
+    // Step Functions takes no comments; the tools that use this end of a name do.
+    let (_, notes) = scanned(&file("machine.json", &machine));
+    assert!(notes.contains("1 file is no valid JSON or YAML"), "{notes}");
+    assert_eq!(explained(&file("machine.json5", &machine), "States.A").0[..2], [3000.0, 6000.0]);
+    let options = "{\"Http\": {/* Polly */ \"Retry\": {\"MaxRetryAttempts\": 2, \"Delay\": \"00:00:01\", \"BackoffType\": \"Constant\"}}}";
+    assert_eq!(explained(&file("settings.json", options), "Http").0, [1000.0; 2]);
+}
