@@ -82,6 +82,7 @@ impl Format {
         let cannot = |cause: &str| Problem::Unreadable(error(format_args!("{name}: {cause}")));
         let entry = self.entry.as_deref();
         let reading = read_one(&name, &text, self.form, entry).map_err(|cause| cannot(&cause))?;
+        let was_empty = reading.is_empty();
         let Reading { policies, wrong, notes, .. } = self.or_own(reading, &name, &text);
         let is_reason = |note: &&Note| matches!(note.kind, NoteKind::Template | NoteKind::Unknown);
         match (policies.into_iter().next(), notes.iter().rfind(is_reason)) {
@@ -91,7 +92,9 @@ impl Format {
             }
             (None, Some(note)) if wrong.is_empty() => Err(cannot(&note.message)),
             (None, None) if wrong.is_empty() => Err(cannot("has no retries")),
-            (None, None) if self.form.is_none() && is_of_something_else(&name, &text) => Err(cannot("has no retries")),
+            (None, None) if was_empty && self.form.is_none() && is_of_something_else(&name, &text) => {
+                Err(cannot("has no retries"))
+            }
             (None, _) => Err(Problem::Wrong(wrong, text)),
         }
     }
@@ -108,8 +111,7 @@ impl Format {
 
     /// The reading, or that of a policy document where no system's shape was found.
     fn or_own(&self, reading: Reading, name: &str, text: &str) -> Reading {
-        let is_empty = reading.policies.is_empty() && reading.wrong.is_empty() && reading.notes.is_empty();
-        if is_empty && self.form.is_none() { read_policy(name, text) } else { reading }
+        if reading.is_empty() && self.form.is_none() { read_policy(name, text) } else { reading }
     }
 
     /// The name of a file for people, and its text.

@@ -32,6 +32,13 @@ pub(crate) struct Reading {
     pub(crate) documents: Vec<Rc<Node>>,
 }
 
+impl Reading {
+    /// True if there is nothing to say about the text.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.policies.is_empty() && self.wrong.is_empty() && self.notes.is_empty()
+    }
+}
+
 /// A remark about a text that is no mistake.
 #[derive(Debug)]
 pub(crate) struct Note {
