@@ -1,35 +1,11 @@
 //! Files of systems whose forms the core does not have, read as they stand. The expected numbers are worked out by hand from the
 //! documentation of each system.
-//!
-//! `HOLDOFF` names another program to run: the package of Node.js and that of Python are the same program.
 
+mod common;
+
+use common::{folder, holdoff, put, text};
 use serde_json::Value;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-/// An empty folder for a test.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("formats-{name}"));
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-fn put(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
-    let path = folder.join(name);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
-
-fn holdoff(folder: &Path, arguments: &[&str]) -> Output {
-    let program = std::env::var_os("HOLDOFF").unwrap_or_else(|| env!("CARGO_BIN_EXE_holdoff").into());
-    Command::new(program).args(arguments).current_dir(folder).env("COLUMNS", "200").output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
+use std::path::Path;
 
 /// A policy, as it is explained.
 struct Explained {
@@ -114,7 +90,7 @@ const ENVOY: &str = "static_resources:
 
 #[test]
 fn envoy() {
-    let root = folder("envoy");
+    let root = folder("formats-envoy");
     put(&root, "envoy.yaml", ENVOY);
     let route = explained(&root, "envoy.yaml", "virtual_hosts[0].routes[0]");
     // Any part of 100 ms, 200 ms, then the cap.
@@ -154,8 +130,19 @@ fn envoy() {
 }
 
 #[test]
+fn patches_of_envoy() {
+    let root = folder("envoy-patches");
+    let filter = "apiVersion: networking.istio.io/v1alpha3\nkind: EnvoyFilter\nspec:\n  configPatches:\n  - applyTo: HTTP_ROUTE\n    \
+        patch:\n      operation: MERGE\n      value: { route: { retry_policy: { retry_on: 5xx, num_retries: 3 } } }\n";
+    put(&root, "merged.yaml", filter);
+    assert!(refused(&root, "merged.yaml", &[]).contains("merged into a policy of another place"));
+    put(&root, "added.yaml", filter.replace("MERGE", "ADD"));
+    assert!(explained(&root, "added.yaml", "").words.contains("4 attempts, deadline 15s"));
+}
+
+#[test]
 fn kubernetes_jobs() {
-    let root = folder("jobs");
+    let root = folder("formats-jobs");
     let job = "apiVersion: batch/v1\nkind: Job\nmetadata: { name: bill }\nspec:\n  backoffLimit: 8\n  activeDeadlineSeconds: 3600\n  \
         template: { spec: { restartPolicy: Never, activeDeadlineSeconds: 60 } }\n";
     put(&root, "job.yaml", job);
@@ -186,7 +173,7 @@ fn kubernetes_jobs() {
 
 #[test]
 fn argo_workflows() {
-    let root = folder("argo");
+    let root = folder("formats-argo");
     let workflow = "apiVersion: argoproj.io/v1alpha1
 kind: WorkflowTemplate
 spec:
@@ -229,7 +216,7 @@ spec:
 
 #[test]
 fn lambda_and_queues() {
-    let root = folder("lambda");
+    let root = folder("formats-lambda");
     let template = "Resources:
   Handler:
     Type: AWS::Serverless::Function
@@ -287,7 +274,7 @@ fn lambda_and_queues() {
 
 #[test]
 fn state_machines_in_terraform() {
-    let root = folder("terraform");
+    let root = folder("formats-terraform");
     let machine = |body: &str| {
         format!(
             "resource \"aws_sfn_state_machine\" \"m\" {{\n  role_arn = aws_iam_role.r.arn\n  definition = {body}\n}}\n"
@@ -314,7 +301,7 @@ fn state_machines_in_terraform() {
 
 #[test]
 fn haproxy() {
-    let root = folder("haproxy");
+    let root = folder("formats-haproxy");
     let config = "global\n  daemon\ndefaults\n  mode http\n  retries 2\n  timeout connect 500ms\nbackend web\n  retries 4\n  \
         retry-on conn-failure 503\n  server a 10.0.0.1:80\nbackend all\n  retry-on all-retryable-errors\n  option redispatch\n\
         backend plain\n  server b 10.0.0.2:80\n";
@@ -341,7 +328,7 @@ fn haproxy() {
 
 #[test]
 fn nginx() {
-    let root = folder("nginx");
+    let root = folder("formats-nginx");
     let config = "upstream app { server a:80; server b:80 weight=2; server c:80 backup; server d:80 down; }\nserver {\n  \
         proxy_next_upstream error timeout http_502 non_idempotent;\n  location / {\n    proxy_pass http://app/x;\n    \
         proxy_next_upstream_timeout 10s;\n  }\n  location /two { proxy_pass http://app; proxy_next_upstream_tries 2; }\n  \
@@ -355,6 +342,17 @@ fn nginx() {
     assert!(explained(&root, "nginx.conf", "server location /two").words.contains("2 attempts"));
     assert!(explained(&root, "nginx.conf", "server location /off").words.contains("1 attempt"));
     assert!(refused(&root, "nginx.conf", &["--entry", "server"]).contains("as many tries as servers"));
+    let one = config.replace("http://app/x", "http://127.0.0.1:8080");
+    put(
+        &root,
+        "one.conf",
+        one.replace(
+            "  location /two",
+            "  location /name { proxy_pass http://b:80; proxy_next_upstream error; }\n  location /two",
+        ),
+    );
+    assert!(explained(&root, "one.conf", "server location /").words.contains("1 attempt"), "an address is one server");
+    assert!(refused(&root, "one.conf", &["--entry", "server location /name"]).contains("as many tries as servers"));
     put(&root, "wrong.conf", config.replace("http_502", "http_418"));
     let found = findings(&root, &["wrong.conf"]);
     assert!(found.iter().any(|one| one.2 == 3 && one.3 == "form_value"), "{found:?}");
@@ -364,7 +362,7 @@ fn nginx() {
 
 #[test]
 fn aws_config() {
-    let root = folder("aws");
+    let root = folder("formats-aws");
     let config = "[default]\nregion = eu-west-1\nretry_mode = standard\nmax_attempts = 5\n\n[profile batch]\nretry_mode = adaptive\n\
         [profile old]\nretry_mode = legacy\n[profile few]\nmax_attempts = 2\n[profile none]\nregion = us-east-1\n";
     put(&root, ".aws/config", config);
@@ -385,7 +383,7 @@ fn aws_config() {
 
 #[test]
 fn placeholders() {
-    let root = folder("placeholders");
+    let root = folder("formats-placeholders");
     put(
         &root,
         "application.yml",

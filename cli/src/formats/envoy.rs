@@ -36,13 +36,12 @@ const POLICY: [&str; 14] = [
 pub(crate) fn has_shape(root: &Rc<Node>) -> bool {
     let has = |name: &str| root.get(name).is_some();
     let is_resource = root.get("@type").and_then(|kind| kind.text()).is_some_and(|kind| kind.contains("/envoy."));
-    let is_filter = root.get("kind").and_then(|kind| kind.text()) == Some("EnvoyFilter");
     has("static_resources")
         || has("staticResources")
         || has("virtual_hosts")
         || has("virtualHosts")
         || is_resource
-        || is_filter
+        || is_filter(root)
         || root.get("resources").is_some_and(|list| list.items().iter().any(has_shape))
 }
 
@@ -57,6 +56,13 @@ pub(crate) fn find(root: &Rc<Node>, found: &mut Vec<Block>) {
             clusters.push((name.to_owned(), Rc::clone(node)));
         }
     });
+    let patches = root.at(&["spec", "config_patches"]).filter(|_| is_filter(root));
+    let merged = patches.map_or(&[][..], |patches| patches.items());
+    let merged = merged
+        .iter()
+        .enumerate()
+        .filter(|(_, patch)| patch.at(&["patch", "operation"]).and_then(|word| word.text()) == Some("MERGE"));
+    let merged: Vec<_> = merged.map(|(index, _)| format!("spec.config_patches[{index}].")).collect();
     walk(root, "", &mut |node, path| {
         let Some(policy) = node.get("retry_policy").filter(|policy| matches!(policy.data, Data::Object(_))) else {
             return;
@@ -69,8 +75,9 @@ pub(crate) fn find(root: &Rc<Node>, found: &mut Vec<Block>) {
         }
         let cluster = node.get("cluster").and_then(|name| name.text());
         let own = clusters.iter().filter(|(name, _)| Some(&**name) == cluster).flat_map(|(_, node)| limits(node));
-        let host = Field { name: "is_host".to_owned(), at: 0..0, value: flag(is_host) };
-        let block = Block::of(System::Envoy, &with(node, own.chain(is_host.then_some(host))));
+        let is_part = merged.iter().any(|patch| path.starts_with(patch));
+        let own = own.chain(is_host.then(|| flag(HOST))).chain(is_part.then(|| flag(PART)));
+        let block = Block::of(System::Envoy, &with(node, own));
         let name = if is_host { node.get("name").and_then(|name| name.text()) } else { None };
         let name = name.map_or_else(|| path.strip_suffix(".route").unwrap_or(path).to_owned(), str::to_owned);
         found.push(Block { name: short(&name), path: path.to_owned(), ..block });
@@ -86,8 +93,17 @@ fn limits(cluster: &Rc<Node>) -> impl Iterator<Item = Field> {
     fields.into_iter().filter(|field| ["circuit_breakers", "outlier_detection"].contains(&&*field.name))
 }
 
-fn flag(flag: bool) -> Rc<Node> {
-    Rc::new(Node { span: 0..0, data: Data::Flag(flag) })
+/// A field of the policy of a virtual host.
+const HOST: &str = " host";
+/// A field of a policy that is merged into one of another place.
+const PART: &str = " part";
+
+fn flag(name: &str) -> Field {
+    Field { name: name.to_owned(), at: 0..0, value: Rc::new(Node { span: 0..0, data: Data::Flag(true) }) }
+}
+
+fn is_filter(root: &Rc<Node>) -> bool {
+    root.get("kind").and_then(|kind| kind.text()) == Some("EnvoyFilter")
 }
 
 /// The end of a path, from the virtual host on.
@@ -137,6 +153,10 @@ fn seconds(node: &Node) -> Option<Span> {
 pub(super) fn policy(of: &mut Fields<'_>) -> Option<Value> {
     of.only("retry_policy", &POLICY, "a retry policy of Envoy");
     of.only("retry_policy.retry_back_off", &["base_interval", "max_interval"], "a backoff of Envoy");
+    if of.has(PART) {
+        of.undocumented("retry_policy", "it is merged into a policy of another place");
+        return None;
+    }
     let count = "must be a whole number of retries from 0 on";
     let retries = of.count("retry_policy.num_retries", 0.0, f64::MAX, count);
     let retries = if of.has("retry_policy.num_retries") { retries? } else { 1 };
@@ -202,7 +222,7 @@ fn conditions(of: &mut Fields<'_>) -> Option<Conditions> {
 
 /// The timeout of a route holds all its attempts: 15 s unless given, and 0 is none.
 fn deadline(of: &mut Fields<'_>, policy: &mut Value) {
-    if of.has("is_host") {
+    if of.has(HOST) {
         of.remark("the timeouts are those of its routes");
         return;
     }

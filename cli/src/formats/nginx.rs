@@ -13,6 +13,7 @@ use crate::tree::{Data, Field, Node, with};
 use holdoff_core::Span;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::rc::Rc;
 
 const ON: &str = "must be words such as \"error timeout http_502\"";
@@ -81,7 +82,10 @@ impl Context<'_> {
         let to = node.get(&format!("{module}_pass"))?.text()?;
         let name = to.split_once("://").map_or(to, |(_, rest)| rest);
         let name = name.split(['/', ' ', '?']).next().unwrap_or(name);
-        let count = self.servers.get(name).copied()?;
+        // An address is one server. A name that is no upstream may have several addresses.
+        let host = name.rsplit_once(':').map_or(name, |(host, _)| host);
+        let is_address = host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() || name.starts_with("unix:");
+        let count = self.servers.get(name).copied().or(is_address.then_some(1))?;
         let value = Rc::new(Node { span: 0..0, data: Data::Number(count as f64) });
         Some(Field { name: SERVERS.to_owned(), at: 0..0, value })
     }
