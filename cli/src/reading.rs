@@ -15,6 +15,7 @@ use crate::syntax::{haproxy, hcl, nginx, sections};
 use crate::system::System;
 use crate::tree::{Data, Field, Node};
 use holdoff_core::{Document, DocumentError, ErrorCode, Form};
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::ops::Range;
 use std::rc::Rc;
@@ -196,10 +197,11 @@ fn read_with<E>(
         return Ok(reading);
     }
     // Two resources may have the same names inside: then their own name comes first.
-    let names: Vec<_> = found.iter().map(|block| block.name.clone()).collect();
+    let mut names = HashMap::<_, u32>::new();
+    found.iter().for_each(|block| *names.entry(block.name.clone()).or_default() += 1);
     for block in &mut found {
         if let Some(resource) = block.resource.take()
-            && names.iter().filter(|name| **name == block.name).count() > 1
+            && names.get(&block.name).is_some_and(|count| *count > 1)
         {
             block.name = joined(&resource, &block.name);
         }

@@ -70,6 +70,11 @@ impl System {
                 | Self::Nginx
                 | Self::Core(Form::GatewayApi)
         );
-        !(is_even && lint == LintKind::NoJitter)
+        let has_no_budget = matches!(self, Self::Haproxy | Self::Nginx);
+        match lint {
+            LintKind::NoJitter => !is_even,
+            LintKind::MeshWithoutBudget => !has_no_budget,
+            _ => true,
+        }
     }
 }

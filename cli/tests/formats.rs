@@ -418,3 +418,36 @@ fn placeholders() {
     put(&root, "rendered.json", "{\"methodConfig\": [{\"retryPolicy\": {\"maxAttempts\": ${n}}}]}");
     assert!(refused(&root, "rendered.json", &[]).contains("is a template"));
 }
+
+#[test]
+fn proxies_are_layers_of_their_services() {
+    let root = folder("formats-layers");
+    put(
+        &root,
+        "nginx.conf",
+        "upstream payments { server a:80; server b:80; }\nserver {\n  location / {\n    proxy_pass http://payments;\n    \
+        proxy_next_upstream error http_503 non_idempotent;\n  }\n}\n",
+    );
+    put(
+        &root,
+        "application.yml",
+        "resilience4j: { retry: { instances: { payment: { maxAttempts: 4, waitDuration: 1s, enableRandomizedWait: true } } } }\n",
+    );
+    put(&root, "haproxy.cfg", "backend stock-service\n  retries 2\n");
+    put(&root, "envoy.yaml", ENVOY);
+    let route = "{\"virtual_hosts\": [{\"routes\": [{\"route\": {\"cluster\": \"NAME\", \"retry_policy\": {\"retry_on\": \"5xx\"}}}]}]}";
+    put(&root, "bare.json", route.replace("NAME", "billing"));
+    put(&root, "limited.json", route.replace("NAME", "shipping"));
+    put(
+        &root,
+        "cluster.json",
+        "{\"name\": \"shipping\", \"circuitBreakers\": {\"thresholds\": [{\"retryBudget\": {}}]}}",
+    );
+    let found = findings(&root, &[]);
+    let of = |name: &str| -> Vec<_> { found.iter().filter(|one| one.3 == name).map(|one| (&*one.0, one.2)).collect() };
+    // Four attempts of the client around two tries of nginx, and five of Envoy; nginx passes a POST on.
+    assert_eq!(of("nested_retries"), [("envoy.yaml", 19)]);
+    assert_eq!(of("unsafe_method"), [("nginx.conf", 5)]);
+    // One cluster has its budget in another file. HAProxy and nginx have no budgets.
+    assert_eq!(of("mesh_without_budget"), [("bare.json", 1), ("envoy.yaml", 28)]);
+}

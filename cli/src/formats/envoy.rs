@@ -11,6 +11,7 @@ use crate::system::System;
 use crate::tree::{Data, Field, Node, walk, with};
 use holdoff_core::Span;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Words of `retry_on` that need a header of the request or of the answer.
@@ -49,11 +50,11 @@ pub(crate) fn has_shape(root: &Rc<Node>) -> bool {
 pub(crate) fn find(root: &Rc<Node>, found: &mut Vec<Block>) {
     let before = found.len();
     let root = &snake(root);
-    let mut clusters = Vec::new();
+    let mut clusters = HashMap::new();
     walk(root, "", &mut |node, _| {
         let is_cluster = node.get("load_assignment").or_else(|| node.get("circuit_breakers")).is_some();
         if let (true, Some(name)) = (is_cluster, node.get("name").and_then(|name| name.text())) {
-            clusters.push((name.to_owned(), Rc::clone(node)));
+            clusters.insert(name.to_owned(), Rc::clone(node));
         }
     });
     let patches = root.at(&["spec", "config_patches"]).filter(|_| is_filter(root));
@@ -74,7 +75,7 @@ pub(crate) fn find(root: &Rc<Node>, found: &mut Vec<Block>) {
             return;
         }
         let cluster = node.get("cluster").and_then(|name| name.text());
-        let own = clusters.iter().filter(|(name, _)| Some(&**name) == cluster).flat_map(|(_, node)| limits(node));
+        let own = cluster.and_then(|name| clusters.get(name)).into_iter().flat_map(limits);
         let is_part = merged.iter().any(|patch| path.starts_with(patch));
         let own = own.chain(is_host.then(|| flag(HOST))).chain(is_part.then(|| flag(PART)));
         let block = Block::of(System::Envoy, &with(node, own));

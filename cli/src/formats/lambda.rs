@@ -10,6 +10,7 @@ use crate::block::Block;
 use crate::system::System;
 use crate::tree::{Data, Field, Node, walk, with};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 const RETRIES: [&str; 3] = ["MaximumRetryAttempts", "maximumRetryAttempts", "maximum_retry_attempts"];
@@ -23,12 +24,15 @@ pub(crate) fn has_shape(root: &Rc<Node>) -> bool {
 
 pub(crate) fn find(root: &Rc<Node>, found: &mut Vec<Block>) {
     let before = found.len();
+    let mut configs = HashSet::new();
     walk(root, "", &mut |node, path| {
+        if node.get("Type").and_then(|kind| kind.text()) == Some("AWS::Lambda::EventInvokeConfig") {
+            configs.extend(node.get("Properties").map(Rc::as_ptr));
+        }
         if !RETRIES.iter().chain(&AGES).any(|name| node.get(name).is_some()) {
             return;
         }
-        let kind = root.value(path.strip_suffix(".Properties").unwrap_or_default()).and_then(|node| node.get("Type"));
-        let is_config = kind.and_then(|kind| kind.text()) == Some("AWS::Lambda::EventInvokeConfig");
+        let is_config = configs.contains(&Rc::as_ptr(node));
         let parts: Vec<_> = path.split('.').collect();
         let (name, is_known) = match &parts[..] {
             ["functions", name] | ["resource", "aws_lambda_function_event_invoke_config", name] => (*name, true),

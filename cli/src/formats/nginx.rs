@@ -12,7 +12,7 @@ use crate::system::System;
 use crate::tree::{Data, Field, Node, with};
 use holdoff_core::Span;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -54,7 +54,9 @@ struct Context<'c> {
 impl Context<'_> {
     fn look(&self, node: &Rc<Node>, found: &mut Vec<Block>) {
         // The last of several directives counts, and those of the block before inherited ones.
-        let own: Vec<_> = node.fields().iter().filter(|field| is_about_next(&field.name)).cloned().collect();
+        let own = node.fields().iter().filter(|field| is_about_next(&field.name));
+        let own: BTreeMap<_, _> = own.map(|field| (&*field.name, field)).collect();
+        let own: Vec<_> = own.into_values().cloned().collect();
         let more = self.inherited.iter().filter(|field| own.iter().all(|known| known.name != field.name)).cloned();
         let all: Vec<_> = own.iter().cloned().chain(more).collect();
         for module in MODULES {

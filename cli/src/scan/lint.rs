@@ -2,7 +2,7 @@
 
 use super::effect::effect;
 use crate::finding::{Finding, Severity};
-use crate::spans::line_and_column;
+use crate::spans::Lines;
 use crate::system::System;
 use holdoff_core::{Document, Lint, LintKind, Quantity, Span};
 use std::ops::Range;
@@ -11,7 +11,7 @@ use std::ops::Range;
 #[derive(Clone, Copy)]
 pub(crate) struct Of<'f> {
     pub(crate) file: &'f str,
-    pub(crate) text: &'f str,
+    pub(crate) lines: &'f Lines<'f>,
     pub(crate) policy: &'f str,
     pub(crate) system: Option<System>,
 }
@@ -46,7 +46,7 @@ pub(crate) fn finding(lint: &Lint, of: &Of<'_>, place: &dyn Fn(&str) -> Option<R
         message: words.split_once(": ").map_or(&*words, |(_, message)| message).to_owned(),
         effect: effect(lint),
         path: path.unwrap_or_default().to_owned(),
-        position: span.as_ref().map(|span| line_and_column(of.text, span.start)),
+        position: span.as_ref().map(|span| of.lines.place(span.start)),
         span,
         weight: match lint.found {
             Quantity::Span(span) => span.as_nanos() as f64,

@@ -9,7 +9,7 @@ use super::services::{Route, Services};
 use crate::finding::Finding;
 use crate::input::{Format, Problem, of_preset};
 use crate::reading::{Named, NoteKind, Reading, read};
-use crate::spans;
+use crate::spans::Lines;
 use holdoff_core::{Document, ErrorCode, Facts, Failure, FailureKind, LintKind, Preset, Span};
 
 /// The most failures after which a breaker ends a call that is no finding.
@@ -88,7 +88,7 @@ pub(crate) fn scanned(text: &Text, format: &Format, within: Option<Span>) -> (Sc
     let reading = match source {
         Source::Preset(preset) => {
             scanned.policies = 1;
-            let of = Of { file: name, text, policy: "", system: None };
+            let of = Of { file: name, lines: &Lines::of(text), policy: "", system: None };
             scanned.findings = lints(&of_preset(*preset), &of, within, &|_| None);
             return (scanned, skipped);
         }
@@ -121,8 +121,9 @@ pub(crate) fn scanned(text: &Text, format: &Format, within: Option<Span>) -> (Sc
     }
     scanned.policies = reading.policies.len();
     let services = Services::of(&reading.documents);
+    let lines = Lines::of(text);
     for policy in &reading.policies {
-        let of = Of { file: name, text, policy: &policy.name, system: policy.system };
+        let of = Of { file: name, lines: &lines, policy: &policy.name, system: policy.system };
         let place = |path: &str| policy.place(path);
         let whole = policy.whole();
         let mut findings = lints(&policy.document, &of, within, &place);
@@ -132,7 +133,7 @@ pub(crate) fn scanned(text: &Text, format: &Format, within: Option<Span>) -> (Sc
             finding.message = format!("{} {}", idle.name, idle.reason);
             findings.push(finding);
         }
-        let route = services.routes.iter().find(|route| route.span.contains(&whole.start));
+        let route = services.route_at(whole.start);
         if let Some(failures) = route.and_then(|route| route.failures) {
             let few = failures <= FEW_FAILURES;
             let ends = |name| name == LintKind::Forever.name() || few && name == LintKind::ManyAttempts.name();
@@ -148,7 +149,7 @@ pub(crate) fn scanned(text: &Text, format: &Format, within: Option<Span>) -> (Sc
         }
         // A policy without a place of its own is found at its beginning.
         for finding in findings.iter_mut().filter(|finding| finding.span.is_none() && policy.system.is_some()) {
-            finding.position = Some(spans::line_and_column(text, whole.start));
+            finding.position = Some(lines.place(whole.start));
             finding.span = Some(whole.clone());
         }
         scanned.findings.append(&mut findings);
@@ -184,7 +185,7 @@ fn layers(policy: &Named, route: &Route, of: &Of<'_>) -> Vec<Layer> {
         file: of.file.to_owned(),
         policy: of.policy.to_owned(),
         system: of.system,
-        position: spans::line_and_column(of.text, span.start),
+        position: of.lines.place(span.start),
         span: span.clone(),
     };
     route.services.iter().map(layer).collect()

@@ -2,6 +2,7 @@
 
 use super::lint::{Of, finding, plain};
 use crate::finding::Finding;
+use crate::spans::Lines;
 use crate::system::System;
 use holdoff_core::{Form, Lint, LintKind, Nesting, Quantity};
 use std::collections::BTreeMap;
@@ -61,7 +62,8 @@ pub(crate) fn lints(layers: &[&Layer], budgets: &[&String]) -> Vec<Finding> {
     }
     let has_budget = |service: &str| budgets.iter().any(|known| *known == service);
     let of = |(service, layers): (&str, Vec<&Layer>)| {
-        let unlimited = layers.iter().find(|layer| layer.rank == Rank::Mesh && !layer.has_budget);
+        let can_limit = |layer: &Layer| layer.system.is_none_or(|system| system.can_mend(LintKind::MeshWithoutBudget));
+        let unlimited = layers.iter().find(|layer| layer.rank == Rank::Mesh && !layer.has_budget && can_limit(layer));
         let unlimited = unlimited.filter(|_| !has_budget(service)).map(|layer| without_budget(service, layer));
         [nested(service, &layers), unlimited]
     };
@@ -110,6 +112,6 @@ fn without_budget(service: &str, layer: &Layer) -> Finding {
 /// A finding at the place of a layer.
 fn of(lint: &Lint, message: String, layer: &Layer) -> Finding {
     let Layer { file, policy, system, .. } = layer;
-    let found = finding(lint, &Of { file, text: "", policy, system: *system }, &|_| None);
+    let found = finding(lint, &Of { file, lines: &Lines::of(""), policy, system: *system }, &|_| None);
     Finding { message, position: Some(layer.position), span: Some(layer.span.clone()), ..found }
 }

@@ -32,7 +32,14 @@ impl Services {
     pub(crate) fn of(documents: &[Rc<Node>]) -> Self {
         let mut services = Self::default();
         documents.iter().for_each(|document| services.look(document));
+        services.routes.sort_by_key(|route| route.span.start);
         services
+    }
+
+    /// The innermost route around a byte.
+    pub(crate) fn route_at(&self, at: usize) -> Option<&Route> {
+        let before = self.routes.partition_point(|route| route.span.start <= at);
+        self.routes.get(..before)?.iter().rev().find(|route| route.span.contains(&at))
     }
 
     fn look(&mut self, node: &Rc<Node>) {
@@ -78,8 +85,34 @@ impl Services {
             let host = address.text().and_then(|text| text.split("://").nth(1)?.split(['/', ':']).next());
             return self.add(node.span.clone(), host, None);
         }
+        self.proxies(node);
         node.fields().iter().for_each(|field| self.look(&field.value));
         node.items().iter().for_each(|item| self.look(item));
+    }
+
+    /// The clusters of Envoy, the backends of HAProxy, and the locations of nginx.
+    fn proxies(&mut self, node: &Rc<Node>) {
+        let breakers = node.get("circuit_breakers").or_else(|| node.get("circuitBreakers"));
+        let mut limits = breakers.into_iter().flat_map(|breakers| items(breakers, "thresholds"));
+        let is_limit = |limit: &Rc<Node>| {
+            ["retry_budget", "retryBudget", "max_retries", "maxRetries"].iter().any(|name| limit.get(name).is_some())
+        };
+        if limits.any(is_limit) {
+            self.budgets.extend(node.get("name").and_then(|name| service(name.text()?)));
+        }
+        for field in node.fields() {
+            let backend = field.name.strip_prefix("backend ").or_else(|| field.name.strip_prefix("listen "));
+            if let Some(name) = backend {
+                self.add(whole(field), name.split(' ').next(), None);
+            }
+        }
+        let upstream = ["proxy_pass", "grpc_pass"].iter().find_map(|name| node.get(name)?.text());
+        if let Some(upstream) = upstream {
+            let host = upstream.split_once("://").map_or(upstream, |(_, host)| host).split(['/', ':', ' ']).next();
+            let next = ["proxy_next_upstream", "grpc_next_upstream"].iter().find_map(|name| node.get(name)?.text());
+            let is_unsafe = next.is_some_and(|words| words.split(' ').any(|word| word == "non_idempotent"));
+            self.add(node.span.clone(), host, is_unsafe.then(|| "POST".to_owned()));
+        }
     }
 
     fn virtual_service(&mut self, node: &Rc<Node>) {

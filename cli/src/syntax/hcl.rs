@@ -6,6 +6,7 @@
 use super::broken::{Broken, DEEPEST};
 use super::json::json;
 use crate::tree::{Data, Field, Node};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -22,6 +23,44 @@ pub(crate) fn hcl(text: &str) -> Result<Hcl, Broken> {
     let fields = reader.body(true)?;
     let root = Rc::new(Node { span: 0..text.len(), data: Data::Object(fields) });
     Ok(Hcl { root, has_templates: reader.has_templates })
+}
+
+/// A block with its labels.
+struct Block {
+    labels: Vec<Range<usize>>,
+    end: usize,
+    inner: Vec<Field>,
+}
+
+/// Blocks as fields, by the label at `depth`. Blocks with the same label become one object, but for their last label.
+fn grouped(text: &str, blocks: Vec<Block>, depth: usize) -> Vec<Field> {
+    let mut names = HashMap::<&str, usize>::new();
+    let mut groups: Vec<(Range<usize>, Vec<Block>)> = Vec::new();
+    for block in blocks {
+        let Some(at) = block.labels.get(depth).cloned() else { continue };
+        let name = text.get(at.clone()).unwrap_or_default();
+        let is_last = block.labels.len() == depth + 1;
+        match names.get(name).copied().filter(|_| !is_last) {
+            Some(index) => groups[index].1.push(block),
+            None => {
+                if !is_last {
+                    names.insert(name, groups.len());
+                }
+                groups.push((at, vec![block]));
+            }
+        }
+    }
+    let field = |(at, blocks): (Range<usize>, Vec<Block>)| {
+        let end = blocks.last().map_or(at.end, |block| block.end);
+        let is_last = blocks.first().is_some_and(|block| block.labels.len() == depth + 1);
+        let fields = match is_last {
+            true => blocks.into_iter().flat_map(|block| block.inner).collect(),
+            false => grouped(text, blocks, depth + 1),
+        };
+        let value = Rc::new(Node { span: at.start..end, data: Data::Object(fields) });
+        Field { name: text.get(at.clone()).unwrap_or_default().to_owned(), at, value }
+    };
+    groups.into_iter().map(field).collect()
 }
 
 struct Reader<'t> {
@@ -92,22 +131,21 @@ impl<'t> Reader<'t> {
 
     /// Attributes and blocks, up to the end of the block or of the text.
     fn body(&mut self, is_root: bool) -> Result<Vec<Field>, Broken> {
-        let mut fields = Vec::new();
+        let (mut fields, mut blocks) = (Vec::new(), Vec::new());
         loop {
             self.skip(true)?;
-            match self.peek() {
-                None if is_root => return Ok(fields),
-                Some('}') if !is_root => {
-                    self.at += 1;
-                    return Ok(fields);
-                }
-                _ => {}
+            let is_end = self.peek() == if is_root { None } else { Some('}') };
+            if is_end {
+                self.at += usize::from(!is_root);
+                fields.extend(grouped(self.text, blocks, 0));
+                return Ok(fields);
             }
             let start = self.name().ok_or_else(|| self.broken("an attribute or a block begins with a name"))?;
             let mut labels = vec![start];
             loop {
                 self.skip(false)?;
                 match self.peek() {
+                    _ if labels.len() > DEEPEST => return Err(self.broken("a block has too many labels")),
                     Some('=') => {
                         self.at += 1;
                         let value = self.deeper(Self::expression)?;
@@ -117,7 +155,7 @@ impl<'t> Reader<'t> {
                     Some('{') => {
                         self.at += 1;
                         let inner = self.deeper(|reader| reader.body(false))?;
-                        self.add(&mut fields, &labels, inner);
+                        blocks.push(Block { labels, end: self.at, inner });
                         break;
                     }
                     Some('"') => {
@@ -132,20 +170,6 @@ impl<'t> Reader<'t> {
 
     fn field(&self, at: Range<usize>, value: Rc<Node>) -> Field {
         Field { name: self.text.get(at.clone()).unwrap_or_default().to_owned(), at, value }
-    }
-
-    /// Adds a block under its labels. Blocks with the same labels become one.
-    fn add(&self, fields: &mut Vec<Field>, labels: &[Range<usize>], inner: Vec<Field>) {
-        let Some((first, rest)) = labels.split_first() else { return fields.extend(inner) };
-        let name = self.text.get(first.clone()).unwrap_or_default();
-        let known = fields.iter().position(|field| field.name == name && matches!(field.value.data, Data::Object(_)));
-        let mut own = match known {
-            Some(index) if !rest.is_empty() => fields.remove(index).value.fields().to_vec(),
-            _ => Vec::new(),
-        };
-        self.add(&mut own, rest, inner);
-        let value = Rc::new(Node { span: first.start..self.at, data: Data::Object(own) });
-        fields.push(self.field(first.clone(), value));
     }
 
     /// A text in quotes, with its quotes.
@@ -440,6 +464,7 @@ resource "aws_sqs_queue" "dead" { delay_seconds = var.delay * 2 }
             "a = \"b".to_owned(),
             "/* a".to_owned(),
             "a b".to_owned(),
+            format!("{}{{}}", "a ".repeat(500_000)),
             "}".to_owned(),
             "a = { b }".to_owned(),
         ] {

@@ -4,7 +4,7 @@ use super::broken::{Broken, DEEPEST};
 use super::indentation;
 use crate::tree::{Data, Field, Node};
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// The most values of a text, those that its aliases stand for among them.
@@ -124,10 +124,14 @@ impl Open {
             }
         }
         // A merge key brings the fields that the object does not have itself; the first of several objects counts.
+        let mut known: HashSet<_> = match merged.is_empty() {
+            true => HashSet::new(),
+            false => fields.iter().map(|field| field.name.clone()).collect(),
+        };
         for value in &merged {
             let sources = if matches!(value.data, Data::List(_)) { value.items() } else { std::slice::from_ref(value) };
             for field in sources.iter().flat_map(|source| source.fields()) {
-                if fields.iter().all(|known| known.name != field.name) {
+                if known.insert(field.name.clone()) {
                     fields.push(field.clone());
                 }
             }
