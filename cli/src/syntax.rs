@@ -6,5 +6,6 @@ pub(crate) mod hcl;
 mod indentation;
 pub(crate) mod json;
 pub(crate) mod nginx;
+mod places;
 pub(crate) mod sections;
 pub(crate) mod yaml;

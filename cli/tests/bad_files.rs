@@ -7,7 +7,6 @@ use common::{folder, holdoff, put, text};
 use holdoff_cli::{Entry, EntryKind, Host, run};
 use serde_json::Value;
 use std::fs::File;
-use std::time::{Duration, Instant};
 
 /// A policy with one warning, `no_jitter`.
 const FIXED: &str = "{\n  \"attempts\": 3,\n  \"jitter\": \"none\"\n}\n";
@@ -17,7 +16,6 @@ const ROUTE: &str = "apiVersion: networking.istio.io/v1\nkind: VirtualService\ns
 
 /// The findings of a scan of one file that only the test has: line, column and name of each, and the exit code.
 fn scanned(name: &str, bytes: &[u8]) -> (u8, Vec<(u64, u64, String)>, String) {
-    let begun = Instant::now();
     let read = |path: &str| if path == name { Ok(bytes.to_vec()) } else { Err("there is no such file".to_owned()) };
     let list = |path: &str| match path {
         "." => Ok(vec![Entry { name: name.to_owned(), kind: EntryKind::File }]),
@@ -36,7 +34,6 @@ fn scanned(name: &str, bytes: &[u8]) -> (u8, Vec<(u64, u64, String)>, String) {
     let all: Vec<Value> = serde_json::from_str(&output.out).unwrap_or_else(|_| panic!("{name}: {}", output.out));
     let number = |one: &Value, name: &str| one[name].as_u64().unwrap_or(0);
     let of = |one: &Value| (number(one, "line"), number(one, "column"), one["name"].as_str().unwrap().to_owned());
-    assert!(begun.elapsed() < Duration::from_secs(120), "{name} took {:?}", begun.elapsed());
     (output.code, all.iter().map(of).collect(), strip_str(&output.err).to_string())
 }
 
@@ -72,49 +69,6 @@ fn merge_keys_bring_fields_that_are_not_there() {
         ["retry: &a\n  <<: *a\n", "retry: &a [*a]\n", "retry: { <<: 3, attempts: 2 }\n", "retry: { <<: [*none] }\n"]
     {
         assert_eq!(scanned("route.yaml", text.as_bytes()).0, 0, "{text}");
-    }
-}
-
-#[test]
-fn large_and_repeated_texts_are_answered_soon() {
-    let many = |count: usize, of: &dyn Fn(usize) -> String| (0..count).map(of).collect::<String>();
-    let fields = many(20_000, &|index| format!("f{index}: 1, "));
-    let route = ROUTE.split_once("  - timeout").map(|(_, route)| format!("  - timeout{route}")).unwrap();
-    let head = ROUTE.split_once("  - timeout").unwrap().0;
-    for (name, text) in [
-        ("merged.yaml", format!("retry: &a {{ {fields} }}\nb: {{ {fields} <<: [*a, *a, *a] }}\n")),
-        ("routes.yaml", format!("{head}{}", many(3_000, &|_| route.clone()))),
-        ("blocks.tf", many(40_000, &|index| format!("retry \"a\" \"b{index}\" {{}}\n"))),
-        ("labels.tf", format!("retry {}{{}}", "a ".repeat(300_000))),
-        (
-            "configs.yml",
-            format!(
-                "service: a\nfunctions:\n{}",
-                many(5_000, &|index| format!("  f{index}: {{ maximumRetryAttempts: 1 }}\n"))
-            ),
-        ),
-        ("nginx.conf", format!("http {{ {} }}", "proxy_next_upstream_tries 2;\n".repeat(40_000))),
-        ("haproxy.cfg", format!("defaults\n{}", many(10_000, &|index| format!("backend b{index}\n retries 2\n")))),
-        (
-            "config",
-            format!(
-                "[default]\nretry_mode = standard\n{}",
-                many(5_000, &|index| format!("[profile p{index}]\nmax_attempts = 3\n"))
-            ),
-        ),
-        (
-            "envoy.yaml",
-            format!(
-                "virtual_hosts:\n- routes:\n{}clusters:\n{}",
-                many(2_000, &|index| format!(
-                    "  - {{ route: {{ cluster: c{index}, retry_policy: {{ retry_on: 5xx }} }} }}\n"
-                )),
-                many(2_000, &|index| format!("- {{ name: c{index}, circuit_breakers: {{ thresholds: [] }} }}\n")),
-            ),
-        ),
-    ] {
-        assert!(text.len() < 5_000_000, "{name}: {}", text.len());
-        assert!(scanned(name, text.as_bytes()).0 <= 1, "{name}");
     }
 }
 
@@ -180,11 +134,9 @@ fn a_file_of_100_megabytes_is_counted() {
     let root = folder("large-file");
     put(&root, "good.retry.json", FIXED);
     File::create(root.join("large.json")).unwrap().set_len(100_000_000).unwrap();
-    let begun = Instant::now();
     let output = holdoff(&root, &["scan"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("1 file is larger than 5 MB: large.json"), "{output:?}");
-    assert!(begun.elapsed() < Duration::from_secs(60), "it is not read");
 }
 
 /// Files with names of every sign, whose findings are the same as those of plain names.

@@ -60,6 +60,49 @@ fn a_mistake_at_a_letter_of_several_bytes_is_shown() {
 }
 
 #[test]
+fn large_and_repeated_texts_are_answered_soon() {
+    let many = |count: usize, of: &dyn Fn(usize) -> String| (0..count).map(of).collect::<String>();
+    let fields = many(20_000, &|index| format!("f{index}: 1, "));
+    let route = "  - { timeout: 3s, retries: { attempts: 2, perTryTimeout: 2s } }\n";
+    let head = "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec:\n  http:\n";
+    for (name, text) in [
+        ("merged.yaml", format!("retry: &a {{ {fields} }}\nb: {{ {fields} <<: [*a, *a, *a] }}\n")),
+        ("routes.yaml", format!("{head}{}", route.repeat(3_000))),
+        ("blocks.tf", many(40_000, &|index| format!("retry \"a\" \"b{index}\" {{}}\n"))),
+        ("labels.tf", format!("retry {}{{}}", "a ".repeat(300_000))),
+        (
+            "configs.yml",
+            format!(
+                "service: a\nfunctions:\n{}",
+                many(5_000, &|index| format!("  f{index}: {{ maximumRetryAttempts: 1 }}\n"))
+            ),
+        ),
+        ("nginx.conf", format!("http {{ {} }}", "proxy_next_upstream_tries 2;\n".repeat(40_000))),
+        ("haproxy.cfg", format!("defaults\n{}", many(10_000, &|index| format!("backend b{index}\n retries 2\n")))),
+        (
+            "config",
+            format!(
+                "[default]\nretry_mode = standard\n{}",
+                many(5_000, &|index| format!("[profile p{index}]\nmax_attempts = 3\n"))
+            ),
+        ),
+        (
+            "envoy.yaml",
+            format!(
+                "virtual_hosts:\n- routes:\n{}clusters:\n{}",
+                many(2_000, &|index| format!(
+                    "  - {{ route: {{ cluster: c{index}, retry_policy: {{ retry_on: 5xx }} }} }}\n"
+                )),
+                many(2_000, &|index| format!("- {{ name: c{index}, circuit_breakers: {{ thresholds: [] }} }}\n")),
+            ),
+        ),
+    ] {
+        let output = ran(&["scan", name, "--json"], text.as_bytes());
+        assert!(output.code <= 1 && output.out.ends_with("]\n"), "{name}: {}", output.err);
+    }
+}
+
+#[test]
 fn any_bytes_are_answered() {
     let mut seed = 7_u64;
     for length in 0..300_usize {

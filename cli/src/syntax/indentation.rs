@@ -4,7 +4,7 @@
 //! Java, Python and C do not ask for it, and files have `]` below the name of its list. Only what is inside of quotes and brackets is
 //! moved: there, indentation has no meaning.
 
-use super::yaml::Places;
+use super::places::Places;
 
 /// A text whose quotes and brackets stand as deep as they must, and the places of its characters in `text`.
 pub(super) fn indented(text: &str) -> (String, Places) {

@@ -2,6 +2,7 @@
 
 use super::broken::{Broken, DEEPEST};
 use super::indentation;
+use super::places::Places;
 use crate::tree::{Data, Field, Node};
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use std::collections::{HashMap, HashSet};
@@ -187,19 +188,4 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Data {
         },
     };
     special.unwrap_or_else(|| Data::Text(text.to_owned()))
-}
-
-/// The bytes of characters, by their index.
-pub(super) struct Places(pub(super) Option<Vec<usize>>, pub(super) usize);
-
-impl Places {
-    fn of(text: &str) -> Self {
-        let bytes = || text.char_indices().map(|(at, _)| at).collect();
-        Self((!text.is_ascii()).then(bytes), text.len())
-    }
-
-    pub(super) fn byte(&self, index: usize) -> usize {
-        let Self(bytes, end) = self;
-        bytes.as_ref().map_or(index, |bytes| bytes.get(index).copied().unwrap_or(*end)).min(*end)
-    }
 }
