@@ -11,7 +11,7 @@ use crate::spans::line_and_column;
 use crate::syntax::broken::Broken;
 use crate::syntax::json::json;
 use crate::syntax::yaml::yaml;
-use crate::syntax::{haproxy, hcl, nginx, sections};
+use crate::syntax::{haproxy, hcl, nginx, properties, sections};
 use crate::system::System;
 use crate::tree::{Data, Field, Node};
 use holdoff_core::{Document, DocumentError, ErrorCode, Form};
@@ -258,14 +258,14 @@ pub(crate) fn read_policy(name: &str, text: &str) -> Reading {
 /// True for a file of something else: its names are none of a policy document, and few of them are near one.
 pub(crate) fn is_of_something_else(name: &str, text: &str) -> bool {
     let Ok(Trees { documents, .. }) = trees(name, text, None) else { return false };
-    let fields = documents.first().map_or(&[][..], |document| document.fields());
+    let Some(document) = documents.first() else { return true };
     let near = |field: &Field| {
         let alone = Node { span: 0..0, data: Data::Object(vec![field.clone()]) };
         let error = Document::read(&alone).err().map(|wrong| wrong.error)?;
         let is_inside = matches!(field.value.data, Data::Object(_) | Data::List(_));
         (error.code == ErrorCode::UnknownField).then_some(error.nearest.is_some() && !is_inside)
     };
-    let known: Option<Vec<_>> = fields.iter().map(near).collect();
+    let known: Option<Vec<_>> = document.fields().iter().map(near).collect();
     known.is_some_and(|near| !near.is_empty() && near.iter().filter(|is_near| **is_near).count() * 2 < near.len())
 }
 
@@ -306,15 +306,21 @@ fn trees(name: &str, text: &str, system: Option<System>) -> Result<Trees, (bool,
         let trees = |root| Trees { documents: vec![root], only: Some(Only::System(own)) };
         return root.map(trees).map_err(|broken| (false, broken));
     }
+    if ends(&[".properties"]) {
+        return Ok(all(properties::properties(text)));
+    }
     if ends(&[".tf", ".hcl"]) {
         let trees =
             |hcl: hcl::Hcl| Trees { documents: vec![hcl.root], only: hcl.has_templates.then_some(Only::Templates) };
         return hcl::hcl(text).map(trees).map_err(|broken| (false, broken));
     }
-    if is_json || looks_like_json && !is_yaml {
-        return json(text, loose).map(|node| all(vec![node])).map_err(|broken| (false, broken));
-    }
-    yaml(text).map(all).map_err(|broken| (true, broken))
+    let trees = match is_json || looks_like_json && !is_yaml {
+        true => json(text, loose).map(|node| all(vec![node])).map_err(|broken| (false, broken)),
+        false => yaml(text).map(all).map_err(|broken| (true, broken)),
+    };
+    // A file of a format that is none of these has nothing to read.
+    let is_of_another = system.is_none() && ends(&[".config", ".toml", ".ini", ".conf", ".cfg"]);
+    if is_of_another { Ok(trees.unwrap_or_else(|_| all(Vec::new()))) } else { trees }
 }
 
 /// The one system that a text is written for: the one that a person says, or by its shape.

@@ -7,5 +7,6 @@ mod indentation;
 pub(crate) mod json;
 pub(crate) mod nginx;
 mod places;
+pub(crate) mod properties;
 pub(crate) mod sections;
 pub(crate) mod yaml;

@@ -170,3 +170,25 @@ fn comments_in_json_are_no_mistake_of_a_file_without_policies() {
     let options = "{\"Http\": {/* Polly */ \"Retry\": {\"MaxRetryAttempts\": 2, \"Delay\": \"00:00:01\", \"BackoffType\": \"Constant\"}}}";
     assert_eq!(explained(&file("settings.json", options), "Http").0, [1000.0; 2]);
 }
+
+#[test]
+fn resilience4j_is_read_from_properties() {
+    let path = file(
+        "application.properties",
+        "server.port=8000\n# Twice as long each time.\nresilience4j.retry.instances.stock.max-attempts=3\n\
+         resilience4j.retry.instances.stock.wait-duration=300ms\nresilience4j.retry.instances.stock.enable-exponential-backoff = true\n\
+         resilience4j.retry.instances.stock.exponential-backoff-multiplier: 2\n\
+         resilience4j.retry.instances.stock.retry-exceptions=com.example.Down,java.io.IOException\n",
+    );
+    assert_eq!(explained(&path, "instances.stock").0[..2], [300.0, 600.0]);
+    let (findings, notes) = scanned(&path);
+    assert_eq!((names(&findings), notes.as_str()), (vec!["no_jitter"], ""));
+}
+
+#[test]
+fn a_file_of_another_format_is_not_called_broken() {
+    for name in ["versions.toml", "agent.config", "telegraf.conf"] {
+        let path = file(name, "[agent]\n  max retries = 3\n  b: [\n");
+        assert_eq!(scanned(&path), (vec![], String::new()), "{name}");
+    }
+}
