@@ -232,3 +232,132 @@ fn polly(root: &Rc<Node>, found: &mut Vec<Block>) {
         block.entry = Some(index as u32);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::yaml::yaml;
+
+    /// The policies of a text of one document: the system, the name, the index and the path of each.
+    fn found(text: &str, system: Option<System>) -> Vec<String> {
+        let documents = yaml(text).unwrap_or_else(|broken| panic!("{}: {text}", broken.words));
+        let all = documents.iter().flat_map(|document| blocks(document, system));
+        let entry = |block: &Block| block.entry.map_or("-".to_owned(), |entry| entry.to_string());
+        all.map(|block| format!("{} {} {} {}", block.system.name(), block.name, entry(&block), block.path)).collect()
+    }
+
+    #[test]
+    fn a_shape_says_the_system() {
+        for (text, expected) in [
+            (
+                "methodConfig: [{name: [{service: pay.Pay, method: Charge}], retryPolicy: {}}, {timeout: 1s}, {hedgingPolicy: {}}]",
+                &["grpc pay.Pay.Charge 0 methodConfig[0]", "grpc methodConfig[2] 2 methodConfig[2]"][..],
+            ),
+            (
+                "StartAt: A\nStates: {A: {Type: Map, ItemProcessor: {StartAt: B, States: {B.1: {Retry: [{}]}}}}, C: {Retry: [{}]}, D: {Retry: []}}",
+                &[
+                    "step-functions States.C 0 States.C",
+                    "step-functions States.B.1 1 States.A.ItemProcessor.States.B.1",
+                ],
+            ),
+            (
+                "document: {dsl: 1.0.0}\nuse: {retries: {a: {}}}\ndo: [{t: {catch: {retry: {}}}}, {u: {catch: {retry: a}}}]",
+                &[
+                    "serverless-workflow retries.a 0 use.retries.a",
+                    "serverless-workflow do[0].t.catch.retry - do[0].t.catch.retry",
+                ],
+            ),
+            (
+                "apiVersion: dapr.io/v1alpha1\nkind: Resiliency\nspec: {policies: {retries: {a: {}, b: {}}}}",
+                &["dapr retries.a 0 spec.policies.retries.a", "dapr retries.b 1 spec.policies.retries.b"],
+            ),
+            (
+                "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nspec: {rules: [{}, {retry: {}}]}",
+                &["gateway-api rules[1] 1 spec.rules[1]"],
+            ),
+            (
+                "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec: {http: [{timeout: 1s}, {}, {retries: {}}]}",
+                &["istio http[0] 0 spec.http[0]", "istio http[2] 2 spec.http[2]"],
+            ),
+            (
+                "apiVersion: networking.istio.io/v1\nkind: DestinationRule\nspec: {subsets: [{}, {trafficPolicy: {retryBudget: {}}}]}",
+                &["istio subsets[1] 1 spec.subsets[1]"],
+            ),
+            (
+                "resilience4j: {retry: {instances: {a: {}}}}",
+                &["resilience4j instances.a 0 resilience4j.retry.instances.a"],
+            ),
+            (
+                "Http: {Retry: {MaxRetryAttempts: 3}, AttemptTimeout: {}}\nOther: {Retry: {Times: 3}}",
+                &["polly Http 0 Http"],
+            ),
+            (
+                "virtual_hosts: [{routes: [{route: {cluster: a, retry_policy: {}}}]}]",
+                &["envoy virtual_hosts[0].routes[0] 0 virtual_hosts[0].routes[0].route"],
+            ),
+            (
+                "apiVersion: batch/v1\nkind: CronJob\nspec: {jobTemplate: {spec: {}}}",
+                &["kubernetes-job  - spec.jobTemplate.spec"],
+            ),
+            (
+                "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nspec: {templates: [{name: a, retryStrategy: {}}, {name: b}]}",
+                &["argo-workflows a 0 spec.templates[0]"],
+            ),
+            ("service: a\nfunctions: {f: {maximumRetryAttempts: 0}, g: {}}", &["lambda f 0 functions.f"]),
+            (
+                "Resources: {Q: {Type: 'AWS::SQS::Queue', Properties: {RedrivePolicy: {maxReceiveCount: 3}}}}",
+                &["sqs Q 0 Resources.Q.Properties"],
+            ),
+        ] {
+            assert_eq!(found(text, None), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn other_files_have_no_policy() {
+        for text in [
+            "retry: 3",
+            "retries: {attempts: 3}",
+            "jobs: {test: {steps: [{uses: nick-fields/retry, with: {max_attempts: 3}}]}}",
+            "apiVersion: v1\nkind: ConfigMap\ndata: {retries: '3'}",
+            "apiVersion: argoproj.io/v1alpha1\nkind: Sensor\nspec: {triggers: [{retryStrategy: {steps: 3}}]}",
+            "apiVersion: apps/v1\nkind: Deployment\nspec: {backoffLimit: 3}",
+            "States: {A: {Retry: [{}]}}",
+            "retry_policy: {num_retries: 3}",
+            "functions: {f: {maximumRetryAttempts: 1}}",
+            "Type: AWS::SQS::Queue",
+            "Retry: {Times: 3}",
+            "[]",
+            "3",
+        ] {
+            assert_eq!(found(text, None), <[&str; 0]>::default(), "{text}");
+        }
+    }
+
+    #[test]
+    fn items_of_a_list_are_resources() {
+        let route = "{apiVersion: networking.istio.io/v1, kind: VirtualService, metadata: {name: NAME}, spec: {http: [{timeout: 1s}]}}";
+        let text = format!("kind: List\nitems: [{}, {{}}, {}]", route.replace("NAME", "a"), route.replace("NAME", "b"));
+        assert_eq!(
+            found(&text, None),
+            ["istio http[0] 0 items[0].spec.http[0]", "istio http[0] 0 items[2].spec.http[0]"]
+        );
+        let documents = yaml(&text).unwrap_or_default();
+        let names: Vec<_> = blocks(&documents[0], None).into_iter().filter_map(|block| block.resource).collect();
+        assert_eq!(names, ["a", "b"]);
+    }
+
+    #[test]
+    fn a_form_that_is_said_reads_the_policy_itself() {
+        let forms = [Form::Temporal, Form::Grpc, Form::Resilience4j, Form::StepFunctions, Form::Polly];
+        for form in forms {
+            assert_eq!(found("maxAttempts: 3", Some(form.into())), [format!("{}  - ", form.name())]);
+        }
+        // A resource without a policy is none.
+        let rule = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nspec: {rules: [{}]}";
+        assert!(found(rule, Some(Form::GatewayApi.into())).is_empty());
+        // The form keeps others out.
+        assert_eq!(found("Retry: {MaxRetryAttempts: 3}", Some(Form::Dapr.into())), ["dapr  - "]);
+        assert!(found("apiVersion: batch/v1\nkind: Job\nspec: {}", Some(System::Sqs)).is_empty());
+    }
+}

@@ -130,11 +130,16 @@ enum Step<'p> {
 
 fn step<'p>(node: &Node, path: &'p str) -> Option<Step<'p>> {
     match &node.data {
-        Data::Object(fields) => fields.iter().enumerate().rev().find_map(|(index, field)| {
-            let after = path.strip_prefix(field.name.as_str())?;
-            let is_whole = after.is_empty() || after.starts_with(['.', '[']);
-            is_whole.then(|| Step::Field(index, after.strip_prefix('.').unwrap_or(after)))
-        }),
+        Data::Object(fields) => {
+            let after = |field: &Field| {
+                let after = path.strip_prefix(field.name.as_str())?;
+                let is_whole = after.is_empty() || after.starts_with(['.', '[']);
+                is_whole.then(|| after.strip_prefix('.').unwrap_or(after))
+            };
+            // A name may have a dot inside, so the longest is meant, and of equal ones the last.
+            let found = fields.iter().enumerate().filter_map(|(index, field)| Some((index, after(field)?)));
+            found.max_by_key(|(index, _)| fields[*index].name.len()).map(|(index, after)| Step::Field(index, after))
+        }
         Data::List(_) => {
             let (index, after) = path.strip_prefix('[')?.split_once(']')?;
             Some(Step::Item(index.parse().ok()?, after.strip_prefix('.').unwrap_or(after)))
@@ -227,5 +232,99 @@ impl<'de> MapAccess<'de> for Fields<'de> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
         self.value.take().ok_or_else(|| Error::custom("no value")).and_then(|node| seed.deserialize(node))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::json::json;
+    use serde::Deserialize as _;
+    use serde_json::Value;
+
+    fn tree(text: &str) -> Rc<Node> {
+        json(text, false).unwrap_or_else(|broken| panic!("{}: {text}", broken.words))
+    }
+
+    /// The text at a path, that of its name, and whether the path led to its end.
+    fn place<'t>(text: &'t str, path: &str) -> Option<(&'t str, Option<&'t str>, bool)> {
+        let place = tree(text).place(path)?;
+        Some((&text[place.value], place.name.map(|name| &text[name]), place.is_whole))
+    }
+
+    #[test]
+    fn a_path_leads_to_a_value_or_to_the_closest_around_it() {
+        let text = r#"{"a": {"b": [10, {"c": true}]}, "x.y": {"z": null}, "x": 1}"#;
+        for (path, value, name, is_whole) in [
+            ("a.b[0]", "10", None, true),
+            ("a.b[1].c", "true", Some("\"c\""), true),
+            ("a.b[1].d", "{\"c\": true}", None, false),
+            // A name may have a dot inside.
+            ("x.y.z", "null", Some("\"z\""), true),
+            ("x", "1", Some("\"x\""), true),
+        ] {
+            assert_eq!(place(text, path), Some((value, name, is_whole)), "{path}");
+        }
+        assert_eq!(place(text, "a.b[2]"), None, "an index behind the end");
+        for path in ["", "b", "[0]", "a.b[x]", "a.b[-1]", "a[0]"] {
+            assert!(place(text, path).is_none_or(|found| !found.2), "{path}");
+        }
+    }
+
+    #[test]
+    fn of_fields_with_one_name_the_last_is_meant() {
+        let text = r#"{"a": 1, "a": 2}"#;
+        assert_eq!(place(text, "a"), Some(("2", Some("\"a\""), true)));
+        // The first is what a reader in order meets.
+        assert!(matches!(tree(text).get("a").unwrap().data, Data::Number(1.0)));
+    }
+
+    #[test]
+    fn a_value_that_is_removed_leaves_the_others() {
+        let text = r#"{"rules": [{"if": 1}, {"if": 2}], "jitter": "fulll", "backoff": {"kind": "x"}, "b": 3}"#;
+        for (path, left) in [
+            ("rules[0]", r#"{"rules":[{"if":2.0}],"jitter":"fulll","backoff":{"kind":"x"},"b":3.0}"#),
+            ("rules[1].if", r#"{"rules":[{"if":1.0},{}],"jitter":"fulll","backoff":{"kind":"x"},"b":3.0}"#),
+            // A word stands for an object with a kind.
+            ("jitter.kind", r#"{"rules":[{"if":1.0},{"if":2.0}],"backoff":{"kind":"x"},"b":3.0}"#),
+            ("backoff.kind", r#"{"rules":[{"if":1.0},{"if":2.0}],"jitter":"fulll","backoff":{},"b":3.0}"#),
+        ] {
+            let mut node = tree(text);
+            let whole = Rc::clone(&node);
+            assert!(node.remove(path), "{path}");
+            assert_eq!(Value::deserialize(&*node).unwrap().to_string(), left, "{path}");
+            assert_eq!(whole.fields().len(), 4, "the shared tree is as it was");
+        }
+        for path in ["", "none", "rules[9]", "rules.if", "b.c"] {
+            let mut node = tree(text);
+            assert!(!node.remove(path), "{path}");
+            assert_eq!(Value::deserialize(&*node).unwrap(), Value::deserialize(&*tree(text)).unwrap(), "{path}");
+        }
+    }
+
+    #[test]
+    fn every_value_is_deserialized() {
+        let text = r#"{"n":null,"f":false,"i":-1.5,"t":"\u00e9","l":[],"o":{"":[{}]}}"#;
+        assert_eq!(Value::deserialize(&*tree(text)).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+    }
+
+    #[test]
+    fn objects_are_visited_with_their_paths() {
+        let node = tree(r#"{"a": [{"b": {}}, [{"c": 1}]], "d": {"e": 2}}"#);
+        let mut paths = Vec::new();
+        walk(&node, "", &mut |_, path| paths.push(path.to_owned()));
+        assert_eq!(paths, ["", "a[0]", "a[0].b", "a[1][0]", "d"]);
+        for path in paths {
+            assert!(matches!(node.value(&path).unwrap().data, Data::Object(_)), "{path}");
+        }
+    }
+
+    #[test]
+    fn paths_are_joined() {
+        for (path, rest, whole) in
+            [("a", "b", "a.b"), ("a", "[0]", "a[0]"), ("", "b", "b"), ("a", "", "a"), ("", "", "")]
+        {
+            assert_eq!(joined(path, rest), whole);
+        }
     }
 }

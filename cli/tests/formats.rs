@@ -270,6 +270,11 @@ fn lambda_and_queues() {
     assert_eq!(explained(&root, "queues.tf", "orders").delays, [45e3, 45e3, 45e3]);
     assert!(explained(&root, "queues.tf", "bill").words.contains("1 attempt"));
     assert!(refused(&root, "queues.tf", &["--entry", "open"]).contains("not known"));
+    let queue = "{\"resource\": {\"aws_sqs_queue\": {\"q\": {\"redrive_policy\": \"{\\\"maxReceiveCount\\\": 3}\"}}}}";
+    put(&root, "queues.tf.json", queue);
+    assert_eq!(explained(&root, "queues.tf.json", "").delays, [30e3, 30e3]);
+    put(&root, "wrong.tf.json", queue.replace('3', "0"));
+    assert!(findings(&root, &["wrong.tf.json"]).iter().any(|one| one.3 == "form_value"));
 }
 
 #[test]

@@ -6,8 +6,10 @@
 
 use super::fields::Fields;
 use crate::block::Block;
+use crate::placeholder::is_unknown;
+use crate::syntax::json::json;
 use crate::system::System;
-use crate::tree::{Field, Node, walk, with};
+use crate::tree::{Data, Field, Node, walk, with};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -23,15 +25,14 @@ pub(crate) fn find(root: &Rc<Node>, found: &mut Vec<Block>) {
             _ => return,
         };
         let [redrive, visibility, retention] = names;
-        let Some(count) = queue.get(redrive) else { return };
-        // A template without a count has a queue that is computed.
-        let is_given = count.get("maxReceiveCount").is_some() || crate::placeholder::is_unknown(count);
-        if !is_given {
+        let Some(written) = queue.get(redrive).map(written) else { return };
+        if written.get("maxReceiveCount").is_none() && !is_unknown(&written) {
             return;
         }
         let field = |name: &str, own: &str| {
             let field = queue.fields().iter().find(|field| field.name == own)?;
-            Some(Field { name: name.to_owned(), ..field.clone() })
+            let value = if own == *redrive { Rc::clone(&written) } else { Rc::clone(&field.value) };
+            Some(Field { name: name.to_owned(), at: field.at.clone(), value })
         };
         let own = [("redrive", redrive), ("visibility", visibility), ("retention", retention)];
         let own = own.into_iter().filter_map(|(name, own)| field(name, own));
@@ -42,6 +43,18 @@ pub(crate) fn find(root: &Rc<Node>, found: &mut Vec<Block>) {
     for (index, block) in found.iter_mut().skip(before).enumerate() {
         block.entry = Some(index as u32);
     }
+}
+
+/// A redrive policy, which may be JSON in a text.
+fn written(node: &Rc<Node>) -> Rc<Node> {
+    let inner = node.text().filter(|text| text.trim_start().starts_with('{')).and_then(|text| json(text, false).ok());
+    let Some(inner) = inner else { return Rc::clone(node) };
+    let at = |field: &Field| Field {
+        name: field.name.clone(),
+        at: node.span.clone(),
+        value: Rc::new(Node { span: node.span.clone(), data: field.value.data.clone() }),
+    };
+    Rc::new(Node { span: node.span.clone(), data: Data::Object(inner.fields().iter().map(at).collect()) })
 }
 
 /// The names of the redrive policy, the visibility timeout and the retention.

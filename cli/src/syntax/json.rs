@@ -57,3 +57,46 @@ fn of_json(value: &Value<'_>) -> Rc<Node> {
     };
     Rc::new(Node { span: value.start()..value.end(), data })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, loose: bool) -> Rc<Node> {
+        json(text, loose).unwrap_or_else(|broken| panic!("{}: {text}", broken.words))
+    }
+
+    #[test]
+    fn values_keep_their_bytes() {
+        let text = "{ \"\u{e9}\": \"a\\n\u{1f680}\", \"n\": -1.5e3 }";
+        let node = read(text, false);
+        assert_eq!(node.get("\u{e9}").unwrap().text(), Some("a\n\u{1f680}"));
+        assert!(matches!(node.get("n").unwrap().data, Data::Number(-1500.0)));
+        let place = node.place("n").unwrap();
+        assert_eq!((&text[place.value], &text[place.name.unwrap()]), ("-1.5e3", "\"n\""));
+        assert_eq!(node.span, 0..text.len());
+    }
+
+    #[test]
+    fn comments_and_last_commas_are_for_those_who_read_them() {
+        let text = "{ // a\n \"a\": [1, 2,], /* b */ }";
+        assert_eq!(read(text, true).get("a").unwrap().items().len(), 2);
+        assert!(json(text, false).is_err());
+    }
+
+    #[test]
+    fn texts_that_are_none_are_refused_at_their_place() {
+        for (text, at) in [("", 0), ("{", 1), ("[1 2]", 3), ("{\"a\" 1}", 5), ("nul", 3), ("1 2", 2), ("\u{e9}", 0)] {
+            let broken = json(text, false).err();
+            assert!(
+                broken.as_ref().is_some_and(|broken| broken.at.abs_diff(at) <= 1),
+                "{text}: {:?}",
+                broken.map(|one| one.at)
+            );
+        }
+        for loose in [false, true] {
+            let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+            assert!(json(&deep, loose).is_err(), "no stack is deep enough");
+        }
+    }
+}

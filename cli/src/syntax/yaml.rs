@@ -189,3 +189,116 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Data {
     };
     special.unwrap_or_else(|| Data::Text(text.to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<Rc<Node>> {
+        yaml(text).unwrap_or_else(|broken| panic!("{}: {text}", broken.words))
+    }
+
+    fn shown(node: &Node) -> String {
+        match &node.data {
+            Data::Null => "null".to_owned(),
+            Data::Flag(flag) => flag.to_string(),
+            Data::Number(number) => number.to_string(),
+            Data::Text(text) => format!("{text:?}"),
+            Data::List(items) => format!("[{}]", items.iter().map(|item| shown(item)).collect::<Vec<_>>().join(",")),
+            Data::Object(fields) => {
+                let field = |field: &Field| format!("{}:{}", field.name, shown(&field.value));
+                format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_those_of_the_core_schema() {
+        for (text, value) in [
+            ("3", "3"),
+            ("-1.5e3", "-1500"),
+            ("+12", "12"),
+            ("0x1F", "31"),
+            ("0o17", "15"),
+            // YAML 1.1 had octal numbers, bases of sixty, and words for flags.
+            ("017", "17"),
+            ("1:30", "\"1:30\""),
+            ("yes", "\"yes\""),
+            ("~", "null"),
+            ("True", "true"),
+            (".inf", "inf"),
+            ("-.INF", "-inf"),
+            ("infinity", "\"infinity\""),
+            ("5s", "\"5s\""),
+            ("'3'", "\"3\""),
+            ("!!str 3", "\"3\""),
+            ("!Ref Retries", "\"!Ref Retries\""),
+            ("!other 3", "\"3\""),
+            ("|\n a\n b\n", "\"a\\nb\\n\""),
+            ("[1, {a: b}, !If [c, 1, 2]]", "[1,{a:\"b\"},{!If:[\"c\",1,2]}]"),
+            ("{1: a, true: b, ~: c, [d]: e}", "{1:\"a\",true:\"b\",null:\"c\"}"),
+        ] {
+            let documents = read(text);
+            assert_eq!(documents.iter().map(|node| shown(node)).collect::<Vec<_>>(), [value], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_has_several_documents_and_aliases() {
+        let documents = read("a: &x {b: 1}\nc: *x\n---\n- &x 2\n- *x\n...\n---\n");
+        let all: Vec<_> = documents.iter().map(|node| shown(node)).collect();
+        assert_eq!(all, ["{a:{b:1},c:{b:1}}", "[2,2]", "null"]);
+        assert!(read("").is_empty());
+    }
+
+    #[test]
+    fn merge_keys_bring_what_is_not_there() {
+        for (text, value) in [
+            ("b: &b {x: 1, y: 2}\na: {<<: *b, x: 3}", "{x:3,y:2}"),
+            ("b: &b {x: 1}\nc: &c {x: 2, z: 3}\na: {<<: [*b, *c]}", "{x:1,z:3}"),
+            ("a: {<<: 3, x: 1}", "{x:1}"),
+        ] {
+            let documents = read(text);
+            assert_eq!(shown(documents[0].get("a").unwrap()), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn places_are_bytes_of_the_text() {
+        for end in ["\n", "\r\n"] {
+            let text = format!("# \u{e9}\u{1f680}{end}a:{end}  - \u{e9}: {{b: 'x'}}{end}    c: [1,{end}  2]{end}");
+            let documents = read(&text);
+            for (path, value, name) in [
+                ("a[0].\u{e9}.b", "'x'", Some("b")),
+                ("a[0].c", &*format!("[1,{end}  2]"), Some("c")),
+                ("a[0].c[1]", "2", None),
+            ] {
+                let place = documents[0].place(path).unwrap();
+                assert_eq!((&text[place.value], place.name.map(|name| &text[name])), (value, name), "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn texts_that_are_none_are_refused() {
+        let deep = format!("a: {}", "[".repeat(200));
+        let mut laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..10 {
+            let aliases = vec![format!("*a{}", level - 1); 10].join(", ");
+            laughs += &format!("a{level}: &a{level} [{aliases}]\n");
+        }
+        for text in [
+            "a: [",
+            "a: 'b",
+            "a: b: c",
+            "a:\n\tb: 1\n c",
+            "a: *none",
+            "a: &a [*a]",
+            &*deep,
+            &*laughs,
+            "{{ a }}: {{ b }}\n- c",
+        ] {
+            assert!(yaml(text).is_err(), "{text}");
+        }
+    }
+}
