@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // npx holdoff: the command line is a WebAssembly module; this file gives it files and a terminal.
-import { readdirSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
 import { initSync, run } from "./dist/bindgen/cli.js";
 
@@ -21,10 +21,14 @@ const read = (path) => inWords(() => readFileSync(path === "-" ? 0 : path));
 
 const size = (path) => inWords(() => statSync(path).size);
 
+// A name that is no Unicode comes with a sign in the place of its bytes, and no file has that name.
+const isOther = (folder, name) => name.includes("\ufffd") && !existsSync(`${folder}/${name}`);
+
 const kind = (entry) => (entry.isDirectory() ? "d" : entry.isSymbolicLink() ? "l" : entry.isFile() ? "f" : "o");
 
-const list = (folder) =>
-  inWords(() => readdirSync(folder, { withFileTypes: true }).map((entry) => kind(entry) + entry.name));
+const entry = (folder) => (entry) => (isOther(folder, entry.name) ? "o" : kind(entry)) + entry.name;
+
+const list = (folder) => inWords(() => readdirSync(folder, { withFileTypes: true }).map(entry(folder)));
 
 const save = (path, text) => inWords(() => writeFileSync(path, text));
 

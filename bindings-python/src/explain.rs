@@ -13,7 +13,7 @@ pub(crate) struct Explanation(holdoff_core::Explanation);
 
 impl Explanation {
     pub(crate) fn of(policy: &Policy, rows: Option<u32>, after: Option<Kind>) -> Self {
-        let explanation = policy.core().explain().guarded(&policy.document.guards);
+        let explanation = policy.document.explain();
         let explanation = rows.map_or(explanation, |rows| explanation.rows(rows));
         Self(after.map_or(explanation, |after| explanation.after(after.0)))
     }

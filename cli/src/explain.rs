@@ -1,12 +1,13 @@
 //! `explain`: the delays of a policy, as a table, as data and as a picture.
 
+use crate::finding::Finding;
 use crate::host::{Answer, Host, Output};
 use crate::input::{Format, Input};
-use crate::style::{BOLD, DIM, WARNING, styled};
+use crate::style::{BOLD, DIM, WARNING, styled, wrapped};
 use crate::table::table;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use holdoff_core::{Explanation, FailureKind, Row, Span};
+use holdoff_core::{Explanation, FailureKind, Preset, Row, Span};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -47,22 +48,30 @@ fn kind() -> impl TypedValueParser<Value = FailureKind> {
 impl Explain {
     pub(crate) fn run(&self, host: &Host<'_>) -> Answer {
         let input = self.form.policy(&self.policy, host).map_err(|problem| problem.render(host))?;
-        let explanation = input.document.policy.explain().guarded(&input.document.guards);
+        let explanation = input.document.explain();
         let explanation = self.rows.map_or(explanation, |rows| explanation.rows(rows));
         let explanation = self.after.map_or(explanation, |kind| explanation.after(kind));
         let out = match self.style {
             Style { json: true, .. } => data(&explanation, &input),
             Style { svg: true, .. } => format!("{}\n", explanation.drawing()),
-            _ => text(&explanation, input.document.policy.deadline().is_some(), host.width),
+            _ => text(&explanation, &input, host.width),
         };
-        let err = input.notes.iter().map(|note| format!("{}: {}: {note}\n", styled(DIM, "note"), input.name)).collect();
+        let note =
+            |note: &String| wrapped(&format!("{}: {}: {note}", styled(DIM, "note"), input.name), host.width) + "\n";
+        let err = input.notes.iter().map(note).collect();
         Ok(Output { out, err, ..Output::default() })
     }
 }
 
-fn text(explanation: &Explanation, limited: bool, width: usize) -> String {
-    let wrapped = |text: &str| textwrap::fill(text, textwrap::Options::new(width).subsequent_indent("  "));
-    let mut out: String = explanation.words().to_string().lines().map(|line| wrapped(line) + "\n").collect();
+/// The text about a preset.
+pub(crate) fn preset(preset: Preset, width: usize) -> String {
+    let input = Input::of(preset);
+    text(&input.document.explain(), &input, width)
+}
+
+fn text(explanation: &Explanation, input: &Input, width: usize) -> String {
+    let limited = input.document.policy.deadline().is_some();
+    let mut out: String = explanation.words().to_string().lines().map(|line| wrapped(line, width) + "\n").collect();
     for each in explanation.tables() {
         out.push('\n');
         if let Some(title) = each.title() {
@@ -79,13 +88,18 @@ fn text(explanation: &Explanation, limited: bool, width: usize) -> String {
         }
     }
     let mut before = "\n";
-    for lint in explanation.lints() {
-        let text = wrapped(&lint.to_string());
+    for finding in &input.findings {
+        let text = wrapped(&words(finding), width);
         let rest = text.strip_prefix("warning").unwrap_or(&text);
         let _ = writeln!(out, "{before}{}{rest}", styled(WARNING, "warning"));
         before = "";
     }
     out
+}
+
+/// A finding as the core writes its lint.
+fn words(finding: &Finding) -> String {
+    format!("warning {} {}: {}", finding.code, finding.name, finding.message)
 }
 
 fn data(explanation: &Explanation, input: &Input) -> String {
@@ -96,9 +110,7 @@ fn data(explanation: &Explanation, input: &Input) -> String {
             "ending": table.ending().to_string(),
         })
     });
-    let lints = explanation
-        .lints()
-        .map(|lint| json!({ "code": lint.kind.code(), "name": lint.kind.name(), "message": lint.to_string() }));
+    let lints = input.findings.iter().map(|of| json!({ "code": of.code, "name": of.name, "message": words(of) }));
     let all = json!({
         "policy": input.name,
         "words": explanation.words().to_string().lines().collect::<Vec<_>>(),

@@ -1,5 +1,6 @@
 //! Findings about policies: errors and lints, each with its place, as text, as JSON and as annotations of GitHub.
 
+use crate::style::{filled, wrapped};
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use holdoff_core::{ErrorCode, LintKind};
 use serde::{Deserialize, Serialize, Serializer};
@@ -113,7 +114,7 @@ impl Finding {
         let help = (self.severity == Severity::Error).then(|| page(self.name));
         // Behind `  = note: `.
         let room = width.saturating_sub(10).max(20);
-        let notes: Vec<_> = effect.into_iter().chain(&more).map(|note| textwrap::fill(note, room)).collect();
+        let notes: Vec<_> = effect.into_iter().chain(&more).map(|note| filled(note, room, "")).collect();
         let notes = notes.iter().map(|note| Level::NOTE.message(note));
         let report = report.elements(notes).elements(help.iter().map(|page| Level::HELP.message(page)));
         let rendered = renderer.render(&[report]);
@@ -191,11 +192,6 @@ fn value(after: &str) -> &str {
     let rest = &after[end..];
     let close = rest.find(|sign: char| !",]} ".contains(sign)).unwrap_or(rest.len());
     after[..end + close].trim_end()
-}
-
-/// A text in lines of at most `width` characters, the later ones indented.
-pub(crate) fn wrapped(text: &str, width: usize) -> String {
-    textwrap::fill(text, textwrap::Options::new(width).subsequent_indent("  "))
 }
 
 /// A name without signs that steer a terminal.

@@ -3,6 +3,7 @@
 use crate::finding::Finding;
 use crate::host::{Host, error};
 use crate::reading::{Note, NoteKind, Reading, is_of_something_else, read, read_one, read_policy};
+use crate::scan;
 use crate::system::System;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -44,6 +45,16 @@ pub(crate) struct Input {
     pub(crate) document: Document,
     /// Remarks about what the file leaves open, and what the policy leaves out.
     pub(crate) notes: Vec<String>,
+    /// What is found about it without other files.
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl Input {
+    pub(crate) fn of(preset: Preset) -> Self {
+        let (name, document) = (preset.name(), of_preset(preset));
+        let findings = scan::of_preset(&document, name);
+        Self { name: name.to_owned(), findings, document, notes: Vec::new() }
+    }
 }
 
 /// An error of an input.
@@ -71,7 +82,7 @@ impl Format {
     /// The policy that a name stands for. A preset comes first, so that no file in the way changes what a name means.
     pub(crate) fn policy(&self, name: &str, host: &Host<'_>) -> Result<Input, Problem> {
         match Preset::from_name(name).filter(|_| self.form.is_none()) {
-            Some(preset) => Ok(Input { name: name.to_owned(), document: of_preset(preset), notes: Vec::new() }),
+            Some(preset) => Ok(Input::of(preset)),
             None => self.file(name, host),
         }
     }
@@ -83,12 +94,13 @@ impl Format {
         let entry = self.entry.as_deref();
         let reading = read_one(&name, &text, self.form, entry).map_err(|cause| cannot(&cause))?;
         let was_empty = reading.is_empty();
-        let Reading { policies, wrong, notes, .. } = self.or_own(reading, &name, &text);
+        let Reading { policies, wrong, notes, documents, .. } = self.or_own(reading, &name, &text);
         let is_reason = |note: &&Note| matches!(note.kind, NoteKind::Template | NoteKind::Unknown);
         match (policies.into_iter().next(), notes.iter().rfind(is_reason)) {
             (Some(named), _) => {
+                let findings = scan::findings(&named, &documents, &name, &text);
                 let notes = notes.into_iter().map(|note| note.message).collect();
-                Ok(Input { name, document: named.document, notes })
+                Ok(Input { name, document: named.document, notes, findings })
             }
             (None, Some(note)) if wrong.is_empty() => Err(cannot(&note.message)),
             (None, None) if wrong.is_empty() => Err(cannot("has no retries")),

@@ -5,6 +5,7 @@
 
 mod audit;
 mod block;
+mod completions;
 mod convert;
 mod detect;
 mod explain;

@@ -1,16 +1,17 @@
 //! The commands and their arguments.
 
 use crate::host::{Answer, Host, Output};
-use crate::{audit, convert, explain, presets, replay, rule, scan, simulate, style};
+use crate::{audit, completions, convert, explain, presets, replay, rule, scan, simulate, style};
 use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
+use holdoff_core::Preset;
 use std::ffi::OsString;
 
 /// See what a retry policy does, before it happens.
 #[derive(Parser)]
-#[command(name = "holdoff", version, arg_required_else_help = true, styles = style::HELP)]
+#[command(name = "holdoff", version, styles = style::HELP)]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
     /// Colours: by themselves in a terminal, unless `NO_COLOR` is set.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     color: ColorChoice,
@@ -42,17 +43,39 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>, hos
         Arguments::from_arg_matches(&found)
     });
     let (color, answer) = match parsed {
-        Ok(Arguments { command, color }) => (color, command.run(&host)),
+        Ok(Arguments { command, color }) => {
+            (color, command.map_or_else(|| Ok(first(&host).into()), |command| command.run(&host)))
+        }
         Err(error) => {
             let text = error.render().ansi().to_string();
             return match error.exit_code() {
                 0 => text.into(),
-                _ => Output { err: text, code: 2, ..Output::default() },
+                _ => Output { err: style::fitted(&text, host.width) + "\n", code: 2, ..Output::default() },
             };
         }
     };
-    let output = answer.unwrap_or_else(|text| Output { err: text + "\n", code: 2, ..Output::default() });
+    let failed = |text: String| Output { err: style::fitted(&text, host.width) + "\n", code: 2, ..Output::default() };
+    let output = answer.unwrap_or_else(failed);
     Output { color, ..output }
+}
+
+/// The commands to begin with, each with what it does.
+const FIRST: [(&str, &str); 3] = [
+    ("holdoff scan", "find mistakes in the retries of this folder"),
+    ("holdoff explain polly", "the same table for another policy, or for a file"),
+    ("holdoff simulate polly", "10,000 clients and a server that fails for 30 s"),
+];
+
+/// The default policy, and the commands to begin with: what is printed without a command.
+fn first(host: &Host<'_>) -> String {
+    let mut out = style::styled(style::BOLD, "The default policy, which `holdoff explain default` prints:");
+    out += &format!("\n\n{}\n", explain::preset(Preset::Default, host.width));
+    let widest = FIRST.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
+    for (command, about) in FIRST {
+        let line = format!("{}  {about}", style::styled(style::BOLD, format!("{command:widest$}")));
+        out += &format!("{}\n", style::filled(&line, host.width, &" ".repeat(widest + 2)));
+    }
+    out + "\n`holdoff --help` lists all commands.\n"
 }
 
 impl Command {
@@ -60,17 +83,13 @@ impl Command {
         match self {
             Self::Explain(explain) => explain.run(host),
             Self::Scan(scan) => scan.run(host),
-            Self::Rule(rule) => rule.run(),
+            Self::Rule(rule) => rule.run(host),
             Self::Audit(audit) => audit.run(host),
             Self::Simulate(simulate) => simulate.run(host),
             Self::Replay(replay) => replay.run(host),
             Self::Convert(convert) => convert.run(host),
             Self::Presets(presets) => presets.run(host),
-            Self::Completions { shell } => {
-                let mut script = Vec::new();
-                clap_complete::generate(shell, &mut Arguments::command(), "holdoff", &mut script);
-                Ok(String::from_utf8_lossy(&script).into_owned().into())
-            }
+            Self::Completions { shell } => Ok(completions::script(shell, Arguments::command()).into()),
         }
     }
 }

@@ -48,10 +48,14 @@ struct Log {
     attempts: Vec<Attempt>,
 }
 
+/// What is said about a file that is no log.
+const WHAT_A_LOG_IS: &str = "A log has the events of one call, which a `Recorder` of holdoff makes: bytes, or a line of JSON for each. The \
+    first has \"type\": \"STARTED\".\nhttps://github.com/holdoff/holdoff/blob/main/docs/cli.md#replay-a-log";
+
 impl Replay {
     pub(crate) fn run(&self, host: &Host<'_>) -> Answer {
         let bytes = (host.read)(&self.log).map_err(|cause| error(format_args!("{}: {cause}", self.log)))?;
-        let log = Log::new(read(&self.log, &bytes)?);
+        let log = Log::new(read(&self.log, &bytes).map_err(|wrong| format!("{wrong}\n{WHAT_A_LOG_IS}"))?);
         let named = |name: &String| {
             let input = self.form.policy(name, host).map_err(|problem| problem.render(host))?;
             Ok::<_, String>((input.name, input.document.policy))
@@ -61,7 +65,8 @@ impl Replay {
             return Ok(verified(&log, policy, &self.log));
         }
         if log.attempts.is_empty() {
-            return Err(error(format_args!("{}: the log has no attempt that ended", self.log)));
+            let wrong = error(format_args!("{}: the log has no attempt that ended", self.log));
+            return Err(format!("{wrong}\n{WHAT_A_LOG_IS}"));
         }
         let decided = policy.as_ref().map(|(name, policy)| (name, log.decided(policy)));
         let code = u8::from(decided.as_ref().is_some_and(|(_, (_, outcome, _))| *outcome != Outcome::Succeeded));

@@ -1,7 +1,7 @@
 //! `rule`: what a warning means, and how to mend it.
 
-use crate::host::{Answer, error};
-use crate::style::{BOLD, styled};
+use crate::host::{Answer, Host, error};
+use crate::style::{BOLD, filled, styled};
 use clap::Args;
 use holdoff_core::LintKind;
 
@@ -17,21 +17,28 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    pub(crate) fn run(&self) -> Answer {
+    pub(crate) fn run(&self, host: &Host<'_>) -> Answer {
         let Some(rule) = &self.rule else {
             let width = LintKind::ALL.iter().map(|kind| kind.name().len()).max().unwrap_or_default();
             let line = |kind: LintKind| {
                 let name = format!("{:width$}", kind.name());
-                format!("{} {}  {}\n", kind.code(), styled(BOLD, name), kind.text())
+                let line = format!("{} {}  {}", kind.code(), styled(BOLD, name), kind.text());
+                filled(&line, host.width, &" ".repeat(width + 6)) + "\n"
             };
             return Ok(LintKind::ALL.into_iter().map(line).collect::<String>().into());
         };
         let kind = LintKind::from_name(rule).or_else(|| LintKind::from_code(rule.parse().ok()?));
         match kind.and_then(section) {
-            Some(text) => Ok(format!("{text}\n").into()),
+            Some(text) => Ok(paragraphs(&text, host.width).into()),
             None => Err(error(format_args!("{rule}: is no name or number of a warning; `holdoff rule` lists them"))),
         }
     }
+}
+
+/// Paragraphs of the page in lines of at most `width` characters.
+fn paragraphs(text: &str, width: usize) -> String {
+    let all = text.split("\n\n").map(|paragraph| filled(&paragraph.replace('\n', " "), width, ""));
+    all.collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
 /// The section of the page about a warning.

@@ -17,18 +17,24 @@ mod services;
 mod walk;
 
 use crate::files::files;
-use crate::finding::{Finding, annotations, objects, wrapped};
+use crate::finding::{Finding, annotations, objects};
 use crate::host::{Answer, Host, Output, error};
 use crate::input::{Format, Problem};
-use crate::style::{DIM, styled};
+use crate::reading::Named;
+use crate::spans::Lines;
+use crate::style::{DIM, styled, wrapped};
+use crate::tree::Node;
 use baseline::Baseline;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use config::{Config, FailOn};
-use holdoff_core::{LintKind, Preset, Span};
+use holdoff_core::{Document, LintKind, Preset, Span};
+use lint::Of;
 use notes::{Notes, Skipped};
 use policies::{Found, Scanned, Source};
+use services::Services;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// The largest file that is read in a folder, in bytes.
 pub(crate) const LARGEST: u64 = 5_000_000;
@@ -88,6 +94,18 @@ fn kind() -> impl TypedValueParser<Value = LintKind> {
         .try_map(|name| LintKind::from_name(&name).ok_or("is no name of a warning"))
 }
 
+/// The findings about a policy of a file that need no other file.
+pub(crate) fn findings(policy: &Named, documents: &[Rc<Node>], file: &str, text: &str) -> Vec<Finding> {
+    let of = Of { file, lines: &Lines::of(text), policy: &policy.name, system: policy.system };
+    policies::findings(policy, &of, &Services::of(documents), text, None)
+}
+
+/// The findings about a preset.
+pub(crate) fn of_preset(document: &Document, name: &str) -> Vec<Finding> {
+    let of = Of { file: name, lines: &Lines::of(""), policy: "", system: None };
+    lint::lints(document, &of, None, &|_| None)
+}
+
 /// Reads a time with its unit.
 pub(crate) fn span(text: &str) -> Result<Span, String> {
     Span::parse(text).ok_or_else(|| "must be a time with its unit, such as 250ms, 1.5s or 2m".to_owned())
@@ -106,6 +124,7 @@ impl Scan {
         let layers: Vec<_> = found.scanned.iter().flat_map(|file| &file.layers).collect();
         let budgets: Vec<_> = found.scanned.iter().flat_map(|file| &file.budgets).collect();
         findings.extend(repository::lints(&layers, &budgets));
+        let unread: String = found.unread.lines().map(|line| wrapped(line, host.width) + "\n").collect();
         self.keep(&mut findings, &found, &config);
         report::sort(&mut findings);
         if let Some(path) = baseline.filter(|_| self.write_baseline) {
@@ -114,7 +133,7 @@ impl Scan {
             let out = format!("{path}: {} known\n", report::counted(known.len(), "finding"));
             return Ok(Output {
                 out,
-                err: found.unread.clone(),
+                err: unread.clone(),
                 code: if found.unread.is_empty() { 0 } else { 2 },
                 ..Output::default()
             });
@@ -135,12 +154,7 @@ impl Scan {
             _ if !is_read && findings.is_empty() && found.scanned.is_empty() => String::new(),
             _ => report::text(&findings, &found, known, host.width),
         };
-        Ok(Output {
-            out,
-            err: notes + &found.unread,
-            code: if is_read { u8::from(fails) } else { 2 },
-            ..Output::default()
-        })
+        Ok(Output { out, err: notes + &unread, code: if is_read { u8::from(fails) } else { 2 }, ..Output::default() })
     }
 
     /// Reads all files.

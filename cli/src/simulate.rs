@@ -2,7 +2,7 @@
 
 use crate::explain::Style;
 use crate::host::{Answer, Host, error};
-use crate::input::{Format, Input, of_preset};
+use crate::input::{Format, Input};
 use crate::simulated::{self, Run};
 use clap::{Args, ValueEnum};
 use holdoff_core::Preset;
@@ -31,7 +31,7 @@ pub(crate) struct Simulate {
     #[arg(long, value_enum)]
     fault: Option<Kind>,
     /// The share of the requests with the fault, from 0 to 1; of a rate limit, the share of its capacity that the server takes.
-    #[arg(long, value_name = "NUMBER", requires = "fault", default_value_t = 0.5, hide_default_value = true)]
+    #[arg(long, value_name = "NUMBER", requires = "fault", default_value_t = 0.5, hide_default_value = true, value_parser = part)]
     share: f64,
     /// The length of the fault; 30s unless given.
     #[arg(long, value_name = "TIME", value_parser = seconds)]
@@ -43,7 +43,7 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "NUMBER")]
     rate: Option<f64>,
     /// The part of the server's capacity that the calls need if none fails; 0.8 unless given.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = part)]
     load: Option<f64>,
     /// The source of all chance: the same seed gives the same numbers.
     #[arg(long, value_name = "NUMBER")]
@@ -87,6 +87,18 @@ fn seconds(text: &str) -> Result<u64, String> {
     if is_whole { Ok(nanos / SECOND) } else { Err("must be whole seconds from 1s to 1h".to_owned()) }
 }
 
+/// Reads a part of a whole. A number from 10 on is meant as percent; a load above 1 is more than a server can do.
+fn part(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches(['%', ' ']).parse() {
+        Ok(number) if number >= 10.0 || text.ends_with('%') => {
+            let meant = number / 100.0;
+            Err(format!("is a part of 1, not percent; did you mean {meant}?"))
+        }
+        Ok(number) if number >= 0.0 => Ok(number),
+        _ => Err("must be a part of 1, such as 0.8".to_owned()),
+    }
+}
+
 impl Kind {
     fn fault(self, share: f64) -> Value {
         let kind = self.to_possible_value().map(|value| value.get_name().to_owned());
@@ -105,8 +117,7 @@ impl Simulate {
         let read = |name: &String| self.form.policy(name, host).map_err(|problem| problem.render(host));
         let mut inputs = self.policies.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         if !self.no_default && !self.policies.iter().any(|name| name == DEFAULT) {
-            let document = of_preset(Preset::Default);
-            inputs.push(Input { name: DEFAULT.to_owned(), document, notes: Vec::new() });
+            inputs.push(Input::of(Preset::Default));
         }
         // All policies are read before the first run, which may take a while.
         let strategies = inputs.iter().map(|Input { name, document, .. }| {

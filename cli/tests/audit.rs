@@ -14,7 +14,7 @@ fn ran(command: &[&str], start: Option<&Start<'_>>) -> Output {
         write: &|_, _| missing(),
         start,
         progress: &|_| {},
-        width: 80,
+        width: 200,
     };
     let output = run(["holdoff", "audit"].iter().chain(command), host);
     Output { err: strip_str(&output.err).to_string(), ..output }

@@ -34,7 +34,7 @@ struct DelayRow {
 pub(crate) fn explained(document: &Document) -> Explained {
     let millis = |span: holdoff_core::Span| span.as_nanos() as f64 / 1e6;
     let policy = &document.policy;
-    let explanation = policy.explain().guarded(&document.guards);
+    let explanation = document.explain();
     let rows: Vec<_> = explanation.rows(MOST_ROWS).iter().collect();
     let rows = rows.into_iter().map(|row| DelayRow {
         retry: row.retry,

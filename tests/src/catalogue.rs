@@ -240,11 +240,7 @@ pub fn page() -> Result<String> {
             write!(page, "\n{note}\n")?;
         }
         write!(page, "\n```json\n{}\n```\n", serde_json::to_string_pretty(&entry.policy)?)?;
-        write!(
-            page,
-            "\n```text\n{}\n```\n",
-            document.policy.explain().guarded(&document.guards).to_string().trim_end()
-        )?;
+        write!(page, "\n```text\n{}\n```\n", document.explain().to_string().trim_end())?;
     }
     Ok(page)
 }

@@ -20,7 +20,7 @@ pub fn run(case: &DocumentCase) -> Result<(), String> {
 pub fn explain(case: &ExplainCase) -> Result<(), String> {
     let text = serde_json::to_string(&case.policy).map_err(|error| error.to_string())?;
     let document = read(&text).map_err(|error| format!("the policy is refused: {error}"))?;
-    let got = document.policy.explain().guarded(&document.guards).to_string();
+    let got = document.explain().to_string();
     let lines: Vec<_> = got.trim_end().lines().collect();
     let total = document.policy.total_wait().map(|wait| N(wait.as_nanos()));
     if case.lines != lines {

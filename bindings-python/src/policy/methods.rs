@@ -119,7 +119,7 @@ methods! { Policy(self, py);
     };
 
     /// The policy in a notebook.
-    ref _repr_html_() -> String = notebook::html(&self.core().explain().guarded(&self.document.guards));
+    ref _repr_html_() -> String = notebook::html(&self.document.explain());
 
     /// The failure after the policy's rules, for an error with this HTTP status, gRPC code (a number, its name or an enum
     /// member), codes, names of its class and of those it derives from, and message. `unsent` is true if the request was never

@@ -22,16 +22,20 @@ functions! {
     /// failures of the kind `after` (transient, and in the text every kind that has delays of its own).
     fn explain(policy: FullPolicy, options: Argument<Option<ExplainOptions>>) -> ExplanationObject {
         let (rows, after) = (options.get::<Option<u32>>("rows")?, options.get::<Option<FailureKind>>("after")?);
-        let mut explanation = policy.policy.explain().guarded(&policy.guards);
+        let mut explanation = policy.explain();
         explanation = rows.map_or(explanation, |rows| explanation.rows(rows));
         explanation = after.map_or(explanation, |kind| explanation.after(kind));
         let rows = explanation.iter().map(row);
-        make_explanation(rows.collect(), lints_of(&policy, None), &explanation.to_string())
+        make_explanation(rows.collect(), explanation.lints().map(lint).collect(), &explanation.to_string())
     }
 
     /// The lints of a policy, its fields or a preset, for a caller that waits `within` at most.
     fn lints(policy: FullPolicy, options: Argument<Option<LintOptions>>) -> Vec<LintObject> {
-        lints_of(&policy, options.get("within")?)
+        let explanation = policy.explain();
+        match options.get("within")? {
+            None => explanation.lints().map(lint).collect(),
+            Some(within) => explanation.lints_within(within).map(lint).collect::<Vec<_>>(),
+        }
     }
 
     /// The lint of nested retries, the outermost first: their attempts multiply. `found` is how often the innermost operation
@@ -56,15 +60,6 @@ functions! {
     /// The names of the presets.
     fn presets() -> PresetNames {
         Preset::ALL.iter().map(|preset| JsValue::from(preset.name())).collect::<Array>().unchecked_into()
-    }
-}
-
-fn lints_of(policy: &FullPolicy, within: Option<Span>) -> Vec<LintObject> {
-    match within {
-        None => policy.guards.lints(&policy.policy).chain(policy.rules.lints()).map(lint).collect(),
-        Some(within) => {
-            policy.guards.lints_within(&policy.policy, within).chain(policy.rules.lints()).map(lint).collect()
-        }
     }
 }
 

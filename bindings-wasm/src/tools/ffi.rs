@@ -1,8 +1,8 @@
 //! Values, policies and errors between JavaScript and the core, read and made once for every function.
 
 use holdoff_core::{
-    Call, Error, ErrorCode, Field, Gate, GateConfig, HostText, Options, Policy, Preset, Quantity, Retry, Rules, Span,
-    TextList, Texts, Value, WaitBackoff, each_guard, write_document,
+    Call, Error, ErrorCode, Explanation, Field, Gate, GateConfig, HostText, Options, Policy, Preset, Quantity, Retry,
+    Rules, Span, TextList, Texts, Value, WaitBackoff, each_guard, write_document,
 };
 use js_sys::{Array, BigInt, Object, Reflect, Uint32Array};
 use wasm_bindgen::convert::TryFromJsValue as _;
@@ -300,6 +300,11 @@ impl FullPolicy {
         };
         let _ = write_document(policy, rules, guards, each, &mut text);
         text
+    }
+
+    /// The delays, with the guards and all lints.
+    pub(super) fn explain(&self) -> Explanation {
+        self.policy.explain().guarded(&self.guards).judged(&self.rules)
     }
 
     /// Keeps a pattern that the core has read.

@@ -124,39 +124,51 @@ pub(crate) fn scanned(text: &Text, format: &Format, within: Option<Span>) -> (Sc
     let lines = Lines::of(text);
     for policy in &reading.policies {
         let of = Of { file: name, lines: &lines, policy: &policy.name, system: policy.system };
-        let place = |path: &str| policy.place(path);
-        let whole = policy.whole();
-        let mut findings = lints(&policy.document, &of, within, &place);
-        for idle in idle(policy, text) {
-            let lint = plain(LintKind::NoEffect);
-            let mut finding = finding(&lint, &of, &|_| Some(idle.place.clone()));
-            finding.message = format!("{} {}", idle.name, idle.reason);
-            findings.push(finding);
-        }
-        let route = services.route_at(whole.start);
-        if let Some(failures) = route.and_then(|route| route.failures) {
-            let few = failures <= FEW_FAILURES;
-            let ends = |name| name == LintKind::Forever.name() || few && name == LintKind::ManyAttempts.name();
-            findings.retain(|finding| !ends(finding.name));
-        }
-        if let Some(method) = route.and_then(|route| route.unsafe_method.as_ref())
-            && retries_unanswered(&policy.document)
-        {
-            let lint = plain(LintKind::UnsafeMethod);
-            let mut finding = finding(&lint, &of, &place);
-            finding.message = format!("{method} is retried after failures in which the server may have done the work");
-            findings.push(finding);
-        }
-        // A policy without a place of its own is found at its beginning.
-        for finding in findings.iter_mut().filter(|finding| finding.span.is_none() && policy.system.is_some()) {
-            finding.position = Some(lines.place(whole.start));
-            finding.span = Some(whole.clone());
-        }
-        scanned.findings.append(&mut findings);
+        scanned.findings.append(&mut findings(policy, &of, &services, text, within));
+        let route = services.route_at(policy.whole().start);
         scanned.layers.extend(route.into_iter().flat_map(|route| layers(policy, route, &of)));
     }
     scanned.budgets = services.budgets;
     (scanned, skipped)
+}
+
+/// The findings about a policy that need no other file.
+pub(crate) fn findings(
+    policy: &Named,
+    of: &Of<'_>,
+    services: &Services,
+    text: &str,
+    within: Option<Span>,
+) -> Vec<Finding> {
+    let place = |path: &str| policy.place(path);
+    let whole = policy.whole();
+    let mut findings = lints(&policy.document, of, within, &place);
+    for idle in idle(policy, text) {
+        let lint = plain(LintKind::NoEffect);
+        let mut finding = finding(&lint, of, &|_| Some(idle.place.clone()));
+        finding.message = format!("{} {}", idle.name, idle.reason);
+        findings.push(finding);
+    }
+    let route = services.route_at(whole.start);
+    if let Some(failures) = route.and_then(|route| route.failures) {
+        let few = failures <= FEW_FAILURES;
+        let ends = |name| name == LintKind::Forever.name() || few && name == LintKind::ManyAttempts.name();
+        findings.retain(|finding| !ends(finding.name));
+    }
+    if let Some(method) = route.and_then(|route| route.unsafe_method.as_ref())
+        && retries_unanswered(&policy.document)
+    {
+        let lint = plain(LintKind::UnsafeMethod);
+        let mut finding = finding(&lint, of, &place);
+        finding.message = format!("{method} is retried after failures in which the server may have done the work");
+        findings.push(finding);
+    }
+    // A policy without a place of its own is found at its beginning.
+    for finding in findings.iter_mut().filter(|finding| finding.span.is_none() && policy.system.is_some()) {
+        finding.position = Some(of.lines.place(whole.start));
+        finding.span = Some(whole.clone());
+    }
+    findings
 }
 
 /// True if a name or a schema says that a file is a policy document, whatever is wrong with it.

@@ -2,8 +2,8 @@
 
 use super::config::FailOn;
 use super::policies::Found;
-use crate::finding::{Finding, Severity, wrapped};
-use crate::style::{DIM, GOOD, styled};
+use crate::finding::{Finding, Severity};
+use crate::style::{DIM, GOOD, styled, wrapped};
 use holdoff_core::LintKind;
 use std::collections::{BTreeMap, HashMap};
 

@@ -28,7 +28,7 @@ pub(crate) fn program() -> OsString {
 
 /// Runs a program in a folder.
 pub(crate) fn run(program: OsString, folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(program).args(arguments).current_dir(folder).env("COLUMNS", "100").output().unwrap()
+    Command::new(program).args(arguments).current_dir(folder).env("COLUMNS", "300").output().unwrap()
 }
 
 pub(crate) fn holdoff(folder: &Path, arguments: &[&str]) -> Output {

@@ -21,4 +21,7 @@ expect explain holdoff ex
 expect serverless-workflow holdoff convert file.json --to ser
 expect no_jitter holdoff scan --allow no_j
 expect "polly" holdoff presets show pol
+expect polly holdoff explain pol
+expect polly holdoff simulate default pol
+expect polly holdoff replay log --policy pol
 exit $fails

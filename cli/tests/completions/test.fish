@@ -11,3 +11,5 @@ end
 expect "holdoff ex" explain
 expect "holdoff convert file.json --to ser" serverless-workflow
 expect "holdoff scan --allow no_j" no_jitter
+expect "holdoff explain tenac" tenacity-random-exponential
+expect "holdoff replay log --policy tenac" tenacity-random-exponential

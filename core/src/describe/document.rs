@@ -1,6 +1,7 @@
 //! A policy document, read from any format that serde reads: JSON, YAML, TOML.
 
 use crate::decide::policy::Policy;
+use crate::describe::explain::Explanation;
 use crate::describe::foreign::{Form, FormReader};
 use crate::describe::lint::Lint;
 use crate::describe::options::Options;
@@ -134,12 +135,17 @@ impl Document {
 
     /// The lints of the policy, its guards and its rules, in the order of their numbers.
     pub fn lints(&self) -> impl Iterator<Item = Lint> {
-        self.guards.lints(&self.policy).chain(self.rules.lints())
+        self.explain().lints().collect::<Vec<_>>().into_iter()
     }
 
     /// The same for a caller with a timeout of its own, see [`Options::lints_within`].
     pub fn lints_within(&self, timeout: Span) -> impl Iterator<Item = Lint> {
-        self.guards.lints_within(&self.policy, timeout).chain(self.rules.lints())
+        self.explain().lints_within(timeout).collect::<Vec<_>>().into_iter()
+    }
+
+    /// All retries of the policy as data and as text, with the guards and all lints.
+    pub fn explain(&self) -> Explanation {
+        self.policy.explain().guarded(&self.guards).judged(&self.rules)
     }
 
     /// Stores a text that [`Options::set`] or [`FormReader::set`] returned.

@@ -12,6 +12,7 @@ use crate::describe::lint::Lint;
 use crate::describe::options::Options;
 use crate::describe::path::{COUNTED, Path};
 use crate::describe::policy_words::KindWords;
+use crate::describe::rules::Rules;
 use crate::time::Span;
 use crate::words::words;
 use core::fmt::{self, Display, Write};
@@ -59,6 +60,8 @@ pub struct Explanation {
     /// One kind of failure; or transient, and every rule.
     kind: Option<FailureKind>,
     pub(crate) rows: Option<u32>,
+    /// The lint of the rules that judge failures: they have one at most.
+    of_rules: Option<Lint>,
 }
 
 impl Explanation {
@@ -78,6 +81,12 @@ impl Explanation {
     /// The text with the guards that go with the policy: a line for each behind the policy's words, and their lints.
     pub const fn guarded(mut self, guards: &Options) -> Self {
         self.guards = *guards;
+        self
+    }
+
+    /// The lints of the rules that judge failures, behind those of the policy and its guards.
+    pub fn judged(mut self, rules: &Rules) -> Self {
+        self.of_rules = rules.lints().next();
         self
     }
 
@@ -101,9 +110,14 @@ impl Explanation {
         core::iter::once(self.first()).chain(ruled)
     }
 
-    /// The lints of the policy and its guards.
+    /// The lints of the policy, its guards and its rules, in the order of their numbers.
     pub fn lints(&self) -> impl Iterator<Item = Lint> + '_ {
-        self.guards.lints(&self.policy)
+        self.guards.lints(&self.policy).chain(self.of_rules)
+    }
+
+    /// The same for a caller with a timeout of its own, see [`Options::lints_within`].
+    pub fn lints_within(&self, timeout: Span) -> impl Iterator<Item = Lint> + '_ {
+        self.guards.lints_within(&self.policy, timeout).chain(self.of_rules)
     }
 
     /// The first table: the retries after transient failures, or after those of the chosen kind.
@@ -192,7 +206,7 @@ impl Display for Words<'_> {
 impl Policy {
     /// All retries of the policy as data and as text, up to 100; 10 if it retries for ever.
     pub const fn explain(&self) -> Explanation {
-        Explanation { policy: *self, guards: Options::NEW, kind: None, rows: None }
+        Explanation { policy: *self, guards: Options::NEW, kind: None, rows: None, of_rules: None }
     }
 
     /// The attempts of an operation whose failures are all like this one; `None` for ever.

@@ -147,7 +147,7 @@ impl fmt::Display for Readable {
         let Self(Quantity::Span(span)) = self else { return self.0.fmt(f) };
         let tenths = span.as_nanos().saturating_add(TENTH / 2) / TENTH;
         match (tenths / 10, tenths % 10) {
-            _ if *span < HOUR => span.fmt(f),
+            _ if *span < HOUR => span.rounded().fmt(f),
             (hours, 0) => write!(f, "{hours}h"),
             (hours, tenth) => write!(f, "{hours}.{tenth}h"),
         }

@@ -383,7 +383,7 @@ fn each_guard_has_a_line() {
 fn the_budget_that_acts_is_a_line_of_every_explanation() {
     let line = |json: &str| {
         let document = crate::Document::read(&mut serde_json::Deserializer::from_str(json)).unwrap();
-        let text = document.policy.explain().guarded(&document.guards).to_string();
+        let text = document.explain().to_string();
         let lines: Vec<_> =
             text.lines().filter_map(|line| line.strip_prefix("budget: ")).map(std::borrow::ToOwned::to_owned).collect();
         assert_eq!(lines.len(), 1, "{json}");
