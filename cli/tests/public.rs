@@ -16,7 +16,8 @@ fn file(name: &str, text: &str) -> PathBuf {
 }
 
 fn holdoff(arguments: &[&str], path: &Path) -> (String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_holdoff")).args(arguments).arg(path).output().unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_holdoff")).args(arguments).arg(path).env("COLUMNS", "500").output().unwrap();
     [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).into()
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn effect(lint: &Lint) -> String {
             format!("The sleeps add up to {found}, but the call ends after {limit}: the last retries never happen.")
         }
         LintKind::UnreachableAttempts => {
-            format!("Only {found} of the {limit} attempts happen: the call ends before the others.")
+            format!("The deadline leaves time for {found} of the {limit} attempts.")
         }
         LintKind::AttemptTimeoutAboveDeadline => {
             "One slow attempt uses up the time of the whole call, so that no retry follows a timeout.".to_owned()
