@@ -60,3 +60,15 @@ pub(crate) fn mentions_retries(bytes: &[u8]) -> bool {
         LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(WORDS).ok());
     FINDER.as_ref().is_none_or(|finder| finder.is_match(bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hook_of_pre_commit_runs_for_the_same_files() {
+        let files = format!("files: '(\\.({})|(^|/)({}))$'", ENDS.join("|"), NAMES.join("|"));
+        let hook = include_str!("../../../.pre-commit-hooks.yaml");
+        assert!(hook.contains(&files), "{files}");
+    }
+}

@@ -340,7 +340,11 @@ impl Options {
         let unshown = |found: bool| found.then_some((Quantity::None, Quantity::None));
         let many = |count: u32, limit: u32| (count > limit).then_some((number(count), number(limit)));
         match kind {
-            LintKind::Forever => unshown(policy.most_attempts().is_none() && deadline.is_none() && budget.is_none()),
+            LintKind::Forever => {
+                let ends_by_time = policy.stages().last().is_some_and(|stage| stage.until.is_some());
+                let is_endless = policy.most_attempts().is_none() && deadline.is_none() && budget.is_none();
+                unshown(is_endless && !ends_by_time)
+            }
             LintKind::Shrinking => {
                 policy.smallest_factor().map(|factor| (Quantity::Number(factor), Quantity::Number(1.0)))
             }

@@ -264,3 +264,17 @@ fn looking_is_quick_whatever_the_policy() {
 fn numbers_are_in_order() {
     assert!(LintKind::ALL.is_sorted_by(|a, b| a.code() < b.code()));
 }
+
+#[test]
+#[cfg(feature = "serde")]
+fn a_policy_whose_last_stage_ends_by_time_is_not_endless() {
+    let lints = |json: &str| {
+        let document = crate::Document::read(&mut serde_json::Deserializer::from_str(json)).unwrap();
+        document.lints().map(|lint| lint.kind.code()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        lints(r#"{"attempts": "forever", "backoff": [{"until": "1h"}], "deadline_from": "first_failure"}"#),
+        Vec::<u16>::new()
+    );
+    assert_eq!(lints(r#"{"attempts": "forever", "backoff": [{"until": "1h"}, {"max": "1m"}]}"#), [301_u16]);
+}
