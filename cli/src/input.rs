@@ -95,7 +95,7 @@ impl Format {
         let reading = read_one(&name, &text, self.form, entry).map_err(|cause| cannot(&cause))?;
         let was_empty = reading.is_empty();
         let Reading { policies, wrong, notes, documents, .. } = self.or_own(reading, &name, &text);
-        let is_reason = |note: &&Note| matches!(note.kind, NoteKind::Template | NoteKind::Unknown);
+        let is_reason = |note: &&Note| matches!(note.kind, NoteKind::Template | NoteKind::Unknown | NoteKind::Unsaid);
         match (policies.into_iter().next(), notes.iter().rfind(is_reason)) {
             (Some(named), _) => {
                 let findings = scan::findings(&named, &documents, &name, &text);

@@ -54,6 +54,8 @@ pub(crate) enum NoteKind {
     Template,
     /// A value that only a running system knows: no policy was read.
     Unknown,
+    /// Retries of which a file says too little: no policy was read.
+    Unsaid,
     /// A default that counts unless somebody gives another value.
     Default,
     /// A part of the retries that the policy leaves out.
@@ -355,9 +357,10 @@ fn read_block(block: Block, file: &str, text: &str, reading: &mut Reading) {
     };
     let (mut document, mut wrong) = (None, Vec::new());
     match translated(system, &node) {
-        Some(Translated { document: own, mistakes, remarks, unknown }) => {
+        Some(Translated { document: own, mistakes, remarks, unknown, unsaid }) => {
             remarks.iter().for_each(|words| note(NoteKind::LeftOut, words));
             unknown.iter().for_each(|words| note(NoteKind::Unknown, words));
+            unsaid.iter().for_each(|words| note(NoteKind::Unsaid, words));
             wrong.extend(mistakes.into_iter().map(|mistake| of_mistake(mistake, &node, file, text)));
             document = own;
         }

@@ -250,6 +250,8 @@ fn lambda_and_queues() {
     assert!(orders.words.contains("3 attempts") && orders.words.contains("deadline 24h"), "{}", orders.words);
     assert_eq!(explained(&root, "template.yaml", "Usual").delays, [30e3]);
     assert!(refused(&root, "template.yaml", &["--entry", "Open"]).contains("not known"));
+    let notes = text(&holdoff(&root, &["scan", "--fail-on", "never"]).stderr);
+    assert!(notes.contains("1 file has retries, but not enough for a policy: template.yaml"), "{notes}");
     let stream = "Resources.Handler.Properties.Events.Stream.Properties";
     assert!(refused(&root, "template.yaml", &["--entry", stream]).contains("AWS does not say after which delays"));
     put(

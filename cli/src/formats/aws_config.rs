@@ -26,7 +26,7 @@ pub(super) fn policy(of: &mut Fields<'_>) -> Option<Value> {
     let mut policy = json!({ "preset": "aws-standard-2.1" });
     match mode {
         "legacy" => {
-            of.undocumented("retry_mode", "\"legacy\" is another policy in each SDK");
+            of.unsaid("retry_mode", "\"legacy\" is another policy in each SDK");
             return None;
         }
         "adaptive" => policy["adaptive"] = json!({ "kind": "cubic", "refusal": "wait" }),

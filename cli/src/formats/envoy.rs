@@ -155,7 +155,7 @@ pub(super) fn policy(of: &mut Fields<'_>) -> Option<Value> {
     of.only("retry_policy", &POLICY, "a retry policy of Envoy");
     of.only("retry_policy.retry_back_off", &["base_interval", "max_interval"], "a backoff of Envoy");
     if of.has(PART) {
-        of.undocumented("retry_policy", "it is merged into a policy of another place");
+        of.unsaid("retry_policy", "it is merged into a policy of another place");
         return None;
     }
     let count = "must be a whole number of retries from 0 on";

@@ -24,6 +24,8 @@ pub(crate) struct Translated {
     pub(crate) remarks: Vec<String>,
     /// Values that only a running system knows.
     pub(crate) unknown: Vec<String>,
+    /// Retries about which the file, or the system's documentation, says too little.
+    pub(crate) unsaid: Vec<String>,
 }
 
 /// An object, and what was found out about it so far.
@@ -133,9 +135,9 @@ impl<'n> Fields<'n> {
         self.translated.unknown.push(format!("{path}: the value is not known before the file is used"));
     }
 
-    /// Says that the documentation of the system leaves out what a policy needs.
-    pub(super) fn undocumented(&mut self, path: &str, words: &str) {
-        self.translated.unknown.push(format!("{path}: {words}"));
+    /// Says that the file, or the system's documentation, leaves out what a policy needs.
+    pub(super) fn unsaid(&mut self, path: &str, words: &str) {
+        self.translated.unsaid.push(format!("{path}: {words}"));
     }
 
     pub(super) fn remark(&mut self, remark: impl Into<String>) {

@@ -56,7 +56,7 @@ const EVENT: &str = " event";
 pub(super) fn policy(of: &mut Fields<'_>) -> Option<Value> {
     let (retries, age) = (of.given(&RETRIES), of.given(&AGES));
     if of.has(EVENT) {
-        of.undocumented(retries.or(age).unwrap_or_default(), "AWS does not say after which delays");
+        of.unsaid(retries.or(age).unwrap_or_default(), "AWS does not say after which delays");
         return None;
     }
     let rule = "must be a whole number of retries from 0 to 2";

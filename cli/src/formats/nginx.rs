@@ -115,7 +115,7 @@ pub(super) fn policy(of: &mut Fields<'_>) -> Option<Value> {
         (Some(tries), None) => tries,
         (None, Some(servers)) => servers.max(1),
         (None, None) => {
-            of.undocumented("proxy_next_upstream", "there are as many tries as servers, which this block does not say");
+            of.unsaid("proxy_next_upstream", "there are as many tries as servers, which this block does not say");
             return None;
         }
     };

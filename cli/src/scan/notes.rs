@@ -21,6 +21,8 @@ pub(crate) enum Skipped {
     Broken,
     /// A template, whose policies are known when it is rendered.
     Template,
+    /// A file with retries of which it says too little for a policy.
+    Unsaid,
     /// A file whose placeholders have defaults, which count.
     Default,
     /// A comment that allows a warning that does not exist.
@@ -40,6 +42,9 @@ impl Skipped {
             Self::Broken => ["file is no valid JSON or YAML", "files are no valid JSON or YAML"],
             Self::Template => {
                 ["file is a template, or takes values from outside", "files are templates, or take values from outside"]
+            }
+            Self::Unsaid => {
+                ["file has retries, but not enough for a policy", "files have retries, but not enough for a policy"]
             }
             Self::Default => {
                 ["file has placeholders, whose defaults count", "files have placeholders, whose defaults count"]

@@ -113,6 +113,9 @@ pub(crate) fn scanned(text: &Text, format: &Format, within: Option<Span>) -> (Sc
     if has(&[NoteKind::Template, NoteKind::Unknown]) {
         skipped.push(Skipped::Template);
     }
+    if has(&[NoteKind::Unsaid]) {
+        skipped.push(Skipped::Unsaid);
+    }
     if has(&[NoteKind::Default]) {
         skipped.push(Skipped::Default);
     }
