@@ -93,7 +93,6 @@ impl Format {
         let cannot = |cause: &str| Problem::Unreadable(error(format_args!("{name}: {cause}")));
         let entry = self.entry.as_deref();
         let reading = read_one(&name, &text, self.form, entry).map_err(|cause| cannot(&cause))?;
-        let was_empty = reading.is_empty();
         let Reading { policies, wrong, notes, documents, .. } = self.or_own(reading, &name, &text);
         let is_reason = |note: &&Note| matches!(note.kind, NoteKind::Template | NoteKind::Unknown | NoteKind::Unsaid);
         match (policies.into_iter().next(), notes.iter().rfind(is_reason)) {
@@ -104,9 +103,6 @@ impl Format {
             }
             (None, Some(note)) if wrong.is_empty() => Err(cannot(&note.message)),
             (None, None) if wrong.is_empty() => Err(cannot("has no retries")),
-            (None, None) if was_empty && self.form.is_none() && is_of_something_else(&name, &text) => {
-                Err(cannot("has no retries"))
-            }
             (None, _) => Err(Problem::Wrong(wrong, text)),
         }
     }
@@ -123,7 +119,8 @@ impl Format {
 
     /// The reading, or that of a policy document where no system's shape was found.
     fn or_own(&self, reading: Reading, name: &str, text: &str) -> Reading {
-        if reading.is_empty() && self.form.is_none() { read_policy(name, text) } else { reading }
+        let is_own = reading.is_empty() && self.form.is_none() && !is_of_something_else(name, text);
+        if is_own { read_policy(name, text) } else { reading }
     }
 
     /// The name of a file for people, and its text.

@@ -111,7 +111,8 @@ impl Named {
 /// Reads all policies of a text. `system: None` finds them by their shape, policy documents of holdoff among them. A text
 /// without retries has no policies; a template that is no YAML gives a note.
 pub(crate) fn read(name: &str, text: &str, system: Option<System>) -> Reading {
-    const PARTS: [&str; 7] = ["etry", "etri", "ttempt", "acko", "next_upstream", "maxReceiveCount", "redispatch"];
+    const PARTS: [&str; 8] =
+        ["etry", "etri", "ttempt", "acko", "next_upstream", "maxReceiveCount", "redispatch", "VirtualService"];
     if system.is_none() && !PARTS.iter().any(|part| text.contains(part)) {
         return Reading::default();
     }
@@ -257,18 +258,20 @@ pub(crate) fn read_policy(name: &str, text: &str) -> Reading {
     reading
 }
 
-/// True for a file of something else: its names are none of a policy document, and few of them are near one.
+/// True for a file of something else: it has objects or lists, its names are none of a policy document, and few of them are near one.
 pub(crate) fn is_of_something_else(name: &str, text: &str) -> bool {
     let Ok(Trees { documents, .. }) = trees(name, text, None) else { return false };
     let Some(document) = documents.first() else { return true };
+    let fields = document.fields();
+    let is_deep = |field: &Field| matches!(field.value.data, Data::Object(_) | Data::List(_));
     let near = |field: &Field| {
         let alone = Node { span: 0..0, data: Data::Object(vec![field.clone()]) };
-        let error = Document::read(&alone).err().map(|wrong| wrong.error)?;
-        let is_inside = matches!(field.value.data, Data::Object(_) | Data::List(_));
-        (error.code == ErrorCode::UnknownField).then_some(error.nearest.is_some() && !is_inside)
+        let error = Document::read(&alone).err()?.error;
+        (error.code == ErrorCode::UnknownField).then_some(error.nearest.is_some() && !is_deep(field))
     };
-    let known: Option<Vec<_>> = document.fields().iter().map(near).collect();
-    known.is_some_and(|near| !near.is_empty() && near.iter().filter(|is_near| **is_near).count() * 2 < near.len())
+    let near: Option<Vec<_>> = fields.iter().map(near).collect();
+    let few = |near: Vec<bool>| near.iter().filter(|is_near| **is_near).count() * 2 < near.len();
+    !name.ends_with("retry.json") && fields.iter().any(is_deep) && near.is_some_and(few)
 }
 
 fn own(node: &Rc<Node>, document: Document) -> Named {

@@ -146,6 +146,8 @@ fn a_file_without_retries_is_no_policy_with_mistakes() {
         let path = file("some.yaml", text);
         let (_, err) = holdoff(&["explain"], &path);
         assert!(err.ends_with("some.yaml: has no retries\n"), "{err}");
+        // A hook names each file that was changed.
+        assert_eq!(holdoff(&["scan", "--json"], &path).0.trim(), "[]");
     }
     for text in [
         "atempts: 4\n",
@@ -192,4 +194,29 @@ fn a_file_of_another_format_is_not_called_broken() {
         let path = file(name, "[agent]\n  max retries = 3\n  b: [\n");
         assert_eq!(scanned(&path), (vec![], String::new()), "{name}");
     }
+}
+
+#[test]
+fn a_route_with_nothing_but_a_timeout_is_read_where_its_file_is_named() {
+    let path = file(
+        "route.yaml",
+        "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec:\n  hosts: [stock]\n  http:\n  - timeout: 1s\n    route:\n    - \
+         destination:\n        host: stock\n",
+    );
+    assert_eq!(explained(&path, "http[0]").0, [24.999999, 49.999999]);
+    let (out, _) = holdoff(&["scan", "--json"], &path);
+    assert!(out.contains("mesh_without_budget") && !out.contains("unknown_field"), "{out}");
+    assert_eq!(names(&scanned(&path).0), ["mesh_without_budget"]);
+}
+
+#[test]
+fn delays_that_a_route_does_not_say_are_no_finding() {
+    let route = |backoff: &str| {
+        let retry = format!("      attempts: 5{backoff}\n    timeouts:\n      request: 400ms\n");
+        let text =
+            format!("apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nspec:\n  rules:\n  - retry:\n{retry}");
+        scanned(&file("route.yaml", &text)).0
+    };
+    assert_eq!(names(&route("")), Vec::<&str>::new());
+    assert_eq!(names(&route("\n      backoff: 1s")), ["unreachable_attempts", "wait_above_deadline"]);
 }

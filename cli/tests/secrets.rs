@@ -62,7 +62,7 @@ const FILES: [(&str, &str); 16] = [
          maxRetries: -1 } } }, key: hunter2 }\n",
     ),
     ("broken.yaml", "retries: [hunter2, {attempts: *hunter2}\nkey: \"hunter2\n"),
-    ("twice.yaml", "key: hunter2\nkey: hunter2\nretries: { attempts: 3 }\n"),
+    ("twice.yaml", "key: hunter2\nkey: hunter2\nattempts: 3\n"),
 ];
 
 #[test]

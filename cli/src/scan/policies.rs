@@ -10,7 +10,8 @@ use crate::finding::Finding;
 use crate::input::{Format, Problem, of_preset};
 use crate::reading::{Named, NoteKind, Reading, read};
 use crate::spans::Lines;
-use holdoff_core::{Document, ErrorCode, Facts, Failure, FailureKind, LintKind, Preset, Span};
+use crate::system::System;
+use holdoff_core::{Document, ErrorCode, Facts, Failure, FailureKind, Form, LintKind, Preset, Span};
 
 /// The most failures after which a breaker ends a call that is no finding.
 const FEW_FAILURES: u32 = 10;
@@ -146,6 +147,11 @@ pub(crate) fn findings(
     let place = |path: &str| policy.place(path);
     let whole = policy.whole();
     let mut findings = lints(&policy.document, of, within, &place);
+    if policy.system == Some(System::Core(Form::GatewayApi)) && policy.around().at(&["retry", "backoff"]).is_none() {
+        // The delays are those of the gateway.
+        let kinds = [LintKind::WaitAboveDeadline, LintKind::LongWait, LintKind::WaitAboveTimeout];
+        findings.retain(|finding| kinds.iter().all(|kind| kind.name() != finding.name));
+    }
     for idle in idle(policy, text) {
         let lint = plain(LintKind::NoEffect);
         let mut finding = finding(&lint, of, &|_| Some(idle.place.clone()));
