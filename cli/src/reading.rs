@@ -111,8 +111,18 @@ impl Named {
 /// Reads all policies of a text. `system: None` finds them by their shape, policy documents of holdoff among them. A text
 /// without retries has no policies; a template that is no YAML gives a note.
 pub(crate) fn read(name: &str, text: &str, system: Option<System>) -> Reading {
-    const PARTS: [&str; 8] =
-        ["etry", "etri", "ttempt", "acko", "next_upstream", "maxReceiveCount", "redispatch", "VirtualService"];
+    const PARTS: [&str; 10] = [
+        "etry",
+        "etri",
+        "ttempt",
+        "acko",
+        "next_upstream",
+        "maxReceiveCount",
+        "redispatch",
+        "VirtualService",
+        "EventAge",
+        "event_age",
+    ];
     if system.is_none() && !PARTS.iter().any(|part| text.contains(part)) {
         return Reading::default();
     }

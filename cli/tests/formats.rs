@@ -6,6 +6,7 @@ mod common;
 use common::{folder, holdoff, put, text};
 use serde_json::Value;
 use std::path::Path;
+use std::process::Output;
 
 /// A policy, as it is explained.
 struct Explained {
@@ -457,4 +458,32 @@ fn proxies_are_layers_of_their_services() {
     assert_eq!(of("unsafe_method"), [("nginx.conf", 5)]);
     // One cluster has its budget in another file. HAProxy and nginx have no budgets.
     assert_eq!(of("mesh_without_budget"), [("bare.json", 1), ("envoy.yaml", 28)]);
+}
+
+#[test]
+fn a_folder_is_searched_for_each_setting_alone() {
+    let root = folder("formats-alone");
+    for (name, text) in [
+        ("fastcgi.conf", "location / { fastcgi_pass 127.0.0.1:9000; fastcgi_next_upstream error; }\n"),
+        ("haproxy.cfg", "backend a\n  option redispatch\n"),
+        (
+            "age.tf",
+            "resource \"aws_lambda_function_event_invoke_config\" \"a\" {\n  maximum_event_age_in_seconds = 300\n}\n",
+        ),
+        ("serverless.yml", "service: a\nfunctions:\n  f:\n    maximumEventAge: 300\n"),
+        ("queue.tf", "resource \"aws_sqs_queue\" \"a\" {\n  redrive_policy = jsonencode({ maxReceiveCount = 3 })\n}\n"),
+        ("config", "[default]\nmax_attempts = 4\n"),
+        ("envoy.yaml", "virtual_hosts: [{ domains: ['*'], retry_policy: { retry_on: 5xx } }]\n"),
+        ("job.yaml", "apiVersion: batch/v1\nkind: Job\nspec: { backoffLimit: 1 }\n"),
+    ] {
+        put(&root, name, text);
+        let summary = text_of(&holdoff(&root, &["scan", "--fail-on", "never"]));
+        assert!(summary.contains("1 policy in 1 of 1 file"), "{name}: {summary}");
+        std::fs::remove_file(root.join(name)).unwrap();
+    }
+}
+
+/// What a command printed.
+fn text_of(output: &Output) -> String {
+    text(&output.stdout) + &text(&output.stderr)
 }

@@ -32,13 +32,16 @@ const NAMES: [&str; 3] = ["config", "credentials", "haproxy"];
 const WRITTEN: [&str; 6] =
     ["package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "composer.lock", "package.json", "tsconfig.json"];
 /// A policy has one of these words, whatever the case of its letters.
-const WORDS: [&str; 10] = [
+const WORDS: [&str; 13] = [
     "retr",
     "backoff",
     "attempts",
     "errorequals",
     "maxreceivecount",
-    "proxy_next_upstream",
+    "_next_upstream",
+    "redispatch",
+    "eventage",
+    "event_age",
     "virtualservice",
     "httproute",
     "outlier",

@@ -13,12 +13,14 @@ const DEEPEST: usize = 64;
 
 /// True for a text with a directive about the next server.
 pub(crate) fn is_nginx(text: &str) -> bool {
-    let mut lines = text.lines().map(str::trim_start);
-    lines.any(|line| {
-        let word = line.split([' ', '\t', ';']).next().unwrap_or_default();
-        let module = word.split_once("_next_upstream").map(|(module, _)| module);
-        module.is_some_and(|module| MODULES.contains(&module)) && line.contains(';')
-    })
+    let has_directive = |line: &str| {
+        line.match_indices("_next_upstream").any(|(at, _)| {
+            let before = line.get(..at).unwrap_or_default();
+            let module = before.rsplit(|sign: char| sign.is_whitespace() || "{};".contains(sign)).next();
+            module.is_some_and(|module| MODULES.contains(&module))
+        })
+    };
+    text.lines().any(|line| line.contains(';') && !line.trim_start().starts_with('#') && has_directive(line))
 }
 
 /// A word, or a sign that ends a directive or a block.
@@ -136,7 +138,8 @@ mod tests {
         let place = location.value.place("proxy_next_upstream").unwrap();
         assert_eq!(&text[place.value], "error  http_502");
         assert_eq!(location.value.value("proxy_pass").unwrap().text(), Some("http://${name}:80/x"));
-        assert!(is_nginx(text));
+        assert!(is_nginx(text) && is_nginx("a { grpc_next_upstream off; }"));
+        assert!(!is_nginx("# proxy_next_upstream off;\n") && !is_nginx("my_proxy_next_upstream off;\n"));
     }
 
     #[test]
