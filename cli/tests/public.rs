@@ -220,3 +220,24 @@ fn delays_that_a_route_does_not_say_are_no_finding() {
     assert_eq!(names(&route("")), Vec::<&str>::new());
     assert_eq!(names(&route("\n      backoff: 1s")), ["unreachable_attempts", "wait_above_deadline"]);
 }
+
+#[test]
+fn containers_of_argo_have_retries_of_their_own() {
+    let path = file(
+        "workflow.yaml",
+        "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nspec:\n  templates:\n  - name: build\n    containerSet:\n      retryStrategy:\n        \
+         retries: \"2\"\n        duration: 30s\n",
+    );
+    assert_eq!(explained(&path, "spec.templates[0].containerSet").0, [30_000.0; 2]);
+    assert_eq!(scanned(&path), (vec![], String::new()));
+}
+
+#[test]
+fn a_hedge_of_grpc_needs_no_jitter() {
+    let policy = "{\"maxAttempts\": 3, \"hedgingDelay\": \"0.5s\"}";
+    let path = file(
+        "hedge.json",
+        &format!("{{\"methodConfig\": [{{\"name\": [{{\"service\": \"a.B\"}}], \"hedgingPolicy\": {policy}}}]}}"),
+    );
+    assert!(!names(&scanned(&path).0).contains(&"no_jitter"));
+}

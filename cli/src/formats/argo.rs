@@ -36,6 +36,9 @@ pub(crate) fn find(root: &Rc<Node>, found: &mut Vec<Block>) {
 }
 
 pub(super) fn policy(of: &mut Fields<'_>) -> Option<Value> {
+    if of.has("retryStrategy.retries") {
+        return of_containers(of);
+    }
     of.only("retryStrategy", &STRATEGY, "a retryStrategy");
     of.only("retryStrategy.backoff", &["duration", "factor", "maxDuration", "cap"], "a backoff of Argo Workflows");
     let limit = of.count_or_text("retryStrategy.limit", 0.0, f64::MAX, "must be a whole number of retries from 0 on");
@@ -58,6 +61,19 @@ pub(super) fn policy(of: &mut Fields<'_>) -> Option<Value> {
         of.remark("expression chooses the failures that are retried, which the policy leaves out");
     }
     Some(policy)
+}
+
+/// The retries of each container of a `containerSet`, all after the same time.
+fn of_containers(of: &mut Fields<'_>) -> Option<Value> {
+    of.only("retryStrategy", &["retries", "duration"], "the retryStrategy of a containerSet");
+    let retries =
+        of.count_or_text("retryStrategy.retries", 0.0, f64::MAX, "must be a whole number of retries from 0 on")?;
+    let delay = match of.has("retryStrategy.duration") {
+        true => json!(of.time("retryStrategy.duration", time, TIME)?),
+        false => json!("0s"),
+    };
+    let backoff = json!({ "kind": "constant", "delay": delay });
+    Some(json!({ "attempts": u64::from(retries) + 1, "backoff": backoff, "jitter": "none" }))
 }
 
 fn backoff(of: &mut Fields<'_>) -> Option<Value> {

@@ -147,6 +147,10 @@ pub(crate) fn findings(
     let place = |path: &str| policy.place(path);
     let whole = policy.whole();
     let mut findings = lints(&policy.document, of, within, &place);
+    if policy.around().get("hedgingPolicy").is_some() {
+        // A hedge of gRPC has no delays between retries.
+        findings.retain(|finding| finding.name != LintKind::NoJitter.name());
+    }
     if policy.system == Some(System::Core(Form::GatewayApi)) && policy.around().at(&["retry", "backoff"]).is_none() {
         // The delays are those of the gateway.
         let kinds = [LintKind::WaitAboveDeadline, LintKind::LongWait, LintKind::WaitAboveTimeout];
