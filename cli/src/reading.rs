@@ -311,7 +311,8 @@ fn trees(name: &str, text: &str, system: Option<System>) -> Result<Trees, (bool,
         system == Some(System::Core(Form::Polly)) || ends(&[".jsonc", ".json5"]) || name.contains("appsettings");
     let all = |documents| Trees { documents, only: None };
     let looks_like_json = text.trim_start().is_empty() || text.trim_start().starts_with(['{', '[', '"']);
-    let is_free = !is_yaml && !is_json;
+    let is_hcl = ends(&[".tf", ".hcl"]);
+    let is_free = !is_yaml && !is_json && !is_hcl;
     if is_free && let Some(own) = of_one_system(text, system) {
         let root = match own {
             System::Haproxy => haproxy::haproxy(text),
@@ -324,7 +325,7 @@ fn trees(name: &str, text: &str, system: Option<System>) -> Result<Trees, (bool,
     if ends(&[".properties"]) {
         return Ok(all(properties::properties(text)));
     }
-    if ends(&[".tf", ".hcl"]) {
+    if is_hcl {
         let trees =
             |hcl: hcl::Hcl| Trees { documents: vec![hcl.root], only: hcl.has_templates.then_some(Only::Templates) };
         return hcl::hcl(text).map(trees).map_err(|broken| (false, broken));

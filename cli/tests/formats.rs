@@ -301,6 +301,10 @@ fn state_machines_in_terraform() {
     assert_eq!(explained(&root, "encoded.tf", "").delays, [4e3]);
     put(&root, "open.tf", machine(&encoded.replace("= 4", "= var.seconds")));
     assert!(refused(&root, "open.tf", &[]).contains("not known"));
+    // A script inside is not the file.
+    let script = "resource \"aws_instance\" \"proxy\" {\n  user_data = <<EOF\ndefaults\n  retries 9\nEOF\n}\n";
+    put(&root, "script.tf", format!("{script}{}", machine(encoded)));
+    assert_eq!(explained(&root, "script.tf", "").delays, [4e3]);
     put(&root, "template.tf", machine(&json.replace("3", "${var.seconds}")));
     let output = holdoff(&root, &["scan"]);
     let notes = text(&output.stderr);
