@@ -3,6 +3,7 @@
 use crate::finding::Finding;
 use crate::host::{Answer, Host, Output};
 use crate::input::{Format, Input};
+use crate::scan;
 use crate::style::{BOLD, DIM, WARNING, styled, wrapped};
 use crate::table::table;
 use clap::Args;
@@ -88,7 +89,7 @@ fn text(explanation: &Explanation, input: &Input, width: usize) -> String {
         }
     }
     let mut before = "\n";
-    for finding in &input.findings {
+    for finding in &scan::findings(input) {
         let text = wrapped(&words(finding), width);
         let rest = text.strip_prefix("warning").unwrap_or(&text);
         let _ = writeln!(out, "{before}{}{rest}", styled(WARNING, "warning"));
@@ -110,7 +111,8 @@ fn data(explanation: &Explanation, input: &Input) -> String {
             "ending": table.ending().to_string(),
         })
     });
-    let lints = input.findings.iter().map(|of| json!({ "code": of.code, "name": of.name, "message": words(of) }));
+    let lints = scan::findings(input);
+    let lints = lints.iter().map(|of| json!({ "code": of.code, "name": of.name, "message": words(of) }));
     let all = json!({
         "policy": input.name,
         "words": explanation.words().to_string().lines().collect::<Vec<_>>(),

@@ -2,13 +2,14 @@
 
 use crate::finding::Finding;
 use crate::host::{Host, error};
-use crate::reading::{Note, NoteKind, Reading, is_of_something_else, read, read_one, read_policy};
-use crate::scan;
+use crate::reading::{Named, Note, NoteKind, Reading, is_of_something_else, read, read_one, read_policy};
 use crate::system::System;
+use crate::tree::Node;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use holdoff_core::{Document, Form, Preset};
 use serde_json::Deserializer;
+use std::rc::Rc;
 
 /// The format that policies are in.
 #[derive(Args, Clone)]
@@ -45,15 +46,20 @@ pub(crate) struct Input {
     pub(crate) document: Document,
     /// Remarks about what the file leaves open, and what the policy leaves out.
     pub(crate) notes: Vec<String>,
-    /// What is found about it without other files.
-    pub(crate) findings: Vec<Finding>,
+    /// Where it was read; `None` for a preset.
+    pub(crate) origin: Option<Origin>,
+}
+
+/// A policy in its file.
+pub(crate) struct Origin {
+    pub(crate) policy: Named,
+    pub(crate) documents: Vec<Rc<Node>>,
+    pub(crate) text: String,
 }
 
 impl Input {
     pub(crate) fn of(preset: Preset) -> Self {
-        let (name, document) = (preset.name(), of_preset(preset));
-        let findings = scan::of_preset(&document, name);
-        Self { name: name.to_owned(), findings, document, notes: Vec::new() }
+        Self { name: preset.name().to_owned(), document: of_preset(preset), notes: Vec::new(), origin: None }
     }
 }
 
@@ -97,9 +103,9 @@ impl Format {
         let is_reason = |note: &&Note| matches!(note.kind, NoteKind::Template | NoteKind::Unknown | NoteKind::Unsaid);
         match (policies.into_iter().next(), notes.iter().rfind(is_reason)) {
             (Some(named), _) => {
-                let findings = scan::findings(&named, &documents, &name, &text);
                 let notes = notes.into_iter().map(|note| note.message).collect();
-                Ok(Input { name, document: named.document, notes, findings })
+                let document = named.document.clone();
+                Ok(Input { name, document, notes, origin: Some(Origin { policy: named, documents, text }) })
             }
             (None, Some(note)) if wrong.is_empty() => Err(cannot(&note.message)),
             (None, None) if wrong.is_empty() => Err(cannot("has no retries")),

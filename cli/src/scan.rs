@@ -19,22 +19,19 @@ mod walk;
 use crate::files::files;
 use crate::finding::{Finding, annotations, objects};
 use crate::host::{Answer, Host, Output, error};
-use crate::input::{Format, Problem};
-use crate::reading::Named;
+use crate::input::{Format, Input, Origin, Problem};
 use crate::spans::Lines;
 use crate::style::{DIM, styled, wrapped};
-use crate::tree::Node;
 use baseline::Baseline;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use config::{Config, FailOn};
-use holdoff_core::{Document, LintKind, Preset, Span};
+use holdoff_core::{LintKind, Preset, Span};
 use lint::Of;
 use notes::{Notes, Skipped};
 use policies::{Found, Scanned, Source};
 use services::Services;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 
 /// The largest file that is read in a folder, in bytes.
 pub(crate) const LARGEST: u64 = 5_000_000;
@@ -94,16 +91,19 @@ fn kind() -> impl TypedValueParser<Value = LintKind> {
         .try_map(|name| LintKind::from_name(&name).ok_or("is no name of a warning"))
 }
 
-/// The findings about a policy of a file that need no other file.
-pub(crate) fn findings(policy: &Named, documents: &[Rc<Node>], file: &str, text: &str) -> Vec<Finding> {
-    let of = Of { file, lines: &Lines::of(text), policy: &policy.name, system: policy.system };
-    policies::findings(policy, &of, &Services::of(documents), text, None)
-}
-
-/// The findings about a preset.
-pub(crate) fn of_preset(document: &Document, name: &str) -> Vec<Finding> {
-    let of = Of { file: name, lines: &Lines::of(""), policy: "", system: None };
-    lint::lints(document, &of, None, &|_| None)
+/// The findings about a policy that need no other file.
+pub(crate) fn findings(input: &Input) -> Vec<Finding> {
+    let file = &*input.name;
+    match &input.origin {
+        Some(Origin { policy, documents, text }) => {
+            let of = Of { file, lines: &Lines::of(text), policy: &policy.name, system: policy.system };
+            policies::findings(policy, &of, &Services::of(documents), text, None)
+        }
+        None => {
+            let of = Of { file, lines: &Lines::of(""), policy: "", system: None };
+            lint::lints(&input.document, &of, None, &|_| None)
+        }
+    }
 }
 
 /// Reads a time with its unit.

@@ -7,7 +7,7 @@ mod tree;
 #[allow(dead_code, reason = "each test has its own part")]
 mod common;
 
-use common::{folder, program, run, text};
+use common::{folder, holdoff, program, run, text};
 use serde_json::Value;
 #[cfg(target_os = "linux")]
 use std::fs;
@@ -15,7 +15,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-const FILES: usize = 400;
+const FILES: usize = 300;
 
 /// What a program prints about a folder: the findings, SARIF and the text, each with its notes and its exit code.
 fn printed(program: std::ffi::OsString, folder: &Path) -> Vec<(String, String, Option<i32>)> {
@@ -60,5 +60,42 @@ fn every_package_prints_the_same() {
         for (ours, theirs) in expected.iter().zip(printed(program(), folder)) {
             assert_eq!(ours, &theirs, "{}", folder.display());
         }
+    }
+}
+
+/// Warnings that need more than the policy: other files.
+const OF_REPOSITORIES: [&str; 2] = ["nested_retries", "mesh_without_budget"];
+
+#[test]
+fn explain_shows_what_scan_finds_in_a_file() {
+    let root = folder("agree");
+    let route = tree::file(0).1.replace("route:", "match: [{ method: { exact: POST } }]\n      route:");
+    let client =
+        "resilience4j.retry:\n  instances:\n    shop: { waitDuration: 500ms, exponentialBackoffMultiplier: 2 }\n";
+    let more = [("post.yaml".to_owned(), route), ("client.yml".to_owned(), client.to_owned())];
+    let files = (0..6).map(tree::file).chain(more);
+    let mut seen = std::collections::BTreeSet::new();
+    for (name, content) in files {
+        tree::write(&root, &name, &content).unwrap();
+        let found = text(&holdoff(&root, &["scan", "--json", &name]).stdout);
+        let found: Vec<Value> = serde_json::from_str(&found).unwrap();
+        let policies: std::collections::BTreeSet<_> = found.iter().map(|of| of["policy"].as_str().unwrap()).collect();
+        for policy in policies {
+            let of_policy = found.iter().filter(|of| of["policy"] == policy);
+            let mut expected: Vec<_> = of_policy.map(|of| of["name"].as_str().unwrap()).collect();
+            expected.retain(|name| !OF_REPOSITORIES.contains(name));
+            let entry: &[&str] = if policy.is_empty() { &[] } else { &["--entry", policy] };
+            let output = holdoff(&root, &[&["explain", "--json", &name], entry].concat());
+            let explained: Value = serde_json::from_slice(&output.stdout).unwrap();
+            let lints = explained["lints"].as_array().unwrap();
+            let mut lints: Vec<_> = lints.iter().map(|of| of["name"].as_str().unwrap().to_owned()).collect();
+            expected.sort_unstable();
+            lints.sort_unstable();
+            assert_eq!(lints, expected, "{name} {policy}");
+            seen.extend(lints);
+        }
+    }
+    for name in ["retries_everything", "retries_client_errors", "no_effect", "unsafe_method", "no_jitter"] {
+        assert!(seen.contains(name), "{seen:?}");
     }
 }
