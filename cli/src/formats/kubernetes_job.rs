@@ -1,5 +1,5 @@
 //! The retries of a Kubernetes `Job`, alone or in a `CronJob`: a failed pod is made again after 10 s, doubled up to 6 minutes, as its
-//! documentation says (Jobs, "Pod backoff failure policy"; the controller's own limit is 10 minutes since 1.28).
+//! documentation says (Jobs, "Pod backoff failure policy"; the code of recent versions has 10 minutes).
 //!
 //! With `restartPolicy: OnFailure` the kubelet restarts the container in its pod, with its own delays: at once, then after 10 s,
 //! doubled up to 5 minutes.
