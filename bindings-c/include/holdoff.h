@@ -40,7 +40,7 @@
 #define HOLDOFF_REASON_BUDGET 4 /**< Stop reason. The budget for retries is spent. */
 #define HOLDOFF_REASON_BREAKER 5 /**< Stop reason. The circuit breaker is open. */
 #define HOLDOFF_REASON_LIMITER 6 /**< Stop reason. The rate limit is reached. */
-#define HOLDOFF_REASON_BULKHEAD 7 /**< Stop reason. As many calls run and wait as there may be. */
+#define HOLDOFF_REASON_BULKHEAD 7 /**< Stop reason. The bulkhead and its queue are full. */
 #define HOLDOFF_REASON_HINT 8 /**< Stop reason. The server asked for a longer wait than the policy allows. */
 #define HOLDOFF_REASON_CANCELLED 9 /**< Stop reason. The caller cancelled. */
 #define HOLDOFF_REASON_BODY 10 /**< Stop reason. The body of the request cannot be sent again; only a host knows. */
@@ -92,7 +92,7 @@ typedef struct holdoff_problem {
 
 /**
  * Writes the problem as one line into `text`, at most `size` bytes with the zero at its end:
- * `atempts = 3: is no field of a policy; did you mean "attempts"?`
+ * `atempts = 3: is not a field of a policy; did you mean "attempts"?`
  *
  * Returns the length of the whole line without the zero, as snprintf does, so that `size` or more means it was cut.
  * `text` may be NULL when `size` is 0. Without a problem (NULL, or code 0) the line is empty.

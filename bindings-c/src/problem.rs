@@ -124,7 +124,7 @@ fn shown(field: &[c_char]) -> &str {
 
 extern_c! {
     /// Writes the problem as one line into `text`, at most `size` bytes with the zero at its end:
-    /// `atempts = 3: is no field of a policy; did you mean "attempts"?`
+    /// `atempts = 3: is not a field of a policy; did you mean "attempts"?`
     ///
     /// Returns the length of the whole line without the zero, as snprintf does, so that `size` or more means it was cut.
     /// `text` may be NULL when `size` is 0. Without a problem (NULL, or code 0) the line is empty.

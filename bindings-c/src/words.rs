@@ -165,7 +165,7 @@ pub const HOLDOFF_ERROR_LOG_START: u32 = 161;
 /// An event of a log that is not there.
 pub const HOLDOFF_ERROR_LOG_GAP: u32 = 162;
 
-/// An event of a log that is there twice.
+/// An event of a log that occurs twice.
 pub const HOLDOFF_ERROR_LOG_TWICE: u32 = 163;
 
 /// An event that comes after a later one.
@@ -264,7 +264,7 @@ pub const HOLDOFF_REASON_BREAKER: u8 = 5;
 /// Stop reason. The rate limit is reached.
 pub const HOLDOFF_REASON_LIMITER: u8 = 6;
 
-/// Stop reason. As many calls run and wait as there may be.
+/// Stop reason. The bulkhead and its queue are full.
 pub const HOLDOFF_REASON_BULKHEAD: u8 = 7;
 
 /// Stop reason. The server asked for a longer wait than the policy allows.

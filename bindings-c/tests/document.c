@@ -101,7 +101,7 @@ static void a_chain_is_set_stage_by_stage(void) {
 }
 
 static void what_is_wrong_with_a_document_is_said_with_path_value_and_rule(void) {
-  CHECK_TEXT(line_of("{\"atempts\": 5}"), "atempts = 5: is no field of a policy; did you mean \"attempts\"?");
+  CHECK_TEXT(line_of("{\"atempts\": 5}"), "atempts = 5: is not a field of a policy; did you mean \"attempts\"?");
   CHECK_TEXT(line_of("{\"deadline\": 5}"),
              "deadline = 5: must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\"");
   CHECK_TEXT(line_of("{\"backoff\": [{\"times\": 1}, {\"max\": \"ages\"}]}"),
@@ -111,7 +111,7 @@ static void what_is_wrong_with_a_document_is_said_with_path_value_and_rule(void)
   CHECK_TEXT(line_of("{\"atempts\": 5"), "line 1 column 13: must be JSON text");
   CHECK_TEXT(line_of("[]"), "must be an object");
   CHECK_TEXT(line_of("\"fast\""), "\"fast\": must be an object");
-  CHECK_TEXT(line_of("{\"attempts\": 5, \"attempts\": 6}"), "attempts: must be there once");
+  CHECK_TEXT(line_of("{\"attempts\": 5, \"attempts\": 6}"), "attempts: must occur only once");
   CHECK_TEXT(line_of("{\"attempts\": true}"), "attempts = true: must be a whole number from 1 to 4294967294, or \"forever\"");
   CHECK_TEXT(line_of("{\"rules\": [{\"if\": {\"grpc\": [\"UNAVAILABEL\"]}}]}"),
              "rules[0].if.grpc[0] = \"UNAVAILABEL\": must be a gRPC code from 0 to 16, or its name, such as \"UNAVAILABLE\"; "

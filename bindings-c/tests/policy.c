@@ -42,7 +42,7 @@ static void the_default_policy_is_that_of_default_options(void) {
 }
 
 static void a_wrong_value_is_explained(void) {
-  CHECK_TEXT(line_of("atempts", NULL, 3), "atempts = 3: is no field of a policy; did you mean \"attempts\"?");
+  CHECK_TEXT(line_of("atempts", NULL, 3), "atempts = 3: is not a field of a policy; did you mean \"attempts\"?");
   CHECK_TEXT(line_of("jitter", "ful", 0),
              "jitter.kind = \"ful\": must be one of none, full, equal, additive, proportional, bounded, subtractive; did you mean \"full\"?");
   CHECK_TEXT(line_of("attempts", NULL, 0),
@@ -50,8 +50,8 @@ static void a_wrong_value_is_explained(void) {
   CHECK_TEXT(line_of("attempts", NULL, 2.5),
              "attempts = 2.5: must be a whole number from 1 to 4294967294, or \"forever\"");
   CHECK_TEXT(line_of("backoff.max", "1ms", 0), "backoff.max = 1ms: must not be below the stage's initial delay (it is 5s unless given)");
-  CHECK_TEXT(line_of("backoff.factor", NULL, -1), "backoff.factor = -1: must be a finite number from 0 on, for decorrelated backoff from 1 on");
-  CHECK_TEXT(line_of("backoff.factor", NULL, (double)NAN), "backoff.factor = NaN: must be a finite number from 0 on, for decorrelated backoff from 1 on");
+  CHECK_TEXT(line_of("backoff.factor", NULL, -1), "backoff.factor = -1: must be a finite number, 0 or more; for decorrelated backoff 1 or more");
+  CHECK_TEXT(line_of("backoff.factor", NULL, (double)NAN), "backoff.factor = NaN: must be a finite number, 0 or more; for decorrelated backoff 1 or more");
   CHECK_TEXT(line_of("deadline", "5", 0),
              "deadline = \"5\": must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\"");
   CHECK_TEXT(line_of("deadline", NULL, -1),

@@ -68,7 +68,7 @@ static void another_policy_is_an_error_unless_forced(void) {
   before = call;
   CHECK_NUMBER(holdoff_call_resume(&call, &saved, &changed, 0, &problem), HOLDOFF_ERROR_STATE_POLICY);
   holdoff_problem_text(&problem, line, sizeof line);
-  CHECK_TEXT(line, "policy: is another than the one it was saved under");
+  CHECK_TEXT(line, "policy: is not the one it was saved under");
   CHECK_NUMBER(holdoff_retry_resume(&retry, &saved, &policy, 0, NULL), HOLDOFF_ERROR_STATE_KIND);
   CHECK(memcmp(&call, &before, sizeof call) == 0);
   CHECK_NUMBER(holdoff_saved_force(&saved, &changed), HOLDOFF_OK);

@@ -95,7 +95,7 @@ def test_mistakes_are_named(arguments: dict[str, object], words: str) -> None:
 
 
 def test_an_unknown_field_of_the_section_is_named() -> None:
-    with pytest.raises(ValueError, match=r"chaos\.failures: is no field of chaos"):
+    with pytest.raises(ValueError, match=r"chaos\.failures: is not a field of chaos"):
         with_chaos({"chaos": {"failures": 1}})
 
 

@@ -16,15 +16,15 @@ from holdoff import ConfigError, Failure, Policy
 from holdoff.machines import NEVER, Call, Retry, Schedule
 from hypothesis import given, strategies as st
 
-FACTOR = "backoff.factor = {}: must be a finite number from 0 on, for decorrelated backoff from 1 on"
+FACTOR = "backoff.factor = {}: must be a finite number, 0 or more; for decorrelated backoff 1 or more"
 
 
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        ({"atempts": 3}, 'atempts = 3: is no field of a policy; did you mean "attempts"?'),
-        ({"backoff": {"maxx": "1s"}}, "backoff.maxx = '1s': is no field of a policy; did you mean \"backoff.max\"?"),
-        ({"colour": None}, "colour = None: is no field of a policy"),
+        ({"atempts": 3}, 'atempts = 3: is not a field of a policy; did you mean "attempts"?'),
+        ({"backoff": {"maxx": "1s"}}, "backoff.maxx = '1s': is not a field of a policy; did you mean \"backoff.max\"?"),
+        ({"colour": None}, "colour = None: is not a field of a policy"),
         ({"attempts": 0}, 'attempts = 0: must be a whole number from 1 to 4294967294, or "forever"'),
         ({"attempts": -1}, 'attempts = -1: must be a whole number from 1 to 4294967294, or "forever"'),
         ({"attempts": 2.5}, 'attempts = 2.5: must be a whole number from 1 to 4294967294, or "forever"'),
@@ -72,7 +72,7 @@ def test_an_error_carries_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     error = pickle.loads(pickle.dumps(raised.value))
     assert isinstance(error, ConfigError)
     assert (error.code, error.name, error.path, error.nearest) == (100, "unknown_field", "atempts", "attempts")
-    assert error.rule == "is no field of a policy"
+    assert error.rule == "is not a field of a policy"
 
 
 def test_long_and_hostile_values_are_shown_shortly() -> None:

@@ -47,7 +47,7 @@ def test_the_numbers_of_a_document_are_read_exactly(factor: float) -> None:
             'backoff[1].max = \'x\': must be a time from 0 to 292 years with its unit, such as "250ms", "1.5s" or "2m"',
         ),
         ({"backoff": [{"kind": "constant", "delay": 1}, {}]}, "backoff[0].times: is needed by a stage that another"),
-        ({"backoff": [{}, {"maxx": 1}]}, "backoff[1].maxx = 1: is no field of a policy; did you mean"),
+        ({"backoff": [{}, {"maxx": 1}]}, "backoff[1].maxx = 1: is not a field of a policy; did you mean"),
         ({"backoff": [{"delay": 9, "max": 7}]}, "backoff[0].max = 7: must not be below the stage's initial delay"),
         ({"backoff": {"delays": []}}, "backoff.delays = []: must list at least one delay"),
         ({"backoff": {"delays": [1, "no"]}}, "backoff.delays[1] = 'no': must be a time"),

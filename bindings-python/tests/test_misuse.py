@@ -172,8 +172,8 @@ def test_a_coroutine_takes_both_kinds() -> None:
     assert slept == pytest.approx([1, 1], abs=0.5)
 
 
-ONE_MORE = "is no field of a policy, and attempts count the first one: give one more than the retries"
-PLAIN = "is no field of a policy"
+ONE_MORE = "is not a field of a policy; attempts count the first one: give one more than the retries"
+PLAIN = "is not a field of a policy"
 
 
 @pytest.mark.parametrize(

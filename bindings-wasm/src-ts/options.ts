@@ -13,7 +13,7 @@ import { FIELDS, LONGEST, OTHERS, PEERS, type Row, RULE_OF, SECTIONS } from "./t
 import type { Nanos } from "./values.js";
 import { camel, EMPTY, type FieldValue, FLAG, NO_ITEMS, NOTHING, NUMBER, nearest, TEXT, UNITLESS } from "./values.js";
 
-const ONE_MORE = ", and attempts count the first one: give one more than the retries";
+const ONE_MORE = "; attempts count the first one: give one more than the retries";
 const FOREVER = 2 ** 32 - 1;
 
 /** A limit from here on is none, and below Infinity the clock is read before the first attempt all the same. */

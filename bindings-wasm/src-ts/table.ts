@@ -110,21 +110,21 @@ export const RULE_OF: Readonly<Record<number, number>> = {
 
 /** The word and the rule of each error by its number. */
 export const RULES: Readonly<Record<number, string>> = {
-  100: 'unknown_field is no field of a policy',
+  100: 'unknown_field is not a field of a policy',
   101: 'wrong_type has the wrong type',
   102: 'unknown_word is not a known word',
   103: 'not_a_duration must be a time from 0 to 292 years with its unit, such as "250ms", "1.5s" or "2m"',
   104: 'attempts_range must be a whole number from 1 to 4294967294, or "forever"',
-  105: 'factor_range must be a finite number from 0 on, for decorrelated backoff from 1 on',
+  105: 'factor_range must be a finite number, 0 or more; for decorrelated backoff 1 or more',
   106: 'max_below_initial must not be below the stage\'s initial delay (it is 5s unless given)',
   107: 'zero_limit must be more than 0, or "none"',
   108: 'min_attempt_range must be below the deadline',
   109: 'clip_needs_min_attempt "clip" needs a min_attempt above 0',
-  110: 'jitter_factor_range must be a finite number from 0 on, at most 1 unless the jitter is additive',
+  110: 'jitter_factor_range must be a finite number, 0 or more; at most 1 unless the jitter is additive',
   111: 'not_for_kind has no meaning for the chosen kind',
   112: 'jitter_factor_missing is needed by additive, proportional and subtractive jitter',
   113: 'seed_range must be a whole number from 0 to 18446744073709551615',
-  114: 'exponent_range must be a finite number from 0 on',
+  114: 'exponent_range must be a finite number, 0 or more',
   116: 'jitter_bound_missing is needed by bounded jitter',
   140: 'document_version must be 1',
   141: 'not_json must be JSON text',
@@ -135,7 +135,7 @@ export const RULES: Readonly<Record<number, string>> = {
 
 /** The word and the rule of the error about times by its number. */
 export const TIME_RULES: Readonly<Record<number, string>> = {
-  203: 'time_range must be a time from 0 on that its type holds exactly',
+  203: 'time_range must be 0 or more, and exact in its type',
 };
 
 /** The word and the rule of each error about rules by its number. */
@@ -146,7 +146,7 @@ export const CONDITION_RULES: Readonly<Record<number, string>> = {
   123: 'pattern_text must be text',
   124: 'not_a_list must be a list',
   174: 'not_a_flag must be true or false',
-  180: 'too_many_rules is one too many: there is room for 8 rules, 16 alternatives and 8 sets of statuses',
+  180: 'too_many_rules exceeds the limit of 8 rules, 16 alternatives and 8 sets of statuses',
   183: 'replaced is written as a rule',
 };
 

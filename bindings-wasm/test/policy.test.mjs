@@ -25,15 +25,15 @@ test("a wrong field is named with its value, its rule and its neighbour", () => 
   const duration = 'must be a time from 0 to 292 years with its unit, such as "250ms", "1.5s" or "2m"';
   const oneMore = "and attempts count the first one: give one more than the retries";
   for (const [fields, message] of [
-    [{ atempts: 3 }, 'atempts = 3: is no field of a policy; did you mean "attempts"?'],
-    [{ retries: 3 }, `retries = 3: is no field of a policy, ${oneMore}; did you mean "attempts"?`],
-    [{ maxRetries: 3 }, `maxRetries = 3: is no field of a policy, ${oneMore}; did you mean "attempts"?`],
-    [{ timeout: "5s" }, 'timeout = "5s": is no field of a policy; did you mean "attemptTimeout"?'],
-    [{ maxDelay: "5s" }, 'maxDelay = "5s": is no field of a policy; did you mean "backoff.max"?'],
-    [{ minTimeout: 100 }, 'minTimeout = 100: is no field of a policy; did you mean "backoff.initial"?'],
-    [{ shouldRetry: 1 }, 'shouldRetry = 1: is no field of a policy; did you mean "when"?'],
-    [{ onFailedAttempt: 1 }, 'onFailedAttempt = 1: is no field of a policy; did you mean "onRetry"?'],
-    [{ onDeadlin: "clip" }, 'onDeadlin = "clip": is no field of a policy; did you mean "onDeadline"?'],
+    [{ atempts: 3 }, 'atempts = 3: is not a field of a policy; did you mean "attempts"?'],
+    [{ retries: 3 }, `retries = 3: is not a field of a policy, ${oneMore}; did you mean "attempts"?`],
+    [{ maxRetries: 3 }, `maxRetries = 3: is not a field of a policy, ${oneMore}; did you mean "attempts"?`],
+    [{ timeout: "5s" }, 'timeout = "5s": is not a field of a policy; did you mean "attemptTimeout"?'],
+    [{ maxDelay: "5s" }, 'maxDelay = "5s": is not a field of a policy; did you mean "backoff.max"?'],
+    [{ minTimeout: 100 }, 'minTimeout = 100: is not a field of a policy; did you mean "backoff.initial"?'],
+    [{ shouldRetry: 1 }, 'shouldRetry = 1: is not a field of a policy; did you mean "when"?'],
+    [{ onFailedAttempt: 1 }, 'onFailedAttempt = 1: is not a field of a policy; did you mean "onRetry"?'],
+    [{ onDeadlin: "clip" }, 'onDeadlin = "clip": is not a field of a policy; did you mean "onDeadline"?'],
     [{ attempts: 0 }, 'attempts = 0: must be a whole number from 1 to 4294967294, or "forever"'],
     [{ attempts: -1 }, 'attempts = -1: must be a whole number from 1 to 4294967294, or "forever"'],
     [{ attempts: 2.5 }, 'attempts = 2.5: must be a whole number from 1 to 4294967294, or "forever"'],
@@ -50,11 +50,11 @@ test("a wrong field is named with its value, its rule and its neighbour", () => 
     [{ deadline: 0 }, 'deadline = 0: must be more than 0, or "none"'],
     [
       { backoff: { factor: -1 } },
-      "backoff.factor = -1: must be a finite number from 0 on, for decorrelated backoff from 1 on",
+      "backoff.factor = -1: must be a finite number, 0 or more; for decorrelated backoff 1 or more",
     ],
     [
       { backoff: { factor: Infinity } },
-      "backoff.factor = Infinity: must be a finite number from 0 on, for decorrelated backoff from 1 on",
+      "backoff.factor = Infinity: must be a finite number, 0 or more; for decorrelated backoff 1 or more",
     ],
     [
       { preset: "kubernetes", backoff: { initial: "10s", max: "5s" } },
@@ -64,7 +64,7 @@ test("a wrong field is named with its value, its rule and its neighbour", () => 
       { backoff: { initial: 20, max: "10ms" } },
       'backoff.max = "10ms": must not be below the stage\'s initial delay (it is 5s unless given)',
     ],
-    [{ backoff: { max: { is: "5s" } } }, 'backoff.max.is = "5s": is no field of a policy; did you mean "backoff.max"?'],
+    [{ backoff: { max: { is: "5s" } } }, 'backoff.max.is = "5s": is not a field of a policy; did you mean "backoff.max"?'],
     [
       { jitter: "ful" },
       'jitter.kind = "ful": must be one of none, full, equal, additive, proportional, bounded, subtractive; did you mean "full"?',
@@ -73,12 +73,12 @@ test("a wrong field is named with its value, its rule and its neighbour", () => 
       { attempts: "x".repeat(5000) },
       `attempts = "${"x".repeat(40)}...": must be a whole number from 1 to 4294967294, or "forever"`,
     ],
-    [{ atempts: null }, 'atempts = null: is no field of a policy; did you mean "attempts"?'],
-    [{ atempts: undefined }, 'atempts: is no field of a policy; did you mean "attempts"?'],
-    [{ limitz: {} }, 'limitz = [object]: is no field of a policy; did you mean "limits"?'],
+    [{ atempts: null }, 'atempts = null: is not a field of a policy; did you mean "attempts"?'],
+    [{ atempts: undefined }, 'atempts: is not a field of a policy; did you mean "attempts"?'],
+    [{ limitz: {} }, 'limitz = [object]: is not a field of a policy; did you mean "limits"?'],
     [{ rules: [{ retry: 1 }] }, "rules[0].retry = 1: must be true or false"],
     [{ backoff: { floor: "9s" } }, /^backoff.floor = "9s": must not be above/],
-    [{ seed: 7 }, "seed = 7: is no field of a policy"],
+    [{ seed: 7 }, "seed = 7: is not a field of a policy"],
     [5, "policy = 5: must be an object of fields, or the name of a preset"],
     [new Policy(), "policy = [object]: must be an object of fields, or the name of a preset"],
     [null, "policy = null: must be an object of fields, or the name of a preset"],
@@ -106,9 +106,9 @@ test("odd objects are refused and never hang", async () => {
   loop.backoff = loop;
   assert.match(refused(loop), /backoff.backoff/);
   assert.match((await failure(retry(() => 1, loop))).message, /backoff.backoff/);
-  assert.match(refused({ ["n".repeat(10_000)]: 1 }), /is no field of a policy$/);
-  assert.match(refused({ __proto__: null, x: 1 }), /is no field/);
-  assert.match(refused({ "\u{1f600}": 1 }), /is no field/);
+  assert.match(refused({ ["n".repeat(10_000)]: 1 }), /is not a field of a policy$/);
+  assert.match(refused({ __proto__: null, x: 1 }), /is not a field/);
+  assert.match(refused({ "\u{1f600}": 1 }), /is not a field/);
 });
 
 test("names are camelCase or snake_case, and null is not given", () => {
@@ -154,7 +154,7 @@ test("an error about an option says what is wanted", async () => {
     [{ whenResult: "x" }, 'whenResult = "x": must be true or a function'],
     [{ signal: 1 }, "signal = 1: must be an AbortSignal"],
     [{ idempotent: 1 }, "idempotent = 1: must be true or false"],
-    [{ policy, onretry: null, onretri: 1 }, "onretri = 1: is no field of a policy"],
+    [{ policy, onretry: null, onretri: 1 }, "onretri = 1: is not a field of a policy"],
   ]) {
     assert.equal((await failure(retry(() => assert.fail("ran"), options))).message, message);
   }
@@ -273,7 +273,7 @@ test("stages and lists are told by their places", () => {
     [{ backoff: [{ delay: -1, kind: "constant" }] }, /^backoff\[0\].initial = -1: must be a time/],
     [{ backoff: { delays: [1, "x"] } }, /^backoff.delays\[1\] = "x": must be a time/],
     [{ backoff: [{}, {}] }, /^backoff\[0\].times: is needed/],
-    [{ backoff: [{ factr: 2 }] }, /^backoff\[0\].factr = 2: is no field of a policy; did you mean "backoff.factor"\?/],
+    [{ backoff: [{ factr: 2 }] }, /^backoff\[0\].factr = 2: is not a field of a policy; did you mean "backoff.factor"\?/],
     [{ rules: [{ if: { http: [999] } }] }, /^rules\[0\].if.http\[0\] = 999: must be a status/],
     [{ rules: [{ if: [{ grpc: ["UNAVAILABEL"] }] }] }, /did you mean "UNAVAILABLE"\?/],
     [{ rules: [{ if: { patterns: "timeout" } }] }, /^rules\[0\].if.patterns = "timeout": must be a list/],

@@ -15,7 +15,7 @@ pub(crate) struct Convert {
     policy: String,
     #[command(flatten)]
     form: Format,
-    /// The format of another system to print; a policy document unless given.
+    /// The format to print (default: a policy document).
     #[arg(long, value_name = "FORM", value_parser = form())]
     to: Option<Form>,
 }

@@ -20,10 +20,10 @@ pub(crate) struct Explain {
     policy: String,
     #[command(flatten)]
     form: Format,
-    /// The most retries to show; all up to 100 unless given, 10 of a policy that retries for ever.
+    /// The number of retries to show (default: at most 100, or 10 for a policy without an end).
     #[arg(long, value_name = "NUMBER")]
     rows: Option<u32>,
-    /// The kind of the failures; transient ones unless given, and a table for each rule.
+    /// The kind of the failures (default: transient, and a table for each rule).
     #[arg(long, value_name = "KIND", value_parser = kind())]
     after: Option<FailureKind>,
     #[command(flatten)]

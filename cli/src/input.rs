@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// The format that policies are in.
 #[derive(Args, Clone)]
 pub(crate) struct Format {
-    /// The format of another system that the files are in; the shape of a file says it unless given.
+    /// The format of the files (default: detected from each file).
     #[arg(long, value_name = "FORM", value_parser = system())]
     pub(crate) form: Option<System>,
     /// The policy to read of a file with several: its name, such as `retries.important`, or its index in the file, from 0.

@@ -18,9 +18,9 @@ pub(crate) struct Presets {
 
 #[derive(Subcommand)]
 enum What {
-    /// The names of the presets, and where each is from (also without a word).
+    /// Print the names of the presets and their sources (the default).
     List,
-    /// The preset as a policy document, to change and to keep.
+    /// Print a preset as a policy document.
     Show {
         /// The name of the preset.
         #[arg(value_parser = preset())]

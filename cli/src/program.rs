@@ -12,7 +12,7 @@ use std::ffi::OsString;
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Colours: by themselves in a terminal, unless `NO_COLOR` is set.
+    /// When to use colour (default: in a terminal, unless `NO_COLOR` is set).
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     color: ColorChoice,
 }
@@ -28,7 +28,7 @@ enum Command {
     Replay(replay::Replay),
     Convert(convert::Convert),
     Presets(presets::Presets),
-    /// Print the completions for a shell: `holdoff completions bash > ~/.local/share/bash-completion/completions/holdoff`.
+    /// Print the completions of a shell: `holdoff completions bash > ~/.local/share/bash-completion/completions/holdoff`.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,

@@ -512,7 +512,7 @@ fn within(one: &str, other: &str) -> bool {
 
 fn finding(mut error: DocumentError, node: &Node, file: &str, text: &str) -> Finding {
     let code = error.error.code;
-    // A value is wrong at its place, a name that is not known, or is there twice, at that of the name.
+    // A value is wrong at its place, a name that is not known, or occurs twice, at that of the name.
     let is_name = matches!(code, ErrorCode::UnknownField | ErrorCode::UnknownFormField | ErrorCode::Twice);
     // What belongs to no policy may be a secret.
     if is_name || error.path.is_empty() {

@@ -11,17 +11,17 @@ use holdoff_core::{
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Show the attempts of a logged call, and how a policy takes its failures. Exits with 1 if that policy gives up, or if the log
-/// says something else than the policy decides.
+/// Show the attempts of a logged call, and what a policy would have done. Exits with 1 if that policy gives up, or if its
+/// decisions differ from those of the log.
 #[derive(Args)]
 pub(crate) struct Replay {
     /// The log of one call: its events as bytes, or a line of JSON for each (`-`: the standard input).
     #[arg(value_hint = clap::ValueHint::FilePath)]
     log: String,
-    /// A preset, or a JSON file with a policy: what would it have done?
+    /// A preset, or a JSON file with the policy that decides about the logged failures.
     #[arg(long, value_hint = clap::ValueHint::FilePath)]
     policy: Option<String>,
-    /// Compare each decision in the log with that of the policy, which must be that of the log.
+    /// Compare each decision of the log with the policy, which must be the one that wrote the log.
     #[arg(long, requires = "policy")]
     verify: bool,
     /// Print data; times are milliseconds.

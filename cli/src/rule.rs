@@ -11,7 +11,7 @@ const PAGE: &str = include_str!("../lints.md");
 /// Explain a warning: what happens, and how to mend it.
 #[derive(Args)]
 pub(crate) struct Rule {
-    /// The name or the number of a warning, such as `no_jitter` or 303; all are listed unless given.
+    /// The name or the number of a warning, such as `no_jitter` or 303 (default: list all).
     #[arg(value_name = "WARNING")]
     rule: Option<String>,
 }
@@ -30,7 +30,7 @@ impl Rule {
         let kind = LintKind::from_name(rule).or_else(|| LintKind::from_code(rule.parse().ok()?));
         match kind.and_then(section) {
             Some(text) => Ok(paragraphs(&text, host.width).into()),
-            None => Err(error(format_args!("{rule}: is no name or number of a warning; `holdoff rule` lists them"))),
+            None => Err(error(format_args!("{rule}: is not a warning; `holdoff rule` lists them"))),
         }
     }
 }

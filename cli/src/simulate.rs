@@ -27,25 +27,25 @@ pub(crate) struct Simulate {
     /// A JSON file with a scenario: the fields of docs/storm.md. The options below replace its fields.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     scenario: Option<String>,
-    /// The fault of the server; it is down unless given.
+    /// The fault of the server (default: down).
     #[arg(long, value_enum)]
     fault: Option<Kind>,
-    /// The share of the requests with the fault, from 0 to 1; of a rate limit, the share of its capacity that the server takes.
+    /// The share of the requests with the fault, from 0 to 1; for a rate limit, the share of its capacity that the server accepts.
     #[arg(long, value_name = "NUMBER", requires = "fault", default_value_t = 0.5, hide_default_value = true, value_parser = part)]
     share: f64,
-    /// The length of the fault; 30s unless given.
+    /// The length of the fault (default: 30s).
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     outage: Option<u64>,
-    /// The number of clients; 10000 unless given.
+    /// The number of clients (default: 10000).
     #[arg(long, value_name = "NUMBER")]
     clients: Option<u32>,
-    /// The calls of each client in a second, on average; 1 unless given.
+    /// The calls per second of each client, on average (default: 1).
     #[arg(long, value_name = "NUMBER")]
     rate: Option<f64>,
-    /// The part of the server's capacity that the calls need if none fails; 0.8 unless given.
+    /// The part of the server's capacity that the calls use if none fails (default: 0.8).
     #[arg(long, value_name = "NUMBER", value_parser = part)]
     load: Option<f64>,
-    /// The source of all chance: the same seed gives the same numbers.
+    /// The seed of all random numbers: the same seed gives the same result.
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
     #[command(flatten)]

@@ -26,8 +26,10 @@ const ROWS: [Row; 10] = [
     ("attempts a call", "in the worst 10 s", |of| format!("{:.2}", of.load_at_worst)),
     ("calls that succeed", "in the whole run", |of| percent(of.success)),
     ("calls that succeed", "begun during the fault", |of| percent(of.success_in_fault)),
-    ("after the fault", "successes as before", |of| {
-        of.back.map_or("never".to_owned(), |after| format!("after {after} s"))
+    ("after the fault", "recovered", |of| match of.back {
+        None => "never".to_owned(),
+        Some(0) => "at once".to_owned(),
+        Some(after) => format!("after {after} s"),
     }),
     ("after the fault", "answers too late", |of| percent(of.wasted)),
     ("successes", "99 % of them within", |of| format!("{:.0} ms", of.p99)),

@@ -142,7 +142,7 @@ fn each_mistake_of_a_file_is_shown() {
         "rules": [{"if": {"http": [9]}, "retry": 1}], "deadline": "1s", "min_attempt": "2s"}"#;
     let output = ran(&["check", "many.json"], text.as_bytes());
     for words in [
-        "atempts: is no field of a policy; did you mean \"attempts\"?",
+        "atempts: is not a field of a policy; did you mean \"attempts\"?",
         "backoff[0].kind = \"expontial\": must be one of",
         "backoff[1].max = 5: must be a time",
         "jitter.kind = \"fulll\"",

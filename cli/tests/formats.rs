@@ -116,8 +116,8 @@ fn envoy() {
     );
     assert!(explained(&root, "envoy.yaml", "shop").words.contains("2 attempts"));
     for (old, new, line, message) in [
-        ("num_retries: 4", "num_retry: 4", 19, "num_retry: is no field of a retry policy of Envoy"),
-        ("num_retries: 4", "num_retries: -1", 19, "num_retries = -1: must be a whole number of retries from 0 on"),
+        ("num_retries: 4", "num_retry: 4", 19, "num_retry: is not a field of a retry policy of Envoy"),
+        ("num_retries: 4", "num_retries: -1", 19, "num_retries = -1: must be a whole number of retries, 0 or more"),
         ("per_try_timeout: 0.5s", "per_try_timeout: 500ms", 20, "\"500ms\": must be a time in seconds"),
         ("5xx,reset", "5xxx,reset", 17, "did you mean \"5xx\"?"),
     ] {

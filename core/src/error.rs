@@ -24,8 +24,8 @@ words! {
         Breaker = 5 "breaker" "the circuit breaker is open";
         /// The rate limit is reached.
         Limiter = 6 "limiter" "the rate limit is reached";
-        /// As many calls run and wait as there may be.
-        Bulkhead = 7 "bulkhead" "as many calls run and wait as there may be";
+        /// The bulkhead and its queue are full.
+        Bulkhead = 7 "bulkhead" "the bulkhead and its queue are full";
         /// The server asked for a longer wait than the policy allows.
         Hint = 8 "hint" "the server asked for a longer wait than the policy allows";
         /// The caller cancelled.
@@ -40,7 +40,7 @@ words! {
     #[non_exhaustive]
     pub enum ErrorCode: u16 {
         /// No policy field has this name.
-        UnknownField = 100 "unknown_field" "is no field of a policy";
+        UnknownField = 100 "unknown_field" "is not a field of a policy";
         /// The value is of a type that the field does not take.
         WrongType = 101 "wrong_type" "has the wrong type";
         /// The word is not one of those allowed.
@@ -50,7 +50,7 @@ words! {
         /// Attempts outside 1 to 4294967294.
         AttemptsRange = 104 "attempts_range" "must be a whole number from 1 to 4294967294, or \"forever\"";
         /// A backoff factor that is negative or not finite.
-        FactorRange = 105 "factor_range" "must be a finite number from 0 on, for decorrelated backoff from 1 on";
+        FactorRange = 105 "factor_range" "must be a finite number, 0 or more; for decorrelated backoff 1 or more";
         /// A longest delay below the first delay.
         MaxBelowInitial = 106 "max_below_initial" "must not be below the stage's initial delay (it is 5s unless given)";
         /// A limit of no time at all.
@@ -60,7 +60,7 @@ words! {
         /// `on_deadline` is `clip` without a `min_attempt`.
         ClipNeedsMinAttempt = 109 "clip_needs_min_attempt" "\"clip\" needs a min_attempt above 0";
         /// A jitter factor that is negative, not finite, or above 1 where it may not be.
-        JitterFactorRange = 110 "jitter_factor_range" "must be a finite number from 0 on, at most 1 unless the jitter is additive";
+        JitterFactorRange = 110 "jitter_factor_range" "must be a finite number, 0 or more; at most 1 unless the jitter is additive";
         /// A field that the chosen kind has no use for.
         NotForKind = 111 "not_for_kind" "has no meaning for the chosen kind";
         /// A jitter that needs a factor has none.
@@ -68,15 +68,15 @@ words! {
         /// A seed that is not a whole number from 0 to 2^64-1.
         SeedRange = 113 "seed_range" "must be a whole number from 0 to 18446744073709551615";
         /// An exponent that is negative or not finite.
-        ExponentRange = 114 "exponent_range" "must be a finite number from 0 on";
+        ExponentRange = 114 "exponent_range" "must be a finite number, 0 or more";
         /// A list of delays without any.
         DelaysMissing = 115 "delays_missing" "must list at least one delay";
         /// A jitter that needs a bound has none.
         JitterBoundMissing = 116 "jitter_bound_missing" "is needed by bounded jitter";
         /// A stage that another follows does not say for how many delays it is.
-        TimesMissing = 117 "times_missing" "is needed by a stage that another one follows";
+        TimesMissing = 117 "times_missing" "is needed by each stage but the last";
         /// More stages, delays or numbers than a policy has room for.
-        TooManyStages = 118 "too_many_stages" "is one too many: there is room for 16 stages and 64 listed delays";
+        TooManyStages = 118 "too_many_stages" "exceeds the limit of 16 stages and 64 listed delays";
         /// An entry of `http` that is no status and no class of them.
         HttpStatus = 120 "http_status" "must be a status from 100 to 599, or a class of them from \"1xx\" to \"5xx\"";
         /// An entry of `grpc` that is no code and no name of one.
@@ -92,19 +92,19 @@ words! {
         /// A number of delays outside 1 to 268435455.
         TimesRange = 129 "times_range" "must be a whole number from 1 to 268435455";
         /// Bytes that do not begin as a saved state does.
-        NotAState = 130 "not_a_state" "does not begin as a saved state does";
+        NotAState = 130 "not_a_state" "was not written by holdoff";
         /// A saved state that is too short or too long.
         StateLength = 131 "state_length" "must be 80 bytes for a retry, 96 for a call";
         /// A saved state in a layout of another version.
-        StateVersion = 132 "state_version" "is not the layout that this version reads, which is 1";
+        StateVersion = 132 "state_version" "must be 1, the layout that this version reads";
         /// A saved state of another kind of machine, or of none.
         StateKind = 133 "state_kind" "must be the kind of machine that is resumed: a retry or a call";
         /// A saved state that was changed, or contradicts itself.
-        StateDamaged = 134 "state_damaged" "was changed, or its fields contradict each other";
+        StateDamaged = 134 "state_damaged" "is damaged, or its fields contradict each other";
         /// A state that was saved under another policy.
-        StatePolicy = 135 "state_policy" "is another than the one it was saved under";
+        StatePolicy = 135 "state_policy" "is not the one it was saved under";
         /// No field of a saved state has this name.
-        UnknownStateField = 136 "unknown_state_field" "is no field of a saved state";
+        UnknownStateField = 136 "unknown_state_field" "is not a field of a saved state";
         /// A field of a saved state that is not there.
         MissingStateField = 137 "missing_state_field" "is missing";
         /// The document is of a version that this library does not read.
@@ -114,41 +114,41 @@ words! {
         /// The document is no object.
         NotAnObject = 142 "not_an_object" "must be an object";
         /// No field of the other system's form has this name.
-        UnknownFormField = 143 "unknown_form_field" "is no field of the form";
+        UnknownFormField = 143 "unknown_form_field" "is not a field of the form";
         /// The value is none that the field takes in the other system's form.
-        FormValue = 144 "form_value" "is nothing that the field takes in that form";
+        FormValue = 144 "form_value" "is not a value of this field in that format";
         /// A field that the other system's form needs is not there.
         FormMissing = 145 "form_missing" "is needed";
         /// The other system's form has no way to say this part of the policy.
-        NotInForm = 146 "not_in_form" "cannot be said in that form";
+        NotInForm = 146 "not_in_form" "that format cannot express this";
         /// A part of the other system's form that this version does not have: budgets, hedging.
         NotSupported = 147 "not_supported" "is not in this version";
         /// The document has several policies, and none of them was chosen.
-        SeveralPolicies = 148 "several_policies" "is a second policy: say which entry is meant";
+        SeveralPolicies = 148 "several_policies" "is a second policy: choose an entry";
         /// A field that is in the document twice.
-        Twice = 149 "twice" "must be there once";
+        Twice = 149 "twice" "must occur only once";
         /// A count outside its range.
         CountRange = 150 "count_range" "must be a whole number in the range of its field";
         /// A share that is none.
         ShareRange = 151 "share_range" "must be a number above 0 and at most 1";
         /// A rate or an amount that is negative or not finite.
-        RateRange = 152 "rate_range" "must be a finite number from 0 on";
+        RateRange = 152 "rate_range" "must be a finite number, 0 or more";
         /// A field that the chosen kind needs.
         FieldMissing = 153 "field_missing" "is needed by the chosen kind";
         /// Memory or bytes that hold no guard of that kind.
         NotAGuard = 154 "not_a_guard" "the memory holds no such guard";
         /// A guard that was saved under another configuration.
-        GuardConfig = 155 "guard_config" "is another than the one the guard was saved under";
+        GuardConfig = 155 "guard_config" "is not the one the guard was saved under";
         /// A saved guard that is too short or too long.
-        GuardLength = 156 "guard_length" "must be as long as its guard saves itself";
+        GuardLength = 156 "guard_length" "has the wrong length for its guard";
         /// A log without any event.
         LogEmpty = 160 "log_empty" "has no event";
         /// A log that does not begin with event 1, of type STARTED.
-        LogStart = 161 "log_start" "does not begin the log: that is event 1, STARTED";
+        LogStart = 161 "log_start" "must begin the log, with the type STARTED";
         /// An event of a log that is not there.
         LogGap = 162 "log_gap" "is missing";
-        /// An event of a log that is there twice.
-        LogTwice = 163 "log_twice" "is there twice";
+        /// An event of a log that occurs twice.
+        LogTwice = 163 "log_twice" "occurs twice";
         /// An event that comes after a later one.
         LogOrder = 164 "log_order" "comes after a later one";
         /// An event that cannot come at that place of a log.
@@ -160,15 +160,15 @@ words! {
         /// A decision in a log that the policy does not make.
         LogDiverged = 168 "log_diverged" "is not what the policy decides";
         /// An event that was changed, or contradicts itself.
-        EventDamaged = 169 "event_damaged" "was changed, or its fields contradict each other";
+        EventDamaged = 169 "event_damaged" "is damaged, or its fields contradict each other";
         /// An event of a version that this library does not read.
-        EventVersion = 170 "event_version" "is not the version that this library reads, which is 1";
+        EventVersion = 170 "event_version" "must be 1, the version that this library reads";
         /// No field of an event has this name.
-        UnknownEventField = 171 "unknown_event_field" "is no field of an event";
+        UnknownEventField = 171 "unknown_event_field" "is not a field of an event";
         /// A field of an event that is not there.
         MissingEventField = 172 "missing_event_field" "is missing";
         /// Bytes that end within an event.
-        EventCut = 173 "event_cut" "is cut: the bytes end within it";
+        EventCut = 173 "event_cut" "is cut off: the bytes end within it";
         /// Something else where true or false is needed.
         NotAFlag = 174 "not_a_flag" "must be true or false";
         /// A shortest delay above the longest.
@@ -176,13 +176,13 @@ words! {
         /// An offset that leaves nothing below the longest delay.
         OffsetRange = 176 "offset_range" "must be below the stage's longest delay (it is 5s unless given)";
         /// A stage that ends by time where no stage does, or before the stage in front of it.
-        UntilPlace = 177 "until_place" "must be later than that of an earlier stage, and a rule or a backoff that repeats has none";
+        UntilPlace = 177 "until_place" "must be later than in the stages before; rules and backoffs that repeat have none";
         /// A stage that repeats but is not the last, or has no end.
         RepeatPlace = 178 "repeat_place" "is for the last stage, which needs times or a list of delays";
         /// `limits` is `last` without two limits, or beside a clipped sleep.
         LimitsLast = 179 "limits_last" "\"last\" needs attempts and a deadline, and no clipped sleep";
         /// More rules or alternatives than a policy has room for.
-        TooManyRules = 180 "too_many_rules" "is one too many: there is room for 8 rules, 16 alternatives and 8 sets of statuses";
+        TooManyRules = 180 "too_many_rules" "exceeds the limit of 8 rules, 16 alternatives and 8 sets of statuses";
         /// A number of a rule that never retries.
         NeverRetries = 181 "never_retries" "has no meaning in a rule with \"retry\": false";
         /// Attempts of a rule outside 1 to 65535.
@@ -196,11 +196,11 @@ words! {
         /// Memory that holds no call: stale or foreign.
         NotACall = 202 "not_a_call" "the memory holds no call";
         /// A time that is negative, not a number, or beyond what its type holds exactly.
-        TimeRange = 203 "time_range" "must be a time from 0 on that its type holds exactly";
+        TimeRange = 203 "time_range" "must be 0 or more, and exact in its type";
         /// A failure kind that is none of the table.
         UnknownFailureKind = 204 "unknown_failure_kind" "must be one of transient, throttled, timeout, permanent";
         /// Memory that is too small for what is to be written into it.
-        NoRoom = 205 "no_room" "does not fit into the memory that was given for it";
+        NoRoom = 205 "no_room" "does not fit into the given memory";
     }
 }
 
@@ -213,7 +213,7 @@ impl ErrorCode {
             (Self::MaxBelowInitial, Some(Field::BreakerOpenMax)) => {
                 "must not be below the open time at first (it is 30s unless given)"
             }
-            (Self::TooManyStages, Some(Field::BreakerOpenFor)) => "is one too many: there is room for 8 open times",
+            (Self::TooManyStages, Some(Field::BreakerOpenFor)) => "exceeds the limit of 8 open times",
             (Self::ZeroLimit, Some(field)) if !matches!(field, Field::Deadline | Field::AttemptTimeout) => {
                 "must be more than 0"
             }

@@ -248,7 +248,7 @@ fields! {
     BudgetKind = 25 "budget.kind" ["budget"] (word BUDGETS), default 3;
     /// The most tokens there are, and how many there are at first.
     BudgetCapacity = 26 "budget.capacity" [] (whole 0 to 1000000), default 500, but "throttle: 10, default: 20",
-        for BUDGETS ["token" "throttle" "default"], rule "must be a whole number from 0 to 1000000, for a throttle from 1 on";
+        for BUDGETS ["token" "throttle" "default"], rule "must be a whole number from 0 to 1000000, for a throttle 1 or more";
     /// The tokens that a retry costs.
     BudgetCost = 27 "budget.cost" [] (whole 0 to 1000000), default 5, for BUDGETS ["token"];
     /// The tokens that a retry after a timeout costs.
@@ -333,7 +333,7 @@ fields! {
     LimiterKind = 60 "limiter.kind" ["limiter"] (word LIMITERS), default 1;
     /// The number of calls in each `per`.
     LimiterLimit = 61 "limiter.limit" [] (number from 0.0),
-        rule "must be a whole number from 1 to 4294967295, for a log to 1000000, for a bucket any number from 0 on";
+        rule "must be a whole number from 1 to 4294967295, for a log to 1000000, for a bucket any number, 0 or more";
     /// The time that the limit is for.
     LimiterPer = 62 "limiter.per" [] (span above zero), default seconds(1);
     /// The number of calls that may come at once.
@@ -370,7 +370,7 @@ fields! {
     AdaptiveRefusal = 76 "adaptive.refusal" [] (word REFUSALS), default 0;
 
     /// The number that delays are multiplied by when every attempt fails.
-    StretchFactor = 77 "stretch.factor" ["stretch"] (number from 1.0), rule "must be a finite number from 1 on";
+    StretchFactor = 77 "stretch.factor" ["stretch"] (number from 1.0), rule "must be a finite number, 1 or more";
     /// How far back attempts count.
     StretchWindow = 78 "stretch.window" [] (span above zero), default seconds(30);
     /// The number of attempts below which delays stay as they are.

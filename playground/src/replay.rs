@@ -130,7 +130,7 @@ mod tests {
         let apache = "127.0.0.1 - - [10/Oct/2000] \"GET / HTTP/1.0\" 200";
         assert!(wrong(apache).starts_with("line 1 is no event of a holdoff log: "), "{}", wrong(apache));
         let other = wrong(r#"{"level": "info"}"#);
-        assert!(other.ends_with("is no field of an event (column 16)"), "{other}");
+        assert!(other.ends_with("is not a field of an event (column 16)"), "{other}");
         assert_eq!(wrong(" \n "), "the log is empty");
         let line = recorded(&Policy::default()).lines().next().unwrap().to_owned() + "\n";
         assert!(wrong(&line.repeat(2)).starts_with("line 2 is no event"), "{}", wrong(&line.repeat(2)));

@@ -114,7 +114,7 @@ const CHECKS = {
     await page.waitForSelector("#policy-A-problem button");
     assert.match(
       await problem(page, "A"),
-      /^atempts = 4: is no field of a policy; did you mean "attempts"\? Go to line 2$/,
+      /^atempts = 4: is not a field of a policy; did you mean "attempts"\? Go to line 2$/,
     );
     assert.equal(await page.isDisabled("#run"), true);
     await setPolicy(page, "A", '{ "backoff": { "max": 5 } }');

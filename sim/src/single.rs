@@ -79,7 +79,7 @@ mod tests {
             (r#"{"policy": {}, "scenario": {"client": 1}}"#, "unknown field `client`, expected one of `clients`"),
             (
                 r#"{"policy": {"atempts": 2}}"#,
-                "policy: atempts = 2: is no field of a policy; did you mean \"attempts\"?",
+                "policy: atempts = 2: is not a field of a policy; did you mean \"attempts\"?",
             ),
             (r#"{"policy": {"bulkhead": 3}}"#, "policy: bulkhead: the simulator does not have this guard"),
             ("{}", "missing field `policy`"),

@@ -64,10 +64,13 @@ fn retriers_of_step_functions_are_rules_with_attempts_and_delays_of_their_own() 
         ),
         (
             r#"{"Retry": [{"ErrorEquals": ["A"], "IntervalSecond": 1}]}"#,
-            "Retry[0].IntervalSecond = 1: is no field of a retrier of Step Functions, or of the state around it; did you mean \
+            "Retry[0].IntervalSecond = 1: is not a field of a retrier of Step Functions, or of the state around it; did you mean \
              \"IntervalSeconds\"?",
         ),
-        (r#"{"Retry": [{"ErrorEquals": ["A"], "BackoffRate": 0.5}]}"#, "BackoffRate = 0.5: must be a number from 1 on"),
+        (
+            r#"{"Retry": [{"ErrorEquals": ["A"], "BackoffRate": 0.5}]}"#,
+            "BackoffRate = 0.5: must be a number, 1 or more",
+        ),
         (
             r#"{"Retry": [{"ErrorEquals": ["A"], "MaxDelaySeconds": 1}]}"#,
             "MaxDelaySeconds = 1s: must be whole seconds above IntervalSeconds and below 31622400",
@@ -77,7 +80,7 @@ fn retriers_of_step_functions_are_rules_with_attempts_and_delays_of_their_own() 
     }
     let many = (0..8).map(|name| format!(r#"{{"ErrorEquals": ["{name}"]}}"#)).collect::<Vec<_>>().join(",");
     let error = read(Form::StepFunctions, &format!(r#"{{"Retry": [{many}]}}"#)).unwrap_err();
-    assert!(error.contains("there is room for 8 rules"), "{error}");
+    assert!(error.contains("exceeds the limit of 8 rules"), "{error}");
 }
 
 #[test]
@@ -101,13 +104,10 @@ fn the_retry_of_a_serverless_workflow_has_its_jitter_on_top() {
             "backoff: must be an object with one of constant, exponential and linear, each an object without fields",
         ),
         (r#"{"jitter": {"from": "PT1S"}}"#, "jitter.to = 0s: must be a time not below jitter.from"),
-        (
-            r#"{"when": "${ .x }"}"#,
-            "when = \"${ .x }\": is an expression, which no policy has: rules say which errors are retried",
-        ),
+        (r#"{"when": "${ .x }"}"#, "when = \"${ .x }\": is an expression, which no policy can hold: use rules"),
         (
             r#"{"delay": "1s"}"#,
-            "delay = \"1s\": must be a time from 0 on, such as \"PT1M30S\" or {\"minutes\": 1, \"seconds\": 30}",
+            "delay = \"1s\": must be a time, 0 or more, such as \"PT1M30S\" or {\"minutes\": 1, \"seconds\": 30}",
         ),
     ] {
         refused(Form::ServerlessWorkflow, text, words);
@@ -141,11 +141,7 @@ fn a_retry_of_dapr_is_constant_or_that_of_cenkalti() {
              "jitter": {"kind": "proportional", "factor": 0.5}, "cap": "before_jitter" }"#,
     );
     let several = r#"{"spec": {"policies": {"retries": {"a": {"maxRetries": 1}, "b": {"maxRetries": 2}}}}}"#;
-    refused(
-        Form::Dapr,
-        several,
-        "spec.policies.retries.b.maxRetries = 2: is a second policy: say which entry is meant",
-    );
+    refused(Form::Dapr, several, "spec.policies.retries.b.maxRetries = 2: is a second policy: choose an entry");
     let second = documents::read_form(Form::Dapr.reader().entry(1), several).unwrap();
     assert_eq!(second.policy.attempts(), Some(3));
     for (text, words) in [
@@ -156,7 +152,7 @@ fn a_retry_of_dapr_is_constant_or_that_of_cenkalti() {
         ),
         (
             r#"{"spec": {"policies": {"circuitBreakers": {"simple": {"trip": "x"}}}}}"#,
-            "spec.policies.circuitBreakers.simple.trip = \"x\": is no field of a retry of Dapr, or of the Resiliency around it",
+            "spec.policies.circuitBreakers.simple.trip = \"x\": is not a field of a retry of Dapr, or of the Resiliency around it",
         ),
     ] {
         refused(Form::Dapr, text, words);
@@ -294,11 +290,11 @@ fn an_instance_of_resilience4j_is_read_as_spring_reads_it() {
             r#"{"baseConfig": "default"}"#,
             "baseConfig = \"default\": names another configuration: write its values here",
         ),
-        (r#"{"maxAttempts": 0}"#, "maxAttempts = 0: must be a whole number from 1 on"),
+        (r#"{"maxAttempts": 0}"#, "maxAttempts = 0: must be a whole number, 1 or more"),
         (r#"{"enableRandomizedWait": 1}"#, "enableRandomizedWait = 1: must be true or false"),
         (
             r#"{"resilience4j": {"circuitbreaker": {"instances": {"a": {"slidingWindowSize": 5}}}}}"#,
-            "resilience4j.circuitbreaker.instances.a.slidingWindowSize = 5: is no field of an instance of resilience4j's retry",
+            "resilience4j.circuitbreaker.instances.a.slidingWindowSize = 5: is not a field of an instance of resilience4j's retry",
         ),
     ] {
         refused(Form::Resilience4j, text, words);
@@ -340,7 +336,7 @@ fn a_pipeline_of_polly_is_read_with_its_timeouts_and_its_breaker() {
         (r#"{"Delay": "2s"}"#, "Delay = \"2s\": must be a time from 0 to a day, such as \"00:00:02\""),
         (
             r#"{"Retry": {"MaxRetryAttempt": 3}}"#,
-            "Retry.MaxRetryAttempt = 3: is no field of Polly's RetryStrategyOptions, or of the pipeline around it; did you mean \
+            "Retry.MaxRetryAttempt = 3: is not a field of Polly's RetryStrategyOptions, or of the pipeline around it; did you mean \
              \"MaxRetryAttempts\"?",
         ),
     ] {
@@ -378,10 +374,10 @@ fn what_is_written_reads_back_to_the_same() {
     for form in [Form::StepFunctions, Form::GatewayApi, Form::Istio] {
         assert!(!form.is_written());
         let error = document.to_form(form).unwrap_err().to_string();
-        assert!(error.contains("is only read"), "{error}");
+        assert!(error.contains("holdoff only reads"), "{error}");
     }
     for form in [Form::Dapr, Form::Resilience4j, Form::Polly] {
         let error = document.to_form(form).unwrap_err().to_string();
-        assert!(error.contains("cannot be said in"), "{error}");
+        assert!(error.contains("cannot express this"), "{error}");
     }
 }

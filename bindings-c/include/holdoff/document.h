@@ -163,7 +163,7 @@ int holdoff_form_read_json(uint32_t form, const char *text, size_t length, holdo
  * any, unless `rules` is NULL. It reads back to the same policy and rules.
  *
  * Returns the length of the whole text without the zero, as snprintf does, so that a first call with `text` NULL and
- * `size` 0 says how much room it needs; 0 when the policy cannot be said in that form, or for wrong use. `problem`
+ * `size` 0 says how much room it needs; 0 when the format cannot express the policy, or for wrong use. `problem`
  * (which may be NULL) then says what is in the way: HOLDOFF_ERROR_NOT_IN_FORM and the field.
  */
 int holdoff_policy_json(const holdoff_policy *policy, const holdoff_rules *rules, uint32_t form, char *text, size_t
@@ -173,7 +173,7 @@ int holdoff_policy_json(const holdoff_policy *policy, const holdoff_rules *rules
  * Writes what options describe as JSON, as holdoff_policy_json does: the policy, its rules and its guards, those of a
  * preset included. gRPC's form has a throttle and a hedge that takes all attempts, the other forms have no guards.
  *
- * Returns the length of the whole text without the zero, as snprintf does; 0 when it cannot be said in that form, or
+ * Returns the length of the whole text without the zero, as snprintf does; 0 when the format cannot express it, or
  * for wrong use. `problem` (which may be NULL) then says what is in the way.
  */
 int holdoff_options_json(const holdoff_options *options, uint32_t form, char *text, size_t size, holdoff_problem

@@ -67,7 +67,7 @@
 #define HOLDOFF_ERROR_LOG_EMPTY 160 /**< A log without any event. */
 #define HOLDOFF_ERROR_LOG_START 161 /**< A log that does not begin with event 1, of type STARTED. */
 #define HOLDOFF_ERROR_LOG_GAP 162 /**< An event of a log that is not there. */
-#define HOLDOFF_ERROR_LOG_TWICE 163 /**< An event of a log that is there twice. */
+#define HOLDOFF_ERROR_LOG_TWICE 163 /**< An event of a log that occurs twice. */
 #define HOLDOFF_ERROR_LOG_ORDER 164 /**< An event that comes after a later one. */
 #define HOLDOFF_ERROR_LOG_IMPOSSIBLE 165 /**< An event that cannot come at that place of a log. */
 #define HOLDOFF_ERROR_LOG_TIME 166 /**< An event that is earlier than the one before it. */

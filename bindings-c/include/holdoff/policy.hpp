@@ -71,7 +71,7 @@ inline std::uint64_t to_ns(time_point time) noexcept {
   return time == time_point::max() ? HOLDOFF_NEVER : to_ns(time.time_since_epoch());
 }
 
-/** A wrong configuration: what() is a line such as `atempts = 3: is no field of a policy; did you mean "attempts"?`. */
+/** A wrong configuration: what() is a line such as `atempts = 3: is not a field of a policy; did you mean "attempts"?`. */
 class config_error : public std::invalid_argument {
  public:
   explicit config_error(const holdoff_problem &problem) : std::invalid_argument(text_of(problem)), problem_(problem) {}

@@ -97,7 +97,7 @@ def with_chaos(document: str | Mapping[str, Any]) -> tuple[Policy, Callable[[_F]
     known = ("seed", "failure_rate", "latency_rate", "latency", "kind", "retry_after")
     for name in section:
         if name not in known:
-            raise ValueError(f"chaos.{name}: is no field of chaos; its fields are {', '.join(known)}")
+            raise ValueError(f"chaos.{name}: is not a field of chaos; its fields are {', '.join(known)}")
     policy = Policy.from_dict({name: value for name, value in fields.items() if name != "chaos"})
     return policy, chaos(**section)
 

@@ -12,7 +12,7 @@ export type Row = readonly [number, string, number, number | bigint | null | und
 
 export const ROWS: readonly Row[] = [
   [25, "budget.kind budget", 65534, 3, "word 0 none token throttle ratio share requests window default"],
-  [26, "budget.capacity", 134, 500, "whole 0 1000000", "must be a whole number from 0 to 1000000, for a throttle from 1 on"],
+  [26, "budget.capacity", 134, 500, "whole 0 1000000", "must be a whole number from 0 to 1000000, for a throttle 1 or more"],
   [27, "budget.cost", 2, 5, "whole 0 1000000"],
   [28, "budget.timeout_cost", 2, undefined, "whole 0 1000000"],
   [29, "budget.throttled_cost", 2, undefined, "whole 0 1000000"],
@@ -52,7 +52,7 @@ export const ROWS: readonly Row[] = [
   [59, "breaker.refusal", 65534, 0, "word 0 stop wait"],
   [100, "breaker.ramp", 65534, 0, "word 0 double none"],
   [60, "limiter.kind limiter", 65534, 1, "word 0 none gcra bucket window log"],
-  [61, "limiter.limit", 65534, null, "number", "must be a whole number from 1 to 4294967295, for a log to 1000000, for a bucket any number from 0 on"],
+  [61, "limiter.limit", 65534, null, "number", "must be a whole number from 1 to 4294967295, for a log to 1000000, for a bucket any number, 0 or more"],
   [62, "limiter.per", 65534, 1000000000, "span above"],
   [63, "limiter.burst", 6, undefined, "whole 1 4294967295"],
   [64, "limiter.refusal", 65534, 0, "word 0 stop wait"],
@@ -68,7 +68,7 @@ export const ROWS: readonly Row[] = [
   [74, "adaptive.max_rate", 4, 1000, "number above", "must be a finite number, not below min_rate"],
   [75, "adaptive.initial_rate", 4, 10, "number above", "must be a number from min_rate to max_rate"],
   [76, "adaptive.refusal", 65534, 0, "word 0 stop wait"],
-  [77, "stretch.factor stretch", 65534, null, "number 1", "must be a finite number from 1 on"],
+  [77, "stretch.factor stretch", 65534, null, "number 1", "must be a finite number, 1 or more"],
   [78, "stretch.window", 65534, 30000000000, "span above"],
   [79, "stretch.min_calls", 65534, 10, "whole 1 4294967295"],
   [80, "hedge.delay hedge", 65534, null, "span"],
@@ -97,14 +97,14 @@ export const LAYOUTS: Readonly<Record<string, string>> = {
 /** The rules that have other words for a field of a guard. */
 export const NOT_ZERO = "must be more than 0";
 export const OPEN_MAX = "must not be below the open time at first (it is 30s unless given)";
-export const OPEN_FULL = "is one too many: there is room for 8 open times";
+export const OPEN_FULL = "exceeds the limit of 8 open times";
 
 /** The word and the rule of each error about guards and their lists, by its number. */
 export const GUARD_RULES: Readonly<Record<number, string>> = {
   150: "count_range must be a whole number in the range of its field",
   151: "share_range must be a number above 0 and at most 1",
-  152: "rate_range must be a finite number from 0 on",
+  152: "rate_range must be a finite number, 0 or more",
   153: "field_missing is needed by the chosen kind",
   115: "delays_missing must list at least one delay",
-  118: "too_many_stages is one too many: there is room for 16 stages and 64 listed delays",
+  118: "too_many_stages exceeds the limit of 16 stages and 64 listed delays",
 };

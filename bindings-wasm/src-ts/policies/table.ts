@@ -19,13 +19,13 @@ export const FIELDS: readonly Row[] = [
 /** The word and the rule of each error about policies of any fields by its number. */
 export const RULES: Readonly<Record<number, string>> = {
   115: 'delays_missing must list at least one delay',
-  117: 'times_missing is needed by a stage that another one follows',
-  118: 'too_many_stages is one too many: there is room for 16 stages and 64 listed delays',
+  117: 'times_missing is needed by each stage but the last',
+  118: 'too_many_stages exceeds the limit of 16 stages and 64 listed delays',
   175: 'floor_above_max must not be above the stage\'s longest delay (it is 5s unless given)',
   128: 'preset_stages has several stages in this preset: give a whole backoff, with its kind, or none of its fields',
   129: 'times_range must be a whole number from 1 to 268435455',
   176: 'offset_range must be below the stage\'s longest delay (it is 5s unless given)',
-  177: 'until_place must be later than that of an earlier stage, and a rule or a backoff that repeats has none',
+  177: 'until_place must be later than in the stages before; rules and backoffs that repeat have none',
   178: 'repeat_place is for the last stage, which needs times or a list of delays',
   179: 'limits_last "last" needs attempts and a deadline, and no clipped sleep',
   150: 'count_range must be a whole number in the range of its field',

@@ -46,7 +46,7 @@ export interface Row {
   readonly inTime: InTime;
 }
 
-/** Something valid that is hardly meant. */
+/** Settings that are valid but probably a mistake. */
 export interface Lint {
   /** Its number, the same in every language. */
   readonly code: number;

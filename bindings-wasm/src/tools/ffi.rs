@@ -251,7 +251,7 @@ impl FromJs for FullPolicy {
             }
         }
         full.guards = guards_of(&property(&object, "guardFields")?)?;
-        // The budget that its loop brings, or none, is no field of its guards.
+        // The budget that its loop brings, or none, is not a field of its guards.
         let budgets = property(&object, "budgets")?;
         if !full.guards.names_budget() {
             let named = if budgets.is_undefined() {

@@ -41,7 +41,7 @@ pub(super) fn policy(of: &mut Fields<'_>) -> Option<Value> {
     }
     of.only("retryStrategy", &STRATEGY, "a retryStrategy");
     of.only("retryStrategy.backoff", &["duration", "factor", "maxDuration", "cap"], "a backoff of Argo Workflows");
-    let limit = of.count_or_text("retryStrategy.limit", 0.0, f64::MAX, "must be a whole number of retries from 0 on");
+    let limit = of.count_or_text("retryStrategy.limit", 0.0, f64::MAX, "must be a whole number of retries, 0 or more");
     let attempts = match limit {
         Some(limit) => json!(u64::from(limit) + 1),
         None if of.has("retryStrategy.limit") => return None,
@@ -84,7 +84,7 @@ fn backoff(of: &mut Fields<'_>) -> Option<Value> {
     if !of.has("retryStrategy.backoff.duration") {
         return of.missing("retryStrategy.backoff.duration");
     }
-    let factor = of.count_or_text("retryStrategy.backoff.factor", 0.0, f64::MAX, "must be a whole number from 0 on");
+    let factor = of.count_or_text("retryStrategy.backoff.factor", 0.0, f64::MAX, "must be a whole number, 0 or more");
     let cap = of.time("retryStrategy.backoff.cap", time, TIME);
     Some(match (factor, cap) {
         (None | Some(0), None) => json!({ "kind": "constant", "delay": duration? }),

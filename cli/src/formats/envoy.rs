@@ -158,7 +158,7 @@ pub(super) fn policy(of: &mut Fields<'_>) -> Option<Value> {
         of.unsaid("retry_policy", "it is merged into a policy of another place");
         return None;
     }
-    let count = "must be a whole number of retries from 0 on";
+    let count = "must be a whole number of retries, 0 or more";
     let retries = of.count("retry_policy.num_retries", 0.0, f64::MAX, count);
     let retries = if of.has("retry_policy.num_retries") { retries? } else { 1 };
     let conditions = conditions(of)?;

@@ -62,7 +62,7 @@ impl<'n> Fields<'n> {
         self.given(&[path]).is_some()
     }
 
-    /// A whole number in a range. `rule` says it in words: "must be a whole number from 0 on".
+    /// A whole number in a range. `rule` says it in words: "must be a whole number, 0 or more".
     pub(super) fn count(&mut self, path: &str, least: f64, most: f64, rule: &str) -> Option<u32> {
         let node = self.value(path)?;
         match node.data {
@@ -110,7 +110,7 @@ impl<'n> Fields<'n> {
             let near = names.iter().find(|name| is_near(name, &field.name));
             let mean = near.map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
             let at = if path.is_empty() { field.name.clone() } else { format!("{path}.{}", field.name) };
-            let message = format!("{at}: is no field of {what}{mean}");
+            let message = format!("{at}: is not a field of {what}{mean}");
             self.translated.mistakes.push(Mistake { path: at, message, is_name: true });
         }
     }

@@ -50,7 +50,7 @@ pub(crate) fn find(root: &Rc<Node>, found: &mut Vec<Block>) {
 }
 
 pub(super) fn policy(of: &mut Fields<'_>) -> Option<Value> {
-    let retries = of.count_or_text("retries", 0.0, f64::MAX, "must be a whole number of retries from 0 on");
+    let retries = of.count_or_text("retries", 0.0, f64::MAX, "must be a whole number of retries, 0 or more");
     let retries = if of.has("retries") { retries? } else { 3 };
     let conditions = conditions(of)?;
     let mut policy = match statuses::policy(retries, &conditions) {

@@ -103,7 +103,7 @@ fn is_about_next(name: &str) -> bool {
 
 pub(super) fn policy(of: &mut Fields<'_>) -> Option<Value> {
     let conditions = conditions(of)?;
-    let rule = "must be a whole number of tries from 0 on";
+    let rule = "must be a whole number of tries, 0 or more";
     let tries = of.count_or_text("proxy_next_upstream_tries", 0.0, f64::MAX, rule);
     if of.has("proxy_next_upstream_tries") {
         tries?;

@@ -18,15 +18,15 @@ words! {
         /// The policy's backoff and jitter.
         Backoff = 1 "backoff" "the policy's own delay";
         /// The server's hint moved it.
-        Hint = 2 "hint" "a server's hint moved it";
+        Hint = 2 "hint" "the server asked for it";
         /// The deadline cut it short.
         Clip = 3 "clip" "the deadline cut it short";
         /// The circuit breaker lets nobody through before.
-        Breaker = 5 "breaker" "the circuit breaker lets nobody through before";
+        Breaker = 5 "breaker" "the circuit breaker is open until then";
         /// The rate limit has room then.
-        Limiter = 6 "limiter" "the rate limit has room then";
+        Limiter = 6 "limiter" "the rate limit has a permit then";
         /// Until then at most, for a place in the bulkhead: ask again when one comes free.
-        Bulkhead = 7 "bulkhead" "until then at most, for a place in the bulkhead";
+        Bulkhead = 7 "bulkhead" "waits for a place in the bulkhead, until then at most";
     }
 }
 

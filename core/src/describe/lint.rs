@@ -1,4 +1,4 @@
-//! Lints: settings that are valid and yet hardly meant. Read a policy that is checked in by this once.
+//! Lints: settings that are valid but probably a mistake. Read a policy that is checked in by this once.
 //!
 //! A lint is an opinion and changes nothing. Each has a number and a word that stay, so that a team can allow one.
 
@@ -32,7 +32,7 @@ words! {
         /// A factor below 1: each delay is shorter than the one before, while the trouble gets older.
         Shrinking = 302 "shrinking" "a factor below 1 makes each delay shorter than the one before";
         /// No jitter: clients that fail together come back together.
-        NoJitter = 303 "no_jitter" "without jitter, clients that fail together come back together";
+        NoJitter = 303 "no_jitter" "without jitter, clients that fail together retry together";
         /// More than 10 attempts (Aster's linter has this number).
         ManyAttempts = 304 "many_attempts" "many attempts keep a caller waiting and a struggling server busy";
         /// The sleeps alone take longer than the deadline, without jitter.
@@ -66,20 +66,20 @@ words! {
         /// than a tenth of it.
         AttemptsBeforeDeadline = 318 "attempts_before_deadline" "the attempts are used long before the deadline, even with the longest sleeps and attempts";
         /// No attempt may run long enough to begin the operation anew.
-        ResetNever = 319 "reset_never" "no attempt may run long enough to begin the operation anew";
+        ResetNever = 319 "reset_never" "no attempt can run long enough to reset the operation";
         /// A rule never takes a failure, because an earlier one takes them all.
-        HiddenRule = 320 "hidden_rule" "a rule behind one that takes every failure never takes any";
+        HiddenRule = 320 "hidden_rule" "a rule after one that matches every failure never applies";
         /// A server's hint may keep a call, or a breaker open, for longer than an hour, and no deadline ends the call before.
         LongHint = 321 "long_hint" "a server may ask for a wait of more than an hour";
         /// A server's hint of no time may drive retries as fast as they run: there are many attempts, and the policy's own delays, which
         /// such a hint is held against, take next to no time.
         HintWithoutFloor = 322 "hint_without_floor" "a server may ask for retries without a wait";
         /// An exponential delay has no maximum and grows beyond 5 minutes.
-        NoCap = 323 "no_cap" "without a maximum, a delay goes on growing";
+        NoCap = 323 "no_cap" "without a maximum, delays keep growing";
         /// The first rule retries every failure, also those that will fail again in the same way.
-        RetriesEverything = 324 "retries_everything" "every failure is retried, also one that will fail again";
+        RetriesEverything = 324 "retries_everything" "every failure is retried, even one that will fail again";
         /// A rule retries an answer that says that the request itself is wrong.
-        RetriesClientErrors = 325 "retries_client_errors" "an answer is retried that says that the request is wrong";
+        RetriesClientErrors = 325 "retries_client_errors" "an answer is retried although the request is wrong";
         /// A setting of another system's file has no effect there (only a reader of files knows).
         NoEffect = 326 "no_effect" "a setting has no effect";
         /// A route retries a method that is not idempotent after the server may have done the work (only a reader of files knows).
@@ -127,7 +127,7 @@ impl fmt::Display for Lint {
             (can, all) if self.kind == LintKind::UnreachableAttempts => {
                 write!(f, " ({can} of {all})")
             }
-            (hidden, taker) if self.kind == LintKind::HiddenRule => write!(f, " (rule {hidden} behind rule {taker})"),
+            (hidden, taker) if self.kind == LintKind::HiddenRule => write!(f, " (rule {hidden} after rule {taker})"),
             (Quantity::Number(answer), _) if self.kind == LintKind::RetriesClientErrors => {
                 match GrpcCode::from_code(answer as u32) {
                     Some(code) => write!(f, " ({})", code.name()),

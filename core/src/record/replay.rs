@@ -138,7 +138,7 @@ impl fmt::Display for ReplayError {
         let Some(recorded) = &self.recorded else { return write!(f, "the log {rule}") };
         write!(f, "event {}: {rule}", self.sequence)?;
         match self.code {
-            ErrorCode::LogGap | ErrorCode::LogStart => write!(f, "; what came is {recorded}"),
+            ErrorCode::LogGap | ErrorCode::LogStart => write!(f, "; found {recorded}"),
             ErrorCode::LogDiverged | ErrorCode::LogImpossible => {
                 f.write_str(": the log says ")?;
                 recorded.describe(f)?;
@@ -147,7 +147,7 @@ impl fmt::Display for ReplayError {
                         f.write_str("; the policy says ")?;
                         computed.describe(f)
                     }
-                    (None, ErrorCode::LogDiverged) => f.write_str("; the policy says nothing here"),
+                    (None, ErrorCode::LogDiverged) => f.write_str("; the policy decides nothing here"),
                     (None, _) => Ok(()),
                 }
             }

@@ -27,7 +27,7 @@ fn the_document_of_the_guide_is_read() {
 fn what_lies_too_deep_is_refused_in_lists_and_objects() {
     for (open, close) in [("[", "]"), (r#"{"max": "#, "}")] {
         let json = std::format!("{{\"backoff\": {}1{}}}", open.repeat(20), close.repeat(20));
-        assert!(read(&json).unwrap_err().contains("= ...: is no field of a policy"), "{json}");
+        assert!(read(&json).unwrap_err().contains("= ...: is not a field of a policy"), "{json}");
     }
 }
 
@@ -39,7 +39,7 @@ fn what_is_wrong_is_said_with_path_value_and_rule() {
             "backoff[1].max = 5: must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \
              \"2m\"",
         ),
-        (r#"{"atempts": 5}"#, "atempts = 5: is no field of a policy; did you mean \"attempts\"?"),
+        (r#"{"atempts": 5}"#, "atempts = 5: is not a field of a policy; did you mean \"attempts\"?"),
         (r#"{"version": 2}"#, "version = 2: must be 1"),
         (
             r#"{"retry_on": {"non_idempotent": {"http": [503]}}}"#,
@@ -51,7 +51,7 @@ fn what_is_wrong_is_said_with_path_value_and_rule() {
             "retry_on.http[0] = 408: is a rule: \"rules\": [{\"if\": {\"http\": [...]}, \"retry\": true}, {\"if\": {}, \
              \"retry\": false}]; did you mean \"rules\"?",
         ),
-        (r#"{"attempts": [[3]]}"#, "attempts[0][0] = 3: is no field of a policy"),
+        (r#"{"attempts": [[3]]}"#, "attempts[0][0] = 3: is not a field of a policy"),
         (
             r#"{"rules": [{"if": {"grpc": ["UNAVAILABEL"]}}]}"#,
             "rules[0].if.grpc[0] = \"UNAVAILABEL\": must be a gRPC code from 0 to 16, or its name, such as \
@@ -59,9 +59,9 @@ fn what_is_wrong_is_said_with_path_value_and_rule() {
         ),
         ("[]", "a policy document = [...]: must be an object"),
         ("7", "a policy document = 7: must be an object"),
-        (r#"{"attempts": 2, "attempts": 3}"#, "attempts: must be there once"),
-        (r#"{"": {"attempts": 2}}"#, ".attempts = 2: is no field of a policy; did you mean \"attempts\"?"),
-        (r#"{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":1}}}}}}}}}"#, "a.a.a.a.a.a.a.a.a = ...: is no field"),
+        (r#"{"attempts": 2, "attempts": 3}"#, "attempts: must occur only once"),
+        (r#"{"": {"attempts": 2}}"#, ".attempts = 2: is not a field of a policy; did you mean \"attempts\"?"),
+        (r#"{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":1}}}}}}}}}"#, "a.a.a.a.a.a.a.a.a = ...: is not a field"),
     ] {
         let got = read(json).unwrap_err();
         assert!(got.starts_with(error), "{got}\n{error}");
@@ -107,7 +107,7 @@ fn a_form_is_read_and_written() {
     assert_eq!(read(Form::LanggraphgoGraph, &again).unwrap(), document);
 
     let error = read(Form::Kubernetes, r#"{"Duration": "1s", "Stepz": 3}"#).unwrap_err();
-    assert_eq!(error.to_string(), "Stepz = 3: is no field of a Kubernetes wait.Backoff; did you mean \"Steps\"?");
+    assert_eq!(error.to_string(), "Stepz = 3: is not a field of a Kubernetes wait.Backoff; did you mean \"Steps\"?");
 }
 
 #[test]

@@ -11,8 +11,8 @@ use crate::time::Span;
 
 pub(super) const SYSTEM: System = System {
     tables: &[&FIELDS],
-    unknown: "is no field of Aster's RetryPolicy",
-    inexpressible: "cannot be said in Aster's RetryPolicy",
+    unknown: "is not a field of Aster's RetryPolicy",
+    inexpressible: "Aster cannot express this",
     import,
     export: Some(export),
     wrappers: "",
@@ -24,7 +24,7 @@ const WORDS: &[(&str, u64)] = &[("exponential", EXPONENTIAL), ("linear", LINEAR)
 const FIELDS: [Row; 3] = [
     row("maxAttempts", Item::Attempts, Kind::Count, 1.0..=INT_MAX, "must be a whole number from 1 to 2147483647"),
     row("backoff", Item::Strategy, Kind::Word(WORDS), ANY, "must be \"exponential\" or \"linear\""),
-    row("baseDelayMs", Item::Initial, Kind::Millis, ANY, "must be whole milliseconds from 0 on"),
+    row("baseDelayMs", Item::Initial, Kind::Millis, ANY, "must be whole milliseconds, 0 or more"),
 ];
 
 /// The base delay is a second unless given, as the language's compiler has it; a backoff that is not given is linear, as its

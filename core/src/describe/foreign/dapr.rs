@@ -14,8 +14,8 @@ use core::time::Duration;
 
 pub(super) const SYSTEM: System = System {
     tables: &[&FIELDS],
-    unknown: "is no field of a retry of Dapr, or of the Resiliency around it",
-    inexpressible: "cannot be said in a retry of Dapr",
+    unknown: "is not a field of a retry of Dapr, or of the Resiliency around it",
+    inexpressible: "Dapr cannot express this",
     import,
     export: Some(export),
     wrappers: "spec.policies.retries.*",
@@ -24,7 +24,7 @@ pub(super) const SYSTEM: System = System {
 };
 
 const WORDS: &[(&str, u64)] = &[("constant", FIXED), ("exponential", EXPONENTIAL)];
-const TIME: &str = "must be a time from 0 on, such as \"5s\" or \"1m30s\"";
+const TIME: &str = "must be a time, 0 or more, such as \"5s\" or \"1m30s\"";
 const HTTP: &str = "must be a text of statuses from 100 to 599 and ranges of them, such as \"429,500-599\"";
 const GRPC: &str = "must be a text of codes from 0 to 16 and ranges of them, such as \"1-4,14\"";
 const FIELDS: [Row; 6] = [

@@ -14,8 +14,8 @@ use crate::value::Value;
 
 pub(super) const SYSTEM: System = System {
     tables: &[&FIELDS],
-    unknown: "is no field of the retry of an HTTPRoute, or of an XBackendTrafficPolicy",
-    inexpressible: "cannot be said: the form of the Gateway API is only read",
+    unknown: "is not a field of the retry of an HTTPRoute, or of an XBackendTrafficPolicy",
+    inexpressible: "cannot be written: holdoff only reads the Gateway API",
     import,
     export: None,
     wrappers: "spec.rules[*] rules[*] spec",
@@ -24,7 +24,7 @@ pub(super) const SYSTEM: System = System {
     has_rules: false,
 };
 
-const TIME: &str = "must be a time from 0 on, such as \"100ms\" or \"1m30s\"";
+const TIME: &str = "must be a time, 0 or more, such as \"100ms\" or \"1m30s\"";
 const LIMIT: &str = "must be a time, such as \"10s\", or \"0s\" for no limit";
 const CODES: &str = "must be a list of HTTP statuses, such as [502, 503]";
 const PER: &str = "must be a time from 1s to 1h, such as \"10s\"";
@@ -39,7 +39,7 @@ const PERCENT: Row = row(
 );
 const FIELDS: [Row; 9] = [
     row("retry.codes", Item::Codes, Kind::Rule(listed), ANY, CODES),
-    row("retry.attempts", Item::Attempts, Kind::Count, 1.0..=f64::MAX, "must be a whole number of retries from 1 on"),
+    row("retry.attempts", Item::Attempts, Kind::Count, 1.0..=f64::MAX, "must be a whole number of retries, 1 or more"),
     row("retry.backoff", Item::Initial, Kind::Go, ANY, TIME),
     row("timeouts.request", Item::Deadline, Kind::Go, ANY, LIMIT),
     row("timeouts.backendRequest", Item::AttemptTimeout, Kind::Go, ANY, LIMIT),

@@ -19,8 +19,8 @@ use core::time::Duration;
 
 pub(super) const SYSTEM: System = System {
     tables: &[&RETRY, &ENTRY, &HEDGING, &THROTTLING, &GROUPS],
-    unknown: "is no field of a gRPC retryPolicy or of the service config around it",
-    inexpressible: "cannot be said in a gRPC retryPolicy",
+    unknown: "is not a field of a gRPC retryPolicy or of the service config around it",
+    inexpressible: "gRPC cannot express this",
     import,
     export: Some(export),
     wrappers: "",
@@ -36,13 +36,13 @@ const HEDGING_POLICY: &str = "hedgingPolicy";
 const RETRY_THROTTLING: &str = "retryThrottling";
 const METHOD_CONFIG: &str = "methodConfig";
 
-const ATTEMPTS: &str = "must be a whole number from 2 on, of which more than 5 mean 5";
+const ATTEMPTS: &str = "must be a whole number, 2 or more; above 5 means 5";
 const TIME: &str = "must be a time above 0 in seconds, such as \"0.1s\"";
-const DELAY: &str = "must be a time from 0 on in seconds, such as \"0.1s\"";
+const DELAY: &str = "must be a time in seconds, 0 or more, such as \"0.1s\"";
 const CODES: &str = "must be a list of gRPC codes with at least one, such as [\"UNAVAILABLE\"]";
 const NON_FATAL: &str = "must be a list of gRPC codes, such as [\"UNAVAILABLE\"]";
-const RATIO: &str = "must be a number above 0, of which three decimals count";
-const GROUP: &str = "must be an object, or of methodConfig a list of them";
+const RATIO: &str = "must be a number above 0; three decimals count";
+const GROUP: &str = "must be an object, or for methodConfig a list of objects";
 
 const FROM_TWO: core::ops::RangeInclusive<f64> = 2.0..=f64::MAX;
 

@@ -16,8 +16,8 @@ use crate::value::Value;
 
 pub(super) const SYSTEM: System = System {
     tables: &[&FIELDS],
-    unknown: "is no field of the retries of an Istio VirtualService, or of the retryBudget of a DestinationRule",
-    inexpressible: "cannot be said: the form of Istio is only read",
+    unknown: "is not a field of the retries of an Istio VirtualService, or of the retryBudget of a DestinationRule",
+    inexpressible: "cannot be written: holdoff only reads Istio",
     import,
     export: None,
     wrappers: "spec.http[*] http[*] spec",
@@ -38,7 +38,7 @@ const ON: &str = "must be a text of Envoy's words and of HTTP statuses, such as 
 const ABOVE: core::ops::RangeInclusive<f64> = 1.0..=f64::MAX;
 const CONCURRENCY: &str = "must be a whole number from 0 to 4294967295";
 const FIELDS: [Row; 8] = [
-    row("retries.attempts", Item::Attempts, Kind::Count, ANY, "must be a whole number of retries from 0 on"),
+    row("retries.attempts", Item::Attempts, Kind::Count, ANY, "must be a whole number of retries, 0 or more"),
     row("retries.perTryTimeout", Item::AttemptTimeout, Kind::Go, ABOVE, TIME),
     row("retries.retryOn", Item::Codes, Kind::Rule(read_on), ANY, ON),
     row("retries.backoff", Item::Initial, Kind::Go, ABOVE, TIME),

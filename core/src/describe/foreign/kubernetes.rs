@@ -11,8 +11,8 @@ use crate::time::Span;
 
 pub(super) const SYSTEM: System = System {
     tables: &[&FIELDS],
-    unknown: "is no field of a Kubernetes wait.Backoff",
-    inexpressible: "cannot be said in a Kubernetes wait.Backoff",
+    unknown: "is not a field of a Kubernetes wait.Backoff",
+    inexpressible: "Kubernetes cannot express this",
     import,
     export: Some(export),
     wrappers: "",
@@ -20,13 +20,13 @@ pub(super) const SYSTEM: System = System {
     has_rules: false,
 };
 
-const TIME: &str = "must be a time from 0 on: whole nanoseconds, or text such as \"1m30s\"";
-const FACTOR: Row = row("Factor", Item::Factor, Kind::Number, ANY, "must be a finite number from 0 on");
+const TIME: &str = "must be a time, 0 or more: whole nanoseconds, or text such as \"1m30s\"";
+const FACTOR: Row = row("Factor", Item::Factor, Kind::Number, ANY, "must be a finite number, 0 or more");
 const FIELDS: [Row; 5] = [
     row("Duration", Item::Initial, Kind::Nanos, ANY, TIME),
     FACTOR,
     row("Jitter", Item::Jitter, Kind::Number, ANY, "must be a finite number"),
-    row("Steps", Item::Attempts, Kind::Count, 1.0..=f64::MAX, "must be a whole number from 1 on"),
+    row("Steps", Item::Attempts, Kind::Count, 1.0..=f64::MAX, "must be a whole number, 1 or more"),
     row("Cap", Item::Max, Kind::NanosOrNegative, ANY, TIME),
 ];
 

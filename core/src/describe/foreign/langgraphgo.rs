@@ -11,8 +11,8 @@ use core::time::Duration;
 
 pub(super) const NODE: System = System {
     tables: &[&NODE_FIELDS],
-    unknown: "is no field of langgraphgo's RetryConfig",
-    inexpressible: "cannot be said in langgraphgo's RetryConfig",
+    unknown: "is not a field of langgraphgo's RetryConfig",
+    inexpressible: "langgraphgo's RetryConfig cannot express this",
     // A missing field is zero, as in Go. `MaxDelay` bounds the delays after the first one.
     import: |values| values.check(&NODE_FIELDS).map(|()| exponential::import(values, false)),
     export: Some(exponential::export),
@@ -23,8 +23,8 @@ pub(super) const NODE: System = System {
 
 pub(super) const GRAPH: System = System {
     tables: &[&GRAPH_FIELDS],
-    unknown: "is no field of langgraphgo's RetryPolicy",
-    inexpressible: "cannot be said in langgraphgo's RetryPolicy",
+    unknown: "is not a field of langgraphgo's RetryPolicy",
+    inexpressible: "langgraphgo's RetryPolicy cannot express this",
     import: import_graph,
     export: Some(export_graph),
     wrappers: "",
@@ -32,13 +32,13 @@ pub(super) const GRAPH: System = System {
     has_rules: false,
 };
 
-const TIME: &str = "must be a time from 0 on: whole nanoseconds, or text such as \"1m30s\"";
-const FUNCTION: &str = "is a function in langgraphgo, which no document holds: rules say which errors are retried";
+const TIME: &str = "must be a time, 0 or more: whole nanoseconds, or text such as \"1m30s\"";
+const FUNCTION: &str = "is a function, which no document can hold: use rules";
 const NODE_FIELDS: [Row; 5] = [
-    row("MaxAttempts", Item::Attempts, Kind::Count, 1.0..=f64::MAX, "must be a whole number from 1 on"),
+    row("MaxAttempts", Item::Attempts, Kind::Count, 1.0..=f64::MAX, "must be a whole number, 1 or more"),
     row("InitialDelay", Item::Initial, Kind::Nanos, ANY, TIME),
     row("MaxDelay", Item::Max, Kind::Nanos, ANY, TIME),
-    row("BackoffFactor", Item::Factor, Kind::Number, FROM_ZERO, "must be a finite number from 0 on"),
+    row("BackoffFactor", Item::Factor, Kind::Number, FROM_ZERO, "must be a finite number, 0 or more"),
     row("RetryableErrors", Item::NoValue, Kind::Function, ANY, FUNCTION),
 ];
 
@@ -52,7 +52,7 @@ const WORDS: &[(&str, u64)] = &[
     ("LinearBackoff", LINEAR),
 ];
 const GRAPH_FIELDS: [Row; 3] = [
-    row("MaxRetries", Item::Attempts, Kind::Count, ANY, "must be a whole number from 0 on"),
+    row("MaxRetries", Item::Attempts, Kind::Count, ANY, "must be a whole number, 0 or more"),
     row("BackoffStrategy", Item::Strategy, Kind::WordNumber(WORDS), ANY, STRATEGY),
     row("RetryableErrors", Item::Patterns, Kind::Patterns, ANY, "must be a list of texts"),
 ];

@@ -16,8 +16,8 @@ use core::time::Duration;
 
 pub(super) const SYSTEM: System = System {
     tables: &[&RETRY, &AROUND],
-    unknown: "is no field of Polly's RetryStrategyOptions, or of the pipeline around it",
-    inexpressible: "cannot be said in Polly's RetryStrategyOptions",
+    unknown: "is not a field of Polly's RetryStrategyOptions, or of the pipeline around it",
+    inexpressible: "Polly cannot express this",
     import,
     export: Some(export),
     wrappers: "Retry",
@@ -31,14 +31,14 @@ const TIME: &str = "must be a time from 0 to a day, such as \"00:00:02\"";
 const LIMIT: &str = "must be a time from 10 ms to a day, such as \"00:00:30\"";
 const BREAK: &str = "must be a time from 500 ms to a day, such as \"00:00:05\"";
 const FLAG: &str = "must be true or false";
-const FUNCTION: &str = "is a function, which no policy has: rules say which errors are retried";
+const FUNCTION: &str = "is a function, which no policy can hold: use rules";
 const RETRY: [Row; 9] = [
     row(
         "MaxRetryAttempts",
         Item::Attempts,
         Kind::Count,
         1.0..=2_147_483_647.0,
-        "must be a whole number of retries from 1 on",
+        "must be a whole number of retries, 1 or more",
     ),
     row("Delay", Item::Initial, Kind::TimeSpan, 0.0..=DAY, TIME),
     row("BackoffType", Item::Strategy, Kind::Word(WORDS), ANY, "must be \"Constant\", \"Linear\" or \"Exponential\""),
@@ -64,7 +64,7 @@ const AROUND: [Row; 6] = [
         Item::Least,
         Kind::Count,
         2.0..=2_147_483_647.0,
-        "must be a whole number from 2 on",
+        "must be a whole number, 2 or more",
     ),
     row("CircuitBreaker.SamplingDuration", Item::Window, Kind::TimeSpan, 5e8..=DAY, BREAK),
     row("CircuitBreaker.BreakDuration", Item::Per, Kind::TimeSpan, 5e8..=DAY, BREAK),

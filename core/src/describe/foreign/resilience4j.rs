@@ -13,8 +13,8 @@ use crate::value::Value;
 
 pub(super) const SYSTEM: System = System {
     tables: &[&FIELDS],
-    unknown: "is no field of an instance of resilience4j's retry",
-    inexpressible: "cannot be said in an instance of resilience4j's retry",
+    unknown: "is not a field of an instance of resilience4j's retry",
+    inexpressible: "resilience4j cannot express this",
     import,
     export: Some(export),
     wrappers: "resilience4j.retry.instances.* resilience4j.retry.configs.* retry.instances.* retry.configs.* \
@@ -25,15 +25,15 @@ pub(super) const SYSTEM: System = System {
 
 const TIME: &str = "must be a time in whole milliseconds, such as \"500ms\", \"PT0.5S\" or 500";
 const FLAG: &str = "must be true or false";
-const FUNCTION: &str = "is a class, which no policy has: rules say which errors are retried";
+const FUNCTION: &str = "is a class, which no policy can hold: use rules";
 const BASE: &str = "names another configuration: write its values here";
 const TYPES: &str = "must be a list of names of types";
 const MILLI: f64 = 1e6;
 const FIELDS: [Row; 15] = [
-    row("maxAttempts", Item::Attempts, Kind::Count, 1.0..=2_147_483_647.0, "must be a whole number from 1 on"),
+    row("maxAttempts", Item::Attempts, Kind::Count, 1.0..=2_147_483_647.0, "must be a whole number, 1 or more"),
     row("waitDuration", Item::Initial, Kind::Spring, ANY, TIME),
     row("enableExponentialBackoff", Item::Switch, Kind::Flag, ANY, FLAG),
-    row("exponentialBackoffMultiplier", Item::Factor, Kind::Number, 1.0..=f64::MAX, "must be a number from 1 on"),
+    row("exponentialBackoffMultiplier", Item::Factor, Kind::Number, 1.0..=f64::MAX, "must be a number, 1 or more"),
     row("exponentialMaxWaitDuration", Item::Max, Kind::Spring, MILLI..=f64::MAX, TIME),
     row("enableRandomizedWait", Item::OtherSwitch, Kind::Flag, ANY, FLAG),
     row("randomizedWaitFactor", Item::Jitter, Kind::Number, ABOVE_ZERO, "must be a number above 0 and below 1"),

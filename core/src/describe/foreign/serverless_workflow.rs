@@ -13,8 +13,8 @@ use crate::value::Value;
 
 pub(super) const SYSTEM: System = System {
     tables: &[&FIELDS],
-    unknown: "is no field of the retry of a Serverless Workflow",
-    inexpressible: "cannot be said in the retry of a Serverless Workflow",
+    unknown: "is not a field of the retry of a Serverless Workflow",
+    inexpressible: "Serverless Workflow cannot express this",
     import,
     export: Some(export),
     wrappers: "retry use.retries.*",
@@ -22,8 +22,8 @@ pub(super) const SYSTEM: System = System {
     has_rules: false,
 };
 
-const TIME: &str = "must be a time from 0 on, such as \"PT1M30S\" or {\"minutes\": 1, \"seconds\": 30}";
-const EXPRESSION: &str = "is an expression, which no policy has: rules say which errors are retried";
+const TIME: &str = "must be a time, 0 or more, such as \"PT1M30S\" or {\"minutes\": 1, \"seconds\": 30}";
+const EXPRESSION: &str = "is an expression, which no policy can hold: use rules";
 const BACKOFF: &str = "must be an object with one of constant, exponential and linear, each an object without fields";
 const TO: Row = row("jitter.to", Item::Jitter, Kind::Iso, ANY, "must be a time not below jitter.from");
 const FIELDS: [Row; 11] = [
@@ -31,7 +31,7 @@ const FIELDS: [Row; 11] = [
     row("backoff.constant", Item::Mode, Kind::Group, ANY, BACKOFF),
     row("backoff.exponential", Item::Switch, Kind::Group, ANY, BACKOFF),
     row("backoff.linear", Item::OtherSwitch, Kind::Group, ANY, BACKOFF),
-    row("limit.attempt.count", Item::Attempts, Kind::Count, ANY, "must be a whole number of retries from 0 on"),
+    row("limit.attempt.count", Item::Attempts, Kind::Count, ANY, "must be a whole number of retries, 0 or more"),
     row("limit.attempt.duration", Item::AttemptTimeout, Kind::Iso, 1.0..=f64::MAX, "must be a time above 0"),
     row("limit.duration", Item::Deadline, Kind::Iso, 1.0..=f64::MAX, "must be a time above 0"),
     row("jitter.from", Item::Share, Kind::Iso, ANY, TIME),

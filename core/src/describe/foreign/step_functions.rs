@@ -12,8 +12,8 @@ use crate::value::Value;
 
 pub(super) const SYSTEM: System = System {
     tables: &[&RETRIER],
-    unknown: "is no field of a retrier of Step Functions, or of the state around it",
-    inexpressible: "cannot be said: the form of Step Functions is only read",
+    unknown: "is not a field of a retrier of Step Functions, or of the state around it",
+    inexpressible: "cannot be written: holdoff only reads Step Functions",
     import: |_| Ok(Options::NEW),
     export: None,
     wrappers: "Retry[*]",
@@ -49,7 +49,7 @@ const RETRIER: [Row; 6] = [
         0.0..=LARGEST,
         "must be a whole number of retries from 0 to 99999999",
     ),
-    row("BackoffRate", Item::Factor, Kind::Number, 1.0..=f64::MAX, "must be a number from 1 on"),
+    row("BackoffRate", Item::Factor, Kind::Number, 1.0..=f64::MAX, "must be a number, 1 or more"),
     MAX_DELAY,
     row("JitterStrategy", Item::Jitter, Kind::Word(&[("none", 0), ("full", 1)]), ANY, "must be \"FULL\" or \"NONE\""),
 ];

@@ -8,8 +8,8 @@ use crate::time::Span;
 
 pub(super) const SYSTEM: System = System {
     tables: &[&FIELDS],
-    unknown: "is no field of a Temporal RetryPolicy",
-    inexpressible: "cannot be said in a Temporal RetryPolicy",
+    unknown: "is not a field of a Temporal RetryPolicy",
+    inexpressible: "Temporal cannot express this",
     import,
     export: Some(exponential::export),
     wrappers: "",
@@ -26,8 +26,8 @@ const MAX: Row = row(
     "must be a time not below initialInterval in seconds, such as \"100s\"",
 );
 const FIELDS: [Row; 5] = [
-    row("initialInterval", Item::Initial, Kind::Seconds, ANY, "must be a time from 0 on in seconds, such as \"0.1s\""),
-    row("backoffCoefficient", Item::Factor, Kind::Number, 1.0..=f64::MAX, "must be a number from 1 on, or 0 for 2"),
+    row("initialInterval", Item::Initial, Kind::Seconds, ANY, "must be a time in seconds, 0 or more, such as \"0.1s\""),
+    row("backoffCoefficient", Item::Factor, Kind::Number, 1.0..=f64::MAX, "must be a number, 1 or more, or 0 for 2"),
     MAX,
     row("maximumAttempts", Item::Attempts, Kind::Count, 0.0..=INT_MAX, ATTEMPTS),
     row("nonRetryableErrorTypes", Item::ErrorTypes, Kind::ErrorTypes, ANY, "must be a list of the names of types"),

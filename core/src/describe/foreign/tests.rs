@@ -140,7 +140,7 @@ fn what_is_wrong_is_said_in_the_forms_own_words() {
             Form::Grpc,
             "retryPolicy.maxAttemps",
             number(3.0),
-            "this name: is no field of a gRPC retryPolicy or of the service config around it; did you mean \
+            "this name: is not a field of a gRPC retryPolicy or of the service config around it; did you mean \
              \"maxAttempts\"?",
         ),
         (
@@ -166,7 +166,7 @@ fn what_is_wrong_is_said_in_the_forms_own_words() {
             Form::Grpc,
             "methodConfig[0].hedgingPolicy.hedgingDelai",
             number(3.0),
-            "this name: is no field of a gRPC retryPolicy or of the service config around it; did you mean \
+            "this name: is not a field of a gRPC retryPolicy or of the service config around it; did you mean \
              \"hedgingDelay\"?",
         ),
         (
@@ -179,14 +179,13 @@ fn what_is_wrong_is_said_in_the_forms_own_words() {
             Form::Kubernetes,
             "Duration",
             text("-1s"),
-            "Duration: must be a time from 0 on: whole nanoseconds, or text such as \"1m30s\"",
+            "Duration: must be a time, 0 or more: whole nanoseconds, or text such as \"1m30s\"",
         ),
         (
             Form::Langgraphgo,
             "RetryableErrors",
             Value::Other,
-            "RetryableErrors: is a function in langgraphgo, which no document holds: rules say which errors are \
-             retried",
+            "RetryableErrors: is a function, which no document can hold: use rules",
         ),
         (
             Form::LanggraphgoGraph,
@@ -194,7 +193,7 @@ fn what_is_wrong_is_said_in_the_forms_own_words() {
             number(7.0),
             "BackoffStrategy = 7: must be 0 or \"fixed\", 1 or \"exponential\", 2 or \"linear\"",
         ),
-        (Form::Aster, "baseDelayMs", number(0.5), "baseDelayMs = 0.5: must be whole milliseconds from 0 on"),
+        (Form::Aster, "baseDelayMs", number(0.5), "baseDelayMs = 0.5: must be whole milliseconds, 0 or more"),
     ] {
         let got = form.reader().set(name, value).unwrap_err();
         assert_eq!(std::format!("{got}"), error);
@@ -209,10 +208,10 @@ fn what_is_wrong_is_said_in_the_forms_own_words() {
         (
             Form::Temporal,
             &[("backoffCoefficient", number(0.5))],
-            "backoffCoefficient = 0.5: must be a number from 1 on, or 0 for 2",
+            "backoffCoefficient = 0.5: must be a number, 1 or more, or 0 for 2",
         ),
-        (Form::Kubernetes, &[], "Steps = 0: must be a whole number from 1 on"),
-        (Form::Langgraphgo, &[], "MaxAttempts = 0: must be a whole number from 1 on"),
+        (Form::Kubernetes, &[], "Steps = 0: must be a whole number, 1 or more"),
+        (Form::Langgraphgo, &[], "MaxAttempts = 0: must be a whole number, 1 or more"),
         (Form::Aster, &[], "maxAttempts = 0: must be a whole number from 1 to 2147483647"),
     ] {
         assert_eq!(std::format!("{}", read(form, fields).unwrap_err()), error);
@@ -290,36 +289,28 @@ fn each_form_is_written_as_its_system_reads_it() {
 fn what_cannot_be_said_is_named() {
     let second = Duration::from_secs(1);
     for (form, builder, error) in [
-        (Form::Kubernetes, Policy::options(), "jitter.kind: cannot be said in a Kubernetes wait.Backoff"),
+        (Form::Kubernetes, Policy::options(), "jitter.kind: Kubernetes cannot express this"),
         (
             Form::Langgraphgo,
             *Policy::options().jitter(Jitter::None).attempts(3).deadline(second),
-            "deadline: cannot be said in langgraphgo's RetryConfig",
+            "deadline: langgraphgo's RetryConfig cannot express this",
         ),
         (
             Form::Temporal,
             *Policy::options().jitter(Jitter::None).backoff(Backoff::fibonacci(second)),
-            "backoff: cannot be said in a Temporal RetryPolicy",
+            "backoff: Temporal cannot express this",
         ),
-        (
-            Form::Grpc,
-            *Policy::options().preset(Preset::Grpc).attempts(6),
-            "attempts: cannot be said in a gRPC retryPolicy",
-        ),
-        (
-            Form::Grpc,
-            *Policy::options().preset(Preset::Grpc).forever(),
-            "attempts: cannot be said in a gRPC retryPolicy",
-        ),
+        (Form::Grpc, *Policy::options().preset(Preset::Grpc).attempts(6), "attempts: gRPC cannot express this"),
+        (Form::Grpc, *Policy::options().preset(Preset::Grpc).forever(), "attempts: gRPC cannot express this"),
         (
             Form::Kubernetes,
             *Policy::options().preset(Preset::Kubernetes).forever(),
-            "attempts: cannot be said in a Kubernetes wait.Backoff",
+            "attempts: Kubernetes cannot express this",
         ),
         (
             Form::Aster,
             *Policy::options().preset(Preset::Aster).jitter(Jitter::Bounded { bound: Span::from_secs(9) }),
-            "jitter.bound: cannot be said in Aster's RetryPolicy",
+            "jitter.bound: Aster cannot express this",
         ),
     ] {
         let got = form.export(&builder.build().unwrap(), &Rules::NONE, &Options::NEW).unwrap_err();
@@ -380,10 +371,10 @@ fn a_service_config_has_a_throttle_and_a_hedge() {
 fn guards_that_cannot_be_said_are_named() {
     let policy = Preset::Grpc.policy();
     for (form, fields, error) in [
-        (Form::Grpc, &[("breaker", "count")][..], "breaker: cannot be said in a gRPC retryPolicy"),
-        (Form::Grpc, &[("budget", "ratio")], "budget: cannot be said in a gRPC retryPolicy"),
-        (Form::Grpc, &[("hedge", "1s")], "hedge.attempts: cannot be said in a gRPC retryPolicy"),
-        (Form::Temporal, &[("budget", "throttle")], "budget: cannot be said in a Temporal RetryPolicy"),
+        (Form::Grpc, &[("breaker", "count")][..], "breaker: gRPC cannot express this"),
+        (Form::Grpc, &[("budget", "ratio")], "budget: gRPC cannot express this"),
+        (Form::Grpc, &[("hedge", "1s")], "hedge.attempts: gRPC cannot express this"),
+        (Form::Temporal, &[("budget", "throttle")], "budget: Temporal cannot express this"),
     ] {
         let mut guards = Options::NEW;
         for (name, word) in fields {

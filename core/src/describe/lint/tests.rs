@@ -123,7 +123,7 @@ fn a_lint_says_what_it_found_and_what_it_expected() {
     let policy = policy.attempts(12).deadline(SECOND * 5).build().unwrap();
     let texts: Vec<_> = policy.lints().map(|lint| lint.to_string()).collect();
     let expected = [
-        "warning 303 no_jitter: without jitter, clients that fail together come back together",
+        "warning 303 no_jitter: without jitter, clients that fail together retry together",
         "warning 304 many_attempts: many attempts keep a caller waiting and a struggling server busy (12, limit 10)",
         "warning 305 wait_above_deadline: the sleeps alone take longer than the deadline, without jitter (11s, limit 5s)",
         "warning 306 unreachable_attempts: not all attempts fit before the deadline, even with the shortest sleeps (5 of 12)",
@@ -188,7 +188,7 @@ fn a_rule_behind_one_that_takes_all_is_named() {
     }
     let texts: Vec<_> = options.build().unwrap().lints().map(|lint| lint.to_string()).collect();
     let text =
-        "warning 320 hidden_rule: a rule behind one that takes every failure never takes any (rule 2 behind rule 1)";
+        "warning 320 hidden_rule: a rule after one that matches every failure never applies (rule 2 after rule 1)";
     assert_eq!(texts, [text]);
 }
 
@@ -212,11 +212,11 @@ fn the_delays_of_a_rule_are_looked_at() {
     ];
     let long = [
         "warning 309 long_wait: the sleeps take long, without jitter (61.7h, limit 15m)",
-        "warning 323 no_cap: without a maximum, a delay goes on growing (55.6h, limit 5m)",
+        "warning 323 no_cap: without a maximum, delays keep growing (55.6h, limit 5m)",
     ];
     assert_eq!(of(&retrier), long);
     let plain = [&retrier[..2], &[("rules[0].jitter", text("none"))]].concat();
-    assert_eq!(of(&plain), ["warning 303 no_jitter: without jitter, clients that fail together come back together"]);
+    assert_eq!(of(&plain), ["warning 303 no_jitter: without jitter, clients that fail together retry together"]);
     assert_eq!(of(&retrier[..2]), Vec::<std::string::String>::new());
 }
 
@@ -232,7 +232,7 @@ fn rules_that_retry_too_much_are_questioned() {
     };
     let retry = |list, value| [(list, value), ("rules[0].retry", Value::Flag(true))];
     let none: [std::string::String; 0] = [];
-    let wrong = "warning 325 retries_client_errors: an answer is retried that says that the request is wrong";
+    let wrong = "warning 325 retries_client_errors: an answer is retried although the request is wrong";
     let http = "rules[0].if.http[0]";
     assert_eq!(of(&retry(http, 503_u32.into())), none);
     assert_eq!(of(&retry(http, 429_u32.into())), none);
@@ -240,7 +240,7 @@ fn rules_that_retry_too_much_are_questioned() {
     assert_eq!(of(&retry(http, Value::Text("4xx"))), [std::format!("{wrong} (400)")]);
     assert_eq!(of(&retry("rules[0].if.grpc[0]", Value::Text("UNAVAILABLE"))), none);
     assert_eq!(of(&retry("rules[0].if.grpc[0]", Value::Text("NOT_FOUND"))), [std::format!("{wrong} (NOT_FOUND)")]);
-    let everything = "warning 324 retries_everything: every failure is retried, also one that will fail again";
+    let everything = "warning 324 retries_everything: every failure is retried, even one that will fail again";
     assert_eq!(of(&retry("rules[0].if", Value::Empty)), [everything]);
     assert_eq!(of(&[("rules[0].if", Value::Empty), ("rules[0].retry", Value::Flag(false))]), none);
     let all_others = [

@@ -286,7 +286,7 @@ const PYTHON_PEERS: [(&str, &str); 8] = [
 /// The names by which others count retries.
 const RETRIES: &str = "retries maxretries numretries";
 /// The rule for such a name.
-const ONE_MORE: &str = "is no field of a policy, and attempts count the first one: give one more than the retries";
+const ONE_MORE: &str = "is not a field of a policy; attempts count the first one: give one more than the retries";
 
 /// True if a name is one of these names of peers, which have neither capitals nor underscores.
 fn is_one_of(peers: &str, name: &str) -> bool {

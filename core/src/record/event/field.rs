@@ -37,11 +37,11 @@ const RULE: Member<Event> = Member {
 /// The fields, in the order in which they are written.
 pub(super) const FIELDS: [Field<Event>; 20] = [
     Field("version", Takes::Integer(0, u64::MAX), INTEGER_RULE, UNSTORED),
-    Field("sequence", Takes::Integer(1, u64::MAX), "must be a whole number from 1 on", member!(sequence: u64)),
+    Field("sequence", Takes::Integer(1, u64::MAX), "must be a whole number, 1 or more", member!(sequence: u64)),
     Field("type", Takes::Word(EventKind::WORDS), EventKind::RULE, KIND),
     Field("at", INSTANT, INSTANT_RULE, member!(at: u64)),
     Field("attemptNumber", INTEGER, INTEGER_RULE, member!(attempt: u32)),
-    Field("backoffDelayMs", Takes::Integer(0, u64::MAX), "must be a whole number from 0 on", MILLIS),
+    Field("backoffDelayMs", Takes::Integer(0, u64::MAX), "must be a whole number, 0 or more", MILLIS),
     Field("failureReason", Takes::Other, "must be text", UNSTORED),
     Field("payload", Takes::Other, "must be an object with taskId and reason", UNSTORED),
     Field("payload.taskId", Takes::Other, "must be text", UNSTORED),

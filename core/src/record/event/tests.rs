@@ -149,14 +149,18 @@ fn milliseconds_are_rounded_up_and_count_where_nothing_is_exact() {
 #[test]
 fn what_is_wrong_with_a_field_is_said_with_the_nearest_name() {
     for (name, value, message) in [
-        ("attemptNumbers", number(1.0), "event, this name: is no field of an event; did you mean \"attemptNumber\"?"),
+        (
+            "attemptNumbers",
+            number(1.0),
+            "event, this name: is not a field of an event; did you mean \"attemptNumber\"?",
+        ),
         (
             "payload.task",
             Value::Text("a"),
-            "event, this name: is no field of an event; did you mean \"payload.taskId\"?",
+            "event, this name: is not a field of an event; did you mean \"payload.taskId\"?",
         ),
-        ("version", number(2.0), "event, version = 2: is not the version that this library reads, which is 1"),
-        ("sequence", number(0.0), "event, sequence = 0: must be a whole number from 1 on"),
+        ("version", number(2.0), "event, version = 2: must be 1, the version that this library reads"),
+        ("sequence", number(0.0), "event, sequence = 0: must be a whole number, 1 or more"),
         (
             "type",
             Value::Text("RETRY_SCHEDULE"),
@@ -205,14 +209,14 @@ fn what_is_missing_or_has_no_place_or_contradicts_is_an_error_of_the_event() {
             failed.replace("\"type\"", "\"backoffDelayMs\":4,\"type\""),
             "event 2, backoffDelayMs: has no meaning for an event of this type",
         ),
-        (retry.replace("00100000000", "0000000000"), "event 3: was changed, or its fields contradict each other"),
+        (retry.replace("00100000000", "0000000000"), "event 3: is damaged, or its fields contradict each other"),
         (
             started.replace("\"attemptNumber\":1", "\"attemptNumber\":0"),
-            "event 1: was changed, or its fields contradict each other",
+            "event 1: is damaged, or its fields contradict each other",
         ),
         (
             started.replace("\"attemptNumber\":1", "\"attemptNumber\":2"),
-            "event 1: was changed, or its fields contradict each other",
+            "event 1: is damaged, or its fields contradict each other",
         ),
     ] {
         assert_eq!(read(&json).unwrap_err().to_string(), message, "{json}");
@@ -282,7 +286,7 @@ fn a_log_that_is_cut_names_the_event_that_was_expected() {
     let mut reader = EventReader::new(&log[..first + 1]);
     assert!(reader.next().unwrap().is_ok());
     let error = reader.next().unwrap().unwrap_err();
-    assert_eq!(error.to_string(), "event 2: is cut: the bytes end within it");
+    assert_eq!(error.to_string(), "event 2: is cut off: the bytes end within it");
     assert!(reader.next().is_none(), "and then there is nothing more");
     assert_eq!(reader.rest(), &log[first..first + 1]);
 }
@@ -292,7 +296,7 @@ fn bytes_of_another_version_are_told_from_damaged_ones() {
     let mut event = bytes(&one_of_each()[0], "");
     event[1] = 2;
     let error = Event::read(&event).unwrap_err();
-    assert_eq!(error.to_string(), "event, version = 2: is not the version that this library reads, which is 1");
+    assert_eq!(error.to_string(), "event, version = 2: must be 1, the version that this library reads");
 }
 
 #[test]
@@ -315,11 +319,11 @@ fn serde_writes_and_reads_the_same_json() {
     let odd = r#"{"version":1,"sequence":1,"type":"RESUMED","at":7,"attemptNumber":1,"payload":{"reason":"b"},"failureReason":"a","cause":null}"#;
     assert_eq!(serde_json::from_str::<EventWithNotes>(odd).unwrap().failure.as_deref(), Some("a"));
     for (json, message) in [
-        (odd.replace("\"at\"", "\"att\""), "event 1, this name: is no field of an event"),
+        (odd.replace("\"at\"", "\"att\""), "event 1, this name: is not a field of an event"),
         (odd.replace("null", "{\"a\":[]}"), "event 1, cause: must be one of"),
         (odd.replace("null", "[1]"), "event 1, cause: must be one of"),
         (odd.replace("null", "true"), "event 1, cause: must be one of"),
-        (odd.replace("\"reason\"", "\"why\""), "event 1, this name: is no field of an event"),
+        (odd.replace("\"reason\"", "\"why\""), "event 1, this name: is not a field of an event"),
         (odd.replace("null", "\"hint\""), "event 1, cause: has no meaning"),
     ] {
         let error = serde_json::from_str::<EventWithNotes>(&json).unwrap_err().to_string();

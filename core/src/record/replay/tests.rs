@@ -123,7 +123,7 @@ fn a_log_begins_with_event_1_which_is_started() {
     let error = replay(ReplayMode::Follow, &policy(), &log()[1..]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "event 1: does not begin the log: that is event 1, STARTED; what came is event 2: ATTEMPT_FAILED, attempt 1, \
+        "event 1: must begin the log, with the type STARTED; found event 2: ATTEMPT_FAILED, attempt 1, \
          transient"
     );
 }

@@ -52,7 +52,7 @@ impl Saved {
     /// Reads what [`Saved::to_bytes`], [`crate::Retry::save`] or [`crate::Call::save`] made.
     ///
     /// # Errors
-    /// An [`Error`], the first that applies: does not begin as a saved state does (130), another layout (132), a kind that
+    /// An [`Error`], the first that applies: is not a saved state (130), another layout (132), a kind that
     /// is none (133), a wrong length (131), a byte that was changed or contradicts another (134).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let length = |kind| match kind {

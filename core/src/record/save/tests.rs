@@ -160,14 +160,14 @@ fn each_wrong_state_has_its_number() {
         bytes
     };
     for (bytes, code, text) in [
-        (&[][..], 130, "saved state: does not begin as a saved state does"),
-        (b"retry!", 130, "saved state: does not begin as a saved state does"),
+        (&[][..], 130, "saved state: was not written by holdoff"),
+        (b"retry!", 130, "saved state: was not written by holdoff"),
         (b"hold", 131, "saved state, length = 4: must be 80 bytes for a retry, 96 for a call"),
         (&call[..95], 131, "saved state, length = 95: must be 80 bytes for a retry, 96 for a call"),
-        (&changed(5, 2), 132, "saved state, layout = 2: is not the layout that this version reads, which is 1"),
+        (&changed(5, 2), 132, "saved state, layout = 2: must be 1, the layout that this version reads"),
         (&changed(4, 3), 133, "saved state, kind = 3: must be the kind of machine that is resumed: a retry or a call"),
         (&retry, 133, "saved state, kind: must be the kind of machine that is resumed: a retry or a call"),
-        (&changed(40, 9), 134, "saved state: was changed, or its fields contradict each other"),
+        (&changed(40, 9), 134, "saved state: is damaged, or its fields contradict each other"),
     ] {
         let error = Call::resume(bytes, &policy, at(0)).unwrap_err();
         assert_eq!((error.code.code(), format!("{error}").as_str()), (code, text));
@@ -237,7 +237,12 @@ fn a_wrong_field_is_explained() {
     let policy = policy();
     let good = asleep(&policy).saved(&policy, at(102)).to_string();
     for (from, to, code, text) in [
-        ("\"seed\":", "\"sead\":", 136, "saved state, this name: is no field of a saved state; did you mean \"seed\"?"),
+        (
+            "\"seed\":",
+            "\"sead\":",
+            136,
+            "saved state, this name: is not a field of a saved state; did you mean \"seed\"?",
+        ),
         (
             "\"seed\":\"",
             "\"seed\":\"-",
@@ -269,7 +274,7 @@ fn a_wrong_field_is_explained() {
             102,
             "saved state, phase: must be one of cancelled, running, sleeping, succeeded, gave_up; did you mean \"sleeping\"?",
         ),
-        ("\"sleeping\"", "\"running\"", 134, "saved state: was changed, or its fields contradict each other"),
+        ("\"sleeping\"", "\"running\"", 134, "saved state: is damaged, or its fields contradict each other"),
         (
             "\"sleeping\"",
             "[]",
@@ -277,12 +282,7 @@ fn a_wrong_field_is_explained() {
             "saved state, phase: must be one of cancelled, running, sleeping, succeeded, gave_up",
         ),
         ("\"call\"", "\"retry\"", 111, "saved state, attempt: has no meaning for the chosen kind"),
-        (
-            "\"layout\":1",
-            "\"layout\":2",
-            132,
-            "saved state, layout = 2: is not the layout that this version reads, which is 1",
-        ),
+        ("\"layout\":1", "\"layout\":2", 132, "saved state, layout = 2: must be 1, the layout that this version reads"),
     ] {
         assert!(good.contains(from), "{good}");
         let wrong = good.replacen(from, to, 1);
@@ -518,7 +518,7 @@ fn serde_reads_and_writes_the_same_json() {
         let unquoted = text.replace("\"seed\":\"42\"", "\"seed\":42");
         assert_eq!(serde_json::from_str::<Saved>(&unquoted).unwrap(), saved);
         for (from, to, why) in [
-            ("\"seed\"", "\"sed\"", "no field of a saved state; did you mean \"seed\"?"),
+            ("\"seed\"", "\"sed\"", "not a field of a saved state; did you mean \"seed\"?"),
             ("\"layout\":1", "\"layout\":[1]", "layout: must be a whole number"),
             ("\"layout\":1,", "", "layout: is missing"),
         ] {

@@ -66,7 +66,7 @@ def check(
 
 
 def _numbers(plan: FlowPlan, events: Sequence[JournalEvent], found: Findings) -> None:
-    """The numbers have no gap, and no event is there twice."""
+    """The numbers have no gap, and no event occurs twice."""
     numbers = [event.sequence for event in events]
     found.must(numbers == list(range(1, len(events) + 1)), f"{plan.id}: events lost or out of order: {numbers}")
     keys = Counter(event.idempotency_key for event in events)

@@ -42,11 +42,11 @@ fn fields_are_set_by_any_of_their_names() {
 #[test]
 fn a_wrong_value_is_explained() {
     for (name, value, text) in [
-        ("budget.capasity", number(1.0), "this name: is no field of a policy; did you mean \"budget.capacity\"?"),
+        ("budget.capasity", number(1.0), "this name: is not a field of a policy; did you mean \"budget.capacity\"?"),
         (
             "breaker.open_for.maks",
             number(1.0),
-            "this name: is no field of a policy; did you mean \"breaker.open_for.max\"?",
+            "this name: is not a field of a policy; did you mean \"breaker.open_for.max\"?",
         ),
         (
             "budget",
@@ -66,7 +66,7 @@ fn a_wrong_value_is_explained() {
             Value::Text("soon"),
             "hedge.delay: must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\"",
         ),
-        ("budget.ratio", Value::Other, "budget.ratio: must be a finite number from 0 on"),
+        ("budget.ratio", Value::Other, "budget.ratio: must be a finite number, 0 or more"),
         ("breaker.failure_rate", Value::Empty, "breaker.failure_rate: must be a number above 0 and at most 1"),
     ] {
         let error = Options::NEW.clone().set(name, value).unwrap_err();
@@ -187,10 +187,10 @@ fn what_does_not_fit_together_is_named() {
         (r#"{"budget": "window"}"#, "153 budget.limit: is needed by the chosen kind"),
         (
             r#"{"budget": {"kind": "throttle", "capacity": 0}}"#,
-            "150 budget.capacity = 0: must be a whole number from 0 to 1000000, for a throttle from 1 on",
+            "150 budget.capacity = 0: must be a whole number from 0 to 1000000, for a throttle 1 or more",
         ),
         (r#"{"budget": {"window": "0s"}}"#, "107 budget.window = 0s: must be more than 0"),
-        (r#"{"budget": {"ratio": -1}}"#, "152 budget.ratio = -1: must be a finite number from 0 on"),
+        (r#"{"budget": {"ratio": -1}}"#, "152 budget.ratio = -1: must be a finite number, 0 or more"),
         (
             r#"{"breaker": {"kind": "count", "size": 5, "min_calls": 6}}"#,
             "150 breaker.min_calls = 6: must be a whole number from 1 to 4294967295, at most the size of a count",
@@ -203,7 +203,7 @@ fn what_does_not_fit_together_is_named() {
         ),
         (
             r#"{"breaker": {"open_for": {"kind": "exponential", "factor": -2}}}"#,
-            "105 breaker.open_for.factor = -2: must be a finite number from 0 on",
+            "105 breaker.open_for.factor = -2: must be a finite number, 0 or more",
         ),
         (
             r#"{"breaker": {"open_for": {"kind": "fibonacci", "max": "1s"}}}"#,
@@ -213,14 +213,14 @@ fn what_does_not_fit_together_is_named() {
         (
             r#"{"limiter": {"limit": 2.5}}"#,
             "150 limiter.limit = 2.5: must be a whole number from 1 to 4294967295, for a log to 1000000, for a bucket any \
-             number from 0 on",
+             number, 0 or more",
         ),
         (
             r#"{"limiter": {"kind": "window", "limit": 2, "burst": 1}}"#,
             "111 limiter.burst = 1: has no meaning for the chosen kind",
         ),
         (r#"{"bulkhead": {"queue": 1}}"#, "153 bulkhead.limit: is needed by the chosen kind"),
-        (r#"{"stretch": 0.5}"#, "105 stretch.factor = 0.5: must be a finite number from 1 on"),
+        (r#"{"stretch": 0.5}"#, "105 stretch.factor = 0.5: must be a finite number, 1 or more"),
         (r#"{"hedge": {"attempts": 3}}"#, "153 hedge.delay: is needed by the chosen kind"),
         (
             r#"{"hedge": {"delay": "1s", "percentile": 95}}"#,
@@ -233,14 +233,14 @@ fn what_does_not_fit_together_is_named() {
             "152 adaptive.initial_rate = 6: must be a number from min_rate to max_rate",
         ),
         (r#"{"adaptive": {"min_rate": 0}}"#, "152 adaptive.min_rate = 0: must be a finite number above 0"),
-        (r#"{"braker": "count"}"#, "100 braker = \"count\": is no field of a policy; did you mean \"breaker\"?"),
+        (r#"{"braker": "count"}"#, "100 braker = \"count\": is not a field of a policy; did you mean \"breaker\"?"),
         (
             r#"{"budgets": {"kind": "token"}}"#,
-            "100 budgets.kind = \"token\": is no field of a policy; did you mean \"budget\"?",
+            "100 budgets.kind = \"token\": is not a field of a policy; did you mean \"budget\"?",
         ),
         (
             r#"{"hedge": {"dealy": "1s"}}"#,
-            "100 hedge.dealy = \"1s\": is no field of a policy; did you mean \"hedge.delay\"?",
+            "100 hedge.dealy = \"1s\": is not a field of a policy; did you mean \"hedge.delay\"?",
         ),
         (r#"{"breaker": true}"#, "101 breaker.kind = true: must be one of none, consecutive, count, time"),
     ] {
@@ -369,7 +369,7 @@ fn a_number_is_the_capacity_of_the_budget_of_loops() {
     }
     assert_eq!(budget(r#"{"deadline": "5m", "budget": 1000}"#), Some(config));
     let (most, least) = (r#"{"budget": 1000001}"#, r#"{"budget": 0.5}"#);
-    let range = "must be a whole number from 0 to 1000000, for a throttle from 1 on";
+    let range = "must be a whole number from 0 to 1000000, for a throttle 1 or more";
     assert_eq!(wrong(most), format!("150 budget.capacity = 1000001: {range}"));
     assert_eq!(wrong(least), format!("150 budget.capacity = 0.5: {range}"));
 }

@@ -60,17 +60,17 @@ fn each_broken_rule_is_named() {
         (
             backoff(Backoff::exponential(SECOND, -1.0)),
             105,
-            "backoff.factor = -1: must be a finite number from 0 on, for decorrelated backoff from 1 on",
+            "backoff.factor = -1: must be a finite number, 0 or more; for decorrelated backoff 1 or more",
         ),
         (
             backoff(Backoff::exponential(SECOND, f64::NAN)),
             105,
-            "backoff.factor = NaN: must be a finite number from 0 on, for decorrelated backoff from 1 on",
+            "backoff.factor = NaN: must be a finite number, 0 or more; for decorrelated backoff 1 or more",
         ),
         (
             jitter(Jitter::Proportional { factor: 1.5 }),
             110,
-            "jitter.factor = 1.5: must be a finite number from 0 on, at most 1 unless the jitter is additive",
+            "jitter.factor = 1.5: must be a finite number, 0 or more; at most 1 unless the jitter is additive",
         ),
     ] {
         let error = builder.build().unwrap_err();
@@ -141,7 +141,7 @@ fn what_is_wrong_with_a_chain_is_said_with_its_index() {
     for (fields, error) in [
         (
             &[("backoff[0].kind", text("constant")), ("backoff[1].kind", text("linear"))][..],
-            "backoff[0].times: is needed by a stage that another one follows",
+            "backoff[0].times: is needed by each stage but the last",
         ),
         (
             &[("backoff[0].initial", text("9s")), ("backoff[0].max", text("5s"))],
@@ -157,11 +157,11 @@ fn what_is_wrong_with_a_chain_is_said_with_its_index() {
         ),
         (
             &[("rules[0].backoff.until", text("1h"))],
-            "rules[0].backoff.until: must be later than that of an earlier stage, and a rule or a backoff that repeats has none",
+            "rules[0].backoff.until: must be later than in the stages before; rules and backoffs that repeat have none",
         ),
         (
             &[("backoff[0].until", text("2h")), ("backoff[1].until", text("1h"))],
-            "backoff[1].until: must be later than that of an earlier stage, and a rule or a backoff that repeats has none",
+            "backoff[1].until: must be later than in the stages before; rules and backoffs that repeat have none",
         ),
         (
             &[("backoff.floor", text("6s"))],
@@ -232,12 +232,8 @@ fn a_list_of_one_stage_replaces_the_backoff_of_a_preset() {
 fn what_cannot_be_set_is_said_with_its_index() {
     use crate::value::Value;
     for (name, value, error) in [
-        ("backoff[1].maxx", Value::Nothing, "this name: is no field of a policy; did you mean \"backoff.max\"?"),
-        (
-            "backoff[16]",
-            Value::Text("linear"),
-            "backoff[16].kind: is one too many: there is room for 16 stages and 64 listed delays",
-        ),
+        ("backoff[1].maxx", Value::Nothing, "this name: is not a field of a policy; did you mean \"backoff.max\"?"),
+        ("backoff[16]", Value::Text("linear"), "backoff[16].kind: exceeds the limit of 16 stages and 64 listed delays"),
         (
             "backoff[2].initial",
             Value::Text("soon"),
@@ -250,31 +246,31 @@ fn what_cannot_be_set_is_said_with_its_index() {
             Value::Nothing,
             "backoff.delays[0]: must be a time from 0 to 292 years with its unit, such as \"250ms\", \"1.5s\" or \"2m\"",
         ),
-        ("backoff[00].max", Value::Nothing, "this name: is no field of a policy"),
-        ("backoff[+0].max", Value::Nothing, "this name: is no field of a policy"),
+        ("backoff[00].max", Value::Nothing, "this name: is not a field of a policy"),
+        ("backoff[+0].max", Value::Nothing, "this name: is not a field of a policy"),
         (
             "max_retries",
             Value::Nothing,
-            "this name: is no field of a policy, and attempts count the first one: give one more than the retries; did you mean \"attempts\"?",
+            "this name: is not a field of a policy; attempts count the first one: give one more than the retries; did you mean \"attempts\"?",
         ),
-        ("stop_max_attempt", Value::Nothing, "this name: is no field of a policy; did you mean \"attempts\"?"),
+        ("stop_max_attempt", Value::Nothing, "this name: is not a field of a policy; did you mean \"attempts\"?"),
         (
             "backoff.initialDelay",
             Value::Nothing,
-            "this name: is no field of a policy; did you mean \"backoff.initial\"?",
+            "this name: is not a field of a policy; did you mean \"backoff.initial\"?",
         ),
         (
             "backoff[1].multiplier",
             Value::Nothing,
-            "this name: is no field of a policy; did you mean \"backoff.factor\"?",
+            "this name: is not a field of a policy; did you mean \"backoff.factor\"?",
         ),
-        ("status_forcelist[0]", Value::Nothing, "this name: is no field of a policy; did you mean \"rules\"?"),
-        ("maxDelay", Value::Nothing, "this name: is no field of a policy; did you mean \"backoff.max\"?"),
-        ("wait", Value::Nothing, "this name: is no field of a policy; did you mean \"backoff\"?"),
-        ("min", Value::Nothing, "this name: is no field of a policy; did you mean \"backoff.initial\"?"),
+        ("status_forcelist[0]", Value::Nothing, "this name: is not a field of a policy; did you mean \"rules\"?"),
+        ("maxDelay", Value::Nothing, "this name: is not a field of a policy; did you mean \"backoff.max\"?"),
+        ("wait", Value::Nothing, "this name: is not a field of a policy; did you mean \"backoff\"?"),
+        ("min", Value::Nothing, "this name: is not a field of a policy; did you mean \"backoff.initial\"?"),
         ("rules[1].if", Value::Empty, "this name: has the wrong type"),
-        ("rules[0].atempts", Value::Nothing, "this name: is no field of a policy; did you mean \"attempts\"?"),
-        ("rules[0].if.htp", Value::NoItems, "this name: is no field of a policy; did you mean \"http\"?"),
+        ("rules[0].atempts", Value::Nothing, "this name: is not a field of a policy; did you mean \"attempts\"?"),
+        ("rules[0].if.htp", Value::NoItems, "this name: is not a field of a policy; did you mean \"http\"?"),
         (
             "retry_on.http[0]",
             Value::Number { value: 409.0, unit: 1.0 },

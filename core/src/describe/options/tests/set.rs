@@ -35,13 +35,13 @@ fn fields_are_set_by_name() {
 #[test]
 fn a_wrong_value_is_explained() {
     for (name, value, text) in [
-        ("max_attempts", seconds(1.0), "this name: is no field of a policy; did you mean \"attempts\"?"),
-        ("atempts", seconds(1.0), "this name: is no field of a policy; did you mean \"attempts\"?"),
-        ("backoff.maxx", seconds(1.0), "this name: is no field of a policy; did you mean \"backoff.max\"?"),
-        ("initial", seconds(1.0), "this name: is no field of a policy; did you mean \"backoff.initial\"?"),
-        ("max", seconds(1.0), "this name: is no field of a policy; did you mean \"backoff.max\"?"),
-        ("over", seconds(1.0), "this name: is no field of a policy; did you mean \"hint.over\"?"),
-        ("colour", seconds(1.0), "this name: is no field of a policy"),
+        ("max_attempts", seconds(1.0), "this name: is not a field of a policy; did you mean \"attempts\"?"),
+        ("atempts", seconds(1.0), "this name: is not a field of a policy; did you mean \"attempts\"?"),
+        ("backoff.maxx", seconds(1.0), "this name: is not a field of a policy; did you mean \"backoff.max\"?"),
+        ("initial", seconds(1.0), "this name: is not a field of a policy; did you mean \"backoff.initial\"?"),
+        ("max", seconds(1.0), "this name: is not a field of a policy; did you mean \"backoff.max\"?"),
+        ("over", seconds(1.0), "this name: is not a field of a policy; did you mean \"hint.over\"?"),
+        ("colour", seconds(1.0), "this name: is not a field of a policy"),
         (
             "jitter",
             Value::Text("ful"),
@@ -58,7 +58,7 @@ fn a_wrong_value_is_explained() {
         (
             "backoff.factor",
             Value::Text("2"),
-            "backoff.factor: must be a finite number from 0 on, for decorrelated backoff from 1 on",
+            "backoff.factor: must be a finite number, 0 or more; for decorrelated backoff 1 or more",
         ),
     ] {
         let error = Policy::options().set(name, value).unwrap_err();
