@@ -67,7 +67,7 @@ pub(super) fn policy(of: &mut Fields<'_>) -> Option<Value> {
 fn of_containers(of: &mut Fields<'_>) -> Option<Value> {
     of.only("retryStrategy", &["retries", "duration"], "the retryStrategy of a containerSet");
     let retries =
-        of.count_or_text("retryStrategy.retries", 0.0, f64::MAX, "must be a whole number of retries from 0 on")?;
+        of.count_or_text("retryStrategy.retries", 0.0, f64::MAX, "must be a whole number of retries, 0 or more")?;
     let delay = match of.has("retryStrategy.duration") {
         true => json!(of.time("retryStrategy.duration", time, TIME)?),
         false => json!("0s"),
