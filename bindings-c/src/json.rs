@@ -28,28 +28,62 @@ extern_c! {
     /// as they were. Either way `problem` (which may be NULL) says what is wrong, with code 0 for nothing.
     report holdoff_form_read_json(form: u32, text: *const c_char, length, policy: *mut holdoff_policy,
         rules: *mut holdoff_rules, patterns: *mut c_char, size, guards: *mut holdoff_options) = {
-        let memory = buffer(patterns, size);
-        let mut used = 0;
-        let mut reader = form_of(form)?.reader();
-        read_json(slice(text, length)?, DOCUMENT, &mut |path, value| {
-            let wrong = |problem: holdoff_problem| problem.at(&path).show(value);
-            let text = reader.set(path, value).map_err(|error| wrong(error.into()))?;
-            let text = text.filter(|_| !rules.is_null());
-            crate::patterns::store(memory, &mut used, text).map_err(|error| wrong(error.into()))
-        })?;
-        let options = reader.options()?;
-        let (built, described) = (options.build()?, options.guards());
+        read_form(form_of(form)?.reader(), slice(text, length)?, Parts { policy, rules, patterns, size, guards })?;
+    };
+
+    /// The same as holdoff_form_read_json for a text with several policies: reads the one with that number. In a list the
+    /// number is that of the list (methodConfig[2]), among names it is the place in the text, both from 0.
+    ///
+    /// Returns as holdoff_form_read_json does; HOLDOFF_ERROR_NO_ENTRY if the text has no policy with that number.
+    report holdoff_form_read_entry_json(form: u32, entry: u32, text: *const c_char, length, policy: *mut holdoff_policy,
+        rules: *mut holdoff_rules, patterns: *mut c_char, size, guards: *mut holdoff_options) = {
+        read_form(form_of(form)?.reader().entry(entry), slice(text, length)?, Parts { policy, rules, patterns, size, guards })?;
+    };
+}
+
+/// Where the parts of a policy that is read go.
+struct Parts {
+    policy: *mut holdoff_policy,
+    rules: *mut holdoff_rules,
+    patterns: *mut c_char,
+    size: usize,
+    guards: *mut holdoff_options,
+}
+
+/// Reads a policy in another system's form.
+///
+/// # Safety
+/// As of holdoff_form_read_json.
+unsafe fn read_form(mut reader: FormReader, text: &[u8], parts: Parts) -> Result<(), holdoff_problem> {
+    let Parts { policy, rules, patterns, size, guards } = parts;
+    // SAFETY: the caller's.
+    let memory = unsafe { buffer(patterns, size) };
+    let mut used = 0;
+    read_json(text, DOCUMENT, &mut |path, value| {
+        let wrong = |problem: holdoff_problem| problem.at(&path).show(value);
+        let text = reader.set(path, value).map_err(|error| wrong(error.into()))?;
+        let text = text.filter(|_| !rules.is_null());
+        crate::patterns::store(memory, &mut used, text).map_err(|error| wrong(error.into()))
+    })?;
+    let options = reader.options()?;
+    let (built, described) = (options.build()?, options.guards());
+    if guards.is_null()
+        && let Some(section) = described.sections().next()
+    {
+        // Losing them in silence would be worse than an error.
+        return Err(holdoff_problem::about(ErrorCode::NotSupported, section));
+    }
+    // SAFETY: the caller's.
+    unsafe {
         if !guards.is_null() {
             store(guards, described)?;
-        } else if let Some(section) = described.sections().next() {
-            // Losing them in silence would be worse than an error.
-            return Err(holdoff_problem::about(ErrorCode::NotSupported, section));
         }
         store_policy(policy, built)?;
         if !rules.is_null() {
             put_rules(rules, options.rules(), memory.get(..used).unwrap_or_default())?;
         }
-    };
+    }
+    Ok(())
 }
 
 const DOCUMENT: DocumentRules = DocumentRules { unit: f64::NAN, groups: None, repeats: false };

@@ -33,7 +33,7 @@ export interface FieldValue {
 }
 
 /** The deepest level of fields: an object may contain itself. */
-const DEPTH = 8;
+const DEPTH = 16;
 
 /** spec 15.8: the longest name in the paths of a document, where each value below a name has the whole path. */
 export const LONGEST_NAME = 256;

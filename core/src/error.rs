@@ -141,6 +141,10 @@ words! {
         GuardConfig = 155 "guard_config" "is not the one the guard was saved under";
         /// A saved guard that is too short or too long.
         GuardLength = 156 "guard_length" "has the wrong length for its guard";
+        /// The document has no policy in the other system's form.
+        NoPolicy = 157 "no_policy" "has no policy of this format";
+        /// The chosen policy is not in the document.
+        NoEntry = 158 "no_entry" "is the number of policies here: the chosen entry, counted from 0, does not exist";
         /// A log without any event.
         LogEmpty = 160 "log_empty" "has no event";
         /// A log that does not begin with event 1, of type STARTED.
@@ -273,6 +277,8 @@ pub struct Error {
     pub in_stage: bool,
     /// The index in the field's own list, where it has one.
     pub item: Option<u8>,
+    /// The index of the policy in gRPC's `methodConfig`, where the field is in a service config.
+    pub entry: Option<u32>,
     /// The name of the field in a saved state, an event or another system's form; else empty.
     pub name: &'static str,
     /// The value that broke the rule.
@@ -305,8 +311,8 @@ impl Error {
 
     pub(crate) const fn named(code: ErrorCode, subject: Subject, name: &'static str) -> Self {
         let (field, rule, stage, item, special_rule, nearest) = (None, None, None, None, None, None);
-        let (in_stage, value) = (false, Quantity::None);
-        Self { code, subject, field, rule, stage, in_stage, item, name, value, special_rule, nearest }
+        let (in_stage, value, entry) = (false, Quantity::None, None);
+        Self { code, subject, field, rule, stage, in_stage, item, entry, name, value, special_rule, nearest }
     }
 
     pub(crate) fn found(self, number: impl Into<f64>) -> Self {
@@ -338,8 +344,9 @@ struct Path(Error);
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Error { field, rule, stage, in_stage, item, name, .. } = self.0;
+        let Error { field, rule, stage, in_stage, item, entry, name, .. } = self.0;
         let path = field.map_or(name, Field::path);
+        entry.map_or(Ok(()), |entry| write!(f, "methodConfig[{entry}]."))?;
         rule.map_or(Ok(()), |rule| write!(f, "rules[{rule}]."))?;
         match stage {
             Some(stage) if in_stage => write!(f, "backoff[{stage}].")?,

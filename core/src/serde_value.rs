@@ -35,8 +35,8 @@ pub struct DocumentRules {
     pub repeats: bool,
 }
 
-/// The deepest level of objects and lists that is read: no field is deeper than four.
-const DEPTH: u32 = 8;
+/// The deepest level of objects and lists that is read: a retrier of a nested state machine is the deepest field.
+const DEPTH: u32 = 16;
 
 /// How many characters of a name a path has: each value below a long name has the whole path.
 const LONGEST_NAME: usize = 256;

@@ -1,14 +1,29 @@
 //! What a policy document means or what is wrong with it, from its text on.
 
-use crate::format::{DocumentCase, ExplainCase, N, WrongWord};
-use holdoff_core::{Document, DocumentError, FormReader};
+use crate::format::{DocumentCase, ExplainCase, FormCase, N, WrongWord};
+use holdoff_core::{Document, DocumentError, Form, FormReader};
 use serde::de::IgnoredAny;
 use serde_json::Deserializer;
 
 /// Reads a case's text.
 pub fn run(case: &DocumentCase) -> Result<(), String> {
-    let got = read(&case.text).err().map(|error| word(&error));
-    let expected = case.error.as_ref().map(|expected| WrongWord {
+    same_error(case.error.as_ref(), read(&case.text).err())
+}
+
+/// Reads a case's text in another system's form: it is the same policy as that of the case's document.
+pub fn form(case: &FormCase) -> Result<(), String> {
+    let reader = Form::from_name(&case.form).ok_or("no such form")?.reader();
+    let got = read_form(case.entry.map_or(reader, |entry| reader.entry(entry)), &case.text);
+    let Some(policy) = &case.policy else { return same_error(case.error.as_ref(), got.err()) };
+    let text = serde_json::to_string(policy).map_err(|error| error.to_string())?;
+    let wanted = read(&text).map_err(|error| format!("the policy is refused: {error}"))?.to_json();
+    let got = got.map_err(|error| error.to_string())?.to_json();
+    if wanted == got { Ok(()) } else { Err(format!("expected {wanted}, got {got}")) }
+}
+
+fn same_error(wanted: Option<&WrongWord>, error: Option<DocumentError>) -> Result<(), String> {
+    let got = error.map(|error| word(&error));
+    let expected = wanted.map(|expected| WrongWord {
         // A case may leave the words of the rule to the language.
         rule: expected.rule.clone().or_else(|| got.as_ref()?.rule.clone()),
         ..expected.clone()

@@ -79,6 +79,8 @@ pub enum File {
     Classify(Cases<ClassifyCase>),
     /// Texts of policy documents, good and bad.
     Document(Cases<DocumentCase>),
+    /// Texts in the forms of other systems, good and bad.
+    Form(Cases<FormCase>),
     /// What is said about policies.
     Explain(Cases<ExplainCase>),
     /// States that are saved and resumed.
@@ -485,6 +487,21 @@ pub struct ExplainCase {
 pub struct DocumentCase {
     /// The text.
     pub text: String,
+    /// The error it must give; none for a good one.
+    pub error: Option<WrongWord>,
+}
+
+/// A text in another system's form, and the policy that it means or what is wrong with it.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+pub struct FormCase {
+    /// The name of the form.
+    pub form: String,
+    /// The number of the policy to read, if one is chosen.
+    pub entry: Option<u32>,
+    /// The text.
+    pub text: String,
+    /// The document that means the same; none for a bad text.
+    pub policy: Option<Document>,
     /// The error it must give; none for a good one.
     pub error: Option<WrongWord>,
 }

@@ -161,6 +161,7 @@ pub fn cases(file: &File) -> Tally {
         }),
         File::Seed(file) => tally(&file.cases, |case: &SeedCase| same(&case.seed, &N(seed_at(case.n.0, case.k.0)))),
         File::Document(file) => tally(&file.cases, documents::run),
+        File::Form(file) => tally(&file.cases, documents::form),
         File::Explain(file) => tally(&file.cases, documents::explain),
         File::Save(file) => tally(&file.cases, saves::save),
         File::Resume(file) => tally(&file.cases, saves::resume),

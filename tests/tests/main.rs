@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod clients;
+mod entries_forms;
 mod forms;
 mod linear;
 mod names;

@@ -8,11 +8,12 @@ fn read(form: Form, text: &str) -> Result<Document, String> {
 }
 
 /// Holds that the form's text means the same as a document of holdoff. A loop brings no budget to a policy of another system, so a document
-/// that names no budget stands for one that names "none".
+/// that names no budget stands for one that names "none"; and most systems never read how long a server asks to wait.
 fn same(form: Form, text: &str, document: &str) {
     let read = read(form, text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(document).unwrap();
     fields.entry("budget").or_insert("none".into());
+    fields.entry("hint").or_insert(serde_json::json!({"mode": "ignore"}));
     let document = serde_json::Value::from(fields).to_string();
     let expected = documents::read(&document).unwrap_or_else(|error| panic!("{document}: {error}"));
     assert_eq!(read.to_json(), expected.to_json(), "{text}");
@@ -54,6 +55,12 @@ fn retriers_of_step_functions_are_rules_with_attempts_and_delays_of_their_own() 
     );
     for (text, words) in [
         (r#"{"Retry": [{"IntervalSeconds": 1}]}"#, "ErrorEquals: is needed"),
+        (r#"{"Retry": [{}]}"#, "Retry[0] = {}: must have ErrorEquals"),
+        (r#"{"Retry": [{"Comment": "c"}]}"#, "ErrorEquals: is needed"),
+        (
+            r#"{"Retry": [{"Comment": "c"}, {"ErrorEquals": ["A"]}]}"#,
+            "Retry[1].ErrorEquals[0] = \"A\": must come behind retriers that have ErrorEquals",
+        ),
         (
             r#"{"Retry": [{"ErrorEquals": ["States.ALL", "A"]}]}"#,
             "Retry[0].ErrorEquals[1] = \"A\": States.ALL must stand alone, and in the last retrier",
@@ -64,8 +71,7 @@ fn retriers_of_step_functions_are_rules_with_attempts_and_delays_of_their_own() 
         ),
         (
             r#"{"Retry": [{"ErrorEquals": ["A"], "IntervalSecond": 1}]}"#,
-            "Retry[0].IntervalSecond = 1: is not a field of a retrier of Step Functions, or of the state around it; did you mean \
-             \"IntervalSeconds\"?",
+            "Retry[0].IntervalSecond = 1: is not a field of a retrier of Step Functions; did you mean \"IntervalSeconds\"?",
         ),
         (
             r#"{"Retry": [{"ErrorEquals": ["A"], "BackoffRate": 0.5}]}"#,
@@ -78,6 +84,24 @@ fn retriers_of_step_functions_are_rules_with_attempts_and_delays_of_their_own() 
     ] {
         refused(Form::StepFunctions, text, words);
     }
+    // The numbers of the only retrier that retries are those of the policy.
+    same(
+        Form::StepFunctions,
+        r#"{ "Retry": [ { "ErrorEquals": ["Fatal"], "MaxAttempts": 0 },
+              { "ErrorEquals": ["States.ALL"], "IntervalSeconds": 2, "MaxAttempts": 99999999, "JitterStrategy": "FULL" } ] }"#,
+        r#"{ "attempts": 100000000, "jitter": "full", "cap": "before_jitter", "backoff": {"initial": "2s", "factor": 2, "max": "none"},
+             "rules": [ {"if": {"types": ["Fatal"]}, "retry": false}, {"if": {}, "retry": true} ] }"#,
+    );
+    same(
+        Form::StepFunctions,
+        r#"{ "Retry": [ { "ErrorEquals": ["States.Timeout", "States.TaskFailed"], "MaxAttempts": 1 } ] }"#,
+        r#"{ "attempts": 2, "jitter": "none", "cap": "before_jitter", "backoff": {"initial": "1s", "factor": 2, "max": "none"},
+             "rules": [ {"if": {"kinds": ["transient", "throttled", "timeout", "permanent"]}, "retry": true} ] }"#,
+    );
+    let none = r#"{ "attempts": 1, "jitter": "none" }"#;
+    same(Form::StepFunctions, r#"{ "Type": "Task", "Retry": [] }"#, none);
+    same(Form::StepFunctions, r#"{ "StartAt": "A", "States": { "A": { "Type": "Task", "Retry": [] } } }"#, none);
+    same(Form::StepFunctions, r#"{ "Retry": [{"ErrorEquals": ["States.ALL"], "MaxAttempts": 0}] }"#, none);
     let many = (0..8).map(|name| format!(r#"{{"ErrorEquals": ["{name}"]}}"#)).collect::<Vec<_>>().join(",");
     let error = read(Form::StepFunctions, &format!(r#"{{"Retry": [{many}]}}"#)).unwrap_err();
     assert!(error.contains("exceeds the limit of 8 rules"), "{error}");
@@ -152,7 +176,11 @@ fn a_retry_of_dapr_is_constant_or_that_of_cenkalti() {
         ),
         (
             r#"{"spec": {"policies": {"circuitBreakers": {"simple": {"trip": "x"}}}}}"#,
-            "spec.policies.circuitBreakers.simple.trip = \"x\": is not a field of a retry of Dapr, or of the Resiliency around it",
+            "a policy document has no policy of this format",
+        ),
+        (
+            r#"{"spec": {"policies": {"retries": {"a": {"maxRetrys": 3}}}}}"#,
+            "spec.policies.retries.a.maxRetrys = 3: is not a field of a retry of Dapr; did you mean \"maxRetries\"?",
         ),
     ] {
         refused(Form::Dapr, text, words);
@@ -288,13 +316,13 @@ fn an_instance_of_resilience4j_is_read_as_spring_reads_it() {
     for (text, words) in [
         (
             r#"{"baseConfig": "default"}"#,
-            "baseConfig = \"default\": names another configuration: write its values here",
+            "baseConfig: names a configuration that is not in the document: write its values here",
         ),
         (r#"{"maxAttempts": 0}"#, "maxAttempts = 0: must be a whole number, 1 or more"),
         (r#"{"enableRandomizedWait": 1}"#, "enableRandomizedWait = 1: must be true or false"),
         (
             r#"{"resilience4j": {"circuitbreaker": {"instances": {"a": {"slidingWindowSize": 5}}}}}"#,
-            "resilience4j.circuitbreaker.instances.a.slidingWindowSize = 5: is not a field of an instance of resilience4j's retry",
+            "a policy document has no policy of this format",
         ),
     ] {
         refused(Form::Resilience4j, text, words);

@@ -7,6 +7,7 @@
 //! Names are the system's own JSON names. As Go and protobuf do, they are compared without regard to case and underscores.
 
 use crate::decide::grpc::GrpcCode;
+use crate::decide::hint::HintMode;
 use crate::decide::jitter;
 use crate::decide::policy::{Policy, RULES};
 use crate::decide::stage_numbers::{Choices, HINT};
@@ -39,7 +40,7 @@ mod values;
 mod wrapper;
 
 use values::{Item, Kind, System, Values, error, indexed};
-use wrapper::{Found, Wrapper};
+use wrapper::{Around, Found, Wrapper};
 
 words! {
     /// A system whose form of a policy is read and written.
@@ -86,6 +87,7 @@ impl Form {
             rules: Rules::NONE,
             entries: grpc::Entries::NONE,
             wrapper: Wrapper::NONE,
+            lists: resilience4j::Lists::NONE,
             form: self,
         }
     }
@@ -141,7 +143,10 @@ impl Form {
             (read.stages, read.own_count, read.delays) = (policy.stages, policy.own_count, policy.delays);
             read.own = Choices { given: HINT, ..read.own }.or(&policy.own);
         }
-        if let Some(field) = difference(&normalized(policy), &normalized(&read)) {
+        // A system that reads no hints has the policy without them.
+        let has_hints = !system.ignores_hints && read.hint_mode() != HintMode::Ignore;
+        let is_compared = |field: Field| has_hints || !field.path().starts_with("hint");
+        if let Some(field) = difference(&normalized(policy), &normalized(&read), is_compared) {
             return Err(cannot(field));
         }
         let says_nothing = *rules == Rules::NONE;
@@ -173,15 +178,16 @@ fn normalized(policy: &Policy) -> Policy {
     normalized
 }
 
-/// The first field in which two policies differ.
-fn difference(a: &Policy, b: &Policy) -> Option<&'static str> {
+/// The first of the compared fields in which two policies differ.
+fn difference(a: &Policy, b: &Policy, is_compared: impl Fn(Field) -> bool) -> Option<&'static str> {
     if (a.stages, a.own_count, a.delays) != (b.stages, b.own_count, b.delays) {
         return Some("backoff");
     }
     if a.rules != b.rules {
         return Some("rules");
     }
-    Field::ALL.iter().find(|field| a.number(**field) != b.number(**field)).map(|field| field.path())
+    let differs = |field: &&Field| a.number(**field) != b.number(**field) && is_compared(**field);
+    Field::ALL.iter().find(differs).map(|field| field.path())
 }
 
 /// A policy that a system's form can express, ready to be written.
@@ -228,17 +234,18 @@ impl ForeignPolicy {
 /// entry of a list that begins with index 0 once is all the order there is. No name and no value panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FormReader {
-    /// The values of the policy; of Step Functions those of each retrier.
+    /// The values of the policy; of Step Functions those of each retrier, of resilience4j also those of its configurations.
     values: [Values; RULES],
     rules: Rules,
     entries: grpc::Entries,
     wrapper: Wrapper,
+    lists: resilience4j::Lists,
     form: Form,
 }
 
 impl FormReader {
-    /// Reads that one of the policies in the document, from 0 in its order, and passes over the others: of a service config that
-    /// entry of `methodConfig`. Unless chosen there may be only one.
+    /// Reads that one of the policies in the document and passes over the others. In a list the number is that of the list
+    /// (`methodConfig[2]`, `http[2]`), among names it is the place in the document, both from 0. Unless chosen there may be only one.
     #[must_use]
     pub const fn entry(mut self, index: u32) -> Self {
         self.entries.chosen = index;
@@ -256,15 +263,24 @@ impl FormReader {
     pub fn set<'v>(&mut self, name: &str, value: Value<'v>) -> Result<Option<HostText<'v>>, Error> {
         let system = self.form.system();
         let found = match self.form {
-            Form::Grpc => self.entries.find(name, value == Value::Nothing)?.map(|(name, row)| Found {
-                slot: 0,
-                name,
-                row,
-                unit: None,
-            }),
+            Form::Grpc => self.entries.find(name, value == Value::Nothing)?.map(|(name, row)| Found::of(name, row)),
             _ => self.wrapper.find(system, name, value)?,
         };
-        let Some(Found { slot, name, row, unit }) = found else { return Ok(None) };
+        let Some(Found { slot, name, row, unit, config, around }) = found else { return Ok(None) };
+        let slot = match config {
+            Some(config) => resilience4j::slot_of(&mut self.values, config)?,
+            None => slot,
+        };
+        if let ([own, outer, ..], true) = (&mut self.values, around != Around::Keep) {
+            if around == Around::Take {
+                own.inherit(outer, &[]);
+            }
+            *outer = Values::EMPTY;
+        }
+        let before = usize::from(slot).checked_sub(1).and_then(|before| self.values.get(before));
+        if self.form == Form::StepFunctions && before.is_some_and(|before| !before.has(Item::ErrorTypes)) {
+            return Err(error(ErrorCode::FormMissing, "", "must come behind retriers that have ErrorEquals"));
+        }
         let (base, index) = indexed(name);
         let Some(row) = row else {
             let names = system.tables.iter().copied().flatten();
@@ -293,11 +309,17 @@ impl FormReader {
             (Kind::Codes | Kind::CodesOrNone, _) if value != Value::NoItems => {
                 text = self.set_rule(if begins { ".grpc[0]" } else { ".grpc[1]" }, value)?;
             }
+            (Kind::Rule(_), _) if self.form == Form::Resilience4j => {
+                number = slot.into();
+                text = self.lists.read(&mut self.rules, [slot.into(), row.item as u64], index, value)?;
+            }
             (Kind::Rule(read), _) => text = read(&mut self.rules, slot, index, value)?,
             _ if let Some(unit) = unit => {
                 let part = Kind::Count.read(value).and_then(|count| count.checked_mul(unit));
                 number = part.and_then(|part| part.checked_add(values.at(row.item))).ok_or(wrong)?;
             }
+            // A class of a configuration on which nothing builds does no harm.
+            (Kind::Function, _) if config.is_some() => {}
             _ => number = row.kind.read(value).ok_or(wrong)?,
         }
         values.put(row.item, number);
@@ -311,17 +333,35 @@ impl FormReader {
     /// `hedgingPolicy` a hedge.
     ///
     /// # Errors
-    /// A field that is missing or out of range, or two that do not fit together.
+    /// A document without a policy of the form, or without the chosen one; a field that is missing or out of range, or two that
+    /// do not fit together.
     #[inline(never)] // As `Form::export`.
     pub fn options(&self) -> Result<Options, Error> {
-        let [mut values, ..] = self.values;
-        if self.form == Form::Grpc && self.entries.is_timeout_of_others() {
-            values.remove(Item::Deadline);
+        let ([mut values, outer, ..], system) = (self.values, self.form.system());
+        match self.form {
+            Form::Grpc => self.entries.check()?,
+            _ => self.wrapper.check(system)?,
+        }
+        match self.form {
+            Form::Grpc if self.entries.is_timeout_of_others() => values.remove(Item::Deadline),
+            Form::Polly if self.wrapper.has_only_around() => values.inherit(&outer, &[]),
+            _ => {}
         }
         let mut options = match self.form {
-            Form::StepFunctions => step_functions::import(&self.values, self.rules)?,
-            form => *(form.system().import)(&values)?.with_rules(self.rules(&values)),
+            Form::StepFunctions => step_functions::import(&self.values, self.rules, self.wrapper.has_read())?,
+            Form::Resilience4j => {
+                let values = resilience4j::merged(&self.values, self.wrapper.config(), self.wrapper.has_read())?;
+                *(system.import)(&values)?.with_rules(self.lists.rules(self.rules, &values)?)
+            }
+            Form::Grpc => {
+                let read = (system.import)(&values).map_err(|error| self.entries.blamed(error));
+                *read?.with_rules(self.rules(&values))
+            }
+            _ => *(system.import)(&values)?.with_rules(self.rules(&values)),
         };
+        if system.ignores_hints {
+            options.hint_mode(HintMode::Ignore);
+        }
         Ok(*options.without_budget_of_loops())
     }
 
@@ -334,7 +374,6 @@ impl FormReader {
             Form::LanggraphgoGraph if !values.has(Item::Patterns) => ".patterns",
             Form::Grpc | Form::LanggraphgoGraph if !self.rules.is_none() => "",
             Form::Istio if istio::is_usual(values) => return istio::usual_rules(),
-            Form::Resilience4j => return resilience4j::rules(self.rules),
             Form::GatewayApi if values.has(Item::Codes) => return statuses::and_no_other(self.rules),
             _ => return self.rules,
         };

@@ -134,6 +134,55 @@ verdict run_document(const cJSON *item) {
   return same_problem(get(item, "error"), code, &problem);
 }
 
+/* The number of a form, by its name; 0 for none. */
+static uint32_t form_of(const char *name) {
+  static const char *const names[] = {
+      "document", "grpc", "temporal", "kubernetes", "langgraphgo", "langgraphgo-graph", "aster", "step-functions",
+      "serverless-workflow", "dapr", "gateway-api", "istio", "resilience4j", "polly",
+  };
+  uint32_t form = sizeof names / sizeof *names - 1;
+  while (form > 0 && strcmp(name, names[form]) != 0) {
+    form--;
+  }
+  return form;
+}
+
+/* A policy and its rules as a document. */
+static void written(const holdoff_policy *policy, const holdoff_rules *rules, const holdoff_options *guards, char *out, size_t size) {
+  int length = holdoff_policy_json(policy, rules, HOLDOFF_FORM_DOCUMENT, out, size, NULL);
+  if (length > 0 && (size_t)length < size) {
+    holdoff_options_json(guards, HOLDOFF_FORM_DOCUMENT, out + length, size - (size_t)length, NULL);
+  }
+}
+
+verdict run_form(const cJSON *item) {
+  holdoff_options options, guards;
+  holdoff_policy policy;
+  holdoff_rules rules;
+  holdoff_problem problem;
+  char patterns[1024], others[1024], got[4096] = "", wanted[4096] = "";
+  const char *text = word(item, "text");
+  const cJSON *entry = get(item, "entry"), *document = get(item, "policy");
+  uint32_t form = form_of(word(item, "form"));
+  int code;
+  holdoff_options_init(&guards);
+  code = cJSON_IsNull(entry) ? holdoff_form_read_json(form, text, strlen(text), &policy, &rules, patterns, sizeof patterns,
+                                                      &guards, &problem)
+                             : holdoff_form_read_entry_json(form, (uint32_t)number_of(entry), text, strlen(text), &policy,
+                                                            &rules, patterns, sizeof patterns, &guards, &problem);
+  if (cJSON_IsNull(document) || code != 0) {
+    return same_problem(get(item, "error"), code, &problem);
+  }
+  written(&policy, &rules, &guards, got, sizeof got);
+  holdoff_options_init(&options);
+  holdoff_options_keep_patterns(&options, others, sizeof others);
+  set_all(&options, document, "");
+  holdoff_policy_build(&policy, &options, NULL);
+  holdoff_rules_build(&rules, &options, NULL);
+  written(&policy, &rules, &guards, wanted, sizeof wanted);
+  return compare(wanted, got, -1);
+}
+
 verdict run_explain(const cJSON *item) {
   holdoff_options options;
   holdoff_policy policy;

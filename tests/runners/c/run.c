@@ -54,6 +54,7 @@ static const struct {
     {"backoff", run_backoff},
     {"policy", run_policy},
     {"document", run_document},
+    {"form", run_form},
     {"explain", run_explain},
     {"http", run_http},
     {"hint", run_hint},

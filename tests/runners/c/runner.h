@@ -68,6 +68,7 @@ void show_failure(holdoff_failure failure, char *out);
 verdict same_problem(const cJSON *error, int code, const holdoff_problem *problem);
 verdict run_policy(const cJSON *item);
 verdict run_document(const cJSON *item);
+verdict run_form(const cJSON *item);
 verdict run_explain(const cJSON *item);
 verdict run_classify(const cJSON *item);
 verdict run_http(const cJSON *item);

@@ -29,6 +29,7 @@ import {
   Call,
   Chaos,
   explain,
+  fromForm,
   GateConfig,
   Gates,
   Layered,
@@ -42,6 +43,7 @@ import {
   save,
   saveGuards,
   saveJson,
+  toJson,
   totalWaitNanos,
   WaitBackoff,
 } from "../../../bindings-wasm/dist/esm/tools.js";
@@ -244,6 +246,15 @@ function* policy({ policy, error }) {
 
 function* document({ text: given, error }) {
   yield [text(error), refusal(() => Policy.fromJson(given), error?.rule !== undefined)];
+}
+
+function* form({ form: name, entry, text: given, policy: document, error }) {
+  const options = entry === null ? {} : { entry };
+  for (const input of [given, JSON.parse(given)]) {
+    const read = () => fromForm(name, input, options).policy;
+    if (document === null) yield [text(error), refusal(read, error.rule !== undefined)];
+    else yield [toJson(Policy.fromJson(document)), toJson(read())];
+  }
 }
 
 function* explained({ policy, lines, total_wait: wait }) {
@@ -603,6 +614,7 @@ const KINDS = {
   backoff,
   policy,
   document,
+  form,
   explain: explained,
   http,
   hint,

@@ -148,15 +148,30 @@ def run_policy(case: Case) -> None:
     same(case["error"], error)
 
 
-def run_document(case: Case) -> None:
+def refusal(case: Case, read: Callable[[], object]) -> None:
     error: Case | None = None
     try:
-        Policy.from_json(case["text"])
+        read()
     except ConfigError as e:
         error = {"code": e.code, "name": e.name, "path": e.path, "nearest": e.nearest}
         if "rule" in (case["error"] or {}):
             error["rule"] = e.rule
     same(case["error"], error)
+
+
+def run_document(case: Case) -> None:
+    refusal(case, lambda: Policy.from_json(case["text"]))
+
+
+def run_form(case: Case) -> None:
+    def read(document: str | Case) -> Policy:
+        return Policy.from_form(case["form"], document, entry=case["entry"])
+
+    for document in (case["text"], json.loads(case["text"])):
+        if case["policy"] is None:
+            refusal(case, lambda document=document: read(document))
+        else:
+            same(Policy.from_dict(case["policy"]).to_json(), read(document).to_json())
 
 
 def run_explain(case: Case) -> None:
@@ -337,6 +352,7 @@ KINDS: dict[str, Callable[[Case], None]] = {
     "backoff": run_backoff,
     "policy": run_policy,
     "document": run_document,
+    "form": run_form,
     "explain": run_explain,
     "http": run_http,
     "hint": run_hint,

@@ -9,16 +9,8 @@ use crate::describe::options::Options;
 use crate::error::Error;
 use crate::time::Span;
 
-pub(super) const SYSTEM: System = System {
-    tables: &[&FIELDS],
-    unknown: "is not a field of Aster's RetryPolicy",
-    inexpressible: "Aster cannot express this",
-    import,
-    export: Some(export),
-    wrappers: "",
-    ignored: "",
-    has_rules: false,
-};
+pub(super) const SYSTEM: System =
+    System::alone(&[&FIELDS], ["is not a field of Aster's RetryPolicy", "Aster cannot express this"], import, export);
 
 const WORDS: &[(&str, u64)] = &[("exponential", EXPONENTIAL), ("linear", LINEAR)];
 const FIELDS: [Row; 3] = [

@@ -3,6 +3,7 @@
 use super::exponential::with_retries;
 use super::statuses::{and_no_other, ranges};
 use super::values::{ANY, EXPONENTIAL, FIXED, Item, Kind, NO_LIMIT, ReadEntry, Row, System, Values, error, row};
+use super::wrapper::Entries;
 use crate::decide::backoff::{self, Backoff};
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;
@@ -14,13 +15,17 @@ use core::time::Duration;
 
 pub(super) const SYSTEM: System = System {
     tables: &[&FIELDS],
-    unknown: "is not a field of a retry of Dapr, or of the Resiliency around it",
+    unknown: "is not a field of a retry of Dapr",
     inexpressible: "Dapr cannot express this",
     import,
     export: Some(export),
-    wrappers: "spec.policies.retries.*",
-    ignored: "apiVersion kind metadata scopes spec.targets spec.policies.timeouts",
-    has_rules: false,
+    entries: Entries::Objects,
+    wrappers: "spec.policies.retries.* items[*].spec.policies.retries.*",
+    strict: ".",
+    known: "",
+    mixed: "has a field that is none of a retry of Dapr, beside those of one",
+    has_defaults: true,
+    ignores_hints: true,
 };
 
 const WORDS: &[(&str, u64)] = &[("constant", FIXED), ("exponential", EXPONENTIAL)];

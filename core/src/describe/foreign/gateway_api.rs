@@ -3,6 +3,7 @@
 use super::exponential::with_retries;
 use super::statuses::listed;
 use super::values::{ANY, Item, Kind, Row, System, Values, row};
+use super::wrapper::Entries;
 use crate::decide::backoff::Backoff;
 use crate::decide::jitter::Jitter;
 use crate::decide::policy::Policy;
@@ -18,10 +19,13 @@ pub(super) const SYSTEM: System = System {
     inexpressible: "cannot be written: holdoff only reads the Gateway API",
     import,
     export: None,
-    wrappers: "spec.rules[*] rules[*] spec",
-    ignored: "apiVersion kind metadata status name matches filters backendRefs sessionPersistence parentRefs hostnames \
-        targetRefs",
-    has_rules: false,
+    entries: Entries::Objects,
+    wrappers: "spec.rules[*] items[*].spec.rules[*] rules[*] spec items[*].spec",
+    strict: "retry timeouts retryConstraint",
+    known: "",
+    mixed: "",
+    has_defaults: false,
+    ignores_hints: true,
 };
 
 const TIME: &str = "must be a time, 0 or more, such as \"100ms\" or \"1m30s\"";

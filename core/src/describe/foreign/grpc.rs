@@ -3,6 +3,7 @@
 
 use super::exponential;
 use super::values::{ABOVE_ZERO, ANY, Item, Kind, Row, System, Values, error, find, indexed, row, same};
+use super::wrapper::missing;
 use crate::decide::backoff::Backoff;
 use crate::decide::guards::guard::GuardFields as _;
 use crate::decide::hint::HintMode;
@@ -13,20 +14,17 @@ use crate::describe::preset::LONGEST_HINT;
 use crate::error::{Error, ErrorCode};
 use crate::fields::Field;
 use crate::json::Open;
+use crate::nearest::nearest;
 use crate::value::Value;
 use core::fmt;
 use core::time::Duration;
 
-pub(super) const SYSTEM: System = System {
-    tables: &[&RETRY, &ENTRY, &HEDGING, &THROTTLING, &GROUPS],
-    unknown: "is not a field of a gRPC retryPolicy or of the service config around it",
-    inexpressible: "gRPC cannot express this",
+pub(super) const SYSTEM: System = System::alone(
+    &[&RETRY, &ENTRY, &HEDGING, &THROTTLING, &GROUPS],
+    ["is not a field of a gRPC retryPolicy or of the service config around it", "gRPC cannot express this"],
     import,
-    export: Some(export),
-    wrappers: "",
-    ignored: "",
-    has_rules: false,
-};
+    export,
+);
 
 /// gRPC makes at most five attempts, whatever a config says.
 const MOST: u32 = 5;
@@ -99,10 +97,32 @@ pub(super) struct Entries {
     policy: u32,
     /// The entry with the timeout.
     timeout: u32,
+    /// How many entries there are so far.
+    count: u32,
+    /// True if the config has a field beside methodConfig that gRPC does not have there.
+    has_others: bool,
 }
 
 impl Entries {
-    pub(super) const NONE: Self = Self { chosen: ANY_ENTRY, policy: ANY_ENTRY, timeout: ANY_ENTRY };
+    pub(super) const NONE: Self =
+        Self { chosen: ANY_ENTRY, policy: ANY_ENTRY, timeout: ANY_ENTRY, count: 0, has_others: false };
+
+    /// Fails unless a policy was read, and all of it.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let is_wrong = self.policy == NO_LIST && !matches!(self.chosen, 0 | ANY_ENTRY);
+        match self.policy {
+            ANY_ENTRY => Err(missing(self.chosen, self.count)),
+            NO_LIST if self.has_others => Err(error(ErrorCode::UnknownFormField, "", SYSTEM.unknown)),
+            _ if is_wrong => Err(missing(self.chosen, 1)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The error of the policy's field, with the entry that it is in.
+    pub(super) fn blamed(&self, error: Error) -> Error {
+        let is_throttle = THROTTLING.iter().any(|row| row.path == error.name);
+        Error { entry: Some(self.policy).filter(|entry| *entry < NO_LIST && !is_throttle), ..error }
+    }
 
     /// True if the timeout is that of other methods than the policy's.
     pub(super) const fn is_timeout_of_others(&self) -> bool {
@@ -120,6 +140,7 @@ impl Entries {
         let mut entry = NO_LIST;
         if same(METHOD_CONFIG, base) && (!rest.is_empty() || index.is_some()) {
             entry = index.unwrap_or(NO_LIST).min(NO_LIST);
+            self.count = self.count.max(entry.saturating_add(1));
             if self.chosen != ANY_ENTRY && self.chosen != entry {
                 return Ok(None);
             }
@@ -149,6 +170,14 @@ impl Entries {
             () => "",
         };
         let row = find(tables, indexed(name).0);
+        // A config may have more than policies.
+        if row.is_none() && entry == NO_LIST && !is_guard && !same(RETRY_POLICY, base) {
+            let names = SYSTEM.tables.iter().copied().flatten().map(Row::name);
+            if self.policy != NO_LIST && nearest(base, names).is_none() {
+                self.has_others = true;
+                return Ok(None);
+            }
+        }
         let is_elsewhere = self.policy != ANY_ENTRY && self.policy != entry;
         match row.map(|row| row.item) {
             _ if is_null || is_throttle => {}

@@ -3,6 +3,7 @@
 use super::exponential::with_retries;
 use super::statuses::and_no_other;
 use super::values::{ANY, Item, Kind, ReadEntry, Row, System, Values, error, row};
+use super::wrapper::Entries;
 use crate::decide::backoff::Backoff;
 use crate::decide::jitter::Cap;
 use crate::decide::policy::Policy;
@@ -20,17 +21,13 @@ pub(super) const SYSTEM: System = System {
     inexpressible: "cannot be written: holdoff only reads Istio",
     import,
     export: None,
-    wrappers: "spec.http[*] http[*] spec",
-    ignored: "apiVersion kind metadata status name match route redirect directResponse delegate rewrite fault mirror \
-        mirrors mirrorPercentage corsPolicy headers hosts host gateways exportTo tls tcp subsets \
-        workloadSelector retries.retryRemoteLocalities retries.retryIgnorePreviousHosts \
-        trafficPolicy.loadBalancer trafficPolicy.outlierDetection trafficPolicy.tls \
-        trafficPolicy.portLevelSettings trafficPolicy.tunnel trafficPolicy.proxyProtocol \
-        trafficPolicy.connectionPool.tcp trafficPolicy.connectionPool.http.http1MaxPendingRequests \
-        trafficPolicy.connectionPool.http.http2MaxRequests trafficPolicy.connectionPool.http.maxRequestsPerConnection \
-        trafficPolicy.connectionPool.http.idleTimeout trafficPolicy.connectionPool.http.h2UpgradePolicy \
-        trafficPolicy.connectionPool.http.useClientProtocol trafficPolicy.connectionPool.http.maxConcurrentStreams",
-    has_rules: false,
+    entries: Entries::Objects,
+    wrappers: "spec.http[*] items[*].spec.http[*] http[*] spec.subsets[*] items[*].spec.subsets[*] spec items[*].spec",
+    strict: "retries trafficPolicy.retryBudget",
+    known: "retries.retryRemoteLocalities retries.retryIgnorePreviousHosts",
+    mixed: "",
+    has_defaults: false,
+    ignores_hints: true,
 };
 
 const TIME: &str = "must be a time above 0, such as \"2s\" or \"250ms\"";

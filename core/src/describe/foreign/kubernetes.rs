@@ -9,16 +9,12 @@ use crate::describe::options::Options;
 use crate::error::Error;
 use crate::time::Span;
 
-pub(super) const SYSTEM: System = System {
-    tables: &[&FIELDS],
-    unknown: "is not a field of a Kubernetes wait.Backoff",
-    inexpressible: "Kubernetes cannot express this",
+pub(super) const SYSTEM: System = System::alone(
+    &[&FIELDS],
+    ["is not a field of a Kubernetes wait.Backoff", "Kubernetes cannot express this"],
     import,
-    export: Some(export),
-    wrappers: "",
-    ignored: "",
-    has_rules: false,
-};
+    export,
+);
 
 const TIME: &str = "must be a time, 0 or more: whole nanoseconds, or text such as \"1m30s\"";
 const FACTOR: Row = row("Factor", Item::Factor, Kind::Number, ANY, "must be a finite number, 0 or more");

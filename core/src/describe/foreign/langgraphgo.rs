@@ -9,28 +9,20 @@ use crate::describe::options::Options;
 use crate::error::Error;
 use core::time::Duration;
 
-pub(super) const NODE: System = System {
-    tables: &[&NODE_FIELDS],
-    unknown: "is not a field of langgraphgo's RetryConfig",
-    inexpressible: "langgraphgo's RetryConfig cannot express this",
+pub(super) const NODE: System = System::alone(
+    &[&NODE_FIELDS],
+    ["is not a field of langgraphgo's RetryConfig", "langgraphgo's RetryConfig cannot express this"],
     // A missing field is zero, as in Go. `MaxDelay` bounds the delays after the first one.
-    import: |values| values.check(&NODE_FIELDS).map(|()| exponential::import(values, false)),
-    export: Some(exponential::export),
-    wrappers: "",
-    ignored: "",
-    has_rules: false,
-};
+    |values| values.check(&NODE_FIELDS).map(|()| exponential::import(values, false)),
+    exponential::export,
+);
 
-pub(super) const GRAPH: System = System {
-    tables: &[&GRAPH_FIELDS],
-    unknown: "is not a field of langgraphgo's RetryPolicy",
-    inexpressible: "langgraphgo's RetryPolicy cannot express this",
-    import: import_graph,
-    export: Some(export_graph),
-    wrappers: "",
-    ignored: "",
-    has_rules: false,
-};
+pub(super) const GRAPH: System = System::alone(
+    &[&GRAPH_FIELDS],
+    ["is not a field of langgraphgo's RetryPolicy", "langgraphgo's RetryPolicy cannot express this"],
+    import_graph,
+    export_graph,
+);
 
 const TIME: &str = "must be a time, 0 or more: whole nanoseconds, or text such as \"1m30s\"";
 const FUNCTION: &str = "is a function, which no document can hold: use rules";

@@ -2,6 +2,7 @@
 
 use super::exponential::with_retries;
 use super::values::{ANY, EXPONENTIAL, FIXED, Item, Kind, LINEAR, Row, System, Values, row};
+use super::wrapper::Entries;
 use crate::decide::backoff::{self, Backoff};
 use crate::decide::hint::HintMode;
 use crate::decide::jitter::{Cap, Jitter};
@@ -20,9 +21,14 @@ pub(super) const SYSTEM: System = System {
     inexpressible: "Polly cannot express this",
     import,
     export: Some(export),
-    wrappers: "Retry",
-    ignored: "Name",
-    has_rules: false,
+    entries: Entries::Pipelines,
+    wrappers: "",
+    strict: "",
+    known: "Name",
+    mixed: "has a field that is none of Polly's RetryStrategyOptions, beside those of them",
+    has_defaults: true,
+    // ShouldRetryAfterHeader says it.
+    ignores_hints: false,
 };
 
 const WORDS: &[(&str, u64)] = &[("constant", FIXED), ("linear", LINEAR), ("exponential", EXPONENTIAL)];
@@ -92,8 +98,8 @@ fn import(values: &Values) -> Result<Options, Error> {
     };
     match values.get(Item::OtherSwitch).or(is_standard.then_some(1)) {
         Some(1) => options.hint_mode(HintMode::Exact).hint_max(LONGEST_HINT),
-        Some(_) => options.hint_mode(HintMode::Ignore),
-        None => &mut options,
+        // Polly itself knows no HTTP.
+        _ => options.hint_mode(HintMode::Ignore),
     };
     let seconds = |seconds| Span::from_secs(seconds).as_nanos();
     if is_standard {

@@ -2,6 +2,7 @@
 
 use super::exponential::with_retries;
 use super::values::{ANY, Item, Kind, Row, System, Values, error, row};
+use super::wrapper::Entries;
 use crate::decide::backoff::{self, Backoff};
 use crate::decide::jitter::Jitter;
 use crate::decide::policy::Policy;
@@ -17,9 +18,13 @@ pub(super) const SYSTEM: System = System {
     inexpressible: "Serverless Workflow cannot express this",
     import,
     export: Some(export),
-    wrappers: "retry use.retries.*",
-    ignored: "",
-    has_rules: false,
+    entries: Entries::Objects,
+    wrappers: "retry use.retries.* **.catch.retry",
+    strict: ".",
+    known: "",
+    mixed: "has a field that is none of a retry, beside those of one",
+    has_defaults: true,
+    ignores_hints: true,
 };
 
 const TIME: &str = "must be a time, 0 or more, such as \"PT1M30S\" or {\"minutes\": 1, \"seconds\": 30}";

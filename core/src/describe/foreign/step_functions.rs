@@ -1,6 +1,7 @@
 //! The Retry field of AWS Step Functions: retriers by the names of errors, each with attempts and delays of its own.
 
 use super::values::{ANY, Item, Kind, ReadEntry, Row, System, Values, error, row};
+use super::wrapper::Entries;
 use crate::decide::jitter::Jitter;
 use crate::decide::policy::{Policy, RULES};
 use crate::describe::options::Options;
@@ -12,16 +13,17 @@ use crate::value::Value;
 
 pub(super) const SYSTEM: System = System {
     tables: &[&RETRIER],
-    unknown: "is not a field of a retrier of Step Functions, or of the state around it",
+    unknown: "is not a field of a retrier of Step Functions",
     inexpressible: "cannot be written: holdoff only reads Step Functions",
     import: |_| Ok(Options::NEW),
     export: None,
-    wrappers: "Retry[*]",
-    ignored: "Comment Type Resource Next End Catch InputPath OutputPath Parameters Arguments Assign Output \
-        ResultSelector ResultPath QueryLanguage Credentials Branches ItemProcessor ItemReader ItemSelector \
-        ItemsPath Items Iterator MaxConcurrency ResultWriter HeartbeatSeconds HeartbeatSecondsPath \
-        TimeoutSeconds TimeoutSecondsPath",
-    has_rules: true,
+    entries: Entries::Retriers,
+    wrappers: "",
+    strict: "",
+    known: "Comment",
+    mixed: "",
+    has_defaults: false,
+    ignores_hints: true,
 };
 
 const LARGEST: f64 = 99_999_999.0;
@@ -82,14 +84,21 @@ fn read_name<'v>(rules: &mut Rules, rule: u8, index: Option<u32>, value: Value<'
     }
 }
 
-/// The retriers as rules, and a last one that retries nothing else.
-pub(super) fn import(retriers: &[Values; RULES], mut rules: Rules) -> Result<Options, Error> {
-    let count = retriers.iter().take_while(|values| **values != Values::EMPTY).count() as u8;
-    for (rule, values) in (0..count).zip(retriers) {
+/// The retriers as rules, and a last one that retries nothing else. If one retrier retries, its numbers are those of the policy.
+pub(super) fn import(retriers: &[Values; RULES], mut rules: Rules, has_any: bool) -> Result<Options, Error> {
+    let last = retriers.iter().rposition(|values| *values != Values::EMPTY);
+    let count = last.map_or(u8::from(has_any), |last| (last as u8).saturating_add(1));
+    let retriers = || (0..count).zip(retriers);
+    for (rule, values) in retriers() {
         if !values.has(Item::ErrorTypes) {
             return Err(Error::named(ErrorCode::FormMissing, Subject::Policy, "ErrorEquals"));
         }
         rules.set_retry(rule, Value::Flag(attempts(values) > 1))?;
+    }
+    let retrying = || retriers().filter(|(_, values)| attempts(values) > 1);
+    let mut options = *Policy::options().attempts(1).jitter(Jitter::None);
+    if retrying().count() == 0 {
+        return Ok(options);
     }
     // A retrier of all kinds of failures takes every error, as States.ALL does.
     if !(0..count).any(|rule| rules.kinds(rule) == u8::MAX) {
@@ -97,11 +106,10 @@ pub(super) fn import(retriers: &[Values; RULES], mut rules: Rules) -> Result<Opt
         rules.clone().begin(count).map_err(Error::of_use)?;
         rules = rules.and_nothing_else(false);
     }
-    let mut options = *Policy::options().attempts(1).jitter(Jitter::None).with_rules(rules);
-    for (rule, values) in (0..count).zip(retriers) {
-        if attempts(values) > 1 {
-            options = import_retrier(options, rule, values)?;
-        }
+    options.with_rules(rules);
+    let is_only = retrying().count() == 1;
+    for (rule, values) in retrying() {
+        options = import_retrier(options, Some(rule).filter(|_| !is_only), values)?;
     }
     Ok(options)
 }
@@ -111,7 +119,8 @@ fn attempts(values: &Values) -> u64 {
     if values.has(Item::Attempts) { values.at(Item::Attempts).saturating_add(1) } else { 4 }
 }
 
-fn import_retrier(mut options: Options, rule: u8, values: &Values) -> Result<Options, Error> {
+/// Adds the numbers of a retrier, to its rule or to the policy.
+fn import_retrier(mut options: Options, rule: Option<u8>, values: &Values) -> Result<Options, Error> {
     let mut values = *values;
     values.default(Item::Initial, Span::from_secs(1).as_nanos());
     if !values.has(Item::Factor) {
@@ -122,7 +131,7 @@ fn import_retrier(mut options: Options, rule: u8, values: &Values) -> Result<Opt
     let has_max = values.has(Item::Max);
     values.ensure(&MAX_DELAY, !has_max || values.at(Item::Max) > values.at(Item::Initial))?;
     let attempts = match attempts(&values) {
-        many if many > u64::from(u16::MAX) => Value::Text("forever"),
+        many if rule.is_some() && many > u64::from(u16::MAX) => Value::Text("forever"),
         few => Value::Number { value: few as f64, unit: 1.0 },
     };
     let factor = Value::Number { value: values.real(Item::Factor), unit: 1.0 };
@@ -135,7 +144,10 @@ fn import_retrier(mut options: Options, rule: u8, values: &Values) -> Result<Opt
         (Field::JitterKind, jitter),
         (Field::Cap, Value::Text("before_jitter")),
     ] {
-        options.set_in_rule(rule, field.path(), value)?;
+        match rule {
+            Some(rule) => drop(options.set_in_rule(rule, field.path(), value)?),
+            None => options.set_field(field.path(), value)?,
+        }
     }
     Ok(options)
 }

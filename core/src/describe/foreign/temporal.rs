@@ -6,16 +6,12 @@ use crate::describe::options::Options;
 use crate::error::Error;
 use crate::time::Span;
 
-pub(super) const SYSTEM: System = System {
-    tables: &[&FIELDS],
-    unknown: "is not a field of a Temporal RetryPolicy",
-    inexpressible: "Temporal cannot express this",
+pub(super) const SYSTEM: System = System::alone(
+    &[&FIELDS],
+    ["is not a field of a Temporal RetryPolicy", "Temporal cannot express this"],
     import,
-    export: Some(exponential::export),
-    wrappers: "",
-    ignored: "",
-    has_rules: false,
-};
+    exponential::export,
+);
 
 const ATTEMPTS: &str = "must be a whole number from 0 to 2147483647, 0 for no limit";
 const MAX: Row = row(

@@ -3,6 +3,7 @@
 use super::duration::{
     read_go, read_iso, read_protobuf, read_time_span, write_go, write_iso, write_protobuf, write_time_span,
 };
+use super::wrapper::{Entries, hash};
 use crate::decide::policy::Policy;
 use crate::describe::options::Options;
 use crate::describe::rules::write::write_codes;
@@ -27,13 +28,46 @@ pub(super) struct System {
     pub(super) import: fn(&Values) -> Result<Options, Error>,
     /// The values of a policy, if the system can express it; `None` for a form that is only read.
     pub(super) export: Option<fn(&Policy) -> Values>,
-    /// The objects that a policy may be in, `spec.retries.*`: a star is any name, `[*]` any index, and a space comes
-    /// between two of them. The first table has the fields of a policy, the others those around it.
+    /// How the policies of a document are found.
+    pub(super) entries: Entries,
+    /// The objects that a policy may be in, `spec.retries.*`: a star is any name, `[*]` any index, `**` any path, and a space
+    /// comes between two of them.
     pub(super) wrappers: &'static str,
-    /// Names of fields that do not concern a policy, inside of it and around it, with spaces between them.
-    pub(super) ignored: &'static str,
-    /// True if each policy in the document is a rule, and all of them count.
-    pub(super) has_rules: bool,
+    /// The objects inside of a policy in which an unknown name is a mistake: `.` is the policy itself.
+    pub(super) strict: &'static str,
+    /// Names in a policy that the system knows and that change no retry, with spaces between them.
+    pub(super) known: &'static str,
+    /// The message for a document in which a policy's fields stand beside others.
+    pub(super) mixed: &'static str,
+    /// True if a policy without any field is valid.
+    pub(super) has_defaults: bool,
+    /// True if the system never reads how long a server asks to wait.
+    pub(super) ignores_hints: bool,
+}
+
+impl System {
+    /// A system whose policies stand alone.
+    pub(super) const fn alone(
+        tables: &'static [&'static [Row]],
+        [unknown, inexpressible]: [&'static str; 2],
+        import: fn(&Values) -> Result<Options, Error>,
+        export: fn(&Policy) -> Values,
+    ) -> Self {
+        Self {
+            tables,
+            unknown,
+            inexpressible,
+            import,
+            export: Some(export),
+            entries: Entries::Objects,
+            wrappers: "",
+            strict: ".",
+            known: "",
+            mixed: unknown,
+            has_defaults: true,
+            ignores_hints: false,
+        }
+    }
 }
 
 /// A field of a system's policy.
@@ -181,6 +215,8 @@ pub(super) enum Kind {
     NanosOrNegative,
     /// A time in whole milliseconds.
     Millis,
+    /// The name of something in the same document, as a hash.
+    Name,
     /// One of some words.
     Word(&'static [(&'static str, u64)]),
     /// The number of one of some words, or the word.
@@ -241,6 +277,7 @@ impl Kind {
                 words.iter().find(|word| word.0.eq_ignore_ascii_case(text)).map(|word| word.1)
             }
             (Self::WordNumber(_), _) => count(value).filter(|number| *number <= LINEAR),
+            (Self::Name, Value::Text(name)) => Some(hash(name)),
             (Self::Flag, Value::Flag(flag)) => Some(flag.into()),
             (Self::Retries, _) if is_negative(value) => Some(NO_LIMIT),
             (Self::Retries, _) => count(value),
@@ -355,6 +392,20 @@ impl Values {
         self.set |= 1 << item as u8;
     }
 
+    /// Takes the values of items that have none.
+    pub(super) fn inherit(&mut self, other: &Self, without: &[Item]) {
+        for (index, number) in other.numbers.iter().enumerate() {
+            let bit = 1 << index;
+            let is_out = without.iter().any(|item| *item as usize == index);
+            if other.set & bit != 0 && self.set & bit == 0 && !is_out {
+                if let Some(slot) = self.numbers.get_mut(index) {
+                    *slot = *number;
+                }
+                self.set |= bit;
+            }
+        }
+    }
+
     /// Gives an item a value if it has none or 0.
     pub(super) fn default(&mut self, item: Item, number: u64) {
         if self.at(item) == 0 {
@@ -371,7 +422,8 @@ impl Values {
         }
     }
 
-    pub(super) const fn remove(&mut self, item: Item) {
+    pub(super) fn remove(&mut self, item: Item) {
+        self.put(item, 0);
         self.set &= !(1 << item as u8);
     }
 
