@@ -400,7 +400,7 @@ fn an_instance_of_resilience4j_inherits_from_its_configuration() {
         ("own", "50ms 100ms 150ms"),
         ("own", "5 attempts"),
         ("inherited", "exponential backoff from 1s by 1.5, no jitter"),
-        ("lost", "names another configuration"),
+        ("lost", "names a configuration that is not in the document"),
     ] {
         assert!(explained(entry).contains(words), "{entry}: {}", explained(entry));
     }

@@ -278,7 +278,7 @@ pub struct Error {
     /// The index in the field's own list, where it has one.
     pub item: Option<u8>,
     /// The index of the policy in gRPC's `methodConfig`, where the field is in a service config.
-    pub entry: Option<u32>,
+    pub entry: Option<u16>,
     /// The name of the field in a saved state, an event or another system's form; else empty.
     pub name: &'static str,
     /// The value that broke the rule.

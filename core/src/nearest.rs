@@ -13,7 +13,12 @@ pub(crate) fn nearest(name: &str, mut candidates: impl Iterator<Item = &'static 
 #[inline(never)]
 fn nearest_of(name: &str, candidates: &mut dyn Iterator<Item = &'static str>) -> Option<&'static str> {
     let near = candidates.filter_map(|candidate| {
-        let (ends, edits) = (name.ends_with(candidate), edits(name, candidate));
+        let ends = name.ends_with(candidate);
+        // Each letter more is an edit.
+        if !ends && name.len().abs_diff(candidate.len()).saturating_mul(3) > candidate.len() {
+            return None;
+        }
+        let edits = edits(name, candidate);
         (ends || edits.saturating_mul(3) <= candidate.len()).then_some(((!ends, edits), candidate))
     });
     near.min_by_key(|near| near.0).map(|near| near.1)

@@ -2,8 +2,9 @@
 
 use super::exponential::with_retries;
 use super::statuses::{and_no_other, ranges};
-use super::values::{ANY, EXPONENTIAL, FIXED, Item, Kind, NO_LIMIT, ReadEntry, Row, System, Values, error, row};
-use super::wrapper::Entries;
+use super::values::{
+    ANY, EXPONENTIAL, Entries, FIXED, Item, Kind, NO_LIMIT, ReadEntry, Row, System, Values, error, row,
+};
 use crate::decide::backoff::{self, Backoff};
 use crate::decide::jitter::{Cap, Jitter};
 use crate::decide::policy::Policy;

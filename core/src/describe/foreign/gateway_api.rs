@@ -2,8 +2,7 @@
 
 use super::exponential::with_retries;
 use super::statuses::listed;
-use super::values::{ANY, Item, Kind, Row, System, Values, row};
-use super::wrapper::Entries;
+use super::values::{ANY, Entries, Item, Kind, Row, System, Values, row};
 use crate::decide::backoff::Backoff;
 use crate::decide::jitter::Jitter;
 use crate::decide::policy::Policy;

@@ -121,7 +121,7 @@ impl Entries {
     /// The error of the policy's field, with the entry that it is in.
     pub(super) fn blamed(&self, error: Error) -> Error {
         let is_throttle = THROTTLING.iter().any(|row| row.path == error.name);
-        Error { entry: Some(self.policy).filter(|entry| *entry < NO_LIST && !is_throttle), ..error }
+        Error { entry: u16::try_from(self.policy).ok().filter(|_| !is_throttle), ..error }
     }
 
     /// True if the timeout is that of other methods than the policy's.

@@ -2,8 +2,7 @@
 
 use super::exponential::with_retries;
 use super::statuses::and_no_other;
-use super::values::{ANY, Item, Kind, ReadEntry, Row, System, Values, error, row};
-use super::wrapper::Entries;
+use super::values::{ANY, Entries, Item, Kind, ReadEntry, Row, System, Values, error, row};
 use crate::decide::backoff::Backoff;
 use crate::decide::jitter::Cap;
 use crate::decide::policy::Policy;

@@ -1,8 +1,7 @@
 //! Polly's retry as .NET's configuration has it, with the timeouts and the circuit breaker of a pipeline.
 
 use super::exponential::with_retries;
-use super::values::{ANY, EXPONENTIAL, FIXED, Item, Kind, LINEAR, Row, System, Values, row};
-use super::wrapper::Entries;
+use super::values::{ANY, EXPONENTIAL, Entries, FIXED, Item, Kind, LINEAR, Row, System, Values, row};
 use crate::decide::backoff::{self, Backoff};
 use crate::decide::hint::HintMode;
 use crate::decide::jitter::{Cap, Jitter};

@@ -1,8 +1,7 @@
 //! An instance of resilience4j's retry, as Spring's configuration has it.
 
 use super::exponential::with_retries;
-use super::values::{ABOVE_ZERO, ANY, Item, Kind, ReadEntry, Row, System, Values, error, row};
-use super::wrapper::{Entries, hash};
+use super::values::{ABOVE_ZERO, ANY, Entries, Item, Kind, ReadEntry, Row, System, Values, error, hash, row};
 use crate::decide::backoff::{self, Backoff};
 use crate::decide::jitter::{self, Cap, Jitter};
 use crate::decide::policy::{Policy, RULES};

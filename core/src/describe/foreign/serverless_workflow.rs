@@ -1,8 +1,7 @@
 //! The retry of a Serverless Workflow: a delay that grows in one of three ways, and a jitter on top of it.
 
 use super::exponential::with_retries;
-use super::values::{ANY, Item, Kind, Row, System, Values, error, row};
-use super::wrapper::Entries;
+use super::values::{ANY, Entries, Item, Kind, Row, System, Values, error, row};
 use crate::decide::backoff::{self, Backoff};
 use crate::decide::jitter::Jitter;
 use crate::decide::policy::Policy;

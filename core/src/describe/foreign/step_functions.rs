@@ -1,7 +1,6 @@
 //! The Retry field of AWS Step Functions: retriers by the names of errors, each with attempts and delays of its own.
 
-use super::values::{ANY, Item, Kind, ReadEntry, Row, System, Values, error, row};
-use super::wrapper::Entries;
+use super::values::{ANY, Entries, Item, Kind, ReadEntry, Row, System, Values, error, row};
 use crate::decide::jitter::Jitter;
 use crate::decide::policy::{Policy, RULES};
 use crate::describe::options::Options;

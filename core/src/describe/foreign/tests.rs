@@ -199,7 +199,7 @@ fn what_is_wrong_is_said_in_the_forms_own_words() {
         assert_eq!(std::format!("{got}"), error);
     }
     for (form, fields, error) in [
-        (Form::Grpc, &RETRY_POLICY[..4], "retryPolicy.retryableStatusCodes: is needed"),
+        (Form::Grpc, &RETRY_POLICY[..4], "methodConfig[0].retryPolicy.retryableStatusCodes: is needed"),
         (
             Form::Temporal,
             &[("maximumInterval", text("0.5s"))],

@@ -3,7 +3,6 @@
 use super::duration::{
     read_go, read_iso, read_protobuf, read_time_span, write_go, write_iso, write_protobuf, write_time_span,
 };
-use super::wrapper::{Entries, hash};
 use crate::decide::policy::Policy;
 use crate::describe::options::Options;
 use crate::describe::rules::write::write_codes;
@@ -11,6 +10,7 @@ use crate::describe::rules::{HostText, Rules};
 use crate::error::{Error, ErrorCode, Quantity, Subject};
 use crate::fields::Field;
 use crate::json::{self, Open, Out, texts};
+use crate::saved_bytes::Fnv;
 use crate::time::Span;
 use crate::value::Value;
 use core::fmt;
@@ -68,6 +68,17 @@ impl System {
             ignores_hints: false,
         }
     }
+}
+
+/// How the policies of a form are found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Entries {
+    /// In the objects that the form names.
+    Objects,
+    /// A list of rules in each state of a machine.
+    Retriers,
+    /// An object among others of a pipeline, at any depth.
+    Pipelines,
 }
 
 /// A field of a system's policy.
@@ -139,6 +150,11 @@ pub(super) fn indexed(name: &str) -> (&str, Option<u32>) {
         Some((base, index)) => (base, Some(index)),
         None => (name, None),
     }
+}
+
+/// The hash of a name.
+pub(super) fn hash(name: &str) -> u64 {
+    Fnv::LONG.of(name.as_bytes())
 }
 
 /// The meaning of a field, and the index of its value.

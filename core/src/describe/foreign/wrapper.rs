@@ -4,7 +4,7 @@
 //! policies in no object of their own, an object is a policy once it has a field of one.
 
 use super::duration::unit_of;
-use super::values::{Kind, Row, System, error, find_path, indexed, same};
+use super::values::{Entries, Kind, Row, System, error, find_path, hash, indexed, same};
 use crate::decide::policy::RULES;
 use crate::error::{Error, ErrorCode};
 use crate::nearest::nearest;
@@ -95,17 +95,6 @@ struct Place<'n> {
     config: Option<u64>,
 }
 
-/// How the policies of a form are found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Entries {
-    /// In the objects that the form names.
-    Objects,
-    /// A list of rules in each state of a machine.
-    Retriers,
-    /// An object among others of a pipeline, at any depth.
-    Pipelines,
-}
-
 impl Wrapper {
     pub(super) const NONE: Self = Self {
         chosen: ANY,
@@ -192,9 +181,9 @@ impl Wrapper {
         if !place.is_root {
             return Ok(if place.config.is_some() || self.takes(place)? { found } else { None });
         }
-        let (first, _) = place.rest.split_once('.').unwrap_or((place.rest, ""));
-        let mut names = system.tables.iter().copied().flatten().map(|row| row.path);
-        if system.wrappers.is_empty() || self.read == ROOT || nearest(indexed(first).0, &mut names).is_some() {
+        let names = system.tables.iter().copied().flatten().map(|row| row.path);
+        let is_near = || !place.rest.contains('.') && nearest(indexed(place.rest).0, names).is_some();
+        if system.wrappers.is_empty() || self.read == ROOT || is_near() {
             return Ok(found);
         }
         self.strange = ROOT;
@@ -359,11 +348,6 @@ pub(super) fn missing(chosen: u32, count: u32) -> Error {
         return Error::of_use(ErrorCode::NoPolicy);
     }
     Error { name: "entries", ..Error::of_use(ErrorCode::NoEntry) }.found(count)
-}
-
-/// The hash of a name.
-pub(super) fn hash(name: &str) -> u64 {
-    Fnv::LONG.of(name.as_bytes())
 }
 
 /// The object of a path that may be a policy.
