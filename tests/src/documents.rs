@@ -14,8 +14,8 @@ pub fn run(case: &DocumentCase) -> Result<(), String> {
 pub fn form(case: &FormCase) -> Result<(), String> {
     let reader = Form::from_name(&case.form).ok_or("no such form")?.reader();
     let got = read_form(case.entry.map_or(reader, |entry| reader.entry(entry)), &case.text);
-    let Some(policy) = &case.policy else { return same_error(case.error.as_ref(), got.err()) };
-    let text = serde_json::to_string(policy).map_err(|error| error.to_string())?;
+    let Some(document) = &case.document else { return same_error(case.error.as_ref(), got.err()) };
+    let text = serde_json::to_string(document).map_err(|error| error.to_string())?;
     let wanted = read(&text).map_err(|error| format!("the policy is refused: {error}"))?.to_json();
     let got = got.map_err(|error| error.to_string())?.to_json();
     if wanted == got { Ok(()) } else { Err(format!("expected {wanted}, got {got}")) }

@@ -501,7 +501,7 @@ pub struct FormCase {
     /// The text.
     pub text: String,
     /// The document that means the same; none for a bad text.
-    pub policy: Option<Document>,
+    pub document: Option<Document>,
     /// The error it must give; none for a good one.
     pub error: Option<WrongWord>,
 }

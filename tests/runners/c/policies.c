@@ -162,7 +162,7 @@ verdict run_form(const cJSON *item) {
   holdoff_problem problem;
   char patterns[1024], others[1024], got[4096] = "", wanted[4096] = "";
   const char *text = word(item, "text");
-  const cJSON *entry = get(item, "entry"), *document = get(item, "policy");
+  const cJSON *entry = get(item, "entry"), *document = get(item, "document");
   uint32_t form = form_of(word(item, "form"));
   int code;
   holdoff_options_init(&guards);

@@ -248,7 +248,7 @@ function* document({ text: given, error }) {
   yield [text(error), refusal(() => Policy.fromJson(given), error?.rule !== undefined)];
 }
 
-function* form({ form: name, entry, text: given, policy: document, error }) {
+function* form({ form: name, entry, text: given, document, error }) {
   const options = entry === null ? {} : { entry };
   for (const input of [given, JSON.parse(given)]) {
     const read = () => fromForm(name, input, options).policy;

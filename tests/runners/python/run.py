@@ -168,10 +168,10 @@ def run_form(case: Case) -> None:
         return Policy.from_form(case["form"], document, entry=case["entry"])
 
     for document in (case["text"], json.loads(case["text"])):
-        if case["policy"] is None:
+        if case["document"] is None:
             refusal(case, lambda document=document: read(document))
         else:
-            same(Policy.from_dict(case["policy"]).to_json(), read(document).to_json())
+            same(Policy.from_dict(case["document"]).to_json(), read(document).to_json())
 
 
 def run_explain(case: Case) -> None:
