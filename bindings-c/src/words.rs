@@ -155,8 +155,10 @@ pub const HOLDOFF_ERROR_GUARD_CONFIG: u32 = 155;
 
 /// A saved guard that is too short or too long.
 pub const HOLDOFF_ERROR_GUARD_LENGTH: u32 = 156;
+
 /// The document has no policy in the other system's form.
 pub const HOLDOFF_ERROR_NO_POLICY: u32 = 157;
+
 /// The chosen policy is not in the document.
 pub const HOLDOFF_ERROR_NO_ENTRY: u32 = 158;
 
