@@ -155,6 +155,15 @@ int holdoff_options_read_json(holdoff_options *options, const char *text, size_t
 int holdoff_form_read_json(uint32_t form, const char *text, size_t length, holdoff_policy *policy, holdoff_rules
     *rules, char *patterns, size_t size, holdoff_options *guards, holdoff_problem *problem);
 
+/**
+ * The same as holdoff_form_read_json for a text with several policies: reads the one with that number. In a list the
+ * number is that of the list (methodConfig[2]), among names it is the place in the text, both from 0.
+ *
+ * Returns as holdoff_form_read_json does; HOLDOFF_ERROR_NO_ENTRY if the text has no policy with that number.
+ */
+int holdoff_form_read_entry_json(uint32_t form, uint32_t entry, const char *text, size_t length, holdoff_policy
+    *policy, holdoff_rules *rules, char *patterns, size_t size, holdoff_options *guards, holdoff_problem *problem);
+
 #define HOLDOFF_FORM_DOCUMENT 0U /**< Form: none but the library's own, a JSON document of version 1. */
 
 /**

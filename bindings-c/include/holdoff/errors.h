@@ -64,6 +64,8 @@
 #define HOLDOFF_ERROR_NOT_A_GUARD 154 /**< Memory or bytes that hold no guard of that kind. */
 #define HOLDOFF_ERROR_GUARD_CONFIG 155 /**< A guard that was saved under another configuration. */
 #define HOLDOFF_ERROR_GUARD_LENGTH 156 /**< A saved guard that is too short or too long. */
+#define HOLDOFF_ERROR_NO_POLICY 157 /**< The document has no policy in the other system's form. */
+#define HOLDOFF_ERROR_NO_ENTRY 158 /**< The chosen policy is not in the document. */
 #define HOLDOFF_ERROR_LOG_EMPTY 160 /**< A log without any event. */
 #define HOLDOFF_ERROR_LOG_START 161 /**< A log that does not begin with event 1, of type STARTED. */
 #define HOLDOFF_ERROR_LOG_GAP 162 /**< An event of a log that is not there. */
