@@ -229,11 +229,11 @@ fn an_instance_builds_on_its_configurations() {
         ),
         (
             r#"{"configs": {"default": {"resultPredicate": "x.Y"}}, "instances": {"a": {"maxAttempts": 2}}}"#,
-            "144 configs: is a class, which no policy has: rules say which errors are retried",
+            "144 configs: is a class, which no policy can hold: use rules",
         ),
         (
             r#"{"configs": {"a": {"maxAttempts": 2}, "b": {"maxAttempts": 3}}}"#,
-            "148 configs: is a second policy: say which entry is meant",
+            "148 configs: is a second policy: choose an entry",
         ),
     ] {
         assert_eq!(read(text), Err(words.into()), "{text}");
