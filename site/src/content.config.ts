@@ -2,7 +2,7 @@
 import { docsSchema } from "@astrojs/starlight/schema";
 import { defineCollection } from "astro:content";
 import { glob, type Loader } from "astro/loaders";
-import { FOLDER, idOf, titleOf } from "./pages.mjs";
+import { FOLDER, idOf, isInternal, titleOf } from "./pages.mjs";
 
 const files = glob({ base: FOLDER, pattern: "**/*.md", generateId: ({ entry }) => idOf(entry) });
 
@@ -13,7 +13,7 @@ const pages: Loader = {
     files.load({
       ...context,
       parseData: ({ id, data, filePath, ...rest }) =>
-        context.parseData({ id, data: { title: titleOf(filePath ?? ""), ...data }, filePath, ...rest }),
+        context.parseData({ id, data: { title: titleOf(filePath ?? ""), pagefind: !isInternal(id), ...data }, filePath, ...rest }),
     }),
 };
 

@@ -1,5 +1,5 @@
 // Where a file of the repository is in the site: pages of docs/ by their names, and every other file below source/.
-import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
 /** The root of the repository; Astro starts in site/ and moves its modules. */
@@ -12,17 +12,17 @@ export const BASE = `/${process.env.BASE ?? ""}/`.replace(/\/+/g, "/");
 /** The version of these pages, which is that of the packages. */
 export const VERSION = /^version = "(.+)"$/m.exec(readFileSync(join(ROOT, "Cargo.toml"), "utf8"))[1];
 
-/** True if docs/ has a page of that name. */
-export const hasPage = (name) => existsSync(join(FOLDER, `${name}.md`));
+/** True for a page about how holdoff is made and checked: it is in no search and not in `llms.txt`. */
+export const isInternal = (id) => /^(internals(\/.*)?|spec|catalogue)$/.test(id);
 
-/** The pages that a reader looks for, in the order of their names: not the decisions. */
+/** The pages that a reader looks for, in the order of their paths. */
 export function pages() {
-  const names = markdown().filter((name) => !name.startsWith("adr/"));
-  return names.map((name) => ({ id: idOf(name), title: titleOf(join(FOLDER, name)) }));
+  const found = markdown().map((name) => ({ id: idOf(name), title: titleOf(join(FOLDER, name)), path: join(FOLDER, name) }));
+  return found.filter(({ id }) => !isInternal(id));
 }
 
 /** The paths of all pages from docs/. */
-const markdown = () => readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md")).sort();
+export const markdown = () => readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md")).sort();
 
 /** The id of a page by its path from docs/. */
 export const idOf = (entry) => entry.replace(/\.md$/, "").replace(/(^|\/)README$/, "$1").replace(/\/$/, "").toLowerCase() || "index";

@@ -5,16 +5,16 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { serve } from "../serve.mjs";
-import { pages } from "../src/pages.mjs";
+import { idOf, markdown } from "../src/pages.mjs";
 
 const require = createRequire(import.meta.url);
 const { chromium } = createRequire(join(process.env.TOOLS, "x"))("playwright-core");
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
-const PAGES = ["/no-such-page/", ...pages().map(({ id }) => (id === "index" ? "/" : `/${id}/`))];
+const PAGES = ["/no-such-page/", ...markdown().map(idOf).map((id) => (id === "index" ? "/" : `/${id}/`))];
 
 /** Pages that have each kind of content: their colours are looked at, in light and in dark, which takes most of axe's time. */
-const COLOURED = ["/", "/start/", "/which-policy/", "/concepts/jitter/", "/concepts/breaker/", "/coming-from/", "/questions/", "/no-such-page/"];
+const COLOURED = ["/", "/start/", "/which-policy/", "/concepts/jitter/", "/concepts/breaker/", "/coming-from/", "/faq/", "/no-such-page/"];
 const COLOURS = "color-contrast";
 
 /** Printed by the tools of each language: they must work offline. Their looks are those tools' own. */

@@ -87,12 +87,12 @@ impl Recording {
 
 /// What became of a recording.
 pub enum Verdict {
-    /// All inputs match, but for this many of which the original's result is no example (docs/compat.md).
+    /// All inputs match, but for this many of which the original's result is no example (docs/internals/compat.md).
     Same {
         /// Inputs whose original result wraps, is out of range or depends on the processor.
         deviations: usize,
     },
-    /// The configuration is outside the declared domain (docs/compat.md), and what is promised there holds.
+    /// The configuration is outside the declared domain (docs/internals/compat.md), and what is promised there holds.
     OutOfDomain,
 }
 

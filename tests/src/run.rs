@@ -39,7 +39,7 @@ pub struct Tally {
     pub passed: usize,
     /// Cases that did not, each with its reason.
     pub failed: Vec<String>,
-    /// Inputs and cases of which the original's result is no example; docs/compat.md says which and why.
+    /// Inputs and cases of which the original's result is no example; docs/internals/compat.md says which and why.
     pub deviations: usize,
 }
 

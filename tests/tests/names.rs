@@ -1,4 +1,4 @@
-//! docs/names.md keeps its word: every name in it is one of its language.
+//! docs/internals/names.md keeps its word: every name in it is one of its language.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ fn every_name_in_the_table_is_one_of_its_language() {
             + "holdoff.testing holdoff.machines holdoff.log holdoff.explain",
         surface(&["bindings-c/include"], &["h"]),
     ];
-    let table = std::fs::read_to_string(root().join("docs/names.md")).unwrap();
+    let table = std::fs::read_to_string(root().join("docs/internals/names.md")).unwrap();
     let mut looked_up = 0;
     for row in table.lines().filter(|line| line.starts_with("| ") && line.contains('`')) {
         let cells: Vec<_> = row.trim_matches('|').split('|').skip(1).collect();

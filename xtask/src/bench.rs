@@ -29,7 +29,7 @@ const AGAIN: u32 = 3;
 /// After so long of that, a quick run begins no other pass.
 const LONG: Duration = Duration::from_secs(45);
 
-/// Measures a language, or all; prints the tables, keeps the results, draws them and refreshes docs/performance.md. With
+/// Measures a language, or all; prints the tables, keeps the results, draws them and refreshes docs/internals/performance.md. With
 /// `full` also what takes minutes and gigabytes.
 pub(crate) fn bench(lang: Lang, quick: bool, full: bool) -> Result<()> {
     let begun = Instant::now();

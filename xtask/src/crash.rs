@@ -1,4 +1,4 @@
-//! Workflows that are killed, and databases that are full or away: what a journal promises, tried (docs/crash.md).
+//! Workflows that are killed, and databases that are full or away: what a journal promises, tried (docs/internals/crash.md).
 
 use crate::{engines, python, shell};
 use anyhow::Result;

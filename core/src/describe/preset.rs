@@ -1,7 +1,7 @@
 //! The names of policies that other systems have by default, each with its source.
 //!
 //! A preset is a policy like any other, and guards where the system has some. Which errors the system retries is in
-//! docs/compat.md.
+//! docs/internals/compat.md.
 
 use crate::decide::backoff::{CONSTANT, DECORRELATED_V2, EXPONENTIAL};
 use crate::decide::failure::FailureKind;

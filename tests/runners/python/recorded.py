@@ -20,7 +20,7 @@ Case = dict[str, Any]
 ELSEWHERE: Final = "elsewhere"
 """It needs a host of its own, which the Rust runner has."""
 OUT_OF_DOMAIN: Final = "out of domain"
-"""The configuration is outside the declared domain (docs/compat.md), and what is promised there holds."""
+"""The configuration is outside the declared domain (docs/internals/compat.md), and what is promised there holds."""
 Verdict = int | str
 LONGEST = 2**63 - 1
 """The longest span."""

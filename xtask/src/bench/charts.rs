@@ -12,7 +12,7 @@ mod bars;
 mod curves;
 mod style;
 
-/// Draws the results of some languages into docs/charts.
+/// Draws the results of some languages into docs/internals/charts.
 pub(crate) fn draw(measured: &[String], results: &Results, targets: &Targets) -> Result<()> {
     for lang in measured {
         for (name, svg) in of(lang, results, targets)? {
@@ -42,7 +42,7 @@ pub(crate) fn of(lang: &str, results: &Results, targets: &Targets) -> Result<Vec
 }
 
 fn write(name: &str, svg: &str) -> Result<()> {
-    let folder = shell::root().join("docs/charts");
+    let folder = shell::root().join("docs/internals/charts");
     fs::create_dir_all(&folder)?;
     let path = folder.join(format!("{name}.svg"));
     fs::write(&path, svg).with_context(|| format!("cannot write {}", path.display()))

@@ -1,4 +1,4 @@
-//! docs/performance.md: what is between two marks is written here, what is around them by a person.
+//! docs/internals/performance.md: what is between two marks is written here, what is around them by a person.
 
 use super::results::Facts;
 use super::table;
@@ -12,7 +12,7 @@ use std::fs;
 /// Replaces the parts of the languages that were measured, and what is about all of them. `results` and `facts` are those
 /// of every language that was ever measured.
 pub(crate) fn refresh(measured: &[String], results: &Results, facts: &Facts, targets: &Targets) -> Result<()> {
-    let path = shell::root().join("docs/performance.md");
+    let path = shell::root().join("docs/internals/performance.md");
     let old = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let judged = targets.judge(results);
     let mut text = replace(&old, "targets", &table::targets(&judged).markdown())?;
@@ -72,9 +72,10 @@ pub(crate) fn unexplained(judged: &[(&Target, Vec<Judged>)]) -> Vec<String> {
 /// The text with another part between the marks of that name.
 fn replace(text: &str, name: &str, part: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- bench: begin {name} -->"), format!("<!-- bench: end {name} -->"));
-    let from = text.find(&begin).with_context(|| format!("no mark {begin} in docs/performance.md"))? + begin.len();
-    let to = text.find(&end).with_context(|| format!("no mark {end} in docs/performance.md"))?;
-    ensure!(from <= to, "the mark {end} is before its begin in docs/performance.md");
+    let from =
+        text.find(&begin).with_context(|| format!("no mark {begin} in docs/internals/performance.md"))? + begin.len();
+    let to = text.find(&end).with_context(|| format!("no mark {end} in docs/internals/performance.md"))?;
+    ensure!(from <= to, "the mark {end} is before its begin in docs/internals/performance.md");
     Ok(format!("{}\n\n{}\n\n{}", &text[..from], part.trim_end(), &text[to..]))
 }
 

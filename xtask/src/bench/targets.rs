@@ -24,7 +24,7 @@ pub(crate) struct Targets {
     pub(crate) targets: Vec<Target>,
 }
 
-/// A drawing in docs/charts.
+/// A drawing in docs/internals/charts.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bars {
@@ -37,7 +37,7 @@ pub(crate) struct Bars {
     pub(crate) works: Vec<String>,
 }
 
-/// A drawing in docs/charts.
+/// A drawing in docs/internals/charts.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Curves {
