@@ -31,7 +31,6 @@ const PRINTED: &[(&str, &[&str])] = &[
     ("docs/policy.md", &["fields", "docs"]),
     ("docs/clients.md", &["clients", "docs"]),
     ("bindings-wasm/src-ts/client_table.ts", &["clients", "typescript"]),
-    ("docs/guide-python.md", &["fields", "guide"]),
 ];
 
 /// Writes every generated file that is not up to date; for C only the headers and the interface.

@@ -178,26 +178,7 @@ pub(crate) fn printed() -> Result<Vec<(String, String)>> {
         files.push((format!("{folder}/{}", topic.header), print(topic, &modules, &interface)?));
     }
     files.push(("bindings-c/include/holdoff/all.h".to_owned(), umbrella()));
-    let guide = fs::read_to_string(shell::root().join(GUIDE))?;
-    files.push((GUIDE.to_owned(), with_sizes(&guide, &interface.sizes())?));
     Ok(files)
-}
-
-/// The page with the table of sizes.
-const GUIDE: &str = "docs/guide-c.md";
-
-/// The page with these sizes between its marks, three objects in a row.
-fn with_sizes(guide: &str, sizes: &[(String, String)]) -> Result<String> {
-    let (begin, end) = ("<!-- sizes: begin -->\n", "<!-- sizes: end -->");
-    let (before, rest) = guide.split_once(begin).context("the guide has no mark for sizes")?;
-    let (_, after) = rest.split_once(end).context("the sizes in the guide have no end")?;
-    let mut table = "| object | size | object | size | object | size |\n|---|---:|---|---:|---|---:|\n".to_owned();
-    for row in sizes.chunks(3) {
-        let cells = row.iter().map(|(name, size)| format!(" `{name}` | {size} |"));
-        let empty = std::iter::repeat_n("  |  |".to_owned(), 3 - row.len());
-        table += &format!("|{}\n", cells.chain(empty).collect::<String>());
-    }
-    Ok(format!("{before}{begin}{table}{end}{after}"))
 }
 
 fn read() -> Result<(BTreeMap<String, String>, Interface)> {

@@ -204,14 +204,6 @@ impl Interface {
         words
     }
 
-    /// The structs that programs own, and their bytes; those of 32 bits in brackets where they are others.
-    pub(super) fn sizes(&self) -> Vec<(String, String)> {
-        let shown = |Both { wide, narrow }: Both| {
-            if wide == narrow { wide.to_string() } else { format!("{wide} ({narrow})") }
-        };
-        self.structs.iter().filter_map(|one| Some((one.name.clone(), shown(one.size?)))).collect()
-    }
-
     /// The names that have no documentation.
     pub(super) fn undocumented(&self) -> impl Iterator<Item = &str> {
         let constants = self.constants.iter().map(|one| (&one.name, &one.doc));

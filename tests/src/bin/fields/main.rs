@@ -18,12 +18,11 @@ fn main() -> Result<()> {
         Some("guards_table.ts") => print!("{}", typescript::guards_table()?),
         Some("python") => print!("{}", python::types()),
         Some("docs") => print!("{}", page::page(&std::fs::read_to_string("docs/policy.md")?)?),
-        Some("guide") => print!("{}", python::guide(&std::fs::read_to_string("docs/guide-python.md")?)?),
         Some("guards") => GUARDS.iter().for_each(|guard| println!("{}", guard.0)),
         Some("help") => print!("{}", python::help(&std::env::args().nth(2).unwrap_or_default())?),
         other => {
             bail!(
-                "policy.ts, table.ts, policies_table.ts, guards.ts, guards_table.ts, python, docs, guide or help, not {other:?}"
+                "policy.ts, table.ts, policies_table.ts, guards.ts, guards_table.ts, python, docs or help, not {other:?}"
             )
         }
     }
