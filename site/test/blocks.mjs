@@ -10,8 +10,9 @@
 // Guides explain one option after the other by fragments. Their programs in C and Rust are run, their fragments in JavaScript and Python
 // are parsed; the first examples in JavaScript and Python are run by the tests of those languages.
 //
-// With `--fronts` it runs the programs of docs/fronts instead, each in an empty folder, with the package of npm in PACKAGES and the Python
-// in PYTHON. Every page has one; its server answers 503 twice, and the program must come through by the third request.
+// With `--fronts` it runs the programs of docs/fronts and of the task that needs an SDK instead, each in an empty folder, with the package of
+// npm in PACKAGES and the Python in PYTHON. Every page has one; its server answers 503 twice, and the program must come through by the third
+// request.
 import { execFile } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -25,9 +26,12 @@ const TARGET = process.env.TARGET ?? join(ROOT, "target");
 const PYTHON = process.env.PYTHON ?? join(TARGET, "venv/bin/python");
 const PACKAGES = process.env.PACKAGES ?? join(ROOT, "bindings-wasm");
 const DOCS = join(ROOT, "docs");
+const JOURNALS = join(ROOT, "engines/durable/src");
 const FRONTS = process.argv.includes("--fronts");
-const PAGES = FRONTS ? [/^fronts\/[a-z].*\.md$/] : [/^(start|which-policy|patterns)\.md$/, /^(tasks|concepts|coming-from)\/.*\.md$/, /^\.\.\/README\.md$/];
-const PLAYED = [/^start\.md$/, /^tasks\/.*\.md$/, /^\.\.\/README\.md$/];
+const PAGES = FRONTS
+  ? [/^fronts\/.*\.md$/, /^tasks\/llm\.md$/]
+  : [/^(start|which-policy|patterns)\.md$/, /^tasks\/(?!llm\.md).*\.md$/, /^(concepts|coming-from)\/.*\.md$/, /^\.\.\/README\.md$/];
+const PLAYED = FRONTS ? [] : [/^start\.md$/, /^tasks\/.*\.md$/, /^\.\.\/README\.md$/];
 const GUIDES = FRONTS ? [] : [/^(guide-.*|durable|engines)\.md$/];
 const scratch = mkdtempSync(join(tmpdir(), "holdoff-blocks-"));
 
@@ -51,7 +55,7 @@ let next = 0;
 const away = ({ server }) => ({
   ...options,
   cwd: mkdtempSync(join(FRONTS ? PACKAGES : scratch, "page-")),
-  env: FRONTS ? { ...process.env, ...providers(`http://127.0.0.1:${server.port}`) } : process.env,
+  env: { ...process.env, ...(FRONTS ? providers(`http://127.0.0.1:${server.port}`) : { PYTHONPATH: JOURNALS }) },
 });
 
 /** Makes a program of each language, and returns how it is run; the text is the program against the flaky server. */
@@ -209,7 +213,7 @@ if (rust.length > 0) {
 }
 await working(process.argv.includes("--update") ? 1 : availableParallelism());
 // A program that meets a stalled body waits most of the time.
-const played = blocks.filter(({ page, run, code }) => run && matches(page, PLAYED) && /fetch|urlopen|httpx|ureq|curl/.test(code));
+const played = blocks.filter(({ page, run, code }) => run && matches(page, PLAYED) && /fetch|urlopen|httpx|ureq|reqwest|curl/.test(code));
 for (const check of [stalled, throttled]) {
   queue.push(...played.map((block) => [block, check]));
   await working(4 * availableParallelism());
