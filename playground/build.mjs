@@ -1,46 +1,64 @@
-// `node build.mjs <folder> <module>`: the page as one file, of the template, the script, the style and the wasm module.
+// `node build.mjs <folder>`: the lab as one page, of the template, the script, the style and the wasm module `playground` of the
+// folder; and the lab of the start page as a module and its style, with the wasm module `mini_lab`.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-/** The most bytes of the page as a server sends it. */
-const MOST = 260_000;
+/** The most bytes of a file as a server sends it. */
+const MOST = { "index.html": 300 * 1024, "mini.js": 104_000, "mini.css": 1500 };
 
-const [, , folder, name] = process.argv;
+const [, , folder] = process.argv;
 const common = { bundle: true, minify: true, write: false, charset: "utf8", target: "es2022", logLevel: "warning" };
 const bundle = async (options) => (await build({ ...common, ...options })).outputFiles[0].text.trim();
-const script = await bundle({
-  entryPoints: ["page/main.ts"],
-  format: "iife",
-  alias: { core: join(folder, `${name}.js`) },
-});
-const style = await bundle({ entryPoints: ["page/style.css"] });
-if (script.includes("</script") || style.includes("</style"))
-  throw new Error("the script or the style ends its own element");
+const wasm = (name) => gzipSync(readFileSync(join(folder, `${name}_bg.wasm`)), { level: 9 }).toString("base64");
 
-const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-// Nothing is loaded, and no script runs but this one; its workers are this script again, as a blob.
-const policy = [
-  "default-src 'none'",
-  `script-src ${hash(script)} 'wasm-unsafe-eval'`,
-  "worker-src blob:",
-  `style-src ${hash(style)}`,
-  "img-src data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-].join("; ");
-const wasm = gzipSync(readFileSync(join(folder, `${name}_bg.wasm`)), { level: 9 }).toString("base64");
-const parts = { CSP: policy, STYLE: style, WASM: wasm, SCRIPT: script };
-// A function, because a text could have the signs that `replace` reads.
-const page = readFileSync("page/index.html", "utf8").replaceAll(
-  /\/\*(CSP|STYLE|WASM|SCRIPT)\*\//g,
-  (_, part) => parts[part],
-);
+/** Writes a file of the folder `dist`. */
+function write(name, text) {
+  writeFileSync(join("dist", name), text);
+  const sent = gzipSync(text, { level: 9 }).length;
+  console.log(`dist/${name}: ${Buffer.byteLength(text)} bytes, ${sent} with gzip`);
+  if (sent > MOST[name]) throw new Error(`dist/${name} has ${sent} bytes with gzip, more than ${MOST[name]}`);
+}
+
+async function lab() {
+  const script = await bundle({
+    entryPoints: ["page/main.ts"],
+    format: "iife",
+    alias: { core: join(folder, "playground.js") },
+  });
+  const style = await bundle({ entryPoints: ["page/style.css"] });
+  if (script.includes("</script") || style.includes("</style"))
+    throw new Error("the script or the style ends its own element");
+  const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+  // Nothing is loaded, and no script runs but this one; its workers are this script again, as a blob.
+  const policy = [
+    "default-src 'none'",
+    `script-src ${hash(script)} 'wasm-unsafe-eval'`,
+    "worker-src blob:",
+    `style-src ${hash(style)}`,
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  const parts = { CSP: policy, STYLE: style, WASM: wasm("playground"), SCRIPT: script };
+  // A function, because a text could have the signs that `replace` reads.
+  return readFileSync("page/index.html", "utf8").replaceAll(
+    /\/\*(CSP|STYLE|WASM|SCRIPT)\*\//g,
+    (_, part) => parts[part],
+  );
+}
 
 mkdirSync("dist", { recursive: true });
-writeFileSync("dist/index.html", page);
-const sent = gzipSync(page, { level: 9 }).length;
-console.log(`dist/index.html: ${page.length} bytes, ${sent} with gzip`);
-if (sent > MOST) throw new Error(`the page has ${sent} bytes with gzip, more than ${MOST}`);
+write("index.html", await lab());
+write(
+  "mini.js",
+  await bundle({
+    entryPoints: ["page/mini.ts"],
+    format: "esm",
+    alias: { "mini-core": join(folder, "mini_lab.js") },
+    define: { WASM: JSON.stringify(wasm("mini_lab")) },
+  }),
+);
+write("mini.css", await bundle({ entryPoints: ["page/mini.css"] }));

@@ -1,73 +1,12 @@
 // The runs of both policies, drawn second by second.
 import type { Outcome } from "./answers";
-import { byId, drawingWidth, html, scrolling, svg, table, time } from "./dom";
+import { type Chart, chart, count, roundedUp } from "./chart";
+import { byId, drawingWidth, html, scrolling, table, time } from "./dom";
 
-const [HEIGHT, LEFT, TOP, BOTTOM] = [240, 52, 8, 22];
 /** How long the animation takes, in milliseconds. */
 const PLAY = 6000;
 
-const count = (number: number) => Math.round(number).toLocaleString("en");
 const percent = (part: number) => `${(100 * part).toFixed(1)} %`;
-
-/** The next number of the series 10, 20, 40, 50, 60, 80, 100, 200, so that half of it is a round number too. */
-function roundedUp(number: number): number {
-  const ten = 10 ** Math.floor(Math.log10(number));
-  return ten * ([1, 2, 4, 5, 6, 8].find((times) => times * ten >= number) ?? 10);
-}
-
-interface Chart {
-  element: HTMLElement;
-  /** Shows the run up to the end of that second. */
-  show(second: number): void;
-}
-
-function chart(name: string, outcome: Outcome, most: number): Chart {
-  const { attempts, goodput, capacity, fault } = outcome;
-  const seconds = attempts.length;
-  const whole = drawingWidth();
-  const x = (second: number) => LEFT + ((whole - LEFT - 8) * second) / seconds;
-  const y = (number: number) => HEIGHT - BOTTOM - ((HEIGHT - TOP - BOTTOM) * number) / most;
-  const line = (numbers: number[]) =>
-    `M${numbers.map((number, at) => `${x(at + 0.5).toFixed(1)} ${y(number).toFixed(1)}`).join("L")}`;
-  const clip = `clip-${name}`;
-  const window = svg("rect", { x: 0, y: 0, width: whole, height: HEIGHT });
-  const head = svg("line", { class: "head", y1: TOP, y2: HEIGHT - BOTTOM });
-  const ticks = [0, 0.5, 1].map((part) => part * most);
-  const picture = svg(
-    "svg",
-    { viewBox: `0 0 ${whole} ${HEIGHT}`, role: "img", "aria-label": `Policy ${name}: ${sentence(outcome)}` },
-    svg("clipPath", { id: clip }, window),
-    svg("rect", {
-      class: "faulty",
-      x: x(fault[0]),
-      y: TOP,
-      width: x(fault[1]) - x(fault[0]),
-      height: HEIGHT - TOP - BOTTOM,
-    }),
-    ...ticks.flatMap((tick) => [
-      svg("line", { class: "axis", x1: LEFT, x2: whole - 8, y1: y(tick), y2: y(tick) }),
-      svg("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, count(tick)),
-    ]),
-    ...[0, fault[0], fault[1], seconds].map((second) =>
-      svg("text", { x: x(second), y: HEIGHT - 6, "text-anchor": second === seconds ? "end" : "middle" }, `${second} s`),
-    ),
-    svg("path", { class: "capacity", d: `M${x(0)} ${y(capacity)}H${x(seconds)}` }),
-    svg(
-      "g",
-      { "clip-path": `url(#${clip})` },
-      svg("path", { class: "attempts", d: line(attempts) }),
-      svg("path", { class: "goodput", d: line(goodput) }),
-    ),
-    head,
-  );
-  return {
-    element: html("figure", {}, html("figcaption", {}, `Policy ${name}`), picture),
-    show(second) {
-      window.setAttribute("width", String(x(second)));
-      for (const end of ["x1", "x2"]) head.setAttribute(end, String(x(second)));
-    },
-  };
-}
 
 /** A run in one sentence. */
 export function sentence({ figures, cut }: Outcome): string {
@@ -97,8 +36,19 @@ export class Storm {
     this.stop();
     this.outcomes = outcomes;
     const most = roundedUp(1.05 * Math.max(...outcomes.flatMap(({ attempts, capacity }) => [...attempts, capacity])));
-    this.charts = outcomes.map((outcome, at) => chart("AB"[at], outcome, most));
-    byId("charts").replaceChildren(...this.charts.map(({ element }) => element));
+    const names = outcomes.map((_, at) => `Policy ${"AB"[at]}`);
+    this.charts = outcomes.map((outcome, at) => {
+      const { attempts, goodput, capacity, fault } = outcome;
+      const curves = [
+        { name: "attempts", numbers: attempts },
+        { name: "goodput", numbers: goodput },
+      ];
+      const label = `${names[at]}: ${sentence(outcome)}`;
+      return chart(curves, { label, fault, capacity, most, width: drawingWidth(), name: "AB"[at] });
+    });
+    byId("charts").replaceChildren(
+      ...this.charts.map(({ element }, at) => html("figure", {}, html("figcaption", {}, names[at]), element)),
+    );
     byId("figures").replaceChildren(scrolling("Figures", "wide", this.figures()));
     byId("seconds").replaceChildren(scrolling("Every second", "scroll", this.seconds()));
     byId("playback").hidden = false;

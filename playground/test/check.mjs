@@ -5,18 +5,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import axe from "axe-core";
-import { chromium } from "playwright-core";
+import { browser, runChecks, violations } from "./browser.mjs";
 
 const [, , file, runFile, outcomeFile, shots] = process.argv;
 const url = pathToFileURL(file).href;
 const native = JSON.parse(readFileSync(outcomeFile, "utf8"));
 const run = JSON.parse(readFileSync(runFile, "utf8"));
-
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--headless", "--no-first-run", "--no-sandbox", "--disable-gpu"],
-});
 
 /** A page of the lab; an error in it, a request of it or a broken rule of its policy fails the check. */
 async function open({ fragment = "", before, ...options } = {}) {
@@ -37,12 +31,6 @@ async function ready(options) {
   const lab = await open(options);
   await lab.page.waitForSelector("#main:not([hidden])");
   return lab;
-}
-
-async function violations(page) {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() => globalThis.axe.run());
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
 }
 
 /** Runs both policies, and waits for the drawing. */
@@ -332,15 +320,4 @@ const CHECKS = {
   },
 };
 
-let failed = 0;
-for (const [name, check] of Object.entries(CHECKS)) {
-  try {
-    await check();
-    console.log(`  ${name}`);
-  } catch (error) {
-    failed += 1;
-    console.error(`  FAILED ${name}: ${error.stack.slice(0, 2000)}`);
-  }
-}
-await browser.close();
-process.exitCode = failed > 0 ? 1 : 0;
+await runChecks(CHECKS);

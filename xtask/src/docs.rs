@@ -49,13 +49,12 @@ fn site() -> Result<()> {
     links()
 }
 
-/// Builds the pages, and adds the storm lab if it was built.
+/// Builds the pages, and adds the storm lab, and the small one of the start page, if they were built.
 fn pages() -> Result<()> {
     shell::step("building the site", &mut node("npm", &["run", "--silent", "build"]))?;
-    let lab = shell::root().join("playground/dist/index.html");
-    if lab.exists() {
-        fs::create_dir_all(built().join("lab"))?;
-        fs::copy(lab, built().join("lab/index.html"))?;
+    let lab = shell::root().join("playground/dist");
+    if lab.join("index.html").exists() {
+        copy(&lab, &built().join("lab"))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The storm lab: a page of one file that is the core and the simulator as wasm.
+//! The storm lab: a page of one file that is the core and the simulator as wasm; and the small lab of the start page.
 
 use crate::wasm::bindgen;
 use crate::{setup, shell, storm};
@@ -7,7 +7,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-const NAME: &str = "playground";
+/// The crates that become modules, each with the name of its module.
+const CRATES: [(&str, &str); 2] = [("playground", "playground"), ("mini-lab", "mini_lab")];
 
 fn folder() -> PathBuf {
     shell::root().join("playground")
@@ -26,16 +27,20 @@ fn node(script: &str) -> Command {
     command
 }
 
-/// Builds the page, and says where it is.
+/// Builds the page and the small lab, and says where the page is.
 pub(crate) fn build() -> Result<PathBuf> {
     setup::npm(&["playground"])?;
     let mut cargo = shell::cargo();
-    cargo.args(["build", "--quiet", "--target", "wasm32-unknown-unknown", "-p", NAME, "--profile", "bindgen"]);
+    cargo.args(["build", "--quiet", "--target", "wasm32-unknown-unknown", "--profile", "bindgen"]);
+    cargo.args(CRATES.iter().flat_map(|(package, _)| ["-p", package]));
     shell::step("compiling the storm lab", &mut cargo)?;
-    let modules = shell::target().join(NAME);
+    let modules = shell::target().join("playground");
     fs::create_dir_all(&modules)?;
-    bindgen::run(&shell::target().join("wasm32-unknown-unknown/bindgen/playground.wasm"), &modules, NAME)?;
-    shell::step("making one file of the storm lab", node("build.mjs").arg(&modules).arg(NAME))?;
+    for (_, name) in CRATES {
+        let module = shell::target().join(format!("wasm32-unknown-unknown/bindgen/{name}.wasm"));
+        bindgen::run(&module, &modules, name)?;
+    }
+    shell::step("making one file of the storm lab", node("build.mjs").arg(&modules))?;
     Ok(folder().join("dist/index.html"))
 }
 
@@ -49,9 +54,15 @@ pub(crate) fn test() -> Result<()> {
     let outcome = shots.join("outcome.json");
     fs::write(&outcome, shell::output(storm::simulation()?.arg("--run").arg(&run))?)?;
     let mut check = node("test/check.mjs");
-    check.arg(page).args([run, outcome, shots]);
+    check.arg(page).args([&run, &outcome, &shots]);
     if let Some(browser) = shell::browser() {
         check.env("CHROMIUM", browser);
     }
-    shell::step("the storm lab in a browser", &mut check)
+    shell::step("the storm lab in a browser", &mut check)?;
+    let mut mini = node("test/mini.mjs");
+    mini.arg(folder().join("dist")).arg(&shots);
+    if let Some(browser) = shell::browser() {
+        mini.env("CHROMIUM", browser);
+    }
+    shell::step("the lab of the start page in a browser", &mut mini)
 }

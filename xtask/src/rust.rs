@@ -28,7 +28,7 @@ fn clippy_of(what: &str, packages: &[&str]) -> Result<()> {
 
 /// The packages that the tests build together, with every feature. A build of others of them has other features, and would compile the
 /// core and all libraries once more.
-const PACKAGES: [&str; 11] = [
+const PACKAGES: [&str; 12] = [
     "holdoff-core",
     "holdoff",
     "holdoff-reqwest",
@@ -36,6 +36,7 @@ const PACKAGES: [&str; 11] = [
     "demo",
     "holdoff-sim",
     "playground",
+    "mini-lab",
     "holdoff-c",
     "holdoff-cli",
     "holdoff-python",
