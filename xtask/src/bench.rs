@@ -14,6 +14,7 @@ use targets::{Judged, Results, Target, Targets, Verdict};
 mod charts;
 mod docs;
 mod machine;
+mod public;
 mod results;
 mod rows;
 mod run;
@@ -29,7 +30,7 @@ const AGAIN: u32 = 3;
 /// After so long of that, a quick run begins no other pass.
 const LONG: Duration = Duration::from_secs(45);
 
-/// Measures a language, or all; prints the tables, keeps the results, draws them and refreshes docs/internals/performance.md. With
+/// Measures a language, or all; prints the tables, keeps the results, draws them and refreshes the pages about performance. With
 /// `full` also what takes minutes and gigabytes.
 pub(crate) fn bench(lang: Lang, quick: bool, full: bool) -> Result<()> {
     let begun = Instant::now();

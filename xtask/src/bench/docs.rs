@@ -1,7 +1,8 @@
-//! docs/internals/performance.md: what is between two marks is written here, what is around them by a person.
+//! docs/performance.md and docs/internals/performance.md: what is between two marks is written here, what is around them by a
+//! person.
 
 use super::results::Facts;
-use super::table;
+use super::{public, table};
 use super::targets::{Judged, Results, Target, Targets, Verdict};
 use crate::shell;
 use anyhow::{Context as _, Result, ensure};
@@ -12,17 +13,28 @@ use std::fs;
 /// Replaces the parts of the languages that were measured, and what is about all of them. `results` and `facts` are those
 /// of every language that was ever measured.
 pub(crate) fn refresh(measured: &[String], results: &Results, facts: &Facts, targets: &Targets) -> Result<()> {
-    let path = shell::root().join("docs/internals/performance.md");
-    let old = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    change("docs/performance.md", |text| replace(text, "asked", &public::table(results, targets).markdown()))?;
+    change("docs/internals/performance.md", |text| internal(text, measured, results, facts, targets))
+}
+
+/// Writes a page with what a function makes of its text.
+fn change(page: &str, text: impl FnOnce(&str) -> Result<String>) -> Result<()> {
+    let path = shell::root().join(page);
+    let old = fs::read_to_string(&path).with_context(|| format!("cannot read {page}"))?;
+    fs::write(&path, text(&old).with_context(|| format!("in {page}"))?)?;
+    Ok(())
+}
+
+/// The page with all targets, their misses, and the drawings of the languages that were measured.
+fn internal(old: &str, measured: &[String], results: &Results, facts: &Facts, targets: &Targets) -> Result<String> {
     let judged = targets.judge(results);
-    let mut text = replace(&old, "targets", &table::targets(&judged).markdown())?;
+    let mut text = replace(old, "targets", &table::targets(&judged).markdown())?;
     text = replace(&text, "misses", &misses(&judged))?;
     for lang in measured.iter().filter(|lang| results.contains_key(*lang)) {
         let machine = facts.get(lang).map(about).unwrap_or_default();
         text = replace(&text, lang, &format!("{}{machine}", charts(lang, results, targets)?))?;
     }
-    fs::write(&path, text)?;
-    Ok(())
+    Ok(text)
 }
 
 /// The drawings of a language.
@@ -72,10 +84,9 @@ pub(crate) fn unexplained(judged: &[(&Target, Vec<Judged>)]) -> Vec<String> {
 /// The text with another part between the marks of that name.
 fn replace(text: &str, name: &str, part: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- bench: begin {name} -->"), format!("<!-- bench: end {name} -->"));
-    let from =
-        text.find(&begin).with_context(|| format!("no mark {begin} in docs/internals/performance.md"))? + begin.len();
-    let to = text.find(&end).with_context(|| format!("no mark {end} in docs/internals/performance.md"))?;
-    ensure!(from <= to, "the mark {end} is before its begin in docs/internals/performance.md");
+    let from = text.find(&begin).with_context(|| format!("no mark {begin}"))? + begin.len();
+    let to = text.find(&end).with_context(|| format!("no mark {end}"))?;
+    ensure!(from <= to, "the mark {end} is before its begin");
     Ok(format!("{}\n\n{}\n\n{}", &text[..from], part.trim_end(), &text[to..]))
 }
 
