@@ -248,6 +248,15 @@ mod tests {
         assert_ne!(shown(7), shown(8));
     }
 
+    /// A row of the table of docs/storm.md: load in the outage, calls that succeed, and when the server is back.
+    fn row(line: &str) -> Option<String> {
+        let (name, figures) = line.split_at_checked(19)?;
+        let figures: Vec<&str> = figures.split_whitespace().collect();
+        let [_, _, _, _, load, _, _, kept, "%", _, "%", _, back @ ..] = figures.as_slice() else { return None };
+        let back = if back.first() == Some(&"never") { "never".to_owned() } else { back[..2].join(" ") };
+        Some(format!("| {} | {load} | {kept} % | {back} |", name.trim_end()))
+    }
+
     #[test]
     fn the_pages_show_the_tables_of_the_snapshot() {
         let snapshot = include_str!("../storm.txt");
@@ -259,6 +268,11 @@ mod tests {
         for part in [first, sweeps, contention.trim_end()] {
             assert!(page.contains(part), "docs/internals/storm-tables.md is stale");
         }
+        let page = include_str!("../../docs/storm.md");
+        let rows: Vec<String> = first.lines().skip_while(|line| !line.starts_with("no retry")).map_while(row).collect();
+        let shown: Vec<&str> = page.lines().skip_while(|line| !line.starts_with("| no retry")).take(10).collect();
+        assert_eq!(shown.len(), 10);
+        assert!(shown.iter().all(|line| rows.iter().any(|row| row == line)), "docs/storm.md is stale: {rows:#?}");
         let page = include_str!("../../docs/internals/storm-peers.md");
         assert!(page.contains(peers), "docs/internals/storm-peers.md is stale");
     }

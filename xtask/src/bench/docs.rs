@@ -2,8 +2,8 @@
 //! person.
 
 use super::results::Facts;
-use super::{public, table};
 use super::targets::{Judged, Results, Target, Targets, Verdict};
+use super::{public, table};
 use crate::shell;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Map, Value};

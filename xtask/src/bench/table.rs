@@ -44,7 +44,8 @@ impl Table {
     }
 
     fn is_number(&self, column: usize) -> bool {
-        ["figure", "base", "to base", "peer's", "faster", "found", "without", "holdoff", "best other"].contains(&self.head[column])
+        ["figure", "base", "to base", "peer's", "faster", "found", "without", "holdoff", "best other"]
+            .contains(&self.head[column])
     }
 }
 
