@@ -174,111 +174,111 @@ fields! {
     /// The first delay.
     BackoffInitial = 2 "backoff.initial" ["backoff.delay"] (span), default millis(100),
         for BACKOFFS ["constant" "linear" "exponential" "polynomial" "fibonacci" "decorrelated" "decorrelated_v2"];
-    /// The number that each failure multiplies the delay by.
+    /// Multiplies the delay after each failure.
     BackoffFactor = 3 "backoff.factor" [] (number from 0.0), default real(2.0), but "decorrelated: 3", for BACKOFFS ["exponential" "decorrelated"];
-    /// The time that each failure adds to the delay.
+    /// Is added to the delay after each failure.
     BackoffIncrement = 4 "backoff.increment" [] (span), but "the first delay", for BACKOFFS ["linear"];
     /// The longest delay.
     BackoffMax = 5 "backoff.max" [] (span or none = LONGEST), default seconds(5), but "at least ten times a first delay that is given",
         for BACKOFFS ["linear" "exponential" "polynomial" "fibonacci" "decorrelated" "decorrelated_v2"];
-    /// The power that the delay grows with.
+    /// The exponent of the growing delay.
     BackoffExponent = 16 "backoff.exponent" [] (number from 0.0), default real(2.0), for BACKOFFS ["polynomial"];
     /// The number of delays before the next stage takes over.
     BackoffTimes = 17 "backoff.times" [] (whole 1 to 268435455), but "the last stage stays",
         for BACKOFFS ["constant" "linear" "exponential" "polynomial" "fibonacci" "decorrelated" "decorrelated_v2"];
-    /// The shortest delay: the range of a delay is raised to it, and draws stay uniform above it.
+    /// The shortest delay; jitter stays uniform above it.
     BackoffFloor = 18 "backoff.floor" [] (span), default 0, for BACKOFFS ["constant" "linear" "exponential" "polynomial" "fibonacci" "list"];
-    /// The time that is added to each delay after the jitter, before the cap.
+    /// Is added to each delay after the jitter, before the cap.
     BackoffOffset = 85 "backoff.offset" [] (span), default 0;
-    /// The number that the first delay of a polynomial is the power of.
+    /// The base of the first power: the first delay is `initial` times this to the exponent.
     BackoffFrom = 86 "backoff.from" [] (whole 0 to 65535), default 1, for BACKOFFS ["polynomial"];
-    /// The time since the start after which the next stage takes over; the time of the last stage ends the operation.
+    /// The time since the start after which the next stage takes over; that of the last stage ends the operation.
     BackoffUntil = 87 "backoff.until" [] (span above zero), but "a stage ends by its delays only";
-    /// Begins with the first stage again after the delays of this one, which is the last.
+    /// Continues with the first stage after the last one.
     BackoffRepeat = 88 "backoff.repeat" [] (flag), default 0;
-    /// The delays, one by one, up to 64. Unless `attempts` is given, there is one attempt more.
+    /// The delays, at most 64. `attempts` defaults to one more.
     BackoffDelays = 19 "backoff.delays" [] (spans), for BACKOFFS ["list"];
-    /// How delays are spread, so that clients do not come back at the same moment.
+    /// How delays are randomised, so that clients do not retry at the same moment.
     JitterKind = 6 "jitter.kind" ["jitter"] (word JITTERS), default 1;
-    /// The part of the delay that is spread.
+    /// The part of the delay that is random.
     JitterFactor = 7 "jitter.factor" [] (number from 0.0), for JITTERS ["additive" "proportional" "subtractive"];
-    /// The most that may be added to a delay.
+    /// The most that is added to a delay.
     JitterBound = 20 "jitter.bound" [] (span), for JITTERS ["bounded"];
     /// Multiplies the bound by the number of the delay, from 1.
     JitterGrows = 89 "jitter.grows" [] (flag), default 0, for JITTERS ["bounded"];
-    /// The value that `backoff.max` bounds: the jittered delay with its spread kept, the delay before jitter, or the jittered delay cut off.
+    /// How `backoff.max` limits a delay: after jitter with its spread kept, before jitter, or by cutting off the jittered delay.
     Cap = 21 "cap" [] (word CAPS), default 0;
-    /// The number of attempts, the first one included.
+    /// The number of attempts, including the first.
     Attempts = 8 "attempts" [] (attempts), default 3,
         but "one more than the delays of a backoff that ends; forever with a deadline";
-    /// The number of attempts in all, with the failures that rules count for themselves.
+    /// The number of attempts in all, including failures that rules count themselves.
     Total = 90 "total" [] (attempts), default FOREVER;
-    /// The time that the whole operation may take, sleeps included.
+    /// The time limit of the whole operation, sleeps included.
     Deadline = 9 "deadline" [] (span above zero or none = UNLIMITED), default UNLIMITED;
-    /// The moment from which the deadline counts: the start of the first attempt, or the first failure.
+    /// When the deadline begins to count: at the first attempt, or at the first failure.
     DeadlineFrom = 92 "deadline_from" [] (word DEADLINES_FROM), default 0;
-    /// With `last`, an operation ends when attempts and deadline are both spent; otherwise when the first of them is.
+    /// Whether the operation ends when the `first` of attempts and deadline is used up, or the `last`.
     Limits = 91 "limits" [] (word LIMITS), default 0;
-    /// The time that an attempt must have left before the deadline to be worth starting.
+    /// An attempt starts only if this much time is left before the deadline.
     MinAttempt = 10 "min_attempt" [] (span), default 0;
-    /// The behaviour when the next attempt would not fit before the deadline: give up at once, or sleep less for a last attempt (needs `min_attempt`).
+    /// If the next attempt would start too late: give up at once, or sleep less for a last attempt (needs `min_attempt`).
     OnDeadline = 11 "on_deadline" [] (word ON_DEADLINE), default 0;
-    /// The time that one attempt may take.
+    /// The time limit of one attempt.
     AttemptTimeout = 12 "attempt_timeout" [] (span above zero or none = UNLIMITED), default UNLIMITED;
-    /// Aborts the running attempt at the deadline; with false, the deadline only stops attempts from beginning.
+    /// Aborts the running attempt at the deadline. If false, the deadline only prevents further attempts.
     AbortAtDeadline = 93 "abort_at_deadline" [] (flag), default 1;
-    /// The moment from which a delay counts: the failure, or the start of the attempt that failed.
+    /// When a delay begins to count: at the failure, or at the start of the failed attempt.
     DelayFrom = 94 "delay_from" [] (word DELAYS_FROM), default 0;
-    /// The time that an attempt must run before it fails to begin the operation anew: its counts, delays and deadline.
+    /// If an attempt runs this long before it fails, counts, delays and deadline start anew.
     ResetAfter = 95 "reset_after" [] (span above zero or none = UNLIMITED), default UNLIMITED;
-    /// The use of a server's hint: never come back before it, add the spread to it, ignore it, take it as it is, or take the longer of it and the delay.
+    /// How a server's Retry-After is used: the delay is never shorter; it replaces the delay and gets the jitter; it is ignored; it is the delay exactly; or the longer of both counts.
     HintMode = 13 "hint.mode" ["hint"] (word HINT_MODES), default 0;
-    /// The longest hint that is obeyed.
+    /// The longest Retry-After that is obeyed.
     HintMax = 14 "hint.max" [] (span or none = LONGEST), default seconds(60);
-    /// The use of a longer hint: give up, wait for `hint.max`, or wait as without a hint (as for a hint of no time).
+    /// What happens at a longer one: give up, wait for `hint.max`, or ignore it, and a Retry-After of 0 too.
     HintOver = 15 "hint.over" [] (word HINT_OVERS), default 0;
-    /// How far a hint may move a delay beyond the policy's own.
+    /// How much longer than the policy's own delay Retry-After may make it.
     HintReach = 22 "hint.reach" [] (span or none = UNLIMITED), default UNLIMITED;
-    /// The named policy that the other fields start from.
+    /// The named policy that the other fields change.
     Preset = 23 "preset" [] (word PRESETS), default 1;
     /// The version of the document's format.
     Version = 24 "version" [] (version), default 1;
 
     /// How the budget counts retries.
     BudgetKind = 25 "budget.kind" ["budget"] (word BUDGETS), default 3;
-    /// The most tokens there are, and how many there are at first.
+    /// The most tokens, and the tokens at first.
     BudgetCapacity = 26 "budget.capacity" [] (whole 0 to 1000000), default 500, but "throttle: 10, default: 20",
         for BUDGETS ["token" "throttle" "default"], rule "must be a whole number from 0 to 1000000, for a throttle 1 or more";
     /// The tokens that a retry costs.
     BudgetCost = 27 "budget.cost" [] (whole 0 to 1000000), default 5, for BUDGETS ["token"];
-    /// The tokens that a retry after a timeout costs.
+    /// The tokens that a retry costs after a timeout.
     BudgetTimeoutCost = 28 "budget.timeout_cost" [] (whole 0 to 1000000), but "the cost", for BUDGETS ["token"];
-    /// The tokens that a retry after throttling costs.
+    /// The tokens that a retry costs after throttling.
     BudgetThrottledCost = 29 "budget.throttled_cost" [] (whole 0 to 1000000), but "the cost", for BUDGETS ["token"];
-    /// The tokens that a success gives; of a token budget that returns `last` only a success without a retry.
+    /// The tokens that a success gives, rounded to three decimals; if `returns` is `last`, only a success without a retry.
     BudgetReward = 30 "budget.reward" [] (number from 0.0), default real(1.0), but "throttle: 0.1", for BUDGETS ["token" "throttle"];
-    /// The tokens that come back by themselves each second.
+    /// The tokens that return each second.
     BudgetRefill = 31 "budget.refill" [] (number from 0.0), default real(0.0), for BUDGETS ["token"];
-    /// The retries for each call.
+    /// The retries allowed for each call.
     BudgetRatio = 32 "budget.ratio" [] (number from 0.0), default real(0.1), but "share: 0.2", for BUDGETS ["ratio" "share"];
     /// How far back calls count.
     BudgetWindow = 33 "budget.window" [] (span above zero), default seconds(10), but "requests: 2m", for BUDGETS ["ratio" "requests" "window"];
-    /// The retries a second that are allowed in any case.
+    /// The retries per second that are always allowed.
     BudgetMinPerSecond = 34 "budget.min_per_second" [] (number from 0.0), default real(0.1), for BUDGETS ["ratio"];
-    /// The retries at once that are allowed in any case.
+    /// The concurrent retries that are always allowed.
     BudgetMinConcurrency = 35 "budget.min_concurrency" [] (whole 0 to 4294967295), default 3, for BUDGETS ["share"];
-    /// The requests that are let through for each one that is accepted.
+    /// The requests allowed for each one that the server accepts.
     BudgetK = 36 "budget.k" [] (number from 0.0), default real(2.0), for BUDGETS ["requests"];
     /// The retries in a window.
     BudgetLimit = 37 "budget.limit" [] (whole 0 to 4294967295), for BUDGETS ["window"];
-    /// The tokens that a retry costs that sleeps for a server's hint.
+    /// The tokens that a retry costs if it waits for Retry-After.
     BudgetHintedCost = 97 "budget.hinted_cost" [] (whole 0 to 1000000), but "the cost after its failure", for BUDGETS ["token"];
-    /// The time after the budget was full in which it refuses no retry: the retry takes what tokens are left.
+    /// For this long after the budget was full, every retry is allowed; it takes the tokens that are left.
     BudgetGrace = 98 "budget.grace" [] (span), default 0, for BUDGETS ["token"];
-    /// The withdrawals that a success returns: the latest of its call, or all of them, and then it gives the reward, too.
+    /// The tokens that a success returns: the last cost of its call, or all of them and then the reward.
     BudgetReturns = 99 "budget.returns" [] (word RETURNS), default 0, for BUDGETS ["token"];
 
-    /// The condition that opens the breaker: failures in a row, or a share of the latest calls or of the calls of a sliding time.
+    /// What opens the breaker: failures in a row, or a share of the latest calls or of the calls in a window.
     BreakerKind = 38 "breaker.kind" ["breaker"] (word BREAKERS), default 1;
     /// The failures in a row that open the breaker.
     BreakerFailures = 39 "breaker.failures" [] (whole 1 to 4294967295), default 5, for BREAKERS ["consecutive"];
@@ -286,111 +286,111 @@ fields! {
     BreakerSize = 40 "breaker.size" [] (whole 1 to 128), default 100, for BREAKERS ["count"];
     /// How far back calls count.
     BreakerWindow = 41 "breaker.window" [] (span above zero), default seconds(30), for BREAKERS ["time"];
-    /// The number of parts that the window is cut into.
+    /// The number of parts of the window.
     BreakerSlots = 42 "breaker.slots" [] (whole 1 to 10), default 10, for BREAKERS ["time"];
     /// The share of failures that opens the breaker.
     BreakerFailureRate = 43 "breaker.failure_rate" [] (share), default real(0.5), for BREAKERS ["count" "time"];
-    /// The time from which on a call is slow.
+    /// A call that takes this long or longer is slow.
     BreakerSlowAfter = 44 "breaker.slow_after" [] (span or none = LONGEST), default LONGEST, for BREAKERS ["count" "time"];
     /// The share of slow calls that opens the breaker; needs `slow_after`.
     BreakerSlowRate = 45 "breaker.slow_rate" [] (share), but "slow calls do not count", for BREAKERS ["count" "time"];
-    /// The number of calls below which no share counts.
+    /// With fewer calls, no share counts.
     BreakerMinCalls = 46 "breaker.min_calls" [] (whole 1 to 4294967295), default 10, but "at most the size",
         for BREAKERS ["count" "time"], rule "must be a whole number from 1 to 4294967295, at most the size of a count";
     /// How the open time grows with each opening in a row.
     BreakerOpenKind = 47 "breaker.open_for.kind" [] (word OPEN_TIMES), default 1;
-    /// The time that the breaker stays open at first; or a list of the times of one opening in a row after the other, whose last one repeats.
+    /// How long the breaker stays open; or a list with a time for each opening in a row, whose last one repeats.
     BreakerOpenFor = 48 "breaker.open_for" ["breaker.open_for.initial" "breaker.open_for.delay"] (span or 8 spans), default seconds(30);
-    /// The number that each opening in a row multiplies the open time by.
+    /// Multiplies the open time at each opening in a row.
     BreakerOpenFactor = 49 "breaker.open_for.factor" [] (number from 0.0), default real(2.0), for OPEN_TIMES ["exponential"];
-    /// The time that each opening in a row adds to the open time.
+    /// Is added to the open time at each opening in a row.
     BreakerOpenIncrement = 50 "breaker.open_for.increment" [] (span), but "the open time at first", for OPEN_TIMES ["linear"];
-    /// The power that the open time grows with.
+    /// The exponent of the growing open time.
     BreakerOpenExponent = 51 "breaker.open_for.exponent" [] (number from 0.0), default real(2.0), for OPEN_TIMES ["polynomial"];
     /// The longest open time.
     BreakerOpenMax = 52 "breaker.open_for.max" [] (span or none = LONGEST), default LONGEST,
         for OPEN_TIMES ["linear" "exponential" "polynomial" "fibonacci"];
-    /// The part of itself that an open time is lengthened by at most.
+    /// An open time is lengthened at random by up to this part of itself.
     BreakerJitter = 53 "breaker.jitter" [] (number from 0.0), default real(0.0);
-    /// The calls at once that may try a half-open breaker.
+    /// The calls that may try a half-open breaker at once.
     BreakerProbes = 54 "breaker.probes" [] (whole 1 to 4294967295), default 1;
     /// The successes in a row that close a half-open breaker.
     BreakerSuccesses = 55 "breaker.successes" [] (whole 1 to 4294967295), default 1;
-    /// The failures of calls that try a half-open breaker which do not open it again: 3, with 7 successes, if 3 of 10 may fail.
+    /// The failed probes that do not open it again: 3, with 10 probes and 7 successes, if 3 of 10 may fail.
     BreakerProbeFailures = 96 "breaker.probe_failures" [] (whole 0 to 4294967295), default 0;
-    /// The condition that opens a half-open breaker again: its first failure, or as many in a row as `failures`.
+    /// What opens a half-open breaker again: the first failure, or as many in a row as `failures`.
     BreakerReopen = 56 "breaker.reopen" [] (word REOPENS), default 0, for BREAKERS ["consecutive"];
-    /// `enforce` makes the breaker refuse calls, `observe` only counts what it would refuse.
+    /// Whether the breaker refuses calls, or only counts what it would refuse.
     BreakerMode = 57 "breaker.mode" [] (word MODES), default 0;
-    /// With `open` a server's hint opens the breaker.
+    /// Whether a Retry-After opens the breaker.
     BreakerHint = 58 "breaker.hint" [] (word HINTS), default 0;
-    /// The behaviour of a call that the breaker refuses: give up, or sleep until the breaker would let it through.
+    /// A refused call gives up, or sleeps until the breaker lets it through.
     BreakerRefusal = 59 "breaker.refusal" [] (word REFUSALS), default 0;
-    /// How calls that waited begin when the breaker closes: first one, then as many as have succeeded, doubled each round; or all at once.
+    /// How waiting calls start when the breaker closes: one, two, four and so on as they succeed, at most 32 in 10 ms; or all at once.
     BreakerRamp = 100 "breaker.ramp" [] (word RAMPS), default 0;
 
     /// How calls are counted.
     LimiterKind = 60 "limiter.kind" ["limiter"] (word LIMITERS), default 1;
-    /// The number of calls in each `per`.
+    /// The calls allowed in each `per`.
     LimiterLimit = 61 "limiter.limit" [] (number from 0.0),
-        rule "must be a whole number from 1 to 4294967295, for a log to 1000000, for a bucket any number, 0 or more";
-    /// The time that the limit is for.
+        rule "must be a whole number from 1 to 4294967295, for a log to 1000000, for a bucket any number from 0 on";
+    /// The period of the limit.
     LimiterPer = 62 "limiter.per" [] (span above zero), default seconds(1);
-    /// The number of calls that may come at once.
+    /// The calls that may come at once.
     LimiterBurst = 63 "limiter.burst" [] (whole 1 to 4294967295), but "the limit", for LIMITERS ["gcra" "bucket"];
-    /// The behaviour of a call that the limiter refuses: give up, or sleep until the limiter would let it through.
+    /// A refused call gives up, or sleeps until the limiter lets it through.
     LimiterRefusal = 64 "limiter.refusal" [] (word REFUSALS), default 0;
 
-    /// The number of attempts that may run at once.
+    /// The attempts that may run at once.
     BulkheadLimit = 65 "bulkhead.limit" ["bulkhead"] (whole 1 to 4294967295);
-    /// The number of calls that may wait for a place.
+    /// The calls that may wait for a place.
     BulkheadQueue = 66 "bulkhead.queue" [] (whole 0 to 65536), default 0;
-    /// The time that a call waits for a place at most.
+    /// The longest wait for a place.
     BulkheadMaxWait = 67 "bulkhead.max_wait" [] (span or none = LONGEST), default LONGEST;
 
     /// How the rate moves.
     AdaptiveKind = 68 "adaptive.kind" ["adaptive"] (word ADAPTIVES), default 1;
-    /// The number that throttling multiplies the rate by.
+    /// Multiplies the rate at each throttling.
     AdaptiveBeta = 69 "adaptive.beta" [] (share), default real(0.7), but "aimd: 0.5";
-    /// How fast a cubic rate grows, in calls a second for each cubed second.
+    /// How fast a cubic rate grows, in calls per second for each cubed second.
     AdaptiveScale = 70 "adaptive.scale" [] (number above zero), default real(0.4), for ADAPTIVES ["cubic"];
     /// The weight of the latest half second in the measured rate.
     AdaptiveSmooth = 71 "adaptive.smooth" [] (share), default real(0.8), for ADAPTIVES ["cubic"];
-    /// The calls a second that each success adds to the rate.
+    /// The calls per second that each success adds to the rate.
     AdaptiveIncrease = 72 "adaptive.increase" [] (number from 0.0), default real(1.0), for ADAPTIVES ["aimd"];
-    /// The lowest rate, in calls a second.
+    /// The lowest rate, in calls per second.
     AdaptiveMinRate = 73 "adaptive.min_rate" [] (number above zero), default real(0.5);
-    /// The highest rate, in calls a second.
+    /// The highest rate, in calls per second.
     AdaptiveMaxRate = 74 "adaptive.max_rate" [] (number above zero), default real(1000.0), for ADAPTIVES ["aimd"],
         rule "must be a finite number, not below min_rate";
-    /// The rate at first, in calls a second.
+    /// The first rate, in calls per second.
     AdaptiveInitialRate = 75 "adaptive.initial_rate" [] (number above zero), default real(10.0), for ADAPTIVES ["aimd"],
         rule "must be a number from min_rate to max_rate";
-    /// The behaviour of a call that finds no token: give up, or sleep until there is one.
+    /// A refused call gives up, or sleeps until there is a token.
     AdaptiveRefusal = 76 "adaptive.refusal" [] (word REFUSALS), default 0;
 
-    /// The number that delays are multiplied by when every attempt fails.
-    StretchFactor = 77 "stretch.factor" ["stretch"] (number from 1.0), rule "must be a finite number, 1 or more";
+    /// Multiplies delays when every attempt fails; in proportion when fewer fail.
+    StretchFactor = 77 "stretch.factor" ["stretch"] (number from 1.0), rule "must be a finite number from 1 on";
     /// How far back attempts count.
     StretchWindow = 78 "stretch.window" [] (span above zero), default seconds(30);
-    /// The number of attempts below which delays stay as they are.
+    /// With fewer attempts, delays stay as they are.
     StretchMinCalls = 79 "stretch.min_calls" [] (whole 1 to 4294967295), default 10;
 
-    /// The time after an attempt's start at which the next one starts beside it.
+    /// How long an attempt runs before the next one starts beside it.
     HedgeDelay = 80 "hedge.delay" ["hedge"] (span);
-    /// The share of attempts that end before the next one starts; takes the place of `delay` once enough attempts were measured.
+    /// The share of attempts that end before the next one starts; replaces `delay` once enough attempts are measured.
     HedgePercentile = 81 "hedge.percentile" [] (share), but "the delay alone counts";
-    /// The number of attempts in a round, the first one included.
+    /// The number of attempts in a round, including the first.
     HedgeAttempts = 82 "hedge.attempts" [] (whole 1 to 8), default 2;
 
-    /// The longest pause, from the hint on.
+    /// The longest pause after a Retry-After.
     PauseMax = 101 "pause.max" ["pause"] (span or none = LONGEST), default seconds(60);
-    /// The behaviour of a call that meets the pause: sleep until its turn behind it, or give up.
+    /// A call during a pause sleeps until its turn, or gives up.
     PauseRefusal = 102 "pause.refusal" [] (word REFUSALS), default 1;
 
-    /// The behaviour of a retry inside another one, or around one.
+    /// What a retry does inside another one.
     NestedMode = 83 "nested.mode" ["nested"] (word NESTINGS), default 0;
-    /// The number of attempts that nested retries may make together.
+    /// The attempts that nested retries may make together.
     NestedCap = 84 "nested.cap" [] (whole 1 to 4294967295), for NESTINGS ["cap"];
 }
 

@@ -71,14 +71,14 @@ pub fn default(field: Field) -> String {
 #[must_use]
 pub fn range(field: Field) -> String {
     match field.takes() {
-        Takes::WholeNumber(from, u32::MAX) => format!("from {from} on"),
+        Takes::WholeNumber(from, u32::MAX) => format!("{from} or more"),
         Takes::WholeNumber(from, to) => format!("{from} to {to}"),
-        Takes::Number(Range::From(from)) => format!("from {from} on"),
+        Takes::Number(Range::From(from)) => format!("{from} or more"),
         Takes::Number(Range::AboveZero) | Takes::Span { from: 1 } | Takes::SpanOrNone { from: 1, .. } => {
             "above 0".into()
         }
         Takes::Number(Range::Share) => "above 0, at most 1".into(),
-        Takes::Attempts => "from 1 on".into(),
+        Takes::Attempts => "1 or more".into(),
         _ => String::new(),
     }
 }

@@ -1,16 +1,16 @@
-//! docs/policy.md keeps its word: its documents are read, and its table of presets is the core's.
+//! docs/policy.md and its page of formats keep their word: their documents are read, and the table of presets is the core's.
 
 use conformance::documents;
 use holdoff_core::{Form, Preset};
 use std::path::Path;
 
-fn page() -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/policy.md")).unwrap()
+fn page(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name)).unwrap()
 }
 
 #[test]
-fn every_document_on_the_page_is_one() {
-    let page = page();
+fn every_document_on_the_pages_is_one() {
+    let page = page("policy.md") + &page("internals/formats.md");
     let mut forms = Vec::new();
     let mut read = 0;
     for block in page.split("```json").skip(1) {
@@ -38,10 +38,18 @@ fn every_document_on_the_page_is_one() {
 
 #[test]
 fn the_table_of_presets_is_the_cores() {
-    let page = page();
+    let page = page("policy.md");
+    let hints = |preset: Preset| {
+        let words = preset.policy().to_string();
+        words.lines().find_map(|line| line.strip_prefix("hints: ").map(str::to_owned)).unwrap()
+    };
     for preset in Preset::ALL {
         let words = preset.policy().to_string();
-        let cells = words.lines().map(|line| line.strip_prefix("hints: ").unwrap_or(line)).collect::<Vec<_>>();
+        let mut cells =
+            words.lines().filter(|line| !line.starts_with("hints: ")).map(str::to_owned).collect::<Vec<_>>();
+        let own = hints(preset);
+        let as_default = preset != Preset::Default && own == hints(Preset::Default);
+        cells.push(if as_default { "as default".into() } else { own });
         let row = format!("\n| `{}` | {} |\n", preset.name(), cells.join(" | "));
         assert!(page.contains(&row), "docs/policy.md lacks{row}");
     }
