@@ -9,6 +9,7 @@ use std::path::Path;
 /// The files that programs of the conformance crate print, each with the program and its argument.
 const PRINTED: &[(&str, &[&str])] = &[
     ("docs/errors.md", &["words", "docs"]),
+    ("docs/internals/numbers.md", &["words", "numbers"]),
     ("docs/policy.schema.json", &["schema"]),
     ("bindings-c/src/words.rs", &["words", "c"]),
     ("bindings-wasm/src-ts/words.ts", &["words", "typescript"]),

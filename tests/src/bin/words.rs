@@ -1,4 +1,4 @@
-//! Prints what other languages know of the core's numbered words: `words docs | c | typescript | codes | python | literals`.
+//! Prints what other languages know of the core's numbered words: `words docs | numbers | c | typescript | codes | python | literals`.
 
 use anyhow::{Result, bail};
 use holdoff_core::{
@@ -29,12 +29,13 @@ fn plain(doc: &str) -> String {
 fn main() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("docs") => docs(),
+        Some("numbers") => numbers(),
         Some("c") => c(),
         Some("typescript") => typescript(),
         Some("codes") => codes(),
         Some("python") => python(),
         Some("literals") => literals(),
-        _ => bail!("words docs | c | typescript | codes | python | literals"),
+        _ => bail!("words docs | numbers | c | typescript | codes | python | literals"),
     }
     Ok(())
 }
@@ -181,11 +182,28 @@ fn literal(name: &str, doc: &str, words: Vec<&str>) {
 
 /// docs/errors.md.
 fn docs() {
-    println!("# Numbers and words\n");
-    println!("The same in every language, never reused. Generated from the core by `cargo xtask generate`.\n");
+    println!("# Errors, reasons and kinds\n");
+    println!(
+        "Numbers and words are the same in every language and never reused. The numbers of machines, events and fields are in\n\
+         [numbers](internals/numbers.md). Printed from the core by `cargo xtask generate`.\n"
+    );
     section("Stop reasons", "means", StopReason::ALL.map(|r| (r.code().into(), r.name(), r.text())));
     section("Failure kinds", "means", FailureKind::ALL.map(|kind| (kind.code().into(), kind.name(), kind.text())));
     section("Causes of a sleep", "means", Cause::ALL.map(|cause| (cause.code().into(), cause.name(), cause.text())));
+    section("Errors", "the rule that was broken", ErrorCode::ALL.map(|code| (code.code(), code.name(), code.text())));
+    println!(
+        "Errors from 100 to 199 are about a configuration, a saved state or a log, from 200 to 299 about the arguments of a\n\
+         machine.\n"
+    );
+    println!("## Lints\n\n[Warnings](lints.md) explains each lint.\n");
+    let lints: Vec<_> = LintKind::ALL.iter().map(|lint| format!("{} `{}`", lint.code(), lint.name())).collect();
+    println!("{}", lints.join(", "));
+}
+
+/// docs/internals/numbers.md.
+fn numbers() {
+    println!("# Numbers of machines, events and fields\n");
+    println!("The same in every language, never reused. Printed from the core by `cargo xtask generate`.\n");
     section(
         "Steps",
         "means",
@@ -205,16 +223,11 @@ fn docs() {
             (RawStep::CANCELLED.into(), "cancelled", "the caller cancelled"),
         ],
     );
-    section("Errors", "the rule that was broken", ErrorCode::ALL.map(|code| (code.code(), code.name(), code.text())));
-    println!(
-        "100 to 199 are about a configuration, a saved state or a log, 200 to 299 about what a machine was handed.\n"
-    );
-    section("Lints", "means", LintKind::ALL.map(|lint| (lint.code(), lint.name(), lint.text())));
     section(
         "Steps of a periodic",
         "means",
         [
-            (PeriodicStep::RUN.into(), "run", "run it, then tell how it ended"),
+            (PeriodicStep::RUN.into(), "run", "run it, then report how it ended"),
             (PeriodicStep::SLEEP.into(), "sleep", "nothing runs: wait, then tick"),
             (PeriodicStep::WAIT.into(), "wait", "a run is in flight: keep what you are doing"),
             (PeriodicStep::STOP.into(), "stop", "it is over"),
