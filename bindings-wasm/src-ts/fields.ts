@@ -50,38 +50,35 @@ interface AnyBackoff {
   initial?: Maybe<Duration>;
   /** Another name of `initial`. */
   delay?: Maybe<Duration>;
-  /**
-   * The number that each failure multiplies the delay by. From 0 on. For exponential, decorrelated. Default: 2;
-   * decorrelated: 3.
-   */
+  /** Multiplies the delay after each failure. 0 or more. For exponential, decorrelated. Default: 2; decorrelated: 3. */
   factor?: Maybe<number>;
-  /** The time that each failure adds to the delay. For linear. Default: the first delay. */
+  /** Is added to the delay after each failure. For linear. Default: the first delay. */
   increment?: Maybe<Duration>;
   /** The longest delay. Not for constant and list. Default: 5s; at least ten times a first delay that is given. */
   max?: Maybe<Duration | "none">;
-  /** The power that the delay grows with. From 0 on. For polynomial. Default: 2. */
+  /** The exponent of the growing delay. 0 or more. For polynomial. Default: 2. */
   exponent?: Maybe<number>;
   /**
    * The number of delays before the next stage takes over. 1 to 268435455. Not for list. Default: the last stage stays.
    */
   times?: Maybe<number>;
-  /**
-   * The shortest delay: the range of a delay is raised to it, and draws stay uniform above it. Not for decorrelated and
-   * decorrelated_v2. Default: 0s.
-   */
+  /** The shortest delay; jitter stays uniform above it. Not for decorrelated and decorrelated_v2. Default: 0s. */
   floor?: Maybe<Duration>;
-  /** The time that is added to each delay after the jitter, before the cap. Default: 0s. */
+  /** Is added to each delay after the jitter, before the cap. Default: 0s. */
   offset?: Maybe<Duration>;
-  /** The number that the first delay of a polynomial is the power of. 0 to 65535. For polynomial. Default: 1. */
+  /**
+   * The base of the first power: the first delay is `initial` times this to the exponent. 0 to 65535. For polynomial.
+   * Default: 1.
+   */
   from?: Maybe<number>;
   /**
-   * The time since the start after which the next stage takes over; the time of the last stage ends the operation.
-   * Above 0. Default: a stage ends by its delays only.
+   * The time since the start after which the next stage takes over; that of the last stage ends the operation. Above 0.
+   * Default: a stage ends by its delays only.
    */
   until?: Maybe<Duration>;
-  /** Begins with the first stage again after the delays of this one, which is the last. Default: false. */
+  /** Continues with the first stage after the last one. Default: false. */
   repeat?: Maybe<boolean>;
-  /** The delays, one by one, up to 64. Unless `attempts` is given, there is one attempt more. For list. */
+  /** The delays, at most 64. `attempts` defaults to one more. For list. */
   delays?: Maybe<readonly Duration[]>;
 }
 
@@ -97,11 +94,11 @@ export type BackoffFields =
   | Only<AnyBackoff, "decorrelated_v2", "initial" | "delay" | "max" | "times" | "offset" | "until" | "repeat">;
 
 interface AnyJitter {
-  /** How delays are spread, so that clients do not come back at the same moment. Default: full. */
+  /** How delays are randomised, so that clients do not retry at the same moment. Default: full. */
   kind?: Maybe<JitterKind>;
-  /** The part of the delay that is spread. From 0 on. For additive, proportional, subtractive. Needed there. */
+  /** The part of the delay that is random. 0 or more. For additive, proportional, subtractive. Needed there. */
   factor?: Maybe<number>;
-  /** The most that may be added to a delay. For bounded. Needed there. */
+  /** The most that is added to a delay. For bounded. Needed there. */
   bound?: Maybe<Duration>;
   /** Multiplies the bound by the number of the delay, from 1. For bounded. Default: false. */
   grows?: Maybe<boolean>;
@@ -116,18 +113,18 @@ export type JitterFields =
 /** What is done with a server's hint on when to come back. */
 export interface HintFields {
   /**
-   * The use of a server's hint: never come back before it, add the spread to it, ignore it, take it as it is, or take
-   * the longer of it and the delay. Default: floor.
+   * How a server's Retry-After is used: the delay is never shorter; it replaces the delay and gets the jitter; it is
+   * ignored; it is the delay exactly; or the longer of both counts. Default: floor.
    */
   mode?: Maybe<"floor" | "replace" | "ignore" | "exact" | "at_least">;
-  /** The longest hint that is obeyed. Default: 1m. */
+  /** The longest Retry-After that is obeyed. Default: 1m. */
   max?: Maybe<Duration | "none">;
   /**
-   * The use of a longer hint: give up, wait for `hint.max`, or wait as without a hint (as for a hint of no time).
-   * Default: stop.
+   * What happens at a Retry-After above `hint.max`: give up, wait for `hint.max`, or ignore it, and a Retry-After of 0
+   * too. Default: stop.
    */
   over?: Maybe<"stop" | "clamp" | "ignore">;
-  /** How far a hint may move a delay beyond the policy's own. Default: none. */
+  /** How much longer than the policy's own delay Retry-After may make it. Default: none. */
   reach?: Maybe<Duration | "none">;
 }
 
@@ -192,50 +189,41 @@ type Backoff = BackoffKind | StageFields;
 /** The fields of a policy. A field that is missing or null has its default. */
 export interface PolicyFields extends GuardFields {
   /**
-   * The value that `backoff.max` bounds: the jittered delay with its spread kept, the delay before jitter, or the
-   * jittered delay cut off. Default: keep_spread.
+   * How `backoff.max` limits a delay: after jitter with its spread kept, before jitter, or by cutting off the jittered
+   * delay. Default: keep_spread.
    */
   cap?: Maybe<"keep_spread" | "before_jitter" | "clip">;
   /**
-   * The number of attempts, the first one included. From 1 on. Default: 3; one more than the delays of a backoff that
+   * The number of attempts, including the first. 1 or more. Default: 3; one more than the delays of a backoff that
    * ends; forever with a deadline.
    */
   attempts?: Maybe<number | "forever">;
-  /** The number of attempts in all, with the failures that rules count for themselves. From 1 on. Default: forever. */
+  /** The number of attempts in all, including failures that rules count themselves. 1 or more. Default: forever. */
   total?: Maybe<number | "forever">;
-  /** The time that the whole operation may take, sleeps included. Above 0. Default: none. */
+  /** The time limit of the whole operation, sleeps included. Above 0. Default: none. */
   deadline?: Maybe<Duration | "none">;
-  /**
-   * The moment from which the deadline counts: the start of the first attempt, or the first failure. Default: start.
-   */
+  /** When the deadline begins to count: at the first attempt, or at the first failure. Default: start. */
   deadlineFrom?: Maybe<"start" | "first_failure">;
-  /**
-   * With `last`, an operation ends when attempts and deadline are both spent; otherwise when the first of them is.
-   * Default: first.
-   */
+  /** Whether the operation ends when the `first` of attempts and deadline is used up, or the `last`. Default: first. */
   limits?: Maybe<"first" | "last">;
-  /** The time that an attempt must have left before the deadline to be worth starting. Default: 0s. */
+  /** An attempt starts only if this much time is left before the deadline. Default: 0s. */
   minAttempt?: Maybe<Duration>;
   /**
-   * The behaviour when the next attempt would not fit before the deadline: give up at once, or sleep less for a last
-   * attempt (needs `min_attempt`). Default: stop.
+   * If the next attempt would start too late: give up at once, or sleep less for a last attempt (needs `min_attempt`).
+   * Default: stop.
    */
   onDeadline?: Maybe<"stop" | "clip">;
-  /** The time that one attempt may take. Above 0. Default: none. */
+  /** The time limit of one attempt. Above 0. Default: none. */
   attemptTimeout?: Maybe<Duration | "none">;
   /**
-   * Aborts the running attempt at the deadline; with false, the deadline only stops attempts from beginning. Default:
-   * true.
+   * Aborts the running attempt at the deadline. If false, the deadline only prevents further attempts. Default: true.
    */
   abortAtDeadline?: Maybe<boolean>;
-  /** The moment from which a delay counts: the failure, or the start of the attempt that failed. Default: failure. */
+  /** When a delay begins to count: at the failure, or at the start of the failed attempt. Default: failure. */
   delayFrom?: Maybe<"failure" | "start">;
-  /**
-   * The time that an attempt must run before it fails to begin the operation anew: its counts, delays and deadline.
-   * Above 0. Default: none.
-   */
+  /** If an attempt runs this long before it fails, counts, delays and deadline start anew. Above 0. Default: none. */
   resetAfter?: Maybe<Duration | "none">;
-  /** The named policy that the other fields start from. Default: default. */
+  /** The named policy that the other fields change. Default: default. */
   preset?: Maybe<PresetName>;
   /** The version of the document's format. Default: 1. */
   version?: Maybe<1>;

@@ -235,7 +235,7 @@ fields! {
     HintMode = 13 "hint.mode" ["hint"] (word HINT_MODES), default 0;
     /// The longest Retry-After that is obeyed.
     HintMax = 14 "hint.max" [] (span or none = LONGEST), default seconds(60);
-    /// What happens at a longer one: give up, wait for `hint.max`, or ignore it, and a Retry-After of 0 too.
+    /// What happens at a Retry-After above `hint.max`: give up, wait for `hint.max`, or ignore it, and a Retry-After of 0 too.
     HintOver = 15 "hint.over" [] (word HINT_OVERS), default 0;
     /// How much longer than the policy's own delay Retry-After may make it.
     HintReach = 22 "hint.reach" [] (span or none = UNLIMITED), default UNLIMITED;

@@ -15,48 +15,48 @@ interface AnyBudget {
   /** How the budget counts retries. Default: ratio. */
   kind?: Maybe<"none" | "token" | "throttle" | "ratio" | "share" | "requests" | "window" | "default">;
   /**
-   * The most tokens there are, and how many there are at first. 0 to 1000000. For token, throttle, default. Default:
-   * 500; throttle: 10, default: 20.
+   * The most tokens, and the tokens at first. 0 to 1000000. For token, throttle, default. Default: 500; throttle: 10,
+   * default: 20.
    */
   capacity?: Maybe<number>;
   /** The tokens that a retry costs. 0 to 1000000. For token. Default: 5. */
   cost?: Maybe<number>;
-  /** The tokens that a retry after a timeout costs. 0 to 1000000. For token. Default: the cost. */
+  /** The tokens that a retry costs after a timeout. 0 to 1000000. For token. Default: the cost. */
   timeoutCost?: Maybe<number>;
-  /** The tokens that a retry after throttling costs. 0 to 1000000. For token. Default: the cost. */
+  /** The tokens that a retry costs after throttling. 0 to 1000000. For token. Default: the cost. */
   throttledCost?: Maybe<number>;
   /**
-   * The tokens that a success gives; of a token budget that returns `last` only a success without a retry. From 0 on.
-   * For token, throttle. Default: 1; throttle: 0.1.
+   * The tokens that a success gives, rounded to three decimals; if `returns` is `last`, only a success without a retry.
+   * 0 or more. For token, throttle. Default: 1; throttle: 0.1.
    */
   reward?: Maybe<number>;
-  /** The tokens that come back by themselves each second. From 0 on. For token. Default: 0. */
+  /** The tokens that return each second. 0 or more. For token. Default: 0. */
   refill?: Maybe<number>;
-  /** The retries for each call. From 0 on. For ratio, share. Default: 0.1; share: 0.2. */
+  /** The retries allowed for each call. 0 or more. For ratio, share. Default: 0.1; share: 0.2. */
   ratio?: Maybe<number>;
   /** How far back calls count. Above 0. For ratio, requests, window. Default: 10s; requests: 2m. */
   window?: Maybe<Duration>;
-  /** The retries a second that are allowed in any case. From 0 on. For ratio. Default: 0.1. */
+  /** The retries per second that are always allowed. 0 or more. For ratio. Default: 0.1. */
   minPerSecond?: Maybe<number>;
-  /** The retries at once that are allowed in any case. From 0 on. For share. Default: 3. */
+  /** The concurrent retries that are always allowed. 0 or more. For share. Default: 3. */
   minConcurrency?: Maybe<number>;
-  /** The requests that are let through for each one that is accepted. From 0 on. For requests. Default: 2. */
+  /** The requests allowed for each one that the server accepts. 0 or more. For requests. Default: 2. */
   k?: Maybe<number>;
-  /** The retries in a window. From 0 on. For window. Needed there. */
+  /** The retries in a window. 0 or more. For window. Needed there. */
   limit?: Maybe<number>;
   /**
-   * The tokens that a retry costs that sleeps for a server's hint. 0 to 1000000. For token. Default: the cost after its
+   * The tokens that a retry costs if it waits for Retry-After. 0 to 1000000. For token. Default: the cost after its
    * failure.
    */
   hintedCost?: Maybe<number>;
   /**
-   * The time after the budget was full in which it refuses no retry: the retry takes what tokens are left. For token.
+   * For this long after the budget was full, every retry is allowed; it takes the tokens that are left. For token.
    * Default: 0s.
    */
   grace?: Maybe<Duration>;
   /**
-   * The withdrawals that a success returns: the latest of its call, or all of them, and then it gives the reward, too.
-   * For token. Default: last.
+   * The tokens that a success returns: the last cost of its call, or all of them and then the reward. For token.
+   * Default: last.
    */
   returns?: Maybe<"last" | "all">;
 }
@@ -76,17 +76,17 @@ interface AnyOpenFor {
   /** How the open time grows with each opening in a row. Default: constant. */
   kind?: Maybe<"constant" | "linear" | "exponential" | "polynomial" | "fibonacci">;
   /**
-   * The time that the breaker stays open at first; or a list of the times of one opening in a row after the other,
-   * whose last one repeats. Default: 30s.
+   * How long the breaker stays open; or a list with a time for each opening in a row, whose last one repeats. Default:
+   * 30s.
    */
   initial?: Maybe<Duration | readonly Duration[]>;
   /** Another name of `initial`. */
   delay?: Maybe<Duration | readonly Duration[]>;
-  /** The number that each opening in a row multiplies the open time by. From 0 on. For exponential. Default: 2. */
+  /** Multiplies the open time at each opening in a row. 0 or more. For exponential. Default: 2. */
   factor?: Maybe<number>;
-  /** The time that each opening in a row adds to the open time. For linear. Default: the open time at first. */
+  /** Is added to the open time at each opening in a row. For linear. Default: the open time at first. */
   increment?: Maybe<Duration>;
-  /** The power that the open time grows with. From 0 on. For polynomial. Default: 2. */
+  /** The exponent of the growing open time. 0 or more. For polynomial. Default: 2. */
   exponent?: Maybe<number>;
   /** The longest open time. Not for constant. Default: none. */
   max?: Maybe<Duration | "none">;
@@ -102,62 +102,59 @@ export type OpenForFields =
 
 interface AnyBreaker {
   /**
-   * The condition that opens the breaker: failures in a row, or a share of the latest calls or of the calls of a
-   * sliding time. Default: consecutive.
+   * What opens the breaker: failures in a row, or a share of the latest calls or of the calls in a window. Default:
+   * consecutive.
    */
   kind?: Maybe<"none" | "consecutive" | "count" | "time">;
-  /** The failures in a row that open the breaker. From 1 on. For consecutive. Default: 5. */
+  /** The failures in a row that open the breaker. 1 or more. For consecutive. Default: 5. */
   failures?: Maybe<number>;
   /** The number of latest calls that count. 1 to 128. For count. Default: 100. */
   size?: Maybe<number>;
   /** How far back calls count. Above 0. For time. Default: 30s. */
   window?: Maybe<Duration>;
-  /** The number of parts that the window is cut into. 1 to 10. For time. Default: 10. */
+  /** The number of parts of the window. 1 to 10. For time. Default: 10. */
   slots?: Maybe<number>;
   /** The share of failures that opens the breaker. Above 0, at most 1. For count, time. Default: 0.5. */
   failureRate?: Maybe<number>;
-  /** The time from which on a call is slow. For count, time. Default: none. */
+  /** A call that takes this long or longer is slow. For count, time. Default: none. */
   slowAfter?: Maybe<Duration | "none">;
   /**
    * The share of slow calls that opens the breaker; needs `slow_after`. Above 0, at most 1. For count, time. Default:
    * slow calls do not count.
    */
   slowRate?: Maybe<number>;
-  /** The number of calls below which no share counts. From 1 on. For count, time. Default: 10; at most the size. */
+  /** With fewer calls, no share counts. 1 or more. For count, time. Default: 10; at most the size. */
   minCalls?: Maybe<number>;
   /**
-   * The time that the breaker stays open at first; or a list of the times of one opening in a row after the other,
-   * whose last one repeats. Default: 30s.
+   * How long the breaker stays open; or a list with a time for each opening in a row, whose last one repeats. Default:
+   * 30s.
    */
   openFor?: Maybe<Duration | readonly Duration[] | OpenForFields>;
-  /** The part of itself that an open time is lengthened by at most. From 0 on. Default: 0. */
+  /** An open time is lengthened at random by up to this part of itself. 0 or more. Default: 0. */
   jitter?: Maybe<number>;
-  /** The calls at once that may try a half-open breaker. From 1 on. Default: 1. */
+  /** The calls that may try a half-open breaker at once. 1 or more. Default: 1. */
   probes?: Maybe<number>;
-  /** The successes in a row that close a half-open breaker. From 1 on. Default: 1. */
+  /** The successes in a row that close a half-open breaker. 1 or more. Default: 1. */
   successes?: Maybe<number>;
   /**
-   * The failures of calls that try a half-open breaker which do not open it again: 3, with 7 successes, if 3 of 10 may
-   * fail. From 0 on. Default: 0.
+   * The failed probes that do not open it again: 3, with 10 probes and 7 successes, if 3 of 10 may fail. 0 or more.
+   * Default: 0.
    */
   probeFailures?: Maybe<number>;
   /**
-   * The condition that opens a half-open breaker again: its first failure, or as many in a row as `failures`. For
-   * consecutive. Default: first.
+   * What opens a half-open breaker again: the first failure, or as many in a row as `failures`. For consecutive.
+   * Default: first.
    */
   reopen?: Maybe<"first" | "streak">;
-  /** `enforce` makes the breaker refuse calls, `observe` only counts what it would refuse. Default: enforce. */
+  /** Whether the breaker refuses calls, or only counts what it would refuse. Default: enforce. */
   mode?: Maybe<"enforce" | "observe">;
-  /** With `open` a server's hint opens the breaker. Default: ignore. */
+  /** Whether a Retry-After opens the breaker. Default: ignore. */
   hint?: Maybe<"ignore" | "open">;
-  /**
-   * The behaviour of a call that the breaker refuses: give up, or sleep until the breaker would let it through.
-   * Default: stop.
-   */
+  /** A refused call gives up, or sleeps until the breaker lets it through. Default: stop. */
   refusal?: Maybe<Refusal>;
   /**
-   * How calls that waited begin when the breaker closes: first one, then as many as have succeeded, doubled each round;
-   * or all at once. Default: double.
+   * How waiting calls start when the breaker closes: one, two, four and so on as they succeed, at most 32 in 10 ms; or
+   * all at once. Default: double.
    */
   ramp?: Maybe<"double" | "none">;
 }
@@ -172,16 +169,13 @@ export type BreakerFields =
 interface AnyLimiter {
   /** How calls are counted. Default: gcra. */
   kind?: Maybe<"none" | "gcra" | "bucket" | "window" | "log">;
-  /** The number of calls in each `per`. From 0 on. Needed. */
+  /** The calls allowed in each `per`. 0 or more. Needed. */
   limit?: Maybe<number>;
-  /** The time that the limit is for. Above 0. Default: 1s. */
+  /** The period of the limit. Above 0. Default: 1s. */
   per?: Maybe<Duration>;
-  /** The number of calls that may come at once. From 1 on. Not for window and log. Default: the limit. */
+  /** The calls that may come at once. 1 or more. Not for window and log. Default: the limit. */
   burst?: Maybe<number>;
-  /**
-   * The behaviour of a call that the limiter refuses: give up, or sleep until the limiter would let it through.
-   * Default: stop.
-   */
+  /** A refused call gives up, or sleeps until the limiter lets it through. Default: stop. */
   refusal?: Maybe<Refusal>;
 }
 
@@ -193,32 +187,32 @@ export type LimiterFields =
 
 /** How many attempts may run at once. */
 export interface BulkheadFields {
-  /** The number of attempts that may run at once. From 1 on. Needed. */
+  /** The attempts that may run at once. 1 or more. Needed. */
   limit?: Maybe<number>;
-  /** The number of calls that may wait for a place. 0 to 65536. Default: 0. */
+  /** The calls that may wait for a place. 0 to 65536. Default: 0. */
   queue?: Maybe<number>;
-  /** The time that a call waits for a place at most. Default: none. */
+  /** The longest wait for a place. Default: none. */
   maxWait?: Maybe<Duration | "none">;
 }
 
 interface AnyAdaptive {
   /** How the rate moves. Default: cubic. */
   kind?: Maybe<"none" | "cubic" | "aimd">;
-  /** The number that throttling multiplies the rate by. Above 0, at most 1. Default: 0.7; aimd: 0.5. */
+  /** Multiplies the rate at each throttling. Above 0, at most 1. Default: 0.7; aimd: 0.5. */
   beta?: Maybe<number>;
-  /** How fast a cubic rate grows, in calls a second for each cubed second. Above 0. For cubic. Default: 0.4. */
+  /** How fast a cubic rate grows, in calls per second for each cubed second. Above 0. For cubic. Default: 0.4. */
   scale?: Maybe<number>;
   /** The weight of the latest half second in the measured rate. Above 0, at most 1. For cubic. Default: 0.8. */
   smooth?: Maybe<number>;
-  /** The calls a second that each success adds to the rate. From 0 on. For aimd. Default: 1. */
+  /** The calls per second that each success adds to the rate. 0 or more. For aimd. Default: 1. */
   increase?: Maybe<number>;
-  /** The lowest rate, in calls a second. Above 0. Default: 0.5. */
+  /** The lowest rate, in calls per second. Above 0. Default: 0.5. */
   minRate?: Maybe<number>;
-  /** The highest rate, in calls a second. Above 0. For aimd. Default: 1000. */
+  /** The highest rate, in calls per second. Above 0. For aimd. Default: 1000. */
   maxRate?: Maybe<number>;
-  /** The rate at first, in calls a second. Above 0. For aimd. Default: 10. */
+  /** The first rate, in calls per second. Above 0. For aimd. Default: 10. */
   initialRate?: Maybe<number>;
-  /** The behaviour of a call that finds no token: give up, or sleep until there is one. Default: stop. */
+  /** A refused call gives up, or sleeps until there is a token. Default: stop. */
   refusal?: Maybe<Refusal>;
 }
 
@@ -230,40 +224,40 @@ export type AdaptiveFields =
 
 /** Longer delays while many attempts fail. */
 export interface StretchFields {
-  /** The number that delays are multiplied by when every attempt fails. From 1 on. Needed. */
+  /** Multiplies delays when every attempt fails; in proportion when fewer fail. 1 or more. Needed. */
   factor?: Maybe<number>;
   /** How far back attempts count. Above 0. Default: 30s. */
   window?: Maybe<Duration>;
-  /** The number of attempts below which delays stay as they are. From 1 on. Default: 10. */
+  /** With fewer attempts, delays stay as they are. 1 or more. Default: 10. */
   minCalls?: Maybe<number>;
 }
 
 /** A second attempt beside a slow one. */
 export interface HedgeFields {
-  /** The time after an attempt's start at which the next one starts beside it. Needed. */
+  /** How long an attempt runs before the next one starts beside it. Needed. */
   delay?: Maybe<Duration>;
   /**
-   * The share of attempts that end before the next one starts; takes the place of `delay` once enough attempts were
-   * measured. Above 0, at most 1. Default: the delay alone counts.
+   * The share of attempts that end before the next one starts; replaces `delay` once enough attempts are measured.
+   * Above 0, at most 1. Default: the delay alone counts.
    */
   percentile?: Maybe<number>;
-  /** The number of attempts in a round, the first one included. 1 to 8. Default: 2. */
+  /** The number of attempts in a round, including the first. 1 to 8. Default: 2. */
   attempts?: Maybe<number>;
 }
 
 /** A pause of all calls for as long as a server asks one of them to stay away. */
 export interface PauseFields {
-  /** The longest pause, from the hint on. Default: 1m. */
+  /** The longest pause after a Retry-After. Default: 1m. */
   max?: Maybe<Duration | "none">;
-  /** The behaviour of a call that meets the pause: sleep until its turn behind it, or give up. Default: wait. */
+  /** A call during a pause sleeps until its turn, or gives up. Default: wait. */
   refusal?: Maybe<Refusal>;
 }
 
 /** What a retry does inside another one. */
 export interface NestedFields {
-  /** The behaviour of a retry inside another one, or around one. Default: allow. */
+  /** What a retry does inside another one. Default: allow. */
   mode?: Maybe<"allow" | "innermost" | "outermost" | "cap">;
-  /** The number of attempts that nested retries may make together. From 1 on. For cap. Needed there. */
+  /** The attempts that nested retries may make together. 1 or more. For cap. Needed there. */
   cap?: Maybe<number>;
 }
 

@@ -203,7 +203,9 @@ fn docs() {
 /// docs/internals/numbers.md.
 fn numbers() {
     println!("# Numbers of machines, events and fields\n");
-    println!("The same in every language, never reused. Printed from the core by `cargo xtask generate`.\n");
+    println!(
+        "The numbers are the same in every language and never reused. Printed from the core by `cargo xtask generate`.\n"
+    );
     section(
         "Steps",
         "means",
