@@ -163,7 +163,7 @@ pub fn cut(name: &str, most: usize) -> String {
 }
 
 /// Somebody's text as text of XML.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -12,6 +12,7 @@ pub mod drawing;
 pub mod fleet;
 pub mod measure;
 mod packed;
+pub mod picture;
 pub mod report;
 pub mod scenario;
 pub mod scenes;

@@ -6,7 +6,7 @@ use crate::drawing::{Lane, draw};
 use crate::fleet::run;
 use crate::measure::Measures;
 use crate::scenes::{Drawing, Row, Scenes, Table, scenes};
-use crate::{bursts, sweep};
+use crate::{bursts, picture, sweep};
 use anyhow::{Context as _, Result};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -122,17 +122,30 @@ impl Line {
     fn name(&self) -> &str {
         self.row.name.as_ref().unwrap_or(&self.row.strategy.name)
     }
+
+    /// The row of a drawing, with another name if one is given.
+    fn lane<'a>(&'a self, name: Option<&'a str>) -> Lane<'a> {
+        let Self { row, measures, figures } = self;
+        Lane { name: name.unwrap_or(self.name()), scenario: &row.scenario, measures, figures }
+    }
 }
 
 /// A drawing of some lines: its file and its content.
 fn drawn(drawing: Drawing, title: &str, lines: &[Line]) -> (String, String) {
-    let wanted = |line: &&Line| drawing.rows.as_ref().is_none_or(|rows| rows.iter().any(|row| row == line.name()));
-    let lanes = lines.iter().filter(wanted).map(|line| {
-        let Line { row, measures, figures } = line;
-        Lane { name: line.name(), scenario: &row.scenario, measures, figures }
-    });
     let title = drawing.title.as_deref().unwrap_or(title);
-    (drawing.file.clone(), draw(title, &lanes.collect::<Vec<_>>(), drawing.height))
+    let lanes: Vec<_> = match &drawing.rows {
+        None => lines.iter().map(|line| line.lane(None)).collect(),
+        Some(rows) => {
+            let names = drawing.names.iter().map(|name| Some(name.as_str())).chain(std::iter::repeat(None));
+            let named = rows.iter().zip(names);
+            named.filter_map(|(row, name)| Some(lines.iter().find(|line| line.name() == row)?.lane(name))).collect()
+        }
+    };
+    let content = match drawing.half {
+        Some(half) => picture::draw(half, title, &lanes),
+        None => draw(title, &lanes, drawing.height),
+    };
+    (drawing.file, content)
 }
 
 /// The bounds that a line misses.

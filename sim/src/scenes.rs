@@ -1,6 +1,7 @@
 //! The tables of sim/storm.json: scenarios, the strategies of the clients, and the bounds of each row.
 
 use crate::bounds::Bound;
+use crate::picture::Half;
 use crate::scenario::Scenario;
 use crate::strategy::Strategy;
 use crate::sweep::Sweep;
@@ -43,7 +44,14 @@ pub struct Drawing {
     pub file: String,
     /// The names of its rows; all rows of the table unless given.
     pub rows: Option<Vec<String>>,
+    /// What the drawing calls these rows.
+    #[serde(default)]
+    pub names: Vec<String>,
+    /// A half of the front page's picture, and not a table of curves.
+    #[serde(default)]
+    pub half: Option<Half>,
     /// The height of a row.
+    #[serde(default)]
     pub height: f64,
     /// Its title; the table's unless given.
     pub title: Option<String>,
