@@ -18,6 +18,8 @@ pub enum Half {
 }
 
 const WIDTH: f64 = 430.0;
+/// How wide it is shown: two halves fit a page of a code host.
+const SHOWN: f64 = 408.0;
 /// Left and right of the rows.
 const MARGIN: f64 = 14.0;
 /// Where the first row begins.
@@ -38,7 +40,7 @@ const STYLE: &str = "<style>\
     .bg{fill:#fff}text{fill:#24292f}.faint{fill:#57606a}.bad{fill:#b3261e}.load{fill:#f2a48d}.ill{fill:#eef1f4}.dot{fill:#c5d3dc}\
     .good{stroke:#1a7f43}.can{stroke:#57606a}.axis{stroke:#8c959f}\
     @media (prefers-color-scheme:dark){\
-    .bg{fill:#17181c}text{fill:#e6e8eb}.faint{fill:#a3abb5}.bad{fill:#ff8a80}.load{fill:#a3543c}.ill{fill:#26292f}.dot{fill:#454f59}\
+    .bg{fill:#17181c}text{fill:#e6e8eb}.faint{fill:#a3abb5}.bad{fill:#ff8a80}.load{fill:#a3543c}.ill{fill:#26292f}.dot{fill:#5b6874}\
     .good{stroke:#4cc27a}.can{stroke:#a3abb5}.axis{stroke:#6e7681}}</style>";
 
 /// Draws a half; every lane is a row.
@@ -48,11 +50,12 @@ pub fn draw(half: Half, title: &str, lanes: &[Lane<'_>]) -> String {
     let whole = bottom + 8.0;
     let words = lanes.iter().map(|lane| format!("{}: {}.", escaped(lane.name), figures(half, lane).join(", ")));
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {whole}\" width=\"{WIDTH}\" height=\"{whole}\" role=\"img\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {whole}\" width=\"{SHOWN}\" height=\"{:.0}\" role=\"img\" \
          aria-labelledby=\"title text\" font-family=\"-apple-system, 'Segoe UI', Helvetica, Arial, sans-serif\" font-size=\"13\">\n\
          <title id=\"title\">{title}</title>\n<desc id=\"text\">{words}</desc>\n{STYLE}\n\
          <rect class=\"bg\" width=\"{WIDTH}\" height=\"{whole}\" rx=\"6\"/>\n\
          <text x=\"{MARGIN}\" y=\"28\" font-size=\"16\" font-weight=\"600\">{title}</text>\n",
+        whole * SHOWN / WIDTH,
         title = escaped(title),
         words = words.collect::<Vec<_>>().join(" "),
     );
@@ -133,7 +136,8 @@ fn curves(svg: &mut String, lane: &Lane<'_>, top: f64, most: f64) {
     let x = |second: f64| MARGIN + (WIDTH - 2.0 * MARGIN) * second / end;
     let y = |number: f64| base - ROW * number / capacity / most;
     let curve = |numbers: &[u32]| {
-        let points = numbers.iter().zip(0..).map(|(&n, second)| format!("{:.1} {:.1}", x(f64::from(second) + 0.5), y(n.into())));
+        let points =
+            numbers.iter().zip(0..).map(|(&n, second)| format!("{:.1} {:.1}", x(f64::from(second) + 0.5), y(n.into())));
         points.collect::<Vec<_>>().join("L")
     };
     let ill = scenario.ill();
@@ -177,7 +181,12 @@ fn dots(svg: &mut String, lane: &Lane<'_>, top: f64) {
         let at = (number * 617 + 89) % DOTS;
         let x = MARGIN + ((at % COLUMNS) as f64 + 0.5) * step;
         let y = top + ((at / COLUMNS) as f64 + 0.5) * step;
-        let _ = write!(path, "M{:.2} {y:.2}a{radius:.2} {radius:.2} 0 1 0 {w:.2} 0a{radius:.2} {radius:.2} 0 1 0 -{w:.2} 0", x - radius, w = 2.0 * radius);
+        let _ = write!(
+            path,
+            "M{:.2} {y:.2}a{radius:.2} {radius:.2} 0 1 0 {w:.2} 0a{radius:.2} {radius:.2} 0 1 0 -{w:.2} 0",
+            x - radius,
+            w = 2.0 * radius
+        );
     }
     if marked > 0 {
         let _ = writeln!(svg, "<path class=\"bad\" d=\"{path}\"/>");
@@ -211,7 +220,12 @@ mod tests {
     #[test]
     fn a_row_of_lost_calls_marks_as_many_dots_as_are_lost() {
         let svg = drawn(Half::Lost, r#"{"attempts": 1}"#, r#"{"kind": "errors", "share": 0.5}"#);
-        let (_, share) = svg.split_once("font-weight=\"600\">").unwrap().1.split_once("<tspan class=\"bad\" font-weight=\"600\">").unwrap();
+        let (_, share) = svg
+            .split_once("font-weight=\"600\">")
+            .unwrap()
+            .1
+            .split_once("<tspan class=\"bad\" font-weight=\"600\">")
+            .unwrap();
         let share: f64 = share.split_once(" % lost").unwrap().0.parse().unwrap();
         let dots = svg.matches("0 1 0 -").count() as f64;
         assert!((share - 50.0).abs() < 2.0 && (dots / 10.0 - share).abs() < 0.11, "{share} {dots}");
