@@ -10,6 +10,7 @@ pub mod chaos;
 pub mod classify;
 pub mod clients;
 pub mod documents;
+pub mod facts;
 pub mod fields;
 pub mod format;
 pub mod gates;
