@@ -25,6 +25,9 @@ struct Cli {
     /// The folder of the page that the browser loads.
     #[arg(long)]
     page: PathBuf,
+    /// A page of the documentation that shows the table of this seed.
+    #[arg(long)]
+    shown_in: Option<PathBuf>,
 }
 
 #[tokio::main]
@@ -69,5 +72,11 @@ async fn main() -> Result<ExitCode> {
     let comparison: Comparison = compare(&paths, &reports);
     let colours = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     print!("{}", table::render(&comparison, colours));
+    if let Some(page) = cli.shown_in {
+        let text = fs::read_to_string(&page).with_context(|| format!("cannot read {}", page.display()))?;
+        if !text.contains(table::render(&comparison, false).trim_start_matches('\n')) {
+            bail!("{} does not show this table", page.display());
+        }
+    }
     Ok(if comparison.agrees() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
