@@ -2,14 +2,14 @@
 import { existsSync } from "node:fs";
 import starlight from "@astrojs/starlight";
 import { defineConfig, passthroughImageService } from "astro/config";
-import llmsTxt from "starlight-llms-txt";
+import { DESCRIPTION } from "./src/about.mjs";
 import { repository } from "./src/markdown.mjs";
-import { BASE, pages, VERSION } from "./src/pages.mjs";
+import { BASE, VERSION } from "./src/pages.mjs";
 import { sidebar } from "./src/sidebar.mjs";
+import { strict } from "./src/strict.mjs";
 
 // Addresses in llms.txt and the site map begin with it. Nothing is published yet.
 const SITE = process.env.SITE ?? "https://holdoff.example";
-const DESCRIPTION = "Retries for JavaScript, Python, C and Rust, decided by one tested core.";
 
 /** The storm lab is a page of its own, which another command builds. */
 const lab = existsSync(new URL("../playground/dist/index.html", import.meta.url));
@@ -28,19 +28,11 @@ export default defineConfig({
       description: DESCRIPTION,
       customCss: ["./src/site.css"],
       head: [{ tag: "script", attrs: { src: `${BASE}page.js`, defer: true } }],
-      plugins: [
-        llmsTxt({
-          projectName: "holdoff",
-          description: DESCRIPTION,
-          exclude: ["internals", "internals/**", "catalogue", "spec"],
-          promote: ["index", "start", "which-policy"],
-          optionalLinks: pages().map(({ id, title }) => ({ label: title, url: `${SITE}${BASE}${id === "index" ? "" : `${id}/`}` })),
-        }),
-      ],
       credits: false,
       disable404Route: true,
       pagination: false,
       sidebar: sidebar(lab),
     }),
+    strict(BASE),
   ],
 });

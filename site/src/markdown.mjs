@@ -1,11 +1,20 @@
 // Makes pages of the Markdown of docs/, which stays readable where it is: links between files become links between pages, Mermaid
 // becomes SVG, and code in several languages becomes tabs.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { renderMermaidSVG } from "beautiful-mermaid";
 import { drawDelays } from "./delays.mjs";
-import { target } from "./pages.mjs";
+import { BASE, ROOT, target } from "./pages.mjs";
 
 /** The languages of tabs, by the words behind three backticks. */
 const LANGUAGES = { js: "JavaScript", ts: "TypeScript", python: "Python", c: "C", cpp: "C++", rust: "Rust" };
+
+/** The small storm lab, which another command builds, and its place in the start page. */
+const MINI = join(ROOT, "playground/dist/mini.js");
+const MINI_LAB = {
+  type: "html",
+  value: `<link rel="stylesheet" href="${BASE}lab/mini.css"><div class="mini-lab not-content" data-holdoff-mini data-lab="${BASE}lab/"></div><script type="module" src="${BASE}lab/mini.js"></script>`,
+};
 
 /** An address whose anchor ends with no hyphen. */
 function anchored(url) {
@@ -23,6 +32,7 @@ export function repository() {
       // Astro has no hyphen at the end of an anchor, GitHub has.
       if (node.type === "link" || node.type === "definition") node.url = anchored(target(node.url, file.path) ?? node.url);
       if (node.children) node.children = tabs(node.children.flatMap((child) => drawn(child, file)));
+      if (node.type === "paragraph" && node.children.filter(({ type }) => type === "image").length > 1) node.data = { hProperties: { class: "pictures" } };
     });
   };
 }
@@ -74,6 +84,10 @@ const element = (name, properties, children) => ({ type: "element-of-site", data
 /** Replaces a Mermaid diagram by its drawing, and puts the drawing of its delays behind a document with the word "drawn". */
 function drawn(node, file) {
   if (node.lang === "mermaid") return [diagram(node, file)];
+  if (node.type === "html" && node.value === "<!-- mini-lab -->") return existsSync(MINI) ? [MINI_LAB] : [];
+  if (node.type === "html" && /^<!-- \/?printed/.test(node.value)) return [];
+  // A word of rustdoc behind a comma is no language here.
+  if (node.type === "code") node.lang = node.lang?.split(",")[0];
   if (node.meta === "before") node.meta = 'title="before"';
   if (node.lang === "json" && node.meta === "drawn") return [node, figure(drawDelays(node.value))];
   return [node];

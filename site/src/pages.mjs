@@ -15,17 +15,21 @@ export const VERSION = /^version = "(.+)"$/m.exec(readFileSync(join(ROOT, "Cargo
 /** True for a page about how holdoff is made and checked: it is in no search and not in `llms.txt`. */
 export const isInternal = (id) => /^(internals(\/.*)?|spec|catalogue)$/.test(id);
 
-/** The pages that a reader looks for, in the order of their paths. */
+/** The start page of the site, which is that of the repository. */
+const FRONT = join(ROOT, "README.md");
+
+/** The pages that a reader looks for: the start page, and the others in the order of their paths. */
 export function pages() {
-  const found = markdown().map((name) => ({ id: idOf(name), title: titleOf(join(FOLDER, name)), path: join(FOLDER, name) }));
+  const paths = [FRONT, ...markdown().map((name) => join(FOLDER, name))];
+  const found = paths.map((path) => ({ id: idOf(relative(ROOT, path)), title: titleOf(path), path }));
   return found.filter(({ id }) => !isInternal(id));
 }
 
 /** The paths of all pages from docs/. */
 export const markdown = () => readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md")).sort();
 
-/** The id of a page by its path from docs/. */
-export const idOf = (entry) => entry.replace(/\.md$/, "").replace(/(^|\/)README$/, "$1").replace(/\/$/, "").toLowerCase() || "index";
+/** The id of a page by its path from docs/, or from the root of the repository. */
+export const idOf = (entry) => entry.replace(/^docs\//, "").replace(/\.md$/, "").replace(/(^|\/)README$/, "$1").replace(/\/$/, "").toLowerCase() || "index";
 
 /** The first heading of a file, without its marks. */
 export function titleOf(path) {
@@ -42,10 +46,8 @@ export function target(url, page) {
   const file = resolve(dirname(page), decodeURI(path));
   if (!statSync(file, { throwIfNoEntry: false })) throw new Error(`${relative(ROOT, page)}: links to ${url}, which does not exist`);
   const anchor = hash ? `#${hash}` : "";
-  if (file.startsWith(`${FOLDER}/`) && file.endsWith(".md")) {
-    const id = idOf(relative(FOLDER, file));
-    return id === "index" ? `${BASE}${anchor}` : `${BASE}${id}/${anchor}`;
-  }
+  if (file === FRONT) return `${BASE}${anchor}`;
+  if (file.startsWith(`${FOLDER}/`) && file.endsWith(".md")) return `${BASE}${idOf(relative(FOLDER, file))}/${anchor}`;
   return `${BASE}source/${relative(ROOT, file)}/${anchor}`;
 }
 
@@ -53,8 +55,7 @@ export function target(url, page) {
 export function sources() {
   const headers = readdirSync(join(ROOT, "bindings-c/include"), { recursive: true, encoding: "utf8" });
   const found = new Set(headers.filter((name) => /\.hp?p?$/.test(name)).map((name) => join("bindings-c/include", name)));
-  for (const page of markdown()) {
-    const path = join(FOLDER, page);
+  for (const path of [FRONT, ...markdown().map((page) => join(FOLDER, page))]) {
     for (const [, url] of readFileSync(path, "utf8").matchAll(/\]\(([^()\s]+)\)/g)) {
       const [address] = (tryTarget(url, path) ?? "").split("#", 1);
       const [, source] = address.slice(0, Math.max(address.lastIndexOf("/"), 0)).split("/source/", 2);

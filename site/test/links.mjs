@@ -23,7 +23,7 @@ for (const url of broken) {
   console.error(`${url} leads nowhere; on ${from.length} pages, such as ${from.slice(0, 3).join(", ")}`);
 }
 const docs = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
-const missing = docs.filter((name) => !pages.includes(join(idOf(name).replace(/^index$/, ""), "index.html")));
+const missing = docs.filter((name) => !pages.includes(join(idOf(name), "index.html")));
 for (const name of missing) console.error(`docs/${name} is no page of the site; the build says why`);
 const [, ...references] = readFileSync(join(FOLDER, "api.md"), "utf8").split("](/");
 for (const [path] of references.map((text) => text.split(")"))) {

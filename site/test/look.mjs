@@ -11,7 +11,7 @@ const require = createRequire(import.meta.url);
 const { chromium } = createRequire(join(process.env.TOOLS, "x"))("playwright-core");
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
-const PAGES = ["/no-such-page/", ...markdown().map(idOf).map((id) => (id === "index" ? "/" : `/${id}/`))];
+const PAGES = ["/no-such-page/", "/", ...markdown().map((name) => `/${idOf(name)}/`)];
 
 /** Pages that have each kind of content: their colours are looked at, in light and in dark, which takes most of axe's time. */
 const COLOURED = ["/", "/start/", "/which-policy/", "/concepts/jitter/", "/concepts/breaker/", "/coming-from/", "/faq/", "/no-such-page/"];

@@ -74,8 +74,9 @@ fn references() -> Result<()> {
     shell::step("reference of Python", pdoc.arg(built().join("api/python")).args(["holdoff", "!holdoff._holdoff"]))
 }
 
-/// Fails with the links of the built site that lead nowhere.
+/// Fails with the links of the built site that lead nowhere, and prints what the public pages count.
 fn links() -> Result<()> {
+    shell::step("words of the pages", &mut node("node", &["test/pages.mjs", "--report"]))?;
     shell::step("links of the site", &mut node("node", &["test/links.mjs"]))
 }
 
