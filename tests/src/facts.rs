@@ -27,7 +27,10 @@ pub fn page(path: &str) -> Result<String> {
         let (name, rest) = part.split_once(" -->").with_context(|| format!("{path}: a mark does not end"))?;
         let (_, after) = rest.split_once(END).with_context(|| format!("{path}: `{name}` has no {END}"))?;
         // A line that begins with a comment is HTML, and its Markdown is text.
-        ensure!(is_first == rest.starts_with('\n'), "{path}: the marks of `{name}` are either lines or words in a line");
+        ensure!(
+            is_first == rest.starts_with('\n'),
+            "{path}: the marks of `{name}` are either lines or words in a line"
+        );
         let content = fact(name)?.replace("](", &format!("]({up}"));
         // The marks of a block are on lines of their own, those of words are not.
         let line = if rest.starts_with('\n') { "\n" } else { "" };
@@ -45,9 +48,10 @@ fn fact(name: &str) -> Result<String> {
         "unpublished" => {
             "holdoff is not published yet: [build its packages first](docs/start.md), one command.".to_owned()
         }
-        "budget" => "The budget is on by default in JavaScript, Python and Rust's `SharedPolicy`, and by one field of the host, \
-                     `budget`, in C and C++. The preset of another system brings none unless you name one."
+        "budget" => "The budget is on by default in JavaScript, Python and Rust's `SharedPolicy`; in C and C++ set the field `budget` of \
+                     the host. A preset of another system has none unless you set one."
             .to_owned(),
+        "outage" => picture("docs/storm.svg")?,
         "pictures" => format!("{}\n{}", picture("docs/storm.svg")?, picture("docs/storm-bad-day.svg")?),
         "presets" => Preset::ALL.len().to_string(),
         "formats" => Form::ALL.len().to_string(),
