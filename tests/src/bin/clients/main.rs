@@ -86,12 +86,27 @@ fn docs() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let (situations, clients) = (situations(&root)?, clients(&root)?);
     println!("{}", include_str!("head.md").trim_end());
-    println!("\n| situation | kind | another attempt | hint |\n|---|---|---|---:|");
+    println!("\n| situation | kind | retried | wait |\n|---|---|---|---:|");
+    // A row has one situation, or all statuses that are judged alike.
+    let mut rows: Vec<(String, String)> = Vec::new();
     for (name, situation) in &situations {
         let played = clients.values().any(|client| client.cases.iter().any(|case| case.situation == *name));
         if played {
-            println!("| {} | {} |", situation.about.trim_end_matches('.'), judgement(situation, None));
+            let (about, judged) = (situation.about.trim_end_matches('.'), judgement(situation, None));
+            match about.strip_prefix("An answer with status ") {
+                Some(status) => {
+                    let alike = |(text, other): &&mut (String, String)| text.starts_with("Status ") && *other == judged;
+                    match rows.iter_mut().find(alike) {
+                        Some((text, _)) => text.extend([", ", status]),
+                        None => rows.push((format!("Status {status}"), judged)),
+                    }
+                }
+                None => rows.push((about.to_owned(), judged)),
+            }
         }
+    }
+    for (about, judged) in rows {
+        println!("| {about} | {judged} |");
     }
     let by_name: BTreeMap<_, _> = situations.iter().map(|(name, situation)| (name.as_str(), situation)).collect();
     let (mut cases, mut count) = (0, 0);
@@ -119,18 +134,31 @@ fn different(
     situations: &BTreeMap<&str, &Situation>,
 ) -> Result<()> {
     let of_language = || clients.values().filter(|client| client.language == language);
-    let mut heading = false;
+    // A row has the situations that a client judges alike for one reason, and the clients with the same situations.
+    let mut rows: Vec<(Vec<&str>, Vec<&str>, String)> = Vec::new();
     for client in of_language() {
+        let mut own: Vec<(Vec<&str>, String)> = Vec::new();
         for case in client.cases.iter().filter(|case| case.reason.is_some()) {
-            if !heading {
-                println!("\n| client | situation | kind | another attempt | hint | why |\n|---|---|---|---|---:|---|");
-                heading = true;
-            }
             let situation = situations.get(case.situation.as_str()).context("an unknown situation")?;
-            let (name, about) = (&client.client, situation.about.trim_end_matches('.'));
-            let reason = case.reason.as_deref().unwrap_or_default();
-            println!("| {name} | {about} | {} | {reason} |", judgement(situation, Some(case)));
+            let about = situation.about.trim_end_matches('.');
+            let rest = format!("{} | {}", judgement(situation, Some(case)), case.reason.as_deref().unwrap_or_default());
+            match own.iter_mut().find(|(_, other)| *other == rest) {
+                Some((abouts, _)) => abouts.push(about),
+                None => own.push((vec![about], rest)),
+            }
         }
+        for (abouts, rest) in own {
+            match rows.iter_mut().find(|(_, other, its)| *other == abouts && *its == rest) {
+                Some((names, ..)) => names.push(&client.client),
+                None => rows.push((vec![&client.client], abouts, rest)),
+            }
+        }
+    }
+    if !rows.is_empty() {
+        println!("\nWhat differs:\n\n| client | situation | kind | retried | wait | why |\n|---|---|---|---|---:|---|");
+    }
+    for (names, abouts, rest) in rows {
+        println!("| {} | {} | {rest} |", names.join(", "), abouts.join("; "));
     }
     for client in of_language() {
         if let Some(note) = &client.note {
