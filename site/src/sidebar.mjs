@@ -4,6 +4,15 @@ import { isInternal, markdown, idOf } from "./pages.mjs";
 const tasks = ["http", "llm", "payment", "webhook", "job", "reconnect", "testing", "telemetry", "scan"];
 const concepts = ["time-line", "limits", "jitter", "budgets", "breaker", "nesting"];
 
+/** Shorter names of pages whose titles have the words that a reader searches for. */
+const LABELS = {
+  "tasks/http": "Retry an HTTP call",
+  "tasks/llm": "Call an LLM",
+  "tasks/payment": "Charge a card once",
+  "concepts/limits": "What a limit covers",
+};
+const named = (slug) => (LABELS[slug] ? { slug, label: LABELS[slug] } : slug);
+
 /** The groups of the sidebar; the storm lab is built by another command, and may be missing. */
 export function sidebar(hasLab) {
   return [
@@ -11,8 +20,8 @@ export function sidebar(hasLab) {
       label: "Start",
       items: ["start", "which-policy", "coming-from", ...(hasLab ? [{ label: "Storm lab", link: "/lab/" }] : [])],
     },
-    { label: "Tasks", items: tasks.map((name) => `tasks/${name}`) },
-    { label: "Concepts", items: concepts.map((name) => `concepts/${name}`) },
+    { label: "Tasks", items: tasks.map((name) => named(`tasks/${name}`)) },
+    { label: "Concepts", items: concepts.map((name) => named(`concepts/${name}`)) },
     { label: "Clients", items: ["fronts", { label: "What is retried with my client", slug: "clients" }] },
     {
       label: "Guides",

@@ -1,5 +1,6 @@
 // Opens built pages in a browser: axe finds no violation, nothing is wider than a screen of 320 pixels, nothing is asked of another
-// host, the keyboard reaches everything, the choice of a language is kept, and the search finds a page.
+// host or refused by the page's own policy, the keyboard reaches everything, the choice of a language is kept, and the search finds the
+// page of a task or a concept first.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,6 +17,25 @@ const PAGES = ["/no-such-page/", "/", ...markdown().map((name) => `/${idOf(name)
 /** Pages that have each kind of content: their colours are looked at, in light and in dark, which takes most of axe's time. */
 const COLOURED = ["/", "/start/", "/which-policy/", "/concepts/jitter/", "/concepts/breaker/", "/coming-from/", "/faq/", "/no-such-page/"];
 const COLOURS = "color-contrast";
+
+/** Pages that a newcomer meets, on a phone. */
+const NARROW = ["/", "/tasks/http/", "/guide-python/", "/policy/"];
+const WIDTH = 400;
+
+/** The most bytes of llms.txt. */
+const LLMS = 40_000;
+
+/** What readers search for, and the pages that come first. */
+const SEARCHES = {
+  "circuit breaker": "/concepts/breaker/",
+  "Retry-After": "/tasks/http/",
+  llm: "/tasks/llm/",
+  openai: "/tasks/llm/",
+  tenacity: "/coming-from/tenacity/",
+  timeout: "/concepts/limits/",
+  budget: "/concepts/budgets/",
+  idempotent: "/tasks/payment/",
+};
 
 /** Printed by the tools of each language: they must work offline. Their looks are those tools' own. */
 const PRINTED = ["/api/rust/holdoff/index.html", "/api/javascript/index.html", "/api/python/holdoff.html"];
@@ -35,13 +55,16 @@ async function open(path, options) {
     if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${address}/`)) elsewhere.add(request.url());
   });
   page.on("pageerror", (error) => failures.push(`${path}: ${error.stack}`));
+  page.on("console", (message) => {
+    if (/content security policy/i.test(message.text())) failures.push(`${path}: ${message.text()}`);
+  });
   await page.goto(address + path);
   return page;
 }
 
 /** Axe finds nothing by some of its rules, and the page fits a narrow screen. */
-async function accessible(path, colorScheme, rules) {
-  const page = await open(path, { colorScheme });
+async function accessible(path, colorScheme, rules, width = 1280) {
+  const page = await open(path, { colorScheme, viewport: { width, height: 800 } });
   await page.evaluate(AXE);
   const { violations } = await page.evaluate((rules) => axe.run(rules), rules);
   for (const { id, nodes } of violations) {
@@ -50,6 +73,32 @@ async function accessible(path, colorScheme, rules) {
   await page.setViewportSize({ width: 320, height: 640 });
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
   if (width > 320) failures.push(`${path} is ${width} pixels wide on a screen of 320`);
+  await page.close();
+}
+
+/** Every page but those of other tools forbids inline scripts and styles. */
+async function strict() {
+  for (const path of PAGES) {
+    const html = await (await fetch(address + path)).text();
+    const [, policy] = /<meta http-equiv="content-security-policy" content="([^"]*)">/.exec(html) ?? [];
+    if (!policy?.includes("script-src 'self'") || policy.includes("unsafe-inline")) failures.push(`${path}: its policy is ${policy}`);
+    if (/<script(?![^>]*(src=|json))[^>]*>|<style|<[a-z][^<>]* style="/.test(html)) failures.push(`${path}: has an inline script or style`);
+  }
+}
+
+/** The search finds the right page first. */
+async function search() {
+  const page = await open("/");
+  for (const [words, expected] of Object.entries(SEARCHES)) {
+    const first = await page.evaluate(async (words) => {
+      const { search } = await import("/pagefind/pagefind.js");
+      const { results } = await search(words);
+      return (await results[0]?.data())?.url;
+    }, words);
+    if (first !== expected) failures.push(`the search for "${words}" finds ${first} first, not ${expected}`);
+  }
+  const { length } = Buffer.from(await (await fetch(`${address}/llms.txt`)).arrayBuffer());
+  if (length > LLMS) failures.push(`llms.txt has ${length} bytes, more than ${LLMS}`);
   await page.close();
 }
 
@@ -85,7 +134,8 @@ async function keyboard() {
 
 try {
   const looks = [
-    ...PAGES.map((path) => [path, "light", { rules: { [COLOURS]: { enabled: false } } }]),
+    ...PAGES.map((path) => [path, "light", { rules: { [COLOURS]: { enabled: false }, "duplicate-id": { enabled: true } } }]),
+    ...NARROW.flatMap((path) => ["light", "dark"].map((scheme) => [path, scheme, { rules: { "duplicate-id": { enabled: true } } }, WIDTH])),
     ...COLOURED.flatMap((path) => ["light", "dark"].map((scheme) => [path, scheme, { runOnly: [COLOURS] }])),
   ];
   await Promise.all(
@@ -94,9 +144,12 @@ try {
     }),
   );
   await keyboard();
+  await strict();
+  await search();
   for (const path of PRINTED) {
     const page = await open(path);
     await page.waitForLoadState("networkidle");
+    if ((await page.locator('a[href="/"]').count()) === 0) failures.push(`${path} does not lead back to the site`);
     await page.close();
   }
 } finally {

@@ -59,19 +59,28 @@ fn pages() -> Result<()> {
     Ok(())
 }
 
-/// Adds the references that rustdoc, TypeDoc and pdoc print. That of C is its headers, which are pages.
+/// Adds the references that rustdoc, TypeDoc and pdoc print, each with a link back to the site. That of C is its headers, which are
+/// pages.
 fn references() -> Result<()> {
+    let home = match std::env::var("BASE") {
+        Ok(base) if !base.trim_matches('/').is_empty() => format!("/{}/", base.trim_matches('/')),
+        _ => "/".to_owned(),
+    };
+    let back = shell::target().join("site-back.html");
+    fs::write(&back, format!("<p style=\"margin: 0.5rem 1rem\"><a href=\"{home}\">holdoff: all pages</a></p>\n"))?;
     let rust = shell::target().join("site-rustdoc");
     let mut doc = shell::cargo();
     doc.args(["doc", "--quiet", "--no-deps", "--all-features", "-p", "holdoff-core", "-p", "holdoff", "--target-dir"]);
+    doc.env("RUSTDOCFLAGS", format!("--html-before-content {}", back.display()));
     shell::step("reference of Rust", doc.arg(&rust))?;
     copy(&rust.join("doc"), &built().join("api/rust"))?;
     shell::step(
         "reference of JavaScript",
-        node("npx", &["--no-install", "typedoc", "--out"]).arg(built().join("api/javascript")),
+        node("npx", &["--no-install", "typedoc", "--titleLink", &home, "--out"]).arg(built().join("api/javascript")),
     )?;
     let mut pdoc = python::tool("pdoc", &["--docformat", "markdown", "--output-directory"]);
-    shell::step("reference of Python", pdoc.arg(built().join("api/python")).args(["holdoff", "!holdoff._holdoff"]))
+    pdoc.arg(built().join("api/python")).args(["--logo", &format!("{home}favicon.svg"), "--logo-link", &home]);
+    shell::step("reference of Python", pdoc.args(["holdoff", "!holdoff._holdoff"]))
 }
 
 /// Fails with the links of the built site that lead nowhere, and prints what the public pages count.
