@@ -63,8 +63,8 @@ async function open(path, options) {
 }
 
 /** Axe finds nothing by some of its rules, and the page fits a narrow screen. */
-async function accessible(path, colorScheme, rules, width = 1280) {
-  const page = await open(path, { colorScheme, viewport: { width, height: 800 } });
+async function accessible(path, colorScheme, rules, wide = 1280) {
+  const page = await open(path, { colorScheme, viewport: { width: wide, height: 800 } });
   await page.evaluate(AXE);
   const { violations } = await page.evaluate((rules) => axe.run(rules), rules);
   for (const { id, nodes } of violations) {
