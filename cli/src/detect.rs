@@ -3,7 +3,7 @@
 use crate::block::{Block, is_kind};
 use crate::formats;
 use crate::resilience4j;
-use crate::system::System;
+use crate::system::{CONFIGURATIONS, System};
 use crate::tree::{Data, Field, Node, joined, walk, with};
 use holdoff_core::Form;
 use std::rc::Rc;
@@ -61,9 +61,9 @@ const SHAPES: [(System, HasShape, Find); 13] = [
 pub(crate) fn blocks_of(system: System, root: &Rc<Node>) -> Vec<Block> {
     let mut found = Vec::new();
     match system {
-        System::Haproxy => formats::haproxy::find(root, &mut found),
-        System::Nginx => formats::nginx::find(root, &mut found),
-        System::AwsConfig => formats::aws_config::find(root, &mut found),
+        System::Haproxy if CONFIGURATIONS => formats::haproxy::find(root, &mut found),
+        System::Nginx if CONFIGURATIONS => formats::nginx::find(root, &mut found),
+        System::AwsConfig if CONFIGURATIONS => formats::aws_config::find(root, &mut found),
         _ => {}
     }
     found

@@ -16,7 +16,7 @@ pub(crate) mod sqs;
 mod statuses;
 
 use crate::names::own_names;
-use crate::system::System;
+use crate::system::{CONFIGURATIONS, System};
 use crate::tree::Node;
 use fields::{Fields, Mistake, Translated};
 use holdoff_core::Document;
@@ -34,9 +34,10 @@ const fn translate(system: System) -> Option<Translate> {
         System::ArgoWorkflows => argo::policy,
         System::Lambda => lambda::policy,
         System::Sqs => sqs::policy,
-        System::Haproxy => haproxy::policy,
-        System::Nginx => nginx::policy,
-        System::AwsConfig => aws_config::policy,
+        System::Haproxy if CONFIGURATIONS => haproxy::policy,
+        System::Nginx if CONFIGURATIONS => nginx::policy,
+        System::AwsConfig if CONFIGURATIONS => aws_config::policy,
+        System::Haproxy | System::Nginx | System::AwsConfig => return None,
     })
 }
 
@@ -55,7 +56,8 @@ pub(crate) fn translated(system: System, node: &Rc<Node>) -> Option<Translated> 
                 }
             }
         }
-        match Document::read(&policy) {
+        // One reader of documents is enough: that of trees.
+        match Document::read(&Node::from(&policy)) {
             Ok(document) => read.document = Some(document),
             Err(wrong) => {
                 let own = own_names(system, &wrong.path);

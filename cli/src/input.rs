@@ -12,7 +12,7 @@ use serde_json::Deserializer;
 use std::rc::Rc;
 
 /// The format that policies are in.
-#[derive(Args, Clone)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct Format {
     /// The format of the files (default: detected from each file).
     #[arg(long, value_name = "FORM", value_parser = system())]

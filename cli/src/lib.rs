@@ -34,3 +34,4 @@ mod tree;
 
 pub use host::{Entry, EntryKind, Host, Output, Start};
 pub use program::run;
+pub use scan::look::{Look, Mark, PolicyOfFile, look, policy};

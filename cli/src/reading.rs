@@ -11,8 +11,8 @@ use crate::spans::line_and_column;
 use crate::syntax::broken::Broken;
 use crate::syntax::json::json;
 use crate::syntax::yaml::yaml;
-use crate::syntax::{haproxy, hcl, nginx, properties, sections};
-use crate::system::System;
+use crate::syntax::{haproxy, hcl, nginx, sections};
+use crate::system::{CONFIGURATIONS, System};
 use crate::tree::{Data, Field, Node};
 use holdoff_core::{Document, DocumentError, ErrorCode, Form};
 use std::collections::HashMap;
@@ -311,9 +311,11 @@ fn trees(name: &str, text: &str, system: Option<System>) -> Result<Trees, (bool,
         system == Some(System::Core(Form::Polly)) || ends(&[".jsonc", ".json5"]) || name.contains("appsettings");
     let all = |documents| Trees { documents, only: None };
     let looks_like_json = text.trim_start().is_empty() || text.trim_start().starts_with(['{', '[', '"']);
-    let is_hcl = ends(&[".tf", ".hcl"]);
-    let is_free = !is_yaml && !is_json && !is_hcl;
-    if is_free && let Some(own) = of_one_system(text, system) {
+    let is_free = !is_yaml && !is_json;
+    if CONFIGURATIONS
+        && is_free
+        && let Some(own) = of_one_system(text, system)
+    {
         let root = match own {
             System::Haproxy => haproxy::haproxy(text),
             System::Nginx => nginx::nginx(text),
@@ -322,10 +324,7 @@ fn trees(name: &str, text: &str, system: Option<System>) -> Result<Trees, (bool,
         let trees = |root| Trees { documents: vec![root], only: Some(Only::System(own)) };
         return root.map(trees).map_err(|broken| (false, broken));
     }
-    if ends(&[".properties"]) {
-        return Ok(all(properties::properties(text)));
-    }
-    if is_hcl {
+    if CONFIGURATIONS && ends(&[".tf", ".hcl"]) {
         let trees =
             |hcl: hcl::Hcl| Trees { documents: vec![hcl.root], only: hcl.has_templates.then_some(Only::Templates) };
         return hcl::hcl(text).map(trees).map_err(|broken| (false, broken));

@@ -7,6 +7,7 @@ mod config;
 mod effect;
 mod idle;
 mod lint;
+pub(crate) mod look;
 mod notes;
 mod parallel;
 mod policies;

@@ -2,6 +2,9 @@
 
 use holdoff_core::{Form, LintKind};
 
+/// True if files are read that are neither JSON nor YAML.
+pub(crate) const CONFIGURATIONS: bool = cfg!(feature = "configurations");
+
 /// A system whose files are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum System {

@@ -4,7 +4,7 @@ use serde::Deserializer;
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Error as _, IntoDeserializer as _, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
-use serde_json::Error;
+use serde_json::{Error, Value};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -43,6 +43,28 @@ pub(crate) struct Place {
     pub(crate) name: Option<Range<usize>>,
     /// True if it is the value of the whole path, not one around it.
     pub(crate) is_whole: bool,
+}
+
+impl From<&Value> for Node {
+    /// A value that stands in no text.
+    fn from(value: &Value) -> Self {
+        let data = match value {
+            Value::Null => Data::Null,
+            Value::Bool(flag) => Data::Flag(*flag),
+            Value::Number(number) => Data::Number(number.as_f64().unwrap_or(f64::NAN)),
+            Value::String(text) => Data::Text(text.clone()),
+            Value::Array(items) => Data::List(items.iter().map(|item| Rc::new(item.into())).collect()),
+            Value::Object(fields) => {
+                let field = |(name, value): (&String, _)| Field {
+                    name: name.clone(),
+                    at: 0..0,
+                    value: Rc::new(Self::from(value)),
+                };
+                Data::Object(fields.iter().map(field).collect())
+            }
+        };
+        Self { span: 0..0, data }
+    }
 }
 
 impl Node {

@@ -48,11 +48,16 @@ pub struct Outcome {
 pub fn run(document: &str) -> Result<Outcome> {
     let Run { policy, scenario } = serde_json::from_str(document)?;
     scenario.check().context("scenario")?;
-    let strategy = Strategy::read("policy", policy.get()).context("policy")?;
-    let measures = fleet::run(&scenario, &strategy);
-    let figures = Figures::of(&scenario, &measures);
+    Ok(outcome(&scenario, &Strategy::read("policy", policy.get()).context("policy")?))
+}
+
+/// Runs a strategy in a scenario whose numbers are in their ranges.
+#[must_use]
+pub fn outcome(scenario: &Scenario, strategy: &Strategy) -> Outcome {
+    let measures = fleet::run(scenario, strategy);
+    let figures = Figures::of(scenario, &measures);
     let ill = scenario.ill();
-    Ok(Outcome {
+    Outcome {
         figures,
         capacity: scenario.capacity(),
         fault: [ill.start, ill.end],
@@ -61,7 +66,7 @@ pub fn run(document: &str) -> Result<Outcome> {
         attempts: measures.attempts,
         goodput: measures.goodput,
         successes: measures.successes,
-    })
+    }
 }
 
 #[cfg(test)]
