@@ -11,7 +11,7 @@ use crate::spans::line_and_column;
 use crate::syntax::broken::Broken;
 use crate::syntax::json::json;
 use crate::syntax::yaml::yaml;
-use crate::syntax::{haproxy, hcl, nginx, sections};
+use crate::syntax::{haproxy, hcl, nginx, properties, sections};
 use crate::system::{CONFIGURATIONS, System};
 use crate::tree::{Data, Field, Node};
 use holdoff_core::{Document, DocumentError, ErrorCode, Form};
@@ -311,7 +311,8 @@ fn trees(name: &str, text: &str, system: Option<System>) -> Result<Trees, (bool,
         system == Some(System::Core(Form::Polly)) || ends(&[".jsonc", ".json5"]) || name.contains("appsettings");
     let all = |documents| Trees { documents, only: None };
     let looks_like_json = text.trim_start().is_empty() || text.trim_start().starts_with(['{', '[', '"']);
-    let is_free = !is_yaml && !is_json;
+    let is_hcl = ends(&[".tf", ".hcl"]);
+    let is_free = !is_yaml && !is_json && !is_hcl;
     if CONFIGURATIONS
         && is_free
         && let Some(own) = of_one_system(text, system)
@@ -324,7 +325,10 @@ fn trees(name: &str, text: &str, system: Option<System>) -> Result<Trees, (bool,
         let trees = |root| Trees { documents: vec![root], only: Some(Only::System(own)) };
         return root.map(trees).map_err(|broken| (false, broken));
     }
-    if CONFIGURATIONS && ends(&[".tf", ".hcl"]) {
+    if ends(&[".properties"]) {
+        return Ok(all(properties::properties(text)));
+    }
+    if CONFIGURATIONS && is_hcl {
         let trees =
             |hcl: hcl::Hcl| Trees { documents: vec![hcl.root], only: hcl.has_templates.then_some(Only::Templates) };
         return hcl::hcl(text).map(trees).map_err(|broken| (false, broken));

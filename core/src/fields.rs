@@ -255,7 +255,7 @@ fields! {
     BudgetTimeoutCost = 28 "budget.timeout_cost" [] (whole 0 to 1000000), but "the cost", for BUDGETS ["token"];
     /// The tokens that a retry costs after throttling.
     BudgetThrottledCost = 29 "budget.throttled_cost" [] (whole 0 to 1000000), but "the cost", for BUDGETS ["token"];
-    /// The tokens that a success gives, cut to three decimals; if `returns` is `last`, only a success without a retry.
+    /// The tokens that a success gives, rounded to three decimals; if `returns` is `last`, only a success without a retry.
     BudgetReward = 30 "budget.reward" [] (number from 0.0), default real(1.0), but "throttle: 0.1", for BUDGETS ["token" "throttle"];
     /// The tokens that return each second.
     BudgetRefill = 31 "budget.refill" [] (number from 0.0), default real(0.0), for BUDGETS ["token"];

@@ -2,10 +2,39 @@
 import * as core from "core";
 import { tooLong } from "./limits";
 
+/** A place in a text: the line and the column from 1, and the units of UTF-16 from 0. */
+export interface Place {
+  line: number;
+  column: number;
+  start: number;
+  end: number;
+}
+
 export interface Problem {
   path: string;
   message: string;
-  nearest: string | null;
+  place: Place | null;
+}
+
+/** A finding as `holdoff scan --json` prints it, with its place. */
+export interface Finding {
+  policy: string;
+  severity: "error" | "warning" | "note";
+  code: number;
+  name: string;
+  message: string;
+  effect: string;
+  path: string;
+  line: number | null;
+  column: number | null;
+  place: Place | null;
+  page: string;
+}
+
+export interface Look {
+  policies: { form: string; name: string; document: string }[];
+  findings: Finding[];
+  notes: string[];
 }
 
 export interface DelayRow {
@@ -49,6 +78,12 @@ export interface Outcome {
   cut: boolean;
 }
 
+/** A policy document and the numbers of a scenario, both as JSON text. */
+export interface Run {
+  policy: string;
+  scenario: string;
+}
+
 export interface LogEvent {
   sequence: number;
   kind: string;
@@ -65,21 +100,20 @@ export interface Replayed {
 
 export interface Choices {
   presets: string[];
-  systems: string[];
   words: [string, string[]][];
 }
 
-export type Answer<T> = { ok: T } | { problem: Problem };
+export type Answer<T> = { ok: T } | { problems: Problem[] };
 
 function ask<T>(call: (...texts: string[]) => string, ...texts: string[]): Answer<T> {
   const message = texts.map(tooLong).find((problem) => problem !== undefined);
-  if (message !== undefined) return { problem: { path: "", message, nearest: null } };
+  if (message !== undefined) return { problems: [{ path: "", message, place: null }] };
   return JSON.parse(call(...texts)) as Answer<T>;
 }
 
 export const explain = (document: string): Answer<Explained> => ask(core.explain, document);
-export const importPolicy = (form: string, text: string): Answer<object> => ask(core.importPolicy, form, text);
-export const simulate = (run: string): Answer<Outcome> => ask(core.simulate, run);
+export const look = (name: string, text: string): Answer<Look> => ask(core.look, name, text);
+export const simulate = (run: Run): Answer<Outcome> => ask(core.simulate, run.policy, run.scenario);
 export const replay = (document: string, log: string): Answer<Replayed> => ask(core.replay, document, log);
 export const record = (document: string): Answer<string> => ask(core.record, document);
 export const choices = (): Answer<Choices> => ask(core.choices);

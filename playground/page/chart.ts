@@ -1,7 +1,7 @@
 // Curves over the seconds of a run, with the fault and what the server can do.
 import { svg } from "./dom";
 
-const [HEIGHT, LEFT, TOP, BOTTOM] = [220, 52, 8, 22];
+const [LEFT, TOP, BOTTOM] = [52, 8, 22];
 
 export interface Curve {
   /** The class of the line, which gives its colour. */
@@ -39,32 +39,34 @@ export function roundedUp(number: number): number {
 }
 
 export function chart(curves: Curve[], { label, fault, capacity, most, width, name }: Axes): Chart {
+  // Two of them have room on a small screen.
+  const height = width < 450 ? 160 : 220;
   const seconds = curves[0].numbers.length;
   const x = (second: number) => LEFT + ((width - LEFT - 8) * second) / seconds;
-  const y = (number: number) => HEIGHT - BOTTOM - ((HEIGHT - TOP - BOTTOM) * number) / most;
+  const y = (number: number) => height - BOTTOM - ((height - TOP - BOTTOM) * number) / most;
   const line = (numbers: number[]) =>
     `M${numbers.map((number, at) => `${x(at + 0.5).toFixed(1)} ${y(number).toFixed(1)}`).join("L")}`;
   const clip = `clip-${name}`;
-  const window = svg("rect", { x: 0, y: 0, width, height: HEIGHT });
-  const head = svg("line", { class: "head", y1: TOP, y2: HEIGHT - BOTTOM });
+  const window = svg("rect", { x: 0, y: 0, width, height });
+  const head = svg("line", { class: "head", y1: TOP, y2: height - BOTTOM });
   const ticks = [0, 0.5, 1].map((part) => part * most);
   const picture = svg(
     "svg",
-    { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": label },
+    { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
     svg("clipPath", { id: clip }, window),
     svg("rect", {
       class: "faulty",
       x: x(fault[0]),
       y: TOP,
       width: x(fault[1]) - x(fault[0]),
-      height: HEIGHT - TOP - BOTTOM,
+      height: height - TOP - BOTTOM,
     }),
     ...ticks.flatMap((tick) => [
       svg("line", { class: "axis", x1: LEFT, x2: width - 8, y1: y(tick), y2: y(tick) }),
       svg("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, count(tick)),
     ]),
     ...[0, ...apart(fault, seconds), seconds].map((second) =>
-      svg("text", { x: x(second), y: HEIGHT - 6, "text-anchor": second === seconds ? "end" : "middle" }, `${second} s`),
+      svg("text", { x: x(second), y: height - 6, "text-anchor": second === seconds ? "end" : "middle" }, `${second} s`),
     ),
     svg("path", { class: "capacity", d: `M${x(0)} ${y(capacity)}H${x(seconds)}` }),
     svg(

@@ -1,7 +1,8 @@
 // A policy as a form and as a document side by side. The document is the truth; the form shows and changes its fields.
-import { type Answer, type Choices, type Explained, explain, importPolicy, type Problem } from "./answers";
+import { type Answer, type Choices, type Explained, explain, type Problem } from "./answers";
 import { delays } from "./delays";
 import { html, refuseLong } from "./dom";
+import { goTo, Marked } from "./marks";
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -58,14 +59,6 @@ const FIELDS: FormField[] = [
   { path: "adaptive.kind", label: "Adaptive rate", hint: "" },
 ];
 
-/** Other presets have a name of ours or are no example of a form. */
-const SAMPLES: Record<string, string> = {
-  resilience4j:
-    '{ "maxAttempts": 4, "waitDuration": "500ms", "enableExponentialBackoff": true, "exponentialBackoffMultiplier": 2 }',
-  grpc: '{ "maxAttempts": 4, "initialBackoff": "0.1s", "maxBackoff": "1s", "backoffMultiplier": 2, "retryableStatusCodes": ["UNAVAILABLE"] }',
-  temporal: '{ "initialInterval": "1s", "backoffCoefficient": 2, "maximumInterval": "100s", "maximumAttempts": 5 }',
-};
-
 function isObject(value: Json | undefined): value is { [name: string]: Json } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -102,22 +95,13 @@ function set(document: { [name: string]: Json }, path: string, value: Json | und
   else document[section] = inner;
 }
 
-/** The line of the document, from 1, that has a path's value. */
-function lineOf(text: string, path: string): number | undefined {
-  let from = 0;
-  for (const name of path.split(/[.[\]]+/).filter((part) => part !== "" && !/^\d+$/.test(part))) {
-    const at = text.indexOf(JSON.stringify(name), from);
-    if (at < 0) return undefined;
-    from = at;
-  }
-  return path === "" ? undefined : text.slice(0, from).split("\n").length;
-}
-
 /** One of the two policies. */
 export class Editor {
   readonly element: HTMLElement;
   private readonly text: HTMLTextAreaElement;
   private readonly problem: HTMLElement;
+  private readonly marks: Marked;
+  private readonly heading: HTMLElement;
   private readonly drawing = html("div");
   private readonly words = html("pre");
   private readonly controls = new Map<string, HTMLInputElement | HTMLSelectElement>();
@@ -132,7 +116,8 @@ export class Editor {
     private readonly changed: () => void,
   ) {
     const id = `policy-${name}`;
-    this.problem = html("p", { class: "problem", role: "alert", id: `${id}-problem` });
+    this.problem = html("div", { class: "problem", role: "alert", id: `${id}-problem` });
+    this.heading = html("h3", { id: `${id}-heading` }, `Policy ${name}`);
     this.text = html("textarea", {
       id,
       spellcheck: "false",
@@ -143,9 +128,13 @@ export class Editor {
     this.text.value = document;
     refuseLong(this.text, (message) => this.problem.replaceChildren(message));
     this.text.addEventListener("input", () => {
+      this.changed();
       clearTimeout(this.timer);
       // A megabyte that is pasted in must not be read at each key.
-      this.timer = window.setTimeout(() => this.update(), 150);
+      this.timer = window.setTimeout(() => {
+        this.title = "";
+        this.update();
+      }, 150);
     });
     const words = new Map(choices.words);
     const fields = FIELDS.map(({ path, label, hint, slider }) => {
@@ -171,18 +160,33 @@ export class Editor {
     this.element = html(
       "div",
       { class: "policy", role: "group", "aria-labelledby": `${id}-heading` },
-      html("h3", { id: `${id}-heading` }, `Policy ${name}`),
+      this.heading,
       html(
         "div",
         { class: "sides" },
         html("div", { class: "fields" }, ...fields),
-        html("div", {}, html("label", { for: id }, "The same as a document (JSON)"), this.text, this.problem),
+        html(
+          "div",
+          {},
+          html("label", { for: id }, "The same as a document (JSON)"),
+          html("div", { class: "marked" }, this.text),
+          this.problem,
+        ),
       ),
-      this.importer(id, choices.systems),
       this.drawing,
       html("details", {}, html("summary", {}, "In words, with warnings"), this.words),
     );
+    this.marks = new Marked(this.text);
     this.answer = this.update();
+  }
+
+  /** What the policy is, for the headings; empty for one that was changed by hand. */
+  set title(title: string) {
+    this.heading.textContent = title === "" ? `Policy ${this.name}` : `Policy ${this.name}: ${title}`;
+  }
+
+  get title(): string {
+    return this.heading.textContent ?? "";
   }
 
   /** The document, if the core accepts it. */
@@ -199,41 +203,6 @@ export class Editor {
     this.update();
   }
 
-  private importer(id: string, systems: string[]): HTMLElement {
-    const form = html("select", { id: `${id}-form` }, ...systems.map((name) => html("option", {}, name)));
-    const problem = html("p", { class: "problem", role: "alert", id: `${id}-foreign-problem` });
-    const text = html("textarea", {
-      id: `${id}-foreign`,
-      rows: 6,
-      spellcheck: "false",
-      "aria-describedby": problem.id,
-    });
-    const sample = () => {
-      text.placeholder = SAMPLES[form.value] ?? "its JSON text";
-    };
-    form.addEventListener("change", sample);
-    sample();
-    const button = html("button", { type: "button" }, "Import");
-    button.addEventListener("click", () => {
-      const answer = importPolicy(form.value, text.value || (SAMPLES[form.value] ?? ""));
-      const failed = "problem" in answer;
-      problem.textContent = failed ? answer.problem.message : "";
-      text.setAttribute("aria-invalid", String(failed));
-      if (!failed) this.document = JSON.stringify(answer.ok, null, 2);
-    });
-    return html(
-      "details",
-      {},
-      html("summary", {}, "Import from another system"),
-      html("label", { for: form.id }, "System"),
-      form,
-      html("label", { for: text.id }, "Its policy as JSON"),
-      text,
-      problem,
-      button,
-    );
-  }
-
   /** A slider for a number of a guard; a guard of another kind is replaced when it moves. */
   private slider(path: string, label: string, slider: Slider): HTMLInputElement {
     const { min, max, step, kinds } = slider;
@@ -245,6 +214,7 @@ export class Editor {
       const kind = get(document, `${section}.kind`);
       if (kind !== undefined && kind !== null && !kinds.includes(String(kind))) document[section] = { kind: kinds[0] };
       set(document, path, Number(range.value));
+      this.title = "";
       this.document = JSON.stringify(document, null, 2);
     });
     this.sliders.set(slider, { path, range });
@@ -257,14 +227,17 @@ export class Editor {
     if (!document) return;
     const number = Number(value);
     set(document, path, value === "" ? undefined : Number.isFinite(number) ? number : value);
+    this.title = "";
     this.document = JSON.stringify(document, null, 2);
   }
 
   private update(): Answer<Explained> {
     this.answer = explain(this.text.value);
-    const problem = "problem" in this.answer ? this.answer.problem : undefined;
-    this.text.setAttribute("aria-invalid", String(problem !== undefined));
-    this.show(problem);
+    const problems = "problems" in this.answer ? this.answer.problems : [];
+    this.text.setAttribute("aria-invalid", String(problems.length > 0));
+    this.show(problems);
+    // The drawing of a broken document is that of the last one that was not.
+    this.drawing.classList.toggle("stale", problems.length > 0);
     if ("ok" in this.answer) {
       this.drawing.replaceChildren(delays(`policy ${this.name}`, this.answer.ok));
       this.words.textContent = this.answer.ok.text;
@@ -277,7 +250,7 @@ export class Editor {
       control.disabled = document === undefined || (path.includes(".") && Array.isArray(document[path.split(".")[0]]));
       control.setAttribute(
         "aria-invalid",
-        String(problem?.path === path || (path.endsWith(".kind") && problem?.path === path.slice(0, -5))),
+        String(problems.some((problem) => problem.path === path || `${problem.path}.kind` === path)),
       );
     }
     for (const [slider, { path, range }] of this.sliders) {
@@ -290,23 +263,11 @@ export class Editor {
     return this.answer;
   }
 
-  /** Shows the problem below the document, with a way to its line. */
-  private show(problem: Problem | undefined): void {
-    this.problem.replaceChildren(problem?.message ?? "");
-    const text = this.text.value;
-    const line = problem && text.length < 300_000 ? lineOf(text, problem.path) : undefined;
-    if (line === undefined) return;
-    const button = html("button", { type: "button" }, `Go to line ${line}`);
-    button.addEventListener("click", () => {
-      const start =
-        text
-          .split("\n")
-          .slice(0, line - 1)
-          .join("\n").length + (line > 1 ? 1 : 0);
-      const end = text.indexOf("\n", start);
-      this.text.focus();
-      this.text.setSelectionRange(start, end < 0 ? text.length : end);
-    });
-    this.problem.append(" ", button);
+  /** Marks every mistake in the document, and lists them below it, each with a way to its line. */
+  private show(problems: Problem[]): void {
+    this.marks.show(problems.flatMap(({ place }) => (place ? [{ place, severity: "error" as const }] : [])));
+    const line = ({ message, place }: Problem) =>
+      html("li", {}, ...(place ? [goTo(this.text, place), " "] : []), message);
+    this.problem.replaceChildren(...(problems.length > 0 ? [html("ul", {}, ...problems.map(line))] : []));
   }
 }

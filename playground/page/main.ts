@@ -3,96 +3,96 @@ import { initSync } from "core";
 import { choices } from "./answers";
 import { byId } from "./dom";
 import { Editor } from "./editor";
+import { unpack } from "./lzma";
+import { type Other, Paste } from "./paste";
 import { replays } from "./replay";
 import { runAll, serve } from "./runner";
 import { ScenarioForm } from "./scenario";
 import * as share from "./share";
 import { Storm, sentence } from "./storm";
 
-const START = {
-  a: '{\n  "attempts": 3,\n  "deadline": "10s",\n  "budget": "none"\n}',
-  b: '{\n  "attempts": 3,\n  "deadline": "10s",\n  "budget": "ratio"\n}',
-};
-
-async function module(): Promise<ArrayBuffer> {
-  const bytes = Uint8Array.from(atob(byId("wasm").textContent ?? ""), (byte) => byte.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-}
+const DOCUMENTATION = "https://github.com/holdoff/holdoff/tree/main/docs";
+/** The first policy shows what the second one spares the server. */
+const START: [Other, Other] = [
+  { name: "retries without a budget", document: '{\n  "preset": "default",\n  "budget": "none"\n}' },
+  { name: "holdoff's default", document: '{\n  "preset": "default"\n}' },
+];
 
 function say(message: string): void {
   byId("status").textContent = message;
 }
 
 async function page(): Promise<void> {
-  if (typeof WebAssembly !== "object" || typeof DecompressionStream !== "function") {
+  if (typeof WebAssembly !== "object") {
     say(
       "This browser does not run WebAssembly, and the lab is the library itself compiled to it. Allow WebAssembly for this page, or use " +
-        "another browser. On a command line, cargo xtask explain and cargo xtask storm --run print the same numbers. In programs, " +
+        "another browser. On a command line, holdoff explain and holdoff simulate print the same numbers. In programs, " +
         "holdoff/lite retries without WebAssembly.",
     );
     return;
   }
-  const wasm = await module();
+  const wasm = unpack(Uint8Array.from(atob(byId("wasm").textContent ?? ""), (byte) => byte.charCodeAt(0))).buffer;
   initSync({ module: wasm });
   const words = choices();
-  if (!("ok" in words)) throw new Error(words.problem.message);
-  let editors: Editor[] = [];
-  const button = byId<HTMLButtonElement>("run");
-  let run = () => {};
-  const check = () => {
-    button.disabled = editors.some((editor) => editor.accepted === undefined);
-    run();
-  };
-  editors = [new Editor("A", words.ok, START.a, check), new Editor("B", words.ok, START.b, check)];
-  byId("policies").append(...editors.map((editor) => editor.element));
-  const scenario = new ScenarioForm(byId<HTMLFormElement>("scenario"), () => run());
-  const storm = new Storm();
+  if (!("ok" in words)) throw new Error(words.problems[0].message);
   const script = byId("lab").textContent ?? "";
-  byId("main").hidden = false;
-
   const summary = byId("summary");
-  const runBoth = async (play: boolean) => {
-    summary.textContent = "Running …";
-    const started = performance.now();
-    const answers = await runAll(
-      script,
-      wasm,
-      editors.map((editor) => scenario.run(editor.document)),
-    );
+  const storm = new Storm();
+  let [editors, scenario]: [Editor[], ScenarioForm | undefined] = [[], undefined];
+  const runBoth = async (scenario: ScenarioForm, play: boolean) => {
+    const titles = editors.map(({ title }) => title);
+    const runs = editors.map((editor) => scenario.run(editor.document));
+    const answers = await runAll(script, wasm, runs);
     const outcomes = answers.flatMap((answer) => ("ok" in answer ? [answer.ok] : []));
-    if (outcomes.length === answers.length) {
-      storm.draw(outcomes, play);
-      const took = ((performance.now() - started) / 1000).toFixed(1);
-      summary.textContent = `${outcomes.map((outcome, at) => `Policy ${"AB"[at]}: ${sentence(outcome)}`).join(" ")} (${took} s)`;
-    } else {
-      summary.textContent = answers
-        .flatMap((answer, at) => ("problem" in answer ? [`Policy ${"AB"[at]}: ${answer.problem.message}.`] : []))
-        .join(" ");
-    }
+    const words = answers.map((answer, at) =>
+      "ok" in answer ? `${titles[at]}: ${sentence(answer.ok)}` : `${titles[at]}: ${answer.problems[0].message}.`,
+    );
+    summary.textContent = words.join(" ");
+    summary.classList.toggle("hidden", outcomes.length === answers.length);
+    if (outcomes.length === answers.length) storm.draw(outcomes, titles, play);
+    else storm.stale = true;
   };
-  /** Runs, and once more if something was changed meanwhile. */
-  let [running, changed, timer] = [false, false, 0];
-  const start = async (play: boolean) => {
-    clearTimeout(timer);
-    changed = running;
-    if (running || button.disabled) return;
+  // One run at a time, and once more if something was changed meanwhile.
+  let [running, again, played, timer] = [false, false, false, 0];
+  const start = async (): Promise<void> => {
+    again = running;
+    const wrong = editors.filter((editor) => editor.accepted === undefined);
+    storm.stale = true;
+    if (running || !scenario) return;
+    if (wrong.length > 0) {
+      summary.textContent = `${wrong.map(({ title }) => title).join(" and ")}: the document has a mistake, so nothing runs.`;
+      summary.classList.remove("hidden");
+      return;
+    }
     running = true;
-    await runBoth(play).finally(() => {
+    const first = !played;
+    played = true;
+    await runBoth(scenario, first).finally(() => {
       running = false;
     });
-    if (changed) await start(false);
+    if (again) await start();
   };
-  button.addEventListener("click", () => {
-    void start(true);
-    // From now on the drawing follows the sliders and the policies.
-    run = () => {
-      clearTimeout(timer);
-      timer = window.setTimeout(() => start(false), 300);
-    };
+  const change = () => {
+    storm.stale = true;
+    clearTimeout(timer);
+    timer = window.setTimeout(() => void start(), 200);
+  };
+  editors = START.map(({ document }, at) => new Editor("AB"[at], words.ok, document, change));
+  START.forEach(({ name }, at) => {
+    editors[at].title = name;
+  });
+  byId("policies").append(...editors.map((editor) => editor.element));
+  const form = new ScenarioForm(change);
+  scenario = form;
+  new Paste(({ name, document }) => {
+    [editors[0].title, editors[1].title] = [name, START[1].name];
+    [editors[0].document, editors[1].document] = [document, START[1].document];
+    played = false;
   });
 
-  byId("share").addEventListener("click", async () => {
-    const fragment = share.write({ a: editors[0].document, b: editors[1].document, scenario: scenario.values });
+  const link = byId("copy-link");
+  link.addEventListener("click", async () => {
+    const fragment = share.write({ a: editors[0].document, b: editors[1].document, scenario: form.values });
     if (fragment === undefined) return say("The policies are too long for a link.");
     history.replaceState(null, "", fragment);
     const copied = await navigator.clipboard?.writeText(location.href).then(
@@ -100,14 +100,21 @@ async function page(): Promise<void> {
       () => false,
     );
     say(copied ? "The link is copied." : "The link is in the address bar.");
+    link.textContent = copied ? "Link copied" : "Link in the address bar";
+    setTimeout(() => {
+      link.textContent = "Copy a link";
+    }, 3000);
   });
 
   const load = () => {
     if (location.hash.length < 2 || document.getElementById(location.hash.slice(1))) return;
     try {
       const shared = share.read(location.hash);
+      for (const editor of editors) editor.title = "";
       [editors[0].document, editors[1].document] = [shared.a, shared.b];
-      scenario.values = shared.scenario;
+      form.values = shared.scenario;
+      played = false;
+      change();
       say("Two policies and a scenario were read from the link.");
     } catch (error) {
       say(`The link cannot be read: ${(error as Error).message}.`);
@@ -116,6 +123,11 @@ async function page(): Promise<void> {
   addEventListener("hashchange", load);
   load();
   replays(() => editors[0].document);
+  // From disk the documentation is not one folder up.
+  if (location.protocol === "file:") byId<HTMLAnchorElement>("home").href = DOCUMENTATION;
+  byId("main").hidden = false;
+  clearTimeout(timer);
+  await start();
 }
 
 if (typeof document === "undefined") serve((wasm) => initSync({ module: wasm }));

@@ -3,6 +3,7 @@
 import { initSync, run } from "mini-core";
 import { chart, count } from "./chart";
 import { html } from "./dom";
+import { unpack } from "./lzma";
 
 /** Set by the build: the WebAssembly module, compressed, as base64. */
 declare const WASM: string;
@@ -29,22 +30,12 @@ const POLICIES = [
 /** How long the curves take to run, in milliseconds. */
 const PLAY = 5000;
 
-async function serve(): Promise<void> {
-  const asked: number[] = [];
-  let ready = false;
-  const answer = (seconds: number) =>
-    self.postMessage({ seconds, runs: [run(seconds, false), run(seconds, true)].map((run) => [...run]) });
+/** In the worker: runs both policies for each outage that it is sent. */
+function serve(): void {
+  initSync({ module: unpack(Uint8Array.from(atob(WASM), (byte) => byte.charCodeAt(0))) });
   self.addEventListener("message", ({ data }: MessageEvent<number>) => {
-    if (ready) answer(data);
-    else asked.push(data);
+    self.postMessage([run(data, false), run(data, true)].map((run) => [...run]));
   });
-  const bytes = Uint8Array.from(atob(WASM), (byte) => byte.charCodeAt(0));
-  const module = await new Response(
-    new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")),
-  ).arrayBuffer();
-  initSync({ module });
-  ready = true;
-  asked.slice(-1).forEach(answer);
 }
 
 function sentence({ load, success, back }: Outcome): string {
@@ -84,13 +75,13 @@ function mini(host: HTMLElement, id: string): void {
     wanted = Number(slider.value);
     ask();
   });
-  worker.addEventListener("message", ({ data }: MessageEvent<{ seconds: number; runs: number[][] }>) => {
+  worker.addEventListener("message", ({ data }: MessageEvent<number[][]>) => {
     running = 0;
     if (first) {
       host.replaceChildren(...parts);
       host.classList.add("holdoff-mini");
     }
-    draw(data.runs.map(outcome));
+    draw(data.map(outcome));
     first = false;
     ask();
   });
@@ -131,8 +122,8 @@ function mini(host: HTMLElement, id: string): void {
   ask();
 }
 
-if (typeof document === "undefined") void serve();
-else if (typeof WebAssembly === "object" && typeof DecompressionStream === "function") {
+if (typeof document === "undefined") serve();
+else if (typeof WebAssembly === "object") {
   const hosts = document.querySelectorAll<HTMLElement>("[data-holdoff-mini]");
   hosts.forEach((host, at) => {
     mini(host, `holdoff-mini-${at}`);

@@ -1,7 +1,7 @@
 // The log of a call, drawn on a line of time.
 import { type LogEvent, type Replayed, record, replay } from "./answers";
 import { byId, drawingWidth, html, refuseLong, scrolling, svg, table, time } from "./dom";
-import { LONGEST, tooLong } from "./limits";
+import { readFile } from "./files";
 
 const LINE = 22;
 
@@ -55,27 +55,20 @@ export function replays(policy: () => string): void {
   refuseLong(text, fail);
   const run = () => {
     const answer = replay(policy(), text.value);
-    fail("problem" in answer ? answer.problem.message : "");
+    fail("problems" in answer ? answer.problems[0].message : "");
     byId("replayed").replaceChildren(...("ok" in answer ? show(answer.ok) : []));
   };
   const open = async (file: File | undefined) => {
     if (!file) return;
-    if (file.size > LONGEST) {
-      fail(
-        `${file.name} has ${file.size.toLocaleString("en")} bytes; at most ${LONGEST.toLocaleString("en")} are read.`,
-      );
-      return;
-    }
-    const content = await file.text();
-    const long = tooLong(content);
-    if (long !== undefined) return fail(long);
-    text.value = content;
+    const read = await readFile(file);
+    if (typeof read === "string") return fail(read);
+    text.value = read.text;
     run();
   };
   byId("replay").addEventListener("click", run);
   byId("record").addEventListener("click", () => {
     const answer = record(policy());
-    if ("problem" in answer) return fail(`Policy A: ${answer.problem.message}`);
+    if ("problems" in answer) return fail(`Policy A: ${answer.problems[0].message}`);
     text.value = answer.ok;
     run();
   });

@@ -1,5 +1,6 @@
 // The sliders of the scenario: the clients, the server and its fault.
-import { html } from "./dom";
+import type { Run } from "./answers";
+import { byId, html } from "./dom";
 
 interface Slider {
   name: string;
@@ -11,13 +12,15 @@ interface Slider {
   /** The kinds of faults that have it; every kind unless given. */
   faults?: string[];
   unit?: string;
+  /** It is always in sight. */
+  first?: boolean;
 }
 
 const SLIDERS: Slider[] = [
-  { name: "clients", label: "Clients", min: 100, max: 10_000, step: 100, value: 10_000 },
+  { name: "clients", label: "Clients", min: 100, max: 10_000, step: 100, value: 3000 },
   { name: "rate", label: "Calls of each client", min: 0.1, max: 3, step: 0.1, value: 1, unit: "/s" },
   { name: "load", label: "Load without failures", min: 0.1, max: 1.5, step: 0.05, value: 0.8, unit: "of the capacity" },
-  { name: "lasts", label: "The fault lasts", min: 1, max: 120, step: 1, value: 30, unit: "s" },
+  { name: "lasts", label: "The fault lasts", min: 1, max: 120, step: 1, value: 30, unit: "s", first: true },
   { name: "after", label: "Time after it", min: 10, max: 120, step: 5, value: 40, unit: "s" },
   { name: "patience", label: "A client waits for an answer", min: 0.1, max: 10, step: 0.1, value: 1, unit: "s" },
   {
@@ -70,34 +73,45 @@ export type Scenario = Record<string, number | string | boolean>;
 export class ScenarioForm {
   private readonly inputs = new Map<string, HTMLInputElement | HTMLSelectElement>();
 
-  constructor(form: HTMLFormElement, changed: () => void) {
-    const fault = html("select", { id: "fault" }, ...FAULTS.map(([value, label]) => html("option", { value }, label)));
-    form.append(html("div", {}, html("label", { for: "fault" }, "The server is"), fault));
+  constructor(changed: () => void) {
+    const parts = [byId("scenario-first"), byId("scenario-more")];
+    const [first, more] = parts;
+    const fault = html(
+      "select",
+      { id: "scenario-fault" },
+      ...FAULTS.map(([value, label]) => html("option", { value }, label)),
+    );
+    first.append(html("div", {}, html("label", { for: "scenario-fault" }, "The server is"), fault));
     this.inputs.set("fault", fault);
-    for (const slider of SLIDERS) form.append(this.slider(slider));
-    const seed = html("input", { id: "seed", type: "number", min: 0, max: 4294967295, step: 1, value: 7 });
+    for (const slider of SLIDERS) (slider.first || slider.faults ? first : more).append(this.slider(slider));
+    const seed = html("input", { id: "scenario-seed", type: "number", min: 0, max: 4294967295, step: 1, value: 7 });
     this.inputs.set("seed", seed);
-    form.append(html("div", {}, html("label", { for: "seed" }, "Seed"), seed));
-    const closed = html("input", { id: "closed", type: "checkbox" });
+    more.append(html("div", {}, html("label", { for: "scenario-seed" }, "Seed"), seed));
+    const closed = html("input", { id: "scenario-closed", type: "checkbox" });
     this.inputs.set("closed", closed);
-    form.append(html("label", { class: "check" }, closed, "Clients wait for their call to end"));
-    form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("input", () => {
-      this.show();
-      changed();
-    });
+    more.append(html("label", { class: "check" }, closed, "Clients wait for their call to end"));
+    for (const part of parts) {
+      part.addEventListener("input", () => {
+        this.show();
+        changed();
+      });
+    }
     this.show();
   }
 
   private slider({ name, label, min, max, step, value }: Slider): HTMLElement {
-    const input = html("input", { id: name, type: "range", min, max, step, value });
+    const input = html("input", { id: `scenario-${name}`, type: "range", min, max, step, value });
     this.inputs.set(name, input);
     return html(
       "div",
-      { id: `${name}-field` },
-      html("label", { for: name }, label),
+      { id: `scenario-${name}-field` },
+      html(
+        "div",
+        { class: "named" },
+        html("label", { for: `scenario-${name}` }, label),
+        html("output", { for: `scenario-${name}`, id: `scenario-${name}-shown` }),
+      ),
       input,
-      html("output", { for: name, id: `${name}-shown` }),
     );
   }
 
@@ -107,9 +121,9 @@ export class ScenarioForm {
     for (const { name, faults, unit } of SLIDERS) {
       const value = Number(this.value(name)).toLocaleString("en");
       const text = unit === undefined ? value : `${value} ${unit}`;
-      (document.getElementById(`${name}-shown`) as HTMLOutputElement).value = text;
+      (document.getElementById(`scenario-${name}-shown`) as HTMLOutputElement).value = text;
       this.inputs.get(name)?.setAttribute("aria-valuetext", text);
-      (document.getElementById(`${name}-field`) as HTMLElement).hidden =
+      (document.getElementById(`scenario-${name}-field`) as HTMLElement).hidden =
         faults !== undefined && !faults.includes(fault);
     }
   }
@@ -143,8 +157,8 @@ export class ScenarioForm {
     this.show();
   }
 
-  /** The document that the simulator runs. */
-  run(policy: string): string {
+  /** What the simulator runs. */
+  run(policy: string): Run {
     const { fault, closed, seed, ...numbers } = this.values;
     const own = SLIDERS.filter(({ faults }) => faults?.includes(String(fault))).map(({ name }) => [
       name,
@@ -153,11 +167,12 @@ export class ScenarioForm {
     const common = SLIDERS.filter(({ faults }) => faults === undefined).map(({ name }) => [name, numbers[name]]);
     const scenario = {
       ...Object.fromEntries(common),
-      fault: { kind: fault, ...Object.fromEntries(own) },
+      fault,
+      ...Object.fromEntries(own),
       closed,
       seed,
       most_attempts: MOST_ATTEMPTS,
     };
-    return `{"policy": ${policy}, "scenario": ${JSON.stringify(scenario)}}`;
+    return { policy, scenario: JSON.stringify(scenario) };
   }
 }

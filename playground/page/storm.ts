@@ -10,7 +10,12 @@ const percent = (part: number) => `${(100 * part).toFixed(1)} %`;
 
 /** A run in one sentence. */
 export function sentence({ figures, cut }: Outcome): string {
-  const back = figures.back === null ? "the server does not recover" : `the server recovers in ${figures.back} s`;
+  const back =
+    figures.back === null
+      ? "the server does not recover"
+      : figures.back === 0
+        ? "the server recovers at once"
+        : `the server recovers in ${figures.back} s`;
   const early = cut ? " The run ended early: it had too many attempts." : "";
   return `${figures.load.toFixed(2)} attempts a call, ${percent(figures.success)} of the calls succeed, ${back}.${early}`;
 }
@@ -32,31 +37,42 @@ export class Storm {
   }
 
   /** Draws both; plays them from the begin on if `play` is given and the reader has nothing against movement. */
-  draw(outcomes: Outcome[], play: boolean): void {
+  draw(outcomes: Outcome[], titles: string[], play: boolean): void {
     this.stop();
     this.outcomes = outcomes;
     const most = roundedUp(1.05 * Math.max(...outcomes.flatMap(({ attempts, capacity }) => [...attempts, capacity])));
-    const names = outcomes.map((_, at) => `Policy ${"AB"[at]}`);
     this.charts = outcomes.map((outcome, at) => {
       const { attempts, goodput, capacity, fault } = outcome;
       const curves = [
         { name: "attempts", numbers: attempts },
         { name: "goodput", numbers: goodput },
       ];
-      const label = `${names[at]}: ${sentence(outcome)}`;
+      const label = `${titles[at]}: ${sentence(outcome)}`;
       return chart(curves, { label, fault, capacity, most, width: drawingWidth(), name: "AB"[at] });
     });
     byId("charts").replaceChildren(
-      ...this.charts.map(({ element }, at) => html("figure", {}, html("figcaption", {}, names[at]), element)),
+      ...this.charts.map(({ element }, at) =>
+        html(
+          "figure",
+          {},
+          html("figcaption", {}, html("strong", {}, titles[at]), html("span", {}, sentence(outcomes[at]))),
+          element,
+        ),
+      ),
     );
     byId("figures").replaceChildren(scrolling("Figures", "wide", this.figures()));
     byId("seconds").replaceChildren(scrolling("Every second", "scroll", this.seconds()));
-    byId("playback").hidden = false;
+    this.stale = false;
     this.slider.max = String(outcomes[0].attempts.length);
     const still = !play || matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.slider.value = still ? this.slider.max : "0";
     this.show();
     if (!still) this.play();
+  }
+
+  /** True while the drawing is not that of the policies and the scenario. */
+  set stale(stale: boolean) {
+    byId("playback").classList.toggle("stale", stale);
   }
 
   private show(): void {

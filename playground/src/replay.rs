@@ -43,7 +43,7 @@ pub(crate) fn replayed(policy: &Policy, log: &str) -> Result<Replayed, Problem> 
         let wrong = |rule: String| Problem {
             path: format!("line {number}"),
             message: format!("line {number} is no event of a holdoff log: {rule}"),
-            nearest: None,
+            place: None,
         };
         if events.len() == MOST_EVENTS {
             return Err(wrong(format!("at most {MOST_EVENTS} events are read, and it is one more")));

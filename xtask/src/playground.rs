@@ -1,10 +1,10 @@
 //! The storm lab: a page of one file that is the core and the simulator as wasm; and the small lab of the start page.
 
 use crate::wasm::bindgen;
-use crate::{setup, shell, storm};
+use crate::{rust, setup, shell, storm};
 use anyhow::Result;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The crates that become modules, each with the name of its module.
@@ -44,7 +44,7 @@ pub(crate) fn build() -> Result<PathBuf> {
     Ok(folder().join("dist/index.html"))
 }
 
-/// Its types and style, and the page in a browser: among others that its numbers are those of `cargo xtask storm --run`.
+/// Its types and style, and the page in a browser: among others that its numbers and findings are those of the command line.
 pub(crate) fn test() -> Result<()> {
     let page = build()?;
     shell::step("types of the storm lab", tool("tsc").args(["--project", "tsconfig.json"]))?;
@@ -53,16 +53,16 @@ pub(crate) fn test() -> Result<()> {
     let run = folder().join("test/run.json");
     let outcome = shots.join("outcome.json");
     fs::write(&outcome, shell::output(storm::simulation()?.arg("--run").arg(&run))?)?;
-    let mut check = node("test/check.mjs");
-    check.arg(page).args([&run, &outcome, &shots]);
-    if let Some(browser) = shell::browser() {
-        check.env("CHROMIUM", browser);
-    }
-    shell::step("the storm lab in a browser", &mut check)?;
-    let mut mini = node("test/mini.mjs");
-    mini.arg(folder().join("dist")).arg(&shots);
-    if let Some(browser) = shell::browser() {
-        mini.env("CHROMIUM", browser);
-    }
-    shell::step("the lab of the start page in a browser", &mut mini)
+    let command_line = rust::program("holdoff")?.get_program().to_owned();
+    let test = |what: &str, script: &str, arguments: &[&Path]| {
+        let mut test = node(script);
+        test.args(arguments).env("HOLDOFF", &command_line);
+        if let Some(browser) = shell::browser() {
+            test.env("CHROMIUM", browser);
+        }
+        shell::step(what, &mut test)
+    };
+    test("the numbers of the storm lab", "test/same.mjs", &[&shell::target().join("playground")])?;
+    test("the storm lab in a browser", "test/check.mjs", &[&page, &run, &outcome, &shots])?;
+    test("the lab of the start page in a browser", "test/mini.mjs", &[&folder().join("dist"), &shots])
 }

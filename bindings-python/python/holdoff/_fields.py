@@ -125,7 +125,7 @@ class BudgetFields(TypedDict, total=False):
     throttled_cost: int | None
     """The tokens that a retry costs after throttling. 0 to 1000000. For token. Default: the cost."""
     reward: float | None
-    """The tokens that a success gives, cut to three decimals; if ``returns`` is ``last``, only a success without a
+    """The tokens that a success gives, rounded to three decimals; if ``returns`` is ``last``, only a success without a
     retry. 0 or more. For token, throttle. Default: 1; throttle: 0.1.
     """
     refill: float | None

@@ -26,8 +26,8 @@ interface AnyBudget {
   /** The tokens that a retry costs after throttling. 0 to 1000000. For token. Default: the cost. */
   throttledCost?: Maybe<number>;
   /**
-   * The tokens that a success gives, cut to three decimals; if `returns` is `last`, only a success without a retry. 0
-   * or more. For token, throttle. Default: 1; throttle: 0.1.
+   * The tokens that a success gives, rounded to three decimals; if `returns` is `last`, only a success without a retry.
+   * 0 or more. For token, throttle. Default: 1; throttle: 0.1.
    */
   reward?: Maybe<number>;
   /** The tokens that return each second. 0 or more. For token. Default: 0. */
