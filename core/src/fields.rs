@@ -333,7 +333,7 @@ fields! {
     LimiterKind = 60 "limiter.kind" ["limiter"] (word LIMITERS), default 1;
     /// The calls allowed in each `per`.
     LimiterLimit = 61 "limiter.limit" [] (number from 0.0),
-        rule "must be a whole number from 1 to 4294967295, for a log to 1000000, for a bucket any number from 0 on";
+        rule "must be a whole number from 1 to 4294967295, for a log to 1000000, for a bucket any number, 0 or more";
     /// The period of the limit.
     LimiterPer = 62 "limiter.per" [] (span above zero), default seconds(1);
     /// The calls that may come at once.
@@ -370,7 +370,7 @@ fields! {
     AdaptiveRefusal = 76 "adaptive.refusal" [] (word REFUSALS), default 0;
 
     /// Multiplies delays when every attempt fails; in proportion when fewer fail.
-    StretchFactor = 77 "stretch.factor" ["stretch"] (number from 1.0), rule "must be a finite number from 1 on";
+    StretchFactor = 77 "stretch.factor" ["stretch"] (number from 1.0), rule "must be a finite number, 1 or more";
     /// How far back attempts count.
     StretchWindow = 78 "stretch.window" [] (span above zero), default seconds(30);
     /// With fewer attempts, delays stay as they are.
