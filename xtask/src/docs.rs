@@ -85,7 +85,7 @@ fn references() -> Result<()> {
 
 /// Fails with the links of the built site that lead nowhere, and with what is above its bar on the public pages.
 fn links() -> Result<()> {
-    shell::step("words of the pages", &mut node("node", &["test/pages.mjs", "--wide"]))?;
+    shell::step("words of the pages", &mut node("node", &["test/pages.mjs"]))?;
     shell::step("links of the site", &mut node("node", &["test/links.mjs"]))
 }
 
