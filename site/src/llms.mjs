@@ -40,7 +40,7 @@ function text({ path }, site, { from, to } = {}) {
   const end = to ? whole.indexOf(to, begin + 1) : whole.length;
   if (begin < 0 || end < 0) throw new Error(`${path}: there is no "${from ?? to}" for llms.txt`);
   const part = (from ? title : "") + whole.slice(begin, end);
-  const undrawn = part.replace(/^```mermaid\n[^]*?^```\n/gm, "").replace(/^<!--.*-->\n/gm, "").replace(/<!--[^>]*-->/g, "");
+  const undrawn = part.replace(/^```mermaid\n[^`]*```\n/gm, "").replace(/^<!--.*-->\n/gm, "").replace(/<!--[^<>]*-->/g, "");
   return undrawn.replace(/\]\(([^()\s]+)\)/g, (link, url) => `](${linked(url, path, site) ?? url})`).trim();
 }
 
