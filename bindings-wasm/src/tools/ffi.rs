@@ -1,8 +1,8 @@
 //! Values, policies and errors between JavaScript and the core, read and made once for every function.
 
 use holdoff_core::{
-    Call, Error, ErrorCode, Explanation, Field, Gate, GateConfig, HostText, Options, Policy, Preset, Quantity, Retry,
-    Rules, Span, TextList, Texts, Value, WaitBackoff, each_guard, write_document,
+    Call, Error, ErrorCode, Explanation, Gate, GateConfig, HostText, Options, Policy, Preset, Quantity, Retry, Rules,
+    Span, TextList, Texts, Value, WaitBackoff, each_guard, write_document,
 };
 use js_sys::{Array, BigInt, Object, Reflect, Uint32Array};
 use wasm_bindgen::convert::TryFromJsValue as _;
@@ -161,8 +161,8 @@ pub(super) fn property(object: &JsValue, name: &str) -> Answer<JsValue> {
 
 /// The error of the core about something that was called `name` and had that value, as JavaScript throws it.
 pub(super) fn fail(error: &Error, name: &str, value: &JsValue) -> JsValue {
-    let path = error.field.map_or(error.name, Field::path);
-    throwable(error, if path.is_empty() { name } else { path }, value)
+    let path = error.path().to_string();
+    throwable(error, if path.is_empty() { name } else { &path }, value)
 }
 
 /// The same about arguments that are checked together.
