@@ -120,7 +120,7 @@ def test_a_breaker_opens_for_listed_times_and_lets_some_probes_fail() -> None:
         breaker.record(probe, True, 0, SECOND)
         states.append((breaker.state(SECOND), breaker.retry_at // SECOND))
     assert states == [("half_open", 2), ("open", 6), ("open", 6)]
-    with pytest.raises(holdoff.ConfigError, match=r"open_for\[8\].*room for 8 open times"):
+    with pytest.raises(holdoff.ConfigError, match=r"open_for\[8\].*limit of 8 open times"):
         holdoff.Breaker(open_for=[1] * 9)
     with pytest.raises(holdoff.ConfigError, match=r"probe_failures"):
         holdoff.Breaker(reopen="streak", probe_failures=1)

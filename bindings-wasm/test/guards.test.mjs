@@ -122,7 +122,7 @@ test("a breaker opens for listed times and lets some of the calls fail that try 
   assert.deepEqual(states, ["half_open", "open", "open"]);
   assert.equal(breaker.acquire(second).retryAt, 6n * second);
   const full = { openFor: Array(9).fill("1s") };
-  assert.throws(() => new Breaker(full), { message: /openFor\[8\]|open_for\[8\].*room for 8 open times/ });
+  assert.throws(() => new Breaker(full), { message: /openFor\[8\]|open_for\[8\].*limit of 8 open times/ });
   assert.throws(() => new Breaker({ openFor: [] }), ConfigError);
   assert.throws(() => new Breaker({ reopen: "streak", probeFailures: 1 }), ConfigError);
 });

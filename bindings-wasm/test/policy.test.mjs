@@ -23,11 +23,11 @@ const refused = (fields) => {
 
 test("a wrong field is named with its value, its rule and its neighbour", () => {
   const duration = 'must be a time from 0 to 292 years with its unit, such as "250ms", "1.5s" or "2m"';
-  const oneMore = "and attempts count the first one: give one more than the retries";
+  const oneMore = "attempts count the first one: give one more than the retries";
   for (const [fields, message] of [
     [{ atempts: 3 }, 'atempts = 3: is not a field of a policy; did you mean "attempts"?'],
-    [{ retries: 3 }, `retries = 3: is not a field of a policy, ${oneMore}; did you mean "attempts"?`],
-    [{ maxRetries: 3 }, `maxRetries = 3: is not a field of a policy, ${oneMore}; did you mean "attempts"?`],
+    [{ retries: 3 }, `retries = 3: is not a field of a policy; ${oneMore}; did you mean "attempts"?`],
+    [{ maxRetries: 3 }, `maxRetries = 3: is not a field of a policy; ${oneMore}; did you mean "attempts"?`],
     [{ timeout: "5s" }, 'timeout = "5s": is not a field of a policy; did you mean "attemptTimeout"?'],
     [{ maxDelay: "5s" }, 'maxDelay = "5s": is not a field of a policy; did you mean "backoff.max"?'],
     [{ minTimeout: 100 }, 'minTimeout = 100: is not a field of a policy; did you mean "backoff.initial"?'],
