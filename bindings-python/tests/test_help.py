@@ -71,7 +71,7 @@ def test_the_parameters_of_a_guard_are_its_fields(guard: Any) -> None:
 
 def test_help_has_units_and_defaults() -> None:
     text = pydoc.plain(pydoc.render_doc(holdoff.Policy))
-    for part in ("A time is a number of seconds", "attempt_timeout: a time", "Default: 3", "the first one included"):
+    for part in ("A time is a number of seconds", "attempt_timeout: a time", "Default: 3", "including the first"):
         assert part in text, text
     assert "open_for: a time" in pydoc.plain(pydoc.render_doc(holdoff.Breaker))
     assert "on_give_up" in pydoc.plain(pydoc.render_doc(holdoff.retry))

@@ -269,7 +269,8 @@ def test_tasks_of_an_attempt_mark_it() -> None:
 
         tasks = [asyncio.create_task(one()) for _ in range(2)]
         done, _ = await asyncio.wait(tasks)
-        if any(task.exception() for task in done):
+        errors = [task.exception() for task in done]
+        if any(errors):
             raise SdkError
 
     makes: list[Callable[[Transport], Coroutine[Any, Any, None]]] = [gathers, groups]

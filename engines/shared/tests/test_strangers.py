@@ -274,7 +274,7 @@ def test_a_guard_of_another_kind_is_damage_with_its_cause() -> None:
     store = Memory()
     assert SharedGuard(holdoff.Limiter(limit=1), store, "k").update(take)
     other = SharedGuard(holdoff.Limiter(kind="window", limit=1), store, "k", when_down="closed")
-    with pytest.raises(StoreDamaged, match="kind: is another") as caught:
+    with pytest.raises(StoreDamaged, match="kind: is not the one") as caught:
         other.update(take)
     assert isinstance(caught.value.__cause__, holdoff.machines.SaveError)
 
