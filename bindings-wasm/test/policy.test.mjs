@@ -64,7 +64,10 @@ test("a wrong field is named with its value, its rule and its neighbour", () => 
       { backoff: { initial: 20, max: "10ms" } },
       'backoff.max = "10ms": must not be below the stage\'s initial delay (it is 5s unless given)',
     ],
-    [{ backoff: { max: { is: "5s" } } }, 'backoff.max.is = "5s": is not a field of a policy; did you mean "backoff.max"?'],
+    [
+      { backoff: { max: { is: "5s" } } },
+      'backoff.max.is = "5s": is not a field of a policy; did you mean "backoff.max"?',
+    ],
     [
       { jitter: "ful" },
       'jitter.kind = "ful": must be one of none, full, equal, additive, proportional, bounded, subtractive; did you mean "full"?',
@@ -273,7 +276,10 @@ test("stages and lists are told by their places", () => {
     [{ backoff: [{ delay: -1, kind: "constant" }] }, /^backoff\[0\].initial = -1: must be a time/],
     [{ backoff: { delays: [1, "x"] } }, /^backoff.delays\[1\] = "x": must be a time/],
     [{ backoff: [{}, {}] }, /^backoff\[0\].times: is needed/],
-    [{ backoff: [{ factr: 2 }] }, /^backoff\[0\].factr = 2: is not a field of a policy; did you mean "backoff.factor"\?/],
+    [
+      { backoff: [{ factr: 2 }] },
+      /^backoff\[0\].factr = 2: is not a field of a policy; did you mean "backoff.factor"\?/,
+    ],
     [{ rules: [{ if: { http: [999] } }] }, /^rules\[0\].if.http\[0\] = 999: must be a status/],
     [{ rules: [{ if: [{ grpc: ["UNAVAILABEL"] }] }] }, /did you mean "UNAVAILABLE"\?/],
     [{ rules: [{ if: { patterns: "timeout" } }] }, /^rules\[0\].if.patterns = "timeout": must be a list/],
