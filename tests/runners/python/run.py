@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import aster
@@ -169,7 +170,7 @@ def run_form(case: Case) -> None:
 
     for document in (case["text"], json.loads(case["text"])):
         if case["document"] is None:
-            refusal(case, lambda document=document: read(document))
+            refusal(case, partial(read, document))
         else:
             same(Policy.from_dict(case["document"]).to_json(), read(document).to_json())
 

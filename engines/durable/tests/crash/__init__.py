@@ -1,1 +1,1 @@
-"""What a journal promises, tried by killing: `cargo xtask crash`, or here `python -m crash`. See docs/internals/crash.md."""
+"""What a journal promises, tried by killing: `cargo xtask crash`, or `python -m crash`: docs/internals/crash.md."""
