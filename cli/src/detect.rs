@@ -36,6 +36,11 @@ const fn core(form: Form, has_shape: HasShape, find: Find) -> (System, HasShape,
     (System::Core(form), has_shape, find)
 }
 
+/// A reader of retries that are not those of calls: the storm lab has no room for them, and could not draw them.
+const fn of_jobs(system: System, has_shape: HasShape, find: Find) -> (System, HasShape, Find) {
+    if CONFIGURATIONS { (system, has_shape, find) } else { (system, |_| false, |_, _| {}) }
+}
+
 /// The systems that are looked for, each with the shape of its files.
 const SHAPES: [(System, HasShape, Find); 13] = [
     core(Form::Grpc, |root| root.get("methodConfig").is_some_and(|list| matches!(list.data, Data::List(_))), grpc),
@@ -51,10 +56,10 @@ const SHAPES: [(System, HasShape, Find); 13] = [
     core(Form::Resilience4j, resilience4j::has_shape, resilience4j::find),
     core(Form::Polly, |_| true, polly),
     (System::Envoy, formats::envoy::has_shape, formats::envoy::find),
-    (System::KubernetesJob, formats::kubernetes_job::has_shape, formats::kubernetes_job::find),
-    (System::ArgoWorkflows, formats::argo::has_shape, formats::argo::find),
-    (System::Lambda, formats::lambda::has_shape, formats::lambda::find),
-    (System::Sqs, |_| true, formats::sqs::find),
+    of_jobs(System::KubernetesJob, formats::kubernetes_job::has_shape, formats::kubernetes_job::find),
+    of_jobs(System::ArgoWorkflows, formats::argo::has_shape, formats::argo::find),
+    of_jobs(System::Lambda, formats::lambda::has_shape, formats::lambda::find),
+    of_jobs(System::Sqs, |_| true, formats::sqs::find),
 ];
 
 /// The policies of a text that is no tree by itself, and that only one system reads.

@@ -30,14 +30,14 @@ const fn translate(system: System) -> Option<Translate> {
     Some(match system {
         System::Core(_) => return None,
         System::Envoy => envoy::policy,
-        System::KubernetesJob => kubernetes_job::policy,
-        System::ArgoWorkflows => argo::policy,
-        System::Lambda => lambda::policy,
-        System::Sqs => sqs::policy,
+        System::KubernetesJob if CONFIGURATIONS => kubernetes_job::policy,
+        System::ArgoWorkflows if CONFIGURATIONS => argo::policy,
+        System::Lambda if CONFIGURATIONS => lambda::policy,
+        System::Sqs if CONFIGURATIONS => sqs::policy,
         System::Haproxy if CONFIGURATIONS => haproxy::policy,
         System::Nginx if CONFIGURATIONS => nginx::policy,
         System::AwsConfig if CONFIGURATIONS => aws_config::policy,
-        System::Haproxy | System::Nginx | System::AwsConfig => return None,
+        _ => return None,
     })
 }
 

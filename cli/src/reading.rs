@@ -325,7 +325,7 @@ fn trees(name: &str, text: &str, system: Option<System>) -> Result<Trees, (bool,
         let trees = |root| Trees { documents: vec![root], only: Some(Only::System(own)) };
         return root.map(trees).map_err(|broken| (false, broken));
     }
-    if ends(&[".properties"]) {
+    if CONFIGURATIONS && ends(&[".properties"]) {
         return Ok(all(properties::properties(text)));
     }
     if CONFIGURATIONS && is_hcl {

@@ -2,7 +2,7 @@
 
 use holdoff_core::{Form, LintKind};
 
-/// True if files are read that are neither JSON nor YAML.
+/// True if files are read that are neither JSON nor YAML, and the retries of jobs and queues.
 pub(crate) const CONFIGURATIONS: bool = cfg!(feature = "configurations");
 
 /// A system whose files are read.
