@@ -25,6 +25,10 @@ for (const url of broken) {
 const docs = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
 const missing = docs.filter((name) => !pages.includes(join(idOf(name), "index.html")));
 for (const name of missing) console.error(`docs/${name} is no page of the site; the build says why`);
+// A page that Astro cannot read is built without its text.
+const empty = pages.filter((page) => /sl-markdown-content">\s*<\/div>/.test(readFileSync(join(process.env.OUT, page), "utf8")));
+for (const page of empty) console.error(`${page} is empty; the build says why`);
+missing.push(...empty);
 const [, ...references] = readFileSync(join(FOLDER, "api.md"), "utf8").split("](/");
 for (const [path] of references.map((text) => text.split(")"))) {
   if (existsSync(join(process.env.OUT, path, path.endsWith("/") ? "index.html" : ""))) continue;
