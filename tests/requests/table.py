@@ -25,7 +25,7 @@ FAULTS = {
     "429": "429",
     "400": "400",
     "`x-should-retry: false`": "503;x-should-retry=false",
-    "reset": "reset",
+    "connection reset": "reset",
 }
 
 
@@ -62,7 +62,7 @@ def rows(provider: Provider) -> Iterator[tuple[str, dict[str, tuple[int, int]], 
 
 def table(provider: Provider) -> str:
     lines = [
-        f"| program | {' | '.join(FAULTS)} | the line |",
+        f"| client or framework | {' | '.join(FAULTS)} | change with holdoff |",
         f"|{'---|' * (len(FAULTS) + 2)}",
     ]
     for name, counts, line in rows(provider):

@@ -212,8 +212,9 @@ pub fn vectors() -> Result<[File; 2]> {
 pub fn page() -> Result<String> {
     let mut page = String::from(
         "# Catalogue\n\n\
-         Policies of other systems. Each file has the policy as a document, under `policy`, and the delays that its system\n\
-         publishes; every language runs them as vectors.\n\n\
+         The retry policies of known systems, as policies of holdoff. To use one, copy the value of `policy` in its file: it is a\n\
+         [policy document](../policy.md), whose page defines the terms below. Each file also has the delays that the system documents;\n\
+         the tests of every language compare them with holdoff's.\n\n\
          | policy | backoff and jitter | limits | file |\n|---|---|---|---|\n",
     );
     let mut notes = String::new();
@@ -232,5 +233,5 @@ pub fn page() -> Result<String> {
             writeln!(notes, "- {}: {note}", entry.name)?;
         }
     }
-    Ok(format!("{page}\n## Differences\n\n{notes}"))
+    Ok(format!("{page}\n## Where a policy differs from the original\n\n{notes}"))
 }

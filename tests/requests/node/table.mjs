@@ -9,7 +9,7 @@ const FAULTS = [
   ["429", "429"],
   ["400", "400"],
   ["`x-should-retry: false`", "503;x-should-retry=false"],
-  ["reset", "reset"],
+  ["connection reset", "reset"],
 ];
 
 /** The times of the requests that a program makes in one call, which fails or not. */
@@ -21,7 +21,10 @@ export async function requestsOf({ url, script }, program, steps) {
 
 export async function table(server) {
   const columns = FAULTS.map(([column]) => column);
-  const lines = [`| program | ${columns.join(" | ")} | the line |`, `|${"---|".repeat(columns.length + 2)}`];
+  const lines = [
+    `| client or framework | ${columns.join(" | ")} | change with holdoff |`,
+    `|${"---|".repeat(columns.length + 2)}`,
+  ];
   for (const { name, before, after, line } of PAIRS) {
     const cells = [];
     for (const [, steps] of FAULTS) {
