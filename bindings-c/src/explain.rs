@@ -91,7 +91,7 @@ extern_c! {
     /// Returns the length of the whole text without the zero, as snprintf does; 0 for options that have a problem.
     fn holdoff_options_explain(options, rows: u32, text: *mut c_char, size) -> c_int = {
         let described = policy_and_options(options);
-        print(text, size, described.as_ref().map(|(policy, guards)| explained(policy, rows).guarded(guards)))
+        print(text, size, described.as_ref().map(|(policy, guards)| judged(policy, guards, rows)))
     };
 
     /// Finds the next lint of the policy, the guards and the rules that options describe, as holdoff_policy_lint does.
@@ -99,8 +99,13 @@ extern_c! {
     /// Returns its number; 0 if there is no other lint, and for options with a problem.
     fn holdoff_options_lint(options, after: u32, text: *mut c_char, size) -> u32 =
         policy_and_options(options).map_or(0, |(policy, guards)| {
-            next_lint(&mut guards.lints(&policy).chain(guards.rules().lints()), after, text, size)
+            next_lint(&mut judged(&policy, &guards, 0).lints(), after, text, size)
         });
+}
+
+/// The policy, the guards and the rules that options describe.
+fn judged(policy: &Policy, guards: &Options, rows: u32) -> Explanation {
+    explained(policy, rows).guarded(guards).judged(&guards.rules())
 }
 
 fn explained(policy: &Policy, rows: u32) -> Explanation {

@@ -356,6 +356,18 @@ static void a_preset_brings_its_guards_and_a_lint_knows_of_them(void) {
   CHECK(strstr(line, "hedge_without_budget") != NULL);
 }
 
+static void an_explanation_has_the_lints_of_the_rules(void) {
+  static const char document[] = "{\"rules\": [{\"if\": {}, \"retry\": true}]}";
+  const uint32_t before = HOLDOFF_LINT_RETRIES_EVERYTHING - 1;
+  holdoff_options options;
+  char text[2000];
+  holdoff_options_init(&options);
+  CHECK_NUMBER(holdoff_options_read_json(&options, document, strlen(document)), HOLDOFF_OK);
+  CHECK_NUMBER(holdoff_options_lint(&options, before, NULL, 0), HOLDOFF_LINT_RETRIES_EVERYTHING);
+  CHECK(holdoff_options_explain(&options, 0, text, sizeof text) > 0);
+  CHECK(strstr(text, "retries_everything") != NULL);
+}
+
 static void a_service_config_brings_its_throttle(void) {
   static const char config[] =
       "{\"methodConfig\": [{\"name\": [{}], \"retryPolicy\": {\"maxAttempts\": 3, \"initialBackoff\": \"0.1s\", \"maxBackoff\": "
@@ -560,6 +572,7 @@ void guards_tests(void) {
   RUN(a_wrong_guard_is_explained_by_the_build);
   RUN(a_document_brings_all_of_its_guards);
   RUN(a_preset_brings_its_guards_and_a_lint_knows_of_them);
+  RUN(an_explanation_has_the_lints_of_the_rules);
   RUN(a_service_config_brings_its_throttle);
   RUN(memory_that_holds_no_guard_lets_nobody_through);
   RUN(a_token_says_what_is_around);
